@@ -18,9 +18,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from evaljudge.corpora.memory import CorpusFile, file_of, is_in_memory
-from evaljudge.engines.habits import THINKING
-from evaljudge.engines.opening import EXACTNESS, ModelSource
-from evaljudge.engines.trust import Need, secret_in
+from evaljudge.engines.source import EXACTNESS, THINKING, ModelSource, Need
+from evaljudge.engines.trust import secret_in
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import kind_of, plugin, plugins
 from evaljudge.metrics import metrics_spec

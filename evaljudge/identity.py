@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import evaljudge
-from evaljudge.engines.opening import Identity
+from evaljudge.engines.source import Identity
 from evaljudge.judges.protocol import Judge, Part
 from evaljudge.metrics import CorpusMetric, Metric
 from evaljudge.model.asks import Prompt, Writing

@@ -17,8 +17,8 @@ import pytest
 import evaljudge
 from evaljudge.config import load_config
 from evaljudge.engines.internals import engine_arguments
-from evaljudge.engines.opening import OPERATIONAL, Identity
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
+from evaljudge.engines.source import OPERATIONAL, Identity
 from evaljudge.errors import KEPT, NOTHING_KEPT, Ended, GivenUp, UserError
 from evaljudge.model.asks import Prompt, Writing
 from evaljudge.runs.binding import as_begun
@@ -224,9 +224,9 @@ def test_an_engine_s_arguments_are_known_before_it_is_loaded(name: str, said: st
     from evaljudge.engines import ModelSource, VllmEngines
 
     with pytest.raises(UserError) as refused:
-        VllmEngines().identify(ModelSource("nano", engine={name: 1}))
+        _ = VllmEngines().describe(ModelSource("nano", engine={name: 1})).identity
     assert str(refused.value) == f"model nano: engine: {said}"
-    assert VllmEngines().identify(ModelSource("nano", engine={"max_model_len": 1}))
+    assert VllmEngines().describe(ModelSource("nano", engine={"max_model_len": 1})).identity
 
 
 def test_what_changes_speed_alone_is_no_other_run() -> None:

@@ -75,7 +75,7 @@ def assignment(out: Path, judges: Mapping[str, Mapping[str, Any]], axes: list[st
     engines, source = ScriptedEngines(), ModelSource("scripted")
     made = make_judges(judges, load_task("summary", axes))
     signatures = {judge.scorers[0]: "signed" for judge in made}
-    identity = engines.identify(source)
+    identity = engines.describe(source).identity
     return Assignment(str(out), None, "run1", made, engines, source, identity, signatures, 0)
 
 

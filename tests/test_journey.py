@@ -14,7 +14,7 @@ import pytest
 
 import evaljudge
 from evaljudge.commands.plan import planned_text
-from evaljudge.engines import Identity, ModelSource
+from evaljudge.engines import Identity, KnownFacts, ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option, any_text
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt, Writing
@@ -29,8 +29,8 @@ class Noting(ScriptedEngines):
     def __init__(self, log: Path) -> None:
         self.log = str(log)
 
-    def identify(self, source: ModelSource) -> Identity:
-        return Identity(source.source, source.source, source.chat, source.engine)
+    def describe(self, source: ModelSource) -> KnownFacts:
+        return KnownFacts(Identity(source.source, source.source, source.chat, source.engine))
 
     def open(self, source: ModelSource, seed: int) -> Scripted:
         def note(kind: str) -> None:

@@ -20,7 +20,7 @@ from evaljudge.commands.options import ShowOptions
 from evaljudge.commands.plan import planned, planned_text
 from evaljudge.commands.prompts import PromptsOptions, prompts_text
 from evaljudge.commands.show import show_text
-from evaljudge.engines import Identity, ModelSource
+from evaljudge.engines import Identity, KnownFacts, ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option, any_text
 from evaljudge.errors import EngineDead, UserError
 from evaljudge.model.asks import Options, Prompt, Writing
@@ -45,8 +45,8 @@ class Noting(ScriptedEngines):
     def __init__(self, log: Path, most: int = sys.maxsize) -> None:
         self.log, self.most = str(log), most
 
-    def identify(self, source: ModelSource) -> Identity:
-        return Identity(source.source, f"{source.source}-1", source.chat, source.engine)
+    def describe(self, source: ModelSource) -> KnownFacts:
+        return KnownFacts(Identity(source.source, f"{source.source}-1", source.chat, source.engine))
 
     def end(self) -> None:
         raise UserError("asked enough")
@@ -538,10 +538,10 @@ def test_given_references_go_to_the_judge_that_they_are_given_to(bench: Bench) -
 
 def test_a_plan_looks_for_the_model_of_each_judge(bench: Bench) -> None:
     class Lacking(Noting):
-        def identify(self, source: ModelSource) -> Identity:
+        def describe(self, source: ModelSource) -> KnownFacts:
             if source.source == "t":
                 raise UserError("model t: no such folder")
-            return super().identify(source)
+            return super().describe(source)
 
     file = bench.folder / "config.yaml"
     file.write_text(json.dumps(bench.config()))

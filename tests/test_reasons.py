@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import evaljudge
 from evaljudge.commands.plan import planned_text
-from evaljudge.engines import ModelSource, VllmEngines
+from evaljudge.engines import KnownFacts, ModelSource, VllmEngines
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.model.asks import Failed, Prompt, Writing
 from evaljudge.reasons import Group, by_kind, grouped, too_long
@@ -90,8 +91,8 @@ def test_a_run_says_what_to_do_about_each(config: dict[str, Any]) -> None:
 class Small(ScriptedEngines):
     """A model whose context holds little."""
 
-    def context(self, source: Any) -> int | None:
-        return 800
+    def describe(self, source: Any) -> KnownFacts:
+        return replace(super().describe(source), context=800)
 
 
 def test_a_plan_foresees_what_depends_on_no_reply(config: dict[str, Any]) -> None:
@@ -127,7 +128,7 @@ def test_a_plan_knows_the_context_that_the_engine_has(
     config |= {"model": {"source": str(tiny(context=1024))}, "metrics": []}
     steps = {"steps": False} if judge == "direct" else {}  # known when they are written
     config["judges"] = {judge: steps}
-    assert VllmEngines().context(ModelSource(config["model"]["source"])) == 1024
+    assert VllmEngines().describe(ModelSource(config["model"]["source"])).context == 1024
     foreseen = [t for t in planned_text(config).splitlines() if "prompt too long" in t]
     (found,) = evaljudge.run(config).findings.coverage
     (said,) = [group for group in grouped(found.reasons) if group.kind == "prompt too long"]

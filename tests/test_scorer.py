@@ -23,7 +23,7 @@ import pytest
 import evaljudge
 from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 from evaljudge.config import load_config
-from evaljudge.engines import ModelSource
+from evaljudge.engines import ModelFacts, ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.errors import EngineDead, UserError
 from evaljudge.model.asks import Prompt, Writing
@@ -57,9 +57,9 @@ class Engines(ScriptedEngines):
     opened: list[str] = field(default_factory=list)
     closed: int = 0
 
-    def identify(self, source: ModelSource) -> Any:
+    def describe(self, source: ModelSource) -> ModelFacts:
         self.identified += 1
-        return super().identify(source)
+        return super().describe(source)
 
     def open(self, source: ModelSource, seed: int) -> Scripted:
         self.opened.append(source.source)

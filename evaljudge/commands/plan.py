@@ -148,7 +148,7 @@ def _lines(
     if card:
         for name, source in {source.source: source for source in job.sources}.items():
             longest = max(plan.longest.get(name, 0) for _, plan in plans)
-            yield _memory(source, job.engines.context(source), longest, card)
+            yield _memory(source, job.engines.describe(source).context, longest, card)
     if throughput:
         yield _hours([plan for _, plan in plans], job, throughput)
         if job.price:

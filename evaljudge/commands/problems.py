@@ -19,7 +19,7 @@ from typing import Any, Literal, cast
 from evaljudge.agreement.rated import nearly_met
 from evaljudge.config import Config, ModelConfig
 from evaljudge.corpora import Corpus, notes_on, open_corpus, refuse_empty
-from evaljudge.engines import Engines, Identity, ModelSource
+from evaljudge.engines import Engines, Identity, KnownFacts, ModelFacts, ModelSource
 from evaljudge.engines.opening import encoder_source
 from evaljudge.errors import GivenUp, SeveralMistakes, UserError
 from evaljudge.execution import is_on_a_cluster
@@ -125,7 +125,7 @@ def _models_alone(config: Config, engines: Engines) -> None:
     pairs = config.study.pairs_of(*own) if config.study else [own]
     for model in (*chain(*pairs), *map(config.model_of, config.judges)):
         if isinstance(model, ModelConfig):
-            engines.identify(model.as_source())
+            engines.describe(model.as_source())
 
 
 def look_at_corpus(config: Config, jobs: Sequence[Job], problems: Problems) -> None:
@@ -157,7 +157,7 @@ class _EnginesLookedAt:
 
     def __init__(self, engines: Engines, problems: Problems) -> None:
         self._engines, self._problems = engines, problems
-        self._identities: dict[str, Identity] = {}
+        self._facts: dict[str, ModelFacts] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engines, name)
@@ -168,15 +168,15 @@ class _EnginesLookedAt:
             return self._engines.version
         return ""
 
-    def identify(self, source: ModelSource) -> Identity:
-        if (key := repr(source)) not in self._identities:
-            self._identities[key] = self._identify(source)
-        return self._identities[key]
+    def describe(self, source: ModelSource) -> ModelFacts:
+        if (key := repr(source)) not in self._facts:
+            self._facts[key] = self._described(source)
+        return self._facts[key]
 
-    def _identify(self, source: ModelSource) -> Identity:
+    def _described(self, source: ModelSource) -> ModelFacts:
         with self._problems.looking_at("model"):
-            identity = self._engines.identify(source)
-            lacking = self._engines.lacking(source)
+            facts = self._engines.describe(source)
+            identity, lacking = facts.identity, facts.lacking
             if lacking and os.path.isdir(source.path):
                 raise UserError(f"model {source.source}: the folder lacks {lacking}: get it whole")
             if lacking:
@@ -184,12 +184,12 @@ class _EnginesLookedAt:
             if unneeded := sorted(set(source.allow) - set(identity.allow)):
                 said = f"{source.source}: `allow: [{', '.join(unneeded)}]` is not needed: remove it"
                 self._problems.add("warning", "model", said)
-            if caution := self._engines.caution(source):
-                self._problems.add("warning", "model", caution)
-            return identity
-        return Identity(source.source, "unknown", source.chat, source.engine)
+            if facts.caution:
+                self._problems.add("warning", "model", facts.caution)
+            return facts
+        return KnownFacts(Identity(source.source, "unknown", source.chat, source.engine))
 
     def find_encoder(self, encoder: str) -> None:
         self._engines.find_encoder(encoder)
-        if lacking := self._engines.lacking(encoder_source(encoder)):
+        if lacking := self._engines.describe(encoder_source(encoder)).lacking:
             self._problems.add("warning", "encoders", NOT_HERE.format(encoder, lacking))

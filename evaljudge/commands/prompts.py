@@ -18,20 +18,16 @@ from typing import Any
 from evaljudge.commands.given import unknown_document
 from evaljudge.config import Config, load_config
 from evaljudge.corpora import Corpus, open_corpus, refuse_empty
-from evaljudge.engines import ModelSource
 from evaljudge.engines.gauge import text_around
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError, unknown
-from evaljudge.execution.local import complete
-from evaljudge.judges.checked import briefs_of, verdicts_of
 from evaljudge.judges.protocol import Judge
 from evaljudge.model.imagining import MARK, imagined
-from evaljudge.model.remembering import Remembering
-from evaljudge.records import Brief, Case, Document
+from evaljudge.records import Case
 from evaljudge.report.screen import WIDEST_PROSE, wrapped
-from evaljudge.runs.asked import PLACEHOLDER, SAID, RecordedAsk, Recording
+from evaljudge.runs.asked import PLACEHOLDER, SAID, RecordedAsk, Recording, dry_run
 from evaljudge.runs.job import Job, make_job, one_of
-from evaljudge.runs.references import given_references
+from evaljudge.runs.planning import given_briefs
 from evaljudge.studies.study import study_runs
 from evaljudge.text import counted, harmless, one_line
 
@@ -54,25 +50,8 @@ class PromptsOptions:
     axis: str | None = None
 
 
-@dataclass(frozen=True)
-class QuestionKind:
-    """One kind of question: one template, asked in one way."""
-
-    questions: Sequence[RecordedAsk]
-
-    @property
-    def first(self) -> RecordedAsk:
-        return self.questions[0]
-
-    @property
-    def template(self) -> str:
-        return self.first.prompt.template
-
-    def is_shown_in(self, other: QuestionKind) -> bool:
-        """Whether the other's first prompt holds a placeholder for one of these replies."""
-        asked = (one.prompt for one in self.questions if one.is_writing)
-        marks = (imagined(prompt, [PLACEHOLDER])[-len(MARK) :] for prompt in asked)
-        return any(mark in other.first.prompt.text for mark in marks)
+Kind = Sequence[RecordedAsk]
+"""The questions of one kind: one template, asked in one way."""
 
 
 def prompts_text(
@@ -82,10 +61,14 @@ def prompts_text(
     with open_corpus(job.corpus, job.config.bad_rows) as corpus:
         refuse_empty(corpus, job.config.corpus_name, "ask about")
         case = _case(corpus, wanted)
-        known = list(_given(job, case.document))
-    kinds = {judge.name: complete(_asked(judge, case, known)) for judge in _judges(job, wanted)}
-    blocks = [_head(job, case), *(b for j in job.judges if j.name in kinds
-                                  for b in _of_judge(job, j, kinds[j.name]))]  # fmt: skip
+    known = list(given_briefs(job, [case.document]))
+    blocks = [_head(job, case)]
+    for judge in _judges(job, wanted):
+        mine = [brief for brief in known if brief.judge == judge.kind]
+        kinds = dict[tuple[str, str, str], list[RecordedAsk]]()
+        for ask in dry_run(judge, case, mine, Recording()):
+            kinds.setdefault(ask.kind, []).append(ask)
+        blocks += _of_judge(job, judge, list(kinds.values()))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -129,27 +112,6 @@ def _case(corpus: Corpus, wanted: PromptsOptions) -> Case:
     return replace(case, candidates=(systems[wanted.system],))
 
 
-def _given(job: Job, document: Document) -> Iterator[Brief]:
-    """What files of references hold in place of what would be written."""
-    if job.references:
-        with given_references(job.references, job.judges) as given:
-            for kind in given.kinds:
-                yield from given.briefs(kind, document, one_of(job.writer_is)).values()
-
-
-async def _asked(judge: Judge, case: Case, known: Sequence[Brief]) -> list[QuestionKind]:
-    recording = Recording()
-    model = Remembering(recording)
-    mine = [brief for brief in known if brief.judge == judge.kind]
-    briefs = [*mine, *await briefs_of(judge, case.document, mine, model)]
-    recording.stage = "judge"
-    await verdicts_of(judge, case, briefs, model)
-    by_kind: dict[tuple[str, str, str], list[RecordedAsk]] = {}
-    for one in recording.questions:
-        by_kind.setdefault(one.kind, []).append(one)
-    return [QuestionKind(questions) for questions in by_kind.values()]
-
-
 # words
 
 
@@ -157,19 +119,15 @@ def _head(job: Job, case: Case) -> str:
     systems = ", ".join(one_line(candidate.system) for candidate in case.candidates)
     texts = counted(len(case.candidates), "text", "texts")
     about = [f"document   {one_line(case.document.doc_id)} ({texts}: {systems})"]
-    for label, source in _models(job):
-        said = NOT_HERE if text_around(source) is None else AROUND
-        line = f"{label:{LABEL}}{said.format(one_line(source.source))}"
+    for one in job.passes:
+        label = "model" if "judge" in one.stages else "writer"
+        said = NOT_HERE if text_around(one.source) is None else AROUND
+        line = f"{label:{LABEL}}{said.format(one_line(one.source.source))}"
         about.append(fill(line, WIDEST_PROSE, subsequent_indent=" " * LABEL))
     return "\n".join(about)
 
 
-def _models(job: Job) -> Iterator[tuple[str, ModelSource]]:
-    for one in job.passes:
-        yield "model" if "judge" in one.stages else "writer", one.source
-
-
-def _of_judge(job: Job, judge: Judge, kinds: Sequence[QuestionKind]) -> Iterator[str]:
+def _of_judge(job: Job, judge: Judge, kinds: Sequence[Kind]) -> Iterator[str]:
     job = job.panel_of(judge.name)
     for number, kind in enumerate(kinds, 1):
         yield _block(job, f"{judge.name} {number} of {len(kinds)}", kind, kinds)
@@ -177,17 +135,27 @@ def _of_judge(job: Job, judge: Judge, kinds: Sequence[QuestionKind]) -> Iterator
         yield f"How often {judge.name} asks depends on the replies. {judge.estimated}"
 
 
-def _block(job: Job, name: str, kind: QuestionKind, kinds: Sequence[QuestionKind]) -> str:
-    first, times = kind.first, len(kind.questions)
-    head = f"── {one_line(name)}: prompt {one_line(kind.template or 'without a name')} "
+def _block(job: Job, name: str, kind: Kind, kinds: Sequence[Kind]) -> str:
+    first, times = kind[0], len(kind)
+    template = one_line(first.prompt.template or "without a name")
+    head = f"── {one_line(name)}: prompt {template} "
     said = "once" if times == 1 else f"{times:,} times; this is the first"
-    about = [f"{head}{'─' * max(0, WIDEST_PROSE - len(head))}",
-             wrapped(f"Asked {OF_STAGE[first.stage]}, {said}. {first.how}")]  # fmt: skip
-    if others := [one.template for one in kinds if one.is_shown_in(kind)]:
-        names = " and ".join(map(one_line, dict.fromkeys(others)))
+    about = [
+        f"{head}{'─' * max(0, WIDEST_PROSE - len(head))}",
+        wrapped(f"Asked {OF_STAGE[first.stage]}, {said}. {first.how}"),
+    ]
+    written = [one[0].prompt.template for one in kinds if _is_shown(one, first.prompt.text)]
+    if written:
+        names = " and ".join(map(one_line, dict.fromkeys(written)))
         about.append(wrapped(f"{SAID} stands for what the model will have written to {names}."))
     source = one_of(job.writer if first.stage == "prepare" else job.model)
     before, after = text_around(source) or ("", "")
     words = harmless(before + first.prompt.text + after)
     reply = f"\n\nThe reply: {harmless(first.reply)}" if first.reply else ""
     return "\n".join(about) + f"\n\n{words}{reply}"
+
+
+def _is_shown(kind: Kind, text: str) -> bool:
+    """Whether the text holds a placeholder for one of these replies."""
+    prompts = (one.prompt for one in kind if one.is_writing)
+    return any(imagined(prompt, [PLACEHOLDER])[-len(MARK) :] in text for prompt in prompts)

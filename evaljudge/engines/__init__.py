@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from evaljudge.engines.opening import (
+from evaljudge.engines.opening import VllmEngines, identity_of
+from evaljudge.engines.source import (
     Engine,
     Engines,
     Identity,
+    KnownFacts,
     LowMass,
+    ModelFacts,
     ModelSource,
-    VllmEngines,
     identity_bound,
-    identity_of,
 )
 
-__all__ = [
-    "Engine", "Engines", "Identity", "LowMass", "ModelSource", "VllmEngines", "identity_bound",
-    "identity_of",
-]  # fmt: skip
+__all__ = ["Engine", "Engines", "Identity", "KnownFacts", "LowMass", "ModelFacts", "ModelSource"]
+__all__ += ["VllmEngines", "identity_bound", "identity_of"]

@@ -15,14 +15,12 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from evaljudge.engines.checkpoint import digest_of, layers_and_width
+from evaljudge.engines.checkpoint import digest_of, language_config
 from evaljudge.engines.internals import loaded_matrices, shut_down
+from evaljudge.engines.source import ModelSource
 from evaljudge.errors import UserError, first_words
-
-if TYPE_CHECKING:
-    from evaljudge.engines.opening import ModelSource
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 UNSUPPORTED = (
@@ -143,18 +141,20 @@ def _refuse_unsupported(source: ModelSource, config: Mapping[str, Any]) -> None:
 
 
 def _refuse_of_another_model(source: ModelSource, widths: Mapping[str, int]) -> None:
-    layers, width = layers_and_width(source)
+    said = language_config(source)
+    layers, width = said.get("num_hidden_layers"), said.get("hidden_size")
     for name, wide in widths.items():
         if "lm_head" in name:
             raise _unfit(source, f"it changes the output layer, which vLLM gets wrong: {MERGE}")
         if not (found := _ATTENTION.search(name)):
             continue
+        why = ""
         if width and wide != width:
-            said = f"its weights are for a hidden size of {wide}, and the model's is {width}"
-            raise _unfit(source, f"made for another model: {said}")
-        if layers and int(found[1]) >= layers:
-            said = f"it has weights for layer {found[1]}, and the model's last is {layers - 1}"
-            raise _unfit(source, f"made for another model: {said}")
+            why = f"its weights are for a hidden size of {wide}, and the model's is {width}"
+        elif layers and int(found[1]) >= layers:
+            why = f"it has weights for layer {found[1]}, and the model's last is {layers - 1}"
+        if why:
+            raise _unfit(source, f"made for another model: {why}")
 
 
 def _modules(source: ModelSource) -> dict[str, str]:

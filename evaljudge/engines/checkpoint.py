@@ -7,12 +7,10 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from evaljudge.engines.source import ModelSource
 from evaljudge.errors import UserError
-
-if TYPE_CHECKING:
-    from evaljudge.engines.opening import ModelSource
 
 _SAMPLE = 1 << 20
 CONFIG = "config.json"
@@ -26,25 +24,8 @@ OF_STATES = (
     *("linear_attn_", "linear_conv_", "linear_key_", "linear_num_", "linear_value_"),
 )
 """How the names of settings begin that only layers with a state have."""
-
 OTHER_PARTS = ("vision_", "visual", "mm_vision", "img_", "audio_", "video_", "speech_")
 """How the names of settings begin that only models with further parts have."""
-
-
-def positions(source: ModelSource) -> int | None:
-    """How many tokens the model holds, unless the checkpoint stretches them (RoPE scaling)."""
-    said = _read(source)
-    if said.get("rope_scaling"):
-        return None
-    limit = said.get("max_position_embeddings")
-    return limit if isinstance(limit, int) else None
-
-
-def layers_and_width(source: ModelSource) -> tuple[int | None, int | None]:
-    """How many layers the model has, and its hidden size; None where that is not said."""
-    said = _read(source)
-    layers, width = said.get("num_hidden_layers"), said.get("hidden_size")
-    return layers if isinstance(layers, int) else None, width if isinstance(width, int) else None
 
 
 def digest_of(files: Iterable[Path]) -> str:
@@ -61,7 +42,7 @@ def digest_of(files: Iterable[Path]) -> str:
 
 def layers(source: ModelSource) -> Layers:
     """Of what kind the layers are; attention, where the checkpoint is not at hand."""
-    said = _read(source)
+    said = language_config(source)
     if kinds := said.get("layer_types") or said.get("layers_block_type"):
         has_states = any("attention" not in kind or "linear" in kind for kind in kinds)
     else:
@@ -95,15 +76,14 @@ def computed_in(config: Mapping[str, Any], engine: Mapping[str, Any]) -> str | N
     chosen = str(engine.get("dtype", "auto"))
     if chosen != "auto":
         return {"half": "float16", "float": "float32"}.get(chosen, chosen)
-    parts = config, config.get("text_config") or {}
-    given = (part.get(key) for part in parts for key in ("dtype", "torch_dtype"))
-    stored = next(filter(None, given), None)
+    stored = stored_in(config)
     return "bfloat16" if stored == "float32" else stored
 
 
-def takes_images(config: Mapping[str, Any]) -> bool:
-    """Whether the model has parts for pictures, sound or films beside its language model."""
-    return any(name.startswith(OTHER_PARTS) for name in config)
+def stored_in(config: Mapping[str, Any]) -> str | None:
+    """The data type of its weights, by its config.json."""
+    parts = config, config.get("text_config") or {}
+    return next(filter(None, (p.get(key) for p in parts for key in ("dtype", "torch_dtype"))), None)
 
 
 def size_of_weights(source: ModelSource) -> int:
@@ -116,8 +96,8 @@ def size_of_weights(source: ModelSource) -> int:
     return sum(file.stat().st_size for file in folder.glob("*.safetensors")) if folder else 0
 
 
-def local_folder(source: ModelSource) -> Path | None:
-    """Where its files lie on this machine; None where they do not."""
+def local_folder(source: ModelSource, file: str = CONFIG) -> Path | None:
+    """The folder on this machine that has this file of the model; None where there is none."""
     import huggingface_hub
 
     if "://" in source.path:
@@ -125,40 +105,48 @@ def local_folder(source: ModelSource) -> Path | None:
     if os.path.isdir(source.path):
         return Path(source.path)
     try:
-        file = huggingface_hub.try_to_load_from_cache(
-            source.path, "config.json", revision=source.revision
-        )
+        found = huggingface_hub.try_to_load_from_cache(source.path, file, revision=source.revision)
     except ValueError:  # no name that a hub could have
         return None
-    return Path(file).parent if isinstance(file, str) else None
+    return Path(found).parent if isinstance(found, str) else None
 
 
 def whole_config(source: ModelSource) -> Mapping[str, Any]:
-    """What its config.json says, which is fetched where a hub has it; empty if not at hand."""
-    folder = local_folder(source)
-    text = (folder / CONFIG).read_text() if folder else _fetched(source)
+    """What its config.json says; empty where it is not at hand, or lies at a URI."""
+    return {} if "://" in source.path else read_json(source, CONFIG) or {}
+
+
+def read_json(source: ModelSource, name: str) -> Mapping[str, Any] | None:
+    """What this file of a checkpoint says; None where it is not at hand."""
+    if (content := read_file(source, name)) is None:
+        return None
     try:
-        said: Mapping[str, Any] = json.loads(text or "{}")
+        said: Mapping[str, Any] = json.loads(content)
     except ValueError as error:
-        where = folder or source.path
-        raise UserError(f"model {source.source}: {where}/{CONFIG} is not JSON: {error}") from None
+        raise UserError(f"model {source.path}: {name} is not JSON: {error}") from None
     return said
 
 
-def _fetched(source: ModelSource) -> str | None:
-    """One small file of the hub's; the others of this model are fetched where it is loaded."""
-    import huggingface_hub
+def read_file(source: ModelSource, name: str) -> bytes | None:
+    """A small file of a checkpoint, which is fetched where a hub has it; None if not at hand."""
+    from evaljudge.storage import Place
 
-    if "://" in source.path or huggingface_hub.constants.HF_HUB_OFFLINE:
+    try:
+        if "://" in source.path:
+            return Place(source.path).read(name)
+        if os.path.isdir(source.path):
+            return Path(source.path, name).read_bytes()
+    except FileNotFoundError:
         return None
     try:
-        file = huggingface_hub.hf_hub_download(source.path, CONFIG, revision=source.revision)
+        from huggingface_hub import hf_hub_download
+
+        return Path(hf_hub_download(source.path, name, revision=source.revision)).read_bytes()
     except Exception:  # the hub's client raises many kinds; each means: not at hand
         return None
-    return Path(file).read_text()
 
 
-def _read(source: ModelSource) -> Mapping[str, Any]:
+def language_config(source: ModelSource) -> Mapping[str, Any]:
     """Of a model of several parts, what is said of its language model; empty if not at hand."""
     said = whole_config(source)
     found: Mapping[str, Any] = said.get("text_config") or said

@@ -1,28 +1,42 @@
-"""What a prompt will cost, counted by the model's tokenizer alone: for `plan`."""
+"""What a prompt will cost, counted by the model's tokenizer alone: for `plan`.
+
+transformers chooses the tokenizer's class and reads it, as it does for the engine. With it comes
+torch, which takes four seconds to load and has no part in a tokenizer. So a process of its own,
+from which torch is hidden, reads the tokenizer and the chat template, and hands back all that is
+needed to count tokens.
+"""
 
 from __future__ import annotations
 
-import json
+import os
+import pickle
+import signal
+import subprocess
 import sys
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from sys import maxsize
+from tempfile import TemporaryDirectory
 
-from evaljudge.engines.checkpoint import layers
+from evaljudge.engines.checkpoint import local_folder
+from evaljudge.engines.habits import find_template, settled
 from evaljudge.engines.labels import compile_options
-from evaljudge.engines.loading import local_path, usual_block
-from evaljudge.engines.opening import ModelSource, settled
-from evaljudge.engines.reading import Wanted, read_apart, read_here
-from evaljudge.engines.template import Template
+from evaljudge.engines.loading import load_marked, local_path
+from evaljudge.engines.source import ModelSource
+from evaljudge.engines.template import Template, read_template
 from evaljudge.engines.tokens import Beginning, Ids, Texts
-from evaljudge.engines.trust import REMOTE_CODE
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt, Spent
 from evaljudge.model.imagining import Gauge
 
 REMEMBERED_BEGINNINGS = 1024
 TOKENIZER = "tokenizer_config.json"
+Found = tuple[str, Template]
+"""What tokenizer.json holds, as transformers reads it, and the template."""
+_READ: dict[tuple[str, int], tuple[Texts, Template]] = {}
+"""By model, and by when a file of its folder changed last."""
+MOST_READ = 2
 
 
 def text_around(source: ModelSource) -> tuple[str, str] | None:
@@ -30,29 +44,16 @@ def text_around(source: ModelSource) -> tuple[str, str] | None:
 
     None where its tokenizer is not on this machine: nothing is downloaded.
     """
-    if not _is_here(source):
+    if local_folder(source, TOKENIZER) is None:
         return None
-    template = _tokenizer_of(settled(source))[1]
+    template = _tokenizer_of(settled(source, find_template(source)))[1]
     return template.head_text, template.tail_text
 
 
-def _is_here(source: ModelSource) -> bool:
-    from huggingface_hub import try_to_load_from_cache
-
-    if "://" in source.path or Path(source.path).is_dir():
-        return "://" not in source.path
-    try:
-        found = try_to_load_from_cache(source.path, TOKENIZER, revision=source.revision)
-    except ValueError:  # no name that a hub could have
-        return False
-    return isinstance(found, str)
-
-
-def make_gauge(source: ModelSource) -> Gauge:
+def make_gauge(source: ModelSource, block: int) -> Gauge:
     """Counts tokens and cache blocks as the engine would, if answers are spelt as they are asked
     for."""
     texts, template = _tokenizer_of(source)
-    block = _cached_block(source)
     size = block or maxsize
 
     @lru_cache(REMEMBERED_BEGINNINGS)
@@ -89,48 +90,53 @@ def make_gauge(source: ModelSource) -> Gauge:
     return gauge
 
 
-def caution(source: ModelSource) -> str | None:
-    """Where the engine will share less than the gauge counts on, or nothing."""
-    kind, block = layers(source), _cached_block(source)
-    if kind == "hybrid" and block:
-        return (
-            f"model {source.source} has layers without attention: vLLM sets its cache blocks as it "
-            "loads it, often to hundreds of tokens, and a prefix that is shorter is not shared. "
-            f"`prefill at least` counts blocks of {block}"
-        )
-    if kind == "no attention" and not block:
-        return (
-            f"model {source.source} has no attention: vLLM shares no prefixes of it, so that every "
-            "prompt token is prefilled"
-        )
-    return None
-
-
-def _cached_block(source: ModelSource) -> int:
-    """As `blocks.cached_block`, as far as it is known before the engine is open."""
-    caches = source.engine.get("enable_prefix_caching")
-    if caches is None:
-        caches = layers(source) != "no attention"
-    return int(source.engine.get("block_size") or usual_block()) if caches else 0
-
-
 def _tokenizer_of(source: ModelSource) -> tuple[Texts, Template]:
-    path, chat = local_path(source.path), json.dumps(source.chat)
-    trusts, reply = REMOTE_CODE in source.allow, source.reply or ""
-    wanted = Wanted(path, source.source, source.revision, chat, trusts, reply)
-    return _read(wanted, _changed_at(path))
+    """Kept, as plans of several runs with these models count the same texts."""
+    folder = Path(local_path(source.path))
+    changed_at = max((file.stat().st_mtime_ns for file in folder.glob("*")), default=0)
+    key = repr(source), changed_at
+    if key not in _READ:
+        is_loaded = "transformers.models.auto.tokenization_auto" in sys.modules
+        tokenizer, template = (not is_loaded and read_apart(source)) or read_here(source)
+        while len(_READ) >= MOST_READ:
+            del _READ[next(iter(_READ))]
+        _READ[key] = Texts(tokenizer), template
+    return _READ[key]
 
 
-@lru_cache(2)
-def _read(wanted: Wanted, changed_at: int) -> tuple[Texts, Template]:
-    """Kept, as plans of several layouts or runs with these models count the same texts."""
-    is_loaded = "transformers.models.auto.tokenization_auto" in sys.modules
-    found = None if is_loaded else read_apart(wanted)
-    tokenizer, template = found or read_here(wanted)
-    return Texts(tokenizer), template
+def read_here(source: ModelSource) -> Found:
+    marked = load_marked(source)
+    template = read_template(marked, source.chat, frozenset(), source.reply or "")
+    return marked.backend.to_str(), template
 
 
-def _changed_at(path: str) -> int:
-    """When a file of this folder changed last: its tokenizer is then read again."""
-    folder = Path(path)
-    return max((file.stat().st_mtime_ns for file in folder.glob("*")), default=0)
+def read_apart(source: ModelSource) -> Found | None:
+    """The same, by a process without torch; None where it fails: `read_here` then says why."""
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "TRANSFORMERS_NO_ADVISORY_WARNINGS": "1",  # it would advise to install torch
+    }
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "found")
+        command = [sys.executable, "-P", "-m", __name__, str(file)]
+        asked = pickle.dumps(source)
+        if subprocess.run(command, env=environment, input=asked, check=False).returncode:
+            return None
+        found: Found = pickle.loads(file.read_bytes())
+        return found
+
+
+def _write_found(file: str) -> int:
+    """What the process apart does."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the process that started it reports an interrupt
+    sys.modules["torch"] = None  # type: ignore[assignment]
+    try:
+        found = read_here(pickle.load(sys.stdin.buffer))
+    except Exception:
+        return 1
+    Path(file).write_bytes(pickle.dumps(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_write_found(*sys.argv[1:]))

@@ -12,21 +12,18 @@ the text between the generation prompt and this reply is what a new reply lacks.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
-from evaljudge.engines.template import CLOCK, REPLY, STAND_IN, lacks_template, with_clock
+from evaljudge.engines.checkpoint import read_file, read_json
+from evaljudge.engines.source import CLOCK, THINKING, ModelSource
+from evaljudge.engines.template import REPLY, STAND_IN, lacks_template, with_clock
 from evaljudge.errors import UserError
 
 DATE = "2024-07-26"
 """Stands for today; Llama 3's template has this day where it finds no clock."""
-THINKING = "enable_thinking"
-RECOGNISED = (THINKING, CLOCK)
-"""Switches of a template that are set where the user says nothing."""
 EMPTY_BLOCK, END_OF_BLOCK = "<think>\n\n</think>\n\n", "</think>"
 _OPEN_BLOCK = re.compile(r"<([\w:]*think\w*)>\s*$")
 _HABITS = re.compile(rf"think|<\|channel|{CLOCK}")
@@ -67,16 +64,11 @@ class ChatTemplate:
         return str(rendered)
 
 
-def find_template(path: str, revision: str | None) -> ChatTemplate | None:
-    """That of a folder, a URI or a hub name; None where its tokenizer's files cannot be had."""
-    written = _read(path, _CONFIG, revision)
-    if written is None:
+def find_template(source: ModelSource) -> ChatTemplate | None:
+    """None where its tokenizer's files cannot be had."""
+    if (config := read_json(source, _CONFIG)) is None:
         return None
-    try:
-        config = json.loads(written)
-    except ValueError as error:
-        raise UserError(f"model {path}: {_CONFIG} is not JSON: {error}") from None
-    text = _read(path, _FILE, revision) or config.get("chat_template") or ""
+    text = (read_file(source, _FILE) or b"").decode() or config.get("chat_template") or ""
     if isinstance(text, list):  # several, by name
         text = next((one["template"] for one in text if one["name"] == "default"), "")
     tokens = {name: value for name, value in config.items() if name.endswith("_token")}
@@ -84,26 +76,12 @@ def find_template(path: str, revision: str | None) -> ChatTemplate | None:
     return ChatTemplate(text, {name: v for name, v in words.items() if isinstance(v, str)})
 
 
-def _read(path: str, name: str, revision: str | None) -> str | None:
-    try:
-        if "://" in path:
-            from evaljudge.storage import Place
-
-            return Place(path).read(name).decode()
-        if not Path(path).is_dir():
-            return _from_hub(path, name, revision)
-        return Path(path, name).read_text("utf-8")
-    except FileNotFoundError:
-        return None
-
-
-def _from_hub(model: str, name: str, revision: str | None) -> str | None:
-    from huggingface_hub import hf_hub_download
-
-    try:
-        return Path(hf_hub_download(model, name, revision=revision)).read_text("utf-8")
-    except Exception:  # the hub's client raises many kinds; each means: not from there
-        return None
+def settled(source: ModelSource, template: ChatTemplate | None) -> ModelSource:
+    """With what its chat template asks for, where the user leaves that open."""
+    if source.chat is None:
+        return source
+    chat, reply = settle(source.source, template, source.chat, source.reply)
+    return replace(source, chat=chat, reply=reply)
 
 
 def settle(
@@ -128,16 +106,13 @@ def settle(
             settled[CLOCK] = DATE
         if reply is not None or THINKING in chat:
             return settled, reply or ""
-        if THINKING in template.text and _changes(template, settled, {THINKING: False}):
-            settled[THINKING] = False
+        off = settled | {THINKING: False}
+        # where thinking is off anyway, nothing is set, and the model's identity stays
+        if THINKING in template.text and template.tail(off) != template.tail(settled):
+            settled = off
         return settled, _lacking(template, settled)
     except TemplateError as error:
         raise UserError(f"model {name}: its chat template cannot be rendered: {error}") from None
-
-
-def _changes(template: ChatTemplate, chat: dict[str, Any], switch: dict[str, Any]) -> bool:
-    """Where thinking is off anyway, nothing is set, and the model's identity stays."""
-    return template.tail(chat | switch) != template.tail(chat)
 
 
 def _lacking(template: ChatTemplate, chat: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from threading import Thread
 from typing import Any
 
 from evaljudge.engines.adapter import adapter_arguments, load_adapter
-from evaljudge.engines.checkpoint import takes_images, whole_config
+from evaljudge.engines.checkpoint import OTHER_PARTS, whole_config
 from evaljudge.engines.internals import (
     AS_FITS,
     CPU_BUILD,
@@ -23,9 +23,8 @@ from evaljudge.engines.internals import (
     installed_build,
     known_context,
 )
-from evaljudge.engines.opening import ModelSource
+from evaljudge.engines.source import PICKLE, REMOTE_CODE, ModelSource
 from evaljudge.engines.tokens import Marked, Tokeniser
-from evaljudge.engines.trust import PICKLE, REMOTE_CODE
 from evaljudge.errors import UserError, first_words
 
 QUIET = {
@@ -58,9 +57,7 @@ def load_engine(source: ModelSource, seed: int) -> tuple[Any, Tokeniser]:
     from vllm.v1.engine.llm_engine import LLMEngine
 
     path = local_path(source.path)
-    # first: it says at once what is wrong with it
-    trusts = REMOTE_CODE in source.allow
-    tokeniser = load_tokeniser(path, source.source, source.revision, trusts)
+    tokeniser = Tokeniser(load_marked(source).hf)  # first: it says at once what is wrong with it
     try:
         arguments = EngineArgs(**_arguments(source, path, seed))
         # as `vllm.LLM`: far more tokens and sequences in a step than where somebody waits for each
@@ -155,23 +152,18 @@ def fetch_checkpoint(source: ModelSource) -> None:
         )
 
 
-def load_tokeniser(
-    path: str, name: str, revision: str | None, trusts_code: bool = False
-) -> Tokeniser:
-    return Tokeniser(load_marked(path, name, revision, trusts_code).hf)
-
-
-def load_marked(path: str, name: str, revision: str | None, trusts_code: bool = False) -> Marked:
-    """A tokenizer as transformers reads it; `name` is what the user calls the model."""
+def load_marked(source: ModelSource) -> Marked:
+    """The model's tokenizer, as transformers reads it."""
     from transformers import AutoTokenizer
 
+    path, revision, trusts = local_path(source.path), source.revision, REMOTE_CODE in source.allow
     try:
         return Marked(
-            AutoTokenizer.from_pretrained(path, revision=revision, trust_remote_code=trusts_code)
+            AutoTokenizer.from_pretrained(path, revision=revision, trust_remote_code=trusts)
         )
     except Exception as error:  # transformers raises many kinds
         why = why_unreadable(path, revision, error)
-        raise UserError(f"model {name}: its tokenizer cannot be read: {why}") from error
+        raise UserError(f"model {source.source}: its tokenizer cannot be read: {why}") from error
 
 
 def why_unreadable(path: str, revision: str | None, error: Exception) -> str:
@@ -209,18 +201,16 @@ def _arguments(source: ModelSource, path: str, seed: int) -> dict[str, Any]:
     if installed_build() == CPU_BUILD:
         chosen |= {"enforce_eager": True, "block_size": CPU_BLOCK}
         if "VLLM_CPU_KVCACHE_SPACE" not in os.environ:
-            chosen["kv_cache_memory_bytes"] = _a_share_of_memory()
+            import psutil
+
+            free = psutil.virtual_memory().available
+            chosen["kv_cache_memory_bytes"] = int(min(free / 5, 8 << 30))
+    config = whole_config(replace(source, source=path))
+    has_other_parts = any(name.startswith(OTHER_PARTS) for name in config)
     reads_images = source.engine.keys() & {"limit_mm_per_prompt", "language_model_only"}
-    if not reads_images and takes_images(whole_config(replace(source, source=path))):
+    if not reads_images and has_other_parts:
         chosen["language_model_only"] = True  # else memory is kept for images
     if REMOTE_CODE in source.allow:
         chosen["trust_remote_code"] = True
     computing = {"dtype": source.dtype} if source.dtype else {}
     return chosen | adapter_arguments(source) | dict(source.engine) | computing
-
-
-def _a_share_of_memory() -> int:
-    """A fifth of what is free, at most 8 GiB."""
-    import psutil
-
-    return int(min(psutil.virtual_memory().available / 5, 8 << 30))

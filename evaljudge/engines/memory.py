@@ -15,16 +15,20 @@ measures on the card; here it is an estimate.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from evaljudge.engines.checkpoint import computed_in, layers, size_of_weights, whole_config
+from evaljudge.engines.checkpoint import (
+    computed_in,
+    layers,
+    size_of_weights,
+    stored_in,
+    whole_config,
+)
 from evaljudge.engines.loading import CUDA_BLOCK
+from evaljudge.engines.source import ModelSource
 from evaljudge.errors import UserError
-
-if TYPE_CHECKING:
-    from evaljudge.engines.opening import ModelSource
 
 GIB = 1 << 30
 UTILIZATION = 0.92
@@ -94,9 +98,12 @@ class Footprint:
 
     def on(self, gpus: int) -> Footprint:
         """What each of several GPUs holds, by tensor parallelism."""
-        heads, weights = max(1, self.heads // gpus), self.weights / gpus
-        made = (weights, self.full, self.windowed, self.window, self.per_head, heads)
-        return Footprint(*made, self.activations // gpus, self.vocabulary)
+        return replace(
+            self,
+            weights=self.weights / gpus,
+            heads=max(1, self.heads // gpus),
+            activations=self.activations // gpus,
+        )
 
     def cache(self, tokens: int, block: int = CUDA_BLOCK, in_flight: int = 16384) -> int:
         """The cache of one request as vLLM counts it before it starts.
@@ -161,10 +168,8 @@ def gpus_needed(
     card: Card, footprint: Footprint, tokens: int, engine: Mapping[str, Any]
 ) -> int | None:
     """The least number of GPUs on which one request fits; None where more than MOST_GPUS are."""
-    for gpus in (1, 2, 4, MOST_GPUS):
-        if room_on(card, footprint, tokens, engine, gpus).at_once:
-            return gpus
-    return None
+    counts = (1, 2, 4, MOST_GPUS)
+    return next((n for n in counts if room_on(card, footprint, tokens, engine, n).at_once), None)
 
 
 def footprint(source: ModelSource) -> Footprint | None:
@@ -178,44 +183,39 @@ def footprint_of(
     config: Mapping[str, Any], engine: Mapping[str, Any], stored: int = 0
 ) -> Footprint | None:
     """By a config.json; `stored`: the bytes of the files of weights, if they are there."""
-    said = _of_language(config)
+    said: Mapping[str, Any] = config.get("text_config") or config
+    said = UNSAID.get(str(said.get("model_type")), {}) | dict(said)
     needed = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
     if any(not isinstance(said.get(name), int) for name in needed):
         return None
-    size, cached = _sizes(config, engine)
-    counted = int(said["num_hidden_layers"])
-    windowed = _windowed(said)
+    size = BYTES.get(computed_in(config, engine) or "", 2)
+    cached = 1 if str(engine.get("kv_cache_dtype", "auto")).startswith("fp8") else size
+    heads, per_head = _heads(said), 2 * _head_size(said) * cached
     if latent := said.get("kv_lora_rank"):
         heads, per_head = 1, (int(latent) + int(said["qk_rope_head_dim"])) * cached
+    bits = _bits(config)
+    if stored and (bits or "quantization" not in engine):
+        whole = BYTES.get(stored_in(config) or "bfloat16", size)
+        weights: float = stored if bits else stored * size / whole
     else:
-        heads, per_head = _heads(said), 2 * _head_size(said) * cached
+        embeddings, rest = _parameters(said)
+        bits = bits or (8 if "fp8" in str(engine.get("quantization")) else 8 * size)
+        weights = embeddings * size + rest * bits / 8
+    width, windowed, experts = said["hidden_size"], _windowed(said), _experts(said)
+    widest = int(said.get("intermediate_size") or 4 * width)
+    if experts:  # the sum of those that a token meets
+        active = int(said.get("num_experts_per_tok") or 1) + int(said.get("n_shared_experts") or 0)
+        widest = min(active, experts[0]) * experts[1]
     return Footprint(
-        weights=_weights(config, engine, stored, size),
-        full=counted - windowed,
+        weights=weights,
+        full=said["num_hidden_layers"] - windowed,
         windowed=windowed,
         window=int(said.get("sliding_window") or 0),
         per_head=per_head,
         heads=heads,
-        activations=size * (4 * said["hidden_size"] + 3 * _widest(said)),
+        activations=size * (4 * width + 3 * widest),
         vocabulary=said["vocab_size"],
     )
-
-
-def _of_language(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    said: Mapping[str, Any] = config.get("text_config") or config
-    return UNSAID.get(str(said.get("model_type")), {}) | dict(said)
-
-
-def _sizes(config: Mapping[str, Any], engine: Mapping[str, Any]) -> tuple[int, int]:
-    """Bytes of a number that is computed with, and of one in the cache."""
-    size = BYTES.get(computed_in(config, engine) or "", 2)
-    return size, 1 if str(engine.get("kv_cache_dtype", "auto")).startswith("fp8") else size
-
-
-def _stored_type(config: Mapping[str, Any]) -> str:
-    inner = config.get("text_config") or {}
-    given = (part.get(key) for part in (config, inner) for key in ("dtype", "torch_dtype"))
-    return str(next(filter(None, given), "bfloat16"))
 
 
 def _heads(said: Mapping[str, Any]) -> int:
@@ -239,32 +239,12 @@ def _windowed(said: Mapping[str, Any]) -> int:
     return count - count // 6 if str(said.get("model_type")).startswith("gemma3") else count
 
 
-def _widest(said: Mapping[str, Any]) -> int:
-    """The width of a layer's feed-forward part; of experts, the sum of those that a token meets."""
-    if experts := _experts(said):
-        active = int(said.get("num_experts_per_tok") or 1) + int(said.get("n_shared_experts") or 0)
-        return min(active, experts[0]) * experts[1]
-    return int(said.get("intermediate_size") or 4 * said["hidden_size"])
-
-
 def _experts(said: Mapping[str, Any]) -> tuple[int, int] | None:
     """How many experts a layer has, and how wide each is."""
     names = ("num_local_experts", "num_experts", "n_routed_experts")
     count = next((int(said[name]) for name in names if said.get(name)), 0)
     width = said.get("moe_intermediate_size") or said.get("intermediate_size")
     return (count, int(width)) if count and width else None
-
-
-def _weights(config: Mapping[str, Any], engine: Mapping[str, Any], stored: int, size: int) -> float:
-    bits = _bits(config)
-    if stored and bits:
-        return stored
-    if stored and "quantization" not in engine:
-        return stored * size / BYTES.get(_stored_type(config), size)
-    said = _of_language(config)
-    embeddings, rest = _parameters(said)
-    bits = bits or (8 if "fp8" in str(engine.get("quantization")) else 8 * size)
-    return embeddings * size + rest * bits / 8
 
 
 def _bits(config: Mapping[str, Any]) -> float:

@@ -32,6 +32,12 @@ class Sampling:
         }
 
     def writing(self, how: Writing, seed: int | None) -> Any:
+        from vllm.sampling_params import StructuredOutputsParams
+
+        form = StructuredOutputsParams(regex=how.regex) if how.regex else None
+        if how.schema:
+            # without this a model may fill its limit with white space between two brackets
+            form = StructuredOutputsParams(json=how.schema, disable_any_whitespace=True)
         return self._parameters(
             n=how.n,
             min_tokens=1,  # a reply says something
@@ -40,7 +46,7 @@ class Sampling:
             top_p=how.top_p,
             seed=seed,
             stop_token_ids=self._ends,
-            structured_outputs=_form(how),
+            structured_outputs=form,
             **self._plainly,
         )
 
@@ -54,10 +60,8 @@ class Sampling:
 
     def weighing(self, prompt: Ids, since: int, from_cache: bool) -> Any:
         """The log-probabilities of the prompt's own tokens from `since` on."""
-        return self._parameters(
-            max_tokens=1, temperature=0.0, **self._of_prompt(prompt, since, from_cache),
-            **self._plainly,
-        )  # fmt: skip
+        asked = self._of_prompt(prompt, since, from_cache) | self._plainly
+        return self._parameters(max_tokens=1, temperature=0.0, **asked)
 
     def _of_prompt(self, prompt: Ids, since: int, from_cache: bool = True) -> dict[str, Any]:
         wanted: dict[str, Any] = {"prompt_logprobs": 0}
@@ -93,12 +97,3 @@ class Sampling:
     def of_next(self, output: Any) -> dict[int, float]:
         """The log-probabilities of the next token that were asked for."""
         return {token: float(row.logprob) for token, row in output.outputs[0].logprobs[0].items()}
-
-
-def _form(how: Writing) -> Any:
-    from vllm.sampling_params import StructuredOutputsParams
-
-    if how.schema:
-        # without this a model may fill its limit with white space between two brackets
-        return StructuredOutputsParams(json=how.schema, disable_any_whitespace=True)
-    return StructuredOutputsParams(regex=how.regex) if how.regex else None

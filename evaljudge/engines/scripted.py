@@ -11,7 +11,7 @@ from asyncio import sleep
 from collections.abc import Callable, Mapping, Sequence
 from math import log
 
-from evaljudge.engines.opening import Identity, LowMass, ModelSource
+from evaljudge.engines.source import Identity, KnownFacts, LowMass, ModelSource
 from evaljudge.model.asks import (
     Chosen,
     Failed,
@@ -134,24 +134,15 @@ class ScriptedEngines:
     def __init__(self, opens: Callable[[], Scripted] = Scripted) -> None:
         self._opens = opens
 
-    def identify(self, source: ModelSource) -> Identity:
+    def describe(self, source: ModelSource) -> KnownFacts:
         made = (source.source, source.revision or "scripted", source.chat, source.engine)
-        return Identity(*made, reply=source.reply or "")
+        return KnownFacts(Identity(*made, reply=source.reply or ""))
 
     def find_encoder(self, encoder: str) -> None:
         """None is needed."""
 
     def gauge(self, source: ModelSource) -> Gauge:
         return lambda prompt, options=None: _words(prompt)
-
-    def context(self, source: ModelSource) -> int | None:
-        return None
-
-    def caution(self, source: ModelSource) -> str | None:
-        return None
-
-    def lacking(self, source: ModelSource) -> str:
-        return ""
 
     def fetch(self, source: ModelSource) -> None:
         """There are no files."""

@@ -10,12 +10,12 @@ encoder is served by vLLM, where the engine is: for large ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from threading import Lock
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from evaljudge.engines.internals import CPU_BUILD, installed_build, shut_down
-from evaljudge.engines.opening import VLLM
+from evaljudge.engines.source import VLLM
 from evaljudge.errors import UserError, first_words
 from evaljudge.model.asks import Vector
 
@@ -23,7 +23,6 @@ DIGITS = 6
 """Kept of each number: machines differ in those after them."""
 MEMORY = 0.05
 """The part of the memory that vLLM may take; an encoder keeps no cache of what it has read."""
-T = TypeVar("T")
 
 
 class SentenceEncoder(Protocol):
@@ -52,18 +51,19 @@ class Encoders:
 
     def _loaded(self, source: str) -> SentenceEncoder:
         if source not in self._opened:
-            self._opened[source] = _open(source)
+            kind = Pooling if source.startswith(VLLM) else SentenceTransformers
+            try:
+                self._opened[source] = kind(source.removeprefix(VLLM))
+            except UserError:
+                raise
+            except Exception as error:  # many kinds; each means: no encoder there
+                said = f"no encoder can be had of {source}: {first_words(error)}"
+                raise UserError(said) from None
         return self._opened[source]
 
     def close(self) -> None:
         for encoder in self._opened.values():
             encoder.close()
-
-
-def _open(source: str) -> SentenceEncoder:
-    if not source.startswith(VLLM):
-        return SentenceTransformers(source)
-    return _had(source, lambda: Pooling(source.removeprefix(VLLM)))
 
 
 class SentenceTransformers:
@@ -75,9 +75,7 @@ class SentenceTransformers:
                 f"encoder {source}: sentence-transformers is not installed: it comes with the "
                 "extra `embeddings`"
             ) from None
-        self._model = _had(
-            source, lambda: SentenceTransformer(source, device="cpu", trust_remote_code=False)
-        )
+        self._model = SentenceTransformer(source, device="cpu", trust_remote_code=False)
 
     def unit_vectors(self, texts: Sequence[str]) -> Any:
         return self._model.encode(
@@ -132,11 +130,3 @@ class Pooling:
 
     def close(self) -> None:
         shut_down(self._engine)
-
-
-def _had(source: str, load: Callable[[], T]) -> T:
-    try:
-        return load()
-    except Exception as error:  # many kinds; each means: no encoder there
-        said = f"no encoder can be had of {source}: {first_words(error)}"
-        raise UserError(said) from None

@@ -7,12 +7,13 @@ comes once. A base model (`chat: none`) gets a plain completion prompt that ends
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from itertools import chain
 from typing import Any
 
+from evaljudge.engines.source import CLOCK
 from evaljudge.engines.tokens import WORD, Ids, Marked, OwnWords, Texts
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Prompt
@@ -20,8 +21,6 @@ from evaljudge.model.asks import Prompt
 STAND_IN = "\ue000ours\ue001"
 REPLY = "\ue000theirs\ue001"
 COMPLETION_TAIL = "\n\nAnswer:"
-CLOCK = "strftime_now"
-"""What templates call for today's date; as a switch, the day that they get."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +70,17 @@ def read_template(
     hf = tokeniser.hf
     ends = stop_ids | ({hf.eos_token_id} - {None})
     if switches is None:
-        head, tail_text = _leading_bos(hf), COMPLETION_TAIL
+        begins = tuple(hf("")["input_ids"][:1]) == (hf.bos_token_id,)  # as it begins every text
+        head: Ids = (hf.bos_token_id,) if begins else ()
+        tail_text = COMPLETION_TAIL
         head_text, head_words = hf.bos_token if head else "", ""
     elif not hf.chat_template:
         raise UserError(lacks_template("the model"))
     else:
         text = str(hf.chat_template)
-        unused = [name for name in switches if not re.search(rf"\b{re.escape(name)}\b", text)]
-        _refuse_switches(unused, "the model's chat template does not use it")
+        for name in switches:
+            if not re.search(rf"\b{re.escape(name)}\b", text):
+                raise UserError(f"model.chat.{name}: the model's chat template does not use it")
         turns = [{"role": "user", "content": STAND_IN}]
         head_text, tail_text = _around(hf, turns, STAND_IN, True, switches)
         head, head_words = tokeniser.marked(head_text), _last_words(head_text, hf)
@@ -115,12 +117,6 @@ def with_clock(switches: Mapping[str, Any]) -> dict[str, Any]:
     return {**switches, CLOCK: day.strftime}
 
 
-def _leading_bos(hf: Any) -> Ids:
-    """BOS where this tokenizer begins a text with it."""
-    first = tuple(hf("")["input_ids"][:1])
-    return first if first == (hf.bos_token_id,) else ()
-
-
 def _around(
     hf: Any, turns: list[dict[str, str]], stand_in: str, reply: bool, switches: Mapping[str, Any]
 ) -> tuple[str, str]:
@@ -146,8 +142,3 @@ def _end_of_turn(
 def _last_words(text: str, hf: Any) -> str:
     ends = (text.rfind(s) + len(s) for s in hf.all_special_tokens if s in text)
     return text[max(ends, default=0) :]
-
-
-def _refuse_switches(switches: Iterable[str], why: str) -> None:
-    for name in switches:
-        raise UserError(f"model.chat.{name}: {why}")

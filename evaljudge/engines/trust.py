@@ -17,18 +17,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 from evaljudge.engines.internals import known_model_types
+from evaljudge.engines.source import PICKLE, REMOTE_CODE, ModelSource, Need
 from evaljudge.errors import UserError, first_line
 from evaljudge.text import without_secrets
 
-if TYPE_CHECKING:
-    from evaljudge.engines.opening import ModelSource
-
-Need = Literal["pickle", "remote-code"]
-PICKLE: Need = "pickle"
-REMOTE_CODE: Need = "remote-code"
 PICKLED, SAFE = (".bin", ".pt", ".pth", ".ckpt"), (".safetensors", ".gguf")
 LAYER = "pytorch_model"
 CONFIG = "config.json"
@@ -124,9 +119,14 @@ def needs_of(
 
 
 def _has_code(config: Mapping[str, Any], *, is_allowed: bool) -> bool:
-    """In it or in a part of it (`text_config`); if allowed, it is used for a known model, too."""
-    if "auto_map" in config and (is_allowed or not _is_known(str(config.get("model_type")))):
-        return True
+    """In it or in a part of it (`text_config`). A model that transformers or vLLM knows uses its
+    own code only if that is allowed."""
+    if "auto_map" in config:
+        from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+        kind = str(config.get("model_type"))
+        if is_allowed or not (kind in CONFIG_MAPPING_NAMES or kind in known_model_types()):
+            return True
     parts = (part for part in config.values() if isinstance(part, Mapping))
     return any(_has_code(part, is_allowed=is_allowed) for part in parts)
 
@@ -182,10 +182,3 @@ def _on_hub(source: ModelSource, commit: str, config: str) -> tuple[Path, Collec
         return Path(folder), HfApi().list_repo_files(source.path, revision=commit)
     except Exception as error:  # many kinds, as in `_hub_commit`
         raise UserError(f"model {source.source}: the hub says: {first_line(error)}") from None
-
-
-def _is_known(model_type: str) -> bool:
-    """Whether transformers or vLLM has this kind of model, so that its own code is not needed."""
-    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
-
-    return model_type in CONFIG_MAPPING_NAMES or model_type in known_model_types()

@@ -11,7 +11,7 @@ import hashlib
 from asyncio import to_thread
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from sys import maxsize
 from typing import Any, TypeVar
@@ -27,11 +27,10 @@ from evaljudge.engines.internals import (
     takes_rows,
 )
 from evaljudge.engines.labels import CompiledOptions, Found, Node, Reading, compile_options
-from evaljudge.engines.loading import load_engine
 from evaljudge.engines.loop import Request, Steps
-from evaljudge.engines.opening import LowMass, ModelSource
 from evaljudge.engines.sampling import Sampling
 from evaljudge.engines.sentences import Encoders
+from evaljudge.engines.source import LowMass, ModelSource
 from evaljudge.engines.template import Template, read_template
 from evaljudge.engines.tokens import REMEMBERED_PARTS, Blocks, Ids, Tokeniser
 from evaljudge.model.asks import (
@@ -52,10 +51,6 @@ from evaljudge.reasons import too_long
 R = TypeVar("R")
 FIRST_TOKENS = 8
 """So many of a reply are shown where a model answers otherwise than it was asked."""
-
-
-def open_vllm(source: ModelSource, seed: int) -> VllmModel:
-    return VllmModel(*load_engine(source, seed), source, seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +95,8 @@ class VllmModel:
         self._sampling = Sampling(self._template.ends, takes_rows=by_rows)
         # on a CPU the first model runner dies of a seeded prompt that it reads in two steps
         self._takes_seeds = by_rows or installed_build() != CPU_BUILD
-        self._compiled = lru_cache(None)(self._compile)
+        compile_ = partial(compile_options, tokeniser=tokeniser, template=self._template)
+        self._compiled: Callable[[Options], CompiledOptions] = lru_cache(None)(compile_)
         name_blocks(engine)
         self._steps, self._encoders = Steps(engine, adapter_request(source)), Encoders()
 
@@ -272,9 +268,6 @@ class VllmModel:
             )
             for output in outputs
         )
-
-    def _compile(self, options: Options) -> CompiledOptions:
-        return compile_options(options, self._tokeniser, self._template)
 
 
 @lru_cache(REMEMBERED_PARTS)

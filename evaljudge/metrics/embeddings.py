@@ -162,14 +162,13 @@ def identified(settings: ModelSettings) -> Identity:
     if _local(settings.model, settings.revision):
         return identified_here(settings)
     source = ModelSource(settings.model, settings.revision, None, allow=tuple(settings.allow))
-    return VllmEngines().identify(source)
+    return VllmEngines().describe(source).identity
 
 
 def identified_here(settings: ModelSettings) -> Identity:
     folder = folder_here(settings.model, settings.revision)
-    found = VllmEngines().identify(
-        ModelSource(str(folder), None, None, allow=tuple(settings.allow))
-    )
+    source = ModelSource(str(folder), None, None, allow=tuple(settings.allow))
+    found = VllmEngines().describe(source).identity
     if os.path.isdir(settings.model):
         return found
     return replace(found, name=settings.model, revision=folder.name, commit=folder.name)

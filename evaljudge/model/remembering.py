@@ -8,12 +8,11 @@ from asyncio import Future, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 from evaljudge.model import Model, ModelAround
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Sample, Weighed, Writing, Written
 
-T = TypeVar("T")
 Memory = dict[bytes, "Future[Any]"]
 """Replies by a digest of the question: the prompts would be most of a worker's memory."""
 Ask = Callable[[list[int]], Awaitable[list[Any]]]
@@ -38,7 +37,9 @@ class Remembering(ModelAround):
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
         asked = repr(how)
         keys = [_digest(prompt, asked) for prompt in prompts]
-        return await self._recall(keys, lambda new: self._model.write(_some(prompts, new), how))
+        return await self._recall(
+            keys, lambda new: self._model.write([prompts[i] for i in new], how)
+        )
 
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
@@ -46,7 +47,7 @@ class Remembering(ModelAround):
         asked = repr(options)
         keys = [_digest(prompt, asked) for prompt in prompts]
         replies = await self._recall(
-            keys, lambda new: self._model.choose(_some(prompts, new), options)
+            keys, lambda new: self._model.choose([prompts[i] for i in new], options)
         )
         if not samples:
             return replies
@@ -57,7 +58,8 @@ class Remembering(ModelAround):
     ) -> list[Weighed | Failed]:
         keys = [_digest(p, f"weigh {t!r}") for p, t in zip(prompts, texts, strict=True)]
         return await self._recall(
-            keys, lambda new: self._model.weigh(_some(prompts, new), _some(texts, new))
+            keys,
+            lambda new: self._model.weigh([prompts[i] for i in new], [texts[i] for i in new]),
         )
 
     async def _recall(self, keys: Sequence[bytes], ask: Ask) -> list[Any]:
@@ -142,24 +144,17 @@ class Common(ModelAround):
         return replace(_read(first or said), spent=reply.spent)
 
 
-def _some(items: Sequence[T], indices: Sequence[int]) -> list[T]:
-    return [items[i] for i in indices]
-
-
 def _digest(prompt: Prompt, asked: str) -> bytes:
     """A question's; `asked`: what is wanted of the prompt."""
     rest = repr((prompt.head, prompt.about, asked)).encode()
-    return _short(b"".join(map(_digest_of_part, prompt.parts)) + rest)
+    parts = b"".join(map(_digest_of_part, prompt.parts))
+    return hashlib.blake2b(parts + rest, digest_size=20).digest()
 
 
 @lru_cache(1024)
 def _digest_of_part(text: str) -> bytes:
     """Most prompts of a case hold the same long texts."""
-    return _short(text.encode(errors="surrogatepass"))
-
-
-def _short(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=20).digest()
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).digest()
 
 
 def _read(said: Mapping[str, Any]) -> Written:

@@ -30,13 +30,13 @@ from evaljudge.identity import asking, brief_key
 from evaljudge.judges import make_judges
 from evaljudge.judges.checked import briefs_of, verdicts_of
 from evaljudge.judges.protocol import Judge
-from evaljudge.model import Model, ModelAround
+from evaljudge.model import ModelAround
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Spent, Weighed, Writing, Written
 from evaljudge.model.imagining import MARK, Imagining
 from evaljudge.model.remembering import Remembering
 from evaljudge.plugins import kinds
 from evaljudge.prompts import Task
-from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Document
+from evaljudge.records import ANY_AXIS, Brief, Case
 from evaljudge.report.texts import AskedPrompt
 from evaljudge.runs.job import Job
 from evaljudge.runs.references import SETTING
@@ -59,6 +59,7 @@ class RecordedAsk:
     prompt: Prompt
     reply: str = ""
     """The reply that is given to the model, where only its probability is asked for."""
+    options: Options | None = None
     is_writing: bool = False
     """Its reply is a placeholder here."""
 
@@ -69,11 +70,11 @@ class RecordedAsk:
 
 
 class Recording(ModelAround):
-    """Writes down what it is asked, in order; its replies are placeholders."""
+    """Writes down what it is asked, in order; its replies are imagined, and as long as `texts`."""
 
-    def __init__(self) -> None:
-        super().__init__(Imagining(lambda *_: (Spent(0, 0, 0),), [PLACEHOLDER]))
-        self.stage: Stage = "prepare"
+    def __init__(self, texts: Sequence[str] = (PLACEHOLDER,), stage: Stage = "prepare") -> None:
+        super().__init__(Imagining(lambda *_: (Spent(0, 0, 0),), texts))
+        self.stage = stage
         self.questions: list[RecordedAsk] = []
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
@@ -85,7 +86,8 @@ class Recording(ModelAround):
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
         how = f"The probability of each answer is read: {', '.join(options.names)}."
-        self.questions += [RecordedAsk(self.stage, how, one) for one in prompts]
+        asks = (RecordedAsk(self.stage, how, one, options=options) for one in prompts)
+        self.questions += asks
         return await super().choose(prompts, options, samples)
 
     async def weigh(
@@ -104,19 +106,21 @@ def _writing(how: Writing) -> str:
     return f"The model writes up to {how.max_tokens:,} tokens{form}{warm}{times}."
 
 
-class _FirstChoice(ModelAround):
-    """Keeps the first question that offers options; its replies are imagined."""
+def dry_run(
+    judge: Judge, case: Case, briefs: Sequence[Brief], recording: Recording
+) -> list[RecordedAsk]:
+    """What a judge asks about a case. Briefs are written only where `recording` begins with that
+    stage."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        super().__init__(Imagining(lambda *_: (Spent(0, 0, 0),), texts))
-        self.found: tuple[Prompt, Options] | None = None
+    async def ask() -> None:
+        model, found = Remembering(recording), list(briefs)
+        if recording.stage == "prepare":
+            found += await briefs_of(judge, case.document, briefs, model)
+            recording.stage = "judge"
+        await verdicts_of(judge, case, found, model)
 
-    async def choose(
-        self, prompts: Sequence[Prompt], options: Options, samples: int = 0
-    ) -> list[Chosen | Failed]:
-        if prompts and not self.found:
-            self.found = prompts[0], options
-        return await super().choose(prompts, options, samples)
+    complete(ask())
+    return recording.questions
 
 
 def probes_of(judges: Sequence[Judge], case: Case) -> list[Probe]:
@@ -127,17 +131,12 @@ def probes_of(judges: Sequence[Judge], case: Case) -> list[Probe]:
     case = replace(case, candidates=case.candidates[:2])  # some judges compare them
     probes = list[Probe]()
     for judge in judges:
-        model = _FirstChoice([one.text for one in case.candidates])
-        complete(_imagine(judge, case, model))
-        if model.found:
-            probes.append(Probe(judge.name, *model.found))
+        recording = Recording([one.text for one in case.candidates])
+        with suppress(UserError):  # of its own code: the run says it, should a real reply cause it
+            dry_run(judge, case, [], recording)
+        asked = [(ask.prompt, ask.options) for ask in recording.questions if ask.options]
+        probes += [Probe(judge.name, *first) for first in asked[:1]]
     return probes
-
-
-async def _imagine(judge: Judge, case: Case, model: Model) -> None:
-    with suppress(UserError):  # of its own code: the run says it, should a real reply cause it
-        briefs = await briefs_of(judge, case.document, [], model)
-        await verdicts_of(judge, case, briefs, model)
 
 
 # what a report keeps of the judges
@@ -197,16 +196,13 @@ class RunPrompts:
         judge = self._judge(name, axis)
         known = self._fingerprint
         model = known["writer"] or known["judges"][name].get("model") or known["model"]
-        writer = Identity(model["name"], model["revision"], model["chat"], model["engine"],
-                          allow=tuple(model.get("allow", ())),
-                          adapter=model.get("adapter", ""),
-                          reply=model.get("reply", ""))  # fmt: skip
+        writer = Identity.known(model)
         keys = {brief_key(judge, part, case.document, writer) for part in judge.parts()}
         mine = [brief for brief in briefs if brief.key in keys]
-        alone = [one for one in case.candidates if one.system == system]
+        alone = tuple(one for one in case.candidates if one.system == system)
         # a judge that compares the texts of a document with each other asks nothing about one
-        asked = self._about(judge, case.document, alone, system, mine) or self._about(
-            judge, case.document, case.candidates, system, mine
+        asked = self._about(judge, replace(case, candidates=alone), system, mine) or self._about(
+            judge, case, system, mine
         )
         return [
             AskedPrompt(one.prompt.template, one.how, words, one.reply, is_guessed=SAID in words)
@@ -214,16 +210,17 @@ class RunPrompts:
             for words in [one.prompt.text]
         ]
 
-    def _about(
-        self, judge: Judge, document: Document, candidates: Sequence[Candidate], system: str,
-        briefs: Sequence[Brief],
-    ) -> list[RecordedAsk]:  # fmt: skip
+    def _about(self, judge: Judge, case: Case, system: str, mine: list[Brief]) -> list[RecordedAsk]:
         """Not what would be asked in the same words if the text were another one."""
-        changed = [
-            replace(one, text=PLACEHOLDER) if one.system == system else one for one in candidates
-        ]
-        of_any = {one.prompt for one in _asked(judge, document, changed, briefs)}
-        asked = _asked(judge, document, candidates, briefs)
+        changed = tuple(
+            replace(one, text=PLACEHOLDER) if one.system == system else one
+            for one in case.candidates
+        )
+        other, asked = (
+            dry_run(judge, of, mine, Recording(stage="judge"))
+            for of in (replace(case, candidates=changed), case)
+        )
+        of_any = {one.prompt for one in other}
         return [one for one in asked if one.prompt not in of_any]
 
     def _made(self, name: str, axis: str) -> Judge:
@@ -243,13 +240,3 @@ class RunPrompts:
         only = replace(task, axes=tuple(one for one in task.axes if one.name == axis))
         (judge,) = make_judges({name: settings}, only)
         return judge
-
-
-def _asked(
-    judge: Judge, document: Document, candidates: Sequence[Candidate], briefs: Sequence[Brief]
-) -> list[RecordedAsk]:
-    recording = Recording()
-    recording.stage = "judge"
-    case = Case(document, tuple(candidates))
-    complete(verdicts_of(judge, case, briefs, Remembering(recording)))
-    return recording.questions

@@ -342,9 +342,11 @@ def assemble_job(
     writer = config.writer.as_source() if config.writer and judges else model
     own_is = dict[str, Identity]()
     if bound is None:
-        model_is = engines.identify(model) if model else None
-        writer_is = model_is if writer == model else engines.identify(writer) if writer else None
-        own_is = {name: engines.identify(source) for name, source in own.items()}
+        model_is = engines.describe(model).identity if model else None
+        writer_is = (
+            model_is if writer == model else engines.describe(writer).identity if writer else None
+        )
+        own_is = {name: engines.describe(source).identity for name, source in own.items()}
         engine = engines.version if judges else ""
     else:
         known, asked = bound.get("model") or {}, bound.get("judges", {})

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from heapq import nlargest
 from itertools import chain
 from operator import attrgetter
@@ -34,7 +34,7 @@ from evaljudge.metrics.references import EMPTY_TEXT, compared_with, is_empty
 from evaljudge.model.imagining import Gauge, Imagining
 from evaljudge.model.remembering import Common
 from evaljudge.reasons import grouped
-from evaljudge.records import Brief, Case, Tokens
+from evaljudge.records import Brief, Case, Document, Tokens
 from evaljudge.runs.binding import differs_from_run, refuse_lone_texts
 from evaljudge.runs.job import BOTH, Job, Pass, one_of
 from evaljudge.runs.references import given_references
@@ -123,8 +123,10 @@ def longest_ask(one: Pass, output: Output, wanted: Sequence[Stage]) -> int:
     small, or its tokenizer is not at hand, nothing is.
     """
     sizes: Mapping[str, int] = (output.listing() or {}).get("largest", {})
-    context, model = _context(one), footprint(one.source)
-    if not sizes or not context or not model or model.cache(context) < WORTH_COUNTING:
+    if not sizes or not (model := footprint(one.source)):
+        return 0
+    context = one.job.engines.describe(one.source).context
+    if not context or model.cache(context) < WORTH_COUNTING:
         return 0
     left = (shard for shard in lacking(one, output, wanted) if f"{shard.number}" in sizes)
     shards = nlargest(LONGEST_CASES, left, key=lambda shard: sizes[f"{shard.number}"])
@@ -141,19 +143,20 @@ def _known(
     job: Job, output: Output, corpus: Corpus, written: KnownBriefs | None
 ) -> Iterator[KnownBriefs]:
     with nullcontext(written) if written is not None else known_briefs() as known:
-        for panel in job.panels if job.references else ():
-            known.add(_given(panel, corpus))
+        for panel in job.panels:
+            known.add(given_briefs(panel, (case.document for case in corpus)))
         for kind in job.kinds:
             known.add(output.briefs(kind, output.brief_files(kind)))
         yield known
 
 
-def _given(job: Job, corpus: Corpus) -> Iterator[Brief]:
+def given_briefs(job: Job, documents: Iterable[Document]) -> Iterator[Brief]:
     """What files of references hold in place of what would be written."""
-    with given_references(job.references, job.judges) as given:
-        for case in corpus:
-            for kind in given.kinds:
-                yield from given.briefs(kind, case.document, one_of(job.writer_is)).values()
+    if job.references:
+        with given_references(job.references, job.judges) as given:
+            for document in documents:
+                for kind in given.kinds:
+                    yield from given.briefs(kind, document, one_of(job.writer_is)).values()
 
 
 def _compare(job: Job, output: Output, corpus: Corpus, plan: Plan) -> None:
@@ -212,8 +215,10 @@ class _Planning:
     async def do(self, one: Pass, work: Iterable[Work]) -> None:
         self._source, self._longest = one.source.source, self._plan.longest
         self._job, self._writer = one.job, one_of(one.job.writer_is)
-        self._context: Callable[[], int | None] = cache(partial(_context, one))
-        self._gauge: Callable[[], Gauge] = cache(partial(_gauge, one))
+        self._context: Callable[[], int | None] = cache(
+            lambda: one.job.engines.describe(one.source).context
+        )
+        self._gauge: Callable[[], Gauge] = cache(lambda: one.job.engines.gauge(one.source))
         self._heads, self._blocks = set[int](), set[int]()
         asked: dict[Stage, dict[str, Asked]] = {
             stage: {judge.name: Asked() for judge in self._job.judges} for stage in BOTH
@@ -287,14 +292,6 @@ class _Planning:
         if stage == "prepare":  # another case
             self._blocks = set()
         return case_models(model, self._job.judges, self._heads, self._blocks)
-
-
-def _context(one: Pass) -> int | None:
-    return one.job.engines.context(one.source)
-
-
-def _gauge(one: Pass) -> Gauge:
-    return one.job.engines.gauge(one.source)
 
 
 def _unmeasurable(metric: Metric, case: Case) -> Iterator[str]:

@@ -62,16 +62,13 @@ class RunIndex:
         self.axes = sorted(further | {axis for part in parts for axis in part.ratings})
         found = (reason for p in parts for own in p.reasons.values() for reason in own.values())
         self.reasons = sorted(set(found))
-        self.scores = {key: self._joined(parts, [p.scores.get(key) for p in parts])
-                       for key in self.scales}  # fmt: skip
-        self.ratings = {axis: self._joined(parts, [p.ratings.get(axis) for p in parts])
-                        for axis in self.axes}  # fmt: skip
+        self.scores: dict[Key, Numbers] = _joined(parts, "scores", self.scales)
+        self.doubts: dict[Key, Numbers] = _joined(parts, "doubts", self.scales)
+        self.ratings: dict[str, Numbers] = _joined(parts, "ratings", self.axes)
         for row, text in enumerate(self.texts if self.further else ()):
             if text in self.further:
                 for axis, rating in self.further[text].ratings.items():
                     self.ratings[axis][row] = rating
-        self.doubts = {key: self._joined(parts, [p.doubts.get(key) for p in parts])
-                       for key in self.scales}  # fmt: skip
         self._coded = {key: self._codes_of(parts, key) for key in self.scales}
 
     def _read(self, shard: Shard) -> _Part:
@@ -92,32 +89,26 @@ class RunIndex:
         codes = coded.indices.to_numpy(zero_copy_only=False)
         values = scores["value"].to_numpy().astype(np.float32)
         missing = np.flatnonzero(~np.isfinite(values))
-        reasons = dict(zip(missing.tolist(), scores["reason"].take(pa.array(missing)).to_pylist(),
-                           strict=True))  # fmt: skip
+        why = scores["reason"].take(pa.array(missing)).to_pylist()
+        reasons = dict(zip(missing.tolist(), why, strict=True))
         undecided = scores["doubt"].to_numpy().astype(np.float32)
-        size, found, unscored, doubts = len(names), {}, {}, {}
+        found, unscored, doubts = (
+            dict[Key, Numbers](),
+            dict[Key, dict[int, str]](),
+            dict[Key, Numbers](),
+        )
         for number, name in enumerate(coded.dictionary.to_pylist()):
             scorer, axis = name.split("\0")
             rows = np.flatnonzero(codes == number)
-            column = np.full(size, np.nan, np.float32)
-            column[places[rows]] = values[rows]
-            found[scorer, axis] = column
-            if np.isfinite(undecided[rows]).any():
-                doubts[scorer, axis] = np.full(size, np.nan, np.float32)
-                doubts[scorer, axis][places[rows]] = undecided[rows]
+            for column, given in ((found, values), (doubts, undecided)):
+                if column is found or np.isfinite(given[rows]).any():
+                    column[scorer, axis] = np.full(len(names), np.nan, np.float32)
+                    column[scorer, axis][places[rows]] = given[rows]
             unscored[scorer, axis] = {
                 int(places[row]): reasons[row] for row in rows.tolist() if row in reasons
             }
         texts = list(zip(doc_ids.to_pylist(), systems.to_pylist(), strict=True))
         return _Part(texts, found, unscored, doubts, _ratings(candidates.field("ratings")))
-
-    def _joined(self, parts: Sequence[_Part], columns: Sequence[Numbers | None]) -> Numbers:
-        """One column of all shards; NaN where a shard has none."""
-        filled = [
-            np.full(len(part.texts), np.nan, np.float32) if column is None else column
-            for part, column in zip(parts, columns, strict=True)
-        ]
-        return np.concatenate([np.empty(0, np.float32), *filled])
 
     def _codes_of(self, parts: Sequence[_Part], key: Key) -> Codes:
         """Of each text the place of its reason among `reasons`; -1: it is scored."""
@@ -148,26 +139,18 @@ class RunIndex:
             case "doubt":
                 column = self.doubts[self.scales[number]]
             case "disagreement":
-                column = self._disagreement(self.scales[number], self.axes[axis])
+                scale, on = self.scales[number], self.axes[axis]
+                if scale[1] not in (on, ANY_AXIS):  # the scorer's own, unless it has none
+                    raise LookupError(on)
+                column = disagreement(self.scores[scale], self.ratings[on]).astype(np.float32)
             case "system":
-                column = self._system_codes
+                code_of = {system: code for code, system in enumerate(self.systems)}
+                column = np.array([code_of[system] for _, system in self.texts], np.int16)
             case "selected":
                 column = self.selected[self.selections[number]]
             case _:
                 raise LookupError(name)
         return column.tobytes()
-
-    def _disagreement(self, scale: Key, axis: str) -> Numbers:
-        """Of the scores with people's ratings on this axis, if it is the scorer's own or if the
-        scorer has none."""
-        if scale[1] not in (axis, ANY_AXIS):
-            raise LookupError(axis)
-        return disagreement(self.scores[scale], self.ratings[axis]).astype(np.float32)
-
-    @cached_property
-    def _system_codes(self) -> Codes:
-        code_of = {system: code for code, system in enumerate(self.systems)}
-        return np.array([code_of[system] for _, system in self.texts], np.int16)
 
     @cached_property
     def row_of(self) -> Mapping[Text, int]:
@@ -229,13 +212,15 @@ class TwoRunsIndex(RunIndex):
         differ, None where the other run lacks it; the selections of both, by their rules; and the
         scorers that are made otherwise in the other run, by their signatures."""
         there = set(self.selections) & set(self._other.selections)
-        rules = {name: [selection_rule(one.run, name) for one in (self, self._other)]
-                 for name in sorted(there)}  # fmt: skip
+        rules = {
+            name: selection_rule(self.run, name) == selection_rule(self._other.run, name)
+            for name in sorted(there)
+        }
         return {
             "texts": self.shared_texts,
             "differ": [self._differing(key) for key in self.scales],
-            "shared": [name for name, (mine, theirs) in rules.items() if mine == theirs],
-            "changed": [name for name, (mine, theirs) in rules.items() if mine != theirs],
+            "shared": [name for name, is_same in rules.items() if is_same],
+            "changed": [name for name, is_same in rules.items() if not is_same],
             "otherwise": self._made_otherwise,
         }
 
@@ -276,6 +261,18 @@ class TwoRunsIndex(RunIndex):
         if column is None or not len(column):
             return np.full(len(self.texts), nothing)
         return np.where(self._rows >= 0, column[self._rows], nothing)
+
+
+def _joined(parts: Sequence[_Part], kind: str, names: Sequence[Any]) -> dict[Any, Numbers]:
+    """Columns of all shards; NaN where a shard has none."""
+    columns = [
+        (getattr(part, kind), np.full(len(part.texts), np.nan, np.float32)) for part in parts
+    ]
+    empty = np.empty(0, np.float32)
+    return {
+        name: np.concatenate([empty, *(column.get(name, none) for column, none in columns)])
+        for name in names
+    }
 
 
 def _ratings(maps: Any) -> dict[str, Numbers]:

@@ -68,10 +68,11 @@ class LabelSheet:
             row = self._own(rows[label])
             was = {axis: row.get(axis) for axis in ratings}
             replaced.clear()
-            replaced.update({
-                axis: value for axis, value in was.items()
+            replaced.update(
+                (axis, value)
+                for axis, value in was.items()
                 if value is not None and value not in (before.get(axis), ratings[axis])
-            })  # fmt: skip
+            )
             row |= ratings
             row[RATER] = self.rater if any(row.get(a) is not None for a in self.axes) else None
             return sheet(_columns(rows), chain.from_iterable(rows.values()), JSONL)
@@ -98,28 +99,20 @@ class LabelSheet:
         rows.append(rows[0] | dict.fromkeys(self.axes) | {RATER: None})
         return rows[-1]
 
-    @property
-    def _line(self) -> str:
-        """The line of a configuration that reads the ratings."""
-        is_plain = self.file.isprintable()  # else YAML escapes what is not ASCII
-        return yaml.safe_dump(
-            {"ratings": [self.file]}, default_flow_style=None, width=inf, allow_unicode=is_plain
-        ).strip()
-
     def data(self, described: Mapping[str, str]) -> dict[str, Any]:
         """What the page shows; `described`: what the axes mean."""
+        abouts = {name: one_line(described.get(name, ""), LONG) for name in self.axes}
+        is_plain = self.file.isprintable()  # else YAML escapes what is not ASCII
+        how: dict[str, Any] = {"default_flow_style": None, "width": inf}
+        line = yaml.safe_dump({"ratings": [self.file]}, allow_unicode=is_plain, **how)
         return {
             "axes": [
-                {
-                    "name": name,
-                    "shown": one_line(name),
-                    "about": one_line(described.get(name, ""), LONG),
-                }
-                for name in self.axes
+                {"name": name, "shown": one_line(name), "about": about}
+                for name, about in abouts.items()
             ],
             "rater": one_line(self.rater),
             "place": one_line(self.place.at(self.name), LONG),
-            "line": self._line,
+            "line": line.strip(),
             "values": list(range(LOWEST, HIGHEST + 1)),
             "texts": [
                 {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from evaljudge.report.texts import beginning, spread_data
 from evaljudge.runs.shown import shown_in
 from evaljudge.storage import Shard
 from evaljudge.text import one_line
-from evaljudge.viewer.index import RunIndex, TwoRunsIndex
+from evaljudge.viewer.index import RunIndex, Text, TwoRunsIndex
 from evaljudge.viewer.labels import LabelSheet
 from evaljudge.viewer.server import BYTES, HTML, TEXT, Given, Refused, Response, Site, as_json
 
@@ -40,36 +40,24 @@ class RunSite:
         """`other`: a run that is compared with it."""
         self.findings, self._other = findings, other
         self.index = RunIndex(run) if other is None else TwoRunsIndex(run, RunIndex(other))
-        self.site = Site({
-            "/": self.page, "/names": self.names, "/column": self.column,
-            "/begins": self.begins, "/text": self.text, "/search": self.search,
-        })  # fmt: skip
+        routes = (self.names, self.column, self.begins, self.text, self.search)
+        self.site = Site({"/": self.page, **{f"/{route.__name__}": route for route in routes}})
         self._cases = lru_cache(KEPT)(self._read_cases)
 
     def page(self, given: Given) -> Response:
-        return Response(page(self.findings, data=self._data).encode(), HTML)
-
-    @property
-    def _data(self) -> dict[str, Any]:
         index = self.index
-        return {
-            **spread_data(self.findings),
+        data = spread_data(self.findings) | {
             "token": self.site.token,
             "scorers": [{"scorer": scorer, "axis": axis} for scorer, axis in index.scales],
             "systems": index.systems,
             "human": index.axes,
             "reasons": index.reasons,
             "selections": index.selections,
-            **self._compared,
         }
-
-    @property
-    def _compared(self) -> dict[str, Any]:
-        """Of a run beside another."""
-        if self._other is None or not isinstance(self.index, TwoRunsIndex):
-            return {}
-        name = self._other.out.rstrip("/").rpartition("/")[2]
-        return {"other": self._other.out, "other_name": name, "compared": self.index.comparison}
+        if self._other is not None and isinstance(index, TwoRunsIndex):
+            name = self._other.out.rstrip("/").rpartition("/")[2]
+            data |= {"other": self._other.out, "other_name": name, "compared": index.comparison}
+        return Response(page(self.findings, data=data).encode(), HTML)
 
     def names(self, given: Given) -> Response:
         return as_json([doc_id for doc_id, _ in self.index.texts])
@@ -103,24 +91,13 @@ class RunSite:
         row, index = self._row(given["row"]), self.index
         text = index.texts[row]
         selected = {name: [text] for name, column in index.selected.items() if column[row]}
-        shard = index.shard_of(row)
-        output, ratings = index.run.output, index.further
-        (shown,) = shown_in(output, shard, [text], selected, ratings, index.prompts)
+        html = _shown(index, row, selected)
+        if found := index.beside(text):
+            other, there = found
+            beside = Markup('<section class="beside"><h3>In {}</h3>{}</section>')
+            html += beside.format(one_line(other.run.out), _shown(other, there, {}))
         # Not as HTML: a page of its own, without the content policy, it must never be.
-        html = text_html(shown, "all prompts") + self._beside(text)
         return Response(html.encode(), TEXT)
-
-    def _beside(self, text: tuple[str, str]) -> Markup:
-        """The same text in the run that is compared."""
-        found = self.index.beside(text)
-        if found is None:
-            return Markup()
-        other, row = found
-        output, shard = other.run.output, other.shard_of(row)
-        (shown,) = shown_in(output, shard, [text], {}, other.further, other.prompts)
-        body = text_html(shown, "all prompts")
-        head = f"In {one_line(other.run.out)}"
-        return Markup('<section class="beside"><h3>{}</h3>{}</section>').format(head, body)
 
     def search(self, given: Given) -> Response:
         import pyarrow.compute as pc
@@ -145,6 +122,13 @@ class RunSite:
 
         run = self.index.run
         return pa.chunked_array(list(run.output.ahead(words_of, run.scored)), pa.large_string())
+
+
+def _shown(index: RunIndex, row: int, selected: Mapping[str, Collection[Text]]) -> Markup:
+    """A text with all that is known of it."""
+    output, shard, text = index.run.output, index.shard_of(row), index.texts[row]
+    (shown,) = shown_in(output, shard, [text], selected, index.further, index.prompts)
+    return text_html(shown, "all prompts")
 
 
 class LabelSite:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import yaml
 import evaljudge
 from evaljudge.cli import main
 from evaljudge.commands.plan import Planned, planned
-from evaljudge.engines import ModelSource, VllmEngines
+from evaljudge.engines import KnownFacts, ModelSource, VllmEngines
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.storage.claim import claimed
@@ -153,8 +154,8 @@ def test_a_column_with_another_name_is_a_warning() -> None:
 
 
 class Away(ScriptedEngines):
-    def lacking(self, source: ModelSource) -> str:
-        return "all its files"
+    def describe(self, source: ModelSource) -> KnownFacts:
+        return replace(super().describe(source), lacking="all its files")
 
 
 def test_a_model_that_is_not_here_is_warned_of() -> None:

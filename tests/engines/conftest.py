@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from evaljudge.engines import ModelSource
 from evaljudge.engines.vllm import VllmModel
+from tests.engines.oracle import Oracle
 
 SMALL: dict[str, Any] = {"dtype": "float32", "kv_cache_memory_bytes": 1 << 27}
 
@@ -29,3 +31,8 @@ def engine(tiny: Callable[..., Path], shared_engines: Any) -> Callable[..., Vllm
         return shared_engines.open(source, seed=0)  # type: ignore[no-any-return]
 
     return open_one
+
+
+@pytest.fixture(scope="session")
+def oracles(tiny: Callable[..., Path]) -> Callable[..., Oracle]:
+    return cache(lambda pieces, chat: Oracle(tiny(pieces, chat)))

@@ -124,7 +124,7 @@ def test_an_adapter_for_other_modules_is_refused(tiny: Callable[..., Path], tmp_
     """vLLM itself says nothing, and answers as without it."""
     adapter = adapter_of(tiny(), tmp_path / "adapter", "base_model.model.inner_")
     one = source(tiny(), adapter, **SMALL)
-    VllmEngines().identify(one)
+    _ = VllmEngines().describe(one).identity
     with pytest.raises(UserError, match="only 0 of its 11 pairs of matrices are for"):
         VllmEngines().open(one, 0)
 
@@ -139,7 +139,7 @@ def adapter(tiny: Callable[..., Path], tmp_path: Path) -> Path:
 
 def refusal(one: ModelSource) -> str:
     with pytest.raises(UserError) as refused:
-        VllmEngines().identify(one)
+        _ = VllmEngines().describe(one).identity
     said = str(refused.value)
     assert "\n" not in said
     return said
@@ -168,7 +168,7 @@ def test_settings_that_only_made_the_weights_are_not_refused(
 ) -> None:
     more = {"init_lora_weights": "gaussian", "use_rslora": True, "modules_to_save": None}
     (adapter / "adapter_config.json").write_text(json.dumps(PEFT | more))
-    VllmEngines().identify(source(tiny(), adapter))
+    _ = VllmEngines().describe(source(tiny(), adapter)).identity
 
 
 def test_a_folder_that_holds_no_adapter_is_refused(
@@ -181,20 +181,14 @@ def test_a_folder_that_holds_no_adapter_is_refused(
     weights = adapter / "adapter_model.safetensors"
     weights.write_bytes(weights.read_bytes()[:100])
     assert "adapter_model.safetensors cannot be read" in refusal(source(base, adapter))
-    weights.unlink()
-    assert "no adapter_model.safetensors there" in refusal(source(base, adapter))
+    weights.rename(adapter / "adapter_model.bin")
+    for allow in ((), ("pickle",)):  # which layers they are for is not seen without unpickling them
+        said = refusal(replace(source(base, adapter), allow=allow))
+        assert "no adapter_model.safetensors there: PEFT's `save_pretrained` writes it" in said
     config.write_text("{")
     assert "its adapter_config.json is not JSON" in refusal(source(base, adapter))
     config.unlink()
     assert "no adapter_config.json there" in refusal(source(base, adapter))
-
-
-def test_pickled_weights_are_refused(tiny: Callable[..., Path], adapter: Path) -> None:
-    """Allowed or not: which layers they are for cannot be seen without unpickling them."""
-    (adapter / "adapter_model.safetensors").rename(adapter / "adapter_model.bin")
-    for allow in ((), ("pickle",)):
-        said = refusal(replace(source(tiny(), adapter), allow=allow))
-        assert "no adapter_model.safetensors there: PEFT's `save_pretrained` writes it" in said
 
 
 def test_the_output_layer_is_not_adapted(tiny: Callable[..., Path], adapter: Path) -> None:
@@ -236,7 +230,7 @@ def test_settings_of_lora_without_an_adapter_are_refused(
 
 def test_lora_is_not_turned_off_beside_an_adapter(tiny: Callable[..., Path], adapter: Path) -> None:
     assert "turns it off" in refusal(source(tiny(), adapter, enable_lora=False))
-    VllmEngines().identify(source(tiny(), adapter, enable_lora=True, max_lora_rank=64))
+    _ = VllmEngines().describe(source(tiny(), adapter, enable_lora=True, max_lora_rank=64)).identity
 
 
 # the identity
@@ -245,8 +239,11 @@ def test_lora_is_not_turned_off_beside_an_adapter(tiny: Callable[..., Path], ada
 def test_the_adapter_is_part_of_the_identity(
     tiny: Callable[..., Path], adapter: Path, tmp_path: Path
 ) -> None:
-    identify = VllmEngines().identify
-    with_one, without = identify(source(tiny(), adapter)), identify(source(tiny()))
+    describe = VllmEngines().describe
+    with_one, without = (
+        describe(source(tiny(), adapter)).identity,
+        describe(source(tiny())).identity,
+    )
     name, digest = with_one.adapter.split("@")
     assert name == "judge-lora"
     assert with_one.as_key() == without.as_key() | {"adapter": digest}
@@ -255,15 +252,15 @@ def test_the_adapter_is_part_of_the_identity(
     moved = tmp_path / "elsewhere" / "judge-lora"
     shutil.copytree(adapter, moved)
     (moved / "README.md").write_text("trained on …")
-    assert identify(source(tiny(), moved)) == with_one
+    assert describe(source(tiny(), moved)).identity == with_one
     config = PEFT | {"lora_alpha": 2 * ALPHA}
     (moved / "adapter_config.json").write_text(json.dumps(config))
-    assert identify(source(tiny(), moved)) != with_one
+    assert describe(source(tiny(), moved)).identity != with_one
 
 
 def test_a_report_of_a_finished_run_says_it_too(tiny: Callable[..., Path], adapter: Path) -> None:
     one = source(tiny(), adapter)
-    identity = VllmEngines().identify(one)
+    identity = VllmEngines().describe(one).identity
     known = fingerprint("c", {}, [], identity, None, "vllm", 0)["model"]
     assert str(identity_bound(known, one)) == str(identity)
 

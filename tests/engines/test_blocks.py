@@ -23,7 +23,7 @@ from evaljudge.engines.internals import (
     shut_down,
 )
 from evaljudge.engines.loading import usual_block
-from evaljudge.engines.opening import OPERATIONAL
+from evaljudge.engines.source import OPERATIONAL
 from evaljudge.engines.vllm import VllmModel
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Chosen, Options, Prompt
@@ -96,20 +96,26 @@ def test_a_vllm_that_has_moved_what_is_not_promised_is_refused_in_one_line() -> 
 def test_cautions_of_a_plan(tmp_path: Path) -> None:
     engines, block = VllmEngines(), usual_block()
     hybrid = written(tmp_path, HEADS | {"mamba_d_state": 16})
-    assert engines.caution(hybrid) == (
+    assert engines.describe(hybrid).caution == (
         f"model {tmp_path} has layers without attention: vLLM sets its cache blocks as it loads "
         "it, often to hundreds of tokens, and a prefix that is shorter is not shared. "
         f"`prefill at least` counts blocks of {block}"
     )
-    assert str(engines.caution(replace(hybrid, engine={"block_size": 64}))).endswith("blocks of 64")
-    assert engines.caution(replace(hybrid, engine={"enable_prefix_caching": False})) is None
+    assert str(engines.describe(replace(hybrid, engine={"block_size": 64})).caution).endswith(
+        "blocks of 64"
+    )
+    assert (
+        engines.describe(replace(hybrid, engine={"enable_prefix_caching": False})).caution is None
+    )
     without = written(tmp_path, {"state_size": 16})
-    assert engines.caution(without) == (
+    assert engines.describe(without).caution == (
         f"model {tmp_path} has no attention: vLLM shares no prefixes of it, so that every prompt "
         "token is prefilled"
     )
-    assert engines.caution(replace(without, engine={"enable_prefix_caching": True})) is None
-    assert engines.caution(written(tmp_path, HEADS)) is None
+    assert (
+        engines.describe(replace(without, engine={"enable_prefix_caching": True})).caution is None
+    )
+    assert engines.describe(written(tmp_path, HEADS)).caution is None
 
 
 def test_what_makes_blocks_larger_or_smaller_may_change_within_a_run() -> None:
@@ -153,7 +159,7 @@ def test_a_plan_says_that_a_hybrid_model_may_share_less(
          "axes": ["fluency"], "judges": ["synthetic"]}
     )  # fmt: skip
     lines = [line for line in said.splitlines() if line.startswith("warning: model: ")]
-    assert lines == [f"warning: model: {VllmEngines().caution(ModelSource(str(folder)))}"]
+    assert lines == [f"warning: model: {VllmEngines().describe(ModelSource(str(folder))).caution}"]
 
 
 @pytest.mark.engine

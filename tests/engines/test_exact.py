@@ -1,8 +1,4 @@
-"""Log-probabilities against transformers on the same weights, by an independent route.
-
-The oracle renders with `apply_chat_template`, tokenises with the model's own tokenizer, finds each
-spelling's ids by itself and adds up path probabilities over whole forward passes.
-"""
+"""Log-probabilities, and the score of `likelihood`, are those that transformers gives."""
 
 from __future__ import annotations
 
@@ -10,13 +6,17 @@ import asyncio
 import math
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evaljudge.engines.vllm import VllmModel
+from evaljudge.judges.likelihood.judge import Likelihood
+from evaljudge.model import ModelAround
 from evaljudge.model.asks import Chosen, Options, Prompt, Weighed
+from evaljudge.prompts import load_task
+from evaljudge.records import Candidate, Case, Document
+from tests.engines.oracle import Oracle
 
 pytestmark = pytest.mark.engine
 
@@ -36,69 +36,6 @@ CASES = {
     "one begins another": ("Better", "Better boats", "Worse"),
     "forms that tokenise alike": ("1", "2", "5"),
 }
-
-
-class Oracle:
-    def __init__(self, folder: Path) -> None:
-        import torch
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-
-        self.torch = torch
-        self.tokenizer = AutoTokenizer.from_pretrained(folder)
-        self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
-
-    def render(self, text: str, reply: str = "") -> list[int]:
-        tokenizer = self.tokenizer
-        if tokenizer.chat_template:
-            turns = [{"role": "user", "content": text}]
-            said = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
-        else:
-            said = text + "\n\nAnswer:"
-        return list(tokenizer(said + reply, add_special_tokens=False)["input_ids"])
-
-    def rows(self, ids: list[int]) -> Any:
-        with self.torch.no_grad():
-            return self.model(self.torch.tensor([ids])).logits[0].log_softmax(-1)
-
-    def path(self, prompt: list[int], path: list[int]) -> float:
-        rows = self.rows(prompt + path)
-        return sum(float(rows[len(prompt) - 1 + n][t]) for n, t in enumerate(path))
-
-    def option(self, text: str, name: str, others: list[str]) -> float:
-        prompt = self.render(text)
-        mine, theirs = self.spellings(text, [name]), self.spellings(text, others)
-        kept = [p for p in mine if not any(p != q and p[: len(q)] == q for q in mine)]
-        total = 0.0
-        for path in kept:
-            value = self.path(prompt, path)
-            if any(q[: len(path)] == path for q in theirs):
-                rows = self.rows(prompt + path)
-                value += float(rows[-1][self.tokenizer.eos_token_id])
-            total += math.exp(value)
-        return math.log(total)
-
-    def spellings(self, text: str, names: list[str]) -> list[list[int]]:
-        prompt = self.render(text)
-        found = []
-        for name in names:
-            for form in {name, name.lower(), name.upper(), name.capitalize()}:
-                for lead in ("", " "):
-                    ids = self.render(text, lead + form)
-                    if ids[: len(prompt)] == prompt and ids[len(prompt) :] not in found:
-                        found.append(ids[len(prompt) :])
-        return found
-
-
-@pytest.fixture(scope="module")
-def oracles(tiny: Callable[..., Path]) -> Callable[..., Oracle]:
-    made: dict[tuple[str, bool], Oracle] = {}
-
-    def make(pieces: str, chat: bool) -> Oracle:
-        if (pieces, chat) not in made:
-            made[pieces, chat] = Oracle(tiny(pieces, chat))
-        return made[pieces, chat]
-
-    return make
 
 
 ON_BOTH = {("bytes", True, True), ("bytes", True, False), ("words", False, True)}
@@ -158,3 +95,46 @@ def test_weigh_is_exact(
             assert after[: len(before)] == before
             assert reply.total == pytest.approx(oracle.path(before, after[len(before) :]), abs=1e-3)
             assert len(reply.logprobs) == len(after) - len(before)
+
+
+TASK = load_task("summary", ["fluency", "relevance"])
+CASE = Case(
+    Document(
+        "d1", "The river rose after two days of rain. The town council closed the bridge. " * 4
+    ),
+    (Candidate("A", "A flood closed the bridge."), Candidate("B", "Boats were sent. " * 20)),
+)
+EXAMPLES = [{"source": "Snow fell on the city.", "target": "It snowed.", "axis": "fluency"}]
+
+
+class Noting(ModelAround):
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self.asked: list[tuple[str, str]] = []
+
+    async def weigh(self, prompts: Any, texts: Any) -> Any:
+        self.asked += [(p.text, text) for p, text in zip(prompts, texts, strict=True)]
+        return await super().weigh(prompts, texts)
+
+
+@pytest.mark.parametrize("chat", [True, False])
+@pytest.mark.parametrize("settings", [{}, {"reversed": True}, {"demonstrations": EXAMPLES}])
+def test_the_score_is_the_mean_log_probability(
+    engine: Callable[..., VllmModel],
+    oracles: Callable[..., Oracle],
+    settings: dict[str, Any],
+    chat: bool,
+) -> None:
+    one, model = Likelihood(settings, TASK), Noting(engine("bytes", chat))
+    oracle = oracles("bytes", chat)
+    found = asyncio.run(one.verdicts(CASE, [], model)).verdicts
+    assert [(v.axis, v.system) for v in found] == [
+        (axis, system) for axis in ("fluency", "relevance") for system in "AB"
+    ]
+    for verdict, asked in zip(found, model.asked, strict=True):
+        (score,) = one.score(verdict)
+        before, whole = (oracle.render(asked[0], reply) for reply in ("", asked[1]))
+        assert whole[: len(before)] == before
+        path = whole[len(before) :]
+        wanted = oracle.path(before, path) / len(path)
+        assert score.value == pytest.approx(wanted, abs=1e-3)

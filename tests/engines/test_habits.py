@@ -20,6 +20,7 @@ from evaljudge.engines.habits import DATE, ChatTemplate, find_template, settle
 from evaljudge.engines.template import read_template
 from evaljudge.engines.tokens import Tokeniser
 from evaljudge.errors import UserError
+from evaljudge.model.asks import Prompt
 from tests.engines.habitual import EMPTY, FINAL, HABITS
 
 BOS = {"bos_token": "<s>"}
@@ -115,7 +116,7 @@ def test_the_engine_s_template_has_what_was_recognised(
     with_habit: Callable[[str], Path], text: str
 ) -> None:
     folder = with_habit(text)
-    template = find_template(str(folder), None)
+    template = find_template(ModelSource(str(folder)))
     assert template == ChatTemplate(text, template.special_tokens if template else {})
     chat, reply = settle("m", template, {}, None)
     tokeniser = Tokeniser(AutoTokenizer.from_pretrained(folder))
@@ -128,28 +129,28 @@ def test_the_engine_s_template_has_what_was_recognised(
 def test_a_reply_s_special_tokens_are_special(tiny: Callable[..., Path]) -> None:
     tokeniser = Tokeniser(AutoTokenizer.from_pretrained(tiny()))
     template = read_template(tokeniser, {}, frozenset(), "<|user|>so")
-    assert tokeniser.hf.convert_ids_to_tokens(template.tail)[-2] == "<|user|>"
+    assert "<|user|>" in tokeniser.hf.convert_ids_to_tokens(template.tail)
 
 
 def test_a_template_in_a_file_of_its_own_comes_first(with_habit: Callable[[str], Path]) -> None:
     folder = with_habit(PLAIN)
     (folder / "chat_template.jinja").write_text(LLAMA)
-    template = find_template(str(folder), None)
+    template = find_template(ModelSource(str(folder)))
     assert template and template.text == LLAMA
-    assert find_template("/no/such/folder", None) is None
-    assert find_template("no/such-model", None) is None
+    assert find_template(ModelSource("/no/such/folder")) is None
+    assert find_template(ModelSource("no/such-model")) is None
 
 
 def test_the_identity_has_it_and_the_signature_says_so(with_habit: Callable[[str], Path]) -> None:
     source = ModelSource(str(with_habit(HABITS["channel"].template)))
-    identity = VllmEngines().identify(source)
+    identity = VllmEngines().describe(source).identity
     assert identity.as_key()["reply"] == FINAL
     assert str(identity).endswith(f' with reply "{FINAL}" (by its template)')
-    same = VllmEngines().identify(ModelSource(source.source, reply=FINAL))
+    same = VllmEngines().describe(ModelSource(source.source, reply=FINAL)).identity
     assert same == identity
     assert str(same).endswith(f' with reply "{FINAL}"')
     assert identity_bound(identity.as_fingerprint(), source) == identity
-    plain = VllmEngines().identify(ModelSource(source.source, reply=""))
+    plain = VllmEngines().describe(ModelSource(source.source, reply="")).identity
     assert "reply" not in plain.as_key()
     assert identity_bound(identity.as_fingerprint(), ModelSource(source.source, reply="")) == plain
 
@@ -158,7 +159,7 @@ def test_a_switch_that_is_set_by_itself_is_as_one_that_is_given(
     with_habit: Callable[[str], Path],
 ) -> None:
     source = ModelSource(str(with_habit(HABITS["switch"].template)))
-    identity = VllmEngines().identify(source)
+    identity = VllmEngines().describe(source).identity
     assert identity.as_key() == {
         "revision": identity.revision, "chat": {"enable_thinking": False}, "engine": {},
     }  # fmt: skip
@@ -169,7 +170,7 @@ def test_a_switch_that_is_set_by_itself_is_as_one_that_is_given(
 def test_runs_begun_before_this_are_known(tiny: Callable[..., Path]) -> None:
     """Models without a habit, and base models, have the identity that they had."""
     for chat, made in (({}, tiny()), (None, tiny("bytes", False))):
-        identity = VllmEngines().identify(ModelSource(str(made), chat=chat))
+        identity = VllmEngines().describe(ModelSource(str(made), chat=chat)).identity
         before = {"name": made.name, "revision": identity.revision, "chat": {}, "engine": {}}
         assert replace(identity, exactness=None, dtype=None).as_fingerprint() == before
         assert str(identity) == f"{made.name}@{identity.revision[:12]}"
@@ -181,10 +182,10 @@ def test_a_model_without_a_template_is_refused_before_it_is_loaded(
     tiny: Callable[..., Path],
 ) -> None:
     with pytest.raises(UserError, match=r"^model \S+ has no chat template: .* `chat: none`"):
-        VllmEngines().identify(ModelSource(str(tiny("bytes", False))))
-    completing = VllmEngines().identify(ModelSource(str(tiny()), chat=None))
+        _ = VllmEngines().describe(ModelSource(str(tiny("bytes", False)))).identity
+    completing = VllmEngines().describe(ModelSource(str(tiny()), chat=None)).identity
     assert completing.as_key()["chat"] is None, "its template is there, and not used"
-    assert completing != VllmEngines().identify(ModelSource(str(tiny())))
+    assert completing != VllmEngines().describe(ModelSource(str(tiny()))).identity
 
 
 def test_none_is_what_a_base_model_s_chat_is_called() -> None:
@@ -210,3 +211,47 @@ def test_least_mass_does_not_bind_a_run() -> None:
     one = Identity("m", "r", {}, {}).as_key()
     assert "least_mass" not in one
     assert ModelConfig(source="m").as_source().least_mass == 0.5
+
+
+# switches
+
+
+THINKING = (
+    "{{ bos_token }}{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}</s>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>\n"
+    "{% if enable_thinking is defined and not enable_thinking %}<think></think>\n{% endif %}"
+    "{% endif %}"
+)
+
+
+@pytest.fixture
+def thinker(tiny: Callable[..., Path]) -> Tokeniser:
+    hf = AutoTokenizer.from_pretrained(tiny("bytes"))
+    hf.chat_template = THINKING
+    return Tokeniser(hf)
+
+
+def test_a_switch_changes_where_the_reply_begins(thinker: Tokeniser) -> None:
+    plain = read_template(thinker, {}, frozenset())
+    silent = read_template(thinker, {"enable_thinking": False}, frozenset())
+    assert thinker.hf.decode(plain.tail) == "</s>\n<|assistant|>\n"
+    assert thinker.hf.decode(silent.tail) == "</s>\n<|assistant|>\n<think></think>\n"
+    assert thinker.hf.eos_token_id in plain.ends
+
+
+def test_an_unknown_switch_is_refused(thinker: Tokeniser) -> None:
+    with pytest.raises(UserError, match=r"model\.chat\.enable_thinkin: .* does not use it"):
+        read_template(thinker, {"enable_thinkin": False}, frozenset())
+
+
+def test_a_template_that_drops_the_message_is_refused(thinker: Tokeniser) -> None:
+    thinker.hf.chat_template = "{{ bos_token }}hello"
+    with pytest.raises(UserError, match="leaves out the message"):
+        read_template(thinker, {}, frozenset())
+
+
+def test_a_model_without_a_template_completes(tiny: Callable[..., Path]) -> None:
+    tokeniser = Tokeniser(AutoTokenizer.from_pretrained(tiny("bytes", False)))
+    template = read_template(tokeniser, None, frozenset())
+    ids, _ = template.around(Prompt(("Which is better?",)), tokeniser)
+    assert tokeniser.hf.decode(ids) == "Which is better?\n\nAnswer:"

@@ -121,15 +121,6 @@ def test_as_many_tokens_as_the_engine_gives_can_be_told_apart() -> None:
         root(MOST_IDS + 1)
 
 
-def test_too_many_tokens_to_tell_apart() -> None:
-    names = tuple(f"{chr(c)}{n}" for c in range(65, 91) for n in range(1))
-    assert compiled(Options(names), FakeHf()).root.ids
-    labels = [f"w{n}" for n in range(70)]
-    hf = FakeHf(*labels, *(f"W{n}" for n in range(70)))
-    with pytest.raises(UserError, match="more than 128 tokens"):
-        compiled(Options(tuple(labels)), hf)
-
-
 TRIE = _compiled(
     {"A": ((1,),), "B": ((1, 3),), "C": ((2,), (1, 4))},
     ended=frozenset({(1,), (1, 3)}),

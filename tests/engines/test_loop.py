@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -166,3 +169,25 @@ def test_what_an_interrupted_batch_had_still_to_ask_is_dropped() -> None:
         found = asyncio.run(steps.ask(requests(1001)))
     assert ids_of(found) == [[(1001,)]]
     assert len(engine.added) <= MOST_ADDED + 1
+
+
+CLOSED = """
+import sys
+from evaljudge.engines import ModelSource, VllmEngines
+opened = VllmEngines().open(
+    ModelSource(sys.argv[1], engine={"kv_cache_memory_bytes": 1 << 27}), seed=0
+)
+from vllm.distributed.parallel_state import model_parallel_is_initialized as shared
+before = shared()
+opened.close()
+sys.exit(0 if (before, shared()) == (True, False) else f"{before} {shared()}")
+"""
+
+
+def test_what_engines_share_goes_with_the_one_that_closes(tiny: Callable[..., Path]) -> None:
+    """Left to the garbage collector, it took down what vLLM's engines share in one process while
+    the next one was loading; all who asked that one heard that its groups were not initialised.
+    """
+    line = [sys.executable, "-c", CLOSED, str(tiny())]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

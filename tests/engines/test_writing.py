@@ -201,9 +201,9 @@ def test_what_cannot_be_loaded_is_said_in_one_line(
 ) -> None:
     engines = VllmEngines()
     with pytest.raises(UserError, match=r"no config\.json there"):
-        engines.identify(ModelSource(str(tmp_path)))
+        _ = engines.describe(ModelSource(str(tmp_path))).identity
     with pytest.raises(UserError, match="no such folder"):
-        engines.identify(ModelSource("no/such-model"))
+        _ = engines.describe(ModelSource("no/such-model")).identity
     with pytest.raises(UserError, match="the engine cannot load it"):
         engines.open(ModelSource(str(tiny()), engine={"max_model_len": 10**9}), seed=0)
     with pytest.raises(UserError, match="the engine cannot load it"):
@@ -214,8 +214,8 @@ def test_what_cannot_be_loaded_is_said_in_one_line(
 
 def test_a_revision_changes_with_the_weights(tiny: Callable[..., Path], tmp_path: Path) -> None:
     engines = VllmEngines()
-    one = engines.identify(ModelSource(str(tiny())))
-    again = engines.identify(ModelSource(str(tiny())))
-    other = engines.identify(ModelSource(str(tiny(seed=1))))
+    one = engines.describe(ModelSource(str(tiny()))).identity
+    again = engines.describe(ModelSource(str(tiny()))).identity
+    other = engines.describe(ModelSource(str(tiny(seed=1)))).identity
     assert one == again
     assert one.revision != other.revision

@@ -46,7 +46,7 @@ def assignment(out: Path, levels: int = 3, **more: Any) -> Assignment:
         {"synthetic": {"levels": levels, "checks": NONE}}, load_task("summary", ["fluency"])
     )
     signatures = dict.fromkeys(("synthetic", "synthetic.level"), "signed")
-    identity = engines.identify(source)
+    identity = engines.describe(source).identity
     made = Assignment(str(out), None, "run1", judges, engines, source, identity, signatures, 0)
     return replace(made, **more)
 

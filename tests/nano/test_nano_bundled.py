@@ -45,9 +45,9 @@ def test_the_checkpoint_has_the_tokenizer_that_the_code_makes(tmp_path: Path) ->
 
 
 def test_its_name_is_its_identity() -> None:
-    found = VllmEngines().identify(ModelSource("nano"))
+    found = VllmEngines().describe(ModelSource("nano")).identity
     assert found.name == "nano"
-    assert found.revision == VllmEngines().identify(ModelSource(str(CHECKPOINT))).revision
+    assert found.revision == VllmEngines().describe(ModelSource(str(CHECKPOINT))).identity.revision
 
 
 def test_a_folder_of_the_same_name_is_not_passed_over(
@@ -57,8 +57,8 @@ def test_a_folder_of_the_same_name_is_not_passed_over(
     save_tokenizer(tmp_path / "nano")
     (tmp_path / "nano/config.json").write_text("{}")
     with pytest.raises(UserError, match=r"write \./nano"):
-        VllmEngines().identify(ModelSource("nano"))
-    assert VllmEngines().identify(ModelSource("./nano")).revision != ""
+        _ = VllmEngines().describe(ModelSource("nano")).identity
+    assert VllmEngines().describe(ModelSource("./nano")).identity.revision != ""
 
 
 def test_a_path_of_the_user_is_his_own_model(tmp_path: Path) -> None:
@@ -68,13 +68,13 @@ def test_a_path_of_the_user_is_his_own_model(tmp_path: Path) -> None:
     assert source.path == str(tmp_path / "mine")
     assert not source.is_bundled
     with pytest.raises(UserError, match="no such folder"):
-        VllmEngines().identify(ModelSource(str(tmp_path / "gone")))
+        _ = VllmEngines().describe(ModelSource(str(tmp_path / "gone"))).identity
 
 
 @pytest.mark.parametrize(("name", "near"), [("nanno", True), ("Nano", True), ("gpt2", False)])
 def test_a_name_near_its_own(name: str, near: bool) -> None:
     with pytest.raises(UserError, match=f"model {name}: no such folder") as refused:
-        VllmEngines().identify(ModelSource(name))
+        _ = VllmEngines().describe(ModelSource(name)).identity
     assert ("did you mean 'nano'" in str(refused.value)) == near
 
 

@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.analysis.two_runs import scored_run
-from evaljudge.viewer.site import RunSite
-from tests.viewer.pages import make_run, served
+from tests.viewer.pages import looking, make_run
 
 CHROMIUM = shutil.which("chromium")
 
@@ -34,8 +32,9 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(params=["alone", "served"])
 def link(request: pytest.FixtureRequest, outcome: evaljudge.Outcome) -> Iterator[str]:
+    """The page that was written with the run, and the page over all of its texts."""
     if request.param == "alone":
         yield (Path(outcome.out) / "report" / "index.html").as_uri()
     else:
-        with served(RunSite(scored_run(outcome.out), outcome.findings).site) as found:
+        with looking(outcome) as found:
             yield found

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import evaljudge
+from evaljudge.analysis.two_runs import scored_run
 from evaljudge.engines.scripted import ScriptedEngines
-from evaljudge.viewer.server import served as served
+from evaljudge.viewer.labels import LabelSheet
+from evaljudge.viewer.server import served
+from evaljudge.viewer.site import LabelSite, RunSite
 
 DOCUMENTS, SYSTEMS = 40, "ABC"
 
@@ -41,6 +44,36 @@ def make_run(folder: Path, name: str, more: str = "", **changes: Any) -> evaljud
         "agreement": {"resamples": 20}, **changes,
     }  # fmt: skip
     return evaljudge.run(config, engines=ScriptedEngines())
+
+
+def write_sheet(
+    file: Path, texts: int = 3, long: str = "", axes: Iterable[str] = ("fluency",)
+) -> None:
+    """As `evaljudge label` writes it: nobody has rated yet."""
+    rows = [
+        {"label": f"l{n}", "source": f"S{n} {long}", "context": "C", "text": f"T{n} {long}"}
+        | dict.fromkeys(axes)
+        | {"rater": None}
+        for n in range(texts)
+    ]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+@contextmanager
+def labelling(
+    file: Path, described: Mapping[str, str] | None = None, rater: str = "anna"
+) -> Iterator[str]:
+    """The link of a sheet's page."""
+    with served(LabelSite(LabelSheet.open(str(file), rater), described or {}).site) as link:
+        yield link
+
+
+@contextmanager
+def looking(run: evaljudge.Outcome, beside: evaljudge.Outcome | None = None) -> Iterator[str]:
+    """The link of a run's page."""
+    other = beside and scored_run(beside.out)
+    with served(RunSite(scored_run(run.out), run.findings, other).site) as link:
+        yield link
 
 
 @contextmanager

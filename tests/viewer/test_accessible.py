@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +9,9 @@ import pytest
 
 from evaljudge.report.study import study_page
 from evaljudge.sections import Section, Table
-from evaljudge.viewer.labels import LabelSheet
-from evaljudge.viewer.site import LabelSite
-from tests.viewer.pages import opened, served, settle, violations
+from tests.viewer.pages import labelling, opened, settle, violations, write_sheet
 
 pytestmark = pytest.mark.browser
-
-
-@contextmanager
-def labelling(folder: Path) -> Iterator[str]:
-    rows = [{"label": f"l{n}", "source": "S", "context": "C", "text": f"Text {n}",
-             "fluency": None, "relevance": None, "rater": None} for n in range(3)]  # fmt: skip
-    file = folder / "sheet.jsonl"
-    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    site = LabelSite(LabelSheet.open(str(file), "anna"), {"fluency": "how it reads"})
-    with served(site.site) as link:
-        yield link
 
 
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
@@ -45,7 +29,8 @@ def test_axe_finds_nothing_on_the_other_pages(tmp_path: Path, browser: Any, sche
     table = Table("All methods", ["method", "fluency"], [["ours", "0.4"], ["theirs", "0.3"]], "lr")
     study = tmp_path / "study.html"
     study.write_text(study_page([Section("Methods", ["About."], [table], ["A note."])], ["Lead."]))
-    with labelling(tmp_path) as label_link:
+    write_sheet(tmp_path / "sheet.jsonl", axes=["fluency", "relevance"])
+    with labelling(tmp_path / "sheet.jsonl", {"fluency": "how it reads"}) as label_link:
         for link in (label_link, study.as_uri()):
             with opened(browser, link, bypass_csp=True, color_scheme=scheme) as page:
                 assert violations(page) == []

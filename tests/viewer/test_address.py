@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.analysis.two_runs import scored_run
-from evaljudge.viewer.server import served
-from evaljudge.viewer.site import RunSite
-from tests.viewer.pages import choose, make_run, opened, settle
+from tests.viewer.pages import choose, looking, make_run, opened, settle
 
 pytestmark = pytest.mark.browser
 CONTROLS = ("#search", "#by-scorer", "#by-system", "#by-low", "#by-status", "#by-selected", "#sort")
@@ -85,8 +82,7 @@ def test_the_address_keeps_filters_and_order(link: str, browser: Any) -> None:
 def test_what_is_not_there_is_said_and_the_list_is_as_at_the_start(
     outcome: evaljudge.Outcome, browser: Any
 ) -> None:
-    site = RunSite(scored_run(outcome.out), outcome.findings).site
-    with served(site) as link, opened(browser, f"{link}#texts?sort=bogus") as page:
+    with looking(outcome) as link, opened(browser, f"{link}#texts?sort=bogus") as page:
         page.wait_for_selector("#list tbody tr")
         assert page.text_content("#unknown") == "There is no order 'bogus'."
         start = ["", "0", "", "", "", "", "corpus"]
@@ -121,8 +117,7 @@ def test_a_text_that_is_not_there_is_said(link: str, browser: Any) -> None:
 def test_a_texts_link_says_whose_evidence_comes_first(browser: Any, tmp_path: Path) -> None:
     axes = ["fluency", "relevance", "coherence"]
     made = make_run(tmp_path, "axes", axes=axes, judges={"direct": {"steps": False}}, select=[])
-    site = RunSite(scored_run(made.out), made.findings, scored_run(made.out)).site
-    with served(site) as link, opened(browser, link) as page:
+    with looking(made, made) as link, opened(browser, link) as page:
         page.wait_for_selector("#list tbody tr")
         choose(page, "#by-scorer", "direct · relevance")
         page.locator("#list tbody a").first.click()
@@ -164,20 +159,11 @@ def test_heads_and_order_are_in_step(alone: str, browser: Any) -> None:
         assert marked.count() == 0
 
 
-def test_numbers_of_a_column_have_the_same_decimals(alone: str, browser: Any) -> None:
-    with opened(browser, alone) as page:
-        page.wait_for_selector("#list tbody tr")
-        for scorer, wanted in (("synthetic · fluency", 2), ("synthetic.level · fluency", 2),
-                               ("words", 0), ("geval · fluency", 2)):  # fmt: skip
-            choose(page, "#by-scorer", scorer)
-            assert {len(cell.partition(".")[2]) for cell in column(page, 3)} == {wanted}
-
-
 def test_orders_are_the_same_on_the_page_and_over_the_whole_run(
     outcome: evaljudge.Outcome, alone: str, browser: Any
 ) -> None:
     orders = []
-    with served(RunSite(scored_run(outcome.out), outcome.findings).site) as whole:
+    with looking(outcome) as whole:
         for link in (alone, whole):
             with opened(browser, f"{link}#texts?scorer=geval&sort=disagreement") as page:
                 page.wait_for_selector("#list tbody tr")
@@ -198,7 +184,7 @@ def test_a_server_that_has_ended_is_said_where_a_text_is_opened(
 ) -> None:
     context = browser.new_context()
     page = context.new_page()
-    with served(RunSite(scored_run(outcome.out), outcome.findings).site) as link:
+    with looking(outcome) as link:
         page.goto(link)
         page.wait_for_selector("#borderline li")
         settle(page)

@@ -15,14 +15,11 @@ import pytest
 import yaml
 
 import evaljudge
-from evaljudge.analysis.two_runs import scored_run
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option, noise
 from evaljudge.model.asks import Failed, Options, Prompt
 from evaljudge.report.page import page
 from evaljudge.runs.outcome import open_run
-from evaljudge.viewer.labels import LabelSheet
-from evaljudge.viewer.site import LabelSite, RunSite
-from tests.viewer.pages import choose, opened, served, settle, write_corpus
+from tests.viewer.pages import choose, labelling, looking, opened, settle, write_corpus
 
 pytestmark = pytest.mark.browser
 FAR = "http://127.0.0.1:9"
@@ -137,8 +134,7 @@ def directing(page: Any) -> list[str]:
 
 def test_a_runs_page_is_unharmed(hostile: evaljudge.Outcome, browser: Any) -> None:
     alone = (Path(hostile.out) / "report" / "index.html").as_uri()
-    run = scored_run(hostile.out)
-    with served(RunSite(run, hostile.findings).site) as link:
+    with looking(hostile) as link:
         for address in (alone, link):
             with unharmed(browser, address) as page:
                 look_around(page)
@@ -147,9 +143,7 @@ def test_a_runs_page_is_unharmed(hostile: evaljudge.Outcome, browser: Any) -> No
 def test_two_runs_side_by_side_are_unharmed(
     hostile: evaljudge.Outcome, browser: Any, tmp_path: Path
 ) -> None:
-    run = scored_run(hostile.out)
-    site = RunSite(run, hostile.findings, scored_run(hostile.out)).site
-    with served(site) as link, unharmed(browser, link) as page:
+    with looking(hostile, hostile) as link, unharmed(browser, link) as page:
         look_around(page)
         choose(page, "#by-selected", "constructor: only one of the two runs selects it")
         assert page.text_content("#count").startswith("0 of 48")
@@ -240,9 +234,8 @@ def test_a_sheet_is_unharmed(browser: Any, tmp_path: Path) -> None:
     row = {"label": "__proto__", "source": HOSTILE, "context": HOSTILE, "text": HOSTILE}
     file = tmp_path / f"{FILE}.jsonl"
     file.write_text(json.dumps(row | axes | {"rater": None}) + "\n")
-    sheet = LabelSheet.open(str(file), f"{SHORT}\u202e")
-    site = LabelSite(sheet, dict.fromkeys(axes, HOSTILE)).site
-    with served(site) as link, unharmed(browser, link) as page:
+    sheet = labelling(file, dict.fromkeys(axes, HOSTILE), f"{SHORT}\u202e")
+    with sheet as link, unharmed(browser, link) as page:
         for rating in range(1, 6):
             with page.expect_response("**/rate"):
                 page.keyboard.press(str(rating))

@@ -12,10 +12,8 @@ import pytest
 
 import evaljudge
 from evaljudge.agreement import Agreement
-from evaljudge.analysis.two_runs import scored_run
 from evaljudge.decisions.systems import RankedSystem, SystemPair, SystemRanking
-from evaljudge.viewer.site import RunSite
-from tests.viewer.pages import opened, served
+from tests.viewer.pages import looking, opened
 
 pytestmark = pytest.mark.browser
 
@@ -32,7 +30,7 @@ TOO_WIDE = """(all, width) => all.filter((one) => one.getBoundingClientRect().ri
 
 @pytest.fixture(scope="module")
 def link(outcome: evaljudge.Outcome) -> Iterator[str]:
-    with served(RunSite(scored_run(outcome.out), outcome.findings).site) as found:
+    with looking(outcome) as found:
         yield found
 
 
@@ -72,7 +70,7 @@ def test_the_answer_for_four_axes_and_six_systems_is_on_the_first_screen(
                   "texts its scores say nothing, so name a real model for them", "another"],
     )  # fmt: skip
     with (
-        served(RunSite(scored_run(outcome.out), found).site) as link,
+        looking(replace(outcome, findings=found)) as link,
         opened(browser, link) as page,
     ):
         shown(page, SCREEN)
@@ -103,17 +101,6 @@ def test_a_phone_shows_all_without_moving_sideways_in_letters_that_can_be_read(
         dialog = page.locator("dialog")
         assert dialog.evaluate("one => one.scrollWidth <= one.clientWidth")
         assert page.locator("dialog .picture").evaluate_all(TOO_WIDE, PHONE["width"]) == []
-
-
-def test_controls_of_a_line_are_of_one_height_and_at_one_height(link: str, browser: Any) -> None:
-    with opened(browser, link) as page:
-        shown(page, SCREEN)
-        for part in ("#texts", "#thresholds"):
-            controls = page.locator(f"{part} .controls :is(input, select):visible")
-            boxes = [one.bounding_box() for one in controls.all()]
-            assert len(boxes) > 2 and len({box["height"] for box in boxes}) == 1
-            tops = sorted({box["y"] for box in boxes})
-            assert all(below - above > boxes[0]["height"] for above, below in combinations(tops, 2))
 
 
 def test_no_table_is_cut_on_paper(link: str, browser: Any) -> None:
@@ -227,14 +214,3 @@ def test_an_open_text_begins_with_its_score_and_the_evidence(link: str, browser:
             page.locator("dialog .judged details[open]").first.inner_text().startswith("Reference")
         )
         assert not page.is_visible("dialog .all-scores table")
-
-
-def test_circles_are_within_their_picture(link: str, browser: Any) -> None:
-    within = """all => all.map((one) => {
-        const [inner, outer] = [one, one.ownerSVGElement].map((it) => it.getBoundingClientRect());
-        return inner.top >= outer.top && inner.bottom <= outer.bottom;
-    })"""
-    with opened(browser, link) as page:
-        shown(page, SCREEN)
-        found = page.locator("circle.met").evaluate_all(within)
-        assert found and all(found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,6 @@ import pytest
 import yaml
 
 import evaljudge
-from evaljudge.analysis.two_runs import scored_run
-from evaljudge.viewer.server import served
-from evaljudge.viewer.site import RunSite
 from tests.viewer.pages import choose, make_run, opened, settle
 
 pytestmark = pytest.mark.browser
@@ -35,22 +31,13 @@ def write_cases(file: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> evaljudge.Outcome:
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> evaljudge.Outcome:
     folder = tmp_path_factory.mktemp("list")
     axes = {axis: {"description": "how it reads"} for axis in ("relevance", FLUENCY)}
     task = folder / "task.yaml"
     task.write_text(yaml.safe_dump({"name": "mine", "axes": axes, "prompts": "summary"}))
     return make_run(folder, "run", corpus=write_cases(folder / "cases.jsonl"), axes=list(axes),
                     task=str(task), judges={"geval": {}}, select=[])  # fmt: skip
-
-
-@pytest.fixture(params=["alone", "served"])
-def link(request: pytest.FixtureRequest, run: evaljudge.Outcome) -> Iterator[str]:
-    if request.param == "alone":
-        yield (Path(run.out) / "report" / "index.html").as_uri()
-    else:
-        with served(RunSite(scored_run(run.out), run.findings).site) as found:
-            yield found
 
 
 def cells(page: Any, number: int) -> list[str]:

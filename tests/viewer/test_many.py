@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from evaljudge.analysis.two_runs import scored_run
-from evaljudge.viewer.site import RunSite
-from tests.viewer.pages import choose, make_run, opened, served, settle
+from tests.viewer.pages import choose, looking, make_run, opened, settle
 
 pytestmark = pytest.mark.browser
 DOCUMENTS, SYSTEMS, SHOWN = 2_000, 10, 50
@@ -39,8 +37,7 @@ def test_of_many_texts_few_are_asked_for_and_drawn(browser: Any, tmp_path: Path)
     made = make_run(tmp_path, "many", judges={"geval": {}}, select=[],
                     corpus=write_many(tmp_path / "texts.jsonl"))  # fmt: skip
     asked, texts = list[str](), DOCUMENTS * SYSTEMS
-    site = RunSite(scored_run(made.out), made.findings).site
-    with served(site) as link, opened(browser, link) as page:
+    with looking(made) as link, opened(browser, link) as page:
         page.wait_for_selector("#borderline li")
         page.wait_for_timeout(300)
         sizes = list[int]()

@@ -12,8 +12,7 @@ import pytest
 import yaml
 
 from evaljudge.viewer.labels import LabelSheet
-from evaljudge.viewer.site import LabelSite
-from tests.viewer.pages import opened, served, violations
+from tests.viewer.pages import labelling, opened, violations, write_sheet
 
 pytestmark = pytest.mark.browser
 AXES = {"fluency": "how it reads", "relevance": "what it leaves out", "coherence": ""}
@@ -24,11 +23,8 @@ LONG = "The river rose. " * 1000
 def rating(
     browser: Any, file: Path, texts: int = 3, long: str = "", **options: Any
 ) -> Iterator[Any]:
-    rows = [{"label": f"l{n}", "source": f"S{n} {long}", "context": "C", "text": f"T{n} {long}",
-             **dict.fromkeys(AXES), "rater": None} for n in range(texts)]  # fmt: skip
-    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    site = LabelSite(LabelSheet.open(str(file), "anna"), AXES).site
-    with served(site) as link, opened(browser, link, **options) as page:
+    write_sheet(file, texts, long, AXES)
+    with labelling(file, AXES) as link, opened(browser, link, **options) as page:
         yield page
 
 

@@ -13,9 +13,16 @@ import evaljudge
 from evaljudge.analysis.two_runs import scored_run
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.viewer.index import RunIndex
-from evaljudge.viewer.labels import LabelSheet
-from evaljudge.viewer.site import LabelSite, RunSite
-from tests.viewer.pages import DOCUMENTS, SYSTEMS, choose, make_run, opened, served, settle
+from tests.viewer.pages import (
+    DOCUMENTS,
+    SYSTEMS,
+    choose,
+    labelling,
+    looking,
+    make_run,
+    opened,
+    settle,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -161,19 +168,11 @@ def test_every_table_is_sorted_by_a_click(link: str, browser: Any) -> None:
         assert table.locator("tbody th").all_text_contents() == sorted(before, reverse=True)
 
 
-def test_a_phone_needs_no_scrolling_to_the_side(link: str, browser: Any) -> None:
-    with opened(browser, link) as page:
-        page.set_viewport_size({"width": 375, "height": 800})
-        page.wait_for_selector("#list tbody tr")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 375
-
-
 def test_two_runs_side_by_side_show_flips(
     outcome: evaljudge.Outcome, browser: Any, tmp_path: Path
 ) -> None:
     other = make_run(tmp_path, "next", judges={"synthetic": {"levels": 3}})
-    site = RunSite(scored_run(outcome.out), outcome.findings, scored_run(other.out))
-    with served(site.site) as link, opened(browser, link) as page:
+    with looking(outcome, other) as link, opened(browser, link) as page:
         page.wait_for_selector("#list tbody tr")
         choose(page, "#by-scorer", "synthetic.ordinal · fluency")
         cells = page.locator("#list tbody tr").all()
@@ -210,8 +209,7 @@ def test_a_rule_that_differs_between_two_runs_is_named_and_not_offered(
 ) -> None:
     rule = {"name": "good", "all": [{"scorer": "geval", "axis": "fluency", "at_least": 3}]}
     other = make_run(tmp_path, "next", judges={"geval": {"samples": 4}}, select=[rule])
-    site = RunSite(scored_run(outcome.out), outcome.findings, scored_run(other.out))
-    with served(site.site) as link, opened(browser, link) as page:
+    with looking(outcome, other) as link, opened(browser, link) as page:
         said = "The rule good differs between the runs, so texts are not compared by it."
         page.locator("#compared li", has_text=said).wait_for()
         assert page.locator("#compared li").count() == 1
@@ -227,8 +225,7 @@ def test_twenty_texts_are_rated_blind(
 
     sheet = tmp_path / "sheet.jsonl"
     label(LabelOptions(outcome.out, str(sheet), n=20))
-    site = LabelSite(LabelSheet.open(str(sheet), "anna"), {})
-    with served(site.site) as link, opened(browser, link) as page:
+    with labelling(sheet) as link, opened(browser, link) as page:
         shown = page.text_content("#data") + page.inner_text("body")
         assert "system" not in shown and "score" not in shown
         for number in range(20):

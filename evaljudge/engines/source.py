@@ -1,0 +1,257 @@
+"""The words of engines: which model is meant, what is known of it, what opens and answers.
+
+`Engines` is what tests and scale runs replace: it describes a model on the driver (one that does
+not exist is refused there, before anything is loaded) and opens it on a worker.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol, Self
+
+from evaljudge.bundled.nano import CHECKPOINT
+from evaljudge.model import Model
+from evaljudge.model.asks import Options, Prompt
+from evaljudge.model.imagining import Gauge
+
+BUNDLED = "nano"
+"""The model that comes with evaljudge goes by this name; see `evaljudge.bundled.nano`."""
+BY_TEMPLATE = " (by its template)"
+VLLM = "vllm:"
+"""Before the name of an encoder that vLLM is to serve."""
+EXACTNESS = 1e-4
+Need = Literal["pickle", "remote-code"]
+PICKLE: Need = "pickle"
+REMOTE_CODE: Need = "remote-code"
+CLOCK = "strftime_now"
+"""What templates call for today's date; as a switch, the day that they get."""
+THINKING = "enable_thinking"
+RECOGNISED = (THINKING, CLOCK)
+"""Switches of a template that are set where the user says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSource:
+    """A model as the user names it: hub name, path or URI; template switches, vLLM arguments."""
+
+    source: str
+    revision: str | None = None
+    chat: Mapping[str, Any] | None = field(default_factory=dict)
+    """None: it completes a text, and its template is not used."""
+    engine: Mapping[str, Any] = field(default_factory=dict)
+    allow: tuple[Need, ...] = ()
+    """What the user trusts this model with; see trust.py."""
+    exactness: float | None = EXACTNESS
+    """How much a probability that is reported may be off by spellings that were not followed; None
+    in runs of earlier versions, which had another rule (see labels.py)."""
+    dtype: str | None = None
+    """What it computes in (`describe` finds it); None: what vLLM chooses, as in runs of earlier
+    versions."""
+    adapter: str | None = None
+    """The folder of a LoRA adapter that is laid over it; see adapter.py."""
+    longest: int = field(default=0, repr=False, compare=False)
+    """The tokens of the longest prompt that is known, with its reply: an engine without room for it
+    is refused as it opens. It is no part of the identity."""
+    reply: str | None = None
+    """What stands behind the generation prompt; None: what the template asks for (habits.py)."""
+    least_mass: float = 0.0
+    """A judge's options must hold this much of its probability, or nothing is judged."""
+
+    @property
+    def is_bundled(self) -> bool:
+        return self.source == BUNDLED
+
+    @property
+    def path(self) -> str:
+        """The path or name to load; of the bundled judge, where this installation has it."""
+        return str(CHECKPOINT) if self.is_bundled else self.source
+
+    @property
+    def gpus_per_engine(self) -> int:
+        tensor = int(self.engine.get("tensor_parallel_size", 1))
+        return tensor * int(self.engine.get("pipeline_parallel_size", 1))
+
+
+OPERATIONAL = frozenset(
+    [
+        *("block_size", "mamba_block_size", "enable_prefix_caching", "prefix_caching_hash_algo"),
+        *("prefix_match_unit", "prefix_cache_retention_interval", "mamba_cache_mode"),
+        *("kv_cache_memory_bytes", "gpu_memory_utilization", "num_gpu_blocks_override"),
+        *("max_num_seqs", "max_num_batched_tokens", "long_prefill_token_threshold"),
+        *("enable_chunked_prefill", "async_scheduling", "performance_mode", "optimization_level"),
+        *("compilation_config", "cudagraph_capture_sizes", "max_cudagraph_capture_size"),
+        *("enforce_eager", "attention_backend", "disable_log_stats", "download_dir"),
+        *("tensor_parallel_size", "pipeline_parallel_size", "distributed_executor_backend"),
+        *("disable_custom_all_reduce", "max_parallel_loading_workers", "numa_bind"),
+    ]
+)
+"""vLLM arguments that say how it runs, not what it is asked or answers (but for rounding)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What of a model changes its answers; of a path only the last part, since folders may move.
+
+    `commit` is the hub's commit, so that all workers load what was identified. `allow` is what the
+    user trusts it with and it needs. `adapter` is NAME@DIGEST of what is laid over it.
+    `by_template` names, for people, what of `chat` and `reply` the user did not set.
+    """
+
+    name: str
+    revision: str
+    chat: Mapping[str, Any] | None
+    engine: Mapping[str, Any]
+    commit: str | None = None
+    allow: tuple[Need, ...] = ()
+    exactness: float | None = None
+    """As of a ModelSource; None of models whose probabilities are not read from spellings."""
+    dtype: str | None = None
+    """Likewise what it computes in."""
+    adapter: str = ""
+    reply: str = ""
+    by_template: tuple[str, ...] = field(default=(), compare=False)
+
+    def as_key(self) -> dict[str, Any]:
+        engine = {name: v for name, v in self.engine.items() if name not in OPERATIONAL}
+        key: dict[str, Any] = {"revision": self.revision, "chat": self.chat, "engine": engine}
+        key |= {"reply": self.reply} if self.reply else {}
+        key |= {"allow": list(self.allow)} if self.allow else {}
+        return key | ({"adapter": self.adapter.rpartition("@")[2]} if self.adapter else {})
+
+    def as_fingerprint(self) -> dict[str, Any]:
+        """What it writes does not depend on how exactly it is read, so briefs' keys lack that."""
+        named: dict[str, Any] = {"adapter": self.adapter} if self.adapter else {}
+        read = {"exactness": self.exactness, "dtype": self.dtype}
+        named |= {name: value for name, value in read.items() if value is not None}
+        return {"name": self.name} | self.as_key() | named
+
+    def __str__(self) -> str:
+        said = {**(self.chat or {}), "reply": self.reply}
+        told = [*self.by_template]
+        told += ["reply"] if self.reply and "reply" not in told else []
+        with_ = [*self.allow] + [
+            f"{name} {json.dumps(said[name], ensure_ascii=False)}"
+            f"{BY_TEMPLATE if name in self.by_template else ''}"
+            for name in told
+        ]
+        name, _, digest = self.adapter.rpartition("@")
+        adapted = f" adapted by {name}@{digest[:12]}" if self.adapter else ""
+        settings = f" with {', '.join(with_)}" if with_ else ""
+        return f"{self.name}@{self.revision[:12]}{adapted}{settings}"
+
+    @classmethod
+    def known(cls, said: Mapping[str, Any]) -> Self:
+        """As a run's fingerprint has it."""
+        made = cls(said["name"], said["revision"], said.get("chat"), said.get("engine", {}))
+        more: dict[str, Any] = {name: said.get(name) for name in ("exactness", "dtype")}
+        more |= {name: said.get(name, "") for name in ("adapter", "reply")}
+        return replace(made, allow=tuple(said.get("allow", ())), **more)
+
+    def settled_as(self, source: ModelSource, chat: Mapping[str, Any] | None, reply: str) -> Self:
+        """With these switches and this reply, of which the user set those that the source has."""
+        ours = [name for name in RECOGNISED if name in {*(chat or ())} - {*(source.chat or ())}]
+        ours += ["reply"] if reply and source.reply is None else []
+        return replace(self, chat=chat, reply=reply, by_template=tuple(ours))
+
+
+def identity_bound(known: Mapping[str, Any], source: ModelSource) -> Identity:
+    """The model of an earlier run, by its fingerprint: its weights may not be on this machine.
+
+    So what its template asks for is what it was then.
+    """
+    names = (source.source, source.source.rstrip("/").rpartition("/")[2])
+    if known.get("name") in names:
+        identity = replace(Identity.known(known), engine=source.engine)
+        chat, there = source.chat, known.get("chat")
+        if chat is None:
+            chat = {} if there == {} else None  # as a base model without a template has it
+        elif there is not None:
+            open_ = RECOGNISED if source.reply is None else (CLOCK,)
+            chat = {name: there[name] for name in open_ if name in there} | dict(chat)
+        reply = known.get("reply", "") if source.reply is None else source.reply
+        return identity.settled_as(source, chat, reply)
+    return Identity(names[0], source.revision or "unknown", source.chat, source.engine)
+
+
+@dataclass(frozen=True, slots=True)
+class LowMass:
+    """How much of the model's probability the options hold, and what it begins to say instead."""
+
+    mass: float
+    said: str
+
+
+class Engine(Model, Protocol):
+    """A model on a worker."""
+
+    @property
+    def cache_block(self) -> int | None:
+        """How many tokens it shares at a time; 0 where it keeps no prefixes, None if unknown."""
+
+    def prepare(self, options: Options) -> None:
+        """Compile options, so that those that cannot be told apart are refused at start-up."""
+
+    def prepare_encoder(self, encoder: str) -> None:
+        """Load it, so that one that cannot be loaded is refused before anything is asked."""
+
+    async def low_mass(self, prompt: Prompt, options: Options, least: float) -> LowMass | None:
+        """Whether the options hold less than this; not for models that have no other words."""
+
+    def close(self) -> None: ...
+
+
+class ModelFacts(Protocol):
+    """What is known of a model before it is loaded."""
+
+    @property
+    def identity(self) -> Identity: ...
+
+    @property
+    def context(self) -> int | None:
+        """How many tokens the model holds; None where that is known to the engine alone."""
+
+    @property
+    def block(self) -> int:
+        """The tokens of a block of its prefix cache; 0 where it keeps no prefixes."""
+
+    @property
+    def caution(self) -> str | None:
+        """What a gauge cannot know of how this model's prompts share what was computed."""
+
+    @property
+    def lacking(self) -> str:
+        """Which of its files are not on this machine, in words; empty where all are."""
+
+
+@dataclass(frozen=True)
+class KnownFacts:
+    """Of a model that has no files."""
+
+    identity: Identity
+    context: int | None = None
+    block: int = 0
+    caution: str | None = None
+    lacking: str = ""
+
+
+class Engines(Protocol):
+    @property
+    def version(self) -> str:
+        """The engine's name and version, as it goes into the fingerprint."""
+
+    def describe(self, source: ModelSource) -> ModelFacts:
+        """Each fact is looked up when it is asked for; a model that cannot be had is refused."""
+
+    def find_encoder(self, encoder: str) -> None:
+        """Refuse one that is neither on the disk nor on the hub; loads nothing."""
+
+    def gauge(self, source: ModelSource) -> Gauge:
+        """Counts a prompt's tokens, and the further requests of one with options, by the model's
+        own tokenizer; loads no weights."""
+
+    def fetch(self, source: ModelSource) -> None:
+        """Have its files on this machine, so that it opens sooner."""
+
+    def open(self, source: ModelSource, seed: int) -> Engine: ...
