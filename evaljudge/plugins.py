@@ -11,6 +11,7 @@ point in the group `evaljudge.judges` of an installed package. Nothing is import
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
@@ -64,11 +65,34 @@ def kinds() -> Mapping[str, str]:
     return found
 
 
-def _add(name: str, place: str, places: dict[str, str]) -> None:
+def _add(name: str, place: str, places: dict[str, str], group: str = GROUP) -> None:
     if places.setdefault(name, place) != place:
         raise UserError(
-            f"two judges are called {name!r}: {places[name]} and {place}; rename or remove one"
+            f"two {group.rpartition('.')[2]} are called {name!r}: {places[name]} and {place}; "
+            "rename or remove one"
         )
+
+
+def module_folders(group: str, variable: str) -> list[str]:
+    """Where plug-ins of one file lie: the folder of the group, and those that a variable names."""
+    own = [folder for folder in os.environ.get(variable, "").split(os.pathsep) if folder]
+    return [str(Path(__file__).parent / group.partition(".")[2]), *own]
+
+
+def modules(group: str, variable: str) -> dict[str, str]:
+    """Plug-ins of one file, and where each is: `package.module:NAME`. The NAME is that of the
+    group in the singular: `evaljudge.analyses` has files with an `ANALYSIS`."""
+    wanted = re.sub("es$", "is", group.rpartition(".")[2]).upper()
+    found, places = dict[str, str](), dict[str, str]()
+    for folder in module_folders(group, variable):
+        for file in iter_modules([folder]):
+            _add(file.name, str(Path(folder, f"{file.name}.py")), places, group)
+            found[file.name] = f"{group}.{file.name}:{wanted}"
+    for point in entry_points(group=group):
+        if found.get(point.name) != point.value:
+            _add(point.name, point.value, places, group)
+            found[point.name] = point.value
+    return found
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Ratings that people hold to be wrong are left out of further tables, where a file names them.
+"""How far do scores agree with people without the ratings that a file sets aside?
 
     outliers: outliers.jsonl
     {"doc_id": "d1", "system": "A", "axis": "coherence", "why": "one rater mistook the document"}
@@ -11,20 +11,46 @@ shows both.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from evaljudge.agreement import Agreement
 from evaljudge.agreement.rated import Rated
-from evaljudge.analysis.findings import WithoutOutliers
-from evaljudge.analysis.statistics import agreement_of
-from evaljudge.analysis.tables import Tables
-from evaljudge.config import Config
+from evaljudge.analyses import Analysis, RunFrame
+from evaljudge.analyses.agreement import (
+    agreement_of,
+    level_table,
+    levels_of,
+    sampled_note,
+    spearman_table,
+)
+from evaljudge.analysis.findings import Findings
 from evaljudge.corpora.files import rows_of
 from evaljudge.corpora.rows import Row
 from evaljudge.errors import UserError, unknown
+from evaljudge.sections import Section, Table
+from evaljudge.sections.figures import count
+
+OUTLIERS = (
+    "All other tables are on every rating. Which ratings are wrong is a person's decision; taken "
+    "after the scores were seen, it favours agreement: report these figures beside the others, "
+    "never alone. No rating: rows of the file that name none of this run."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutOutliers:
+    """The agreement where the ratings are left out that a file names; empty if it names none."""
+
+    file: str
+    rows: int
+    unmet: int  # rows that name no rating of the run
+    set_aside: int  # ratings
+    ratings: int  # that there are in all
+    agreement: Sequence[Agreement]
+
 
 KEYS = ("doc_id", "system", "axis", "why")
 Candidate = tuple[str, str]
@@ -40,23 +66,21 @@ class Outlier:
     axis: str | None = None
 
 
-def with_outliers(config: Config, tables: Tables) -> dict[str, Any]:
-    """What Findings holds of them; nothing, where no file is given."""
-    if config.outliers is None:
-        return {}
-    outliers, rated = read_outliers(config.outliers), tables.as_rated()
-    left, met = set_aside(rated, [(row.doc_id, row.system) for row in tables.rows], outliers)
+def rows(run: RunFrame) -> Iterator[WithoutOutliers]:
+    if run.config is None or run.config.outliers is None:
+        return
+    outliers, rated = read_outliers(run.config.outliers), run.rated
+    left, met = set_aside(rated, [(row.doc_id, row.system) for row in run.tables.rows], outliers)
     ratings, kept = _ratings(rated), _ratings(left)
-    agreement = list(agreement_of(left, config.seed)) if kept < ratings else []
-    found = WithoutOutliers(
-        file=config.outliers,
+    agreement = list(agreement_of(left, run.seed)) if kept < ratings else []
+    yield WithoutOutliers(
+        file=run.config.outliers,
         rows=len(outliers),
         unmet=len(outliers) - len(met),
         set_aside=ratings - kept,
         ratings=ratings,
         agreement=agreement,
     )
-    return {"without_outliers": [found]}
 
 
 def read_outliers(file: str) -> list[Outlier]:
@@ -102,3 +126,34 @@ def set_aside(
 
 def _ratings(rated: Rated) -> int:
     return sum(int(np.count_nonzero(np.isfinite(column))) for column in rated.human.values())
+
+
+def section(findings: Findings, in_short: bool) -> Iterator[Section]:
+    """A table for each level and file; in short, Spearman's of all levels."""
+    given: Sequence[WithoutOutliers] = findings["without_outliers"]
+    tables = list[Table]()
+    for one in given:
+        found = levels_of(one.agreement, findings.within_documents)
+        if in_short:
+            tables.append(spearman_table("Spearman's", found))
+        else:
+            title = f"Without {_in_words(one.set_aside)} that {one.file} sets aside"
+            tables += [level_table(f"{title}: {level.name} level", level) for level in found]
+    title = f"Without {_in_words(sum(one.set_aside for one in given))} that a file sets aside"
+    notes = sampled_note(row for one in given for row in one.agreement)
+    yield Section(title, [OUTLIERS], [_files(given), *(t for t in tables if t.rows)], notes)
+
+
+def _in_words(number: int) -> str:
+    return f"{count(number)} rating{'' if number == 1 else 's'}"
+
+
+def _files(found: Sequence[WithoutOutliers]) -> Table:
+    heads = ["file", "rows", "no rating", "set aside", "of ratings"]
+    cells = [
+        [one.file, *map(count, (one.rows, one.unmet, one.set_aside, one.ratings))] for one in found
+    ]
+    return Table("What is set aside", heads, cells, "lrrrr")
+
+
+ANALYSIS = Analysis(WithoutOutliers, rows, section, place=10)
