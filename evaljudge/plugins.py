@@ -3,7 +3,7 @@ installed packages.
 
 kinds()                 ->  {"direct": "evaljudge.judges.direct:PLUGIN", …}
 folder_of("direct")     ->  Path(".../evaljudge/judges/direct")
-tables("metrics", "METRICS", KnownMetric)  ->  {"words": KnownMetric(…), …}
+found_in_files("metrics", "METRICS", KnownMetric)  ->  {"words": KnownMetric(…), …}
 
 A kind of judge is a folder in evaljudge/judges whose `__init__.py` has a `PLUGIN`, a folder of the
 same form in one of the folders that the environment variable EVALJUDGE_JUDGES names, or an entry
@@ -11,7 +11,8 @@ point in the group `evaljudge.judges` of an installed package. Nothing is import
 
 Metrics and formats of corpora are entries of a table in a file: `METRICS` in evaljudge/metrics, in
 a folder that EVALJUDGE_METRICS names, or at an entry point of the group `evaljudge.metrics`;
-likewise `FORMATS` with `corpora`. To find them, their files are imported.
+likewise `FORMATS` with `corpora`. An analysis is a file with an `ANALYSIS`, likewise with
+`analyses`. To find them, their files are imported.
 """
 
 from __future__ import annotations
@@ -42,35 +43,36 @@ def folders(what: str = "judges") -> list[str]:
     return [str(Path(__file__).parent / what), *filter(None, named)]
 
 
-def tables(what: str, table: str, kind: type[T]) -> dict[str, T]:
-    """The entries of all tables of this name. A file that is broken is left out, with a line on
-    stderr."""
+def found_in_files(what: str, attribute: str, kind: type[T]) -> dict[str, T]:
+    """What files and entry points have under this name: a table of entries, or one entry, which has
+    the name of its file. A file that is broken is left out, with a line on stderr."""
     found, homes = dict[str, T](), dict[str, str]()
-    for place, module, attribute in _modules(what, table):
+    for name, place, module, wanted in _modules(what, attribute):
         try:
-            entries: Mapping[str, T] = getattr(import_module(module), attribute, {})
+            value = getattr(import_module(module), wanted, {})
+            entries: Mapping[str, T] = value if isinstance(value, Mapping) else {name: value}
             if odd := [name for name, entry in entries.items() if not isinstance(entry, kind)]:
                 raise TypeError(f"{odd[0]!r} is not a {kind.__name__}")
         except Exception as error:  # a module's own code may raise anything
             said = f"{type(error).__name__}: {first_line(error)}"
             print(f"evaljudge: {place}: {said}; it is left out", file=sys.stderr)
             continue
-        for name, entry in entries.items():
-            _add(f"entries of {what}", name, place, homes)
-            found[name] = entry
+        for entry_name, entry in entries.items():
+            _add(f"entries of {what}", entry_name, place, homes)
+            found[entry_name] = entry
     return dict(sorted(found.items()))
 
 
-def _modules(what: str, table: str) -> Iterator[tuple[str, str, str]]:
-    """Where each file or entry point is, its module, and the name of its table."""
+def _modules(what: str, attribute: str) -> Iterator[tuple[str, str, str, str]]:
+    """The name of each file or entry point, where it is, its module, and what to look for in it."""
     places = dict[str, str]()
     for folder in folders(what):
         for module in iter_modules([folder]):
             place = str(Path(folder, f"{module.name}.py"))
             _add(f"files of {what}", module.name, place, places)
-            yield place, f"evaljudge.{what}.{module.name}", table
+            yield module.name, place, f"evaljudge.{what}.{module.name}", attribute
     for point in entry_points(group=f"evaljudge.{what}"):
-        yield point.value, point.module, point.attr or table
+        yield point.name, point.value, point.module, point.attr or attribute
 
 
 def is_built_in(kind: str) -> bool:

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from evaljudge.analysis.costs import Accounts
-from evaljudge.analysis.findings import CostRow, Price
+from evaljudge.analysis.costs import Accounts, CostRow, Price
 
 Axes = Mapping[str, Mapping[str, int]]
 """By axis: what was asked, as a receipt has it."""

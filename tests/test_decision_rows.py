@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from evaljudge.agreement.rated import Floats, Rated
-from evaljudge.analysis.length import measuring_length
-from evaljudge.analysis.replacing import OFF_SCALE, TOO_FEW
-from evaljudge.analysis.statistics import with_statistics
+from evaljudge.analyses.replacing import OFF_SCALE, TOO_FEW
 from evaljudge.config import AgreementConfig
+from tests.frames import frame, rows, warnings
 
 HOW = AgreementConfig(resamples=200)
 DOCUMENTS, SYSTEMS = 30, 6
@@ -36,8 +35,15 @@ def rated(seed: int = 0, raters: int = 3, documents: int = DOCUMENTS) -> Rated:
     return Rated(document, system, scores, human, {"fluency": by_text}, lengths)
 
 
+def warned_of(some: Rated) -> list[str]:
+    """Length is warned of whatever else there is: of agreement and lengths alone."""
+    run = frame(some, how=HOW)
+    found = {name: rows(name, run) for name in ("agreement", "length")}
+    return list(warnings("length", run, found).values())
+
+
 def test_a_judge_on_the_raters_scale_is_tested_and_others_say_why_not() -> None:
-    judge, long = with_statistics(rated(), HOW, 0)["replacing"]
+    judge, long = rows("replacing", frame(rated(), how=HOW))
     assert (judge.scorer, judge.axis, judge.raters) == ("judge", "fluency", 3)
     assert (judge.texts, judge.documents) == (DOCUMENTS * SYSTEMS, DOCUMENTS)
     assert judge.found is not None and judge.found.passes and judge.found.epsilon == 0.1
@@ -47,7 +53,7 @@ def test_a_judge_on_the_raters_scale_is_tested_and_others_say_why_not() -> None:
 
 def test_epsilon_is_a_setting() -> None:
     how = HOW.model_copy(update={"alt_test_epsilon": 0.2})
-    judge, _ = with_statistics(rated(), how, 0)["replacing"]
+    judge, _ = rows("replacing", frame(rated(), how=how))
     assert judge.found is not None and judge.found.epsilon == 0.2
 
 
@@ -60,11 +66,11 @@ def test_a_constant_that_passes_is_told() -> None:
     scores = {("judge", "fluency"): np.full(alike.documents.size, 5.0)}
     human = {"fluency": ratings.mean(axis=1)}
     some = Rated(alike.documents, alike.systems, scores, human, {"fluency": raters})
-    (judge,) = with_statistics(some, HOW, 0)["replacing"]
+    (judge,) = rows("replacing", frame(some, how=HOW))
     assert judge.found.passes
     assert judge.constant == judge.found
     assert judge.answer == "no better than a constant"
-    assert with_statistics(rated(), HOW, 0)["replacing"][0].constant.winning_rate == 0
+    assert rows("replacing", frame(rated(), how=HOW))[0].constant.winning_rate == 0
 
 
 def test_a_judge_that_sees_what_a_constant_misses_may() -> None:
@@ -74,20 +80,19 @@ def test_a_judge_that_sees_what_a_constant_misses_may() -> None:
     raters = [(one, one, one) for one in people.tolist()]
     scores = {("judge", "fluency"): people, ("blind", "fluency"): np.full(people.size, 5.0)}
     told = Rated(some.documents, some.systems, scores, {"fluency": people}, {"fluency": raters})
-    judge, blind = with_statistics(told, HOW, 0)["replacing"]
+    judge, blind = rows("replacing", frame(told, how=HOW))
     assert judge.constant.passes and judge.answer == "yes"
     assert blind.found.passes and blind.answer == "no better than a constant"
 
 
 def test_few_texts_are_said() -> None:
-    judge, _ = with_statistics(rated(documents=4), HOW, 0)["replacing"]
+    judge, _ = rows("replacing", frame(rated(documents=4), how=HOW))
     assert (judge.found, judge.reason, judge.texts) == (None, TOO_FEW, 24)
 
 
 def test_a_judge_of_length_is_warned_of_and_one_of_quality_is_not() -> None:
-    found = with_statistics(rated(), HOW, 0)
-    assert {row.scorer for row in found["lengths"]} == {"judge", "long"}
-    (said,) = measuring_length(found["lengths"], found["agreement"])
+    assert {row.scorer for row in rows("length", frame(rated()))} == {"judge", "long"}
+    (said,) = warned_of(rated())
     assert said.startswith("long may measure length: with length held fixed")
     assert "fluency 0." in said and "judge" not in said
 
@@ -96,8 +101,7 @@ def warned_of_lengths(some: Rated, sign: int = 1) -> list[str]:
     assert some.lengths is not None
     scores = {("odd", "*"): sign * some.lengths}
     only = Rated(some.documents, some.systems, scores, some.human, some.raters, some.lengths)
-    found = with_statistics(only, HOW, 0)
-    return measuring_length(found["lengths"], found["agreement"])
+    return warned_of(only)
 
 
 def test_the_lengths_themselves_are_seen_through() -> None:
@@ -120,21 +124,19 @@ def test_what_is_called_words_needs_no_warning() -> None:
     assert some.lengths is not None
     words = {("words", "*"): some.lengths}
     only = Rated(some.documents, some.systems, words, some.human, some.raters, some.lengths)
-    found = with_statistics(only, HOW, 0)
-    assert measuring_length(found["lengths"], found["agreement"]) == []
+    assert warned_of(only) == []
 
 
 def test_little_agreement_is_no_warning() -> None:
     some = rated()
     noise = {("noise", "*"): np.random.default_rng(1).normal(size=some.documents.size)}
     only = Rated(some.documents, some.systems, noise, some.human, some.raters, some.lengths)
-    found = with_statistics(only, HOW, 0)
-    assert measuring_length(found["lengths"], found["agreement"]) == []
+    assert warned_of(only) == []
 
 
 def test_soft_accuracy_is_at_system_level() -> None:
-    rows = with_statistics(rated(), HOW, 0)["agreement"]
-    soft = [row for row in rows if row.coefficient == "soft_accuracy"]
+    found = rows("agreement", frame(rated(), how=HOW))
+    soft = [row for row in found if row.coefficient == "soft_accuracy"]
     assert [(row.scorer, row.level, row.n) for row in soft] == [
         ("judge", "system", SYSTEMS), ("long", "system", SYSTEMS),
     ]  # fmt: skip

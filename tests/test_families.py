@@ -11,16 +11,11 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from evaljudge.agreement.rated import Floats
-from evaljudge.analysis.families import (
-    family_rows,
-    family_warnings,
-    reliability,
-    seen_by,
-    steepness,
-)
-from evaljudge.analysis.findings import FamilyRow
+from evaljudge.analyses.families import FamilyRow, _points, family_rows
+from evaljudge.config import Config
+from evaljudge.decisions.families import reliability, seen_by, steepness
 from evaljudge.decisions.grid import Grid
-from evaljudge.report.jury import _points
+from tests.frames import frame, warnings
 
 SYSTEMS = ["own", "a", "b", "c", "d"]
 SEEDS = 60
@@ -118,10 +113,14 @@ def test_reliability_is_cronbachs_alpha_within_systems() -> None:
 
 def test_odd_families_are_said() -> None:
     families = {"a": ["own", "aa"], "b": ["own", "a"], "c": ["a"]}
-    assert list(family_warnings(families, ["own", "a"])) == [
-        "families.a: unknown system 'aa': did you mean 'a'?",
-        "families.b: all systems are of the family: none is left to compare with",
-    ]
+    config = Config.model_construct(families=families)
+    run = frame(grid=Grid(["d"], ["own", "a"], {}, {}), config=config)
+    assert warnings("families", run, {"families": []}) == {
+        "unknown system": "families.a: unknown system 'aa': did you mean 'a'?",
+        "only the family": (
+            "families.b: all systems are of the family: none is left to compare with"
+        ),
+    }
 
 
 def test_differences_are_in_points() -> None:
@@ -211,7 +210,7 @@ def test_people_measure_it_too() -> None:
 
 
 def test_of_very_many_documents_a_sample_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaljudge.analysis.families.MOST_DOCUMENTS", 20)
+    monkeypatch.setattr("evaljudge.analyses.families.MOST_DOCUMENTS", 20)
     of = world(50, np.random.default_rng(1), "equal", 0.7)
     assert [row.documents for row in rows_of(of, {"judge": ["own"]})] == [20, 20]
 

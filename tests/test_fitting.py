@@ -158,7 +158,7 @@ def test_the_report_sees_it_as_any_scorer(tmp_path: Path) -> None:
     assert row.reasons == {"no rating in the reply": 1}
     means = {
         one.system: one.mean
-        for m in found.rankings
+        for m in found["systems"]
         if m.scorer == "direct.calibrated"
         for one in m.systems
     }
@@ -167,8 +167,8 @@ def test_the_report_sees_it_as_any_scorer(tmp_path: Path) -> None:
               if (a.axis, a.level, a.coefficient) == ("fluency", "sample", "spearman")}  # fmt: skip
     assert sample == dict.fromkeys(["direct", "direct.calibrated", "words"], (1, 2))
     assert {a.n for a in found.agreement if a.scorer == "direct.calibrated"} == {2, 4}
-    compared = {name for row in found.standings for name in [row.best, *row.undefined]}
-    compared |= {rival.scorer for row in found.standings for rival in row.rivals}
+    compared = {name for row in found["significance"] for name in [row.best, *row.undefined]}
+    compared |= {rival.scorer for row in found["significance"] for rival in row.rivals}
     assert "direct.calibrated" in compared
 
 
@@ -417,11 +417,11 @@ def test_each_calibrated_score_has_an_interval(tmp_path: Path) -> None:
     assert {(one.low, one.high) for one in found.values()} == {(2, 2), (4, 4), (3, 4), (None, None)}
     assert (found["d07", "A"].low, found["d07", "B"].low) == (None, 3)
     assert {one.low for one in rows(tmp_path, "direct").values()} == {None}
-    (every, *_) = outcome.findings.intervals
+    (every, *_) = outcome.findings["intervals"]
     assert (every.scorer, every.axis, every.system) == ("direct.calibrated", "fluency", "")
     assert (every.documents, every.coverage, every.width) == (50, 0.98, 0.02)
     written = json.loads((tmp_path / "out/report/intervals.json").read_text())
-    assert written == [asdict(row) for row in outcome.findings.intervals]
+    assert written == [asdict(row) for row in outcome.findings["intervals"]]
     assert "direct.calibrated  fluency  50         0.980" in agreement_text(outcome.findings)
 
 

@@ -19,8 +19,8 @@ JUDGES = {f"judges.{kind}" for kind in kinds()}
 ROOMS = """
     reasons records errors text settings plugins
     model storage agreement decisions prompts corpora bundled engines sections metrics judges
-    config identity analysis report execution runs viewer studies probes commands results cli
-    __main__
+    config identity analysis analyses report execution runs viewer studies probes commands results
+    cli __main__
 """.split()
 """Each imports only rooms before it; of modules at the root, each is a room of its own."""
 MOST_AT_THE_ROOT = 11

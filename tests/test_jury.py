@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,18 @@ import pytest
 
 import evaljudge
 from evaljudge.agreement.agree import agreements
-from evaljudge.agreement.rated import Floats, Rated
+from evaljudge.agreement.rated import Floats, Ids, Rated
+from evaljudge.analyses.among_judges import JudgePair
+from evaljudge.analyses.jury import LeftOut
 from evaljudge.analysis.combining import Combination, weights_of
-from evaljudge.analysis.jury import among_judges, left_out
+from evaljudge.analysis.tables import Tables
 from evaljudge.config import Rule
 from evaljudge.decisions.grid import Grid
 from evaljudge.engines import Identity, KnownFacts, ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, noise
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.report import full_summary
+from tests.frames import frame, rows
 
 DOCUMENTS, SYSTEMS = 40, 5
 DRAW = np.random.default_rng(1)
@@ -45,6 +48,19 @@ def combination(by: Rule, tables: Mapping[str, Floats] = TABLES) -> Combination:
     return Combination(tuple((name, 1.0) for name in tables), by)
 
 
+def left_out(combined: Mapping[str, Combination], weights: Any, of: Rated) -> list[LeftOut]:
+    class Named(Tables):
+        def doc_ids(self) -> Ids:
+            return NAMES
+
+    return rows("jury", frame(of, combined=combined, weights=weights, tables=Named([])))
+
+
+def among_judges(scorers: Sequence[str], of: Grid) -> list[JudgePair]:
+    combined = {"all": Combination(tuple((name, 1.0) for name in scorers), "mean")}
+    return rows("among_judges", frame(grid=of, combined=combined))
+
+
 @pytest.mark.parametrize("by", ["mean", "median", "agreement"])
 def test_one_that_answers_at_random_is_left_out_at_a_gain(by: Rule) -> None:
     one = combination(by)
@@ -52,7 +68,7 @@ def test_one_that_answers_at_random_is_left_out_at_a_gain(by: Rule) -> None:
     if by == "agreement":
         fitted["jury", "fluency"] = weights_of("jury", one, "fluency", rated(TABLES), NAMES, 0)
     of = rated(TABLES | {"jury": np.mean(list(TABLES.values()), axis=0)})
-    rows = list(left_out({"jury": one}, fitted, of, NAMES, 0))
+    rows = left_out({"jury": one}, fitted, of)
     found = {(row.scorer, row.level): row for row in rows}
     assert set(found) == {(s, level) for s in TABLES for level in ("sample", "system", "summary")}
     gains = {scorer: found[scorer, "sample"] for scorer in TABLES}
@@ -68,7 +84,7 @@ def test_one_that_answers_at_random_is_left_out_at_a_gain(by: Rule) -> None:
 def test_the_gain_is_the_difference_of_the_agreements() -> None:
     of = rated(TABLES | {"jury": HUMAN})
     (row,) = [
-        row for row in left_out({"jury": combination("mean")}, {}, of, NAMES, 0)
+        row for row in left_out({"jury": combination("mean")}, {}, of)
         if (row.scorer, row.level) == ("random", "sample")
     ]  # fmt: skip
 
@@ -97,7 +113,7 @@ def grid(tables: Mapping[str, Any], human: Any = None) -> Grid:
 
 
 def test_judges_are_compared_on_texts_that_nobody_rated() -> None:
-    rows = list(among_judges(list(TABLES), grid(TABLES), 0))
+    rows = among_judges(list(TABLES), grid(TABLES))
     spearman = {(r.one, r.other): r for r in rows
                 if (r.level, r.coefficient) == ("sample", "spearman")}  # fmt: skip
     assert set(spearman) == {("good", "fair"), ("good", "random"), ("fair", "random")}
@@ -110,7 +126,7 @@ def test_judges_are_compared_on_texts_that_nobody_rated() -> None:
 
 def test_a_sample_of_documents_is_marked() -> None:
     of = replace(grid(TABLES), is_sample=True)
-    rows = list(among_judges(["good", "fair"], of, 0))
+    rows = among_judges(["good", "fair"], of)
     assert all(row.sampled for row in rows)
 
 
@@ -174,19 +190,19 @@ def config(tmp_path: Path) -> dict[str, Any]:
 def test_a_jury_of_three_models_in_one_run(config: dict[str, Any]) -> None:
     came = evaljudge.run(config, engines=Jury(), progress=False)
     found = came.findings
-    gains = {row.scorer: row for row in found.jury
+    gains = {row.scorer: row for row in found["jury"]
              if (row.combination, row.level) == ("mean", "sample")}  # fmt: skip
     assert (gains["chance"].low or 0) > 0
     assert all((gains[name].gain or 0) < 0 for name in ("geval", "second"))
     sample = {(r.scorer, r.axis): r.value for r in found.agreement
               if (r.level, r.coefficient) == ("sample", "spearman")}  # fmt: skip
     assert (sample["weighted", "fluency"] or 0) > (sample["mean", "fluency"] or 0)
-    names = {(row.one, row.other) for row in found.among_judges}
+    names = {(row.one, row.other) for row in found["among_judges"]}
     assert names == {("geval", "second"), ("geval", "chance"), ("second", "chance")}
-    beside_judges, beside_people = found.families
+    beside_judges, beside_people = found["families"]
     assert list(beside_judges.others) == ["geval", "second"]
     assert list(beside_people.others) == ["people"]
-    for row in found.families:
+    for row in found["families"]:
         assert (row.judge, row.axis, row.documents, row.pairs) == ("chance", "fluency", 24, 72)
     text = (Path(config["out"]) / "report/agreement.md").read_text()
     for title in ("Juries with each scorer left out", "Judges among themselves",
@@ -195,8 +211,8 @@ def test_a_jury_of_three_models_in_one_run(config: dict[str, Any]) -> None:
     terminal = full_summary(found, config["out"]).text
     assert "Judges among themselves" in terminal
     again = evaljudge.open_run(config["out"]).findings
-    assert (again.jury, again.among_judges) == (found.jury, found.among_judges)
-    assert list(again.families) == list(found.families)
+    assert (again["jury"], again["among_judges"]) == (found["jury"], found["among_judges"])
+    assert list(again["families"]) == list(found["families"])
     page = (Path(config["out"]) / "report/index.html").read_text()
     assert "Juries with each scorer left out" in page
 
@@ -206,6 +222,6 @@ def test_a_run_without_a_jury_says_nothing_of_one(config: dict[str, Any]) -> Non
         del config[key]
     config["judges"] = {"geval": {}}
     came = evaljudge.run(config, engines=Jury(), progress=False)
-    assert not (came.findings.jury or came.findings.among_judges or came.findings.families)
+    assert not (came.findings["jury"] or came.findings["among_judges"] or came.findings["families"])
     text = (Path(config["out"]) / "report/agreement.md").read_text()
     assert "Jur" not in text and "themselves" not in text

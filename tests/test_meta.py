@@ -221,7 +221,7 @@ def test_mixes_with_weights_and_of_scorers_with_axes(cases: str, tmp_path: Path)
     mixed = covered["0.2*mine-10*words", "fluency"]
     assert (mixed.scored, mixed.reasons) == (5, {"mine: no score given": 1})
     assert "mix 0.2*mine - 10*words" in findings.signatures["0.2*mine-10*words"]
-    (ranking,) = [row for row in findings.rankings if row.scorer == mixed.scorer]
+    (ranking,) = [row for row in findings["systems"] if row.scorer == mixed.scorer]
     means = {one.system: one.mean for one in ranking.systems}
     assert means == pytest.approx(
         {"A": 0.2 * 0.3 - 10, "B": 0.2 * 10.05 - 10, "C": 0.2 * 15.1 - 10}
@@ -329,7 +329,7 @@ def test_settings_of_earlier_versions_are_warned_of_and_change_nothing(
         f"`{name}` {told} (docs/agreement.md)" for name in ("resample", "permutations")
     ]
     assert replace(warned, warnings=[]) == plain
-    assert [(row.axis, row.level, row.best) for row in plain.standings] == [
+    assert [(row.axis, row.level, row.best) for row in plain["significance"]] == [
         ("fluency", level, "mine") for level in ("sample", "system", "summary")
     ]
 
@@ -359,11 +359,11 @@ def test_raters_labels_and_axes_are_told(tmp_path: Path) -> None:
         for d in range(4) for s, scores in zip("ABCDEF", mine, strict=True)
     ]  # fmt: skip
     findings = agreed(str(file), written(tmp_path, given, "jsonl"))
-    assert {row.of for row in findings.axes} == {"human", "mine"}
-    assert {row.axis for row in findings.ceilings} == {"fluency"}
-    perfect = [r.value for r in findings.ceilings if r.coefficient == "spearman"]
+    assert {row.of for row in findings["axes"]} == {"human", "mine"}
+    assert {row.axis for row in findings["ceiling"]} == {"fluency"}
+    perfect = [r.value for r in findings["ceiling"] if r.coefficient == "spearman"]
     assert perfect == pytest.approx([1.0, 1.0, 1.0])  # both raters always say the same
-    labels = {(row.of, row.axis, row.coefficient): row.value for row in findings.labels}
+    labels = {(row.of, row.axis, row.coefficient): row.value for row in findings["labels"]}
     assert labels["human", "fluency", "alpha_ordinal"] == pytest.approx(1.0)
     assert labels["mine", "fluency", "kappa_quadratic"] == pytest.approx(1.0)
     assert labels["mine", "ease", "kappa"] is None
@@ -440,7 +440,7 @@ def test_published_and_measured_metrics_on_summeval(capsys: pytest.CaptureFixtur
 def test_newsrooms_axes_among_themselves() -> None:
     findings = agreed(str(SHARED / "newsroom.jsonl"), how=AgreementConfig(resamples=10))
     (row,) = (
-        row for row in findings.axes
+        row for row in findings["axes"]
         if (row.axis, row.other, row.level, row.coefficient)
         == ("informativeness", "relevance", "summary", "spearman")
     )  # fmt: skip
@@ -454,7 +454,7 @@ def test_hannas_judges_odd_values_and_all() -> None:
     findings = agreed(str(SHARED / "hanna.jsonl"), str(given), how=how, axes=["coherence"])
     assert len({row.scorer for row in findings.agreement}) == 5
     assert sum(row.expected for row in findings.coverage) == 5 * 528
-    assert len(findings.standings) == 3
+    assert len(findings["significance"]) == 3
 
 
 def agree_in_a_shell(*options: str, code: int) -> None:

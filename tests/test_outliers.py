@@ -13,19 +13,20 @@ import numpy as np
 import pytest
 from markdown_it import MarkdownIt
 
-from evaljudge.analysis.findings import Findings, WithoutOutliers
-from evaljudge.analysis.outliers import (
+from evaljudge.analyses.agreement import agreement_of
+from evaljudge.analyses.without_outliers import (
     Outlier,
+    WithoutOutliers,
     read_outliers,
     set_aside,
-    with_outliers,
 )
-from evaljudge.analysis.statistics import with_statistics
+from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.tables import Tables
-from evaljudge.config import AgreementConfig, Config, load_config
+from evaljudge.config import Config, load_config
 from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case, Document, Score
 from evaljudge.report import agreement_markdown, agreement_text, page
+from tests.frames import findings, frame, replaced, rows
 
 SCORES = [[1.0, 2.0, 3.0], [3.0, 1.0, 2.0]]
 FLUENCY = [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
@@ -114,35 +115,39 @@ def test_a_row_that_names_no_rating_meets_none(which: Outlier) -> None:
     np.testing.assert_equal(dict(left.human), dict(rated.human))
 
 
+def without(file: str | None, tables: Tables) -> list[WithoutOutliers]:
+    return rows("without_outliers", frame(tables.as_rated(), tables=tables, config=config(file)))
+
+
 def test_agreement_by_hand(tmp_path: Path) -> None:
     tables = a_run()
-    rows = [{"doc_id": "d1", "system": "C", "axis": "fluency", "why": "a slip"},
+    some = [{"doc_id": "d1", "system": "C", "axis": "fluency", "why": "a slip"},
             {"doc_id": "d1", "system": "C"}, {"doc_id": "d9"}]  # fmt: skip
-    file = written(tmp_path, *rows)
-    (one,) = with_outliers(config(file), tables)["without_outliers"]
+    file = written(tmp_path, *some)
+    (one,) = without(file, tables)
     assert (one.file, one.rows, one.unmet, one.set_aside, one.ratings) == (file, 3, 1, 1, 9)
-    everything = with_statistics(tables.as_rated(), AgreementConfig(resamples=0), 0)
-    assert spearman(everything["agreement"])["sample"] == pytest.approx((1 - 0.5) / 2)
+    everything = list(agreement_of(tables.as_rated(), 0))
+    assert spearman(everything)["sample"] == pytest.approx((1 - 0.5) / 2)
     assert spearman(one.agreement)["sample"] == pytest.approx((1 - 1) / 2)
-    assert spearman(one.agreement, "tone") == spearman(everything["agreement"], "tone")
-    keys = [[(row.scorer, row.axis, row.level, row.coefficient) for row in rows]
-            for rows in (everything["agreement"], one.agreement)]  # fmt: skip
+    assert spearman(one.agreement, "tone") == spearman(everything, "tone")
+    keys = [[(row.scorer, row.axis, row.level, row.coefficient) for row in each]
+            for each in (everything, one.agreement)]  # fmt: skip
     assert keys[0] == keys[1]
 
 
 def test_an_axis_that_is_set_aside_whole_has_no_correlation(tmp_path: Path) -> None:
     tables = a_run()
     file = written(tmp_path, {"doc_id": "d0", "axis": "tone"})
-    (one,) = with_outliers(config(file), tables)["without_outliers"]
+    (one,) = without(file, tables)
     assert spearman(one.agreement, "tone") == dict.fromkeys(("sample", "system", "summary"))
     assert one.set_aside == 3
 
 
 def test_nothing_without_a_file_and_no_tables_where_it_names_nothing(tmp_path: Path) -> None:
     tables = a_run()
-    assert with_outliers(config(None), tables) == {}
+    assert without(None, tables) == []
     file = written(tmp_path, {"doc_id": "d9"})
-    (one,) = with_outliers(config(file), tables)["without_outliers"]
+    (one,) = without(file, tables)
     assert (one.set_aside, one.unmet, one.agreement) == (0, 1, [])
     assert json.loads(json.dumps(asdict(one)))["ratings"] == 9
 
@@ -174,7 +179,7 @@ def test_a_file_of_no_rows(tmp_path: Path) -> None:
 
 def made(one: WithoutOutliers) -> Findings:
     nothing: dict[str, Any] = dict.fromkeys(("coverage", "selections", "tokens"), ())
-    return Findings(
+    return findings(
         run="r", task="summary", corpus="c", model="m", writer="m", cases=2, candidates=6, rated=6,
         coverage_floor=0.9, agreement=(), signatures={}, warnings=(), without_outliers=[one],
         **nothing,
@@ -184,7 +189,7 @@ def made(one: WithoutOutliers) -> Findings:
 def test_all_three_outputs_say_what_is_set_aside(tmp_path: Path) -> None:
     tables = a_run()
     file = written(tmp_path, {"doc_id": "d1", "system": "C"}, {"doc_id": "d9"})
-    (one,) = with_outliers(config(file), tables)["without_outliers"]
+    (one,) = without(file, tables)
     one = replace(one, file="<b>o|x</b>")
     told = made(one)
     title = "Without 1 rating that a file sets aside"
@@ -205,5 +210,5 @@ def test_all_three_outputs_say_what_is_set_aside(tmp_path: Path) -> None:
 
 
 def test_a_finding_without_outliers_has_no_such_section() -> None:
-    told = replace(made(WithoutOutliers("f", 0, 0, 0, 0, [])), without_outliers=())
+    told = replaced(made(WithoutOutliers("f", 0, 0, 0, 0, [])), without_outliers=())
     assert "sets aside" not in agreement_markdown(told) + page(told) + agreement_text(told)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,12 @@ import pytest
 
 import evaljudge
 from evaljudge.analysis.findings import Findings
-from evaljudge.analysis.people_scale import scale_warnings, with_people_scale
 from evaljudge.commands.agree import Agreed, AgreeOptions, agreement_of
-from evaljudge.config import Selection
+from evaljudge.config import Config, Selection
 from evaljudge.corpora import CorpusSource
 from evaljudge.decisions.grid import Grid
+from evaljudge.decisions.people import PeopleScale
+from tests.frames import frame, rows, warnings
 
 
 def agreed_text(findings: Findings, out: str | None, as_json: bool) -> str:
@@ -49,6 +51,17 @@ def rule(**condition: Any) -> Selection:
     return Selection.model_validate({"name": "good", "all": [given]})
 
 
+def with_people_scale(
+    table: Grid, select: Sequence[Selection] = (), thresholds: Any = None
+) -> list[PeopleScale]:
+    asked = Config.model_construct(select=list(select), families={}, outliers=None)
+    return rows("people_scale", frame(grid=table, config=asked, thresholds=thresholds or {}))
+
+
+def scale_warnings(table: Grid, found: Sequence[PeopleScale]) -> dict[str, str]:
+    return warnings("people_scale", frame(grid=table), {"people_scale": found})
+
+
 def test_a_row_for_each_scorer_that_meets_the_axis() -> None:
     rows = with_people_scale(grid(is_sample=True))
     assert [(row.scorer, row.axis, row.sampled) for row in rows] == [
@@ -56,8 +69,8 @@ def test_a_row_for_each_scorer_that_meets_the_axis() -> None:
     ]  # fmt: skip
     assert rows[0].effective > 1.5 * rows[0].labels  # type: ignore[operator]
     assert rows[1].slope == pytest.approx(-rows[0].slope)  # type: ignore[operator]
-    assert not list(scale_warnings(grid(), rows))
-    assert with_people_scale(grid(), axes=["mood"]) == []
+    assert scale_warnings(grid(), rows) == {}
+    assert with_people_scale(grid().on(["mood"])) == []
     assert with_people_scale(grid(rated=slice(0, 40))) == []
 
 
@@ -81,21 +94,22 @@ def test_probabilities_of_being_drawn_are_used() -> None:
     assert row.systems[1].labels == 0  # rated, but not drawn
     tables = replace(tables, is_sample=True)
     assert with_people_scale(tables) == []
-    (said,) = scale_warnings(tables, [])
+    (said,) = scale_warnings(tables, []).values()
     assert said.startswith("tone: too many texts to correct people's means by the scores")
 
 
 def test_what_speaks_against_the_means_is_said() -> None:
     best = np.argsort(-grid().scores["judge", "tone"].sum(axis=1))[:10]
-    (said,) = scale_warnings(grid(), with_people_scale(grid(rated=best)))
+    (said,) = scale_warnings(grid(), with_people_scale(grid(rated=best))).values()
     assert said.startswith("tone: the rated texts differ in score from the others by more than")
     tables = grid(systems=8)
     tables.human["tone"][:30, 1:6] = NAN
-    (said,) = scale_warnings(tables, with_people_scale(tables))
+    (said,) = scale_warnings(tables, with_people_scale(tables)).values()
     assert (
         said == "tone: no mean on people's scale for B, C, D and 2 more: fewer than 6 rated texts"
     )
-    (said,) = scale_warnings(grid(), with_people_scale(grid(rated=slice(0, 35, 5))))
+    few = with_people_scale(grid(rated=slice(0, 35, 5)))
+    (said,) = scale_warnings(grid(), few).values()
     assert said == "tone: means on people's scale rest on 7 rated documents: rate 10 or more"
 
 
@@ -138,7 +152,7 @@ def test_a_run_writes_them_with_the_pass_rates_of_its_selections(
     config = {"corpus": cases, "out": str(tmp_path / "out"), "judges": {}, "metrics": ["words"],
               "select": [{"name": "good", "all": [condition]}]}  # fmt: skip
     found = evaljudge.run(config).findings
-    ((rate,),) = (row.pass_rates for row in found.people_scale)
+    ((rate,),) = (row.pass_rates for row in found["people_scale"])
     assert (rate.threshold, rate.good, rate.labels) == (6, 3, 20)
     assert "What share of the texts is good" in (tmp_path / "out/report/agreement.md").read_text()
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaljudge.analysis.findings import SystemMean
-from evaljudge.analysis.ranking import rankings
+from evaljudge.analysis.tables import SystemMean, Tables
 from evaljudge.decisions.grid import Grid
+from tests.frames import frame, rows
 
 TABLE = np.array([[1.0, 2.0], [3.0, 5.0], [2.0, 3.0], [4.0, 4.0]])
 
@@ -31,7 +31,7 @@ def grid(**more: Any) -> Grid:
 
 
 def test_people_come_first_and_repetitions_are_left_out() -> None:
-    found = rankings(grid(), [], seed=0)
+    found = rows("systems", frame(grid=grid()))
     assert [(row.scorer, row.axis) for row in found] == [
         ("human", "fluency"),
         ("human", "wit"),
@@ -43,8 +43,12 @@ def test_people_come_first_and_repetitions_are_left_out() -> None:
 
 
 def test_of_a_sample_the_mean_is_that_of_all_and_the_interval_is_as_much_shorter() -> None:
-    means = [SystemMean("judge", "fluency", "B", 3.7, 400)]
-    whole, sampled = (rankings(grid(is_sample=s), means, seed=0)[2] for s in (False, True))
+    class Whole(Tables):
+        def systems(self) -> list[SystemMean]:
+            return [SystemMean("judge", "fluency", "B", 3.7, 400)]
+
+    grids = (grid(is_sample=is_sample) for is_sample in (False, True))
+    whole, sampled = (rows("systems", frame(grid=g, tables=Whole([])))[2] for g in grids)
     (before, after) = (row.systems[0] for row in (whole, sampled))
     assert (whole.sampled, sampled.sampled) == (False, True)
     assert (before.mean, before.n, after.mean, after.n) == (3.5, 4, 3.7, 400)
@@ -54,5 +58,5 @@ def test_of_a_sample_the_mean_is_that_of_all_and_the_interval_is_as_much_shorter
 
 
 def test_a_grid_of_some_axes() -> None:
-    found = rankings(grid().on(["wit"]), [], seed=0)
+    found = rows("systems", frame(grid=grid().on(["wit"])))
     assert [(row.scorer, row.axis) for row in found] == [("human", "wit"), ("rouge1", "*")]

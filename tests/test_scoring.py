@@ -18,12 +18,12 @@ import pytest
 import evaljudge
 from evaljudge.agreement import rated as rated_module
 from evaljudge.agreement.rated import Rated
+from evaljudge.analyses.agreement import agreement_of
 from evaljudge.analysis import tables as tables_module
 from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.scoring import FILE, Scored, Scoring, fit
-from evaljudge.analysis.statistics import with_statistics
 from evaljudge.analysis.tables import Tables
-from evaljudge.config import AgreementConfig, load_config
+from evaljudge.config import load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.identity import short
 from evaljudge.judges import make_judges
@@ -160,7 +160,7 @@ def test_a_column_that_comes_later_is_of_the_same_documents(
 
 def test_axes_of_one_name_are_compared_and_no_axis_with_all() -> None:
     rated = filled().as_rated()
-    rows = with_statistics(rated, AgreementConfig(resamples=5), seed=0)["agreement"]
+    rows = list(agreement_of(rated, seed=0))
     assert {(r.scorer, r.axis) for r in rows} == {
         ("judge", "fluency"), ("words", "fluency"), ("words", "relevance"),
     }  # fmt: skip

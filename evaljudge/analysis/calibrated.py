@@ -28,7 +28,6 @@ import numpy as np
 import evaljudge
 from evaljudge.agreement import Calibration, CrossFitted, Precise
 from evaljudge.agreement.rated import Floats, Ids, Key
-from evaljudge.analysis.findings import TextInterval
 from evaljudge.decisions.certified import Certified
 from evaljudge.decisions.conformal import Conformal, conformal
 from evaljudge.records import Score
@@ -66,6 +65,19 @@ def uncertified(found: Certified) -> str:
     if found.needed is None:
         return f"{why}; more rated documents are unlikely to help ({now})"
     return f"{why}; about {count(found.needed)} rated documents would do ({now})"
+
+
+@dataclass(frozen=True, slots=True)
+class TextInterval:
+    """How often, and how wide, the intervals of a calibrated scorer hold the rating of a text."""
+
+    scorer: str
+    axis: str
+    confidence: float
+    system: str  # of this one alone; empty: of all systems
+    documents: int
+    coverage: float  # of a random text of a random document, in cross-validation
+    width: float  # the mean
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from evaljudge.analysis.findings import CostRow, Price
 from evaljudge.model.counting import Masses
 from evaljudge.records import Tokens
 
@@ -23,12 +22,61 @@ Receipt = Mapping[str, Any]
 Part = tuple[str, str, str]
 """A stage, a judge and an axis."""
 Parts = dict[Part, Tokens]
-NO_PRICE = Price()
 LOW_MEAN_MASS = 0.5
 LARGE_BLOCK, LITTLE_SHARED = 128, 0.1
 """A block of the prefix cache larger than in models whose layers are all attention; a share of the
 prompt tokens that can be served from it."""
 COUNTED = "asks requests prompt cached prefilled generated floor further".split()
+
+
+@dataclass(frozen=True, slots=True)
+class CostRow:
+    """What one judge cost on one axis in one stage; seconds are its share of the workers' time.
+
+    `documents` and `scores` are what it is a cost of: all stages have the same, to be divided by.
+    """
+
+    stage: str
+    judge: str
+    axis: str
+    asks: int
+    requests: int
+    prompt: int
+    prefilled: int
+    generated: int
+    further: int  # of the prompt tokens: those of an ask's second request and on
+    seconds: float
+    gpu_seconds: float
+    documents: int
+    scores: int
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What an hour of a GPU, and an hour of a worker, costs."""
+
+    per_gpu_hour: float = 0
+    per_worker_hour: float = 0
+    currency: str = "USD"
+
+    def __bool__(self) -> bool:
+        return bool(self.per_gpu_hour or self.per_worker_hour)
+
+    def __str__(self) -> str:
+        per = {"GPU-hour": self.per_gpu_hour, "worker-hour": self.per_worker_hour}
+        return " and ".join(f"{one:g} {self.currency} per {of}" for of, one in per.items() if one)
+
+    def of(self, worker_seconds: float, gpu_seconds: float) -> float:
+        by_hour = worker_seconds * self.per_worker_hour + gpu_seconds * self.per_gpu_hour
+        return by_hour / 3600
+
+    def money(self, amount: float) -> str:
+        """Amounts below 1 keep three digits, so that a small run does not cost 0.00."""
+        figures = f"{amount:,.2f}" if amount >= 1 or not amount else f"{amount:.3g}"
+        return f"{figures} {self.currency}"
+
+
+NO_PRICE = Price()
 
 
 class Accounts:

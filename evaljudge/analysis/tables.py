@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaljudge.agreement.rated import Ids, Key, Rated
-from evaljudge.analysis.findings import Coverage, SystemMean
+from evaljudge.analysis.findings import Coverage
 from evaljudge.analysis.near_copies import NearCopies
 from evaljudge.decisions.grid import Grid
 from evaljudge.records import Candidate, Case, Score
@@ -72,6 +72,15 @@ class Column:
         self.lowest = min(self.lowest, other.lowest)
         self.highest = max(self.highest, other.highest)
         return self
+
+
+@dataclass(frozen=True, slots=True)
+class SystemMean:
+    scorer: str
+    axis: str
+    system: str
+    mean: float
+    n: int
 
 
 class Kept(NamedTuple):

@@ -13,12 +13,9 @@ from dataclasses import asdict, dataclass, field
 
 from evaljudge.agreement import Agreement, Correlation
 from evaljudge.agreement.rated import Rated
+from evaljudge.analyses import Rank, RunFrame, in_order, rows_of, warned_of
 from evaljudge.analysis.findings import Findings
-from evaljudge.analysis.length import measuring_length
 from evaljudge.analysis.mixes import Mix, check_axes, mix_of, mixed_scores
-from evaljudge.analysis.people_scale import scale_warnings, with_people_scale
-from evaljudge.analysis.ranking import rankings
-from evaljudge.analysis.statistics import with_statistics
 from evaljudge.analysis.tables import Tables
 from evaljudge.commands.given import read_rated, refuse_unknown
 from evaljudge.config import AgreementConfig
@@ -168,10 +165,8 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
     looked_at, grid = rated, tables.as_grid()
     if wanted.axes:
         looked_at, grid = rated.on(wanted.axes), grid.on(wanted.axes)
-    statistics = with_statistics(looked_at, wanted.how, wanted.seed)
-    warnings += measuring_length(statistics["lengths"], statistics["agreement"])
-    scale = with_people_scale(grid, axes=looked_at.human)
-    warnings += scale_warnings(grid, scale)
+    run = RunFrame(tables=tables, rated=looked_at, grid=grid, how=wanted.how, seed=wanted.seed)
+    rows = rows_of(run)
     signatures = {
         metric.name: metric_signature(metric, kind, read.corpus.digest, wanted.seed)
         for metric in metrics
@@ -188,13 +183,11 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
         rated=tables.rated,
         coverage=[row for row in tables.coverage() if _is_wanted(row.axis, wanted)],
         coverage_floor=wanted.coverage_floor,
-        rankings=rankings(grid, tables.systems(), wanted.seed),
         selections=(),
         signatures=signatures | {mixed: mix.signature(mixed) for mixed, mix in mixes.items()},
         tokens=(),
-        warnings=warnings,
-        people_scale=scale,
-        **statistics,
+        warnings=in_order({Rank.MISSING: warnings}, warned_of(run, rows)),
+        rows=rows,
     )
 
 

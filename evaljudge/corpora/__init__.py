@@ -24,7 +24,7 @@ from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.grouping import SCHEMA
 from evaljudge.corpora.rows import KnownFormat, Row, Rows
 from evaljudge.errors import UserError, unknown
-from evaljudge.plugins import folders, tables
+from evaljudge.plugins import folders, found_in_files
 from evaljudge.settings import AnyPath, Paths, as_path, as_paths
 from evaljudge.storage import index_on_disk
 
@@ -49,7 +49,7 @@ __all__ = [
 
 @cache
 def known_formats() -> Mapping[str, KnownFormat]:
-    return tables("corpora", "FORMATS", KnownFormat)
+    return found_in_files("corpora", "FORMATS", KnownFormat)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 from evaljudge.errors import UserError, unknown
 from evaljudge.metrics.protocol import CorpusMetric, KnownMetric, Metric, Unscored, Value
-from evaljudge.plugins import folders, tables
+from evaljudge.plugins import folders, found_in_files
 from evaljudge.records import HUMAN
 from evaljudge.settings import read_yaml
 from evaljudge.text import one_line
@@ -48,7 +48,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,99}")
 
 @cache
 def known_metrics() -> Mapping[str, KnownMetric]:
-    return tables("metrics", "METRICS", KnownMetric)
+    return found_in_files("metrics", "METRICS", KnownMetric)
 
 
 def metrics_spec(given: Any) -> dict[str, dict[str, Any]]:

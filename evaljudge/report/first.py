@@ -15,10 +15,10 @@ from urllib.parse import quote, urlencode
 
 from evaljudge.analysis.findings import Findings
 from evaljudge.decisions.systems import RankedSystem, SystemRanking
-from evaljudge.records import ANY_AXIS, HUMAN
+from evaljudge.records import HUMAN
 from evaljudge.report.headlines import Headline, headlines
 from evaljudge.report.trust import LONGEST_NAME, gained_without, listed, trust
-from evaljudge.sections.figures import bracketed, correlation
+from evaljudge.sections.figures import axis_name, bracketed, correlation
 from evaljudge.text import counted, shortened
 
 MOST_SYSTEMS = 12
@@ -77,10 +77,6 @@ class AxisAnswer:
         return f"#texts?{urlencode(wanted | {'sort': 'low'}, quote_via=quote)}"
 
 
-def axis_name(axis: str) -> str:
-    return "all axes" if axis == ANY_AXIS else axis
-
-
 def answers(findings: Findings) -> list[AxisAnswer]:
     shown = headlines(findings)
     by_scorer: dict[str, list[RankedSystem]] = {}
@@ -134,7 +130,7 @@ def _sentence(row: SystemRanking) -> str:
 
 def _peoples_best(findings: Findings, axis: str) -> str:
     """`people's best: north`, where they rated texts of several systems on this axis."""
-    rated = next((r for r in findings.rankings if (r.scorer, r.axis) == (HUMAN, axis)), None)
+    rated = next((r for r in findings["systems"] if (r.scorer, r.axis) == (HUMAN, axis)), None)
     if rated is None or len(rated.systems) < 2:
         return ""
     best = best_of(rated)

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from evaljudge.agreement import Agreement
+from evaljudge.analyses.length import WORDS
 from evaljudge.analysis.findings import Findings
-from evaljudge.analysis.length import WORDS
 from evaljudge.decisions.systems import SystemRanking
 from evaljudge.records import ANY_AXIS, HUMAN
 
@@ -31,7 +31,7 @@ class Headline:
 
 def headlines(findings: Findings) -> list[Headline]:
     """One for each axis with scores; where no scorer has an axis, one for each that is rated."""
-    rows = leading(findings, findings.rankings)
+    rows = leading(findings, findings["systems"])
     if not rows or rows[0].axis != ANY_AXIS:
         return [Headline(row.axis, row) for row in rows]
     best = _best_metrics(findings, {row.scorer: row for row in rows})

@@ -41,10 +41,10 @@ def asked_line(findings: Findings) -> str:
 
 def _money(findings: Findings) -> str:
     """`; the workers' time cost 4.10 USD`, where a price is given."""
-    if not findings.price or not findings.costs:
+    if not findings.price or not findings["costs"]:
         return ""
-    seconds = sum(row.seconds for row in findings.costs)
-    gpu_seconds = sum(row.gpu_seconds for row in findings.costs)
+    seconds = sum(row.seconds for row in findings["costs"])
+    gpu_seconds = sum(row.gpu_seconds for row in findings["costs"])
     price = findings.price
     return f"; the workers' time cost {price.money(price.of(seconds, gpu_seconds))}"
 

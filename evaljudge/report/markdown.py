@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from evaljudge.analyses import sections
+from evaljudge.analyses.agreement import INTERVALS, level_table, levels, nothing
 from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.report import lines
-from evaljudge.report.levels import INTERVALS, level_table, levels, nothing
-from evaljudge.report.sections import sections
 from evaljudge.sections import Cell, Place, Placed, Section, Table, figures
 from evaljudge.text import LONG, columns, fitted, markdown
 

@@ -18,9 +18,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from evaljudge.analyses import agreement, sections
 from evaljudge.analysis.findings import Findings
-from evaljudge.report import first, levels, lines, missing, pictures
-from evaljudge.report.sections import sections
+from evaljudge.report import first, lines, missing, pictures
 from evaljudge.report.texts import (
     AskedPrompt,
     PageText,
@@ -87,11 +87,11 @@ def _page(findings: Findings, bodies: Sequence[Markup], data: Mapping[str, Any])
         people=list(pictures.people_pictures(findings)),
         heat=pictures.heat_maps(findings),
         texts=bodies,
-        levels=levels.levels(findings),
+        levels=agreement.levels(findings),
         is_open="",
         sections=shown,
         drawn=pictures.of_sections(shown),
-        words=levels,
+        words=agreement,
         lines=lines,
         figures=figures,
         data=data,
@@ -171,7 +171,7 @@ def environment() -> Any:
         "name_line": lambda text: shortened(text, 30),
         "long_line": lambda text: one_line(text, LONG),
         "harmless": harmless,
-        "axis_name": first.axis_name,
+        "axis_name": figures.axis_name,
         "prose": _prose,
         "count": figures.count,
         "rating": _rating,

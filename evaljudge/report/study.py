@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from evaljudge.agreement import Averaged, AveragedColumn, AveragedValue, Correlation, Level
-from evaljudge.report.levels import COEFFICIENTS
+from evaljudge.analyses.agreement import COEFFICIENTS
 from evaljudge.report.markdown import section_blocks
 from evaljudge.report.page import NO_DATA, environment, frame
 from evaljudge.report.screen import on_screen, wrapped

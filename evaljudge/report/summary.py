@@ -26,15 +26,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from evaljudge.agreement import Agreement
+from evaljudge.analyses.agreement import COEFFICIENTS, LEVELS, nothing
+from evaljudge.analyses.systems import close, leader
 from evaljudge.analysis.findings import Findings, Selected
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS, HUMAN
 from evaljudge.report.first import best_by, best_of, stand_in
 from evaljudge.report.headlines import leading
-from evaljudge.report.levels import COEFFICIENTS, LEVELS, nothing
 from evaljudge.report.lines import asked_line, certified_together, floor_line
 from evaljudge.report.screen import fits, whole
-from evaljudge.report.systems import close, leader
 from evaljudge.report.terminal import agreement_text
 from evaljudge.sections import Cell, Named, Table
 from evaljudge.sections.figures import NONE, count, estimate, only
@@ -186,7 +186,7 @@ def _agreement(findings: Findings, out: str) -> Iterator[_Part]:
     ]
     heads = ["axis", "scorer", "cannot be told from it", f"{names} [95%]"]
     yield _table(title, Table("", heads, rows, "lllr"), "axes")
-    chosen = [row.chosen for row in findings.standings if row.level == level]
+    chosen = [row.chosen for row in findings["significance"] if row.level == level]
     said = [*_in_words([row for row, _ in best], max(chosen, default=1)), stand_in(findings)]
     yield _part([*filter(None, said)], [], "")
 
@@ -222,7 +222,7 @@ def _best(
     untested, the highest of Spearman's."""
     by_scale = {(row.scorer, row.axis, row.coefficient): row for row in rows}
     level = rows[0].level
-    standings = {row.axis: row for row in findings.standings if row.level == level}
+    standings = {row.axis: row for row in findings["significance"] if row.level == level}
     for axis in dict.fromkeys(row.axis for row in rows):
         if standing := standings.get(axis):
             best = by_scale[standing.best, axis, standing.coefficient]
@@ -233,9 +233,9 @@ def _best(
 
 def _systems(findings: Findings) -> Iterator[_Part]:
     """Of each axis, the first system by the headline scorer, and by people."""
-    compared = [row for row in findings.rankings if len(row.systems) > 1]
+    compared = [row for row in findings["systems"] if len(row.systems) > 1]
     if not compared:
-        yield _part([ONE_SYSTEM] if findings.rankings else [], [], "")
+        yield _part([ONE_SYSTEM] if findings["systems"] else [], [], "")
         return
     by_people = {row.axis: "; ".join(best_of(row)) for row in compared if row.scorer == HUMAN}
     rows: list[list[Cell]] = [

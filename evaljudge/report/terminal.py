@@ -15,12 +15,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from evaljudge.agreement import Agreement
+from evaljudge.analyses import sections
+from evaljudge.analyses.agreement import INTERVALS, Level, levels, nothing, spearman_table
 from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.records import ANY_AXIS
-from evaljudge.report.levels import INTERVALS, Level, levels, nothing, spearman_table
 from evaljudge.report.lines import reasons
 from evaljudge.report.screen import counts_on, on_screen, wrapped
-from evaljudge.report.sections import sections
 from evaljudge.sections import Section
 from evaljudge.sections.figures import FEW, SAMPLED, SAMPLED_NOTE, count, percent
 from evaljudge.text import one_line

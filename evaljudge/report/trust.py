@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from evaljudge.agreement import Agreement, Standing
+from evaljudge.analyses.agreement import NOTHING_RATED
 from evaljudge.analysis.findings import Findings
 from evaljudge.decisions.systems import SystemRanking
 from evaljudge.records import ANY_AXIS
 from evaljudge.report.headlines import Headline, spearmans
-from evaljudge.report.levels import NOTHING_RATED
 from evaljudge.sections.figures import bracketed, estimate, only
 from evaljudge.text import shortened
 
@@ -62,8 +62,9 @@ def listed(names: Sequence[str]) -> str:
 
 def _standing(findings: Findings, row: Agreement) -> Standing | None:
     at = row.axis, row.level, row.coefficient, row.scorer
-    return next((s for s in findings.standings if (s.axis, s.level, s.coefficient, s.best) == at),
-                None)  # fmt: skip
+    standings: Sequence[Standing] = findings["significance"]
+    found = (s for s in standings if (s.axis, s.level, s.coefficient, s.best) == at)
+    return next(found, None)
 
 
 def _of_interval(row: Agreement, chosen: Standing | None) -> Trust:
@@ -119,7 +120,7 @@ def gained_without(findings: Findings, ranking: SystemRanking) -> list[str]:
     return [
         f"The jury agrees better with people without {row.scorer}: "
         f"+{bracketed(row.gain, row.low, row.high)}."
-        for row in findings.jury
+        for row in findings["jury"]
         if (row.combination, row.axis, row.level) == (ranking.scorer, ranking.axis, "sample")
         and row.low is not None
         and row.low > 0

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from evaljudge.analysis.calibrated import SUFFIX, calibrated_name
 from evaljudge.analysis.combining import Combination, combinations_of
-from evaljudge.analysis.findings import Price
+from evaljudge.analysis.costs import Price
 from evaljudge.analysis.mixes import Mix, mixes_of
 from evaljudge.config import Condition, Config, ModelConfig
 from evaljudge.corpora import CorpusSource

@@ -16,7 +16,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Self
 
-from evaljudge.analysis.outliers import read_outliers
+from evaljudge.analyses.without_outliers import read_outliers
 from evaljudge.config import Config, load_config
 from evaljudge.engines import Engines
 from evaljudge.errors import (

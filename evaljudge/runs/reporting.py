@@ -6,31 +6,21 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
 from itertools import chain
-from typing import Any
 
 import evaljudge
-from evaljudge.agreement.rated import Key, Rated, nearly_met
+from evaljudge.agreement.rated import Key, nearly_met
+from evaljudge.analyses import Rank, RunFrame, in_order, rows_of, warned_of
 from evaljudge.analysis.calibration import calibrate_shards
-from evaljudge.analysis.combining import Weighted, weigh_shards
+from evaljudge.analysis.combining import weigh_shards
 from evaljudge.analysis.costs import Accounts
-from evaljudge.analysis.families import family_rows, family_warnings
-from evaljudge.analysis.findings import CostRow, Coverage, Findings
-from evaljudge.analysis.jury import among_judges, left_out
-from evaljudge.analysis.labelled import labelled_means
-from evaljudge.analysis.length import measuring_length
-from evaljudge.analysis.outliers import with_outliers
-from evaljudge.analysis.people_scale import scale_warnings, with_people_scale
-from evaljudge.analysis.ranking import rankings
+from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.analysis.ratings import FurtherRatings, keep_ratings, read_ratings
 from evaljudge.analysis.ratings import unmet as unmet_ratings
 from evaljudge.analysis.scoring import Scored, Scoring, fit
 from evaljudge.analysis.selection import out_of_reach, select, targets, undecided, unmet
 from evaljudge.analysis.spreads import spreads
-from evaljudge.analysis.statistics import with_statistics
-from evaljudge.analysis.tables import Tables
 from evaljudge.analysis.telling import disagreements, telling_texts
 from evaljudge.corpora import notes_on
-from evaljudge.decisions.grid import Grid
 from evaljudge.engines import Identity
 from evaljudge.errors import UserError
 from evaljudge.execution.local import LocalExecutor
@@ -145,29 +135,44 @@ def findings_of(
     of_ratings += [f"corpus: {note}" for note in nearly_met(judged, people.human)]
     resamples = job.config.agreement.resamples
     aims = targets(job.config.select, tables, grid, resamples, job.config.seed)
-    statistics = with_statistics(people, job.config.agreement, job.config.seed)
-    found = Found(people, tables.documents, statistics["agreement"])
+    run = RunFrame(
+        tables=tables,
+        rated=people,
+        grid=grid,
+        how=job.config.agreement,
+        seed=job.config.seed,
+        config=job.config,
+        judges=job.judges,
+        models=len(job.panels),
+        accounts=accounts,
+        combined=job.combined,
+        weights={(one.scorer, one.axis): one for one in weighted.weights},
+        intervals=[one for fit in fitted.fits for one in fit.intervals],
+        thresholds=aims,
+    )
+    rows = rows_of(run)
+    found = Found(people, tables.documents, rows["agreement"])
     by_judge = [judge_findings(judge, scored.collected[judge.name], found) for judge in job.judges]
-    scale = with_people_scale(grid, job.config.select, aims)
     selected = select(output, shards, job.config.select, aims)
-    warnings = [*notes, *without_scores(tables.coverage()), *scored.addressing.warnings]
-    warnings += [*of_ratings, *_of_the_corpus(output)]
-    warnings += [*job.model_cautions, *accounts.warnings]
-    warnings += [warning for one in by_judge for warning in one.warnings]
-    warnings += [caution for caution in job.cautions if caution not in warnings]
-    warnings += tables.copies.warnings
-    warnings += measuring_length(statistics["lengths"], statistics["agreement"])
-    warnings += [
-        *undecided(selected),
-        *weighted.warnings,
-        *fitted.warnings,
-        *unmet(job.config.select, people, aims),
-    ]
-    warnings += out_of_reach(job.config.select, tables.columns)
-    warnings += scale_warnings(grid, scale)
-    warnings += family_warnings(job.config.families, grid.systems)
-    warnings += [f"agreement: {told}" for told in job.config.agreement.unread]
-    warnings += accounts.cost_warnings
+    first = [*notes, *without_scores(tables.coverage()), *scored.addressing.warnings]
+    of_judges = [*job.model_cautions, *accounts.warnings]
+    of_judges += [warning for one in by_judge for warning in one.warnings]
+    of_judges += [c for c in job.cautions if c not in (*first, *of_ratings, *of_judges)]
+    warned = {
+        Rank.MISSING: first,
+        Rank.RATINGS: [*of_ratings, *_of_the_corpus(output)],
+        Rank.JUDGES: of_judges,
+        Rank.COPIES: tables.copies.warnings,
+        Rank.SELECTIONS: [
+            *undecided(selected),
+            *weighted.warnings,
+            *fitted.warnings,
+            *unmet(job.config.select, people, aims),
+            *out_of_reach(job.config.select, tables.columns),
+        ],
+        Rank.UNREAD: [f"agreement: {told}" for told in job.config.agreement.unread],
+        Rank.COST: list(accounts.cost_warnings),
+    }
     telling = telling_texts(tables, _headlines(job), job.config.view)
     return Findings(
         run=job.config.out,
@@ -181,28 +186,22 @@ def findings_of(
         rated_by=job.config.rated_by,
         coverage=tables.coverage(),
         coverage_floor=job.config.coverage_floor,
-        rankings=rankings(grid, tables.systems(), job.config.seed),
         selections=selected,
         signatures=job.signatures(corpus_digest(output))
         | dict(scoring.signatures)
         | weighted.signatures
         | fitted.signatures,
         tokens=accounts.tokens,
-        warnings=warnings,
-        costs=_costs(job, tables, accounts),
+        warnings=in_order(warned, warned_of(run, rows)),
         price=job.price,
         judged=all_judges(by_judge),
-        intervals=[one for fit in fitted.fits for one in fit.intervals],
-        people_scale=scale,
-        **statistics,
-        labelled=list(labelled_means(grid)),
+        combined=list(job.combined),
         spreads=spreads(grid),
         telling=telling,
         disagreements=disagreements(tables, telling),
         within_documents=job.within_documents,
-        **_of_jury(job, tables, people, grid, weighted),
         meanings=job.meanings,
-        **with_outliers(job.config, tables),
+        rows=rows,
     )
 
 
@@ -225,24 +224,6 @@ def named_by_panel(job: Job, model: Callable[[Job], Identity | None]) -> str:
     if len(judges) < 2:
         return next(iter(judges), "none")
     return ", ".join(f"{named} ({', '.join(of)})" for named, of in judges.items())
-
-
-def _of_jury(
-    job: Job, tables: Tables, people: Rated, grid: Grid, weighted: Weighted
-) -> dict[str, Any]:
-    headlines = {judge.name: judge.scorers[0] for judge in job.judges}
-    jurors = [scorer for one in job.combined.values() for scorer in one.of_scorers]
-    if len(job.panels) > 1 or job.config.families:
-        jurors += headlines.values()
-    seed = job.config.seed
-    fitted = {(one.scorer, one.axis): one for one in weighted.weights}
-    documents = tables.doc_ids()
-    return {
-        "combined": list(job.combined),
-        "jury": list(left_out(job.combined, fitted, people, documents, seed)),
-        "among_judges": list(among_judges(list(dict.fromkeys(jurors)), grid, seed)),
-        "families": list(family_rows(job.config.families, headlines, grid, seed)),
-    }
 
 
 def _headlines(job: Job) -> list[Key]:
@@ -283,16 +264,6 @@ def _scored(job: Job, scoring: Scoring, shards: Sequence[Shard], *, begun: bool)
         for one in executor.in_order(scoring, shards):
             scored += one
     return scored
-
-
-def _costs(job: Job, tables: Tables, accounts: Accounts) -> list[CostRow]:
-    scored = {(row.scorer, row.axis): row.scored for row in tables.coverage()}
-    scores = {
-        (judge.name, axis): max(scored.get((scorer, axis), 0) for scorer in judge.scorers)
-        for judge in job.judges
-        for axis in judge.axes
-    }
-    return accounts.costs(tables.cases, scores)
 
 
 def write_files(job: Job, output: Output, shards: Sequence[Shard], findings: Findings) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from decimal import ROUND_FLOOR, Decimal
 
 from evaljudge.agreement import Agreement, AxisPair, Ceiling, LengthHeld
+from evaljudge.records import ANY_AXIS
 
 NONE = "–"
 SAMPLED = "†"
@@ -32,6 +33,10 @@ FEW_DOCUMENTS = (
     f"Only: resampling fewer than {FEWEST['sample']} documents gives no interval that means "
     "anything, so values stand without one; no threshold chosen on so few can be relied on."
 )
+
+
+def axis_name(axis: str) -> str:
+    return "all axes" if axis == ANY_AXIS else axis
 
 
 def count(number: int) -> str:

@@ -143,19 +143,19 @@ def test_a_whole_round(loop: Loop) -> None:
     weights = {at: 1 / loop.key()["probabilities"][at[0]][at[1]] for at in means}
     expected = sum(weights[at] * means[at] for at in means) / sum(weights.values())
     (of_all,) = [
-        row for row in findings.labelled if (row.system, row.axis) == (ANY_SYSTEM, "fluency")
+        row for row in findings["labelled"] if (row.system, row.axis) == (ANY_SYSTEM, "fluency")
     ]
     assert of_all.value == pytest.approx(expected)
     assert of_all.n == 12
     assert of_all.low is not None and of_all.low < of_all.value
-    (coherence,) = [r for r in findings.labelled if (r.system, r.axis) == ("*", "coherence")]
+    (coherence,) = [r for r in findings["labelled"] if (r.system, r.axis) == ("*", "coherence")]
     assert (coherence.value, coherence.n) == (pytest.approx(2.5), 3)
     report = Path(loop.out) / "report"
     assert json.loads((report / "labelled.json").read_text())[0]["axis"] == "coherence"
     assert "People's ratings of drawn texts" in (report / "agreement.md").read_text()
     # anna's and ben's agreement with each other
-    assert {(row.axis, row.raters) for row in findings.ceilings} == {("fluency", 2)}
-    assert {row.n for row in findings.labels if row.of == "human"} == {5}
+    assert {(row.axis, row.raters) for row in findings["ceiling"]} == {("fluency", 2)}
+    assert {row.n for row in findings["labels"] if row.of == "human"} == {5}
     assert made.text.startswith(f"sheet      {made.wanted.to}: 12 of 24 texts, of ")
     # without the files, all is as before
     assert loop.report().findings.rated == 0
@@ -171,7 +171,7 @@ def test_a_slip_of_the_hand_is_warned_of(loop: Loop) -> None:
     (said,) = [one for one in findings.warnings if "slip" in one]
     assert f"{file}:" in said
     assert said.endswith(": fluency 55 is far from all other ratings (1 to 4): is it a slip?")
-    assert not any(row.scorer == "human" for row in findings.rankings)
+    assert not any(row.scorer == "human" for row in findings["systems"])
     rows[4]["fluency"] = "7"
     assert not any("slip" in one for one in loop.report(loop.fill(rows)).findings.warnings)
 
@@ -269,7 +269,7 @@ def test_draws_are_repeatable_and_independent(loop: Loop) -> None:
     files = [loop.fill([r | {"fluency": 4} for r in a], "fa.csv"),
              loop.fill([r | {"fluency": 2} for r in b[:2]], "fb.csv")]  # fmt: skip
     findings = loop.report(*files).findings
-    (of_all,) = [row for row in findings.labelled if row.system == ANY_SYSTEM]
+    (of_all,) = [row for row in findings["labelled"] if row.system == ANY_SYSTEM]
     assert of_all.effective == pytest.approx(of_all.n), "all as probable"
 
 
@@ -343,7 +343,7 @@ def test_plain_rows_need_no_key_and_take_the_place_of_the_corpus_s(tmp_path: Pat
               "ratings.tone": 2}]  # fmt: skip
     (tmp_path / "more.jsonl").write_text("\n".join(map(json.dumps, plain)))
     findings = loop.report("more.jsonl").findings
-    assert findings.labelled == []
+    assert findings["labelled"] == []
     assert any(
         "1 rated texts are not in this report, such as 'nobody'" in w for w in findings.warnings
     )
@@ -530,7 +530,7 @@ def test_cells_that_are_no_ratings(loop: Loop, cells: Row, said: str) -> None:
 def test_numbers_as_people_write_them(loop: Loop, value: str, rating: float) -> None:
     loop.label(n=4)
     loop.fill([row | {"fluency": value} for row in loop.sheet()])
-    (row,) = [r for r in loop.report("filled.csv").findings.labelled if r.system == ANY_SYSTEM]
+    (row,) = [r for r in loop.report("filled.csv").findings["labelled"] if r.system == ANY_SYSTEM]
     assert row.value == pytest.approx(rating)
 
 
@@ -541,7 +541,7 @@ def test_a_rater_is_the_same_in_another_encoding(loop: Loop) -> None:
     content = (loop.folder / one).read_text(encoding="utf-8-sig")
     two.write_bytes(content.encode("cp1252"))
     findings = loop.report(one, "two.csv").findings
-    assert (findings.rated, findings.ceilings, findings.labels) == (4, [], [])
+    assert (findings.rated, findings["ceiling"], findings["labels"]) == (4, [], [])
 
 
 @pytest.mark.service

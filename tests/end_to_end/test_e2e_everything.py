@@ -96,5 +96,5 @@ def test_all_of_them_in_one_job(
     headlines = {*config["judges"], *config["metrics"]}
     assert headlines <= {row.scorer for row in found.agreement}
     assert headlines <= {row.scorer for row in found.coverage if row.scored}
-    assert headlines <= {row.scorer for row in found.rankings}
+    assert headlines <= {row.scorer for row in found["systems"]}
     assert headlines <= {row.scorer for row in found.agreement if row.low is not None}

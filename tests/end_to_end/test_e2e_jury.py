@@ -61,7 +61,7 @@ def test_a_jury_of_three_models_leaves_out_the_one_that_knows_nothing(
     asked = {(row["stage"], row["judge"]): row["asks"] for row in found.tokens}
     assert asked == {at: tokens.asks for at, tokens in planned.asked.items()}
     for axis in AXES:
-        gains = {row.scorer: row for row in found.jury
+        gains = {row.scorer: row for row in found["jury"]
                  if (row.combination, row.axis, row.level) == ("jury", axis, "sample")}  # fmt: skip
         assert gains["chance"].low is not None and gains["chance"].low > 0, gains
         assert all((gains[name].gain or 0) <= 0 for name in ("synthetic", "other")), gains

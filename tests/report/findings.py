@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 from evaljudge.agreement import Agreement, AxisPair, Ceiling, LabelAgreement, Rival, Standing
 from evaljudge.analysis.findings import Coverage, Findings, Selected
+from tests.frames import findings, replaced
 
 HOSTILE = {
     "script": "<script>alert(1)</script>",
@@ -94,7 +94,7 @@ def made(**more: Any) -> Findings:
         ],
         "warnings": ["synthetic: the answers offered hold only 41.0% of the probability"],
     }
-    return Findings(**ordinary | more)
+    return findings(**ordinary | more)
 
 
 def standing(level: str, best: str, rivals: list[Rival], **more: Any) -> Standing:
@@ -119,7 +119,7 @@ def made_with_statistics() -> Findings:
     close |= {"low": 0.2989, "high": 0.566, "chosen": 4}
     often: dict[str, Any] = {"axis": "fluency", "agreed": 0.81, "base_rate": 0.7204}
     return made(
-        standings=[
+        significance=[
             standing("sample", "synthetic", [words, chrf, few], **close),
             standing("summary", "synthetic", [bleu]),
             standing("sample", "words", [], axis="coherence", value=0.2),
@@ -132,7 +132,7 @@ def made_with_statistics() -> Findings:
             pair("human", "summary", "fluency", "relevance", -0.0001),
             AxisPair("coherence", "fluency", "summary", "pearson", 0.9, 0, 1, 9, False, of="human"),
         ],
-        ceilings=[
+        ceiling=[
             Ceiling("sample", "spearman", 0.612, 0.5531, 0.664, 100, 2, 3, False, axis="fluency"),
             Ceiling("summary", "spearman", 0.5, 0.4, 0.6, 1598, 2, 3, True, axis="fluency"),
             Ceiling("summary", "pearson", 0.77, 0.7, 0.8, 1598, 2, 3, False, axis="fluency"),
@@ -158,7 +158,7 @@ def hostile_statistics() -> dict[str, Any]:
     words = list(HOSTILE.values())
     rivals = [Rival(word, 0.1, 0.4, 0.001, 0.002, 9, True) for word in words]
     return {
-        "standings": [
+        "significance": [
             standing("sample", word, rivals, axis=word, indistinguishable=words[:4])
             for word in words
         ]
@@ -168,7 +168,7 @@ def hostile_statistics() -> dict[str, Any]:
             for of in ["human", *words]
             for axis, other in pairwise(words)
         ],
-        "ceilings": [
+        "ceiling": [
             Ceiling("sample", "spearman", 0.6, 0.5, 0.7, 9, 2, 3, False, axis=word)
             for word in words
         ],
@@ -203,4 +203,4 @@ def made_hostile() -> Findings:
 
 
 def hostile_with_statistics() -> Findings:
-    return replace(made_hostile(), **hostile_statistics())
+    return replaced(made_hostile(), **hostile_statistics())

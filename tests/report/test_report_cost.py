@@ -8,10 +8,13 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
-from evaljudge.analysis.findings import CostRow, Findings, Price
+from evaljudge.analyses import sections
+from evaljudge.analyses.costs import COST, GPU_SECONDS
+from evaljudge.analyses.costs import section as cost
+from evaljudge.analysis.costs import CostRow, Price
+from evaljudge.analysis.findings import Findings
 from evaljudge.report import agreement_markdown, agreement_text, asked_line, page
-from evaljudge.report.cost import COST, GPU_SECONDS, cost
-from evaljudge.report.sections import sections
+from tests.frames import replaced
 
 COSTS = [
     CostRow("judge", "direct", "fluency", 0, 0, 0, 0, 0, 0, 0.0, 0.0, 40, 0),
@@ -26,15 +29,16 @@ COSTS = [
 
 @pytest.fixture
 def costly(findings: Findings) -> Findings:
-    return replace(findings, costs=COSTS)
+    return replaced(findings, costs=COSTS)
 
 
 def on_gpus(findings: Findings) -> Findings:
-    return replace(findings, costs=[replace(row, gpu_seconds=2 * row.seconds) for row in COSTS])
+    return replaced(findings, costs=[replace(row, gpu_seconds=2 * row.seconds) for row in COSTS])
 
 
 def test_stages_are_summed_and_all_rows_too(costly: Findings) -> None:
-    in_all, _, _ = cost(costly).tables
+    (section,) = cost(costly, False)
+    in_all, _, _ = section.tables
     named = ["judge", "axis"]
     assert in_all.heads == [
         *named, "asks", "prompt", "further", "prefilled", "generated", "seconds",
@@ -48,7 +52,8 @@ def test_stages_are_summed_and_all_rows_too(costly: Findings) -> None:
 
 
 def test_a_document_is_that_of_every_row(costly: Findings) -> None:
-    _, document, _ = cost(costly).tables
+    (section,) = cost(costly, False)
+    _, document, _ = section.tables
     assert document.heads[2] == "documents, each:"
     assert document.rows == [
         ["direct", "fluency", "40", "0.0", "0.0", "0.0", "0.0", "0.0000"],
@@ -60,7 +65,8 @@ def test_a_document_is_that_of_every_row(costly: Findings) -> None:
 
 def test_scores_are_each_rows_own(costly: Findings) -> None:
     """In total 3,100: 16,100 / 3,100 = 5.19 asks and 86.4 / 3,100 = 0.02787 seconds for one."""
-    _, _, score = cost(costly).tables
+    (section,) = cost(costly, False)
+    _, _, score = section.tables
     assert score.heads[2] == "scores, each:"
     assert score.rows == [
         ["direct", "fluency", "0", "–", "–", "–", "–", "–"],
@@ -71,7 +77,7 @@ def test_scores_are_each_rows_own(costly: Findings) -> None:
 
 
 def test_gpu_seconds_are_shown_where_there_were_gpus(costly: Findings) -> None:
-    without, with_them = cost(costly), cost(on_gpus(costly))
+    without, with_them = (next(iter(cost(one, False))) for one in (costly, on_gpus(costly)))
     assert "GPU seconds" not in without.tables[0].heads
     assert with_them.tables[0].heads[-2:] == ["seconds", "GPU seconds"]
     assert [row[-2:] for row in with_them.tables[0].rows] == [
@@ -83,7 +89,7 @@ def test_gpu_seconds_are_shown_where_there_were_gpus(costly: Findings) -> None:
 
 
 def test_every_column_is_explained(costly: Findings) -> None:
-    section = cost(on_gpus(costly))
+    (section,) = cost(on_gpus(costly), False)
     said = " ".join(section.notes).lower()
     for table in section.tables:
         for head in table.heads[2:]:
@@ -120,19 +126,19 @@ def test_each_table_fits_a_terminal(costly: Findings) -> None:
 def test_every_report_shows_it_only_where_there_is_one(findings: Findings) -> None:
     for write in (page, agreement_markdown, agreement_text):
         assert COST not in write(findings)
-        assert COST in write(replace(findings, costs=COSTS))
+        assert COST in write(replaced(findings, costs=COSTS))
 
 
 def test_it_is_the_last_section(with_statistics: Findings) -> None:
     for in_short in (False, True):
-        found = sections(replace(with_statistics, costs=COSTS), in_short)
+        found = sections(replaced(with_statistics, costs=COSTS), in_short)
         assert len(found) > 1 and found[-1].title == COST
 
 
 def test_hostile_names_stay_names(hostile: Findings) -> None:
     words = hostile.warnings
     rows = [replace(COSTS[1], judge=word, axis=" ".join(words)) for word in words]
-    found = replace(hostile, costs=rows)
+    found = replaced(hostile, costs=rows)
     assert "<script>alert" not in page(found)
     said = agreement_markdown(found)
     assert "<" not in said
@@ -144,7 +150,7 @@ def test_hostile_names_stay_names(hostile: Findings) -> None:
 def test_money_by_judge_where_a_price_is_given(costly: Findings) -> None:
     """An hour is 3,600: 86.4 s of a worker with two GPUs at 25 each."""
     priced = replace(on_gpus(costly), price=Price(per_gpu_hour=25), candidates=500)
-    section = cost(priced)
+    (section,) = cost(priced, False)
     money = section.tables[0]
     assert money.rows == [
         ["direct", "0.00 USD", "0.00 USD"],

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from evaljudge.agreement import Agreement
-from evaljudge.analysis.findings import Coverage, Findings, LeftOut
+from evaljudge.analyses.jury import LeftOut
+from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.analysis.spreads import BINS, MetRatings, Spread
 from evaljudge.decisions.systems import SystemRanking, rank_systems
 from evaljudge.records import HUMAN
@@ -48,7 +49,7 @@ def spearman(value: float | None, low: float | None, high: float | None, **more:
 
 def only_answer(table: list[list[float]] = DISTINCT, **more: Any) -> AxisAnswer:
     rankings = [ranked("synthetic", table, systems=SYSTEMS[: len(table[0])])]
-    (found,) = answers(made(**{"rankings": rankings} | more))
+    (found,) = answers(made(**{"systems": rankings} | more))
     return found
 
 
@@ -120,13 +121,13 @@ def test_a_sentence_names_a_first_system_where_there_is_one(
 
 def test_peoples_best_is_named_with_ties() -> None:
     rows = [ranked(HUMAN, [[4.0, 4.0, 1.0]] * 9), ranked("synthetic", DISTINCT)]
-    (found,) = answers(made(rankings=rows))
+    (found,) = answers(made(systems=rows))
     assert found.people == "people's best: north, south"
 
 
 def test_ratings_that_no_people_gave_are_not_said_to_be_theirs() -> None:
     rows = [ranked(HUMAN, [[4.0, 4.0, 1.0]] * 9), ranked("synthetic", DISTINCT)]
-    findings = made(rankings=rows, rated_by="true levels")
+    findings = made(systems=rows, rated_by="true levels")
     (found,) = answers(findings)
     assert found.people == "best by true levels: north, south"
     assert missing.rated_line(findings).endswith(" rated by true levels.")
@@ -145,7 +146,7 @@ def test_a_combination_stands_for_the_judges() -> None:
         LeftOut("jury", "chance", "fluency", "system", *lost),
         LeftOut("jury", "a", "fluency", "sample", *lost[:4], -0.01, *lost[5:]),
     ]
-    found = made(rankings=rows, combined=["jury"], jury=left_out)
+    found = made(systems=rows, combined=["jury"], jury=left_out)
     first, second = answers(found)
     assert (first.scorer, second.scorer) == ("jury", "b")
     assert first.notes == [
@@ -156,17 +157,15 @@ def test_a_combination_stands_for_the_judges() -> None:
 
 def test_a_length_does_not_lead_a_run_without_ratings() -> None:
     rows = [ranked("words", DISTINCT, "*"), ranked("rouge1", DISTINCT, "*")]
-    assert [one.ranking.scorer for one in headlines(made(rankings=rows, agreement=[]))] == [
-        "rouge1"
-    ]
-    assert headlines(made(rankings=rows[:1], agreement=[]))[0].ranking.scorer == "words"
+    assert [one.ranking.scorer for one in headlines(made(systems=rows, agreement=[]))] == ["rouge1"]
+    assert headlines(made(systems=rows[:1], agreement=[]))[0].ranking.scorer == "words"
 
 
 def test_long_names_are_cut_in_the_middle() -> None:
     names = [f"organisation/a-very-long-name-of-a-model-{n}-awq" for n in range(3)]
-    (found,) = answers(made(rankings=[ranked("synthetic", ALIKE, systems=names)]))
+    (found,) = answers(made(systems=[ranked("synthetic", ALIKE, systems=names)]))
     assert shortened(names[1], 20) == "organi…a-model-1-awq"
-    text = page(made(rankings=[ranked("synthetic", DISTINCT, systems=names)]))
+    text = page(made(systems=[ranked("synthetic", DISTINCT, systems=names)]))
     assert f"{shortened(names[0], 40)} has the highest mean" in text
     assert f'title="{names[2]}: ' in text
     assert found.hidden == 0
@@ -175,13 +174,13 @@ def test_long_names_are_cut_in_the_middle() -> None:
 def test_pictures_of_one_scorer_have_one_scale() -> None:
     narrow = [[3 + (n + k) % 3 / 100 for k in range(3)] for n in range(20)]
     rows = [ranked("synthetic", DISTINCT), ranked("synthetic", narrow, "tone")]
-    wide, small = answers(made(rankings=rows))
+    wide, small = answers(made(systems=rows))
     assert wide.ticks == small.ticks
     assert max(dot.at for dot in small.dots) - min(dot.at for dot in small.dots) < 0.05
 
 
 def test_strips_stand_in_the_order_of_the_answer() -> None:
-    findings = made(rankings=[ranked("synthetic", DISTINCT)], spreads=[spread(2, 2, [1, 5])])
+    findings = made(systems=[ranked("synthetic", DISTINCT)], spreads=[spread(2, 2, [1, 5])])
     (found,) = pictures.all_strips(findings)
     assert [row.name for row in found.rows] == SYSTEMS
     assert found.ticks == [(0.5, "2")]
@@ -206,7 +205,7 @@ def test_what_is_missing_is_said_with_its_scorer_and_reason() -> None:
 
 
 def test_a_run_without_a_score_says_so() -> None:
-    text = page(made(coverage=[EMPTY], rankings=[], agreement=[]))
+    text = page(made(coverage=[EMPTY], systems=[], agreement=[]))
     assert "Nothing is scored, so there is no answer" in text
 
 

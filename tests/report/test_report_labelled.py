@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from markdown_it import MarkdownIt
 
-from evaljudge.analysis.findings import Findings, LabelledMean
+from evaljudge.analyses.labelled import LabelledMean
+from evaljudge.analysis.findings import Findings
 from evaljudge.records import ANY_SYSTEM
 from evaljudge.report import agreement_markdown, agreement_text, page
+from tests.frames import replaced
 
 ROWS = [
     LabelledMean("fluency", ANY_SYSTEM, 3.4201, 3.21, 3.6304, 1200, 87, 141.6),
@@ -30,7 +30,7 @@ The mean of all texts, corrected for how they were drawn; the report has each sy
 
 
 def test_the_section(findings: Findings) -> None:
-    labelled = replace(findings, labelled=ROWS)
+    labelled = replaced(findings, labelled=ROWS)
     assert TABLE in agreement_markdown(labelled)
     assert "People&#39;s ratings of drawn texts" in page(labelled)
     assert SCREEN in agreement_text(labelled)
@@ -42,8 +42,8 @@ def test_names_of_strangers_are_shown_as_text(findings: Findings, hostile: Findi
     names = [row.scorer for row in hostile.coverage]
     assert names
     rows = [LabelledMean(name, name, 1.0, None, None, 1, 1, 1.0) for name in names]
-    said = agreement_markdown(replace(findings, labelled=rows))
-    assert page(replace(findings, labelled=rows)).casefold().count("<script") == 2
+    said = agreement_markdown(replaced(findings, labelled=rows))
+    assert page(replaced(findings, labelled=rows)).casefold().count("<script") == 2
     assert "<" not in said
     tokens = MarkdownIt("commonmark").enable("table").parse(said)
     before = MarkdownIt("commonmark").enable("table").parse(agreement_markdown(findings))

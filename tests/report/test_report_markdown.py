@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 
 from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.report import agreement_markdown
+from tests.frames import replaced
 
 OPENING = """\
 # Agreement with human ratings: first
@@ -68,7 +69,7 @@ def test_accuracy_of_a_sample_is_the_samples(findings: Findings) -> None:
     """Its value too, unlike a correlation's."""
     rows = [replace(row, sampled=True) for row in findings.agreement]
     exact = "comes from a seeded sample of documents; the value is exact."
-    said = agreement_markdown(replace(findings, agreement=rows))
+    said = agreement_markdown(replaced(findings, agreement=rows))
     assert said.count(f"{exact} Pairwise accuracy is altogether that sample's.") == 1
     assert said.count(exact) == 3
 
@@ -80,7 +81,7 @@ def test_accuracy_counts_apart_where_it_rests_on_more(findings: Findings) -> Non
         else replace(row, n=60, skipped=0)
         for row in findings.agreement
     ]
-    said = agreement_markdown(replace(findings, agreement=rows))
+    said = agreement_markdown(replaced(findings, agreement=rows))
     assert "| 54; accuracy 60 | 6; accuracy 0 |" in said
 
 
@@ -88,7 +89,7 @@ def test_soft_accuracy_stands_at_system_level_alone(findings: Findings) -> None:
     (first, *_) = (row for row in findings.agreement if row.level == "system")
     soft = replace(first, coefficient="soft_accuracy", value=0.897, low=None, high=None)
     rows = [*findings.agreement, soft]
-    said = agreement_markdown(replace(findings, agreement=rows))
+    said = agreement_markdown(replaced(findings, agreement=rows))
     sample, system, summary = said.split("\n## ")[3:6]
     assert "Soft accuracy" not in sample + summary
     heads, row = (line for line in system.splitlines() if line.startswith(("| scorer", "| synth")))
@@ -96,7 +97,7 @@ def test_soft_accuracy_stands_at_system_level_alone(findings: Findings) -> None:
     assert cells[" Soft accuracy "].strip() == "0.897"
     assert "It has no interval." in system and "seeded sample" not in system
     sampled = [*findings.agreement, replace(soft, sampled=True)]
-    said = agreement_markdown(replace(findings, agreement=sampled))
+    said = agreement_markdown(replaced(findings, agreement=sampled))
     assert said.count("It has no interval. It is that of a seeded sample of documents.") == 1
 
 
@@ -108,36 +109,36 @@ def test_the_numbers_carry_their_signatures(findings: Findings) -> None:
 
 
 def test_without_ratings_there_is_nothing_to_agree_with(findings: Findings) -> None:
-    said = agreement_markdown(replace(findings, agreement=[], rated=0))
+    said = agreement_markdown(replaced(findings, agreement=[], rated=0))
     assert "no human ratings: nothing to agree with" in said
     assert "level" not in said.replace("synthetic.level", "").replace('"levels"', "")
 
 
 def test_ratings_that_no_scorer_shares_are_another_matter(findings: Findings) -> None:
-    said = agreement_markdown(replace(findings, agreement=[]))
+    said = agreement_markdown(replaced(findings, agreement=[]))
     assert "no scorer has a number on a rated axis" in said
     assert "no human ratings" not in said
 
 
 def test_a_share_is_never_rounded_up_to_the_floor(findings: Findings) -> None:
-    nearly = replace(findings, coverage=[Coverage("s", "a", 94999, 5001, {"x": 5001})])
+    nearly = replaced(findings, coverage=[Coverage("s", "a", 94999, 5001, {"x": 5001})])
     assert "**94.9% scored: is under the floor of 95%.**" in agreement_markdown(nearly)
 
 
 def test_the_reference_itself_is_counted_but_no_score_of_it_is_expected(findings: Findings) -> None:
     itself = Coverage("rouge1", "*", 480, 48, {"is the reference": 48})
-    said = agreement_markdown(replace(findings, coverage=[itself]))
+    said = agreement_markdown(replaced(findings, coverage=[itself]))
     assert "**100.0% scored: reaches the floor of 95%.**" in said
     assert "is the reference × 48" in said
 
 
 def test_nor_is_one_of_a_mix_of_which_that_is_a_part(findings: Findings) -> None:
     coverage = Coverage("mix", "*", 480, 58, {"rouge1: is the reference": 48, "roles: cut": 10})
-    assert replace(findings, coverage=[coverage]).share == 480 / 490
+    assert replaced(findings, coverage=[coverage]).share == 480 / 490
 
 
 def test_expecting_nothing_is_covered(findings: Findings) -> None:
-    none = replace(findings, coverage=[])
+    none = replaced(findings, coverage=[])
     assert none.share == 1.0
     assert "**100.0% scored: reaches the floor of 95%.**" in agreement_markdown(none)
 
@@ -153,7 +154,7 @@ def test_given_scores_have_no_task_model_or_floor(findings: Findings) -> None:
 
 def test_only_the_most_frequent_reasons_are_told_apart(findings: Findings) -> None:
     reasons = {f"reason {n}": n for n in range(1, 9)}
-    said = agreement_markdown(replace(findings, coverage=[Coverage("s", "a", 0, 36, reasons)]))
+    said = agreement_markdown(replaced(findings, coverage=[Coverage("s", "a", 0, 36, reasons)]))
     assert (
         "reason 8 × 8; reason 7 × 7; reason 6 × 6; reason 5 × 5; reason 4 × 4; other reasons × 6 |"
     ) in said
@@ -271,16 +272,16 @@ def test_sections_without_rows_do_not_appear(findings: Findings, with_statistics
         return [line[3:] for line in lines if line.startswith("## ")]
 
     titles = {
-        "standings": "Highest agreement",
+        "significance": "Highest agreement",
         "axes": "Axes among themselves",
-        "ceilings": "How far people agree",
+        "ceiling": "How far people agree",
         "labels": "Agreement in labels",
     }
     ordinary, everything = headings(findings), headings(with_statistics)
     assert everything == [*ordinary[:-1], *titles.values(), ordinary[-1]]
     for field, title in titles.items():
         none: dict[str, Any] = {other: () for other in titles if other != field}
-        kept = headings(replace(with_statistics, **none))
+        kept = headings(replaced(with_statistics, **none))
         assert title in kept
         others = {"How far people agree"} if field == "labels" else set()  # raters' labels
         assert set(kept) - set(ordinary) == {title} | others
@@ -296,7 +297,7 @@ def test_hostile_statistics_break_no_table_and_write_no_html(
     tokens = parser.parse(said)
     kinds = [token.type for token in tokens]
     rows = {  # of each new table, with its head
-        "standings": [1 + 10] + [1 + 9] * 9,
+        "significance": [1 + 10] + [1 + 9] * 9,
         "axes": [1 + 9] * 10,
         "people": [1 + 9, 1 + 9],
         "labels": [1 + 9],
@@ -311,6 +312,6 @@ def test_hostile_statistics_break_no_table_and_write_no_html(
 
 def test_where_every_text_is_its_own_reference_nothing_is_scored(findings: Findings) -> None:
     itself = Coverage("rouge1", "*", 0, 64, {"is the reference": 64})
-    none = replace(findings, coverage=[itself])
+    none = replaced(findings, coverage=[itself])
     assert (none.share, none.floor_passed) == (0, False)
     assert "**nothing to score" in agreement_markdown(none)

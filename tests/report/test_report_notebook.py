@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from evaljudge.analysis.findings import Findings
 from evaljudge.report import outcome_html, outcome_text
 from evaljudge.runs.outcome import Outcome
+from tests.frames import replaced
 
 
 def test_three_lines(findings: Findings) -> None:
@@ -19,9 +18,9 @@ def test_three_lines(findings: Findings) -> None:
 
 
 def test_without_agreement(findings: Findings) -> None:
-    said = outcome_text(replace(findings, agreement=[]), "runs/first")
+    said = outcome_text(replaced(findings, agreement=[]), "runs/first")
     assert said.splitlines()[1] == "agreement within documents (Spearman): –"
-    assert "<table>" not in outcome_html(replace(findings, agreement=[]), "runs/first")
+    assert "<table>" not in outcome_html(replaced(findings, agreement=[]), "runs/first")
 
 
 def test_names_are_text(hostile: Findings) -> None:

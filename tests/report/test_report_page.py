@@ -22,6 +22,7 @@ from evaljudge.report import first, page
 from evaljudge.report.page import LARGEST
 from evaljudge.report.texts import PageText
 from evaljudge.text import one_line
+from tests.frames import replaced
 
 POLICY = re.compile(
     r"default-src 'none'; style-src '(sha256-[\w+/]{43}=)'; script-src '(sha256-[\w+/]{43}=)'; "
@@ -191,7 +192,7 @@ def test_the_same_findings_are_the_same_page(with_statistics: Findings) -> None:
 
 def test_the_floor_is_passed_or_not(findings: Findings) -> None:
     assert '<p class="share passed">99.8% scored: reaches the floor of 95%</p>' in page(findings)
-    under = replace(findings, coverage=[Coverage("s", "a", 9, 1, {"x": 1})])
+    under = replaced(findings, coverage=[Coverage("s", "a", 9, 1, {"x": 1})])
     assert '<p class="share failed">90.0% scored: is under the floor of 95%</p>' in page(under)
 
 
@@ -225,7 +226,7 @@ def test_empty_findings_say_what_is_not_there(findings: Findings) -> None:
     nothing: dict[str, Any] = dict.fromkeys(
         ("coverage", "agreement", "selections", "tokens", "warnings"), ()
     )
-    text = page(replace(findings, **nothing, signatures={}, rated=0))
+    text = page(replaced(findings, **nothing, signatures={}, rated=0))
     assert "100.0% scored" in text
     assert "There are no human ratings: nothing to agree with." in text
     assert "The configuration selects nothing." in text
@@ -281,12 +282,12 @@ def test_a_warning_is_a_sentence(findings: Findings, warning: str, shown: str) -
 
 def test_a_text_that_is_the_reference_is_not_said_to_be_missing(findings: Findings) -> None:
     rows = [Coverage("a", "*", 9, 1, {"is the reference": 1}), Coverage("b", "*", 10, 0, {})]
-    text = page(replace(findings, coverage=rows))
+    text = page(replaced(findings, coverage=rows))
     assert "No score of 19 is missing. 1 more is not expected," in text
     assert "the share at the top leaves out these (1)" in text
     rows = [Coverage("a", "*", 8, 2, {"is the reference": 1, "empty text": 1})]
-    assert "1 score of 9 is missing. 1 more is" in page(replace(findings, coverage=rows))
-    text = page(replace(findings, coverage=[Coverage("a", "*", 8, 2, {"empty text": 2})]))
+    assert "1 score of 9 is missing. 1 more is" in page(replaced(findings, coverage=rows))
+    text = page(replaced(findings, coverage=[Coverage("a", "*", 8, 2, {"empty text": 2})]))
     assert "2 scores of 10 are missing.</p>" in text and "leaves out" not in text
 
 

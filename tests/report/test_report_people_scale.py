@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from markdown_it import MarkdownIt
 
+from evaljudge.analyses.people_scale import section
 from evaljudge.analysis.findings import Findings
 from evaljudge.decisions.pass_rate import pass_rate
 from evaljudge.decisions.people import PeopleScale, people_scale
 from evaljudge.decisions.powered import NOTHING
 from evaljudge.report import agreement_markdown, agreement_text, page
-from evaljudge.report.people_scale import people_scale as section
+from tests.frames import replaced
 from tests.report.findings import HOSTILE, made, made_hostile
 
 
@@ -36,7 +37,7 @@ def findings() -> Findings:
 
 
 def test_in_short_it_names_the_highest_and_what_is_lower(findings: Findings) -> None:
-    (table,) = section(findings, in_short=True).tables
+    (table,) = next(iter(section(findings, True))).tables
     ((axis, scorer, highest, lower, texts, counts_as),) = table.rows
     assert (axis, scorer, texts) == ("tone", "judge", "36 of 180")
     assert [one.name for one in highest] == ["C"]  # type: ignore[union-attr]
@@ -46,10 +47,11 @@ def test_in_short_it_names_the_highest_and_what_is_lower(findings: Findings) -> 
 
 
 def test_every_scorer_every_system_and_the_pass_rates(findings: Findings) -> None:
-    _, gains, systems, rates = section(findings).tables
+    (found,) = section(findings, False)
+    _, gains, systems, rates = found.tables
     assert [row[1] for row in gains.rows] == ["weak", "judge"]
     assert [row[0] for row in systems.rows] == ["C", "B", "A"]
-    apart = findings.people_scale[1].differences[0].corrected  # of A less B
+    apart = findings["people_scale"][1].differences[0].corrected  # of A less B
     assert systems.rows[0][-1] == "–"
     assert str(systems.rows[2][5]).startswith("-") and apart.value is not None
     assert len(rates.rows) == 2
@@ -57,15 +59,16 @@ def test_every_scorer_every_system_and_the_pass_rates(findings: Findings) -> Non
 
 
 def test_without_such_means_there_is_no_section(findings: Findings) -> None:
-    none = replace(findings, people_scale=[])
-    few = replace(findings, people_scale=[replace(scale(["A"]), slope=None, together=NOTHING)])
+    none = replaced(findings, people_scale=[])
+    few = replaced(findings, people_scale=[replace(scale(["A"]), slope=None, together=NOTHING)])
     assert agreement_markdown(few) == agreement_markdown(none)
     assert "people's scale" not in agreement_markdown(none)
 
 
 def test_where_only_the_mean_of_all_texts_is_known_it_is_shown(findings: Findings) -> None:
     sparse = replace(scale(["A"]), slope=None, effective=None)
-    tables = section(replace(findings, people_scale=[sparse])).tables
+    (found,) = section(replaced(findings, people_scale=[sparse]), False)
+    tables = found.tables
     assert [table.title for table in tables] == [
         "What each scorer's scores add", "What share of the texts is good"
     ]  # fmt: skip
@@ -73,7 +76,7 @@ def test_where_only_the_mean_of_all_texts_is_known_it_is_shown(findings: Finding
 
 def test_strangers_words_break_no_table() -> None:
     words = list(HOSTILE.values())
-    hostile = replace(made_hostile(), people_scale=[scale(words, words[0], words[2])])
+    hostile = replaced(made_hostile(), people_scale=[scale(words, words[0], words[2])])
     said = agreement_markdown(hostile)
     assert "<" not in said
     parser = MarkdownIt("commonmark").enable("table")

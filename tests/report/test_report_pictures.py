@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -10,15 +11,15 @@ from xml.etree import ElementTree
 import pytest
 
 from evaljudge.agreement import LengthHeld
-from evaljudge.analysis.findings import CostRow, Findings, Price
+from evaljudge.analysis.costs import CostRow, Price
+from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.spreads import BINS, Spread
 from evaljudge.judges.collector import JudgeFindings
 from evaljudge.report import agreement_markdown, agreement_text, page, read_findings, write_findings
-from evaljudge.report.cost import cost
-from evaljudge.report.length import length_held_fixed
 from evaljudge.report.pictures import MOST_ROWS
-from evaljudge.sections import BarRow, Bars, Named, Point, Points, Section, Table, merged
+from evaljudge.sections import BarRow, Bars, Named, Picture, Point, Points, Section, Table, merged
 from evaljudge.storage import Place
+from tests.frames import replaced, sections
 
 HOSTILE = '"><script>alert(1)</script>'
 
@@ -39,8 +40,13 @@ def section(*pictures: Bars | Points) -> Section:
     return Section("A judge's own", ["about"], [table], ["note"], list(pictures))
 
 
-def with_sections(findings: Findings, *sections: Section) -> Findings:
-    return replace(findings, judged=JudgeFindings(list(sections)))
+def with_sections(findings: Findings, *own: Section) -> Findings:
+    return replace(findings, judged=JudgeFindings(list(own)))
+
+
+def pictures_of(analysis: str, findings: Findings, in_short: bool = False) -> Sequence[Picture]:
+    (found,) = sections(analysis, findings, in_short)
+    return found.pictures
 
 
 def drawings(text: str, label: str) -> list[ElementTree.Element]:
@@ -140,7 +146,7 @@ def test_length_held_fixed_by_the_largest_change(findings: Findings) -> None:
             held("steady", 0.3, 0.4, "relevance"),
             replace(held("pooled", 0.1, 0.6), level="summary"),
             replace(held("few", 0.2, 0.21), n=3)]  # fmt: skip
-    fluency, relevance = length_held_fixed(replace(findings, lengths=rows)).pictures
+    fluency, relevance = pictures_of("length", replaced(findings, length=rows))
     assert isinstance(fluency, Bars) and isinstance(relevance, Bars)
     assert fluency.title == "Agreement on fluency, sample level"
     assert [row.name for row in fluency.rows] == ["long", "steady", "few"]
@@ -149,10 +155,10 @@ def test_length_held_fixed_by_the_largest_change(findings: Findings) -> None:
     assert first.figure == "0.600 → 0.100 [0.000, 0.200]"
     assert (few.low, few.high) == (None, None)
     assert [row.name for row in relevance.rows] == ["steady"]
-    text = page(replace(findings, lengths=rows))
+    text = page(replaced(findings, length=rows))
     (drawn,) = drawings(text, fluency.title)
     assert len(drawn.findall(".//circle[@class='open']")) == 3
-    assert [*length_held_fixed(replace(findings, lengths=rows), in_short=True).pictures] == []
+    assert [*pictures_of("length", replaced(findings, length=rows), in_short=True)] == []
 
 
 def spent(judge: str, axis: str, seconds: float) -> CostRow:
@@ -161,19 +167,19 @@ def spent(judge: str, axis: str, seconds: float) -> CostRow:
 
 def test_cost_is_shared_out(findings: Findings) -> None:
     costs = [spent("a", "x", 10), spent("a", "y", 60), spent("b", "*", 30)]
-    given = replace(findings, costs=costs, price=Price(per_gpu_hour=36))
-    (picture,) = cost(given).pictures
+    given = replaced(findings, costs=costs, price=Price(per_gpu_hour=36))
+    (picture,) = pictures_of("costs", given)
     assert isinstance(picture, Bars)
     assert [(row.name, row.value) for row in picture.rows] == [
         ("a · y", 0.6), ("b · all axes", 0.3), ("a · x", 0.1),
     ]  # fmt: skip
     assert picture.rows[0].figure == "60.0%, 60.0 seconds, 0.6 USD"
     many = [spent(judge, f"x{n}", 5) for judge in "ab" for n in range(10)]
-    (picture,) = cost(replace(findings, costs=many)).pictures
+    (picture,) = pictures_of("costs", replaced(findings, costs=many))
     assert isinstance(picture, Bars)
     assert [(row.name, row.value) for row in picture.rows] == [("a", 0.5), ("b", 0.5)]
 
 
 @pytest.mark.parametrize("costs", [[spent("a", "x", 3)], [spent("a", "x", 0), spent("b", "x", 0)]])
 def test_no_cost_to_share_out(findings: Findings, costs: list[CostRow]) -> None:
-    assert list(cost(replace(findings, costs=costs)).pictures) == []
+    assert list(pictures_of("costs", replaced(findings, costs=costs))) == []

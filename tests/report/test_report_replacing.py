@@ -11,11 +11,12 @@ import pytest
 from markdown_it import MarkdownIt
 
 from evaljudge.agreement import LengthHeld
+from evaljudge.analyses.replacing import OFF_SCALE, ReplacingRow
 from evaljudge.analysis.findings import Findings
-from evaljudge.analysis.replacing import OFF_SCALE, ReplacingRow
 from evaljudge.decisions.replacing import BesideRater, Replacing
 from evaljudge.report import agreement_markdown, agreement_text, page, write_report
 from evaljudge.storage import Place
+from tests.frames import replaced
 
 
 def found(winning_rate: float | None = 2 / 3, advantage: float = 0.71) -> Replacing:
@@ -56,7 +57,7 @@ def decided(findings: Findings) -> Findings:
         ReplacingRow("chrf", "fluency", 3, reason=OFF_SCALE),
     ]
     lengths = [held("sample"), held("summary", value=None, low=None, high=None, n=0, in_order=1)]
-    return replace(findings, replacing=rows, lengths=lengths)
+    return replaced(findings, replacing=rows, length=lengths)
 
 
 def test_a_terminal_names_who_may(decided: Findings) -> None:
@@ -89,11 +90,11 @@ def test_all_of_it_stands_in_the_markdown(decided: Findings) -> None:
 
 def test_nothing_tested_is_no_section(findings: Findings) -> None:
     rows = [ReplacingRow("rouge1", "fluency", 3, reason=OFF_SCALE)]
-    assert "replace a rater" not in agreement_markdown(replace(findings, replacing=rows))
+    assert "replace a rater" not in agreement_markdown(replaced(findings, replacing=rows))
 
 
 def test_a_sample_is_marked(decided: Findings) -> None:
-    sampled = replace(decided, lengths=[held("sample", sampled=True)])
+    sampled = replaced(decided, length=[held("sample", sampled=True)])
     said = agreement_markdown(sampled)
     assert "0.030 [-0.040, 0.100]†" in said
     assert "† The values are those of a seeded sample of documents." in said
@@ -101,10 +102,10 @@ def test_a_sample_is_marked(decided: Findings) -> None:
 
 def test_names_from_outside_are_text(decided: Findings) -> None:
     name = '<b>"| `x` {{ 1 }}'
-    hostile = replace(
+    hostile = replaced(
         decided,
-        replacing=[replace(row, scorer=name, axis=name) for row in decided.replacing],
-        lengths=[replace(row, scorer=name, axis=name) for row in decided.lengths],
+        replacing=[replace(row, scorer=name, axis=name) for row in decided["replacing"]],
+        length=[replace(row, scorer=name, axis=name) for row in decided["length"]],
     )
     assert "<b>" not in agreement_markdown(hostile) + page(hostile)
     tables = MarkdownIt("commonmark").enable("table").parse(agreement_markdown(hostile))

@@ -42,10 +42,10 @@ def run(axes: tuple[str, ...] = AXES, **more: Any) -> Findings:
             for axis in axes
             for scorer, value in (("synthetic", 0.441), ("words", 0.4))
         ],
-        "standings": [
+        "significance": [
             standing("sample", "synthetic", [words], axis=axis, **close) for axis in axes
         ],
-        "rankings": [ranking(of, axis) for of in ("human", "synthetic") for axis in axes]
+        "systems": [ranking(of, axis) for of in ("human", "synthetic") for axis in axes]
         + [ranking("words", "*")],
     }
     return made(**found | more)
@@ -115,18 +115,18 @@ REASONS = {f"a reason like {'x' * n}": n for n in range(1, 21)}
 
 
 def _no_ratings() -> Findings:
-    return run(agreement=[], standings=[], rated=0, rankings=[ranking("synthetic", "fluency")])
+    return run(agreement=[], significance=[], rated=0, systems=[ranking("synthetic", "fluency")])
 
 
 def _one_system() -> Findings:
-    return run(rankings=[ranking("synthetic", axis, ("BART",)) for axis in AXES])
+    return run(systems=[ranking("synthetic", axis, ("BART",)) for axis in AXES])
 
 
 def _ten_scorers() -> Findings:
     names = [f"scorer {n}" for n in range(10)]
     rows = [agreement("sample", "spearman", n / 20, scorer=s) for n, s in enumerate(names)]
     best = standing("sample", "scorer 9", [], indistinguishable=names[:9])
-    return run(agreement=rows, standings=[best], rankings=[ranking(s, "*") for s in names])
+    return run(agreement=rows, significance=[best], systems=[ranking(s, "*") for s in names])
 
 
 def _everything() -> Findings:
@@ -185,7 +185,7 @@ def test_untested_the_highest_is_the_best() -> None:
     """A study's runs have no tests of their own."""
     rows = [agreement("summary", "spearman", v, scorer=s) for s, v in (("a", 0.1), ("b", 0.3))]
     rows.append(agreement("summary", "pearson", 0.9, scorer="a"))
-    said = lines(run(agreement=rows, standings=[]))
+    said = lines(run(agreement=rows, significance=[]))
     assert "fluency  b       –                       0.300 [0.170, 0.410]" in said
     assert any("on all texts pooled (summary level)" in line for line in said)
 
@@ -194,11 +194,11 @@ def test_systems_of_the_same_mean_share_the_place_of_the_best() -> None:
     people = ranking("human", "fluency")
     systems = [replace(one, mean=min(one.mean, 3.0)) for one in people.systems]
     rankings = [replace(people, systems=systems), ranking("synthetic", "fluency")]
-    assert summary(run(("fluency",), rankings=rankings), "runs/x").text.count("BART; T5\n") == 1
+    assert summary(run(("fluency",), systems=rankings), "runs/x").text.count("BART; T5\n") == 1
 
 
 def test_few_documents_are_no_evidence() -> None:
-    said = lines(run(agreement=[agreement("sample", "spearman", 1.0, n=3)], standings=[]))
+    said = lines(run(agreement=[agreement("sample", "spearman", 1.0, n=3)], significance=[]))
     assert any(line.endswith("1.000 (only 3 documents)") for line in said)
 
 
@@ -212,8 +212,8 @@ def test_names_are_counted_where_there_is_no_room_and_never_cut(
     narrow = lines(_ten_scorers())
     assert any(line.startswith("fluency  scorer 9  9 others ") for line in narrow)
     long = "synthetic.calibrated.on.a.name.without.end"
-    assert any(long in line for line in lines(run(
-        agreement=[agreement("sample", "spearman", 0.4, scorer=long)], standings=[])))  # fmt: skip
+    rows = [agreement("sample", "spearman", 0.4, scorer=long)]
+    assert any(long in line for line in lines(run(agreement=rows, significance=[])))
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_names_are_counted_where_there_is_no_room_and_never_cut(
     ids=["chance", "few"],
 )  # fmt: skip
 def test_the_intervals_in_words(rows: list[Agreement], words: str) -> None:
-    said = lines(run(agreement=rows, standings=[]))
+    said = lines(run(agreement=rows, significance=[]))
     assert f"0 is chance, 1 is people's own order. {words}" in said
 
 

@@ -16,6 +16,7 @@ from evaljudge.decisions.systems import RankedSystem, SystemPair, SystemRanking
 from evaljudge.report import agreement_markdown, agreement_text, page, write_report
 from evaljudge.storage import Place
 from evaljudge.text import columns
+from tests.frames import replaced
 
 pytestmark = pytest.mark.usefixtures("hundred_columns")
 
@@ -51,7 +52,7 @@ def with_systems(findings: Findings) -> Findings:
         ranking(("T5", "BART"), scorer="synthetic.level", sampled=True),
         ranking(("T5",), scorer="rouge1", axis="*", sampled=True),
     ]
-    return replace(findings, rankings=rows)
+    return replaced(findings, systems=rows)
 
 
 def test_a_terminal_shows_who_is_first(with_systems: Findings) -> None:
@@ -119,14 +120,14 @@ def test_every_pair_is_written(with_systems: Findings, tmp_path: Path) -> None:
         ("human", 3), ("synthetic", 3), ("synthetic.level", 1), ("rouge1", 0)
     ]  # fmt: skip
     assert rows[0]["pairs"][1]["p_holm"] == 0.03
-    write_report(Place(str(tmp_path)), replace(with_systems, rankings=()))
+    write_report(Place(str(tmp_path)), replaced(with_systems, systems=()))
     assert not (tmp_path / "systems.json").exists()
 
 
 def test_hostile_names_stay_names(hostile: Findings) -> None:
     words = tuple(hostile.warnings)[:3]
     rows = [ranking(words, scorer=word, axis=word) for word in hostile.warnings]
-    found = replace(hostile, rankings=rows)
+    found = replaced(hostile, systems=rows)
     assert "<" not in agreement_markdown(found)
     kinds = [t.type for t in MarkdownIt().enable("table").parse(agreement_markdown(found))]
     before = [t.type for t in MarkdownIt().enable("table").parse(agreement_markdown(hostile))]

@@ -10,6 +10,7 @@ from evaljudge.agreement import Agreement, Standing
 from evaljudge.analysis.findings import Findings
 from evaljudge.report import agreement_text, coverage_text
 from evaljudge.text import columns
+from tests.frames import replaced
 
 pytestmark = pytest.mark.usefixtures("hundred_columns")
 
@@ -91,7 +92,7 @@ def test_few_systems_are_no_evidence(with_statistics: Findings) -> None:
         Agreement("system", "spearman", 1.0, 0.5, 1.0, 3, 0, scorer="synthetic", axis="fluency")
     ]
     best = Standing("system", "spearman", "synthetic", 1.0, [], [], [], axis="fluency")
-    said = agreement_text(replace(with_statistics, agreement=three, standings=[best]))
+    said = agreement_text(replaced(with_statistics, agreement=three, significance=[best]))
     assert "synthetic  fluency  1.000 (only 3 systems)\n" in said
     assert "[0.500, 1.000]" not in said
     assert "with fewer than 6 documents, or 5 systems" in said
@@ -104,7 +105,7 @@ def test_documents_that_no_scorer_can_rank_are_one_line(findings: Findings) -> N
         replace(first, coefficient="spearman", scorer=name, n=96, skipped=skipped)
         for name, skipped in [("a", 4), ("b", 4), ("c", 5)]
     ]
-    said = coverage_text(replace(findings, agreement=some)).splitlines()
+    said = coverage_text(replaced(findings, agreement=some)).splitlines()
     axis = first.axis
     assert [line for line in said if line.startswith("skipped")] == [
         f"skipped    4 of 100 documents at sample level, for 2 scorers on {axis}: nothing to rank",
@@ -113,12 +114,12 @@ def test_documents_that_no_scorer_can_rank_are_one_line(findings: Findings) -> N
 
 
 def test_no_ratings(findings: Findings) -> None:
-    said = agreement_text(replace(findings, agreement=[], rated=0))
+    said = agreement_text(replaced(findings, agreement=[], rated=0))
     assert said == "There are no human ratings: nothing to agree with.\n"
 
 
 def test_ratings_without_scorers_still_agree_among_themselves(with_statistics: Findings) -> None:
-    said = agreement_text(replace(with_statistics, agreement=[], standings=[], labels=[]))
+    said = agreement_text(replaced(with_statistics, agreement=[], significance=[], labels=[]))
     assert said.startswith("Candidates are rated, but no scorer")
     assert "\n\nAxes among themselves" in said and "\n\nHow far people agree" in said
     assert "Highest agreement" not in said and "alpha" not in said
@@ -126,14 +127,14 @@ def test_ratings_without_scorers_still_agree_among_themselves(with_statistics: F
 
 def test_all_is_told_at_each_level_however_many_rows(findings: Findings) -> None:
     rows = [replace(row, axis=f"axis {n}") for n in range(30) for row in findings.agreement]
-    said = agreement_text(replace(findings, agreement=rows)).split("\n\n")[0]
+    said = agreement_text(replaced(findings, agreement=rows)).split("\n\n")[0]
     assert len(said.splitlines()) == 2 + 30
 
 
 def test_a_level_that_a_scorer_lacks_is_a_dash(findings: Findings) -> None:
     rows = [replace(row, sampled=False) for row in findings.agreement]
     rows += [replace(row, axis="other") for row in rows if row.level != "system"]
-    said = agreement_text(replace(findings, agreement=rows))
+    said = agreement_text(replaced(findings, agreement=rows))
     line = next(line for line in said.splitlines() if "other" in line)
     assert line == "synthetic  other    0.440 [0.310, 0.550]  –                     " + (
         "0.401 [0.271, 0.511]"
@@ -141,7 +142,9 @@ def test_a_level_that_a_scorer_lacks_is_a_dash(findings: Findings) -> None:
 
 
 def test_a_test_without_anything_lacking_needs_no_column_for_it(with_statistics: Findings) -> None:
-    said = agreement_text(replace(with_statistics, standings=with_statistics.standings[1:]))
+    said = agreement_text(
+        replaced(with_statistics, significance=with_statistics["significance"][1:])
+    )
     assert "not compared" not in said and "Not compared" not in said
     assert "bleu (p 0.049)" in said
 
@@ -149,11 +152,11 @@ def test_a_test_without_anything_lacking_needs_no_column_for_it(with_statistics:
 def test_scorers_beyond_100_columns_are_told_beside_people_again(
     with_statistics: Findings,
 ) -> None:
-    pooled = [row for row in with_statistics.axes if row.level == "summary"]
+    pooled = [row for row in with_statistics["axes"] if row.level == "summary"]
     rows = pooled + [
         replace(pooled[0], of=f"a judge of some length {n}", value=n / 100) for n in range(9)
     ]
-    said = agreement_text(replace(with_statistics, axes=rows))
+    said = agreement_text(replaced(with_statistics, axes=rows))
     section = said[said.index("Axes among") : said.index("Spearman's correlation between")]
     heads = [line for line in section.splitlines() if line.startswith("axis ")]
     assert len(heads) == 5
@@ -185,6 +188,6 @@ def test_the_widest_figures_leave_names_room(findings: Findings) -> None:
         replace(row, value=-0.44, low=-0.61, high=-0.35, n=1_234_567, sampled=True)
         for row in findings.agreement
     ]
-    said = agreement_text(replace(findings, agreement=wide))
+    said = agreement_text(replaced(findings, agreement=wide))
     assert max(map(columns, said.splitlines())) <= 100
     assert "synthetic  fluency  -0.440 [-0.610, -0.350]†" in said

@@ -248,7 +248,7 @@ def test_twenty_texts_are_rated_blind(
                          "entities": {}, "roles": {}, "pairs": {}},
               "workers": {"executor": "local"}, "coverage_floor": 0}  # fmt: skip
     again = evaljudge.make_report(config, engines=ScriptedEngines())
-    assert again.findings.labelled
+    assert again.findings["labelled"]
     index = RunIndex(scored_run(outcome.out))
     given = {text: one.ratings["fluency"] for text, one in index.further.items()}
     shown = dict(zip(index.texts, index.ratings["fluency"].tolist(), strict=True))

@@ -1,17 +1,28 @@
-"""Systems' means on people's scale, where few texts are rated and all are scored.
+"""What mean rating would all texts get, and how many would pass, where few are rated?
 
 | axis    | scorer    | rated texts | one counts as | highest        | lower than it |
 | ------- | --------- | ----------- | ------------- | -------------- | ------------- |
 | fluency | synthetic | 160 of 1600 | 1.9           | BART (4.21)    | LEAD-3        |
+
+A pass rate is asked for by a condition of a selection that says which ratings are `good` and has a
+threshold: `at_least`, or the one that its `precision` led to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from evaljudge.agreement.rated import Floats, Key, is_repetition
+from evaljudge.agreement.significance import holm
+from evaljudge.analyses import Analysis, Rank, Rows, RunFrame, Warned
 from evaljudge.analysis.findings import Findings
-from evaljudge.decisions.pass_rate import PassRate
-from evaljudge.decisions.people import Difference, PeopleScale, SystemOnScale
+from evaljudge.analysis.selection import Found, scale_of, target_of
+from evaljudge.config import Condition
+from evaljudge.decisions.grid import Grid
+from evaljudge.decisions.labelled import FEWEST
+from evaljudge.decisions.pass_rate import PassRate, pass_rate
+from evaljudge.decisions.people import Difference, PeopleScale, SystemOnScale, people_scale
 from evaljudge.decisions.powered import Bounded
 from evaljudge.sections import Cell, Named, Section, Table
 from evaljudge.sections.figures import NONE, SAMPLED, bracketed, correlation, count, probability
@@ -40,20 +51,105 @@ RATES = (
 )
 SAMPLE = "Of the documents without ratings, a seeded sample."
 ALPHA = 0.05
+FEW_DOCUMENTS = 10
 
 
-def people_scale(findings: Findings, in_short: bool = False) -> Section:
-    rows = [row for row in findings.people_scale if _is_known(row)]
+def rows(run: RunFrame) -> Iterator[PeopleScale]:
+    """Where texts were drawn to be rated with known probabilities, none where the grid lacks
+    unrated documents: the mean score of all texts is then not known."""
+    grid = run.grid
+    for axis in sorted(grid.human):
+        human, drawn = grid.human[axis], grid.probabilities.get(axis)
+        scorers = {} if _is_unknown(grid, axis) else grid.meeting(axis)
+        for key, scores in scorers.items():
+            found = people_scale(grid.systems, scores, human, drawn)
+            if found is not None and not is_repetition(key[0]):
+                rates = list(_pass_rates(run, key, scores, human, drawn))
+                found = replace(found, pass_rates=rates, sampled=grid.is_sample)
+                yield replace(found, scorer=key[0], axis=axis)
+
+
+def _is_unknown(grid: Grid, axis: str) -> bool:
+    return grid.is_sample and axis in grid.probabilities
+
+
+def _pass_rates(
+    run: RunFrame, key: Key, scores: Floats, human: Floats, drawn: Floats | None
+) -> Iterator[PassRate]:
+    asked = {
+        (threshold, one.good)
+        for rule in (run.config.select if run.config else ())
+        for one in rule.all
+        if scale_of(one) == key and one.good is not None
+        if (threshold := _threshold(one, run.thresholds)) is not None
+    }
+    for threshold, good in sorted(asked):
+        found = pass_rate(scores, human, drawn, threshold=threshold, good=good)
+        if found is not None:
+            yield found
+
+
+def _threshold(condition: Condition, thresholds: Found) -> float | None:
+    """The higher one, where the condition has both."""
+    target = target_of(condition)
+    found = thresholds.get(target) if target else None
+    chosen = found.threshold if found else None
+    if target and chosen is None:
+        return None
+    return max((one for one in (condition.at_least, chosen) if one is not None), default=None)
+
+
+def warnings(run: RunFrame, rows: Rows) -> Iterator[Warned]:
+    """Where the means assume what the ratings speak against, or rest on too little."""
+    for kind, said in _doubts(run.grid, rows["people_scale"]):
+        yield Warned(kind, Rank.MEANS, said)
+
+
+def _doubts(grid: Grid, rows: Sequence[PeopleScale]) -> Iterator[tuple[str, str]]:
+    """The identifier and the text of each warning."""
+    if unknown := [axis for axis in sorted(grid.human) if _is_unknown(grid, axis)]:
+        said = (
+            "too many texts to correct people's means by the scores, as the rated ones were drawn "
+            "with different probabilities: the report has their own mean"
+        )
+        yield "too many texts", f"{', '.join(unknown)}: {said}"
+    tested = [row for row in rows if row.p_random is not None]
+    adjusted = holm([row.p_random for row in tested if row.p_random is not None])
+    ps = {(row.scorer, row.axis): p for row, p in zip(tested, adjusted, strict=True)}
+    for axis in dict.fromkeys(row.axis for row in rows):
+        of_axis = [row for row in rows if row.axis == axis]
+        p, scorer = min((ps.get((row.scorer, axis), 1.0), row.scorer) for row in of_axis)
+        if p < ALPHA:
+            said = (
+                f"the rated texts differ in score from the others by more than chance ({scorer}: p "
+                f"{probability(p)}): they do not look drawn at random, so means on people's scale "
+                "may be wrong"
+            )
+            yield "not at random", f"{axis}: {said}"
+        widest = max(of_axis, key=lambda row: row.labels)
+        few = [row.system for row in widest.systems if row.texts and row.labels < FEWEST]
+        if few:
+            more = f" and {count(len(few) - 3)} more" if len(few) > 3 else ""
+            said = f"no mean on people's scale for {', '.join(few[:3])}{more}"
+            yield "no mean", f"{axis}: {said}: fewer than {FEWEST} rated texts"
+        elif widest.labelled_documents < FEW_DOCUMENTS:
+            said = f"means on people's scale rest on {widest.labelled_documents} rated documents"
+            yield "few documents", f"{axis}: {said}: rate {FEW_DOCUMENTS} or more"
+
+
+def section(findings: Findings, in_short: bool) -> Iterator[Section]:
+    rows: list[PeopleScale] = [row for row in findings["people_scale"] if _is_known(row)]
     chosen = _chosen([row for row in rows if row.slope is not None])
     notes = [f"{SAMPLED} {SAMPLE}"] if any(row.sampled for row in rows) else []
     if in_short:
-        return Section(TITLE, [], [_summary(chosen)], [ASSUMED, COUNTS, LOWER, *notes])
+        yield Section(TITLE, [], [_summary(chosen)], [ASSUMED, COUNTS, LOWER, *notes])
+        return
     tables = [_summary(chosen), _gains(rows), *map(_systems, chosen), *_rates(rows)]
     about = [ABOUT, ASSUMED, COUNTS]
     if any(row.pass_rates for row in rows):
         about.append(RATES)
     tables = [table for table in tables if table.rows]
-    return Section(TITLE, about, tables, [LOWER, NO_INTERVAL, *notes])
+    yield Section(TITLE, about, tables, [LOWER, NO_INTERVAL, *notes])
 
 
 def _is_known(row: PeopleScale) -> bool:
@@ -174,3 +270,6 @@ def _rate(row: PeopleScale, rate: PassRate) -> list[Cell]:
         correlation(rate.passing),
         *map(_bounded, (rate.by_labels, rate.corrected)),
     ]
+
+
+ANALYSIS = Analysis(PeopleScale, rows, section, place=40, warnings=warnings)

@@ -23,7 +23,7 @@ document, or without each of GROUPS groups of documents where there are more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Self
@@ -34,73 +34,11 @@ from scipy.special import expit
 from scipy.stats import t as student
 
 from evaljudge.agreement.rated import Floats
-from evaljudge.analysis.findings import FamilyRow
-from evaljudge.decisions.grid import Grid
-from evaljudge.errors import unknown
 
 GROUPS = 50
-MOST_DOCUMENTS = 2000
-"""Of more, a seeded sample."""
 STEEPEST = 50.0
 """Of a curve by gaps in standard deviations: then every pair is as good as decided."""
-PEOPLE = "people"
 Own = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
-
-
-def family_rows(
-    families: Mapping[str, Sequence[str]], scorers: Mapping[str, str], grid: Grid, seed: int
-) -> Iterator[FamilyRow]:
-    """Beside the other judges, and beside people where an axis is rated.
-
-    `scorers`: by judge, the scorer that stands for it.
-    """
-    rows = _some_documents(len(grid.documents), seed)
-    for judge, systems in families.items():
-        for axis in [axis for scorer, axis in grid.scores if scorer == scorers[judge]]:
-            others = {
-                name: grid.scores[scorers[name], axis][rows]
-                for name in _outside(judge, families, scorers)
-                if (scorers[name], axis) in grid.scores
-            }
-            measures = {tuple(others): list(others.values())}
-            if axis in grid.human:
-                measures[PEOPLE,] = [grid.human[axis][rows]]
-            own = np.array([system in systems for system in grid.systems])
-            scores = grid.scores[scorers[judge], axis][rows]
-            for names, tables in measures.items():
-                yield _row(judge, axis, systems, names, scores, tables, own)
-
-
-def _some_documents(documents: int, seed: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    order = np.random.default_rng(seed).permutation(documents)
-    return np.sort(order[:MOST_DOCUMENTS])
-
-
-def _outside(
-    judge: str, families: Mapping[str, Sequence[str]], scorers: Mapping[str, str]
-) -> list[str]:
-    """The other judges that share no system of its family."""
-    systems = {*families[judge]}
-    return [name for name in scorers if name != judge and not systems & {*families.get(name, ())}]
-
-
-def _row(
-    judge: str, axis: str, systems: Sequence[str], names: Sequence[str], scores: Floats,
-    tables: Sequence[Floats], own: Own,
-) -> FamilyRow:  # fmt: skip
-    of = judge, axis, list(systems), list(names)
-    if not tables:
-        return FamilyRow(*of, 0, 0, reason="there is no other judge outside the family")
-    pairs = FamilyPairs.of(scores, tables, own)
-    counts = pairs.documents, int(np.isfinite(pairs.won_by_own).sum())
-    if reason := pairs.reason_without:
-        return FamilyRow(*of, *counts, reason=reason)
-    found = pairs.estimate()
-    interval = _interval(pairs, found.excess)
-    return FamilyRow(*of, *counts, found.share, found.expected, found.excess, *interval)
-
-
-# pairs of texts
 
 
 @dataclass(frozen=True)
@@ -172,9 +110,6 @@ def _won(scores: Floats, pairs: Sequence[tuple[int, int]]) -> Floats:
     return (np.sign(_gaps(scores, pairs)) + 1) / 2
 
 
-# what others see
-
-
 def seen_by(tables: Floats) -> Floats:
     """How good others think each text is, (documents, systems), less what is their error."""
     spread = np.nanstd(tables, axis=(1, 2), keepdims=True)
@@ -218,10 +153,7 @@ def steepness(gaps: Floats, won: Floats) -> float:
     return float(brentq(slack, -STEEPEST, STEEPEST)) / scale
 
 
-# how sure
-
-
-def _interval(pairs: FamilyPairs, excess: float) -> tuple[float | None, float | None]:
+def interval(pairs: FamilyPairs, excess: float) -> tuple[float | None, float | None]:
     used = np.isfinite(pairs.won_by_own).any(axis=1) | np.isfinite(pairs.won_elsewhere).any(axis=1)
     group = np.where(used, (np.cumsum(used) - 1) % GROUPS, -1)
     groups = min(int(used.sum()), GROUPS)
@@ -232,20 +164,3 @@ def _interval(pairs: FamilyPairs, excess: float) -> tuple[float | None, float | 
     error = np.sqrt((groups - 1) / groups * np.sum((without - without.mean()) ** 2))
     half = float(student.ppf(0.975, groups - 1) * error)
     return excess - half, excess + half
-
-
-# what is odd in families
-
-
-def family_warnings(families: Mapping[str, Sequence[str]], systems: Sequence[str]) -> Iterator[str]:
-    yield from unknown_systems(families, systems)
-    for judge, own in families.items():
-        if systems and not {*systems} - {*own}:
-            yield f"families.{judge}: all systems are of the family: none is left to compare with"
-
-
-def unknown_systems(families: Mapping[str, Sequence[str]], systems: Sequence[str]) -> Iterator[str]:
-    for judge, own in families.items():
-        for system in own:
-            if system not in systems:
-                yield f"families.{judge}: {unknown('system', system, systems)}"

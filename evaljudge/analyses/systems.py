@@ -1,4 +1,4 @@
-"""Which system is better: means with intervals, and letters for those that cannot be told apart.
+"""Which system is better? Means with intervals, and letters for those that do not differ.
 
 | system |   n |               people |            synthetic |
 | ------ | --: | -------------------: | -------------------: |
@@ -8,27 +8,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from math import sqrt
 
+from evaljudge.agreement.rated import Key, is_repetition
+from evaljudge.analyses import Analysis, RunFrame
+from evaljudge.analyses.agreement import across
 from evaljudge.analysis.findings import Findings
+from evaljudge.analysis.tables import SystemMean
 from evaljudge.decisions.systems import (
     MOST_ENUMERATED,
     MOST_SYSTEMS,
     PERMUTATIONS,
+    RankedSystem,
     SystemPair,
     SystemRanking,
+    rank_systems,
 )
 from evaljudge.records import ANY_AXIS, HUMAN
-from evaljudge.report.levels import across
 from evaljudge.sections import Cell, Named, Section, Table
-from evaljudge.sections.figures import (
-    NONE,
-    SAMPLED,
-    bracketed,
-    correlation,
-    count,
-    probability,
-)
+from evaljudge.sections.figures import NONE, SAMPLED, bracketed, correlation, count, probability
 
 TITLE = "Systems"
 MEANS = (
@@ -59,9 +59,44 @@ LEFT_OUT = f"Of more than {MOST_SYSTEMS} systems, those with the most documents 
 MOST_SHOWN = 3  # of an axis, on a terminal
 
 
-def systems(findings: Findings, in_short: bool = False) -> Section:
+def rows(run: RunFrame) -> list[SystemRanking]:
+    """The means are of all texts, where the grid holds a sample of them.
+
+    People are left out on axes where the rated texts were drawn for it: labelled.py has
+    their means, corrected for how they were drawn.
+    """
+    grid = run.grid
+    tables = {
+        (HUMAN, axis): table
+        for axis, table in sorted(grid.human.items())
+        if axis not in grid.probabilities
+    }
+    tables |= {key: table for key, table in grid.scores.items() if not is_repetition(key[0])}
+    ranked = rank_systems(grid.systems, list(tables.values()), run.seed)
+    found = {key: one for key, one in zip(tables, ranked, strict=True) if one}
+    whole = {(mean.scorer, mean.axis, mean.system): mean for mean in run.tables.systems()}
+    return [_named(key, one, whole if grid.is_sample else {}) for key, one in found.items()]
+
+
+def _named(
+    key: Key, ranking: SystemRanking, whole: dict[tuple[str, str, str], SystemMean]
+) -> SystemRanking:
+    is_sample = (*key, ranking.systems[0].system) in whole
+    systems = [_of_all(one, whole.get((*key, one.system))) for one in ranking.systems]
+    return replace(ranking, scorer=key[0], axis=key[1], systems=tuple(systems), sampled=is_sample)
+
+
+def _of_all(one: RankedSystem, mean: SystemMean | None) -> RankedSystem:
+    """The mean of all candidates; its interval has the spread of the sample's."""
+    if mean is None or one.low is None or one.high is None:
+        return one
+    reach = (one.high - one.low) / 2 * sqrt(one.n / mean.n)
+    return replace(one, mean=mean.mean, low=mean.mean - reach, high=mean.mean + reach, n=mean.n)
+
+
+def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     """A table of means for each axis; in short, who is first."""
-    rows = findings.rankings
+    rows: Sequence[SystemRanking] = findings["systems"]
     notes = [f"{SAMPLED} {SAMPLED_PAIRS}"] if any(row.sampled for row in rows) else []
     notes += [LEFT_OUT] if any(row.left_out for row in rows) else []
     notes += across("system", (row.scorer for row in rows), findings.within_documents)
@@ -69,9 +104,10 @@ def systems(findings: Findings, in_short: bool = False) -> Section:
         shown = [row for axis in _axes(rows) for row in _headlines(_on(rows, axis))]
         if len(shown) < len(rows):
             notes.append(f"All {count(len(rows))} rows are in agreement.md and systems.json.")
-        return Section(TITLE, [], [_first(shown)], [IN_SHORT, *notes])
+        yield Section(TITLE, [], [_first(shown)], [IN_SHORT, *notes])
+        return
     tables = [_means(axis, _on(rows, axis)) for axis in _axes(rows)]
-    return Section(TITLE, [MEANS], [*tables, _power(rows)], [POWER, _tested(rows), *notes])
+    yield Section(TITLE, [MEANS], [*tables, _power(rows)], [POWER, _tested(rows), *notes])
 
 
 def _axes(rows: Iterable[SystemRanking]) -> list[str]:
@@ -172,3 +208,6 @@ def _lead(row: SystemRanking) -> list[str]:
 def _tested(rows: Sequence[SystemRanking]) -> str:
     ways = [way for test, way in TESTS.items() if any(row.test == test for row in rows)]
     return f"p: a sign-flip test of the differences of documents: {'; '.join(ways)}."
+
+
+ANALYSIS = Analysis(SystemRanking, rows, section, place=30)

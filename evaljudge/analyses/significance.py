@@ -1,4 +1,4 @@
-"""Who agrees best with people, and who cannot be told from it.
+"""Who agrees best with people, and who does not differ significantly from it?
 
 | axis      | level  | best (Spearman) | cannot be told from it | told from it   | not compared |
 | --------- | ------ | --------------- | ---------------------- | -------------- | ------------ |
@@ -7,9 +7,13 @@
 
 from __future__ import annotations
 
-from evaljudge.agreement import Rival, Standing
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from evaljudge.agreement import LEVELS, Rival, Standing, against_best
+from evaljudge.analyses import Analysis, RunFrame
+from evaljudge.analyses.agreement import COEFFICIENTS
 from evaljudge.analysis.findings import Findings
-from evaljudge.report.levels import COEFFICIENTS
 from evaljudge.sections import Cell, Named, Section, Table
 from evaljudge.sections.figures import (
     NONE,
@@ -34,24 +38,37 @@ LACKING = (
     "undefined, where a scorer has no correlation."
 )
 SAMPLED_TEST = "Tested on a seeded sample of documents."
-
 _COMPARED = ["cannot be told from it", "told from it"]
 _NOT_COMPARED = "not compared"
 
 
-def best(findings: Findings, in_short: bool = False) -> Section:
+def rows(run: RunFrame) -> Iterator[Standing]:
+    rated = run.compared
+    for human, ratings in sorted(rated.human.items()):
+        scores = rated.against(human)
+        for level in LEVELS if len(scores) > 1 else ():
+            found = against_best(
+                rated.documents, rated.systems, scores, ratings,
+                level=level, coefficient=run.how.coefficient, seed=run.seed,
+            )  # fmt: skip
+            if found is not None:
+                yield replace(found, axis=human)
+
+
+def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     """The highest of each axis and level, and each rival beside it; in short, as much as a terminal
     has room for.
     """
-    rows = findings.standings
+    rows: Sequence[Standing] = findings["significance"]
     lacking = any(_not_compared(row) for row in rows)
     notes = [LACKING] if lacking else []
     if any(map(_is_sampled, rows)):
         notes.append(f"{SAMPLED} {SAMPLED_TEST}")
     if in_short:
-        return Section(TITLE, [], [_summary(findings, lacking, in_short)], [TESTED, *notes])
+        yield Section(TITLE, [], [_summary(findings, lacking, in_short)], [TESTED, *notes])
+        return
     beside = [_beside(row) for row in rows if row.rivals]
-    return Section(TITLE, [TESTED, WIDENED], [_summary(findings, True, in_short), *beside], notes)
+    yield Section(TITLE, [TESTED, WIDENED], [_summary(findings, True, in_short), *beside], notes)
 
 
 def _is_sampled(row: Standing) -> bool:
@@ -59,12 +76,12 @@ def _is_sampled(row: Standing) -> bool:
 
 
 def _summary(findings: Findings, with_lacking: bool, in_short: bool) -> Table:
-    used = dict.fromkeys(_coefficient(row) for row in findings.standings)
+    used = dict.fromkeys(_coefficient(row) for row in findings["significance"])
     heads = ["axis", "level", f"best ({' / '.join(used)})", *_COMPARED, _NOT_COMPARED]
     units = {(r.scorer, r.axis, r.level, r.coefficient): r.n for r in findings.agreement}
     rows = [
         _standing(row, units.get((row.best, row.axis, row.level, row.coefficient)), in_short)
-        for row in findings.standings
+        for row in findings["significance"]
     ]
     shown = len(heads) if with_lacking else len(heads) - 1
     cells = [row[:shown] for row in rows]
@@ -117,3 +134,6 @@ def _beside(row: Standing) -> Table:
 def _p(p: float | None, rival: Rival) -> str:
     mark = SAMPLED if rival.sampled and p is not None else ""
     return f"{probability(p)}{mark}"
+
+
+ANALYSIS = Analysis(Standing, rows, section, place=20)

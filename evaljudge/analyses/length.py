@@ -1,4 +1,4 @@
-"""What remains of the agreement with length held fixed.
+"""Which agreement remains with length held fixed, and whose does not?
 
 | scorer | axis    |    Spearman |   with length held fixed | score and length | … |   n |
 | ------ | ------- | ----------: | -----------------------: | ---------------: | - | --: |
@@ -7,12 +7,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from evaljudge.agreement import LengthHeld
+from evaljudge.agreement import Agreement, LengthHeld, held_fixed
+from evaljudge.agreement.rated import MOST_TESTED
+from evaljudge.analyses import Analysis, Rank, Rows, RunFrame, Warned
 from evaljudge.analysis.findings import Findings
 from evaljudge.sections import BarRow, Bars, Section, Table
-from evaljudge.sections.figures import FEW, SAMPLED, correlation, count, estimate, only
+from evaljudge.sections.figures import FEW, FEWEST, SAMPLED, correlation, count, estimate, only
 
 TITLE = "Agreement with length held fixed"
 ABOUT = (
@@ -37,10 +40,68 @@ READING = (
 )
 _TITLES = {"sample": "Sample level: within documents", "summary": "Summary level: all texts pooled"}
 
+SUBSTANTIAL = 0.2
+"""A Spearman correlation above it, whose interval lies above 0, should not come from length."""
+WORDS = "words"
+"""The metric that says by its name that it is the length."""
+LITTLE = 1 / 4
+"""Of the correlation: less than this remains, or less than half and perhaps nothing."""
 
-def length_held_fixed(findings: Findings, in_short: bool = False) -> Section:
+
+def rows(run: RunFrame) -> Iterator[LengthHeld]:
+    tested, is_sample = run.compared.sampled(MOST_TESTED, run.seed)
+    if tested.lengths is None:
+        return
+    for human, ratings in sorted(tested.human.items()):
+        for scorer, scores in tested.against(human).items():
+            for one in held_fixed(tested.documents, scores, ratings, tested.lengths):
+                yield replace(one, scorer=scorer, axis=human, sampled=is_sample)
+
+
+def warnings(run: RunFrame, rows: Rows) -> Iterator[Warned]:
+    """One for each scorer of whose agreement little remains, where documents are enough."""
+    known = {
+        (a.scorer, a.axis, a.level): a for a in rows["agreement"] if a.coefficient == "spearman"
+    }
+    documents = {key[:2]: a.n + a.skipped for key, a in known.items() if key[2] == "sample"}
+    lost: dict[str, dict[str, str]] = {}
+    for row in (row for row in rows["length"] if row.scorer != WORDS):
+        found = known.get((row.scorer, row.axis, row.level))
+        if found is None or min(found.n, documents[row.scorer, row.axis]) < FEWEST["sample"]:
+            continue
+        if _is_substantial(found) and _vanishes(row):
+            left = "nothing" if row.value is None else f"{row.value:.2f}"
+            said = f"{row.axis} {row.spearman:.2f} to {left}"
+            lost.setdefault(row.scorer, {}).setdefault(row.axis, said)
+    for scorer, by_axis in lost.items():
+        said = (
+            f"{scorer} may measure length: with length held fixed, little of its agreement with "
+            f"people remains (Spearman: {', '.join(by_axis.values())})"
+        )
+        yield Warned("measures length", Rank.AGREEMENT, said)
+
+
+def _is_substantial(found: Agreement) -> bool:
+    if found.value is None or found.low is None or found.high is None:
+        return False
+    return found.value > SUBSTANTIAL and found.low > 0
+
+
+def _vanishes(row: LengthHeld) -> bool:
+    """Also where most scores are in the order of the lengths, which leaves nothing to correlate."""
+    if row.spearman is None:
+        return False
+    if row.in_order > row.n:
+        return True
+    if row.value is None or row.low is None or row.high is None:
+        return False
+    left = row.value / row.spearman
+    return left < LITTLE or (left < 1 / 2 and row.low <= 0 <= row.high)
+
+
+def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     """Nothing in short: warnings name those whose agreement vanishes."""
-    rows = [] if in_short else findings.lengths
+    rows: Sequence[LengthHeld] = [] if in_short else findings["length"]
     tables = [_table(title, rows, level) for level, title in _TITLES.items()]
     notes = [ORDERED]
     if any(row.sampled for row in rows):
@@ -48,7 +109,7 @@ def length_held_fixed(findings: Findings, in_short: bool = False) -> Section:
     if any(row.value is not None and only(row.level, row.n) for row in rows):
         notes.append(FEW)
     shown = [one for one in tables if one.rows]
-    return Section(TITLE, [ABOUT, INTERVALS], shown, notes, _pictures(rows))
+    yield Section(TITLE, [ABOUT, INTERVALS], shown, notes, _pictures(rows))
 
 
 def _pictures(rows: Sequence[LengthHeld]) -> list[Bars]:
@@ -94,3 +155,6 @@ def _table(title: str, rows: Sequence[LengthHeld], level: str) -> Table:
         if row.level == level
     ]
     return Table(title, heads, cells, "ll" + "r" * (len(heads) - 2), lead=2)
+
+
+ANALYSIS = Analysis(LengthHeld, rows, section, place=120, warnings=warnings)

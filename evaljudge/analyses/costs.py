@@ -1,4 +1,4 @@
-"""What a run cost: a row for each judge and axis, in all and for one document and one score.
+"""What did a run cost? A row for each judge and axis, in all and for one document and one score.
 
 | judge     |     cost | for 1,000 texts |
 | --------- | -------: | --------------: |
@@ -15,14 +15,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from evaljudge.analysis.findings import CostRow, Findings, Price
-from evaljudge.report.first import axis_name
+from evaljudge.analyses import Analysis, RunFrame
+from evaljudge.analysis.costs import CostRow, Price
+from evaljudge.analysis.findings import Findings
 from evaljudge.sections import BarRow, Bars, Section, Table
-from evaljudge.sections.figures import NONE, count, percent
+from evaljudge.sections.figures import NONE, axis_name, count, percent
 
 COST = "What it cost"
 ASKED = (
@@ -52,19 +53,29 @@ EACH = (
     "Under “documents, each” and “scores, each” stand how many there are, and beside it what one "
     "of them cost on average. A score is that of one candidate on one axis; of the total, any."
 )
-
 READING = (
     "Each bar is a share of the workers' seconds, largest first; the bars together are all that "
     "the judges took."
 )
 MOST_BARS = 12
 """Where judges and axes are more, a bar is a judge with all its axes."""
-
 _ADDED = "asks requests prompt prefilled generated further seconds gpu_seconds".split()
 
 
-def cost(findings: Findings) -> Section:
-    rows = _by_judge_and_axis(findings.costs)
+def rows(run: RunFrame) -> Sequence[CostRow]:
+    if run.accounts is None:
+        return []
+    scored = {(row.scorer, row.axis): row.scored for row in run.tables.coverage()}
+    scores = {
+        (judge.name, axis): max(scored.get((scorer, axis), 0) for scorer in judge.scorers)
+        for judge in run.judges
+        for axis in judge.axes
+    }
+    return run.accounts.costs(run.tables.cases, scores)
+
+
+def section(findings: Findings, in_short: bool) -> Iterator[Section]:
+    rows = _by_judge_and_axis(findings["costs"])
     on_gpus = any(row.gpu_seconds for row in rows)
     heads = ["asks", "prompt", "further", "prefilled", "generated", "seconds"]
     in_all = [_in_all(on_gpus, row) for row in rows]
@@ -78,7 +89,7 @@ def cost(findings: Findings) -> Section:
     if findings.price and rows:
         about = [PRICED.format(price=findings.price)]
         tables = [_money(findings, rows), *tables]
-    return Section(COST, about, tables, notes, _pictures(findings.price, rows[:-1]))
+    yield Section(COST, about, tables, notes, _pictures(findings.price, rows[:-1]))
 
 
 def _pictures(price: Price, rows: Sequence[CostRow]) -> list[Bars]:
@@ -159,3 +170,6 @@ def _table(
 ) -> Table:
     cells = [[row.judge, row.axis, *own] for row, own in zip(rows, figures, strict=True)]
     return Table(title, ["judge", "axis", *heads], cells, "ll" + "r" * len(heads), lead=2)
+
+
+ANALYSIS = Analysis(CostRow, rows, section, place=130)

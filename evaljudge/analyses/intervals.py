@@ -1,4 +1,4 @@
-"""How far a calibrated score can be from the rating of its text.
+"""How far can a calibrated score be from the rating of its text?
 
 | scorer               | axis    | documents | coverage | mean width | texts of     |
 | -------------------- | ------- | --------- | -------- | ---------- | ------------ |
@@ -7,6 +7,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+from evaljudge.analyses import Analysis, RunFrame
+from evaljudge.analysis.calibrated import TextInterval
 from evaljudge.analysis.findings import Findings
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import correlation, count, short
@@ -15,9 +19,15 @@ TITLE = "Intervals of single texts"
 HEADS = ["scorer", "axis", "documents", "coverage", "mean width", "texts of"]
 
 
-def intervals(findings: Findings, in_short: bool = False) -> Section:
+def rows(run: RunFrame) -> Sequence[TextInterval]:
+    return run.intervals
+
+
+def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     """In short, of all systems together."""
-    rows = [row for row in findings.intervals if not (in_short and row.system)]
+    rows: list[TextInterval] = [
+        row for row in findings["intervals"] if not (in_short and row.system)
+    ]
     cells = [
         [row.scorer, row.axis, count(row.documents), correlation(row.coverage),
          correlation(row.width), row.system or "every system"]
@@ -34,4 +44,7 @@ def intervals(findings: Findings, in_short: bool = False) -> Section:
         "the highest scores alone it can be some points lower."
     )
     few = "Few documents make intervals wide; with fewer than 19 each is the whole scale."
-    return Section(TITLE, [about], [table], [] if in_short else [few])
+    yield Section(TITLE, [about], [table], [] if in_short else [few])
+
+
+ANALYSIS = Analysis(TextInterval, rows, section, place=50)

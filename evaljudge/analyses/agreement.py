@@ -1,16 +1,24 @@
-"""Agreement as one table per level: a row per scorer and axis, a column per coefficient.
+"""How far do scores agree with people's ratings? The table of each level, as the report begins.
 
-Level("sample", "Within documents", …, rows=[LevelRow("synthetic", "fluency", {"spearman": …})])
+| scorer    | axis    |             Spearman | … | Pairwise accuracy    |   n | skipped |
+| --------- | ------- | -------------------: | … | -------------------: | --: | ------: |
+| synthetic | fluency | 0.441 [0.312, 0.553] | … | 0.672 [0.641, 0.704] |  98 |       2 |
+
+A scorer's axis meets the human axis of the same name; a scorer without axes meets them all. The
+tables stand before all sections, so this analysis has no section of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from evaljudge.agreement import Agreement
+from evaljudge.agreement import Agreement, comparisons, soft_accuracies
+from evaljudge.agreement.rated import MOST_TESTED, Rated
+from evaljudge.analyses import Analysis, RunFrame
 from evaljudge.analysis.findings import Findings
-from evaljudge.sections import Table
+from evaljudge.records import ANY_AXIS
+from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import (
     FEW,
     NONE,
@@ -56,7 +64,6 @@ SOFT = (
 )
 SAMPLED_SOFT = " It is that of a seeded sample of documents."
 SAMPLED_ACCURACY = " Pairwise accuracy is altogether that sample's."
-
 INTERVALS = (
     "In brackets: 95% intervals, of Student's t over documents; of fewer than 20 documents, and "
     "where documents have few texts, they hold the value less often."
@@ -168,14 +175,23 @@ def across(level: str, scorers: Iterable[str], within_documents: Sequence[str]) 
 
 def levels(findings: Findings) -> list[Level]:
     """The levels that have results, in their fixed order."""
-    present = {row.level for row in findings.agreement}
+    return levels_of(findings.agreement, findings.within_documents)
+
+
+def levels_of(agreement: Sequence[Agreement], within_documents: Sequence[str] = ()) -> list[Level]:
+    grouped = dict[str, dict[tuple[str, str], dict[str, Agreement]]]()
+    for row in agreement:
+        by_scale = grouped.setdefault(row.level, {})
+        by_scale.setdefault((row.scorer, row.axis), {})[row.coefficient] = row
     return [
         Level(
-            name, _TITLES[name], _MEANINGS[name], _rows(findings, name), findings.within_documents
+            name, _TITLES[name], _MEANINGS[name],
+            [LevelRow(*at, estimates) for at, estimates in grouped[name].items()],
+            within_documents,
         )
         for name in LEVELS
-        if name in present
-    ]
+        if name in grouped
+    ]  # fmt: skip
 
 
 def level_table(title: str, level: Level) -> Table:
@@ -217,9 +233,36 @@ def nothing(findings: Findings) -> str:
     return NOTHING_SHARED if findings.rated else NOTHING_RATED
 
 
-def _rows(findings: Findings, level: str) -> list[LevelRow]:
-    grouped: dict[tuple[str, str], dict[str, Agreement]] = {}
-    for row in findings.agreement:
-        if row.level == level:
-            grouped.setdefault((row.scorer, row.axis), {})[row.coefficient] = row
-    return [LevelRow(scorer, axis, estimates) for (scorer, axis), estimates in grouped.items()]
+def rows(run: RunFrame) -> Iterator[Agreement]:
+    return agreement_of(run.compared, run.seed)
+
+
+def agreement_of(rated: Rated, seed: int) -> Iterator[Agreement]:
+    keys, axes = list(rated.scores), sorted(rated.human)
+    columns = [*rated.scores.values(), *(rated.human[human] for human in axes)]
+    meeting = [
+        (place, len(keys) + number)
+        for place, (_, axis) in enumerate(keys)
+        for number, human in enumerate(axes)
+        if axis in (human, ANY_AXIS)
+    ]
+    found = comparisons(rated.documents, rated.systems, columns, meeting, seed=seed)
+    soft = _soft(rated, seed, meeting)
+    for (place, number), agreed, more in zip(meeting, found, soft, strict=True):
+        for one in [*agreed, *more]:
+            yield replace(one, scorer=keys[place][0], axis=axes[number - len(keys)])
+
+
+def _soft(rated: Rated, seed: int, meeting: Sequence[tuple[int, int]]) -> Sequence[list[Agreement]]:
+    """The soft accuracy of each two columns."""
+    tested, is_sample = rated.sampled(MOST_TESTED, seed)
+    columns = [*tested.scores.values(), *(tested.human[axis] for axis in sorted(tested.human))]
+    found = soft_accuracies(tested.documents, tested.systems, columns, meeting, seed=seed)
+    return [[replace(one, sampled=is_sample)] for one in found]
+
+
+def section(findings: Findings, in_short: bool) -> Iterable[Section]:
+    return ()
+
+
+ANALYSIS = Analysis(Agreement, rows, section, is_always_written=True)

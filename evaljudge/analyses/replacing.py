@@ -1,18 +1,35 @@
-"""May the judge take a rater's place?
+"""May the judge take a rater's place, by the raters' own ratings?
 
 | axis    | yes             | no better than a constant | no                               |
 | ------- | --------------- | ------------------------- | -------------------------------- |
 | fluency | direct (3 of 3) | –                         | geval (1 of 3); bare (0 of 3) +1 |
+
+A judge is measured by its distance from ratings, so its numbers must mean what theirs mean. There
+is no such declaration, so it is seen from the numbers: nearly all lie among the ratings. A judge
+that gives every text the same number is tested beside each, because a constant can pass, and so can
+length when it is calibrated: the mean of all ratings or the commonest one, whichever has the
+greater advantage. A judge must pass, and where that constant does, its advantage must be above it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import get_args
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
 
+import numpy as np
+
+from evaljudge.agreement.pairs import Codes
+from evaljudge.agreement.rated import Floats, Rated
+from evaljudge.analyses import Analysis, RunFrame
 from evaljudge.analysis.findings import Findings
-from evaljudge.analysis.replacing import Answer, ReplacingRow
-from evaljudge.decisions.replacing import FEWEST_RATERS, BesideRater, Replacing
+from evaljudge.decisions.replacing import (
+    FEWEST_RATERS,
+    FEWEST_TEXTS,
+    BesideRater,
+    Replacing,
+    replacing,
+)
 from evaljudge.sections import Cell, Named, Section, Table
 from evaljudge.sections.figures import NONE, bracketed, correlation, count, probability, short
 
@@ -45,22 +62,93 @@ IN_SHORT = (
     "In brackets: raters that the judge wins against. A constant gives every text one rating; a "
     "judge that does no better has not read the texts to any effect."
 )
+
+NEARLY_ALL = 0.9
+OFF_SCALE = "not on the raters' scale"
+TOO_FEW = f"no rater with {FEWEST_TEXTS} texts that it scored and another rated"
+Answer = Literal["yes", "no better than a constant", "no"]
+"""May the judge replace a rater?"""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacingRow:
+    scorer: str
+    axis: str
+    raters: int  # columns of ratings
+    texts: int = 0  # which the scorer scored and two raters rated
+    documents: int = 0
+    found: Replacing | None = None
+    constant: Replacing | None = None  # of the same texts, all with the same score
+    answer: Answer | None = None
+    reason: str = ""  # why nothing is found
+
+
+def rows(run: RunFrame) -> Iterator[ReplacingRow]:
+    rated, epsilon = run.compared, run.how.alt_test_epsilon
+    for axis in sorted(rated.raters):
+        ratings = rated.table(axis)
+        for scorer, scores in rated.against(axis).items():
+            yield _row(scorer, axis, scores, ratings, rated, epsilon)
+
+
+def _row(
+    scorer: str, axis: str, scores: Floats, ratings: Floats, rated: Rated, epsilon: float
+) -> ReplacingRow:
+    raters = int(np.isfinite(ratings).any(axis=0).sum())
+    if not _is_on_scale(scores, ratings):
+        return ReplacingRow(scorer, axis, raters, reason=OFF_SCALE)
+    kept = np.isfinite(scores) & (np.isfinite(ratings).sum(axis=1) > 1)
+    found = replacing(scores[kept], ratings[kept], rated.documents[kept], epsilon=epsilon)
+    counts = int(kept.sum()), np.unique(rated.documents[kept]).size
+    if found is None:
+        return ReplacingRow(scorer, axis, raters, *counts, reason=TOO_FEW)
+    constant = _constant(ratings[kept], rated.documents[kept], epsilon)
+    return ReplacingRow(scorer, axis, raters, *counts, found, constant, _answer(found, constant))
+
+
+def _answer(found: Replacing, constant: Replacing | None) -> Answer:
+    """The lower end of the judge's advantage is what must be above that of a constant."""
+    if not found.passes:
+        return "no"
+    if constant is not None and constant.passes and (found.low or 0.0) <= constant.advantage:
+        return "no better than a constant"
+    return "yes"
+
+
+def _constant(ratings: Floats, documents: Codes, epsilon: float) -> Replacing | None:
+    values, times = np.unique(ratings[np.isfinite(ratings)], return_counts=True)
+    both = np.nanmean(ratings), values[np.argmax(times)]
+    tested = [
+        replacing(np.full(len(ratings), one), ratings, documents, epsilon=epsilon) for one in both
+    ]
+    return max(filter(None, tested), key=lambda one: one.advantage, default=None)
+
+
+def _is_on_scale(scores: Floats, ratings: Floats) -> bool:
+    there = scores[np.isfinite(scores)]
+    if not there.size or not np.isfinite(ratings).any():
+        return False
+    among = (there >= np.nanmin(ratings)) & (there <= np.nanmax(ratings))
+    return bool(among.mean() >= NEARLY_ALL)
+
+
 _ANSWERS = get_args(Answer)
 
 
-def replacing(findings: Findings, in_short: bool = False) -> Section:
-    rows = findings.replacing
+def section(findings: Findings, in_short: bool) -> Iterator[Section]:
+    rows: Sequence[ReplacingRow] = findings["replacing"]
     tested = [(row, row.found) for row in rows if row.found is not None]
     if not tested:
-        return Section(TITLE, [], [])
+        return
     about = TEST.format(epsilon=short(tested[0][1].epsilon))
     few = any(row.raters < FEWEST_RATERS for row, _ in tested)
     notes = [FEW_RATERS.format(fewest=FEWEST_RATERS)] if few else []
     if in_short:
-        return Section(TITLE, [], [_summary(rows)], [f"{about} {IN_SHORT}", *notes])
+        yield Section(TITLE, [], [_summary(rows)], [f"{about} {IN_SHORT}", *notes])
+        return
     tables = [_whole(tested), _beside(tested), _left_out(rows)]
     tables = [table for table in tables if table.rows]
-    return Section(TITLE, [about, CLUSTERED, CONSTANT, COLUMNS], tables, notes)
+    yield Section(TITLE, [about, CLUSTERED, CONSTANT, COLUMNS], tables, notes)
 
 
 def _summary(rows: Sequence[ReplacingRow]) -> Table:
@@ -126,3 +214,6 @@ def _left_out(rows: Iterable[ReplacingRow]) -> Table:
             scorers.setdefault((row.axis, row.reason), []).append(Named(row.scorer))
     cells: list[list[Cell]] = [[*at, names] for at, names in scorers.items()]
     return Table("Not tested", ["axis", "why", "scorers"], cells, "lll")
+
+
+ANALYSIS = Analysis(ReplacingRow, rows, section, place=110)

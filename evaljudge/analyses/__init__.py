@@ -1,0 +1,149 @@
+"""Analyses of a run's scores: a file each, found by looking; a new one touches nothing else.
+
+    analyses()["length"]  ->  Analysis(row=LengthHeld, rows=…, sections=…, warnings=…)
+    report/length.json        its rows, under the name of its file
+
+A file in this folder with an `ANALYSIS` is one, and so is such a file in a folder that the
+environment variable EVALJUDGE_ANALYSES names, and an entry point in the group `evaljudge.analyses`.
+The report, `evaljudge agree` and the JSON files all go through the same list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cache, cached_property
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from evaljudge.agreement.rated import Rated
+from evaljudge.analysis.calibrated import TextInterval
+from evaljudge.analysis.combining import Combination, Weights
+from evaljudge.analysis.costs import Accounts
+from evaljudge.analysis.findings import Findings
+from evaljudge.analysis.selection import NONE_FOUND, Found
+from evaljudge.analysis.tables import Tables
+from evaljudge.config import AgreementConfig, Config
+from evaljudge.decisions.grid import Grid
+from evaljudge.judges.protocol import Judge
+from evaljudge.plugins import folders, found_in_files
+from evaljudge.sections import Section, merged
+
+__path__ = folders("analyses")  # one that the environment names is a part of this package
+JUDGES_PLACE = 70
+"""The place of the judges' own sections among those of the analyses."""
+RowType = TypeVar("RowType")
+
+
+class Rank(IntEnum):
+    """How much a warning puts in doubt: the page's first screen shows the first one."""
+
+    MISSING = 0
+    RATINGS = 1
+    JUDGES = 2
+    COPIES = 3
+    AGREEMENT = 4
+    SELECTIONS = 5
+    MEANS = 6
+    FAMILIES = 7
+    UNREAD = 8
+    COST = 9
+
+
+class Warned(NamedTuple):
+    """`id`: what tests and programs know the warning by."""
+
+    id: str
+    rank: Rank
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFrame:
+    """What analyses are made from; scores that were given to `evaljudge agree` have no judges."""
+
+    tables: Tables
+    rated: Rated
+    """The rated texts."""
+    grid: Grid
+    """All texts that are kept, rated or not."""
+    how: AgreementConfig = AgreementConfig()
+    seed: int = 0
+    config: Config | None = None
+    judges: Sequence[Judge] = ()
+    models: int = 1
+    accounts: Accounts | None = None
+    combined: Mapping[str, Combination] = field(default_factory=dict)
+    weights: Mapping[tuple[str, str], Weights] = field(default_factory=dict)
+    """Those that were fitted, by combination and axis."""
+    intervals: Sequence[TextInterval] = ()
+    thresholds: Found = field(default_factory=lambda: NONE_FOUND)
+
+    @cached_property
+    def compared(self) -> Rated:
+        """The scorers and axes that are compared with people: no repetitions, not too many axes."""
+        return self.rated.without_repetitions().with_few_axes()
+
+    @property
+    def families(self) -> Mapping[str, Sequence[str]]:
+        return self.config.families if self.config else {}
+
+    @property
+    def headlines(self) -> Mapping[str, str]:
+        """The first scorer of each judge."""
+        return {judge.name: judge.scorers[0] for judge in self.judges}
+
+
+Rows = Mapping[str, Sequence[Any]]
+"""The rows of each analysis."""
+
+
+def nothing_warned(run: RunFrame, rows: Rows) -> Iterable[Warned]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Analysis(Generic[RowType]):
+    """One question about a run. Its name is that of its file, or of its entry point."""
+
+    row: type[RowType]
+    """A dataclass; the fields are the keys of the JSON file."""
+    rows: Callable[[RunFrame], Iterable[RowType]]
+    sections: Callable[[Findings, bool], Iterable[Section]]
+    """From all findings, and whether it should be short, for a terminal. Tables without rows are
+    left out, and so are sections without tables."""
+    place: float = 125
+    """Sections are in the order of their places."""
+    warnings: Callable[[RunFrame, Rows], Iterable[Warned]] = nothing_warned
+    is_always_written: bool = False
+    """Whether the file is there without rows, too."""
+
+
+@cache
+def analyses() -> Mapping[str, Analysis[Any]]:
+    """In the order of their sections."""
+    found = found_in_files("analyses", "ANALYSIS", Analysis)
+    return dict(sorted(found.items(), key=lambda item: item[1].place))
+
+
+def rows_of(run: RunFrame) -> dict[str, list[Any]]:
+    return {name: list(analysis.rows(run)) for name, analysis in analyses().items()}
+
+
+def warned_of(run: RunFrame, rows: Rows) -> list[Warned]:
+    return [warned for one in analyses().values() for warned in one.warnings(run, rows)]
+
+
+def in_order(texts: Mapping[Rank, Sequence[str]], warned: Iterable[Warned]) -> list[str]:
+    """The texts of all warnings, by rank; those of analyses come after others of their rank."""
+    ranked = [(rank, text) for rank, some in texts.items() for text in some]
+    ranked += [(one.rank, one.text) for one in warned]
+    return [text for _, text in sorted(ranked, key=lambda one: one[0])]
+
+
+def sections(findings: Findings, in_short: bool = False) -> list[Section]:
+    """Those that have rows, in their order; those with the same title are one."""
+    made = [(one.place, list(one.sections(findings, in_short))) for one in analyses().values()]
+    made.append((JUDGES_PLACE, list(findings.judged.sections)))
+    ordered = [section for _, some in sorted(made, key=lambda m: m[0]) for section in some]
+    return merged(section for section in ordered if any(table.rows for table in section.tables))

@@ -1,0 +1,171 @@
+"""Does a judge favour the systems of its own model's family?
+
+| judge | axis    | family | beside | own wins | expected | difference                |
+| ----- | ------- | ------ | ------ | -------: | -------: | ------------------------: |
+| geval | fluency | BART   | direct |    74.0% |    61.0% | +13.0 points [6.5, 19.5]  |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaljudge.agreement.rated import Floats
+from evaljudge.analyses import Analysis, Rank, Rows, RunFrame, Warned
+from evaljudge.analyses.jury import INTERVALS
+from evaljudge.analysis.findings import Findings
+from evaljudge.decisions.families import FamilyPairs, Own, interval
+from evaljudge.decisions.grid import Grid
+from evaljudge.errors import unknown
+from evaljudge.sections import Section, Table
+from evaljudge.sections.figures import NONE, count, percent
+
+FAMILIES = "Judges and their own families"
+ABOUT_FAMILIES = (
+    "How often a judge puts a text of a system of its own model's family above a text of another "
+    "system on the same document (a tie counts a half), and how often it would if it treated "
+    "these pairs as it treats pairs without the family that others see as far apart. A difference "
+    "above 0 with its whole interval says that the judge favours its family. All figures of a row "
+    "are of the same pairs. The others are the judges outside the family, or people. What the "
+    "other judges favour themselves, and errors in people's ratings, are not removed."
+)
+JACKKNIFE = f"{INTERVALS} They come from leaving out documents, and estimating all again."
+MOST_DOCUMENTS = 2000
+"""Of more, a seeded sample."""
+PEOPLE = "people"
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyRow:
+    """How often a judge prefers texts of its family, and how often it should by its habits.
+
+    All figures are of the same pairs of texts, which the judge and the others have scored.
+    """
+
+    judge: str
+    axis: str
+    systems: Sequence[str]
+    others: Sequence[str]  # judges, or "people" alone
+    documents: int
+    pairs: int  # of which one text is the family's
+    share: float | None = None  # each None where there is no estimate
+    expected: float | None = None
+    excess: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str = ""  # why there is no estimate
+
+
+def rows(run: RunFrame) -> Iterator[FamilyRow]:
+    """Beside the other judges, and beside people where an axis is rated."""
+    return family_rows(run.families, run.headlines, run.grid, run.seed)
+
+
+def family_rows(
+    families: Mapping[str, Sequence[str]], scorers: Mapping[str, str], grid: Grid, seed: int
+) -> Iterator[FamilyRow]:
+    """`scorers`: by judge, the scorer that stands for it."""
+    rows = _some_documents(len(grid.documents), seed)
+    for judge, systems in families.items():
+        for axis in [axis for scorer, axis in grid.scores if scorer == scorers[judge]]:
+            others = {
+                name: grid.scores[scorers[name], axis][rows]
+                for name in _outside(judge, families, scorers)
+                if (scorers[name], axis) in grid.scores
+            }
+            measures = {tuple(others): list(others.values())}
+            if axis in grid.human:
+                measures[PEOPLE,] = [grid.human[axis][rows]]
+            own = np.array([system in systems for system in grid.systems])
+            scores = grid.scores[scorers[judge], axis][rows]
+            for names, tables in measures.items():
+                yield _row(judge, axis, systems, names, scores, tables, own)
+
+
+def _some_documents(documents: int, seed: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    order = np.random.default_rng(seed).permutation(documents)
+    return np.sort(order[:MOST_DOCUMENTS])
+
+
+def _outside(
+    judge: str, families: Mapping[str, Sequence[str]], scorers: Mapping[str, str]
+) -> list[str]:
+    """The other judges that share no system of its family."""
+    systems = {*families[judge]}
+    return [name for name in scorers if name != judge and not systems & {*families.get(name, ())}]
+
+
+def _row(
+    judge: str, axis: str, systems: Sequence[str], names: Sequence[str], scores: Floats,
+    tables: Sequence[Floats], own: Own,
+) -> FamilyRow:  # fmt: skip
+    of = judge, axis, list(systems), list(names)
+    if not tables:
+        return FamilyRow(*of, 0, 0, reason="there is no other judge outside the family")
+    pairs = FamilyPairs.of(scores, tables, own)
+    counts = pairs.documents, int(np.isfinite(pairs.won_by_own).sum())
+    if reason := pairs.reason_without:
+        return FamilyRow(*of, *counts, reason=reason)
+    found = pairs.estimate()
+    ends = interval(pairs, found.excess)
+    return FamilyRow(*of, *counts, found.share, found.expected, found.excess, *ends)
+
+
+def warnings(run: RunFrame, rows: Rows) -> Iterator[Warned]:
+    systems = run.grid.systems
+    for judge, own in run.families.items():
+        for system in own:
+            if system not in systems:
+                said = f"families.{judge}: {unknown('system', system, systems)}"
+                yield Warned("unknown system", Rank.FAMILIES, said)
+    for judge, own in run.families.items():
+        if systems and not {*systems} - {*own}:
+            said = f"families.{judge}: all systems are of the family: none is left to compare with"
+            yield Warned("only the family", Rank.FAMILIES, said)
+
+
+def section(findings: Findings, in_short: bool) -> Iterator[Section]:
+    found: Sequence[FamilyRow] = findings["families"]
+    yield Section(FAMILIES, [ABOUT_FAMILIES], [_family_table(found)], _without(found))
+
+
+def _family_table(rows: Iterable[FamilyRow]) -> Table:
+    heads = ["judge", "axis", "family", "beside", "own wins", "expected", "difference"]
+    heads += ["pairs", "documents"]
+    cells = [
+        [
+            *(row.judge, row.axis, ", ".join(row.systems), ", ".join(row.others) or NONE),
+            *map(_share, (row.share, row.expected)),
+            _points(row.excess, row.low, row.high),
+            *map(count, (row.pairs, row.documents)),
+        ]
+        for row in rows
+    ]
+    return Table("On each document", heads, cells, "llllrrrrr", lead=4)
+
+
+def _without(rows: Iterable[FamilyRow]) -> list[str]:
+    """Why rows have no estimate, after what the intervals are."""
+    reasons = [
+        f"{row.judge} on {row.axis} beside {', '.join(row.others) or 'others'}: {row.reason}."
+        for row in rows
+        if row.reason
+    ]
+    return [JACKKNIFE, *reasons]
+
+
+def _share(value: float | None) -> str:
+    return NONE if value is None else percent(value)
+
+
+def _points(value: float | None, low: float | None, high: float | None) -> str:
+    """`+26.0 points [8.0, 47.0]`"""
+    if value is None:
+        return NONE
+    ends = "" if low is None or high is None else f" [{100 * low:.1f}, {100 * high:.1f}]"
+    return f"{100 * value:+.1f} points{ends}"
+
+
+ANALYSIS = Analysis(FamilyRow, rows, section, place=62, warnings=warnings)

@@ -1,0 +1,143 @@
+"""How far do scores agree with people without the ratings that a file sets aside?
+
+    outliers: outliers.jsonl
+    {"doc_id": "d1", "system": "A", "axis": "coherence", "why": "one rater mistook the document"}
+    {"doc_id": "d7"}                                  every rating of every candidate of d7
+
+All else in a report stays on all ratings. Which ratings are wrong is a person's decision, often
+taken after the scores were seen, so agreement without them looks better than it is: the report
+shows both.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from pydantic import Field
+
+from evaljudge.agreement import Agreement
+from evaljudge.agreement.rated import Rated
+from evaljudge.analyses import Analysis, RunFrame
+from evaljudge.analyses.agreement import (
+    agreement_of,
+    level_table,
+    levels_of,
+    sampled_note,
+    spearman_table,
+)
+from evaljudge.analysis.findings import Findings
+from evaljudge.config import Name
+from evaljudge.corpora.files import rows_of
+from evaljudge.errors import UserError
+from evaljudge.sections import Section, Table
+from evaljudge.sections.figures import count
+from evaljudge.settings import Settings, read_settings
+
+OUTLIERS = (
+    "All other tables are on every rating. Which ratings are wrong is a person's decision; taken "
+    "after the scores were seen, it favours agreement: report these figures beside the others, "
+    "never alone. No rating: rows of the file that name none of this run."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutOutliers:
+    """The agreement where the ratings are left out that a file names; empty if it names none."""
+
+    file: str
+    rows: int
+    unmet: int  # rows that name no rating of the run
+    set_aside: int  # ratings
+    ratings: int  # that there are in all
+    agreement: Sequence[Agreement]
+
+
+class Outlier(Settings):
+    """A row of the file. A misspelt `system` would leave out all systems: unknown keys are
+    refused, and null."""
+
+    doc_id: str = Field(description="the document whose ratings are left out")
+    system: Name = ""
+    """Empty: all systems, or all axes."""
+    axis: Name = ""
+    why: str = ""
+
+
+def rows(run: RunFrame) -> Iterator[WithoutOutliers]:
+    if run.config is None or run.config.outliers is None:
+        return
+    outliers, rated = read_outliers(run.config.outliers), run.rated
+    left, met = set_aside(rated, [(row.doc_id, row.system) for row in run.tables.rows], outliers)
+    ratings, kept = _ratings(rated), _ratings(left)
+    agreement = list(agreement_of(left, run.seed)) if kept < ratings else []
+    yield WithoutOutliers(
+        file=run.config.outliers,
+        rows=len(outliers),
+        unmet=len(outliers) - len(met),
+        set_aside=ratings - kept,
+        ratings=ratings,
+        agreement=agreement,
+    )
+
+
+def read_outliers(file: str) -> list[Outlier]:
+    found = [read_settings(Outlier, row.fields, "", f"{row.place}: ") for row in rows_of(file)]
+    if not found:
+        raise UserError(f"{file}: holds no row")
+    return found
+
+
+def set_aside(
+    rated: Rated, candidates: list[tuple[str, str]], outliers: list[Outlier]
+) -> tuple[Rated, set[int]]:
+    """Without the ratings that the outliers name, and which of the outliers name any."""
+    assert len(candidates) == rated.documents.size, "a row for each"
+    rows = defaultdict(list)
+    for row, (doc_id, system) in enumerate(candidates):
+        rows[doc_id].append((row, system))
+    human, met = {axis: column.copy() for axis, column in rated.human.items()}, set[int]()
+    for number, outlier in enumerate(outliers):
+        for axis in human if not outlier.axis else {outlier.axis} & human.keys():
+            named = [r for r, s in rows[outlier.doc_id] if outlier.system in ("", s)]
+            if np.isfinite(rated.human[axis][named]).any():
+                human[axis][named] = np.nan
+                met.add(number)
+    return replace(rated, human=human, raters={}), met
+
+
+def _ratings(rated: Rated) -> int:
+    return sum(int(np.count_nonzero(np.isfinite(column))) for column in rated.human.values())
+
+
+def section(findings: Findings, in_short: bool) -> Iterator[Section]:
+    """A table for each level and file; in short, Spearman's of all levels."""
+    given: Sequence[WithoutOutliers] = findings["without_outliers"]
+    tables = list[Table]()
+    for one in given:
+        found = levels_of(one.agreement, findings.within_documents)
+        if in_short:
+            tables.append(spearman_table("Spearman's", found))
+        else:
+            title = f"Without {_in_words(one.set_aside)} that {one.file} sets aside"
+            tables += [level_table(f"{title}: {level.name} level", level) for level in found]
+    title = f"Without {_in_words(sum(one.set_aside for one in given))} that a file sets aside"
+    notes = sampled_note(row for one in given for row in one.agreement)
+    yield Section(title, [OUTLIERS], [_files(given), *(t for t in tables if t.rows)], notes)
+
+
+def _in_words(number: int) -> str:
+    return f"{count(number)} rating{'' if number == 1 else 's'}"
+
+
+def _files(found: Sequence[WithoutOutliers]) -> Table:
+    heads = ["file", "rows", "no rating", "set aside", "of ratings"]
+    cells = [
+        [one.file, *map(count, (one.rows, one.unmet, one.set_aside, one.ratings))] for one in found
+    ]
+    return Table("What is set aside", heads, cells, "lrrrr")
+
+
+ANALYSIS = Analysis(WithoutOutliers, rows, section, place=10)
