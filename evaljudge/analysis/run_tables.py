@@ -3,8 +3,9 @@
     RunTables(output, {"synthetic": "synthetic"}).verdicts("synthetic", ["system", "levels"])
     ->  one table for each shard, with the columns that docs/python.md lists
 
-What a judge keeps as JSON becomes columns by its own function (`Plugin.verdict_columns`), whose
-annotation says their types. A shard whose file is damaged is left out, with a warning at the end.
+What a judge keeps as JSON becomes columns by its own schema (`Plugin.verdict_columns`), which says
+their types; keys that it does not name are left out. A shard whose file is damaged is left out,
+with a warning at the end.
 """
 
 from __future__ import annotations
@@ -153,7 +154,7 @@ class RunTables:
         table = self.output.table(file, [*plain, *([json_column] if wanted or not plain else [])])
         rows = _rows(table[json_column].to_pylist(), details.read) if wanted else []
         for name in wanted:
-            values = [None if row is None else row[name] for row in rows]
+            values = [None if row is None else row.get(name) for row in rows]
             table = table.append_column(name, pa.array(values, details.types[name]))
         return _shaped(table, schema)
 
@@ -212,14 +213,17 @@ def _brief_details(kind: str) -> Details:
 
 @cache
 def _details(place: str) -> Details:
-    """By `module:function`; without one the column `detail` has the JSON text."""
+    """By `module:function`, or by `module:TypedDict` where the JSON has the columns as its keys, of
+    which some may be missing; without one the column `detail` has the JSON text."""
     import pyarrow as pa
 
     if not place:
         return Details(None, {DETAIL: pa.string()})
     module, _, name = place.partition(":")
-    read = getattr(import_module(module), name)
-    row = next(iter(get_args(get_type_hints(read).get("return"))), None)
+    found = getattr(import_module(module), name)
+    row, read = found, list
+    if not is_typeddict(found):
+        row, read = next(iter(get_args(get_type_hints(found).get("return"))), None), found
     if not is_typeddict(row):
         raise UserError(f"{place}: what it returns should be annotated as a list of a TypedDict, "
                         "whose fields are the columns: `-> list[Row]`")  # fmt: skip

@@ -75,9 +75,11 @@ class Plugin:
     show: Show | None = None
     """For `evaljudge show`; without it, that command prints the evidence as it is stored."""
     verdict_columns: str = ""
-    """Where (`module:function`) its verdicts become columns of `Outcome.verdicts`. The function
-    takes the evidence of many verdicts and gives a TypedDict for each. The annotation of what it
-    returns is the schema. Without one, the column `detail` has the evidence as JSON text."""
+    """The columns of its verdicts in `Outcome.verdicts`: `module:TypedDict`, whose fields are keys
+    of the evidence; or, where columns follow from it, `module:function`, which takes the evidence
+    of many verdicts and is annotated to return a list of a TypedDict. A key that is missing is
+    null, and one that the TypedDict does not name is left out. Without either, the column `detail`
+    has the evidence as JSON text."""
     brief_columns: str = ""
     """The same for the content of its briefs, and `Outcome.briefs`."""
     picture: Picture | None = None

@@ -6,30 +6,36 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from evaljudge.analysis.run_tables import _details
+from evaljudge.analysis.run_tables import _brief_details, _details, _verdict_details
 from evaljudge.errors import UserError
-from evaljudge.judges.direct import columns as direct
-from evaljudge.judges.entities import columns as entities
-from evaljudge.judges.geval import columns as geval
-from evaljudge.judges.roles import columns as roles
-from evaljudge.judges.synthetic import columns as synthetic
 
 NO_VOTE = {"answer": None, "p": None, "reason": None, "failed": None}
+
+
+def row_of(kind: str, kept: dict[str, Any], of_brief: bool = False) -> dict[str, Any]:
+    """As a table's columns have it."""
+    details = (_brief_details if of_brief else _verdict_details)(kind)
+    assert details.read is not None
+    (row,) = details.read([kept])
+    found = {name: pa.array([row.get(name)], of) for name, of in details.types.items()}
+    return {name: own.to_pylist(maps_as_pydicts="strict")[0] for name, own in found.items()}
 
 
 def test_synthetic_of_earlier_and_of_inferred_levels() -> None:
     p = {"Better": 0.5, "Worse": 0.25, "Similar": 0.25}
     levels = [{"rating": 1, "p": p, "mass": 0.9}, {"rating": 3, "p": p, "inferred": [0.1, 0.4]}]
-    (row,) = synthetic.verdict_columns([{"levels": levels}])
+    row = row_of("synthetic", {"levels": levels})
     shown = {"better": 0.5, "worse": 0.25, "similar": 0.25}
     assert row["levels"] == [
         {"rating": 1, "p": shown, "mass": 0.9, "inferred": False},
         {"rating": 3, "p": shown, "mass": None, "inferred": True},
     ]
-    assert synthetic.brief_columns([{"rating": 2.0}]) == [{"rating": 2.0, "text": None}]
+    assert row_of("synthetic", {"rating": 2.0}, of_brief=True) == {"rating": 2.0, "text": None}
 
 
 def test_entities_with_votes_of_every_kind() -> None:
@@ -52,7 +58,7 @@ def test_entities_with_votes_of_every_kind() -> None:
         "dropped": ["x"],
         "failed": {"rubric": "none"},
     }
-    (row,) = entities.verdict_columns([evidence])
+    row = row_of("entities", evidence)
     (wanted,) = row["rubric"]
     assert wanted["completeness"]["votes"] == {
         "presence": NO_VOTE | {"answer": "no", "p": {"yes": 0.2, "no": 0.8}},
@@ -68,7 +74,7 @@ def test_entities_with_votes_of_every_kind() -> None:
         "dropped": [],
         "entities": [{"entity": "a", "words": "b", "heading": "", "in": [0, 1]}],
     }
-    (brief,) = entities.brief_columns([content])
+    brief = row_of("entities", content, of_brief=True)
     assert brief["rubric"] == [
         {"entity": "a", "words": "b", "heading": "", "references": [0, 1]},
     ]
@@ -89,22 +95,25 @@ def test_roles_without_an_answer_are_null() -> None:
         "notes": [],
         "plain": {"fixed": 1},
     }
-    (row,) = roles.verdict_columns([evidence])
+    row = row_of("roles", evidence)
     (player,) = row["roles"]
     assert player["votes"]["fixed"]["failed"] == "cut"
     assert player["votes"]["fixed"]["choice"] is None
     assert player["exact"] == {"fixed": None}
     assert row["plain"] == {"fixed": 1.0}
     assert row["dropped"] == [{"type": "Readers", "reason": "too many"}]
-    assert roles.brief_columns([{"text": "A flood."}]) == [
-        {"readers": None, "notes": None, "text": "A flood."}
-    ]
+    brief = {"readers": None, "notes": None, "text": "A flood."}
+    assert row_of("roles", {"text": "A flood."}, of_brief=True) == brief
 
 
 def test_baselines() -> None:
-    assert direct.verdict_columns([{"reply": "?"}]) == [{"reply": "?", "rating": None}]
-    (row,) = geval.verdict_columns([{"p": {"1": 1.0}}])
-    assert row == {"p": {"1": 1.0}, "draws": None}
+    assert row_of("direct", {"reply": "?"}) == {"reply": "?", "rating": None}
+    assert row_of("geval", {"p": {"1": 1.0}}) == {"p": {"1": 1.0}, "draws": None}
+    steps = {"text": "1. Read it.", "cut": False}
+    assert row_of("geval", {"text": "1. Read it."}, of_brief=True) == steps
+    least = [{"text": "A", "logprob": -2.0}]
+    kept = {"logprob": -3.0, "weighed": 3, "least": least}
+    assert row_of("likelihood", kept) == kept
 
 
 PLUGIN = """

@@ -6,7 +6,7 @@ from evaljudge.judges.plugin import Plugin, made_by, shown_by
 
 PLUGIN = Plugin(
     made_by("evaljudge.judges.direct.judge:Direct"),
-    show=shown_by("evaljudge.judges.direct.view:shown_evidence"),
-    verdict_columns="evaljudge.judges.direct.columns:verdict_columns",
+    show=shown_by("evaljudge.judges.direct.judge:shown_evidence"),
+    verdict_columns="evaljudge.judges.direct.judge:DirectEvidence",
     brief_columns="evaljudge.judges.shared.steps:brief_columns",
 )

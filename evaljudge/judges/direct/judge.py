@@ -24,19 +24,26 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 from pydantic import Field, model_validator
 
+from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.asking import quoted
 from evaljudge.judges.shared.steps import MOST_TOKENS, RatingJudge
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Prompt, Sample, Writing, Written
 from evaljudge.prompts import Task
-from evaljudge.records import Axis, Score, Verdict
+from evaljudge.records import Axis
+from evaljudge.sections import Section
 from evaljudge.settings import Settings, read_settings
 
 LOWEST, HIGHEST = 1.0, 5.0
+
+
+class DirectEvidence(TypedDict):
+    reply: str
+    rating: float | None
 
 
 class DirectSettings(Settings):
@@ -86,10 +93,14 @@ class Direct(RatingJudge[Written]):
             return {"reply": reply.text}, rating.reason
         return {"reply": reply.text, "rating": rating}, ""
 
-    def score(self, verdict: Verdict) -> list[Score]:
-        value = verdict.evidence["rating"] if verdict.status == "ok" else None
-        known = (verdict.doc_id, verdict.system, self.name, verdict.axis)
-        return [Score(*known, value, verdict.reason)]
+    def _values(self, evidence: Mapping[str, Any]) -> Sequence[float]:
+        return [evidence["rating"]]
+
+
+def shown_evidence(judged: JudgedCandidate) -> Section:
+    evidence = judged.verdict.evidence
+    about = f"The model was asked for a rating from 1 to 5. Read as {evidence['rating']:g}."
+    return Section("The reply", [about], [], [f"Reply: {evidence['reply']}"])
 
 
 # the parser: where a number stands as a rating, and what it says

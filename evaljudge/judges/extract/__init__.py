@@ -7,5 +7,5 @@ from evaljudge.judges.plugin import Plugin, made_by, shown_by
 PLUGIN = Plugin(
     made_by("evaljudge.judges.extract.judge:ExtractThenRate"),
     show=shown_by("evaljudge.judges.extract.view:shown_evidence"),
-    verdict_columns="evaljudge.judges.extract.columns:verdict_columns",
+    verdict_columns="evaljudge.judges.extract.view:verdict_columns",
 )

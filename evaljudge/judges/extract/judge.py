@@ -2,7 +2,7 @@
 
 After "Less is More for Long Document Summary Evaluation by LLMs" (Wu et al. 2024). The sentences of
 the source that share most with the candidate are extracted, up to a budget of tokens
-(extraction.py), and the model rates the candidate beside this extract in place of the source. For
+(equations.py), and the model rates the candidate beside this extract in place of the source. For
 `relevance`:
 
     source of 9,000 tokens  ->  sentences 4, 17, 18, … (1,020 tokens)  ->  p(1) … p(5)
@@ -20,15 +20,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from evaljudge.judges.extract.equations import most_probable
-from evaljudge.judges.extract.extraction import By, Extract, extracted
+from evaljudge.judges.extract.equations import By, Extract, extracted, most_probable
 from evaljudge.judges.shared.asking import ANY_WORDS, reason_unscorable
 from evaljudge.judges.shared.one_question import QuestionJudge
 from evaljudge.judges.shared.ratings import RATINGS, mean_rating
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Prompt
 from evaljudge.prompts import Task
-from evaljudge.records import Axis, Brief, Candidate, Case, Document, Score, Verdict
+from evaljudge.records import Axis, Brief, Candidate, Case, Document, Verdict
 from evaljudge.settings import Settings, read_settings
 
 TEMPLATE = "extract.rate"
@@ -117,12 +116,6 @@ class ExtractThenRate(QuestionJudge[Chosen]):
 
     # the driver: arithmetic, no model
 
-    def score(self, verdict: Verdict) -> list[Score]:
-        values: list[float | None] = [None, None]
-        if verdict.status == "ok":
-            p = Chosen(verdict.evidence["logprobs"]).p
-            values = [mean_rating(p), most_probable(p)]
-        return [
-            Score(verdict.doc_id, verdict.system, scorer, verdict.axis, value, verdict.reason)
-            for scorer, value in zip(self.scorers, values, strict=True)
-        ]
+    def _values(self, evidence: Mapping[str, Any]) -> Sequence[float]:
+        p = Chosen(evidence["logprobs"]).p
+        return [mean_rating(p), most_probable(p)]

@@ -1,4 +1,4 @@
-"""The evidence on one text, for people: what the model saw of the source, and its answer.
+"""The evidence as columns of a table; and on one text, for people.
 
 The model saw sentences 2 and 3 of the source's 4.
 
@@ -9,13 +9,29 @@ rating  probability
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
 
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.ratings import mean_rating, ratings_table
 from evaljudge.model.asks import Chosen
 from evaljudge.sections import Section
+
+
+class ExtractColumns(TypedDict):
+    """`extract`: the numbers of the sentences that were shown, of so many `sentences`; null where
+    the whole source was shown."""
+
+    p: Mapping[str, float]
+    extract: Sequence[int] | None
+    sentences: int | None
+
+
+def verdict_columns(evidence: Sequence[Mapping[str, Any]]) -> list[ExtractColumns]:
+    each = (
+        (Chosen(one["logprobs"]).p, one.get("extract"), one.get("sentences")) for one in evidence
+    )
+    return [{"p": p, "extract": shown, "sentences": of} for p, shown, of in each]
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:

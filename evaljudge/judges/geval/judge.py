@@ -26,7 +26,7 @@ from evaljudge.judges.shared.steps import MOST_TOKENS, RatingJudge
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Prompt
 from evaljudge.prompts import Task
-from evaljudge.records import Axis, Score, Verdict
+from evaljudge.records import Axis
 from evaljudge.settings import Settings, read_settings
 
 
@@ -72,16 +72,9 @@ class Geval(RatingJudge[Chosen]):
 
     # the driver: arithmetic, no model
 
-    def score(self, verdict: Verdict) -> list[Score]:
-        ok = verdict.status == "ok"
-        values = [self._value(scorer, verdict.evidence) if ok else None for scorer in self.scorers]
-        return [
-            Score(verdict.doc_id, verdict.system, scorer, verdict.axis, value, verdict.reason)
-            for scorer, value in zip(self.scorers, values, strict=True)
-        ]
-
-    def _value(self, scorer: str, evidence: Mapping[str, Any]) -> float:
-        return mean_rating(probabilities(evidence) if scorer == self.name else evidence["draws"])
+    def _values(self, evidence: Mapping[str, Any]) -> Sequence[float]:
+        drawn = [evidence["draws"]] if self._settings.samples else []
+        return [mean_rating(weights) for weights in (probabilities(evidence), *drawn)]
 
 
 def probabilities(evidence: Mapping[str, Any]) -> Mapping[str, float]:

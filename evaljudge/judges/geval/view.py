@@ -1,4 +1,4 @@
-"""The evidence on one text, for people: how probable each rating is, and the draws of it.
+"""The evidence as columns of a table; and on one text, for people.
 
 rating  probability  draws
 5             0.250      1
@@ -7,10 +7,24 @@ rating  probability  draws
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
 from evaljudge.judges.geval.judge import probabilities
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.ratings import mean_rating, ratings_table
 from evaljudge.sections import Section
+
+
+class GevalColumns(TypedDict):
+    """By rating; `draws` is null where none were asked for."""
+
+    p: Mapping[str, float]
+    draws: Mapping[str, int] | None
+
+
+def verdict_columns(evidence: Sequence[Mapping[str, Any]]) -> list[GevalColumns]:
+    return [{"p": probabilities(one), "draws": one.get("draws")} for one in evidence]
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:

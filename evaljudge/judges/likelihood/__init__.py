@@ -7,5 +7,5 @@ from evaljudge.judges.plugin import Plugin, made_by, shown_by
 PLUGIN = Plugin(
     made_by("evaljudge.judges.likelihood.judge:Likelihood"),
     show=shown_by("evaljudge.judges.likelihood.view:shown_evidence"),
-    verdict_columns="evaljudge.judges.likelihood.columns:verdict_columns",
+    verdict_columns="evaljudge.judges.likelihood.judge:LikelihoodEvidence",
 )

@@ -17,10 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import nsmallest
 from math import isfinite
-from typing import Any
+from typing import Any, TypedDict
 
 from evaljudge.errors import UserError, unknown
-from evaljudge.judges.likelihood.equations import mean_log_probability
 from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.judges.shared.asking import ANY_WORDS, document_texts, reason_unscorable
 from evaljudge.model import Model
@@ -35,6 +34,19 @@ LEAST_KEPT = 8
 NO_PROBABILITY = "the model gives a token of the text no probability"
 EXAMPLES = ("example_sources", "example_targets")
 """The slots of the demonstrations."""
+
+
+class LeastProbable(TypedDict):
+    text: str
+    logprob: float
+
+
+class LikelihoodEvidence(TypedDict):
+    """`logprob` is the sum over the `weighed` tokens."""
+
+    logprob: float
+    weighed: int
+    least: Sequence[LeastProbable]
 
 
 class Demonstration(Settings):
@@ -132,6 +144,12 @@ class Likelihood(Judge):
             return [Score(*known, None, verdict.reason)]
         evidence = verdict.evidence
         return [Score(*known, mean_log_probability(evidence["logprob"], evidence["weighed"]))]
+
+
+def mean_log_probability(log_probability: float, tokens: int) -> float:
+    """Σ log p(token | those before it, the prompt) / the number of tokens, which all have the same
+    weight, as its authors use it."""
+    return log_probability / tokens
 
 
 def _evidence(text: str, reply: Weighed) -> dict[str, Any]:

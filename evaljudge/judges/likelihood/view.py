@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import exp
 
-from evaljudge.judges.likelihood.equations import mean_log_probability
+from evaljudge.judges.likelihood.judge import mean_log_probability
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import correlation

@@ -8,6 +8,6 @@ PLUGIN = Plugin(
     made_by("evaljudge.judges.pairs.judge:PairsJudge"),
     files=["pairs"],
     show=shown_by("evaljudge.judges.pairs.view:shown_evidence"),
-    verdict_columns="evaljudge.judges.pairs.columns:verdict_columns",
+    verdict_columns="evaljudge.judges.pairs.view:verdict_columns",
     picture=pictured_by("evaljudge.judges.pairs.view:pictured_evidence"),
 )

@@ -1,4 +1,4 @@
-"""What the roles said of one text, read from its verdict's evidence.
+"""What the roles said of one text, read from its verdict's evidence; and as columns of a table.
 
     {"roles": [{"type": "Critic", "description": "Checks the writing.", "static": True,
                 "votes": {"fixed": {"choice": "candidate", "confidence": 0.82, "reason": "…"}}}],
@@ -13,10 +13,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
+from evaljudge.judges.roles.readers import notes_in, readers_in
 from evaljudge.model.asks import Failed
 from evaljudge.records import Verdict
 
@@ -113,3 +114,94 @@ def _chances(asked: Mapping[Order, Any]) -> dict[Order, float | Failed]:
         order: Failed(one["failed"]) if isinstance(one, Mapping) else float(one)
         for order, one in asked.items()
     }
+
+
+# columns of a table
+
+
+class RoleVoteColumns(TypedDict):
+    choice: str | None
+    confidence: float | None
+    reason: str | None
+    failed: str | None
+
+
+class PlayerColumns(TypedDict):
+    """`votes` and `exact` by the order in which the two texts were shown."""
+
+    type: str
+    description: str
+    static: bool
+    votes: Mapping[str, RoleVoteColumns]
+    exact: Mapping[str, float | None]
+
+
+class DroppedColumns(TypedDict):
+    type: str
+    reason: str
+
+
+class RolesColumns(TypedDict):
+    """`plain` by order; empty where the question without roles was not asked."""
+
+    roles: list[PlayerColumns]
+    reference: str
+    reference_from: str
+    plain: Mapping[str, float | None]
+    dropped: list[DroppedColumns]
+    notes: list[str]
+
+
+class ReaderColumns(TypedDict):
+    type: str
+    description: str
+
+
+class RolesBriefColumns(TypedDict):
+    """`readers` and `notes` of the part `readers`, `text` of the part `reference`."""
+
+    readers: list[ReaderColumns] | None
+    notes: list[str] | None
+    text: str | None
+
+
+def verdict_columns(evidence: Sequence[Mapping[str, Any]]) -> list[RolesColumns]:
+    return [
+        {
+            "roles": [_player(role) for role in one["roles"]],
+            "reference": one["reference"]["text"],
+            "reference_from": one["reference"]["from"],
+            "plain": _numbers(one.get("plain", {})),
+            "dropped": [{"type": type_, "reason": why} for type_, why in one["dropped"]],
+            "notes": one["notes"],
+        }
+        for one in evidence
+    ]
+
+
+def _player(role: Mapping[str, Any]) -> PlayerColumns:
+    return {
+        "type": role["type"],
+        "description": role["description"],
+        "static": role["static"],
+        "votes": role["votes"],
+        "exact": _numbers(role.get("exact", {})),
+    }
+
+
+def _numbers(asked: Mapping[Order, Any]) -> dict[str, float | None]:
+    """p(candidate); null where the question had no usable answer."""
+    return {order: None if isinstance(p, Failed) else p for order, p in _chances(asked).items()}
+
+
+def brief_columns(contents: Sequence[Mapping[str, Any]]) -> list[RolesBriefColumns]:
+    return list(map(_brief, contents))
+
+
+def _brief(content: Mapping[str, Any]) -> RolesBriefColumns:
+    if "text" in content:
+        return {"readers": None, "notes": None, "text": content["text"]}
+    readers: list[ReaderColumns] = [
+        {"type": role.type, "description": role.description} for role in readers_in(content)
+    ]
+    return {"readers": readers, "notes": notes_in(content), "text": None}

@@ -98,6 +98,18 @@ class QuestionJudge(Judge, Generic[Reply]):
         """The words for the template's slots."""
         return axis.words
 
+    def score(self, verdict: Verdict) -> list[Score]:
+        is_scored = verdict.status == "ok"
+        values = self._values(verdict.evidence) if is_scored else [None] * len(self.scorers)
+        return [
+            Score(verdict.doc_id, verdict.system, scorer, verdict.axis, value, verdict.reason)
+            for scorer, value in zip(self.scorers, values, strict=True)
+        ]
+
+    @abstractmethod
+    def _values(self, evidence: Mapping[str, Any]) -> Sequence[float]:
+        """The scores that follow from a verdict's evidence, in the order of `scorers`."""
+
     @abstractmethod
     async def _ask(self, prompts: Sequence[Prompt], model: Model) -> Sequence[Reply | Failed]:
         """One reply to each prompt."""
@@ -170,14 +182,11 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         return [self.name]
 
     def score(self, verdict: Verdict) -> list[Score]:
-        known = (verdict.doc_id, verdict.system, self.name, verdict.axis)
-        if verdict.status != "ok":
-            return [Score(*known, None, verdict.reason)]
         try:
-            return [Score(*known, self._value(verdict.evidence))]
+            return super().score(verdict)
         except ValueError as error:
             reason = printable(str(error))[:LONGEST_REASON] or "no score in the reply"
-            return [Score(*known, None, reason)]
+            return [Score(verdict.doc_id, verdict.system, self.name, verdict.axis, None, reason)]
         except Exception as error:  # the author's own code may raise anything
             reply = printable(str(verdict.evidence))[:LONGEST_REASON]
             where = f"{verdict.doc_id}, {verdict.system}: {reply}"
@@ -213,7 +222,7 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         tried = {"equal probabilities": {"logprobs": equal}} if equal else written
         for case, evidence in tried.items():
             try:
-                self._value(evidence)
+                self._values(evidence)
             except ValueError:
                 continue
             except Exception as error:  # the author's own code may raise anything
@@ -241,11 +250,11 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             return reply.evidence, ""
         return {"reply": reply.text}, ""
 
-    def _value(self, evidence: Mapping[str, Any]) -> float:
+    def _values(self, evidence: Mapping[str, Any]) -> Sequence[float]:
         if "reply" in evidence:
             value = self.read(evidence["reply"])
         else:
             value = self.value(Chosen(evidence["logprobs"]))
         if not isfinite(value):
             raise ValueError("the score is not a number")
-        return float(value)
+        return [float(value)]

@@ -8,7 +8,7 @@ PLUGIN = Plugin(
     made_by("evaljudge.judges.synthetic.judge:Synthetic"),
     files=["validity", "reliability"],
     show=shown_by("evaljudge.judges.synthetic.view:shown_evidence"),
-    verdict_columns="evaljudge.judges.synthetic.columns:verdict_columns",
-    brief_columns="evaljudge.judges.synthetic.columns:brief_columns",
+    verdict_columns="evaljudge.judges.synthetic.evidence:verdict_columns",
+    brief_columns="evaljudge.judges.synthetic.evidence:ReferenceColumns",
     picture=pictured_by("evaljudge.judges.synthetic.view:pictured_evidence"),
 )

@@ -15,11 +15,18 @@ from hypothesis import strategies as st
 
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
-from evaljudge.judges.extract.columns import verdict_columns
-from evaljudge.judges.extract.equations import chosen_sentences, grams, most_probable
-from evaljudge.judges.extract.extraction import SIZES, TOO_SMALL, Extract, extracted, tokens_in
+from evaljudge.judges.extract.equations import (
+    SIZES,
+    TOO_SMALL,
+    Extract,
+    chosen_sentences,
+    extracted,
+    grams,
+    most_probable,
+    tokens_in,
+)
 from evaljudge.judges.extract.judge import ExtractThenRate
-from evaljudge.judges.extract.view import shown_evidence
+from evaljudge.judges.extract.view import shown_evidence, verdict_columns
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.model.asks import Failed, Options, Prompt
 from evaljudge.prompts import BUILT_IN, load_task

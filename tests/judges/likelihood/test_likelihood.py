@@ -13,9 +13,12 @@ import pytest
 
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
-from evaljudge.judges.likelihood.columns import verdict_columns
-from evaljudge.judges.likelihood.equations import mean_log_probability
-from evaljudge.judges.likelihood.judge import NO_PROBABILITY, Likelihood
+from evaljudge.judges.likelihood.judge import (
+    NO_PROBABILITY,
+    Likelihood,
+    LikelihoodEvidence,
+    mean_log_probability,
+)
 from evaljudge.judges.likelihood.view import shown_evidence
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.model.asks import Failed, Prompt, Weighed
@@ -90,7 +93,7 @@ def test_evidence_is_the_sum_the_number_and_the_least_probable() -> None:
             {"text": " came.", "logprob": -0.5},
         ],
     }
-    assert verdict_columns([found["A"].evidence]) == [found["A"].evidence]
+    assert found["A"].evidence.keys() == LikelihoodEvidence.__annotations__.keys()
     shown = shown_evidence(JudgedCandidate(CASE.candidates[0], found["A"]))
     assert "of the 3 tokens is -1.000, as if each had the probability 0.368" in shown.about[0]
     assert shown.tables[0].rows[0] == ["“A”", "-2.000"]

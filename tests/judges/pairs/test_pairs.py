@@ -21,11 +21,11 @@ from evaljudge.commands.plan import planned_text
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
-from evaljudge.judges.pairs.columns import verdict_columns
 from evaljudge.judges.pairs.comparing import read_comparison
 from evaljudge.judges.pairs.contest import ALONE
 from evaljudge.judges.pairs.findings import PairsFindings, PairsRow
 from evaljudge.judges.pairs.judge import PairsJudge
+from evaljudge.judges.pairs.view import verdict_columns
 from evaljudge.model.asks import Failed, Options, Prompt
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document, Verdict

@@ -16,9 +16,9 @@ import pytest
 import evaljudge
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
-from evaljudge.judges.pairs.columns import verdict_columns
 from evaljudge.judges.pairs.instructions import FairnessSums, document_fairness, fairest
 from evaljudge.judges.pairs.judge import PairsJudge
+from evaljudge.judges.pairs.view import verdict_columns
 from evaljudge.model.asks import Failed, Options, Prompt, Writing
 from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
