@@ -20,8 +20,8 @@ synthetic  fluency  0.440 [0.310, 0.550]  0.800 [0.670, 0.910]  0.401 [0.271, 0.
 
 † Its interval comes from a seeded sample of documents; the value is exact.
 
-In brackets: 95% intervals, of Student's t over documents; of fewer than 20 documents they hold the
-value somewhat less often.
+In brackets: 95% intervals, of Student's t over documents; of fewer than 20 documents, and where
+documents have few texts, they hold the value less often.
 """
 
 
