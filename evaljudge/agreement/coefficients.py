@@ -31,32 +31,33 @@ def correlations(x: Floats, y: Floats) -> Floats:
     """The coefficients of one list of pairs."""
     if x.size >= WIDE:
         return _sorted(x, y)
-    return repeated_correlations(x[None], y[None], np.ones((1, 1, x.size)))[:, 0, 0]
+    found: Floats = _compared(np.stack([x[None], y[None]]), [(0, 1)])[0, :, 0]
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Lists of scores, or of ratings, in which every value is repeated as often as it weighs."""
+    """Lists of scores, or of ratings; NaN is absent."""
 
     signs: NDArray[np.int8]  # (lists, columns, columns), of the differences
-    ranks: Floats  # (lists, resamples, columns): twice the centred mean ranks
-    squares: Floats  # (lists, resamples): of the ranks, summed
-    untied: Floats  # (lists, resamples): ordered pairs
-    distinct: Floats  # (lists, resamples): values
-    centred: Floats  # (lists, resamples, columns): values
+    ranks: Floats  # (lists, columns): twice the centred mean ranks
+    squares: Floats  # (lists): of the ranks, summed
+    untied: Floats  # (lists): ordered pairs
+    distinct: Floats  # (lists): values
+    centred: Floats  # (lists, columns): values
 
     @classmethod
-    def of(cls, x: Floats, weights: Floats) -> "Side":
+    def of(cls, x: Floats) -> "Side":
         compared = signs(x[:, :, None], x[:, None, :])
-        # Weighed sums of signs count what is above less what is below: twice the centred mean rank.
-        ranks = weights @ compared.astype(np.float64)
+        # Sums of signs count what is above less what is below: twice the centred mean rank.
+        ranks = compared.sum(axis=1, dtype=np.float64)
         return cls(
             signs=compared,
             ranks=ranks,
-            squares=_whole_sums(weights * ranks**2),
-            untied=_weighed(np.abs(compared), weights),
-            distinct=_distinct(x, weights),
-            centred=_centred(x, weights),
+            squares=(ranks**2).sum(axis=1),
+            untied=np.abs(compared).sum(axis=(1, 2), dtype=np.float64),
+            distinct=_distinct(x),
+            centred=_centred(x),
         )
 
 
@@ -79,34 +80,25 @@ def column_correlations(values: Floats, compared: Sequence[Two]) -> Floats:
             for place, (one, other) in enumerate(compared):
                 found[place, :, start] = correlations(lists[one], lists[other])
         else:
-            once = present[part, None].astype(np.float64)
-            found[:, :, part] = compared_correlations(values[:, part], compared, once)[..., 0]
+            found[:, :, part] = _compared(values[:, part], compared)
     return found
 
 
-def repeated_correlations(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """(4, lists, resamples) from (lists, columns), and whole (lists, resamples, columns).
-
-    Exactly the coefficients of the lists in which every pair is repeated as often as it weighs.
-    """
-    found: Floats = compared_correlations(np.stack([x, y]), [(0, 1)], weights)[0]
-    return found
+def _compared(values: Floats, compared: Sequence[Two]) -> Floats:
+    """(comparisons, 4, lists) from (columns, lists, pairs)."""
+    sides = [Side.of(column) for column in values]
+    sizes = np.isfinite(values[0]).sum(axis=1)
+    return np.stack([_of_sides(sides[one], sides[other], sizes) for one, other in compared])
 
 
-def compared_correlations(values: Floats, compared: Sequence[Two], weights: Floats) -> Floats:
-    """(comparisons, 4, lists, resamples), likewise, from (columns, lists, pairs)."""
-    sides = [Side.of(column, weights) for column in values]
-    return np.stack([_of_sides(sides[one], sides[other], weights) for one, other in compared])
-
-
-def _of_sides(x: Side, y: Side, weights: Floats) -> Floats:
-    products = _whole_sums(weights * x.ranks * y.ranks)
+def _of_sides(x: Side, y: Side, sizes: NDArray[np.int_]) -> Floats:
+    products = (x.ranks * y.ranks).sum(axis=1)
     spearman = ratio(products, np.sqrt(x.squares * y.squares))
-    balance = _weighed(x.signs * y.signs, weights)
+    balance = (x.signs * y.signs).sum(axis=(1, 2), dtype=np.float64)
     kendall = ratio(balance, np.sqrt(x.untied * y.untied))
     # Centring a constant leaves rounding noise; the signs know exactly.
-    linear = np.where(np.isnan(kendall), np.nan, cosine(x.centred, y.centred, weights))
-    kendall_c = stuart(balance, weights.sum(axis=2), x.distinct, y.distinct)
+    linear = np.where(np.isnan(kendall), np.nan, cosine(x.centred, y.centred))
+    kendall_c = stuart(balance, sizes, x.distinct, y.distinct)
     return np.stack([spearman, kendall, linear, kendall_c])
 
 
@@ -138,14 +130,15 @@ def pearson(x: Floats, y: Floats) -> float:
     return float(cosine(x - x.mean(), y - y.mean()))
 
 
-def cosine(a: Floats, b: Floats, weights: Floats | float = 1.0) -> Floats:
+def cosine(a: Floats, b: Floats) -> Floats:
     """Along the last axis; NaN where a or b is all zeros."""
-    weighted_a, weighted_b = weights * a, weights * b
-    lengths = (weighted_a * a).sum(axis=-1) * (weighted_b * b).sum(axis=-1)
-    return ratio((weighted_a * b).sum(axis=-1), np.sqrt(lengths))
+    lengths = (a * a).sum(axis=-1) * (b * b).sum(axis=-1)
+    return ratio((a * b).sum(axis=-1), np.sqrt(lengths))
 
 
-def stuart(balance: Floats, sizes: Floats, distinct_x: Floats, distinct_y: Floats) -> Floats:
+def stuart(
+    balance: Floats, sizes: NDArray[np.int_], distinct_x: Floats, distinct_y: Floats
+) -> Floats:
     """Tau-c from concordant less discordant ordered pairs."""
     distinct = np.maximum(np.minimum(distinct_x, distinct_y), 1.0)
     return ratio(balance, sizes**2 * (distinct - 1.0) / distinct)
@@ -170,29 +163,19 @@ def signs(x: Floats | NDArray[np.int16], y: Floats | NDArray[np.int16]) -> NDArr
     return compared
 
 
-def _weighed(table: NDArray[np.int8], weights: Floats) -> Floats:
-    return _whole_sums((weights @ table.astype(np.float64)) * weights)
-
-
-def _whole_sums(values: Floats) -> Floats:
-    """Along the last axis; exact in any order, so in the fastest."""
-    sums: Floats = values @ np.ones(values.shape[-1])
-    return sums
-
-
-def _distinct(x: Floats, weights: Floats) -> Floats:
-    """How many values have weight: each is counted where it comes first."""
+def _distinct(x: Floats) -> Floats:
+    """How many values there are: each is counted where it comes first."""
     equal = x[:, :, None] == x[:, None, :]
-    first = 1.0 - np.triu(equal, 1).max(axis=1, initial=False)
-    drawn = weights @ equal.astype(np.float64) > 0
-    return _whole_sums(drawn * first[:, None, :])
+    is_first = ~np.triu(equal, 1).any(axis=1)
+    found: Floats = (is_first & np.isfinite(x)).sum(axis=1, dtype=np.float64)
+    return found
 
 
-def _centred(x: Floats, weights: Floats) -> Floats:
-    present = np.where(np.isfinite(x), x, 0.0)[:, None, :]
-    sizes = np.maximum(weights.sum(axis=2, keepdims=True), 1.0)
-    means = (weights * present).sum(axis=2, keepdims=True) / sizes
-    return np.where(weights > 0, present - means, 0.0)
+def _centred(x: Floats) -> Floats:
+    present = np.isfinite(x)
+    values = np.where(present, x, 0.0)
+    means = values.sum(axis=1, keepdims=True) / np.maximum(present.sum(axis=1, keepdims=True), 1)
+    return np.where(present, values - means, 0.0)
 
 
 def _sorted(x: Floats, y: Floats) -> Floats:
