@@ -3,9 +3,7 @@
     Which summary is better …? "First" or "Second"                          the common template
     Is the target Better, Worse or Similar …?                               the template of `nano`
 
-The words of the template decide which answers it offers. With Better, Worse and Similar it asks how
-the second text compares with the first, and Similar counts as half a win for each. A template of
-your own may ask either question.
+With Better, Worse and Similar the template asks how the second text compares with the first.
 
 A comparison is stored with each of its two texts. This one is of a text that was compared with B;
 `first` has the answers when the text stood first, `second` when it stood second:
@@ -27,7 +25,7 @@ from math import inf
 from typing import Any
 
 from evaljudge.errors import UserError
-from evaljudge.judges.pairs.equations import averaged, log_odds, preference
+from evaljudge.judges.pairs.equations import log_odds, preference
 from evaljudge.judges.shared.asking import ANY_WORDS, document_texts
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.prompts import Task
@@ -77,25 +75,20 @@ class ReadPair:
 
 
 def read_comparison(stored: Mapping[str, Any]) -> ReadPair:
-    first, second = (_stored_odds(stored.get(place)) for place in ("first", "second"))
+    first, second = (
+        (BETTER_OR_WORSE if "Similar" in logprobs else FIRST_OR_SECOND).log_odds(logprobs)
+        if (logprobs := stored.get(place)) is not None
+        else None
+        for place in ("first", "second")
+    )
     worth, ranked_by = stored.get("worth", 0.0), stored.get("ranked_by")
     if first is not None and second is not None and ranked_by is None:
-        odds = averaged(first, second)
+        odds = (first - second) / 2
     elif second is not None and ranked_by != "first":
         odds = worth - second
     else:
         odds = (first or 0.0) - worth
     return ReadPair(stored["other"], odds, first, second)
-
-
-def _stored_odds(logprobs: Mapping[str, float] | None) -> float | None:
-    if logprobs is None:
-        return None
-    return _words_of(logprobs).log_odds(logprobs)
-
-
-def _words_of(logprobs: Mapping[str, float]) -> AnswerWords:
-    return BETTER_OR_WORSE if BETTER_OR_WORSE.tie in logprobs else FIRST_OR_SECOND
 
 
 class PairQuestion:
@@ -113,9 +106,14 @@ class PairQuestion:
                     f"`optimise` and `instruction` need another prompt: {error}"
                 ) from None
         nothing = dict.fromkeys(("source", "context", *needed, *own), "")
-        self.answers = _answers(
-            self._pack.render(TEMPLATE, nothing, **self._nouns, **ANY_WORDS).text
-        )
+        question = self._pack.render(TEMPLATE, nothing, **self._nouns, **ANY_WORDS).text
+        for answers in (BETTER_OR_WORSE, FIRST_OR_SECOND):
+            if all(re.search(rf"\b{name}\b", question) for name in answers.options.names):
+                self.answers = answers
+                break
+        else:
+            raise UserError(f"prompt {TEMPLATE}: it should name its answers: First and Second, or "
+                            "Better, Worse and Similar")  # fmt: skip
         self.prompts = self._pack.hash([TEMPLATE])
 
     def prompt(
@@ -126,23 +124,10 @@ class PairQuestion:
         given = document_texts(document, axis) | {"first": first.text, "second": second.text}
         given["instruction"] = instruction
         prompt = self._pack.render(TEMPLATE, given, **axis.words, **self._nouns)
-        is_first = _imagined_rank(document, first) < _imagined_rank(document, second)
-        example = self.answers.first if is_first else self.answers.second
+        # a model that only imagines answers goes by a drawn order of the texts
+        ranks = [drawn(document.doc_id, text.system, "imagined") for text in texts]
+        example = self.answers.first if ranks[0] < ranks[1] else self.answers.second
         return replace(prompt, example=example)
-
-
-def _answers(question: str) -> AnswerWords:
-    """Those whose words are all in the question."""
-    for answers in (BETTER_OR_WORSE, FIRST_OR_SECOND):
-        if all(re.search(rf"\b{name}\b", question) for name in answers.options.names):
-            return answers
-    raise UserError(f"prompt {TEMPLATE}: it should name its answers: First and Second, or Better, "
-                    "Worse and Similar")  # fmt: skip
-
-
-def _imagined_rank(document: Document, candidate: Candidate) -> bytes:
-    """In an order as good as any other, by which a model that only imagines answers."""
-    return drawn(document.doc_id, candidate.system, "imagined")
 
 
 def drawn(*words: object) -> bytes:

@@ -10,10 +10,6 @@ Candidates whose texts are the same are one text here, and share its rank. The t
 in an order that is drawn for the document and axis. Where a model cannot decide, that order
 decides, and not the order of the corpus.
 
-With `swap: estimated`, the first pairs are shown in both orders. What standing first was worth in
-them, on average, is taken off all others, which are shown in one order. With `swap: fairness`, all
-pairs are shown in both orders, and ranked by one of them.
-
 When a comparison fails, one of its two texts is left out, and the others are ranked without it: the
 text with the most failures, and of those the longest, as most failures are prompts that are too
 long. The replies about the others are kept.
@@ -64,15 +60,12 @@ class Contest:
         self._search: Search[list[list[int]]] | None = None
         self.places: list[list[int]] | None = None
 
-    @property
-    def _texts(self) -> list[int]:
-        return [text for text in range(len(self._same)) if text not in self._left_out]
-
     def wanted(self) -> list[Pair]:
         """The pairs to compare next; none once the texts are ranked."""
         if self.places is not None:
             return []
-        self._search = self._search or self._ranking(self._texts, self._known)
+        texts = [text for text in range(len(self._same)) if text not in self._left_out]
+        self._search = self._search or self._ranking(texts, self._known)
         try:
             return next(self._search)
         except StopIteration as end:
@@ -103,21 +96,17 @@ class Contest:
         if len(self._left_out) > left_out:
             self._search = None  # the rest is ranked anew, with all that is known
         if self._swap == "estimated" and self._worth is None:
-            self._worth = self._estimated_worth()
+            read = (read_comparison(self._stored(*order)) for order in self._replies)
+            both = [
+                worth_of_place(pair.first, pair.second)
+                for pair in read
+                if pair.first is not None and pair.second is not None
+            ]
+            self._worth = fmean(both) if both else 0.0
         for one, other in replies:
             if not self._left_out.keys() & {one, other}:
                 odds = read_comparison(self._stored(one, other)).odds
                 self._known |= {(one, other): odds, (other, one): -odds}
-
-    def _estimated_worth(self) -> float:
-        """The mean log-odds that standing first was worth, by the pairs shown in both orders."""
-        read = (read_comparison(self._stored(*order)) for order in self._replies)
-        both = [
-            worth_of_place(one.first, one.second)
-            for one in read
-            if one.first is not None and one.second is not None
-        ]
-        return fmean(both) if both else 0.0
 
     def _leave_out(self) -> None:
         while failed := [
@@ -151,7 +140,10 @@ class Contest:
             reason = self._left_out.get(text, ALONE if sum(sizes) < 2 else "")
             mine = Failed(reason) if reason else {
                 "rank": rank[text], "order": order, "ranks": [rank[one] for one in texts],
-                "strength": strengths[text], "comparisons": self._comparisons(text),
+                "strength": strengths[text], "comparisons": [
+                    self._stored(text, other) for first, other in self._known
+                    if first == text and other not in self._left_out
+                ],
             }  # fmt: skip
             found |= {candidate.system: mine for candidate in candidates}
         return found
@@ -159,13 +151,6 @@ class Contest:
     def replies_shown_first(self, system: str) -> list[Chosen | Failed]:
         """The replies to prompts in which this system's text stood first."""
         return [reply for (first, _), reply in self._replies.items() if self._name(first) == system]
-
-    def _comparisons(self, text: int) -> list[dict[str, Any]]:
-        return [
-            self._stored(text, other)
-            for one, other in self._known
-            if one == text and other not in self._left_out
-        ]
 
     def _stored(self, text: int, other: int) -> dict[str, Any]:
         shown = {"first": self._replies.get((text, other)),

@@ -48,14 +48,9 @@ def log_odds(first: float, second: float, tie: float = -inf) -> float:
     return min(max(odds, -SUREST), SUREST)
 
 
-def averaged(first: float, second: float) -> float:
-    """The log-odds that a text is better, from the log-odds of the first place: `first` when the
-    text stood there, `second` when the other one did."""
-    return (first - second) / 2
-
-
 def worth_of_place(first: float, second: float) -> float:
-    """The log-odds that standing first is worth, from the same."""
+    """The log-odds that standing first is worth, from the log-odds of the first place: `first` when
+    a text stood there, `second` when the other one did."""
     return (first + second) / 2
 
 
@@ -115,8 +110,6 @@ def rank_score(rank: float, of: int) -> float:
 
 def doubt(preferences: Iterable[float]) -> float:
     """How undecided comparisons are on average, in bits: 0 is certain, 1 is undecided."""
-    return fmean(map(_entropy, preferences))
-
-
-def _entropy(p: float) -> float:
-    return -sum(share * log2(share) for share in (p, 1 - p) if share > 0)
+    return fmean(
+        -sum(share * log2(share) for share in (p, 1 - p) if share > 0) for p in preferences
+    )

@@ -8,8 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import groupby
+from dataclasses import dataclass, field, fields
 from math import log2
 from operator import attrgetter
 from pathlib import Path
@@ -18,11 +17,11 @@ from typing import Any, Self
 import yaml
 
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
-from evaljudge.judges.pairs.comparing import ReadPair, read_comparison
+from evaljudge.judges.pairs.comparing import read_comparison
 from evaljudge.judges.pairs.equations import doubt, preference, worth_of_place
 from evaljudge.judges.pairs.instructions import (
     FairnessSums,
-    by_instruction,
+    by_document,
     document_fairness,
     fairest,
     number_of,
@@ -38,24 +37,30 @@ NOTES: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("notes.yaml")
 
 
 @dataclass
-class PairsSums(Summed):
-    """Of one axis; a text is one that has a rank, and texts that are the same count once."""
+class PairsCounts(Summed):
+    """A text is one that has a rank, and texts that are the same count once."""
 
     documents: int = 0
     texts: int = 0
     comparisons: int = 0
-    sorting: float = 0.0
-    """The sum of n · log2(n) over documents of n texts."""
     squares: int = 0
     questions: int = 0
     both: int = 0
     """Comparisons that were asked in both orders."""
     flipped: int = 0
     """Of them, those whose preference was for the same place both times."""
-    place: float = 0.0
-    """Of them, the sum of the log-odds that standing first was worth."""
     against: int = 0
     """Comparisons whose preference is against the final order."""
+
+
+@dataclass
+class PairsSums(PairsCounts):
+    """The sums of one instruction on one axis."""
+
+    sorting: float = 0.0
+    """The sum of n · log2(n) over documents of n texts."""
+    place: float = 0.0
+    """The sum of the log-odds that standing first was worth, where both orders were asked."""
     entropy: float = 0.0
     fairness: FairnessSums = field(default_factory=FairnessSums)
 
@@ -78,73 +83,65 @@ class PairsRow:
     place: float | None  # how likely the first of two equal texts is preferred
     against: int
     entropy: float | None  # the mean, in bits
-    instruction: str = "0"  # its number
-    kept: bool = True  # whether scores are by this instruction
-    ranked: int = 0  # texts, each system's own
-    fairness: float | None = None
-    first_place: float | None = None  # the share of answers that decided for the first text
-    text: str = ""  # of a paraphrase
-
-
-Sums = dict[str, dict[str, PairsSums]]
-"""By axis and number of the instruction."""
+    instruction: str  # its number
+    kept: bool  # whether scores are by this instruction
+    ranked: int  # texts, each system's own
+    fairness: float | None
+    first_place: float | None  # the share of answers that decided for the first text
+    text: str  # of a paraphrase
 
 
 class PairsFindings:
     def __init__(self, judge: str) -> None:
         self._judge = judge
-        self._sums: Sums = {}
+        self._sums: dict[tuple[str, str], PairsSums] = {}
         self._texts: dict[tuple[str, str], str] = {}
-        """Paraphrases, by axis and number."""
+        """Paraphrases; both by axis and number of the instruction."""
 
     def see(self, shard: SeenShard) -> None:
-        ranked = sorted((one for one in shard.verdicts if one.status == "ok"), key=_whose)
-        sums: Sums = {}
-        for (_, axis), own in groupby(ranked, _whose):
-            texts: dict[str, dict[str, Mapping[str, Any]]] = {}
-            for verdict in own:
-                for number, evidence in by_instruction(verdict.evidence).items():
-                    texts.setdefault(number, {})[verdict.system] = evidence
-            found = {number: _sums(one) for number, one in texts.items()}
-            add_by_key(sums.setdefault(axis, {}), found)
-        self._add(sums)
-        if any(len(own) > 1 for own in sums.values()):
+        ranked = sorted(shard.verdicts, key=attrgetter("doc_id", "axis"))
+        for axis, number, texts in by_document(ranked):
+            add_by_key(self._sums, {(axis, number): _sums(texts)})
+        if len(self._sums) > len({axis for axis, _ in self._sums}):
             for brief in shard.briefs():
                 known = brief.axis, number_of(brief.part)
                 self._texts[known] = brief.content.get("text", "")
 
-    def _add(self, sums: Sums) -> None:
-        for axis, own in sums.items():
-            add_by_key(self._sums.setdefault(axis, {}), own)
-
     def __iadd__(self, other: PairsFindings) -> Self:
-        self._add(other._sums)
+        add_by_key(self._sums, other._sums)
         self._texts |= other._texts
         return self
 
     def findings(self, found: Found) -> JudgeFindings:
-        rows = [row for axis, own in sorted(self._sums.items()) for row in self._rows(axis, own)]
+        rows = [
+            row
+            for axis in sorted({axis for axis, _ in self._sums})
+            for row in self._rows(
+                axis, {n: own for (of, n), own in self._sums.items() if of == axis}
+            )
+        ]
         return JudgeFindings([section(rows)], {"pairs": rows}) if rows else JudgeFindings()
 
     def _rows(self, axis: str, own: Mapping[str, PairsSums]) -> list[PairsRow]:
         fairness = {number: sums.fairness for number, sums in own.items()}
         kept = fairest(fairness) if len(own) > 1 else next(iter(own))
         return [
-            replace(
-                _row(self._judge, axis, sums),
+            PairsRow(
+                self._judge,
+                axis,
+                **{count.name: getattr(sums, count.name) for count in fields(PairsCounts)},
+                sorting=round(sums.sorting, 1),
+                place=preference(sums.place / sums.both) if sums.both else None,
+                entropy=sums.entropy / sums.comparisons if sums.comparisons else None,
                 instruction=number,
                 kept=number == kept,
-                ranked=fair.texts,
-                fairness=fair.fairness if fair.documents else None,
-                first_place=fair.first_place if fair.documents else None,
+                ranked=sums.fairness.texts,
+                fairness=sums.fairness.fairness if sums.fairness.documents else None,
+                first_place=sums.fairness.first_place if sums.fairness.documents else None,
                 text=self._texts.get((axis, number), ""),
             )
             for number, sums in own.items()
-            for fair in [sums.fairness]
         ]
-
-
-_whose = attrgetter("doc_id", "axis")
 
 
 def _sums(texts: Mapping[str, Mapping[str, Any]]) -> PairsSums:
@@ -155,34 +152,24 @@ def _sums(texts: Mapping[str, Mapping[str, Any]]) -> PairsSums:
         for system, evidence in texts.items()
         for stored in evidence["comparisons"]
     ]
-    compared = {one.other for _, one in found}
+    compared = {pair.other for _, pair in found}
     n = max(1, len(compared))
     sums = PairsSums(documents=1, texts=n, sorting=n * log2(n), squares=n**2)
-    sums.fairness = document_fairness(list(texts.values()))
-    for system, one in found:
-        if system in compared and system < one.other:
-            sums += _comparison_sums(one, texts[one.other]["rank"] - texts[system]["rank"])
+    sums.fairness = document_fairness(texts.values())
+    for system, pair in found:
+        if system not in compared or system > pair.other:
+            continue
+        ahead = texts[pair.other]["rank"] - texts[system]["rank"]
+        sums.comparisons += 1
+        sums.questions += 1
+        sums.against += pair.odds * ahead < 0
+        sums.entropy += doubt([pair.preference])
+        if pair.first is not None and pair.second is not None:
+            sums.questions += 1
+            sums.both += 1
+            sums.flipped += pair.first * pair.second > 0
+            sums.place += worth_of_place(pair.first, pair.second)
     return sums
-
-
-def _comparison_sums(one: ReadPair, ahead: float) -> PairsSums:
-    """`ahead`: by how many ranks the text is better than the other."""
-    sums = PairsSums(comparisons=1, questions=1, against=one.odds * ahead < 0)
-    sums.entropy = doubt([one.preference])
-    if one.first is not None and one.second is not None:
-        sums.questions = 2
-        sums.both, sums.flipped = 1, one.first * one.second > 0
-        sums.place = worth_of_place(one.first, one.second)
-    return sums
-
-
-def _row(judge: str, axis: str, sums: PairsSums) -> PairsRow:
-    return PairsRow(
-        judge, axis, sums.documents, sums.texts, sums.comparisons, round(sums.sorting, 1),
-        sums.squares, sums.questions, sums.both, sums.flipped,
-        preference(sums.place / sums.both) if sums.both else None, sums.against,
-        sums.entropy / sums.comparisons if sums.comparisons else None,
-    )  # fmt: skip
 
 
 def section(every: Sequence[PairsRow]) -> Section:
@@ -196,21 +183,20 @@ def section(every: Sequence[PairsRow]) -> Section:
 
 
 def _tried(rows: Sequence[PairsRow]) -> Table:
-    heads = [
-        "judge",
-        "axis",
-        "instruction",
-        "its words",
-        "texts ranked",
-        "for the first",
-        "fairness",
+    heads = ["instruction", "its words", "texts ranked", "for the first", "fairness"]
+    cells = [
+        [
+            row.judge,
+            row.axis,
+            f"{row.instruction} (kept)" if row.kept else row.instruction,
+            row.text or OWN_WORDS,
+            count(row.ranked),
+            NONE if row.first_place is None else percent(row.first_place),
+            correlation(row.fairness),
+        ]
+        for row in rows
     ]
-    cells = []
-    for row in rows:
-        number = f"{row.instruction} (kept)" if row.kept else row.instruction
-        first = NONE if row.first_place is None else percent(row.first_place)
-        cells.append([row.judge, row.axis, number, row.text or OWN_WORDS, count(row.ranked),
-                      first, correlation(row.fairness)])  # fmt: skip
+    heads = ["judge", "axis", *heads]
     return Table("Instructions that were tried", heads, cells, "llllrrr", lead=3)
 
 

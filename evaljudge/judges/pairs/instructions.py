@@ -1,9 +1,7 @@
 """Paraphrases of the instruction to compare, and which of them the model follows most fairly.
 
-After ZEPO ("Fairer Preferences Elicit Improved Human-Aligned Large Language Model Judgments"): an
-instruction can be chosen without labels. With a fair one the model decides for the text that is
-shown first as often as for the other. With `optimise: fairness` the texts are ranked by each of
-several paraphrases, and the report uses the one with the fairest decisions over the whole run:
+After ZEPO ("Fairer Preferences Elicit Improved Human-Aligned Large Language Model Judgments"): with
+a fair instruction the model decides for the text that is shown first as often as for the other.
 
     instruction    texts ranked    decided for the first    fairness
     0 (ours)       600             62%                      1 − 2 · |.62 − .5| = .76
@@ -13,13 +11,11 @@ several paraphrases, and the report uses the one with the fairest decisions over
 
 An answer decides for the text with the greater probability. How sure it is does not count: under an
 instruction that leaves the model undecided it would look fair, and rank the texts by nothing.
-
-The paraphrases are briefs: they are written from the axis alone, once for all documents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -30,9 +26,9 @@ from evaljudge.judges.pairs.comparing import read_comparison
 from evaljudge.judges.protocol import Part
 from evaljudge.judges.shared.asking import ANY_WORDS
 from evaljudge.judges.shared.counting import Summed, add_by_key
-from evaljudge.judges.shared.references import text_of
+from evaljudge.judges.shared.references import text_of, usable
 from evaljudge.model import Model
-from evaljudge.model.asks import Failed, Sample, Writing, Written
+from evaljudge.model.asks import Failed, Writing, Written
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
 from evaljudge.records import Axis, Brief, Document, Score, Verdict
@@ -43,7 +39,6 @@ OURS = 0
 """The number of the template's own instruction."""
 DIGITS = 9
 """So that a machine that adds up in another order keeps the same instruction."""
-ByInstruction = Mapping[str, Mapping[str, Any]]
 
 
 class Instructions:
@@ -88,7 +83,7 @@ class Instructions:
 
     def _brief(self, document: Document, axis: Axis, number: int, reply: Written | Failed) -> Brief:
         known, tokens = (document.doc_id, "", self._kind, axis.name, _part(number)), cost([reply])
-        text = _usable(reply.samples[0]) if isinstance(reply, Written) else reply
+        text = usable(reply)
         if isinstance(text, Failed):
             return Brief(*known, {}, "unscored", text.reason, tokens=tokens)
         return Brief(*known, {"text": text}, tokens=tokens)
@@ -114,16 +109,25 @@ def _part(number: int | str) -> str:
     return f"instruction-{number}"
 
 
-def _usable(sample: Sample) -> str | Failed:
-    if sample.finish == "length":
-        return Failed("the reply was cut at its token limit")
-    return sample.text.strip() or Failed("the reply was empty")
-
-
-def by_instruction(evidence: Mapping[str, Any]) -> ByInstruction:
+def by_instruction(evidence: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """A verdict's evidence by the number of the instruction, where it has any."""
-    tried: ByInstruction = evidence.get("instructions", {str(OURS): evidence})
-    return {number: one for number, one in tried.items() if "failed" not in one}
+    tried = evidence.get("instructions", {str(OURS): evidence})
+    return {number: own for number, own in tried.items() if "failed" not in own}
+
+
+def by_document(
+    verdicts: Iterable[Verdict],
+) -> Iterator[tuple[str, str, dict[str, Mapping[str, Any]]]]:
+    """For each document, axis and instruction: the axis, its number, and the evidence by system.
+    The verdicts of a document and axis stand together."""
+    ranked = (verdict for verdict in verdicts if verdict.status == "ok")
+    for (_, axis), own in groupby(ranked, attrgetter("doc_id", "axis")):
+        texts: dict[str, dict[str, Mapping[str, Any]]] = {}
+        for verdict in own:
+            for number, evidence in by_instruction(verdict.evidence).items():
+                texts.setdefault(number, {})[verdict.system] = evidence
+        for number, mine in texts.items():
+            yield axis, number, mine
 
 
 @dataclass
@@ -148,31 +152,21 @@ class FairnessSums(Summed):
         return 1 - 2 * abs(self.first_place - 0.5)
 
 
-def document_fairness(ranked: Sequence[Mapping[str, Any]]) -> FairnessSums:
+def document_fairness(ranked: Collection[Mapping[str, Any]]) -> FairnessSums:
     """`ranked`: one instruction's evidence on each text of a document, on one axis."""
-    compared = [read_comparison(one) for evidence in ranked for one in evidence["comparisons"]]
-    answers = [odds for one in compared for odds in (one.first, one.second) if odds is not None]
+    compared = [read_comparison(pair) for evidence in ranked for pair in evidence["comparisons"]]
+    answers = [odds for pair in compared for odds in (pair.first, pair.second) if odds is not None]
     if not answers:
         return FairnessSums(len(ranked))
-    return FairnessSums(len(ranked), 1, fmean(map(_for_first, answers)))
-
-
-def _for_first(odds: float) -> float:
-    """`odds`: of the first place, as log-odds."""
-    return (1 + (odds > 0) - (odds < 0)) / 2
+    share = fmean((1 + (odds > 0) - (odds < 0)) / 2 for odds in answers)
+    return FairnessSums(len(ranked), 1, share)
 
 
 def fairness_by_axis(verdicts: Iterable[Verdict]) -> dict[str, dict[str, FairnessSums]]:
-    """Of each instruction, by axis and number; the verdicts of a document stand together."""
+    """The sums of each instruction, by axis and number."""
     found: dict[str, dict[str, FairnessSums]] = {}
-    for (_, axis), own in groupby(verdicts, attrgetter("doc_id", "axis")):
-        ranked: dict[str, list[Mapping[str, Any]]] = {}
-        for verdict in own:
-            if verdict.status == "ok":
-                for number, evidence in by_instruction(verdict.evidence).items():
-                    ranked.setdefault(number, []).append(evidence)
-        sums = {number: document_fairness(one) for number, one in ranked.items()}
-        add_by_key(found.setdefault(axis, {}), sums)
+    for axis, number, texts in by_document(verdicts):
+        add_by_key(found.setdefault(axis, {}), {number: document_fairness(texts.values())})
     return found
 
 

@@ -6,17 +6,9 @@ Evaluators" (PairS). For one document and axis, the model is asked which of two 
     A or B?   First .80, Second .20        B or A?   First .50, Second .50
     both orders, averaged as log-odds: A is the better one with a preference of .67
 
-and a search ranks the texts by as few of these comparisons as it can:
-
-    method: beam          merge sort; where a preference is near one half, a merge follows both
-                          ways, and the most likely way wins (sorting.py)
-    method: greedy        merge sort, always by the better head: a beam of 1
-    method: round_robin   every text with every other, ranked by strength in Bradley and Terry's
-                          model
-
-`pairs` is the share of the document's other texts that a text stands above, from 0 to 1, and
-`pairs.bradley-terry` its strength by whichever comparisons were asked (equations.py). Both compare
-the texts of one document, and say nothing of the texts of another.
+and a search ranks the texts by as few of these comparisons as it can (sorting.py). `pairs` is the
+share of the document's other texts that a text stands above, from 0 to 1, and `pairs.bradley-terry`
+its strength by whichever comparisons were asked (equations.py).
 """
 
 from __future__ import annotations
@@ -147,7 +139,13 @@ class PairsJudge(Judge):
     # stage two: the texts of each axis, the next comparisons of all axes in one list
 
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
-        by_axis = {axis: self._contests(case, axis, briefs) for axis in self._axes}
+        by_axis: dict[Axis, dict[int, Contest | Failed]] = {axis: {} for axis in self._axes}
+        for axis, own in by_axis.items():
+            for number in self._numbers:
+                text = instruction_in(briefs, axis, number)
+                own[number] = text if isinstance(text, Failed) else Contest(
+                    case, axis, self._comparing, self._ranking, self._settings.swap, text
+                )  # fmt: skip
         contests = [
             one for own in by_axis.values() for one in own.values() if isinstance(one, Contest)
         ]
@@ -165,18 +163,6 @@ class PairsJudge(Judge):
             for axis, own in by_axis.items()
             for candidate in case.candidates
         ])  # fmt: skip
-
-    def _contests(
-        self, case: Case, axis: Axis, briefs: Sequence[Brief]
-    ) -> dict[int, Contest | Failed]:
-        """By the number of the instruction."""
-        found: dict[int, Contest | Failed] = {}
-        for number in self._numbers:
-            text = instruction_in(briefs, axis, number)
-            found[number] = text if isinstance(text, Failed) else Contest(
-                case, axis, self._comparing, self._ranking, self._settings.swap, text
-            )  # fmt: skip
-        return found
 
     @property
     def _ranking(self) -> Ranking:

@@ -11,15 +11,8 @@ two is better, each pair both ways.
 
 A merge of two sorted lists takes the better one of their two heads, again and again: this is one
 way to merge them. Where a preference is within `threshold` of one half, both ways are followed, and
-the most likely ways are kept, as many as the beam is wide. How likely a way is:
-
-    likelihood: asked   the sum of the log-preferences of all comparisons between the two lists so
-                        far, whichever way needed them, each for the text that this way puts first
-    likelihood: path    the mean of the log-preferences of the comparisons on the way itself, as in
-                        the code of PairS
-
-Of ways that have taken the same texts, only the likeliest is kept. A beam of width 1 is the usual
-merge sort.
+the most likely ways are kept, as many as the beam is wide; of ways that have taken the same texts,
+only the likeliest. The README says how likely a way is.
 """
 
 from __future__ import annotations
@@ -61,8 +54,18 @@ def merge_sort(texts: Sequence[int], known: LogOdds, beam: Beam) -> Search[list[
         return list(texts)
     middle = len(texts) // 2
     halves = [merge_sort(half, known, beam) for half in (texts[:middle], texts[middle:])]
-    left, right = yield from _side_by_side(halves)
-    return (yield from _merge(left, right, known, beam))
+    sorted_halves: dict[int, list[int]] = {}
+    while len(sorted_halves) < len(halves):
+        wanted: list[Pair] = []
+        for number, search in enumerate(halves):  # side by side: none needs the other's answers
+            if number not in sorted_halves:
+                try:
+                    wanted += next(search)
+                except StopIteration as end:
+                    sorted_halves[number] = end.value
+        if wanted:
+            yield wanted
+    return (yield from _merge(sorted_halves[0], sorted_halves[1], known, beam))
 
 
 def by_merge_sort(texts: Sequence[int], known: LogOdds, beam: Beam) -> Search[list[list[int]]]:
@@ -120,7 +123,10 @@ def _merge(
         for number in sorted(range(len(found)), key=lambda number: -likely[number]):
             best.setdefault(found[number].heads, found[number])
         ways = list(best.values())[: beam.width]
-    return _as_list(ways[0], left, right)
+    order = list[int]()
+    for taken, (text, before) in enumerate(zip(left, ways[0].before, strict=True)):
+        order += [*right[len(order) - taken : before], text]
+    return [*order, *right[len(order) - len(left) :]]
 
 
 def _following(
@@ -166,26 +172,3 @@ def _likelihoods(
 def _sums(rows: Floats) -> Floats:
     """Of each row's first 0, 1, 2, … numbers."""
     return np.pad(np.cumsum(rows, axis=1), ((0, 0), (1, 0)))
-
-
-def _as_list(way: _Way, left: Sequence[int], right: Sequence[int]) -> list[int]:
-    order = list[int]()
-    for taken, (text, before) in enumerate(zip(left, way.before, strict=True)):
-        order += [*right[len(order) - taken : before], text]
-    return [*order, *right[len(order) - len(left) :]]
-
-
-def _side_by_side(searches: Sequence[Search[T]]) -> Search[list[T]]:
-    """What all of them find; they ask together, as none needs another's answers."""
-    found: dict[int, T] = {}
-    while len(found) < len(searches):
-        wanted: list[Pair] = []
-        for number, search in enumerate(searches):
-            if number not in found:
-                try:
-                    wanted += next(search)
-                except StopIteration as end:
-                    found[number] = end.value
-        if wanted:
-            yield wanted
-    return [found[number] for number in range(len(searches))]

@@ -31,8 +31,6 @@ THIS = "this text"
 
 
 class ComparisonColumns(TypedDict):
-    """`first` has the answers when the text stood first, `second` when it stood second."""
-
     other: str
     preference: float
     first: Mapping[str, float] | None
@@ -60,37 +58,19 @@ class PairsColumns(TypedDict):
 
 
 def verdict_columns(evidence: Sequence[Mapping[str, Any]]) -> list[PairsColumns]:
-    return [_columns(one) for one in evidence]
-
-
-def _columns(one: Mapping[str, Any]) -> PairsColumns:
-    compared, tried = one.get("comparisons"), one.get("instructions")
-    return {
-        "rank": one.get("rank"),
-        "order": one.get("order"),
-        "ranks": one.get("ranks"),
-        "strength": one.get("strength"),
-        "comparisons": None if compared is None else list(map(_comparison, compared)),
-        "instructions": None if tried is None else [_tried(*item) for item in tried.items()],
-    }
-
-
-def _tried(number: str, one: Mapping[str, Any]) -> TriedColumns:
-    return {
-        "number": number,
-        "rank": one.get("rank"),
-        "strength": one.get("strength"),
-        "failed": one.get("failed"),
-    }
-
-
-def _comparison(stored: Mapping[str, Any]) -> ComparisonColumns:
-    return {
-        "other": stored["other"],
-        "preference": read_comparison(stored).preference,
-        "first": stored.get("first"),
-        "second": stored.get("second"),
-    }
+    rows: list[Any] = []
+    for kept in evidence:
+        row = dict(kept)
+        if "comparisons" in kept:
+            row["comparisons"] = [
+                {**stored, "preference": read_comparison(stored).preference}
+                for stored in kept["comparisons"]
+            ]
+        if "instructions" in kept:
+            tried = kept["instructions"].items()
+            row["instructions"] = [{**own, "number": number} for number, own in tried]
+        rows.append(row)
+    return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +95,15 @@ class ShownOrder:
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:
-    orders = _shown(judged)
-    heads = ["rank", "system", "this text preferred"]
-    tables = [
-        Table(order.title or "The order", heads, [_row(row) for row in order.rows], "lll")
-        for order in orders
-    ]
+    orders, heads = _shown(judged), ["rank", "system", "this text preferred"]
+    tables = []
+    for order in orders:
+        rows: list[list[Cell]] = [
+            [f"{row.rank:g}", list(map(Named, row.systems)), THIS if row.is_this else row.figures]
+            for row in order.rows
+        ]
+        tables.append(Table(order.title or "The order", heads, rows, "lll"))
     return Section("The order", [ABOUT], tables, [order.summary for order in orders])
-
-
-def _row(row: RankedRow) -> list[Cell]:
-    systems = [Named(system) for system in row.systems]
-    return [f"{row.rank:g}", systems, THIS if row.is_this else row.figures]
 
 
 def pictured_evidence(judged: JudgedCandidate) -> View:
@@ -143,11 +120,14 @@ def _shown(judged: JudgedCandidate) -> list[ShownOrder]:
 
 
 def _order(system: str, evidence: Mapping[str, Any], title: str) -> ShownOrder:
-    read = {one.other: one for one in map(read_comparison, evidence["comparisons"])}
-    rows = [
-        _order_row(rank, same, system, read.get(same[0]))
-        for rank, same in zip(evidence["ranks"], evidence["order"], strict=True)
-    ]
+    read = {pair.other: pair for pair in map(read_comparison, evidence["comparisons"])}
+    rows = []
+    for rank, same in zip(evidence["ranks"], evidence["order"], strict=True):
+        pair = read.get(same[0])
+        if pair is None:
+            rows.append(RankedRow(rank, same, system in same, None, NONE))
+        else:
+            rows.append(RankedRow(rank, same, False, pair.preference, _figures(pair)))
     rank, of = evidence["rank"], sum(map(len, evidence["order"]))
     by = f"{title}: rank" if title else "Rank"
     share, strength = rank_score(rank, of), evidence["strength"]
@@ -159,15 +139,9 @@ def _order(system: str, evidence: Mapping[str, Any], title: str) -> ShownOrder:
     return ShownOrder(title, rows, summary)
 
 
-def _order_row(rank: float, systems: Sequence[str], system: str, one: ReadPair | None) -> RankedRow:
-    if one is None:
-        return RankedRow(rank, systems, system in systems, None, NONE)
-    return RankedRow(rank, systems, False, one.preference, _figures(one))
-
-
-def _figures(one: ReadPair) -> str:
+def _figures(pair: ReadPair) -> str:
     """The preference for this text; and what it was in each order, where both were asked."""
-    if one.first is None or one.second is None:
-        return correlation(one.preference)
-    first, second = map(correlation, (preference(one.first), preference(-one.second)))
-    return f"{correlation(one.preference)} (shown first {first}, second {second})"
+    if pair.first is None or pair.second is None:
+        return correlation(pair.preference)
+    first, second = map(correlation, (preference(pair.first), preference(-pair.second)))
+    return f"{correlation(pair.preference)} (shown first {first}, second {second})"

@@ -40,10 +40,11 @@ class Summed:
         return self
 
 
+K = TypeVar("K")
 S = TypeVar("S", bound=Summed)
 
 
-def add_by_key(total: dict[str, S], more: Mapping[str, S]) -> None:
+def add_by_key(total: dict[K, S], more: Mapping[K, S]) -> None:
     """Add sums to those of the same key."""
     for key, sums in more.items():
         mine: Summed = total.setdefault(key, type(sums)())

@@ -20,15 +20,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evaljudge.judges.synthetic.equations import MIDDLE
-from evaljudge.judges.synthetic.evidence import answers_of
+from evaljudge.judges.synthetic.evidence import Answers, answers_of
 
-Answers = Mapping[str, float]
-Bounds = tuple[float, float]
 WHOLE = 1.0
 """References that are so many levels apart differ for any judge that can use them."""
 
 
-def bounds(rating: float, asked: Mapping[float, Answers]) -> Bounds:
+def bounds(rating: float, asked: Mapping[float, Answers]) -> tuple[float, float]:
     """Of p(Better) − p(Worse) against the reference of this rating, by those asked about."""
     low, high = -1.0, 1.0
     for other, p in asked.items():
@@ -49,7 +47,8 @@ def next_rating(
     """Which reference to ask about next: the middle one of those of which least is known."""
     if not asked:
         return ratings[len(ratings) // 2]
-    widths = {rating: _width(bounds(rating, asked)) for rating in ratings if rating not in asked}
+    open_bounds = {rating: bounds(rating, asked) for rating in ratings if rating not in asked}
+    widths = {rating: high - low for rating, (low, high) in open_bounds.items()}
     widest = max(widths.values(), default=0.0)
     if widest <= 2 * (1 - certainty):
         return None
@@ -87,7 +86,3 @@ def _inferred(rating: float, asked: Mapping[float, Answers]) -> dict[str, Any]:
     better, worse = (1 - similar + net) / 2, (1 - similar - net) / 2
     p = {"Better": better, "Worse": worse, "Similar": similar}
     return {"rating": rating, "p": p, "inferred": [low, high]}
-
-
-def _width(of: Bounds) -> float:
-    return of[1] - of[0]

@@ -3,33 +3,24 @@
     COMPARE   one question, Better, Worse or Similar:             .80 .05 .15
     YES_NO    two questions, is it better? is it worse?           Yes .90, and Yes .20
               read as Better .9·(1−.2) = .72, Worse .2·(1−.9) = .02, Similar the rest: .26
+    LADDER    as COMPARE, in a prompt that shows all references, numbered in a drawn order
 
-However it was asked, what is read are probabilities of Better, Worse and Similar. For Yes and No
-they are those of two independent answers, where a contradiction (yes to both) says no more than two
-denials do; so p(Better) − p(Worse) is the paper's P(Yes|better) − P(Yes|worse) exactly.
+Yes and No are read as two independent answers, where a contradiction (yes to both) says no more
+than two denials do; so p(Better) − p(Worse) is the paper's P(Yes|better) − P(Yes|worse) exactly.
 
 Asked with the two texts in each other's place, a reply is read back (Better there is Worse here),
 and the two readings are averaged in log space: √(.8·.6) ∝ .69, √(.05·.1) ∝ .07, √(.15·.3) ∝ .21,
-normalised to .71, .07, .22.
-
-    Pair(fluency, target="A flood.", reference="A flood has closed the bridge.", about="4")
-    -> one reply to Better, Worse or Similar; or two, to Yes and No
-
-With the form LADDER, a prompt shows all references of the axis, numbered in an order that is drawn
-for each document and axis, then the target, and asks about one number. The references are then read
-once for all candidates, and a candidate once for all references. The texts keep their places when a
-question is exchanged: it asks whether reference 3 is better than the target.
-
-A judge gathers the pairs of a whole case and asks them in one list.
+normalised to .71, .07, .22. In a ladder the texts keep their places: the exchanged question asks
+whether reference 3 is better than the target.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
-from math import exp, fsum, inf, log
+from math import exp, fsum, log
 from operator import itemgetter
 from typing import Any
 
@@ -44,7 +35,6 @@ from evaljudge.model.asks import Chosen, Failed, Options, Prompt
 from evaljudge.prompts import Given, Task
 from evaljudge.records import Axis, Candidate, Case, Document
 
-Answers = dict[str, float]
 Replies = Sequence[Chosen | Failed]
 """To the form's questions about one pair."""
 BETTER, WORSE, SIMILAR = "Better", "Worse", "Similar"
@@ -78,56 +68,32 @@ class Form:
         stored = [reply.evidence for reply in replies]
         return dict(zip(self.relations, stored, strict=True)) if self.relations else stored[0]
 
-    def replies(self, evidence: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        """One for each question, as they are stored."""
-        return [evidence[relation] for relation in self.relations] or [evidence]
-
     def logs(self, comparisons: Sequence[Mapping[str, Any]]) -> Floats:
         """The log-probabilities in such evidence: comparisons × questions × options."""
-        stored = (reply["logprobs"] for one in comparisons for reply in self.replies(one))
+        stored = (
+            reply["logprobs"]
+            for evidence in comparisons
+            for reply in ([evidence[relation] for relation in self.relations] or [evidence])
+        )
         flat = chain.from_iterable(map(itemgetter(*self.options.names), stored))
         shape = (len(comparisons), len(self.words), len(self.options.names))
         return np.fromiter(flat, dtype=np.float64).reshape(shape)
 
-    def reading(self, replies: Sequence[Chosen]) -> Answers:
-        """p(Better), p(Worse), p(Similar)."""
-        return self.readings(self.logs([self.evidence(replies)]))[0]
-
-    def both_readings(
-        self, replies: Sequence[Chosen], exchanged: Sequence[Chosen]
-    ) -> Answers | None:
-        """The average of both orders in log space; None where they exclude each other."""
-        here, there = (self.logs([self.evidence(order)]) for order in (replies, exchanged))
-        if (self.averaged(here, there).max(axis=2) == -inf).any():
-            return None
-        return self.readings(self.averaged(here, there))[0]
-
-    def turned_reading(self, exchanged: Sequence[Chosen]) -> Answers:
-        """What the replies to the exchanged question say, as if asked in the usual order."""
-        return self.readings(self._turned(self.logs([self.evidence(exchanged)])))[0]
-
     def averaged(self, here: Floats, there: Floats) -> Floats:
-        """Of both orders, in log space."""
-        return (_normalised(here) + self._turned(_normalised(there))) / 2
-
-    def readings(self, logs: Floats) -> list[Answers]:
-        """Of each comparison p(Better), p(Worse), p(Similar)."""
-        rows = self.probabilities(logs).tolist()
-        return [dict(zip((BETTER, WORSE, SIMILAR), row, strict=True)) for row in rows]
+        """The mean of both orders in log space, where Better there is Worse here; −∞ for every
+        option where the orders exclude each other."""
+        turned = _normalised(there)
+        turned = turned[:, ::-1] if self.relations else turned[:, :, [1, 0, 2]]
+        return (_normalised(here) + turned) / 2
 
     def probabilities(self, logs: Floats) -> Floats:
-        """The same as an array: a row for each comparison."""
+        """A row of p(Better), p(Worse), p(Similar) for each comparison."""
         p = _exp(_normalised(logs))
         if self.relations:
             (better, no_better), (worse, no_worse) = p.transpose(1, 2, 0)
             similar = better * worse + no_better * no_worse
             return np.stack([better * no_worse, worse * no_better, similar], axis=1)
         return p[:, 0]
-
-    def _turned(self, logs: Floats) -> Floats:
-        if self.relations:  # to be better there is to be worse here
-            return logs[:, ::-1]
-        return logs[:, :, [1, 0, 2]]  # Better there is Worse here
 
 
 COMPARE = Form("synthetic.compare", Options((BETTER, WORSE, SIMILAR)))
@@ -175,7 +141,7 @@ class Pair:
         return replace(self, about=f"{self.about} exchanged", is_exchanged=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Placing:
     """A candidate to be placed on an axis' scale; `reason`: why it cannot be."""
 
@@ -183,10 +149,13 @@ class Placing:
     candidate: Candidate
     pairs: Mapping[float, Pair]
     reason: str = ""
+    levels: dict[float, dict[str, Any] | Failed] = field(default_factory=dict)
+    """By rating, in the order of asking: the evidence, or why there is none."""
+    replies: list[Chosen | Failed] = field(default_factory=list)
 
-    def only(self, ratings: Container[float]) -> Placing:
-        """With the pairs of these ratings."""
-        return replace(self, pairs={r: pair for r, pair in self.pairs.items() if r in ratings})
+    @property
+    def evidence(self) -> dict[float, dict[str, Any]]:
+        return {r: level for r, level in self.levels.items() if not isinstance(level, Failed)}
 
 
 class Comparing:

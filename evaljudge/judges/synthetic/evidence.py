@@ -13,14 +13,14 @@ p(Better) .66, p(Worse) .12, p(Similar) .22, and a mass of .77. Earlier versions
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from math import isnan, nan
 from operator import itemgetter
 from typing import Any, TypedDict
 
 import numpy as np
 
-from evaljudge.judges.synthetic.comparing import BETTER, COMPARE, SIMILAR, WORSE, YES_NO, Form
+from evaljudge.judges.synthetic.comparing import BETTER, COMPARE, SIMILAR, WORSE, YES_NO
 from evaljudge.judges.synthetic.equations import ComparedTexts, Floats
 
 Level = Mapping[str, Any]
@@ -57,24 +57,16 @@ def read_levels(levels: Sequence[Level]) -> tuple[Floats, Floats]:
         if is_read:
             p[places] = [_IN_ORDER(level["p"]) for level in own]
             mass[places] = [level.get("mass", nan) for level in own]
-        else:
-            form = COMPARE if is_one_question else YES_NO
-            turned = [level["exchanged"] for level in own] if is_exchanged else None
-            p[places], mass[places] = _read(form, own, turned)
+            continue
+        form = COMPARE if is_one_question else YES_NO
+        logs = form.logs(own)
+        mass[places] = np.exp(logs).sum(axis=2).mean(axis=1)
+        if is_exchanged:
+            turned = form.logs([level["exchanged"] for level in own])
+            mass[places] = (mass[places] + np.exp(turned).sum(axis=2).mean(axis=1)) / 2
+            logs = form.averaged(logs, turned)
+        p[places] = form.probabilities(logs)
     return p, mass
-
-
-def _read(
-    form: Form, levels: Sequence[Level], exchanged: Sequence[Level] | None
-) -> tuple[Floats, Floats]:
-    """`exchanged`: the evidence of the other order, where each level has it."""
-    logs = form.logs(levels)
-    masses = np.exp(logs).sum(axis=2).mean(axis=1)
-    if exchanged is None:
-        return form.probabilities(logs), masses
-    turned = form.logs(exchanged)
-    masses = (masses + np.exp(turned).sum(axis=2).mean(axis=1)) / 2
-    return form.probabilities(form.averaged(logs, turned)), masses
 
 
 # columns of a table
@@ -105,17 +97,17 @@ class ReferenceColumns(TypedDict):
 
 
 def verdict_columns(evidence: Sequence[Mapping[str, Any]]) -> list[SyntheticColumns]:
-    levels = [one["levels"] for one in evidence]
-    p, mass = read_levels(list(chain.from_iterable(levels)))
-    read = zip(p.tolist(), mass.tolist(), strict=True)
-    return [{"levels": [_level(level, *next(read)) for level in text]} for text in levels]
-
-
-def _level(level: Mapping[str, Any], p: Sequence[float], mass: float) -> LevelColumns:
-    better, worse, similar = p
-    return {
-        "rating": level["rating"],
-        "p": {"better": better, "worse": worse, "similar": similar},
-        "mass": None if isnan(mass) else mass,
-        "inferred": "inferred" in level,
-    }
+    levels = list(chain.from_iterable(text["levels"] for text in evidence))
+    p, mass = read_levels(levels)
+    columns = (
+        LevelColumns(
+            rating=level["rating"],
+            p={"better": better, "worse": worse, "similar": similar},
+            mass=None if isnan(of) else of,
+            inferred="inferred" in level,
+        )
+        for level, (better, worse, similar), of in zip(
+            levels, p.tolist(), mass.tolist(), strict=True
+        )
+    )
+    return [{"levels": list(islice(columns, len(text["levels"])))} for text in evidence]

@@ -11,29 +11,19 @@ and a candidate is compared with each of them, which gives p(Better), p(Worse), 
 
 `synthetic` is the paper's sum Σ r·(p_better − p_worse) over the levels' ratings r: here −0.32.
 `synthetic.level`, `synthetic.ordinal` and `synthetic.bradley-terry` are other readings of the same
-comparisons (equations.py): 3.81, 3.61, 3.60. Thresholds belong on `synthetic.ordinal`, which puts a
-judge that cannot decide at 3. A missing level leaves the candidate unscored.
-
-    predict: probabilities   the exact probabilities of the three answers
-    predict: yes-no          two questions for each level, "is it better?" and "is it worse?"
-    predict: sampled         judgements drawn from the answers: `synthetic` from the shares of
-                             `samples` of them, `synthetic.n10` of the first 10; further trials,
-                             from other draws, are `synthetic#2`, `synthetic.n10#2`, …
-    layout: ladder           a prompt shows all references, numbered, and asks about one of them
-    swap: both               every question in both orders, averaged in log space (comparing.py)
-
-Beside the verdicts it checks its own references: neighbouring levels are compared with each other,
-and a part of the comparisons is asked with the two texts in each other's place.
+comparisons (equations.py): 3.81, 3.61, 3.60. The README explains the settings. Beside the verdicts
+the judge checks its own references (soundness.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
+from math import inf
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from evaljudge.judges.collector import CollectorOptions
@@ -46,7 +36,6 @@ from evaljudge.judges.synthetic.comparing import (
     LADDER,
     YES_NO,
     Comparing,
-    Form,
     Placing,
     Replies,
     whole,
@@ -66,7 +55,7 @@ from evaljudge.judges.synthetic.evidence import answers_of, compared_texts
 from evaljudge.judges.synthetic.findings import SyntheticFindings
 from evaljudge.judges.synthetic.soundness import Soundness
 from evaljudge.model import Model
-from evaljudge.model.asks import Chosen, Failed, Options, Writing
+from evaljudge.model.asks import Failed, Options, Writing
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
 from evaljudge.records import Axis, Brief, Case, Document, Score, Verdict
@@ -120,29 +109,6 @@ class SyntheticSettings(Settings):
         return self
 
 
-@dataclass
-class _Comparisons:
-    """One candidate's comparisons so far with the references of an axis."""
-
-    placing: Placing
-    levels: dict[float, dict[str, Any] | Failed] = field(default_factory=dict)
-    """By rating, in the order of asking: the evidence, or why there is none."""
-    replies: list[Chosen | Failed] = field(default_factory=list)
-
-    @property
-    def failed(self) -> dict[float, Failed]:
-        """In the order of the ratings."""
-        return {r: found for r, found in sorted(self.levels.items()) if isinstance(found, Failed)}
-
-    @property
-    def evidence(self) -> dict[float, dict[str, Any]]:
-        return {r: found for r, found in self.levels.items() if not isinstance(found, Failed)}
-
-    @property
-    def answers(self) -> dict[float, Mapping[str, float]]:
-        return dict(zip(self.evidence, answers_of(self.evidence.values()), strict=True))
-
-
 class Synthetic(Judge):
     kind = "synthetic"
     version = "3"
@@ -152,7 +118,9 @@ class Synthetic(Judge):
         self.name = name
         self._settings = read_settings(SyntheticSettings, settings, f"judges.{name}")
         self._axes = task.axes
-        self._form = _form(self._settings)
+        self._form = YES_NO if self._settings.predict == "yes-no" else COMPARE
+        if self._settings.layout == "ladder":
+            self._form = LADDER
         self.options: Sequence[Options] = (self._form.options,)
         given, wanted = self._settings, ratings(self._settings.levels)
         self._comparing = Comparing(task, self._form, wanted)
@@ -203,34 +171,34 @@ class Synthetic(Judge):
     # stage two: every candidate against every level, all of a case's asks in one list
 
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
-        every = [
-            _Comparisons(self._comparing.placing(case, axis, candidate, levels))
+        placings = [
+            self._comparing.placing(case, axis, candidate, levels)
             for axis, levels in self._levels(briefs).items()
             for candidate in case.candidates
         ]
-        while wanted := [(one, r) for one in every for r in self._wanted(one)]:
-            pairs = [one.placing.pairs[rating] for one, rating in wanted]
+        while wanted := [(placing, r) for placing in placings for r in self._wanted(placing)]:
+            pairs = [placing.pairs[rating] for placing, rating in wanted]
             turned = [pair.exchanged for pair in pairs if self._settings.swap == "both"]
             replies = await self._comparing.ask(
                 case.document, [*pairs, *turned], model, self._samples
             )
             both = zip_longest(replies[: len(pairs)], replies[len(pairs) :])
-            for (one, rating), (here, there) in zip(wanted, both, strict=True):
-                one.replies += [*here, *(there or ())]
-                one.levels[rating] = self._level(rating, here, there)
-        verdicts = [self._verdict(case, one) for one in every]
-        asked = [one.placing.only(one.levels) for one in every]
-        checks = await self._soundness.checks(case, self._levels(briefs), asked, model)
+            for (placing, rating), (here, there) in zip(wanted, both, strict=True):
+                placing.replies += [*here, *(there or ())]
+                placing.levels[rating] = self._level(rating, here, there)
+        verdicts = [self._verdict(case, placing) for placing in placings]
+        checks = await self._soundness.checks(case, self._levels(briefs), placings, model)
         return Judged(verdicts, checks)
 
-    def _wanted(self, asked: _Comparisons) -> Sequence[float]:
+    def _wanted(self, placing: Placing) -> Sequence[float]:
         """The references to ask about next: all at once, unless the setting is adaptive."""
-        how, placing = self._settings.adaptive, asked.placing
-        if not placing.pairs or asked.failed:
+        how, evidence = self._settings.adaptive, placing.evidence
+        if not placing.pairs or len(evidence) < len(placing.levels):
             return []
         if how is None:
-            return [] if asked.levels else list(placing.pairs)
-        following = next_rating(self._comparing.ratings, asked.answers, how.certainty)
+            return [] if evidence else list(placing.pairs)
+        answers = dict(zip(evidence, answers_of(evidence.values()), strict=True))
+        following = next_rating(self._comparing.ratings, answers, how.certainty)
         return [] if following is None else [following]
 
     def _levels(self, briefs: Sequence[Brief]) -> dict[Axis, dict[float, Text]]:
@@ -239,15 +207,16 @@ class Synthetic(Judge):
             for axis in self._axes
         }
 
-    def _verdict(self, case: Case, asked: _Comparisons) -> Verdict:
-        placing, tokens = asked.placing, cost(asked.replies)
+    def _verdict(self, case: Case, placing: Placing) -> Verdict:
+        tokens = cost(placing.replies)
         known = (case.document.doc_id, placing.candidate.system, self.name, placing.axis.name)
         if placing.reason:
             return Verdict(*known, {}, "unscored", placing.reason)
-        for rating, failed in asked.failed.items():
-            reason = f"compared with level {named(rating)}: {failed.reason}"
-            return Verdict(*known, {}, "unscored", reason, tokens)
-        levels = with_inferred(self._comparing.ratings, asked.evidence)
+        for rating, level in sorted(placing.levels.items()):
+            if isinstance(level, Failed):
+                reason = f"compared with level {named(rating)}: {level.reason}"
+                return Verdict(*known, {}, "unscored", reason, tokens)
+        levels = with_inferred(self._comparing.ratings, placing.evidence)
         return Verdict(*known, {"levels": levels}, tokens=tokens)
 
     def _level(
@@ -265,9 +234,11 @@ class Synthetic(Judge):
         turned = whole(there)
         if isinstance(turned, Failed):
             return turned
-        if self._form.both_readings(usual, turned) is None:
+        exchanged = self._form.evidence(turned)
+        logs = self._form.averaged(self._form.logs([level]), self._form.logs([exchanged]))
+        if (logs.max(axis=2) == -inf).any():
             return Failed("the replies in the two orders exclude each other")
-        return level | {"exchanged": self._form.evidence(turned)}
+        return level | {"exchanged": exchanged}
 
     def _draws(self, samples: Sequence[str]) -> dict[str, list[list[int]]]:
         """How often each answer was among the first n draws, for every n and trial."""
@@ -316,45 +287,28 @@ class Synthetic(Judge):
             if verdict.status == "ok":
                 mine = tuple(level["rating"] for level in verdict.evidence["levels"])
                 alike.setdefault(mine, []).append(at)
-        values: list[Mapping[str, float]] = [{}] * len(verdicts)
-        doubts: list[float | None] = [None] * len(verdicts)
+        nothing: list[float | None] = [None] * (1 + len(self.scorers))
+        found = [nothing] * len(verdicts)
         for places in alike.values():
             texts = [verdicts[at].evidence["levels"] for at in places]
-            read = self._read(texts)
-            found = self._values(texts, read)
-            for row, (at, undecided) in enumerate(zip(places, doubt(read).tolist(), strict=True)):
-                values[at] = {scorer: column[row] for scorer, column in found.items()}
-                doubts[at] = undecided
-        return [
-            Score(
-                one.doc_id,
-                one.system,
-                scorer,
-                one.axis,
-                mine.get(scorer),
-                one.reason,
-                doubt=undecided,
+            read = (
+                self._drawn(texts, self._settings.samples, 0)
+                if self._samples
+                else compared_texts(texts)
             )
-            for one, mine, undecided in zip(verdicts, values, doubts, strict=True)
-            for scorer in self.scorers
+            columns = [doubt(read), weighted_sum(read)]
+            columns += [reading(read) for reading in self._readings.values()]
+            columns += [
+                weighted_sum(self._drawn(texts, size, trial))
+                for _, size, trial in self._further_draws
+            ]
+            for at, row in zip(places, np.stack(columns, axis=1).tolist(), strict=True):
+                found[at] = row
+        return [
+            Score(of.doc_id, of.system, scorer, of.axis, value, of.reason, doubt=undecided)
+            for of, (undecided, *values) in zip(verdicts, found, strict=True)
+            for scorer, value in zip(self.scorers, values, strict=True)
         ]
-
-    def _read(self, texts: Sequence[Sequence[Mapping[str, Any]]]) -> ComparedTexts:
-        if self._samples:
-            return self._drawn(texts, self._settings.samples, 0)
-        return compared_texts(texts)
-
-    def _values(
-        self, texts: Sequence[Sequence[Mapping[str, Any]]], read: ComparedTexts
-    ) -> dict[str, list[float]]:
-        """By scorer, the value of each of these texts."""
-        values = {self.name: weighted_sum(read)}
-        values |= {scorer: reading(read) for scorer, reading in self._readings.items()}
-        values |= {
-            name: weighted_sum(self._drawn(texts, size, trial))
-            for name, size, trial in self._further_draws
-        }
-        return {scorer: found.tolist() for scorer, found in values.items()}
 
     def _scorers_of_draws(self) -> list[tuple[str, int, int]]:
         """Scorers of fewer draws and of other trials: name, draws, trial."""
@@ -377,12 +331,6 @@ class Synthetic(Judge):
             return {name: n / size for name, n in zip(names, counts, strict=True)}
 
         return stacked([[(level["rating"], shares(level)) for level in text] for text in texts])
-
-
-def _form(settings: SyntheticSettings) -> Form:
-    if settings.layout == "ladder":
-        return LADDER
-    return YES_NO if settings.predict == "yes-no" else COMPARE
 
 
 READINGS: Mapping[str, Callable[[ComparedTexts], Floats]] = {

@@ -6,8 +6,7 @@ A text rated 4 was compared with the references of level 3 and 4, and one rated 
     p(Better) + ½ p(Similar)    .92    .55    .18
     people: above the level     1      ½      0
 
-The first goes into the bin of .9 to 1, the second into that of .5 to .6, and so on. Where the
-probabilities are reliable, a bin's mean of the one row is its mean of the other. Only asked
+The first goes into the bin of .9 to 1, the second into that of .5 to .6, and so on. Only asked
 comparisons count, not inferred ones, and only axes where every rating lies within the range of the
 levels, since elsewhere a rating of 3 is not a text of level 3.
 
@@ -59,10 +58,6 @@ EXACT = 1e-12
 Floats = NDArray[np.float64]
 
 
-def _zeros() -> Floats:
-    return np.zeros(BINS)
-
-
 @dataclass
 class ReliabilitySums(Summed):
     """Of one axis; each array has a number for each bin. `beyond`: comparisons of texts that are
@@ -70,13 +65,13 @@ class ReliabilitySums(Summed):
 
     beyond: int = 0
     all_documents: int = 0
-    predicted: Floats = field(default_factory=_zeros)
-    observed: Floats = field(default_factory=_zeros)
-    n: Floats = field(default_factory=_zeros)
-    documents: Floats = field(default_factory=_zeros)
-    squares: Floats = field(default_factory=_zeros)  # over documents: n²
-    products: Floats = field(default_factory=_zeros)  # n · observed
-    observed_squares: Floats = field(default_factory=_zeros)
+    predicted: Floats = field(default_factory=lambda: np.zeros(BINS))
+    observed: Floats = field(default_factory=lambda: np.zeros(BINS))
+    n: Floats = field(default_factory=lambda: np.zeros(BINS))
+    documents: Floats = field(default_factory=lambda: np.zeros(BINS))
+    squares: Floats = field(default_factory=lambda: np.zeros(BINS))  # over documents: n²
+    products: Floats = field(default_factory=lambda: np.zeros(BINS))  # n · observed
+    observed_squares: Floats = field(default_factory=lambda: np.zeros(BINS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,39 +155,34 @@ def _of_axis(texts: Sequence[tuple[Verdict, float]]) -> ReliabilitySums:
 
 
 def reliability_rows(judge: str, sums: Mapping[str, ReliabilitySums]) -> list[ReliabilityRow]:
-    return [_row(judge, axis, own) for axis, own in sums.items() if not own.beyond]
-
-
-def _row(judge: str, axis: str, sums: ReliabilitySums) -> ReliabilityRow:
-    n = float(sums.n.sum())
-    return ReliabilityRow(
-        judge=judge,
-        axis=axis,
-        comparisons=int(n),
-        documents=sums.all_documents,
-        predicted=float(sums.predicted.sum() / n),
-        observed=float(sums.observed.sum() / n),
-        calibration_error=float(np.abs(sums.predicted - sums.observed).sum() / n),
-        bins=[_bin(sums, at) for at in np.flatnonzero(sums.n).tolist()],
-    )
+    return [
+        ReliabilityRow(
+            judge=judge,
+            axis=axis,
+            comparisons=int(own.n.sum()),
+            documents=own.all_documents,
+            predicted=float(own.predicted.sum() / own.n.sum()),
+            observed=float(own.observed.sum() / own.n.sum()),
+            calibration_error=float(np.abs(own.predicted - own.observed).sum() / own.n.sum()),
+            bins=[_bin(own, at) for at in np.flatnonzero(own.n).tolist()],
+        )
+        for axis, own in sums.items()
+        if not own.beyond
+    ]
 
 
 def _bin(sums: ReliabilitySums, at: int) -> ReliabilityBin:
     n, documents = float(sums.n[at]), int(sums.documents[at])
-    share = float(sums.observed[at]) / n
-    low, high = _interval(sums, at, share) if documents > 1 else (None, None)
-    predicted = float(sums.predicted[at]) / n
+    predicted, share = float(sums.predicted[at]) / n, float(sums.observed[at]) / n
+    low: float | None = None
+    high: float | None = None
+    if documents > 1:
+        squares, products = sums.squares[at], sums.products[at]
+        residuals = float(sums.observed_squares[at] - 2 * share * products + share**2 * squares)
+        variance = residuals / n**2 * documents / (documents - 1)
+        independent = min(n, share * (1 - share) / variance) if variance > EXACT else documents
+        low, high = wilson(share, independent, float(special.stdtrit(documents - 1, 0.975)))
     return ReliabilityBin(at / BINS, int(n), documents, predicted, share, low, high)
-
-
-def _interval(sums: ReliabilitySums, at: int, share: float) -> tuple[float, float]:
-    n, documents = float(sums.n[at]), int(sums.documents[at])
-    residuals = float(
-        sums.observed_squares[at] - 2 * share * sums.products[at] + share**2 * sums.squares[at]
-    )
-    variance = residuals / n**2 * documents / (documents - 1)
-    independent = min(n, share * (1 - share) / variance) if variance > EXACT else documents
-    return wilson(share, independent, float(special.stdtrit(documents - 1, 0.975)))
 
 
 def reliability(rows: Sequence[ReliabilityRow]) -> Section:
@@ -205,18 +195,18 @@ def reliability(rows: Sequence[ReliabilityRow]) -> Section:
         for row in rows
     ]
     table = Table("By judge and axis", ["judge", "axis", *heads], cells, "llrrrrr", lead=2)
-    return Section(TITLE, [ABOUT], [table], [NOTE], [_picture(row) for row in rows])
-
-
-def _picture(row: ReliabilityRow) -> Points:
-    points = [
-        Point(
-            *(one.predicted, one.observed, one.n, one.low, one.high),
-            f"predicted {correlation(one.predicted)}, "
-            f"observed {bracketed(one.observed, one.low, one.high)}, "
-            f"{count(one.n)} comparisons of {count(one.documents)} documents",
-        )
-        for one in row.bins
+    titles = [f"{row.judge} on {row.axis}" for row in rows]
+    pictures = [
+        Points("Reliability", title, READING, "predicted", "observed", list(map(_point, row.bins)))
+        for title, row in zip(titles, rows, strict=True)
     ]
-    title = f"{row.judge} on {row.axis}"
-    return Points("Reliability", title, READING, "predicted", "observed", points)
+    return Section(TITLE, [ABOUT], [table], [NOTE], pictures)
+
+
+def _point(of: ReliabilityBin) -> Point:
+    return Point(
+        *(of.predicted, of.observed, of.n, of.low, of.high),
+        f"predicted {correlation(of.predicted)}, "
+        f"observed {bracketed(of.observed, of.low, of.high)}, "
+        f"{count(of.n)} comparisons of {count(of.documents)} documents",
+    )

@@ -5,10 +5,7 @@ For each axis of a document, a verdict on system `*`:
     {"neighbours": [{"worse": 1, "better": 2, "p": {"Better": .9, "Worse": .02, "Similar": .08}}],
      "exchanged": [{"system": "A", "rating": 3, "p": {…}, "exchanged": {…}}]}
 
-Neighbouring references are compared with each other (does the judge itself find them graded?), and
-some comparisons are asked again with the two texts in each other's place (does the answer depend on
-the texts, or on their order?). Which documents and comparisons are drawn depends on their names
-alone.
+Which documents and comparisons are drawn depends on their names alone.
 """
 
 from __future__ import annotations
@@ -19,7 +16,18 @@ from dataclasses import replace
 from itertools import chain, pairwise
 
 from evaljudge.judges.shared.references import Text
-from evaljudge.judges.synthetic.comparing import Comparing, Pair, Placing, drawn, whole
+from evaljudge.judges.synthetic.comparing import (
+    BETTER,
+    SIMILAR,
+    WORSE,
+    Comparing,
+    Pair,
+    Placing,
+    Replies,
+    drawn,
+    whole,
+)
+from evaljudge.judges.synthetic.evidence import Answers, answers_of
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed
 from evaljudge.model.counting import cost
@@ -41,7 +49,6 @@ class Soundness:
         placings: Sequence[Placing],
         model: Model,
     ) -> list[Verdict]:
-        """`placings`: with the pairs that were asked about."""
         if not case.document.source.strip():
             return []
         of_axis = {axis: [one for one in placings if one.axis == axis] for axis in levels}
@@ -56,7 +63,6 @@ class Soundness:
         placings: Sequence[Placing],
         model: Model,
     ) -> Verdict:
-        form = self._comparing.form
         steps, chosen = self._steps(case, levels), self._chosen(case, placings)
         texts = {r: text for r, text in levels.items() if isinstance(text, str)}
         neighbours = [
@@ -69,24 +75,29 @@ class Soundness:
         usual = [pair for _, _, pair in chosen]
         asked = [*neighbours, *usual, *(pair.exchanged for pair in usual)]
         replies = await self._comparing.ask(case.document, asked, model, samples=0)
-        read = iter([whole(reply) for reply in replies])
+        read = iter([self._read(reply) for reply in replies])
         below = [next(read) for _ in steps]
         here, there = [next(read) for _ in chosen], list(read)
         evidence = {
             "neighbours": [
-                {"worse": worse, "better": better, "p": form.reading(reply)}
-                for (worse, better), reply in zip(steps, below, strict=True)
-                if not isinstance(reply, Failed)
+                {"worse": worse, "better": better, "p": p}
+                for (worse, better), p in zip(steps, below, strict=True)
+                if p
             ],
             "exchanged": [
-                {"system": system, "rating": rating, "p": form.reading(one),
-                 "exchanged": form.turned_reading(other)}
-                for (system, rating, _), one, other in zip(chosen, here, there, strict=True)
-                if not isinstance(one, Failed) and not isinstance(other, Failed)
+                {"system": system, "rating": rating, "p": p, "exchanged": _turned(other)}
+                for (system, rating, _), p, other in zip(chosen, here, there, strict=True)
+                if p and other
             ],
-        }  # fmt: skip
+        }
         tokens, doc_id = cost(chain(*replies)), case.document.doc_id
         return Verdict(doc_id, ANY_SYSTEM, self._judge, axis.name, evidence, tokens=tokens)
+
+    def _read(self, replies: Replies) -> Answers | None:
+        found = whole(replies)
+        if isinstance(found, Failed):
+            return None
+        return answers_of([self._comparing.form.evidence(found)])[0]
 
     def _steps(self, case: Case, levels: Mapping[float, Text]) -> list[tuple[float, float]]:
         """Neighbouring levels whose texts are both there, if this document is drawn."""
@@ -103,8 +114,14 @@ class Soundness:
             for placing in placings
             for system, axis in [(placing.candidate.system, placing.axis.name)]
             for rating, pair in placing.pairs.items()
-            if _is_drawn(self._exchanged, case.document.doc_id, axis, system, rating)
+            if rating in placing.levels
+            and _is_drawn(self._exchanged, case.document.doc_id, axis, system, rating)
         ]
+
+
+def _turned(p: Answers) -> Answers:
+    """What the answers to an exchanged question say of the usual one."""
+    return {BETTER: p[WORSE], WORSE: p[BETTER], SIMILAR: p[SIMILAR]}
 
 
 def _is_drawn(share: float, *words: object) -> bool:

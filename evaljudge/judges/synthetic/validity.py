@@ -10,21 +10,17 @@ an axis gains 3 comparisons, a candidate inside the scale, a document checked an
 of which 1 is inverted, and 1 exchanged comparison that flipped.
 
 Only sums stay in memory, and the ids of rated documents with an inversion. So the interval of the
-mean correlation with length is no bootstrap, which would need every document's value, but the
-normal one: mean ± 1.96 standard errors, cut to -1..1.
+mean correlation with length is the normal one, since a bootstrap would need every document's value.
 
-A judge whose scores follow length is misled only where people's ratings do not. So for rated
-candidates the correlation of score and length is also taken given the ratings: the partial
-correlation of ranks, in each document with enough rated candidates whose scores, lengths and
-ratings all vary. A document whose ratings are in the order of its lengths, or in the opposite one,
-is left out, because it cannot tell the two apart. Where scores are in the order of the ratings,
-nothing is left that length could explain: 0.
+A document whose ratings are in the order of its lengths, or in the opposite one, cannot tell the
+two apart: it has no partial correlation. Where scores are in the order of the ratings, nothing is
+left that length could explain: 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import chain
 from math import fsum, nan, sqrt
 from typing import Any
@@ -48,9 +44,6 @@ LEAST_RATED = 4
 """For its partial correlation given ratings: of three candidates, it is always 1 or -1."""
 NORMAL = 1.96
 EXACT = 1e-9
-COUNTS = ("checked", "inverted", "pairs", "inverted_pairs", "comparisons", "inferred",
-          "candidates", "below", "above", "exchanged", "flipped")  # fmt: skip
-"""The sums that a row takes over unchanged."""
 Floats = NDArray[np.float64]
 
 
@@ -118,8 +111,8 @@ class Correlations(Summed):
 
 
 @dataclass
-class AxisSums(Summed):
-    """The sums of one axis: the counts of a `ValidityRow`, and what its means are made of."""
+class ValidityCounts(Summed):
+    """The counts that a `ValidityRow` takes over unchanged."""
 
     checked: int = 0
     inverted: int = 0
@@ -127,14 +120,20 @@ class AxisSums(Summed):
     inverted_pairs: int = 0
     comparisons: int = 0
     inferred: int = 0
-    entropy: float = 0.0
-    certain: int = 0
-    mass: float = 0.0
     candidates: int = 0
     below: int = 0
     above: int = 0
     exchanged: int = 0
     flipped: int = 0
+
+
+@dataclass
+class AxisSums(ValidityCounts):
+    """And what its means are made of."""
+
+    entropy: float = 0.0
+    certain: int = 0
+    mass: float = 0.0
     length: Correlations = field(default_factory=Correlations)
     people_length: Correlations = field(default_factory=Correlations)
     given_length: Correlations = field(default_factory=Correlations)
@@ -187,31 +186,25 @@ def _side(p: Mapping[str, float]) -> int:
 
 def _of_candidates(candidates: Sequence[Sequence[Mapping[str, Any]]]) -> AxisSums:
     """`candidates`: each one's comparisons with the references, as they are stored."""
-    total, alike = AxisSums(), dict[int, list[Sequence[Mapping[str, Any]]]]()
-    for levels in candidates:
-        alike.setdefault(len(levels), []).append(levels)
-    for own in alike.values():
-        total += _of_alike(own)
+    total = AxisSums()
+    for number in dict.fromkeys(map(len, candidates)):
+        alike = [levels for levels in candidates if len(levels) == number]
+        levels = list(chain.from_iterable(alike))
+        p, mass = read_levels(levels)
+        covered = scale_coverage(p.reshape(len(alike), -1, 3))
+        is_asked = np.array(["inferred" not in level for level in levels])
+        asked = p[is_asked]
+        total += AxisSums(
+            comparisons=len(asked),
+            inferred=len(levels) - len(asked),
+            entropy=float(entropies(asked).sum()),
+            certain=int((asked.max(axis=1) > CERTAIN).sum()),
+            mass=float(mass[is_asked].sum()),
+            candidates=len(alike),
+            below=int((covered < 0).sum()),
+            above=int((covered > 0).sum()),
+        )
     return total
-
-
-def _of_alike(candidates: Sequence[Sequence[Mapping[str, Any]]]) -> AxisSums:
-    """Of candidates compared with the same number of references."""
-    levels = list(chain.from_iterable(candidates))
-    p, mass = read_levels(levels)
-    covered = scale_coverage(p.reshape(len(candidates), -1, 3))
-    is_asked = np.array(["inferred" not in level for level in levels])
-    asked = p[is_asked]
-    return AxisSums(
-        comparisons=len(asked),
-        inferred=len(levels) - len(asked),
-        entropy=float(entropies(asked).sum()),
-        certain=int((asked.max(axis=1) > CERTAIN).sum()),
-        mass=float(mass[is_asked].sum()),
-        candidates=len(candidates),
-        below=int((covered < 0).sum()),
-        above=int((covered > 0).sum()),
-    )
 
 
 def _of_lengths(shard: SeenShard, axis: str, scores: Mapping[tuple[str, str], float]) -> AxisSums:
@@ -235,10 +228,11 @@ def _of_lengths(shard: SeenShard, axis: str, scores: Mapping[tuple[str, str], fl
     grids = np.array(padded, np.float64).reshape(len(rows), widest, 3).transpose(2, 0, 1)
     every = _of_enough(grids[:2], LEAST_CANDIDATES)
     score, length, rating = _of_enough(grids, LEAST_RATED)
-    people = _spearman(rating, length)
-    given = _partial(_spearman(score, length), _spearman(score, rating), people)
+    people = row_correlations(rating, length)[0]
+    by_length, by_rating = (row_correlations(score, other)[0] for other in (length, rating))
+    given = _partial(by_length, by_rating, people)
     return AxisSums(
-        length=Correlations.of(_spearman(*every)),
+        length=Correlations.of(row_correlations(*every)[0]),
         people_length=Correlations.of(people[np.isfinite(given)]),
         given_length=Correlations.of(given),
     )
@@ -249,11 +243,6 @@ def _of_enough(grids: Floats, least: int) -> Floats:
     whole = np.isfinite(grids).all(axis=0)
     kept: Floats = np.where(whole, grids, nan)[:, whole.sum(axis=1) >= least]
     return kept
-
-
-def _spearman(x: Floats, y: Floats) -> Floats:
-    found: Floats = row_correlations(x, y)[0]
-    return found
 
 
 def _partial(with_length: Floats, with_ratings: Floats, people: Floats) -> Floats:
@@ -270,39 +259,37 @@ def validity_rows(
     judge: str, sums: Mapping[str, AxisSums], rated: Rated, documents: Mapping[str, int]
 ) -> list[ValidityRow]:
     """A row for each axis; `documents`: by id, what `rated` calls them."""
-    return [_row(judge, axis, own, rated, documents) for axis, own in sums.items()]
-
-
-def _row(
-    judge: str, axis: str, sums: AxisSums, rated: Rated, documents: Mapping[str, int]
-) -> ValidityRow:
-    everything = np.ones(rated.documents.size, dtype=bool)
-    kept = ~np.isin(rated.documents, [documents[doc_id] for doc_id in sums.inverted_ids])
-    agreement, agreement_documents = _agreement(rated, judge, axis, everything)
-    graded, graded_documents = _agreement(rated, judge, axis, kept) if sums.checked else (None, 0)
-    length, length_low, length_high = sums.length.estimate
-    given, given_low, given_high = sums.given_length.estimate
-    return ValidityRow(
-        judge=judge,
-        axis=axis,
-        **{name: getattr(sums, name) for name in COUNTS},
-        agreement=agreement,
-        agreement_documents=agreement_documents,
-        graded_agreement=graded,
-        graded_documents=graded_documents,
-        entropy=_mean(sums.entropy, sums.comparisons),
-        certain=_mean(sums.certain, sums.comparisons),
-        mass=_mean(sums.mass, sums.comparisons),
-        length=length,
-        length_low=length_low,
-        length_high=length_high,
-        length_documents=sums.length.documents,
-        people_length=sums.people_length.estimate[0],
-        given_length=given,
-        given_length_low=given_low,
-        given_length_high=given_high,
-        rated_length_documents=sums.given_length.documents,
-    )
+    rows = []
+    for axis, own in sums.items():
+        kept = ~np.isin(rated.documents, [documents[doc_id] for doc_id in own.inverted_ids])
+        agreement, agreement_documents = _agreement(rated, judge, axis, np.ones_like(kept))
+        graded, graded_documents = None, 0
+        if own.checked:
+            graded, graded_documents = _agreement(rated, judge, axis, kept)
+        length, length_low, length_high = own.length.estimate
+        given, given_low, given_high = own.given_length.estimate
+        rows.append(ValidityRow(
+            judge=judge,
+            axis=axis,
+            **{count.name: getattr(own, count.name) for count in fields(ValidityCounts)},
+            agreement=agreement,
+            agreement_documents=agreement_documents,
+            graded_agreement=graded,
+            graded_documents=graded_documents,
+            entropy=_mean(own.entropy, own.comparisons),
+            certain=_mean(own.certain, own.comparisons),
+            mass=_mean(own.mass, own.comparisons),
+            length=length,
+            length_low=length_low,
+            length_high=length_high,
+            length_documents=own.length.documents,
+            people_length=own.people_length.estimate[0],
+            given_length=given,
+            given_length_low=given_low,
+            given_length_high=given_high,
+            rated_length_documents=own.given_length.documents,
+        ))  # fmt: skip
+    return rows
 
 
 def _agreement(

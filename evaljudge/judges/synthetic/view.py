@@ -11,7 +11,7 @@ Reference of level 5: A flood has closed the town's old bridge.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,6 @@ from evaljudge.judges.synthetic.evidence import Level, answers_of, compared_text
 from evaljudge.model.asks import Failed
 from evaljudge.sections import Section, Table, View
 from evaljudge.sections.figures import correlation
-from evaljudge.text import harmless
 
 TEMPLATE = Path(__file__).with_name("view.html.j2")
 HEADS = ("reference of level", "answer", "p(Better)", "p(Similar)", "p(Worse)")
@@ -50,11 +49,19 @@ class Rung:
     better: float
     similar: float
     worse: float
-    figures: str
     reference: str
     """Empty where it is not known."""
     adds: str
     """What the comparison adds to the judge's score."""
+
+    @property
+    def figures(self) -> str:
+        shares = zip(ANSWERS, self.shares, strict=True)
+        return ", ".join(f"p({name}) {share}" for name, share in shares)
+
+    @property
+    def shares(self) -> list[str]:
+        return [correlation(share) for share in (self.better, self.similar, self.worse)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,27 +84,48 @@ class Ladder:
 
 
 def pictured_evidence(judged: JudgedCandidate) -> View:
-    levels = _falling(judged)
+    return View(TEMPLATE, _ladder(judged))
+
+
+def shown_evidence(judged: JudgedCandidate) -> Section:
+    found, title = _ladder(judged), "Comparisons with the references"
+    place = (
+        f"The comparisons place the text at level {found.place} ({judged.verdict.judge}.ordinal)."
+    )
+    rows = [[rung.level, rung.answer, *rung.shares] for rung in found.rungs]
+    references = [
+        f"Reference of level {rung.level}: {rung.reference}"
+        for rung in found.rungs
+        if rung.reference
+    ]
+    table = Table(title, HEADS, rows, "llrrr")
+    return Section(title, [ABOUT], [table], [place, *found.notes, *references])
+
+
+def _ladder(judged: JudgedCandidate) -> Ladder:
+    levels = sorted(judged.verdict.evidence["levels"], key=lambda level: -level["rating"])
     ratings = [level["rating"] for level in levels]
-    place = _place(levels)
-    known = _texts(judged, ratings)
+    place = float(ordinal_level(compared_texts([levels]))[0])
+    written = _written(judged)
+    is_known = all(len(written.get(rating, ())) == 1 for rating in ratings)
     rungs = [
         Rung(
             named(level["rating"]),
-            _answer(level, p),
+            max(ANSWERS, key=p.__getitem__) + (" (inferred)" if "inferred" in level else ""),
             p["Better"],
             p["Similar"],
             p["Worse"],
-            ", ".join(f"p({name}) {correlation(p[name])}" for name in ANSWERS),
-            harmless(known.get(level["rating"], "")),
+            min(written[level["rating"]]) if is_known else "",
             _signed(level["rating"] * (p["Better"] - p["Worse"])),
         )
         for level, p in zip(levels, answers_of(levels), strict=True)
     ]
     falls = (ratings[0] - place) / (ratings[0] - ratings[-1])
-    notes = [*_inferred(levels), *([] if known else [next(_references(judged, ratings))])]
+    notes = [INFERRED] if any("inferred" in level for level in levels) else []
+    if not is_known:
+        notes.append(SEVERAL if written.keys() >= set(ratings) else GONE)
     score = _score(judged.verdict.judge, levels)
-    return View(TEMPLATE, Ladder(rungs, f"{place:.2f}", min(max(falls, 0.0), 1.0), score, notes))
+    return Ladder(rungs, f"{place:.2f}", min(max(falls, 0.0), 1.0), score, notes)
 
 
 def _score(judge: str, levels: Sequence[Level]) -> str:
@@ -114,63 +142,11 @@ def _signed(value: float) -> str:
     return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
 
 
-def shown_evidence(judged: JudgedCandidate) -> Section:
-    levels = _falling(judged)
-    falls = (
-        f"The comparisons place the text at level {_place(levels):.2f} "
-        f"({judged.verdict.judge}.ordinal)."
-    )
-    rows = list(map(_row, levels, answers_of(levels)))
-    table = Table("Comparisons with the references", HEADS, rows, "llrrr")
-    return Section(
-        "Comparisons with the references", [ABOUT], [table],
-        [falls, *_inferred(levels), *_references(judged, [level["rating"] for level in levels])],
-    )  # fmt: skip
-
-
-def _falling(judged: JudgedCandidate) -> list[Level]:
-    return sorted(judged.verdict.evidence["levels"], key=lambda level: -level["rating"])
-
-
-def _place(levels: Sequence[Level]) -> float:
-    return float(ordinal_level(compared_texts([levels]))[0])
-
-
-def _inferred(levels: Sequence[Level]) -> list[str]:
-    return [INFERRED] if any("inferred" in level for level in levels) else []
-
-
-def _answer(level: Level, p: Mapping[str, float]) -> str:
-    return max(ANSWERS, key=p.__getitem__) + (" (inferred)" if "inferred" in level else "")
-
-
-def _row(level: Level, p: Mapping[str, float]) -> list[str]:
-    figures = (correlation(p[name]) for name in ANSWERS)
-    return [named(level["rating"]), _answer(level, p), *figures]
-
-
-def _texts(judged: JudgedCandidate, ratings: Sequence[float]) -> dict[float, str]:
-    """The reference of each level; empty where it is not certain which they were."""
-    found = _written(judged)
-    if not found.keys() >= set(ratings) or any(len(found[rating]) > 1 for rating in ratings):
-        return {}
-    return {rating: min(found[rating]) for rating in ratings}
-
-
 def _written(judged: JudgedCandidate) -> dict[float, set[str]]:
+    """By level, the references of this axis; several where several judges wrote them."""
     texts: dict[float, set[str]] = {}
     for brief in judged.briefs:
         text = text_of(brief)
         if brief.axis == judged.verdict.axis and not isinstance(text, Failed):
             texts.setdefault(float(brief.part), set()).add(text)
     return texts
-
-
-def _references(judged: JudgedCandidate, ratings: Sequence[float]) -> Iterator[str]:
-    if known := _texts(judged, ratings):
-        for rating in ratings:
-            yield f"Reference of level {named(rating)}: {known[rating]}"
-    elif _written(judged).keys() >= set(ratings):
-        yield SEVERAL
-    else:
-        yield GONE

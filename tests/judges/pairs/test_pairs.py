@@ -388,10 +388,11 @@ def test_columns() -> None:
     verdicts = verdicts_of(judge(swap="none"), case_of(numbers(1, 2)), Sure(0.8))
     (row,) = verdict_columns([verdicts["B"].evidence])
     assert row["order"] == [["B"], ["A"]]
-    assert row["strength"] > 0
+    assert row["strength"] is not None and row["strength"] > 0
+    assert row["comparisons"] is not None
     (one,) = row["comparisons"]
     assert (one["other"], one["preference"]) == ("A", pytest.approx(0.8))
-    assert {one["first"] is None, one["second"] is None} == {True, False}
+    assert len({"first", "second"} & one.keys()) == 1
 
 
 # whole runs

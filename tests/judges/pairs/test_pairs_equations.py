@@ -15,7 +15,6 @@ from scipy.optimize import minimize
 from evaljudge.judges.pairs.equations import (
     PRIOR,
     SUREST,
-    averaged,
     bradley_terry,
     doubt,
     log_odds,
@@ -33,7 +32,6 @@ def test_both_orders_by_hand() -> None:
     """The example of the module."""
     here, there = log_odds(log(0.8), log(0.2)), log_odds(log(0.5), log(0.5))
     assert (here, there) == (pytest.approx(log(4)), 0)
-    assert averaged(here, there) == pytest.approx(log(2))
     assert preference(log(2)) == pytest.approx(2 / 3)
     assert worth_of_place(here, there) == pytest.approx(log(2))
 

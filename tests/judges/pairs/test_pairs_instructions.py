@@ -198,9 +198,9 @@ def test_a_paraphrase_that_failed() -> None:
     assert fitted is not None
     assert fitted.learnt["fluency"]["kept"] == "1"
     (row,) = verdict_columns([verdicts["A"].evidence])
-    assert (row["rank"], row["comparisons"]) == (None, None)
+    assert not {"rank", "comparisons"} & row.keys()
     assert row["instructions"] is not None
-    assert [one["failed"] for one in row["instructions"]] == [None, None, None, None, reason]
+    assert [one.get("failed") for one in row["instructions"]] == [None] * 4 + [reason]
 
 
 def test_settings_that_do_not_go_together() -> None:

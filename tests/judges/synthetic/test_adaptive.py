@@ -15,45 +15,26 @@ from scipy.special import expit
 
 from evaljudge.agreement.rated import Rated
 from evaljudge.engines.scripted import Scripted
-from evaljudge.errors import UserError
 from evaljudge.judges.collector import SeenShard
-from evaljudge.judges.shared.scale import named, ratings
+from evaljudge.judges.shared.scale import ratings
 from evaljudge.judges.synthetic.adaptive import bounds, next_rating, with_inferred
 from evaljudge.judges.synthetic.evidence import answers_of
+from evaljudge.judges.synthetic.findings import validity
 from evaljudge.judges.synthetic.judge import Synthetic
-from evaljudge.judges.synthetic.section import validity
 from evaljudge.judges.synthetic.validity import shard_sums, validity_rows
 from evaljudge.model.asks import Failed, Options, Prompt, Spent
 from evaljudge.model.imagining import Imagining
-from evaljudge.prompts import load_task
-from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+from evaljudge.records import Candidate, Case, Document, Verdict
+from tests.judges.synthetic.builders import BETTER, SIMILAR, WORSE, Answers, answers, briefs
+from tests.judges.synthetic.builders import judge as plain_judge
 
-Answers = dict[str, float]
 FIVE, NINE = ratings(5), ratings(9)
 NOBODY = Rated(np.empty(0, np.int64), np.empty(0, np.int64), {}, {}, {})
 CASE = Case(Document("d1", "The river rose."), (Candidate("A", "A flood."),))
 
 
-def answers(better: float, worse: float, similar: float) -> Answers:
-    return {"Better": better, "Worse": worse, "Similar": similar}
-
-
-BETTER, WORSE, SIMILAR = answers(1, 0, 0), answers(0, 1, 0), answers(0, 0, 1)
-
-
 def judge(levels: int = 5, **settings: Any) -> Synthetic:
-    checks = {"neighbours": 0, "exchanged": 0}
-    given = {"levels": levels, "checks": checks, "adaptive": {}} | settings
-    return Synthetic(given, load_task("summary", ["fluency"]))
-
-
-def briefs(levels: int = 5) -> list[Brief]:
-    return [
-        Brief(
-            "d1", "k", "synthetic", "fluency", named(r), {"text": f"level {named(r)}", "rating": r}
-        )
-        for r in ratings(levels)
-    ]
+    return plain_judge(**{"levels": levels, "adaptive": {}, **settings})
 
 
 class Says:
@@ -205,20 +186,6 @@ def test_a_failure_ends_the_asking() -> None:
 
 
 # settings, signature, plan
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"predict": "sampled"}, "adaptive goes by probabilities"),
-        ({"levels": 2}, "adaptive needs 3 levels or more"),
-        ({"adaptive": {"certainty": 1}}, "certainty"),
-        ({"adaptive": {"sure": 1}}, "sure"),
-    ],
-)
-def test_refuses(settings: dict[str, Any], words: str) -> None:
-    with pytest.raises(UserError, match=words):
-        judge(**settings)
 
 
 def test_it_is_stated_only_where_it_is_chosen() -> None:

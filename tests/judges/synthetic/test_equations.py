@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
-from scipy.optimize import minimize_scalar
 from scipy.special import log_expit
 
 from evaljudge.judges.synthetic import equations
@@ -27,8 +26,9 @@ from evaljudge.judges.synthetic.equations import (
     answer_chances,
     stacked,
 )
+from tests.judges.synthetic import builders
+from tests.judges.synthetic.builders import BETTER, SIMILAR, WORSE, Answers, answers
 
-Answers = dict[str, float]
 Placing = Callable[[Comparisons], float]
 
 
@@ -49,19 +49,8 @@ def entropy(p: Answers) -> float:
     return float(equations.entropies(np.array([list(p.values())], float))[0])
 
 
-def answers(better: float, worse: float, similar: float) -> Answers:
-    return {"Better": better, "Worse": worse, "Similar": similar}
-
-
-BETTER, WORSE, SIMILAR = answers(1, 0, 0), answers(0, 1, 0), answers(0, 0, 1)
 RATINGS = [1.0, 2.0, 3.0, 4.0, 5.0]
-SAMPLE = [
-    (1.0, answers(0.9, 0.02, 0.08)),
-    (2.0, answers(0.8, 0.05, 0.15)),
-    (3.0, answers(0.55, 0.15, 0.3)),
-    (4.0, answers(0.3, 0.4, 0.3)),
-    (5.0, answers(0.05, 0.75, 0.2)),
-]
+SAMPLE = list(builders.SAMPLE.items())
 
 
 def against_all(p: Answers) -> list[tuple[float, Answers]]:
@@ -123,24 +112,11 @@ def test_better_than_one_reference_by_hand() -> None:
     assert ordinal_level([(3.5, WORSE)]) == pytest.approx(2.129182)
 
 
-def test_better_twice_by_hand() -> None:
-    """Twice the same: σ(x)² − σ(−x)² is tanh(x/2) again, σ(x)² + σ(−x)² is (1 + tanh²)/2."""
-    tanhs = {n / 10: tanh(n / 10 * log(3)) for n in range(1, 21)}
-    weights = 1 / 4 + sum((1 + t**2) / 2 for t in tanhs.values())
-    twice = 3 + sum(u * t for u, t in tanhs.items()) / weights
-    assert ordinal_level([(2.5, BETTER), (2.5, BETTER)]) == pytest.approx(twice)
-
-
 @pytest.mark.parametrize("level", [2.0, 3.0, 4.0])
 @pytest.mark.parametrize("place", PLACINGS)
 def test_an_ideal_judge_s_answers_lead_to_the_level(place: Placing, level: float) -> None:
     ideal = [(r, BETTER if r < level else WORSE if r > level else SIMILAR) for r in RATINGS]
     assert place(ideal) == pytest.approx(level, abs=0.02)
-
-
-def test_of_the_undecided_all_answers_are_equally_likely() -> None:
-    assert sum(UNDECIDED.values()) == pytest.approx(1)
-    assert len(set(UNDECIDED.values())) == 1
 
 
 def test_an_undecided_comparison_is_evidence_of_nearness() -> None:
@@ -265,19 +241,6 @@ def test_the_grid_is_fine_enough(levels: Comparisons) -> None:
     assert ordinal_level(levels) == pytest.approx(moment / mass, abs=0.03)
 
 
-@given(comparisons)
-def test_the_position_has_the_greatest_likelihood(levels: Comparisons) -> None:
-    def loss(position: float) -> float:
-        tied = [(3.0, PRIOR / 2, PRIOR / 2)]
-        wins = [(r, p["Better"] + p["Similar"] / 2, p["Worse"] + p["Similar"] / 2)
-                for r, p in levels]  # fmt: skip
-        distances = [(STRENGTH * (position - r), won, lost) for r, won, lost in wins + tied]
-        return -sum(won * log_expit(d) + lost * log_expit(-d) for d, won, lost in distances)
-
-    found = minimize_scalar(loss, bounds=(-20, 26), method="bounded", options={"xatol": 1e-9})
-    assert bradley_terry_position(levels) == pytest.approx(found.x, abs=1e-5)
-
-
 @pytest.mark.parametrize("ratings", [(1.0, 5.0), (1.0, 3.0, 5.0), tuple(RATINGS)])
 @pytest.mark.parametrize("spread", [0.01, 0.1, 1.0, 10.0])
 def test_every_position_expects_the_wins_that_there_are(
@@ -350,11 +313,6 @@ def test_many_texts_are_covered_and_undecided_as_each_of_them(stack: list[list[A
             for one in row
         ]
     )
-
-
-@given(shares)
-def test_entropy_lies_between_certain_and_undecided(p: Answers) -> None:
-    assert 0 <= entropy(p) <= log(3) / log(2) + 1e-12
 
 
 def test_doubt_is_the_mean_entropy_as_a_share_of_the_greatest() -> None:

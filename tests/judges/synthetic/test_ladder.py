@@ -13,17 +13,19 @@ import pytest
 
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
-from evaljudge.judges.shared.scale import named, ratings
+from evaljudge.judges.shared.scale import ratings
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+from tests.judges.synthetic.builders import briefs
+from tests.judges.synthetic.builders import judge as plain_judge
 
-NO_CHECKS = {"neighbours": 0, "exchanged": 0}
 CASE = Case(
     Document("d1", "The river rose."),
     (Candidate("A", "level 2.5"), Candidate("B", "level 4"), Candidate("C", " ")),
 )
+
 TILT = 0.7
 """By how much the scripted judge prefers what is named first, in the exponent."""
 
@@ -60,17 +62,7 @@ class Reads:
 
 
 def judge(levels: int = 5, axes: Sequence[str] = ("fluency",), **settings: Any) -> Synthetic:
-    given = {"layout": "ladder", "levels": levels, "checks": NO_CHECKS} | settings
-    return Synthetic(given, load_task("summary", list(axes)))
-
-
-def briefs(levels: int = 5, missing: Sequence[float] = (), axis: str = "fluency") -> list[Brief]:
-    return [
-        Brief("d1", "", "synthetic", axis, named(r), {}, "unscored", "too long")
-        if r in missing
-        else Brief("d1", "", "synthetic", axis, named(r), {"text": f"level {named(r)}"})
-        for r in ratings(levels)
-    ]
+    return plain_judge(axes, **{"layout": "ladder", "levels": levels, **settings})
 
 
 def judged(
@@ -159,12 +151,6 @@ def test_an_exchanged_check_is_read_back() -> None:
         assert log(other["Better"] / other["Worse"]) == pytest.approx(2 * (gap - TILT))
 
 
-def test_a_missing_reference_leaves_the_candidates_unscored() -> None:
-    verdicts, _, reads = judged(judge(), briefs(missing=[3.0]))
-    assert "no reference of level 3" in verdicts["A"].reason
-    assert reads.asked == []
-
-
 def test_adaptive_asks_about_fewer_and_shows_all() -> None:
     _, _, reads = judged(judge(9, adaptive={"certainty": 0.6}), briefs(9))
     assert 2 <= len(reads.asked) < 2 * 9
@@ -180,11 +166,6 @@ def test_it_is_another_judge_by_its_settings_and_its_prompts() -> None:
     assert pairs.asking["prompts"]["writing"] == ladder.asking["prompts"]["writing"]
 
 
-def test_it_has_no_questions_of_two_answers() -> None:
-    with pytest.raises(UserError, match="layout: ladder has no questions for predict: yes-no"):
-        judge(predict="yes-no")
-
-
 @pytest.mark.parametrize("task", ["summary", "dialogue", "story"])
 @pytest.mark.parametrize("prompts", [None, "nano"])
 def test_every_task_has_it(task: str, prompts: str | None) -> None:
@@ -192,18 +173,19 @@ def test_every_task_has_it(task: str, prompts: str | None) -> None:
     assert Synthetic({"layout": "ladder"}, loaded).axes
 
 
-def test_a_template_without_a_place_for_the_number_is_refused(tmp_path: Any) -> None:
-    (tmp_path / "synthetic.ladder.j2").write_text(
-        "{{ source }}{% for one in references %}{{ one }}{% endfor %}{{ target }}"
-        "{% if exchanged %}turned{% endif %}"
-    )
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ("{{ source }}{{ target }}{{ number }}", r"has no place for \{\{ references \}\}"),
+        (
+            "{{ source }}{% for one in references %}{{ one }}{% endfor %}{{ target }}"
+            "{% if exchanged %}turned{% endif %}",
+            r"needs a place for \{\{ number \}\}",
+        ),
+    ],
+)
+def test_a_template_without_a_place_is_refused(tmp_path: Any, template: str, said: str) -> None:
+    (tmp_path / "synthetic.ladder.j2").write_text(template)
     task = load_task("summary", prompts=str(tmp_path))
-    with pytest.raises(UserError, match=r"needs a place for \{\{ number \}\}"):
-        Synthetic({"layout": "ladder"}, task)
-
-
-def test_a_template_without_the_references_is_refused(tmp_path: Any) -> None:
-    (tmp_path / "synthetic.ladder.j2").write_text("{{ source }}{{ target }}{{ number }}")
-    task = load_task("summary", prompts=str(tmp_path))
-    with pytest.raises(UserError, match=r"has no place for \{\{ references \}\}"):
+    with pytest.raises(UserError, match=said):
         Synthetic({"layout": "ladder"}, task)

@@ -23,29 +23,13 @@ from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt
 from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+from tests.judges.synthetic.builders import BETTER, SAMPLE, WORSE, Answers, answers, briefs, judge
 
 TASK = load_task("summary", ["fluency"])
 CASE = Case(Document("d1", "The river rose."), (Candidate("A", "A flood."),))
 MANY = Case(CASE.document, tuple(Candidate(f"S{n}", f"summary {n}") for n in range(60)))
-Answers = Mapping[str, float]
 Says = Callable[[str, str, str], Answers | Failed]
 """To a target, a reference and a relation (empty where there is none): weights of the answers."""
-
-
-def judge(**settings: Any) -> Synthetic:
-    """One that does not look at itself, but where `swap` has it ask all that for its verdicts."""
-    return Synthetic({"checks": {"neighbours": 0, "exchanged": 0}} | settings, TASK)
-
-
-def briefs(levels: int = 5, without: float | None = None) -> list[Brief]:
-    """References whose texts say their level."""
-    known = ("d1", "", "synthetic", "fluency")
-    return [
-        Brief(*known, named(r), {"rating": r, "text": f"level {named(r)}"})
-        if r != without
-        else Brief(*known, named(r), {}, "unscored", "too long")
-        for r in ratings(levels)
-    ]
 
 
 def scripted(says: Says, asked: list[tuple[str, str, str]] | None = None) -> Scripted:
@@ -78,23 +62,11 @@ def values(judge: Synthetic, model: Model, told: list[Brief]) -> dict[str, float
     return {s.scorer: s.value for s in judge.score(verdict(judge, model, told))}
 
 
-def answers(better: float, worse: float, similar: float) -> Answers:
-    return {"Better": better, "Worse": worse, "Similar": similar}
-
-
-def at_level(table: Mapping[str, Answers]) -> Says:
-    return lambda target, reference, relation: table[reference.removeprefix("level ")]
+def at_level(table: Mapping[float, Answers]) -> Says:
+    return lambda target, reference, relation: table[float(reference.removeprefix("level "))]
 
 
 # exact probabilities
-
-SAMPLE = {
-    "1": answers(0.9, 0.02, 0.08),
-    "2": answers(0.8, 0.05, 0.15),
-    "3": answers(0.55, 0.15, 0.3),
-    "4": answers(0.3, 0.4, 0.3),
-    "5": answers(0.05, 0.75, 0.2),
-}
 
 
 def test_every_reading_of_the_module_s_sample() -> None:
@@ -108,22 +80,14 @@ def test_every_reading_of_the_module_s_sample() -> None:
     }
 
 
-@pytest.mark.parametrize("levels", [2, 3, 5, 9])
-def test_like_every_reference_is_the_middle_of_them(levels: int) -> None:
-    model = scripted(lambda target, reference, relation: answers(0, 0, 1))
-    found = values(judge(levels=levels), model, briefs(levels))
-    assert found["synthetic"] == 0
-    assert found["synthetic.ordinal"] == pytest.approx(3)
-    assert found["synthetic.bradley-terry"] == pytest.approx(3)
-
-
-def test_better_than_every_reference() -> None:
-    model = scripted(lambda target, reference, relation: answers(1, 0, 0))
+@pytest.mark.parametrize(("p", "side", "level"), [(BETTER, 1, 5), (WORSE, -1, 1)])
+def test_better_or_worse_than_every_reference(p: Answers, side: int, level: float) -> None:
+    model = scripted(lambda target, reference, relation: p)
     found = values(judge(), model, briefs())
-    assert (found["synthetic"], found["synthetic.level"]) == (15, 5)
-    assert found["synthetic.bradley-terry"] == pytest.approx(6.75, abs=5e-3)
+    assert (found["synthetic"], found["synthetic.level"]) == (side * 15, level)
+    assert found["synthetic.bradley-terry"] == pytest.approx(3 + side * 3.75, abs=5e-3)
     ordinal = found["synthetic.ordinal"]
-    assert ordinal is not None and 4.5 < ordinal < 5
+    assert ordinal is not None and 1.5 < (ordinal - 3) * side < 2
 
 
 @pytest.mark.parametrize(
@@ -134,13 +98,14 @@ def test_better_than_every_reference() -> None:
         {"swap": "both"},
         {"predict": "yes-no", "swap": "both"},
         {"predict": "sampled", "samples": 10, "trials": 3},
+        {"layout": "ladder"},
     ],
 )
 def test_a_missing_level_leaves_every_scorer_without_a_value(settings: dict[str, Any]) -> None:
     one, reason = judge(**settings), "no reference of level 2 on fluency: too long"
     asked: list[tuple[str, str, str]] = []
     model = scripted(lambda *question: answers(1, 1, 1), asked)
-    scores = one.score(verdict(one, model, briefs(without=2.0)))
+    scores = one.score(verdict(one, model, briefs(missing=[2.0])))
     assert [score.scorer for score in scores] == list(one.scorers)
     assert {(score.value, score.reason) for score in scores} == {(None, reason)}
     assert asked == []
@@ -184,33 +149,23 @@ def test_the_paper_s_sum_of_yes_and_no() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "says"),
+    ("settings", "fails", "level", "asks"),
     [
-        ({}, at_level(SAMPLE)),
-        ({"predict": "yes-no"}, yes_of),
-        ({"predict": "sampled", "samples": 2}, at_level(SAMPLE)),
-        ({"swap": "both"}, lambda *question: answers(0.5, 0.25, 0.25)),
+        ({"predict": "yes-no"}, ("A flood.", "level 3", "worse"), 3, 9),
+        ({"swap": "both"}, ("level 4", "A flood.", ""), 4, 9),
     ],
 )
-def test_what_is_compared_is_better_worse_and_similar_however_it_was_asked(
-    settings: dict[str, Any], says: Says
+def test_a_question_that_fails_leaves_the_candidate_unscored(
+    settings: dict[str, Any], fails: tuple[str, str, str], level: int, asks: int
 ) -> None:
-    one = judge(**settings)
-    levels = verdict(one, scripted(says), briefs()).evidence["levels"]
-    assert [level["rating"] for level in levels] == [1, 2, 3, 4, 5]
-    read = answers_of(levels)
-    assert {tuple(p) for p in read} == {("Better", "Worse", "Similar")}
-    assert [sum(p.values()) for p in read] == pytest.approx([1] * 5)
+    def says(*question: str) -> Answers | Failed:
+        if question == fails:
+            return Failed("too long")
+        return {"Yes": 0.5, "No": 0.5} if question[2] else answers(1, 2, 3)
 
-
-def test_one_of_two_questions_that_fails_leaves_the_candidate_unscored() -> None:
-    def says(target: str, reference: str, relation: str) -> Answers | Failed:
-        fails = (reference, relation) == ("level 3", "worse")
-        return Failed("too long") if fails else {"Yes": 0.5, "No": 0.5}
-
-    found = verdict(judge(predict="yes-no"), scripted(says), briefs())
-    assert (found.status, found.reason) == ("unscored", "compared with level 3: too long")
-    assert found.tokens.asks == 9  # a failure that the script gives has cost nothing
+    found = verdict(judge(**settings), scripted(says), briefs())
+    assert (found.status, found.reason) == ("unscored", f"compared with level {level}: too long")
+    assert found.tokens.asks == asks  # a failure that the script gives has cost nothing
 
 
 # both orders
@@ -251,12 +206,6 @@ def test_both_orders_are_averaged(predict: str, p: Answers, mass: float, levels:
     assert found.tokens.asks == len(asked)
 
 
-def test_a_judge_that_looks_only_at_the_place_says_nothing_in_both_orders() -> None:
-    model = scripted(lambda *question: answers(0.8, 0.1, 0.1))
-    assert values(judge(swap="both"), model, briefs())["synthetic"] == pytest.approx(0)
-    assert values(judge(), model, briefs())["synthetic"] == pytest.approx(15 * 0.7)
-
-
 @pytest.mark.parametrize(("predict", "asks"), [("probabilities", 10), ("yes-no", 20)])
 def test_orders_that_exclude_each_other_leave_the_candidate_unscored(
     predict: str, asks: int
@@ -275,14 +224,6 @@ def test_orders_that_exclude_each_other_leave_the_candidate_unscored(
     )
     assert found.tokens.asks == asks
     assert {score.reason for score in one.score(found)} == {found.reason}
-
-
-def test_an_exchanged_question_that_fails_leaves_the_candidate_unscored() -> None:
-    def says(target: str, reference: str, relation: str) -> Answers | Failed:
-        return Failed("too long") if target == "level 4" else answers(1, 2, 3)
-
-    found = verdict(judge(swap="both"), scripted(says), briefs())
-    assert (found.status, found.reason) == ("unscored", "compared with level 4: too long")
 
 
 # draws
@@ -421,15 +362,6 @@ def test_the_error_of_draws_is_that_of_independent_ones(drawn: list[Verdict], si
     assert abs(mean) < 4 / sqrt(len(told))
 
 
-def test_more_draws_come_closer(drawn: list[Verdict]) -> None:
-    mean = [
-        fsum(abs(error) for error, _ in errors(drawn, size, 0)) / 60
-        for size in (1, 3, 10, 100, 1000)
-    ]
-    assert mean == sorted(mean, reverse=True)
-    assert mean[-1] < mean[0] / 20  # √1000 is 32
-
-
 def test_trials_are_other_draws(drawn: list[Verdict]) -> None:
     trials = [[e / d for e, d in errors(drawn, 1000, trial)] for trial in range(5)]
     for one in range(5):
@@ -476,6 +408,13 @@ def test_fewer_draws_open_those_of_another_judge(drawn: list[Verdict]) -> None:
         ({"swap": "all"}, "judges.synthetic.swap"),
         ({"checks": {"exchanged": 1.5}}, "judges.synthetic.checks.exchanged"),
         ({"checks": {"neighbour": 1}}, "unknown key 'neighbour': did you mean 'neighbours'"),
+        ({"levels": 4}, "judges.synthetic.levels"),
+        ({"temperature": -1}, "judges.synthetic.temperature"),
+        ({"max_tokens": 0}, "judges.synthetic.max_tokens"),
+        ({"layout": "ladder", "predict": "yes-no"}, "layout: ladder has no questions for predict"),
+        ({"adaptive": {}, "predict": "sampled"}, "adaptive goes by probabilities"),
+        ({"adaptive": {}, "levels": 2}, "adaptive needs 3 levels or more"),
+        ({"adaptive": {"certainty": 1}}, "certainty"),
     ],
 )
 def test_settings_that_do_not_go_together(settings: dict[str, Any], said: str) -> None:
@@ -503,3 +442,4 @@ def test_references_are_shared_whatever_is_asked_of_them(levels: int) -> None:
         shared = mine.keys() & plain.keys()
         assert shared >= {"1", "3", "5"}
         assert all(mine[name] == plain[name] for name in shared)
+    assert judge(levels=3, temperature=0.7).parts()[0].inputs != plain["1"].inputs

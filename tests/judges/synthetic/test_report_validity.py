@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from evaljudge.analysis.findings import Findings
 from evaljudge.judges.collector import JudgeFindings
-from evaljudge.judges.synthetic.section import MOST_FLIPPED, VALIDITY, validity, validity_warnings
+from evaljudge.judges.synthetic.findings import MOST_FLIPPED, VALIDITY, validity, validity_warnings
 from evaljudge.judges.synthetic.validity import ValidityRow
 from evaljudge.report import agreement_markdown, agreement_text, page
 from evaljudge.sections import Bars
@@ -49,23 +49,6 @@ EMPTY = ValidityRow(
 
 def told(findings: Findings, *rows: ValidityRow) -> Findings:
     return replace(findings, judged=JudgeFindings([validity(rows)]))
-
-
-HEADS = (
-    "checked / inverted / of pairs / agreement / without inverted",
-    "comparisons / entropy / certain / mass / candidates / below / above",
-    "exchanged / flipped / length / n / people's / given ratings / n",
-)
-
-
-def test_rows_of_figures() -> None:
-    tables = validity([SOUND]).tables
-    assert [" / ".join(table.heads[2:]) for table in tables] == list(HEADS)
-    named = ["synthetic", "fluency"]
-    references, placing, leanings = (table.rows for table in tables)
-    assert references == [[*named, "100", "12.0%", "3.2%", "0.441 (98)", "0.467 (86)"]]
-    assert placing == [[*named, "8,000", "0.83", "25.5%", "98.7%", "1,600", "5.0%", "10.0%"]]
-    assert leanings == [[*named, "500", "9.0%", "-0.123 [-0.200, 0.000]", "1,099", "–", "–", "0"]]
 
 
 def test_flips_are_drawn_beside_the_share_that_is_warned_of() -> None:

@@ -21,31 +21,20 @@ from evaljudge.judges.synthetic.soundness import Soundness
 from evaljudge.model.asks import Failed, Options, Prompt
 from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+from tests.judges.synthetic.builders import briefs, judge
 
 CASE = Case(
     Document("d1", "The river rose."),
     (Candidate("A", "A flood."), Candidate("B", "Rain."), Candidate("C", " ")),
 )
+
 Question = tuple[str, str, str]
 """A target, a reference, and the relation where one is asked for."""
 Says = Callable[[str, str, str], Mapping[str, float] | Failed]
 
 
-def judge(axes: Sequence[str] = ("fluency",), **settings: Any) -> Synthetic:
-    return Synthetic(settings, load_task("summary", list(axes)))
-
-
 def looking(neighbours: float, exchanged: float, **settings: Any) -> Synthetic:
     return judge(checks={"neighbours": neighbours, "exchanged": exchanged}, **settings)
-
-
-def briefs(levels: int = 5, missing: Sequence[float] = (), axis: str = "fluency") -> list[Brief]:
-    return [
-        Brief("d1", "", "synthetic", axis, named(r), {}, "unscored", "too long")
-        if r in missing
-        else Brief("d1", "", "synthetic", axis, named(r), {"text": f"level {named(r)}"})
-        for r in ratings(levels)
-    ]
 
 
 def even(target: str, reference: str, relation: str) -> dict[str, float]:
@@ -92,6 +81,8 @@ def checks_of(
     levels = {axis: mine for axis, mine in by_axis.items() if mine}
     placing = soundness._comparing.placing
     placings = [placing(case, a, one, levels[a]) for a in levels for one in case.candidates]
+    for one in placings:
+        one.levels |= {rating: {} for rating in one.pairs}
     return asyncio.run(soundness.checks(case, levels, placings, model))
 
 
@@ -322,5 +313,6 @@ def test_the_order_of_candidates_changes_no_draw() -> None:
 
 
 def test_the_judge_says_that_it_can_look_at_itself() -> None:
-    assert judge().has_checks
-    assert judge().asking["checks"] == {"neighbours": 1.0, "exchanged": 0.1}
+    one = Synthetic({}, load_task("summary", ["fluency"]))
+    assert one.has_checks
+    assert one.asking["checks"] == {"neighbours": 1.0, "exchanged": 0.1}

@@ -8,18 +8,12 @@ from math import log
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evaljudge.engines.scripted import Scripted
-from evaljudge.errors import UserError
 from evaljudge.judges.shared.scale import neighbours, ratings, rounds
 from evaljudge.judges.synthetic.equations import (
     ideal_sums,
     level_of,
-    level_of_sum,
-    stacked,
-    weighted_sum,
 )
 from evaljudge.judges.synthetic.evidence import read_levels
 from evaljudge.judges.synthetic.judge import Synthetic
@@ -65,41 +59,12 @@ def test_ideal_sums(levels: int, sums: list[float]) -> None:
     assert [level_of(s, ratings(levels)) for s in sums] == ratings(levels)
 
 
-def test_ratings_of_levels() -> None:
-    assert ratings(2) == [1, 5]
-    assert ratings(5) == [1, 2, 3, 4, 5]
-    assert ratings(9) == [1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5]
-
-
-def test_an_undecided_judge_lands_at_3_86() -> None:
-    assert level_of(0.0, ratings(5)) == pytest.approx(3.857, abs=5e-4)
-
-
 @pytest.mark.parametrize(
     ("total", "level"),
     [(-99, 1), (-14, 1), (-12.5, 1.5), (-2.5, 3.5), (5.5, 4.5), (10, 5), (99, 5)],
 )
 def test_level_of_a_sum(total: float, level: float) -> None:
     assert level_of(total, ratings(5)) == level
-
-
-def test_the_paper_s_sum_by_hand() -> None:
-    levels = [
-        (1.0, {"Better": 0.9, "Worse": 0.02, "Similar": 0.08}),
-        (2.0, {"Better": 0.8, "Worse": 0.05, "Similar": 0.15}),
-        (3.0, {"Better": 0.55, "Worse": 0.15, "Similar": 0.3}),
-        (4.0, {"Better": 0.3, "Worse": 0.4, "Similar": 0.3}),
-        (5.0, {"Better": 0.05, "Worse": 0.75, "Similar": 0.2}),
-    ]
-    text = stacked([levels])
-    assert weighted_sum(text) == pytest.approx([0.88 + 1.5 + 1.2 - 0.4 - 3.5])
-    assert level_of_sum(text) == pytest.approx([3 + 5.68 / 7])
-
-
-@given(st.floats(-40, 40), st.floats(-40, 40), st.sampled_from([2, 3, 5, 9]))
-def test_levels_keep_the_order_of_sums(one: float, two: float, levels: int) -> None:
-    low, high = sorted((one, two))
-    assert level_of(low, ratings(levels)) <= level_of(high, ratings(levels))
 
 
 # stage one
@@ -136,15 +101,6 @@ def test_levels_known_are_not_asked_for() -> None:
     assert briefs_of(judge(levels=3), Scripted(), known) == []
     whole = {b.part: b.content for b in briefs_of(judge(levels=5), Scripted())}
     assert {b.part: b.content for b in [*known, *new]} == whole
-
-
-def test_parts_of_equal_levels_are_told_alike_whatever_n_is() -> None:
-    three = {p.name: p.inputs for p in judge(levels=3).parts()}
-    nine = {p.name: p.inputs for p in judge(levels=9).parts()}
-    assert set(three) == {"1", "3", "5"}
-    assert all(nine[name] == told for name, told in three.items())
-    warm = {p.name: p.inputs for p in judge(levels=3, temperature=0.7).parts()}
-    assert warm["1"] != three["1"]
 
 
 @pytest.mark.parametrize(
@@ -217,14 +173,6 @@ def test_verdicts_and_scores() -> None:
     assert scores["synthetic.level"].value == pytest.approx(4 + 2.75 / 9)
 
 
-def test_better_than_all_is_five_and_worse_than_all_is_one() -> None:
-    for model, total, level in ((always(1, 0), 15, 5), (always(0, 1), -15, 1)):
-        found = verdicts_of(judge(), briefs_of(judge(), model), model)
-        values = {s.scorer: s.value for s in judge().score(found["A"])}
-        assert values["synthetic"] == pytest.approx(total)
-        assert values["synthetic.level"] == level
-
-
 def test_the_order_of_candidates_changes_no_score() -> None:
     model, one = Scripted(), judge(axes=["fluency", "relevance"])
     briefs = briefs_of(one, model)
@@ -265,17 +213,3 @@ def test_the_fact_is_shown_where_the_axis_wants_it() -> None:
 
     briefs_of(judge("dialogue", ["naturalness", "groundedness"], levels=2), Scripted(writes=write))
     assert seen == {"naturalness": False, "groundedness": True}
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"levels": 4}, "judges.synthetic.levels"),
-        ({"level": 5}, "unknown key 'level': did you mean 'levels'?"),
-        ({"temperature": -1}, "judges.synthetic.temperature"),
-        ({"max_tokens": 0}, "judges.synthetic.max_tokens"),
-    ],
-)
-def test_settings_are_checked(settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said.replace("?", r"\?")):
-        judge(**settings)

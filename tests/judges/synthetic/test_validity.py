@@ -25,19 +25,14 @@ from evaljudge.judges.synthetic.validity import (
     validity_rows,
 )
 from evaljudge.records import ANY_SYSTEM, Candidate, Case, Document, Score, Verdict
+from tests.judges.synthetic.builders import BETTER, SIMILAR, WORSE, Answers, answers
 
-Answers = dict[str, float]
 Key = tuple[str, str, str]
 """A document, a system and an axis."""
 Levels = list[dict[str, Any]]
 """A candidate's comparisons, as a verdict stores them."""
 
 
-def answers(better: float, worse: float, similar: float) -> Answers:
-    return {"Better": better, "Worse": worse, "Similar": similar}
-
-
-BETTER, WORSE, SIMILAR = answers(1, 0, 0), answers(0, 1, 0), answers(0, 0, 1)
 EVEN = answers(0.25, 0.25, 0.5)
 RATHER_BETTER, RATHER_WORSE = answers(0.5, 0.25, 0.25), answers(0.25, 0.5, 0.25)
 
