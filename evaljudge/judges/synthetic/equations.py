@@ -153,7 +153,9 @@ def bradley_terry_position(texts: ComparedTexts) -> Floats:
     anchors = np.array([MIDDLE, *texts.ratings])
     weights = np.array([PRIOR, *(1.0 for _ in texts.ratings)])
     for _ in range(MOST_STEPS):
-        expected, slope = _expected_wins(position, anchors, weights)
+        chances = 1 / (1 + np.exp(STRENGTH * (anchors - position[:, None])))
+        expected = (weights * chances).sum(axis=1)
+        slope = (weights * (STRENGTH * chances * (1 - chances))).sum(axis=1)
         is_above = wins > expected
         low, high = np.where(is_above, position, low), np.where(is_above, high, position)
         newton = (wins - expected) / slope
@@ -165,13 +167,6 @@ def bradley_terry_position(texts: ComparedTexts) -> Floats:
         if not is_open.any():
             break
     return position
-
-
-def _expected_wins(position: Floats, anchors: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Of a text at this position, and how fast they rise with the position."""
-    chances = 1 / (1 + np.exp(STRENGTH * (anchors - position[:, None])))
-    slopes = STRENGTH * chances * (1 - chances)
-    return (weights * chances).sum(axis=1), (weights * slopes).sum(axis=1)
 
 
 def doubt(texts: ComparedTexts) -> Floats:

@@ -28,7 +28,7 @@ from pydantic import Field, model_validator
 
 from evaljudge.judges.collector import CollectorOptions
 from evaljudge.judges.protocol import Judge, Judged, Part
-from evaljudge.judges.shared.references import MOST_TOKENS, References, Text, text_of
+from evaljudge.judges.shared.references import MOST_TOKENS, References, text_of
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.judges.synthetic.adaptive import next_rating, with_inferred
 from evaljudge.judges.synthetic.comparing import (
@@ -58,11 +58,17 @@ from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Options, Writing
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
-from evaljudge.records import Axis, Brief, Case, Document, Score, Verdict
+from evaljudge.records import Brief, Case, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
 
 SIZES = (1, 3, 10, 100, 1000)
 """The numbers of samples in the paper; the setting `samples` is always used as well."""
+READINGS: Mapping[str, Callable[[ComparedTexts], Floats]] = {
+    "level": level_of_sum,
+    "ordinal": ordinal_level,
+    "bradley-terry": bradley_terry_position,
+}
+"""Other aggregations of the same comparisons, by the scorer's suffix."""
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 
@@ -171,9 +177,13 @@ class Synthetic(Judge):
     # stage two: every candidate against every level, all of a case's asks in one list
 
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
+        references = {
+            axis: {float(b.part): text_of(b) for b in briefs if b.axis == axis.name}
+            for axis in self._axes
+        }
         placings = [
             self._comparing.placing(case, axis, candidate, levels)
-            for axis, levels in self._levels(briefs).items()
+            for axis, levels in references.items()
             for candidate in case.candidates
         ]
         while wanted := [(placing, r) for placing in placings for r in self._wanted(placing)]:
@@ -187,7 +197,7 @@ class Synthetic(Judge):
                 placing.replies += [*here, *(there or ())]
                 placing.levels[rating] = self._level(rating, here, there)
         verdicts = [self._verdict(case, placing) for placing in placings]
-        checks = await self._soundness.checks(case, self._levels(briefs), placings, model)
+        checks = await self._soundness.checks(case, references, placings, model)
         return Judged(verdicts, checks)
 
     def _wanted(self, placing: Placing) -> Sequence[float]:
@@ -200,12 +210,6 @@ class Synthetic(Judge):
         answers = dict(zip(evidence, answers_of(evidence.values()), strict=True))
         following = next_rating(self._comparing.ratings, answers, how.certainty)
         return [] if following is None else [following]
-
-    def _levels(self, briefs: Sequence[Brief]) -> dict[Axis, dict[float, Text]]:
-        return {
-            axis: {float(b.part): text_of(b) for b in briefs if b.axis == axis.name}
-            for axis in self._axes
-        }
 
     def _verdict(self, case: Case, placing: Placing) -> Verdict:
         tokens = cost(placing.replies)
@@ -331,11 +335,3 @@ class Synthetic(Judge):
             return {name: n / size for name, n in zip(names, counts, strict=True)}
 
         return stacked([[(level["rating"], shares(level)) for level in text] for text in texts])
-
-
-READINGS: Mapping[str, Callable[[ComparedTexts], Floats]] = {
-    "level": level_of_sum,
-    "ordinal": ordinal_level,
-    "bradley-terry": bradley_terry_position,
-}
-"""Other aggregations of the same comparisons, by the scorer's suffix."""

@@ -107,13 +107,12 @@ def reliability_sums(shard: SeenShard) -> dict[str, ReliabilitySums]:
         for one in case.candidates
         for axis, rating in one.ratings.items()
     }
-    rated = [
-        (one, ratings[key])
-        for one in shard.verdicts
-        if one.status == "ok" and (key := (one.doc_id, one.system, one.axis)) in ratings
-    ]
-    axes = dict.fromkeys(one.axis for one, _ in rated)
-    return {axis: _of_axis([one for one in rated if one[0].axis == axis]) for axis in axes}
+    rated: dict[str, list[tuple[Verdict, float]]] = {}
+    for verdict in shard.verdicts:
+        key = verdict.doc_id, verdict.system, verdict.axis
+        if verdict.status == "ok" and key in ratings:
+            rated.setdefault(verdict.axis, []).append((verdict, ratings[key]))
+    return {axis: _of_axis(texts) for axis, texts in rated.items()}
 
 
 def _of_axis(texts: Sequence[tuple[Verdict, float]]) -> ReliabilitySums:

@@ -51,20 +51,26 @@ class Soundness:
     ) -> list[Verdict]:
         if not case.document.source.strip():
             return []
-        of_axis = {axis: [one for one in placings if one.axis == axis] for axis in levels}
-        checks = (self._check(case, axis, levels[axis], of_axis[axis], model) for axis in levels)
-        return list(await gather(*checks))
+        return await gather(*(
+            self._check(case, axis, texts, self._chosen(case, axis, placings), model)
+            for axis, texts in levels.items()
+        ))  # fmt: skip
 
     async def _check(
         self,
         case: Case,
         axis: Axis,
         levels: Mapping[float, Text],
-        placings: Sequence[Placing],
+        chosen: Sequence[tuple[str, float, Pair]],
         model: Model,
     ) -> Verdict:
-        steps, chosen = self._steps(case, levels), self._chosen(case, placings)
         texts = {r: text for r, text in levels.items() if isinstance(text, str)}
+        is_drawn = _is_drawn(self._neighbours, case.document.doc_id)
+        steps = [
+            (worse, better)
+            for worse, better in pairwise(self._comparing.ratings)
+            if is_drawn and worse in texts and better in texts
+        ]
         neighbours = [
             replace(
                 self._comparing.pairs(case.document, axis, texts[better], texts)[worse],
@@ -99,24 +105,18 @@ class Soundness:
             return None
         return answers_of([self._comparing.form.evidence(found)])[0]
 
-    def _steps(self, case: Case, levels: Mapping[float, Text]) -> list[tuple[float, float]]:
-        """Neighbouring levels whose texts are both there, if this document is drawn."""
-        if not _is_drawn(self._neighbours, case.document.doc_id):
-            return []
-        there = [isinstance(levels.get(rating), str) for rating in self._comparing.ratings]
-        steps = zip(pairwise(self._comparing.ratings), pairwise(there), strict=True)
-        return [step for step, both in steps if all(both)]
-
-    def _chosen(self, case: Case, placings: Sequence[Placing]) -> list[tuple[str, float, Pair]]:
+    def _chosen(
+        self, case: Case, axis: Axis, placings: Sequence[Placing]
+    ) -> list[tuple[str, float, Pair]]:
         """The comparisons that are drawn to be asked the other way round too."""
+        known = case.document.doc_id, axis.name
         return [
-            (system, rating, pair)
+            (placing.candidate.system, rating, pair)
             for placing in placings
-            for system, axis in [(placing.candidate.system, placing.axis.name)]
             for rating, pair in placing.pairs.items()
-            if rating in placing.levels
-            and _is_drawn(self._exchanged, case.document.doc_id, axis, system, rating)
-        ]
+            if placing.axis == axis and rating in placing.levels
+            and _is_drawn(self._exchanged, *known, placing.candidate.system, rating)
+        ]  # fmt: skip
 
 
 def _turned(p: Answers) -> Answers:

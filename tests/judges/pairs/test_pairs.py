@@ -7,7 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import combinations, permutations
+from itertools import permutations
 from math import ceil, exp, inf, log, log2
 from pathlib import Path
 from typing import Any
@@ -27,15 +27,10 @@ from evaljudge.judges.pairs.findings import PairsFindings, PairsRow
 from evaljudge.judges.pairs.judge import PairsJudge
 from evaljudge.judges.pairs.view import verdict_columns
 from evaljudge.model.asks import Failed, Options, Prompt
-from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document, Verdict
+from tests.judges.pairs.builders import config, judge
 
-AXIS = ["fluency"]
 METHODS: list[dict[str, Any]] = [{"method": m} for m in ("beam", "greedy", "round_robin")]
-
-
-def judge(prompts: str | None = None, axes: list[str] | None = None, **settings: Any) -> PairsJudge:
-    return PairsJudge(settings, load_task("summary", axes or AXIS, prompts=prompts))
 
 
 def case_of(texts: Mapping[str, str] | Sequence[str], source: str = "The river rose.") -> Case:
@@ -300,20 +295,30 @@ def test_a_template_without_answers_is_refused(tmp_path: Path) -> None:
         judge(prompts=str(tmp_path))
 
 
-def test_settings_of_another_method_are_refused() -> None:
-    with pytest.raises(UserError, match="are of `method: beam`"):
-        judge(method="greedy", beam=3)
-    with pytest.raises(UserError, match="judges.pairs.beam"):
-        judge(beam=0)
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"method": "greedy", "beam": 3}, "are of `method: beam`"),
+        ({"beam": 0}, "judges.pairs.beam"),
+        ({"paraphrases": 3}, "paraphrases goes with"),
+        ({"swap": "fairness"}, "`swap: fairness` goes with `optimise: fairness`"),
+        ({"optimise": "fairness", "instruction": 1}, "leave `instruction` out"),
+        (
+            {"prompts": "nano", "optimise": "fairness"},
+            r"`instruction` need another prompt: .* has no place for {{ instruction }}",
+        ),
+    ],
+)
+def test_settings_that_do_not_go_together(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        judge(**settings)
 
 
-def test_what_is_in_the_signature() -> None:
-    assert judge().asking.keys() >= {"method", "beam", "threshold", "likelihood", "swap", "prompts"}
+def test_what_is_in_the_signature_and_in_a_warning() -> None:
+    one = judge()
+    assert one.asking.keys() == {"method", "beam", "threshold", "likelihood", "swap", "prompts"}
     assert judge(method="greedy").asking.keys() == {"method", "swap", "prompts"}
-
-
-def test_its_readers_are_warned() -> None:
-    (caution,) = judge().cautions
+    (caution,) = one.cautions
     assert caution.startswith("judges.pairs: its scores order the texts of one document")
 
 
@@ -351,6 +356,8 @@ def test_the_report_s_row_by_hand() -> None:
     assert (row.both, row.flipped, row.against) == (7, 7, 0)
     assert row.place == pytest.approx(1 / (1 + exp(-2)))
     assert row.entropy == pytest.approx(0.971, abs=5e-4)  # of .6 and .4
+    once = row_of(shard_of(case_of(numbers(1, 2, 3)), model=Sure(), judge=judge(swap="none")))
+    assert (once.both, once.place, once.questions) == (0, None, once.comparisons)
 
 
 def test_comparisons_against_the_order() -> None:
@@ -379,11 +386,6 @@ def test_a_model_that_cannot_decide() -> None:
     assert set(scores_of(judge(), case, even).values()) == {0, 0.5, 1}
 
 
-def test_in_one_order_nothing_is_said_of_the_place() -> None:
-    row = row_of(shard_of(case_of(numbers(1, 2, 3)), model=Sure(), judge=judge(swap="none")))
-    assert (row.both, row.place, row.questions) == (0, None, row.comparisons)
-
-
 def test_columns() -> None:
     verdicts = verdicts_of(judge(swap="none"), case_of(numbers(1, 2)), Sure(0.8))
     (row,) = verdict_columns([verdicts["B"].evidence])
@@ -396,21 +398,6 @@ def test_columns() -> None:
 
 
 # whole runs
-
-
-def config(folder: Path, candidates: Sequence[str], **changes: Any) -> dict[str, Any]:
-    rows = [
-        {"doc_id": f"d{n}", "source": f"The river {n} rose.", "candidates": [
-            {"system": system, "text": f"text {(n + place) % len(candidates)}",
-             "ratings": {"fluency": place}} for place, system in enumerate(candidates)]}
-        for n in range(3)
-    ]  # fmt: skip
-    (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    return {
-        "corpus": str(folder / "cases.jsonl"), "out": str(folder / "out"), "model": "m",
-        "axes": AXIS, "judges": {"pairs": {}}, "workers": {"executor": "local"},
-        "agreement": {"resamples": 0}, **changes,
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -453,14 +440,6 @@ def test_a_corpus_of_one_text_per_document_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "config.json"
     file.write_text(json.dumps(config(tmp_path, "A")))
     assert "has two: give each" in planned_text(str(file), engines=engines)
-
-
-def test_two_pairs_of_one_document_never_share_a_question() -> None:
-    """What `combinations` gives is what is asked, each pair in both orders."""
-    model = Sure()
-    verdicts_of(judge(method="round_robin"), case_of(numbers(*range(5))), model)
-    every = {pair for two in combinations(numbers(*range(5)), 2) for pair in permutations(two)}
-    assert Counter(model.asked) == Counter(every)
 
 
 def test_the_report_says_where_ranks_are_used_across_documents(tmp_path: Path) -> None:

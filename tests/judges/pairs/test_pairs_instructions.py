@@ -15,21 +15,16 @@ import pytest
 
 import evaljudge
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
-from evaljudge.errors import UserError
 from evaljudge.judges.pairs.instructions import FairnessSums, document_fairness, fairest
 from evaljudge.judges.pairs.judge import PairsJudge
 from evaljudge.judges.pairs.view import verdict_columns
 from evaljudge.model.asks import Failed, Options, Prompt, Writing
-from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+from tests.judges.pairs.builders import config, judge
 
 PULL = {"version 1": 0.4, "version 2": -1.0, "version 3": 3.0}
 """The log-odds that each paraphrase gives the first place; ours gives 2."""
 CASE = Case(Document("d1", "S"), tuple(Candidate(s, f"text {n}") for n, s in enumerate("ABC")))
-
-
-def judge(prompts: str | None = None, **settings: Any) -> PairsJudge:
-    return PairsJudge(settings, load_task("summary", ["fluency"], prompts=prompts))
 
 
 class Biased(Scripted):
@@ -127,18 +122,6 @@ def test_scores_are_those_of_the_instruction_that_is_kept() -> None:
     assert asker.score(verdict)[0].value == 0
 
 
-@pytest.mark.parametrize("swap", ["none", "estimated"])
-def test_the_fairest_in_one_order(swap: str) -> None:
-    """Which text is shown first is drawn, so that the place shows in one order, too."""
-    asker = judge(optimise="fairness", paraphrases=3, method="round_robin", swap=swap)
-    case = Case(Document("d1", "S"), tuple(Candidate(f"s{n}", f"text {n}") for n in range(12)))
-    model = Biased()
-    briefs = asyncio.run(asker.brief(case.document, [], model))
-    kept = asker.fit(asyncio.run(asker.verdicts(case, briefs, model)).verdicts)
-    assert kept is not None
-    assert kept.learnt["fluency"]["kept"] == "1"
-
-
 def test_as_in_zepo_both_orders_say_what_is_fair_and_one_ranks() -> None:
     """The place is worth so much here that one order ranks otherwise than both."""
     found, fair = {}, {}
@@ -203,39 +186,13 @@ def test_a_paraphrase_that_failed() -> None:
     assert [one.get("failed") for one in row["instructions"]] == [None] * 4 + [reason]
 
 
-def test_settings_that_do_not_go_together() -> None:
-    for settings, said in (
-        ({"paraphrases": 3}, "paraphrases goes with"),
-        ({"swap": "fairness"}, "`swap: fairness` goes with `optimise: fairness`"),
-        ({"optimise": "fairness", "instruction": 1}, "leave `instruction` out"),
-    ):
-        with pytest.raises(UserError, match=said):
-            judge(**settings)
-    with pytest.raises(
-        UserError, match=r"`instruction` need another prompt: .* has no place for {{ instruction }}"
-    ):
-        judge(prompts="nano", optimise="fairness")
-    assert judge().asking.keys().isdisjoint({"optimise", "paraphrases", "instruction"})
-
-
 def test_a_run_says_what_was_tried(tmp_path: Path) -> None:
-    rows = [
-        {"doc_id": f"d{n}", "source": f"River {n}.", "candidates": [
-            {"system": s, "text": f"text {(n + place) % 4}", "ratings": {"fluency": place}}
-            for place, s in enumerate("ABCD")]}
-        for n in range(3)
-    ]  # fmt: skip
-    (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
     how = {"optimise": "fairness", "paraphrases": 3, "method": "round_robin"}
-    config = {
-        "corpus": str(tmp_path / "cases.jsonl"), "out": str(tmp_path / "out"), "model": "m",
-        "axes": ["fluency"], "judges": {"pairs": how}, "workers": {"executor": "local"},
-        "agreement": {"resamples": 0},
-    }  # fmt: skip
+    spec = config(tmp_path, "ABCD", judges={"pairs": how})
     model = Biased()
     engines = ScriptedEngines(lambda: model)
-    planned = evaljudge.plan(config, engines=engines).total.asks
-    outcome = evaljudge.run(config, engines=engines)
+    planned = evaljudge.plan(spec, engines=engines).total.asks
+    outcome = evaljudge.run(spec, engines=engines)
     assert outcome.coverage == 1.0
     assert set(model.written.values()) == {1}  # once for all documents
     comparisons = 3 * 6 * 2 * 4
@@ -254,12 +211,12 @@ def test_a_run_says_what_was_tried(tmp_path: Path) -> None:
     signatures = set(outcome.scores().column("signature").to_pylist())
     assert all("fitted" in one and "optimise" in one for one in signatures)
 
-    others = (tmp_path / "cases.jsonl").read_text().replace(': "d', ': "e').replace("River", "Lake")
+    others = (tmp_path / "cases.jsonl").read_text().replace(': "d', ': "e').replace("river", "lake")
     (tmp_path / "others.jsonl").write_text(others)
-    config |= {
+    spec |= {
         "corpus": str(tmp_path / "others.jsonl"), "out": str(tmp_path / "rest"),
         "briefs": str(tmp_path / "out/briefs"), "judges": {"pairs": {"instruction": 1}},
     }  # fmt: skip
-    rest = evaljudge.run(config, engines=engines)
+    rest = evaljudge.run(spec, engines=engines)
     assert rest.coverage == 1.0
     assert set(model.written.values()) == {1}  # the same words, although for other documents

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from math import inf, log
 from typing import Any
 
+from evaljudge.engines.scripted import Scripted
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.judges.synthetic.judge import Synthetic
+from evaljudge.model.asks import Failed, Options, Prompt
 from evaljudge.prompts import load_task
 from evaljudge.records import Brief
 
 Answers = dict[str, float]
+Question = tuple[str, str, str]
+"""A target, a reference, and the relation (empty where none is asked for)."""
+Says = Callable[[str, str, str], Answers | Failed]
+"""To a question: weights of the answers."""
 
 
 def answers(better: float, worse: float, similar: float) -> Answers:
@@ -43,3 +51,25 @@ def briefs(levels: int = 5, missing: Sequence[float] = (), axis: str = "fluency"
         else Brief(*known, named(r), {"text": f"level {named(r)}"})
         for r in ratings(levels)
     ]
+
+
+def scripted(says: Says, asked: list[Question] | None = None) -> Scripted:
+    def choose(prompt: Prompt, options: Options) -> Answers | Failed:
+        target = text_in(prompt, "target|first")
+        reference = text_in(prompt, "reference|second")
+        relation = re.search(r"summary (better|worse) than", prompt.text.split("</second>")[-1])
+        question = (target, reference, relation[1] if relation and "Yes" in options.names else "")
+        if asked is not None:
+            asked.append(question)
+        weights = says(*question)
+        if isinstance(weights, Failed):
+            return weights
+        return {name: log(weights[name]) if weights[name] else -inf for name in options.names}
+
+    return Scripted(chooses=choose)
+
+
+def text_in(prompt: Prompt, marker: str) -> str:
+    found = re.search(rf"<(?:{marker})>\n(.*?)\n</", prompt.text)
+    assert found
+    return found[1]

@@ -88,13 +88,6 @@ def test_what_follows_is_what_was_stored_to_the_last_digit(
     assert read_levels(stored)[1] == pytest.approx([mass for *_, mass in drawn], rel=1e-14)
 
 
-@given(levels())
-def test_a_probability_and_its_mass_are_not_stored(drawn: tuple[Level, Logs, float]) -> None:
-    stored = json.dumps(drawn[0])
-    assert '"p"' not in stored
-    assert '"mass"' not in stored
-
-
 # folders of earlier versions
 
 OLD = {"Better": 0.5, "Worse": 0.25, "Similar": 0.25}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from math import fsum, inf, log, sqrt
+from collections.abc import Mapping, Sequence
+from math import fsum, log, sqrt
 from typing import Any
 
 import pytest
@@ -23,35 +22,22 @@ from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt
 from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
-from tests.judges.synthetic.builders import BETTER, SAMPLE, WORSE, Answers, answers, briefs, judge
+from tests.judges.synthetic.builders import (
+    BETTER,
+    SAMPLE,
+    WORSE,
+    Answers,
+    Says,
+    answers,
+    briefs,
+    judge,
+    scripted,
+    text_in,
+)
 
 TASK = load_task("summary", ["fluency"])
 CASE = Case(Document("d1", "The river rose."), (Candidate("A", "A flood."),))
 MANY = Case(CASE.document, tuple(Candidate(f"S{n}", f"summary {n}") for n in range(60)))
-Says = Callable[[str, str, str], Answers | Failed]
-"""To a target, a reference and a relation (empty where there is none): weights of the answers."""
-
-
-def scripted(says: Says, asked: list[tuple[str, str, str]] | None = None) -> Scripted:
-    def choose(prompt: Prompt, options: Options) -> Answers | Failed:
-        target = _between(prompt, "target|first")
-        reference = _between(prompt, "reference|second")
-        relation = re.search(r"summary (better|worse) than", prompt.text.split("</second>")[-1])
-        question = (target, reference, relation[1] if relation and "Yes" in options.names else "")
-        if asked is not None:
-            asked.append(question)
-        weights = says(*question)
-        if isinstance(weights, Failed):
-            return weights
-        return {name: log(weights[name]) if weights[name] else -inf for name in options.names}
-
-    return Scripted(chooses=choose)
-
-
-def _between(prompt: Prompt, marker: str) -> str:
-    found = re.search(rf"<(?:{marker})>\n(.*?)\n</", prompt.text)
-    assert found
-    return found[1]
 
 
 def verdict(judge: Synthetic, model: Model, told: list[Brief], case: Case = CASE) -> Verdict:
@@ -315,7 +301,7 @@ def test_draws_of_n_open_the_draws_of_more() -> None:
             replies = await super().choose(prompts, options, samples)
             for prompt, reply in zip(prompts, replies, strict=True):
                 assert isinstance(reply, Chosen)
-                given[_between(prompt, "reference")] = reply.samples
+                given[text_in(prompt, "reference")] = reply.samples
             return replies
 
     found = verdict(judge(predict="sampled"), Telling(), briefs())

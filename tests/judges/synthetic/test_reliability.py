@@ -93,16 +93,6 @@ def test_bins_are_those_by_hand(inferred: float) -> None:
     assert row.calibration_error == pytest.approx(apart / len(expected))
 
 
-def test_shards_add_up() -> None:
-    shards, _ = world(12)
-    cases = [case for shard in shards for case in shard.cases]
-    verdicts = [one for shard in shards for one in shard.verdicts]
-    whole, parts = row_of([SeenShard(cases, verdicts)]), row_of(shards)
-    assert whole.bins[3].low == pytest.approx(parts.bins[3].low)
-    assert whole.calibration_error == pytest.approx(parts.calibration_error)
-    assert [one.n for one in whole.bins] == [one.n for one in parts.bins]
-
-
 def test_probabilities_that_mean_what_they_say_have_no_error_and_others_have() -> None:
     """Of 300 texts rated 5 or 1, compared with a reference of level 3."""
     draw = Random(1)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Callable, Mapping, Sequence
-from math import inf, log, sqrt
+from collections.abc import Sequence
+from math import sqrt
 from typing import Any
 
 import pytest
@@ -18,19 +17,15 @@ from evaljudge.judges.synthetic.comparing import COMPARE, YES_NO, Comparing
 from evaljudge.judges.synthetic.evidence import answers_of
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.judges.synthetic.soundness import Soundness
-from evaljudge.model.asks import Failed, Options, Prompt
+from evaljudge.model.asks import Failed
 from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
-from tests.judges.synthetic.builders import briefs, judge
+from tests.judges.synthetic.builders import Answers, Question, Says, briefs, judge, scripted
 
 CASE = Case(
     Document("d1", "The river rose."),
     (Candidate("A", "A flood."), Candidate("B", "Rain."), Candidate("C", " ")),
 )
-
-Question = tuple[str, str, str]
-"""A target, a reference, and the relation where one is asked for."""
-Says = Callable[[str, str, str], Mapping[str, float] | Failed]
 
 
 def looking(neighbours: float, exchanged: float, **settings: Any) -> Synthetic:
@@ -42,20 +37,7 @@ def even(target: str, reference: str, relation: str) -> dict[str, float]:
 
 
 def listening(asked: list[Question], says: Says = even) -> Scripted:
-    def choose(prompt: Prompt, options: Options) -> Mapping[str, float] | Failed:
-        texts = [
-            re.search(rf"<(?:{marker})>\n(.*?)\n</", prompt.text)
-            for marker in ("target|first", "reference|second")
-        ]
-        assert texts[0] and texts[1]
-        told = re.search(r"Is the first summary (better|worse) than", prompt.text)
-        asked.append((texts[0][1], texts[1][1], told[1] if told else ""))
-        weights = says(*asked[-1])
-        if isinstance(weights, Failed):
-            return weights
-        return {name: log(weights[name]) if weights[name] else -inf for name in options.names}
-
-    return Scripted(chooses=choose)
+    return scripted(says, asked)
 
 
 def sound(
@@ -145,7 +127,7 @@ def test_each_axis_has_a_check_of_its_own() -> None:
 def test_a_comparison_is_read_in_both_places() -> None:
     asked: list[Question] = []
 
-    def says(target: str, reference: str, relation: str) -> Mapping[str, float]:
+    def says(target: str, reference: str, relation: str) -> Answers:
         usual = {"Better": 0.5, "Worse": 0.2, "Similar": 0.3}
         return usual if reference.startswith("level") else {
             "Better": 0.1, "Worse": 0.6, "Similar": 0.3,
@@ -169,7 +151,7 @@ def test_a_comparison_is_read_in_both_places() -> None:
 def test_yes_and_no_are_read_back_to_the_usual_order() -> None:
     """The reference is surely no better than the target, and in half of all cases worse."""
 
-    def says(target: str, reference: str, relation: str) -> Mapping[str, float]:
+    def says(target: str, reference: str, relation: str) -> Answers:
         yes = {"better": 0.0, "worse": 0.5}[relation] if target.startswith("level") else 0.5
         return {"Yes": yes, "No": 1 - yes}
 
@@ -222,7 +204,7 @@ def test_a_reply_that_failed_leaves_its_entry_out() -> None:
         ("level 4", "A flood."),  # and one exchanged
     }
 
-    def says(target: str, reference: str, relation: str) -> Mapping[str, float] | Failed:
+    def says(target: str, reference: str, relation: str) -> Answers | Failed:
         if (target, reference) in fails and relation != "better":
             return Failed("too long")
         return even(target, reference, relation)

@@ -11,10 +11,7 @@ import pytest
 
 from evaljudge.engines.scripted import Scripted
 from evaljudge.judges.shared.scale import neighbours, ratings, rounds
-from evaljudge.judges.synthetic.equations import (
-    ideal_sums,
-    level_of,
-)
+from evaljudge.judges.synthetic.equations import ideal_sums, level_of
 from evaljudge.judges.synthetic.evidence import read_levels
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model.asks import Failed, Options, Prompt, Sample, Writing, Written

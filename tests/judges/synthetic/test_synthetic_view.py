@@ -17,10 +17,9 @@ from evaljudge.judges.synthetic.view import (
 )
 from evaljudge.records import Brief, Candidate, Verdict
 from evaljudge.sections import Section
+from tests.judges.synthetic import builders
 
-# of equations.py: p(Better), p(Worse), p(Similar), and the level that they make
-SAMPLE = {1: (0.9, 0.02, 0.08), 2: (0.8, 0.05, 0.15), 3: (0.55, 0.15, 0.3), 4: (0.3, 0.4, 0.3),
-          5: (0.05, 0.75, 0.2)}  # fmt: skip
+SAMPLE = {int(rating): list(p.values()) for rating, p in builders.SAMPLE.items()}
 PLACE = "The comparisons place the text at level 3.61 (mine.ordinal)."
 
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import pairwise
+from itertools import zip_longest
 from math import nan
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
 from evaljudge.agreement.rated import Rated
 from evaljudge.judges.collector import SeenShard
-from evaljudge.judges.shared.counting import add_by_key
 from evaljudge.judges.synthetic.validity import (
     AxisSums,
     Correlations,
@@ -90,25 +87,16 @@ def of_levels(**by_system: Levels) -> AxisSums:
     return sums_of([], compared, [], {})["fluency"]
 
 
-def of_lengths(*documents: tuple[Sequence[float | None], Sequence[int]]) -> AxisSums:
-    """Of each document, the candidates' scores and their numbers of words."""
+def of_lengths(*documents: Sequence[Sequence[float | None]]) -> AxisSums:
+    """Of each document, the candidates' scores, their numbers of words, and people's ratings where
+    there are any."""
     cases: list[Case] = []
     scores: dict[Key, float | None] = {}
-    for number, (values, words) in enumerate(documents):
-        texts = {f"s{n}": " \n".join(["word"] * count) for n, count in enumerate(words)}
-        cases.append(case(f"d{number}", texts))
-        scores |= {(f"d{number}", f"s{n}", "fluency"): value for n, value in enumerate(values)}
-    return sums_of(cases, {}, [], scores)["fluency"]
-
-
-def of_rated(*documents: tuple[Sequence[float], Sequence[int], Sequence[float]]) -> AxisSums:
-    """Likewise, with people's ratings."""
-    cases: list[Case] = []
-    scores: dict[Key, float | None] = {}
-    for number, (values, words, ratings) in enumerate(documents):
+    for number, (values, words, *ratings) in enumerate(documents):
+        rated = [{"fluency": float(rating or 0)} for rating in ratings[0]] if ratings else []
         candidates = [
-            Candidate(f"s{n}", " ".join(["word"] * count), {"fluency": rating})
-            for n, (count, rating) in enumerate(zip(words, ratings, strict=True))
+            Candidate(f"s{n}", " \n".join(["word"] * int(count or 0)), rating or {})
+            for n, (count, rating) in enumerate(zip_longest(words, rated))
         ]
         cases.append(Case(Document(f"d{number}", "source"), tuple(candidates)))
         scores |= {(f"d{number}", f"s{n}", "fluency"): value for n, value in enumerate(values)}
@@ -251,7 +239,7 @@ def test_length_is_the_mean_of_documents_correlations() -> None:
 
 def test_length_tells_nothing_of_few_candidates_or_where_nothing_varies() -> None:
     few = [1, 2], [10, 20]
-    unscored: tuple[list[float | None], list[int]] = [1, None, 2, None], [10, 20, 30, 40]
+    unscored = [1, None, 2, None], [10, 20, 30, 40]
     flat_scores, flat_lengths = ([2, 2, 2], [10, 20, 30]), ([1, 2, 3], [5, 5, 5])
     assert of_lengths(few, unscored) == AxisSums()
     assert of_lengths(few, unscored, flat_scores, flat_lengths) == AxisSums()
@@ -291,13 +279,13 @@ WORDS = [10, 20, 30, 40, 50, 60]
 
 def test_a_judge_that_follows_length_as_people_do_is_not_misled() -> None:
     ratings = [1.0, 3, 2, 5, 4, 6]  # with length: 0.886
-    told = row(of_rated(*[(ratings, WORDS, ratings)] * 12))
+    told = row(of_lengths(*[(ratings, WORDS, ratings)] * 12))
     assert told["length"] == told["people_length"] == pytest.approx(31 / 35)
     assert (told["given_length"], told["rated_length_documents"]) == (0.0, 12)
 
 
 def test_a_judge_that_follows_length_where_people_do_not_is_misled() -> None:
-    told = row(of_rated(*[([1.0, 2, 3, 4, 5, 6], WORDS, [3.0, 6, 1, 5, 2, 4])] * 12))
+    told = row(of_lengths(*[([1.0, 2, 3, 4, 5, 6], WORDS, [3.0, 6, 1, 5, 2, 4])] * 12))
     assert told["people_length"] == pytest.approx(-3 / 35)
     assert (told["length"], told["given_length"]) == pytest.approx((1.0, 1.0))
     assert (told["given_length_low"], told["given_length_high"]) == pytest.approx((1.0, 1.0))
@@ -322,7 +310,7 @@ def test_given_length_is_the_partial_correlation_of_ranks() -> None:
         float(np.corrcoef(left(scores, ratings), left(words, ratings))[0, 1])
         for scores, words, ratings in documents
     ]
-    told = row(of_rated(*documents))
+    told = row(of_lengths(*documents))
     low, high = stats.norm.interval(0.95, np.mean(each), stats.sem(each))
     assert told["given_length"] == pytest.approx(np.mean(each))
     found = [told["given_length_low"], told["given_length_high"]]
@@ -334,7 +322,7 @@ def test_few_rated_candidates_or_flat_ratings_settle_nothing() -> None:
     flat = [1.0, 2, 3, 4], [10, 30, 20, 40], [2.0] * 4
     unrated = [1.0, 2, 3, 4], [10, 30, 20, 40], [1.0, 2, 3, nan]
     by_length = [1.0, 3, 2, 4], [10, 20, 30, 40], [1.0, 2, 3, 4]
-    assert of_rated(three, flat, unrated, by_length).given_length.documents == 0
+    assert of_lengths(three, flat, unrated, by_length).given_length.documents == 0
 
 
 # agreement with people, with and without the inverted documents
@@ -388,12 +376,7 @@ def test_where_nothing_was_checked_nothing_is_known_to_be_graded() -> None:
     assert graded == [None, 0]
 
 
-def test_a_scorer_that_is_not_there_agrees_with_nobody() -> None:
-    (row,) = validity_rows("other", {"fluency": CHECKED}, rated(), CODES)
-    assert (row.judge, row.agreement, row.graded_agreement) == ("other", None, None)
-
-
-# nothing at all, and many shards
+# nothing at all
 
 
 def test_nothing_is_told_of_nothing() -> None:
@@ -408,51 +391,3 @@ def test_nothing_is_told_of_nothing() -> None:
 def test_an_axis_where_nothing_is_scored_has_a_row() -> None:
     sums = sums_of([case("d", {"A": "t"})], {}, [], {("d", "A", "fluency"): None})
     assert sums == {"fluency": AxisSums()}
-
-
-answer = st.sampled_from([BETTER, WORSE, SIMILAR, EVEN, RATHER_BETTER, RATHER_WORSE])
-candidate = st.tuples(
-    st.sampled_from(["fluency", "coherence"]),
-    st.sampled_from([None, 1.0, 2.0, 3.0]),
-    st.integers(1, 4),
-    st.lists(answer, max_size=3),
-)
-document = st.tuples(
-    st.booleans(),
-    st.lists(candidate, max_size=5),
-    st.lists(answer, max_size=2),
-    st.lists(st.tuples(answer, answer), max_size=2),
-)
-
-
-@given(st.lists(document, max_size=6), st.lists(st.integers(0, 6), max_size=3))
-def test_shards_together_are_one_go(documents: list[Any], cuts: list[int]) -> None:
-    numbered = list(enumerate(documents))
-    total, bounds = dict[str, AxisSums](), [0, *sorted(cuts), len(documents)]
-    for start, end in pairwise(bounds):
-        add_by_key(total, _sums(numbered[start:end]))
-    whole = _sums(numbered)
-    assert total.keys() == whole.keys()
-    for axis, sums in whole.items():
-        assert flat(total[axis]) == pytest.approx(flat(sums))
-        assert total[axis].inverted_ids == sums.inverted_ids
-
-
-def flat(sums: AxisSums) -> dict[str, float]:
-    """Every number of these sums, by its name."""
-    named = asdict(replace(sums, inverted_ids=[]))
-    parts = {name: named.pop(name) for name in ("length", "people_length", "given_length")}
-    del named["inverted_ids"]
-    return named | {f"{name} {one}": v for name, part in parts.items() for one, v in part.items()}
-
-
-def _sums(documents: Sequence[tuple[int, Any]]) -> dict[str, AxisSums]:
-    cases, checks, compared, scores = [], [], {}, {}
-    for number, (is_rated, candidates, neighbours, exchanged) in documents:
-        texts = {f"s{n}": "word " * words for n, (_, _, words, _) in enumerate(candidates)}
-        cases.append(case(f"d{number}", texts, is_rated))
-        checks.append(check(f"d{number}", neighbours, exchanged))
-        for n, (axis, score, _, found) in enumerate(candidates):
-            scores[f"d{number}", f"s{n}", axis] = score
-            compared[f"d{number}", f"s{n}", axis] = levels(*found, mass=0.5)
-    return sums_of(cases, compared, checks, scores)
