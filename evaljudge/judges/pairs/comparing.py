@@ -46,11 +46,6 @@ class AnswerWords:
     def options(self) -> Options:
         return Options(tuple(filter(None, (self.first, self.second, self.tie))))
 
-    def log_odds(self, logprobs: Mapping[str, float]) -> float:
-        """That the first text is better."""
-        tie = logprobs[self.tie] if self.tie else -inf
-        return log_odds(logprobs[self.first], logprobs[self.second], tie)
-
 
 FIRST_OR_SECOND = AnswerWords("First", "Second")
 BETTER_OR_WORSE = AnswerWords("Worse", "Better", "Similar")
@@ -74,13 +69,15 @@ class ReadPair:
         return preference(self.odds)
 
 
+def _odds_of_first(logprobs: Mapping[str, float] | None) -> float | None:
+    if logprobs is None:
+        return None
+    words = BETTER_OR_WORSE if BETTER_OR_WORSE.tie in logprobs else FIRST_OR_SECOND
+    return log_odds(logprobs[words.first], logprobs[words.second], logprobs.get(words.tie, -inf))
+
+
 def read_comparison(stored: Mapping[str, Any]) -> ReadPair:
-    first, second = (
-        (BETTER_OR_WORSE if "Similar" in logprobs else FIRST_OR_SECOND).log_odds(logprobs)
-        if (logprobs := stored.get(place)) is not None
-        else None
-        for place in ("first", "second")
-    )
+    first, second = _odds_of_first(stored.get("first")), _odds_of_first(stored.get("second"))
     worth, ranked_by = stored.get("worth", 0.0), stored.get("ranked_by")
     if first is not None and second is not None and ranked_by is None:
         odds = (first - second) / 2

@@ -76,21 +76,18 @@ def bradley_terry(texts: Sequence[int], known: Mapping[Pair, float]) -> dict[int
     met = (wins + wins.T > 0).astype(np.float64)
     strengths = np.zeros(len(texts))
     for _ in range(MOST_STEPS):
-        step = np.linalg.solve(*_slopes(strengths, wins, met))
+        # how the sum above curves, with its sign changed, and how it rises
+        chances = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
+        of_anchor = 1 / (1 + np.exp(-strengths))
+        rises = (wins - met * chances).sum(axis=1) + PRIOR * (0.5 - of_anchor)
+        curves = met * chances * (1 - chances)
+        anchored = np.diag(curves.sum(axis=1) + PRIOR * of_anchor * (1 - of_anchor))
+        step = np.linalg.solve(anchored - curves, rises)
         widest = float(np.abs(step).max(initial=0.0))
         strengths = strengths + step / (1 + widest)  # so that a wide step does not overshoot
         if widest < LAST_STEP:
             break
     return dict(zip(texts, strengths.tolist(), strict=True))
-
-
-def _slopes(strengths: Floats, wins: Floats, met: Floats) -> tuple[Floats, Floats]:
-    """How the sum above curves, with its sign changed, and how it rises."""
-    chances = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
-    of_anchor = 1 / (1 + np.exp(-strengths))
-    rises = (wins - met * chances).sum(axis=1) + PRIOR * (0.5 - of_anchor)
-    curves = met * chances * (1 - chances)
-    return np.diag(curves.sum(axis=1) + PRIOR * of_anchor * (1 - of_anchor)) - curves, rises
 
 
 def ranks(sizes: Iterable[int]) -> list[float]:

@@ -100,9 +100,11 @@ class PairsFindings:
 
     def see(self, shard: SeenShard) -> None:
         ranked = sorted(shard.verdicts, key=attrgetter("doc_id", "axis"))
+        sums: dict[tuple[str, str], PairsSums] = {}
         for axis, number, texts in by_document(ranked):
-            add_by_key(self._sums, {(axis, number): _sums(texts)})
-        if len(self._sums) > len({axis for axis, _ in self._sums}):
+            add_by_key(sums, {(axis, number): _sums(texts)})
+        add_by_key(self._sums, sums)
+        if len(sums) > len({axis for axis, _ in sums}):
             for brief in shard.briefs():
                 known = brief.axis, number_of(brief.part)
                 self._texts[known] = brief.content.get("text", "")

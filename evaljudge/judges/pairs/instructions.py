@@ -76,17 +76,19 @@ class Instructions:
                 for axis, n in missing
             ]
             replies = await model.write(prompts, WRITING)
-        return [
-            self._brief(document, axis, number, reply)
-            for (axis, number), reply in zip(missing, replies, strict=True)
-        ]
-
-    def _brief(self, document: Document, axis: Axis, number: int, reply: Written | Failed) -> Brief:
-        known, tokens = (document.doc_id, "", self._kind, axis.name, _part(number)), cost([reply])
-        text = usable(reply)
-        if isinstance(text, Failed):
-            return Brief(*known, {}, "unscored", text.reason, tokens=tokens)
-        return Brief(*known, {"text": text}, tokens=tokens)
+        briefs = []
+        for (axis, number), reply in zip(missing, replies, strict=True):
+            key, tokens = (
+                (document.doc_id, "", self._kind, axis.name, _part(number)),
+                cost([reply]),
+            )
+            text = usable(reply)
+            briefs.append(
+                Brief(*key, {}, "unscored", text.reason, tokens=tokens)
+                if isinstance(text, Failed)
+                else Brief(*key, {"text": text}, tokens=tokens)
+            )
+        return briefs
 
 
 def instruction_in(briefs: Iterable[Brief], axis: Axis, number: int) -> str | Failed:

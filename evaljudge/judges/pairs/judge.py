@@ -85,6 +85,10 @@ class PairsJudge(Judge):
         self._numbers = range(given.paraphrases + 1) if given.optimise else [given.instruction]
         self._instructions = Instructions(self.kind, task, self._numbers)
         self._comparing = PairQuestion(task, paraphrased=any(self._numbers))
+        beam = Beam(given.beam if given.method == "beam" else 1, given.threshold, given.likelihood)
+        self._ranking: Ranking = partial(by_merge_sort, beam=beam)
+        if given.method == "round_robin":
+            self._ranking = by_round_robin
         self.options = [self._comparing.answers.options]
         self.cautions = [f"judges.{name}: {CAUTION}"]
 
@@ -163,14 +167,6 @@ class PairsJudge(Judge):
             for axis, own in by_axis.items()
             for candidate in case.candidates
         ])  # fmt: skip
-
-    @property
-    def _ranking(self) -> Ranking:
-        given = self._settings
-        if given.method == "round_robin":
-            return by_round_robin
-        width = given.beam if given.method == "beam" else 1
-        return partial(by_merge_sort, beam=Beam(width, given.threshold, given.likelihood))
 
     def _verdict(
         self, case: Case, axis: Axis, system: str, contests: Mapping[int, Contest | Failed]

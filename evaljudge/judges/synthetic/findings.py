@@ -10,6 +10,7 @@ synthetic: more than 30% of exchanged comparisons flip … (fluency 36.2%): …
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -184,23 +185,17 @@ class _Alarm(NamedTuple):
 
 def validity_warnings(rows: Sequence[ValidityRow]) -> list[str]:
     """One of each judge and kind, with the axes where it holds."""
-    return [
-        warning
-        for judge in dict.fromkeys(row.judge for row in rows)
-        for alarm in _ALARMS
-        if (warning := _warning(judge, alarm, [row for row in rows if row.judge == judge]))
-    ]
-
-
-def _warning(judge: str, alarm: _Alarm, rows: Sequence[ValidityRow]) -> str:
-    enough = [row for row in rows if getattr(row, alarm.units) >= LEAST]
-    figures = {row.axis: alarm.figure(row) for row in enough}
-    where = [
-        f"{axis} {alarm.shown(figure)}"
-        for axis, figure in figures.items()
-        if figure is not None and abs(figure) > alarm.most
-    ]
-    return f"{judge}: {alarm.found} ({', '.join(where)}): {alarm.meaning}" if where else ""
+    found = []
+    for judge, alarm in product(dict.fromkeys(row.judge for row in rows), _ALARMS):
+        where = [
+            f"{row.axis} {alarm.shown(figure)}"
+            for row in rows
+            if row.judge == judge and getattr(row, alarm.units) >= LEAST
+            if (figure := alarm.figure(row)) is not None and abs(figure) > alarm.most
+        ]
+        if where:
+            found.append(f"{judge}: {alarm.found} ({', '.join(where)}): {alarm.meaning}")
+    return found
 
 
 def _unexplained_length(row: ValidityRow) -> float | None:

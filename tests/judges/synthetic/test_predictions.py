@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import fsum, log, sqrt
 from typing import Any
@@ -32,7 +31,6 @@ from tests.judges.synthetic.builders import (
     briefs,
     judge,
     scripted,
-    text_in,
 )
 
 TASK = load_task("summary", ["fluency"])
@@ -288,33 +286,6 @@ SAMPLED = {"judge": "synthetic", "predict": "sampled"}
 @pytest.fixture(scope="module")
 def drawn() -> list[Verdict]:
     return drawn_of({"sampled": SAMPLED})
-
-
-def test_draws_of_n_open_the_draws_of_more() -> None:
-    """Of each trial's thousand, as the model gave them."""
-    given: dict[str, tuple[str, ...]] = {}
-
-    class Telling(Scripted):
-        async def choose(
-            self, prompts: Sequence[Prompt], options: Options, samples: int = 0
-        ) -> list[Chosen | Failed]:
-            replies = await super().choose(prompts, options, samples)
-            for prompt, reply in zip(prompts, replies, strict=True):
-                assert isinstance(reply, Chosen)
-                given[text_in(prompt, "reference")] = reply.samples
-            return replies
-
-    found = verdict(judge(predict="sampled"), Telling(), briefs())
-    for level in found.evidence["levels"]:
-        samples = given[f"level {named(level['rating'])}"]
-        assert len(samples) == 5000
-        assert list(level["draws"]) == ["1", "3", "10", "100", "1000"]
-        for n, trials in level["draws"].items():
-            firsts = [samples[1000 * trial :][: int(n)] for trial in range(5)]
-            assert trials == [
-                [Counter(first)[name] for name in ("Better", "Worse", "Similar")]
-                for first in firsts
-            ]
 
 
 def errors(drawn: list[Verdict], size: int, trial: int) -> list[tuple[float, float]]:

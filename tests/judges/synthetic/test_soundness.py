@@ -89,21 +89,6 @@ def test_each_reference_is_judged_against_the_one_below_it(levels: int) -> None:
     assert check.tokens.asks == levels - 1
 
 
-def test_neighbours_are_asked_about_in_the_form_s_own_questions() -> None:
-    asked: list[Question] = []
-    model = listening(asked, lambda t, r, relation: (
-        {"Yes": 0.9, "No": 0.1} if relation == "better" else {"Yes": 0.2, "No": 0.8}
-    ))  # fmt: skip
-    (check,) = checks_of(sound(1, 0, predict="yes-no", levels=3), model, briefs(3))
-    assert asked == [
-        ("level 3", "level 1", "better"), ("level 3", "level 1", "worse"),
-        ("level 5", "level 3", "better"), ("level 5", "level 3", "worse"),
-    ]  # fmt: skip
-    first = check.evidence["neighbours"][0]
-    assert (first["worse"], first["better"]) == (1, 3)
-    assert first["p"] == pytest.approx({"Better": 0.72, "Worse": 0.02, "Similar": 0.26})
-
-
 def test_a_reference_that_is_missing_is_nobody_s_neighbour() -> None:
     """Nor are the levels above and below it each other's."""
     asked: list[Question] = []

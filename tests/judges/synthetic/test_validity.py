@@ -110,23 +110,6 @@ def row(sums: AxisSums) -> Mapping[str, Any]:
     return asdict(found)
 
 
-def test_the_sample_of_the_module() -> None:
-    texts = {"A": "some text"}
-    found = [answers(0.9, 0.02, 0.08), answers(0.8, 0.05, 0.15), answers(0.05, 0.75, 0.2)]
-    neighbours = [answers(0.7, 0.1, 0.2), answers(0.3, 0.6, 0.1)]
-    exchanged = [(answers(0.05, 0.75, 0.2), answers(0.5, 0.3, 0.2))]
-    sums = sums_of(
-        [case("d", texts)],
-        {("d", "A", "fluency"): levels(*found, mass=0.5)},
-        [check("d", neighbours, exchanged)],
-        {("d", "A", "fluency"): 1.5},
-    )["fluency"]
-    assert (sums.checked, sums.inverted, sums.pairs, sums.inverted_pairs) == (1, 1, 2, 1)
-    assert (sums.comparisons, sums.candidates, sums.below, sums.above) == (3, 1, 0, 0)
-    assert (sums.exchanged, sums.flipped) == (1, 1)
-    assert (sums.certain, sums.mass) == (0, 1.5)
-
-
 # neighbours
 
 
