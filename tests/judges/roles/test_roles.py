@@ -16,7 +16,7 @@ from evaljudge.errors import UserError
 from evaljudge.judges import make_judges
 from evaljudge.judges.roles.judge import Roles
 from evaljudge.judges.roles.opponent import needed
-from evaljudge.judges.roles.votes import CUT
+from evaljudge.judges.roles.polling import CUT
 from evaljudge.model.asks import (
     Failed,
     Options,
