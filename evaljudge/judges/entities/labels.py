@@ -19,7 +19,7 @@ from itertools import chain
 from math import nan
 from typing import Any
 
-from evaljudge.agreement import LabelAgreement, cohen_kappa
+from evaljudge.agreement import cohen_kappa
 from evaljudge.corpora.files import rows_of
 from evaljudge.corpora.rows import Row
 from evaljudge.errors import UserError, unknown
@@ -143,7 +143,14 @@ def label_agreement(
             pairs[at[2]].append((verdict, label, document))
     rows = []
     for aspect in (aspect for aspect in OPTIONS if aspect in pairs):
-        found = _kappa(aspect, pairs[aspect], resamples, seed)
+        code = {answer: float(number) for number, answer in enumerate(OPTIONS[aspect])}
+        found = cohen_kappa(
+            [nan if verdict is None else code[verdict] for verdict, _, _ in pairs[aspect]],
+            [code[label] for _, label, _ in pairs[aspect]],
+            [document for _, _, document in pairs[aspect]],
+            resamples=resamples,
+            seed=seed,
+        )
         same = sum(verdict == label for verdict, label, _ in pairs[aspect])
         unmet = [label for at, rest in left.items() if at[2] == aspect for label in rest]
         given = [label for at, those in labels.rows.items() if at[2] == aspect for label in those]
@@ -163,17 +170,6 @@ def label_agreement(
             )
         )
     return rows
-
-
-def _kappa(aspect: Aspect, pairs: Sequence[Pair], resamples: int, seed: int) -> LabelAgreement:
-    codes = {answer: float(code) for code, answer in enumerate(OPTIONS[aspect])}
-    return cohen_kappa(
-        [nan if verdict is None else codes[verdict] for verdict, _, _ in pairs],
-        [codes[label] for _, label, _ in pairs],
-        [document for _, _, document in pairs],
-        resamples=resamples,
-        seed=seed,
-    )
 
 
 def export_entities(out: str, to: str, judge: str | None = None) -> str:

@@ -129,15 +129,14 @@ def patterns(verdicts: Iterable[Verdict]) -> dict[Aspect, Patterns]:
         for aspect, (part, place) in PLACES.items():
             entities = verdict.evidence.get(part, []) if verdict.status == "ok" else []
             given = (answers(aspect, entity[place]) for entity in entities)
-            counts[aspect].update(frozenset(one.items()) for one in given if one)
-    return {aspect: _patterns(counted) for aspect, counted in counts.items()}
-
-
-def _patterns(counted: Counter[frozenset[tuple[str, Answer]]]) -> Patterns:
-    prompts = tuple(sorted({prompt for given in counted for prompt, _ in given}))
-    by_prompt = [(dict(given), times) for given, times in counted.items()]
-    counts = {tuple(given.get(prompt) for prompt in prompts): n for given, n in by_prompt}
-    return Patterns(prompts, Counter(counts))
+            counts[aspect].update(frozenset(said.items()) for said in given if said)
+    found = {}
+    for aspect, counted in counts.items():
+        prompts = tuple(sorted({prompt for said in counted for prompt, _ in said}))
+        by_prompt = [(dict(said), times) for said, times in counted.items()]
+        rows = {tuple(said.get(prompt) for prompt in prompts): n for said, n in by_prompt}
+        found[aspect] = Patterns(prompts, Counter(rows))
+    return found
 
 
 def model_votes(found: Mapping[Aspect, Patterns]) -> VoteModel:
