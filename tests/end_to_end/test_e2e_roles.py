@@ -26,7 +26,7 @@ from evaljudge.engines import Engine, ModelSource, VllmEngines
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.errors import UserError
 from evaljudge.judges import make_judges
-from evaljudge.judges.roles.votes import CUT
+from evaljudge.judges.roles.polling import CUT
 from evaljudge.model.asks import Prompt, Sample, Writing, Written
 from evaljudge.prompts import load_task
 from evaljudge.runs.job import make_job

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evaljudge.judges.entities.export import export_entities
 from evaljudge.judges.plugin import Plugin, made_by, pictured_by, shown_by
 
 LABELS = "entity_labels"
@@ -23,6 +22,12 @@ def files_of_labels(value: Any, judges: Mapping[str, Any]) -> dict[str, str]:
     if not isinstance(value, Mapping) or not all(isinstance(one, str) for one in value.values()):
         raise ValueError("should be a file, or a file for each judge of entities")
     return dict(value)
+
+
+def export_entities(out: str, to: str, judge: str | None) -> str:
+    from evaljudge.judges.entities import labels
+
+    return labels.export_entities(out, to, judge)
 
 
 PLUGIN = Plugin(

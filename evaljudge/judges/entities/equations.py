@@ -12,17 +12,12 @@
 The rules apply in this order: EXCEPTIONS, the majority, and `no` where there is no majority. Where
 the paper leaves something open, it is read as follows:
 
-- A majority is more than half of the ballots, so three different answers have none. “No agreement
-  is no” holds for every aspect, and so do the exceptions.
-- Two prompts of alignment that disagree give `no`: an entity is well placed only where neither
-  prompt finds it out of place.
-- A prompt whose reply failed has no ballot; the majority is taken over the others. Where these are
-  divided, the lost ballot might have decided, so the entity is unscored, like one without any
-  ballot. It counts in neither numerator nor denominator of a share, and is reported.
-- An entity is incorrect where its verdict is `no`, either denied (by the majority) or divided.
-  Equation (3), `consistency`, counts what is not incorrect: three times `unknown` costs nothing
-  there, and `yes, partially, unknown` costs a whole entity. `supported` counts only what is
-  confirmed, at least in part. Every entity with a verdict is supported, unknown, denied or divided.
+- A majority is more than half of the ballots. Two prompts of alignment that disagree give `no`.
+- A prompt whose reply failed has no ballot. Where the others are divided, the lost ballot might
+  have decided, so the entity is unscored, like one without any ballot: it counts in neither
+  numerator nor denominator of a share, and is reported.
+- An entity is incorrect where its verdict is `no`, either denied (by the majority) or divided:
+  every entity with a verdict is supported, unknown, denied or divided.
 - What is contradicted is not found.
 - The paper once adds up all errors of readability, and once (formula 4) counts the sentences that
   have any: only the second is a share.
@@ -31,7 +26,7 @@ the paper leaves something open, it is read as follows:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -120,12 +115,27 @@ class Tally:
     scored: int
     unscored: int
 
-    def share(self, *among: Answer) -> float:
-        return sum(self.verdicts[answer] for answer in among) / self.scored
 
-    @property
-    def worth(self) -> float:
-        return sum(WORTH[answer] * times for answer, times in self.verdicts.items()) / self.scored
+NO_RUBRIC = "the rubric has no entities"
+
+
+def share(
+    of: Tally | Failed, among: Container[Answer], none: str = "the text has no entities"
+) -> float | Failed:
+    """The share that has one of these verdicts; Failed with the reason where there is none."""
+    return mean_worth(of, {answer: float(answer in among) for answer in WORTH}, none)
+
+
+def mean_worth(
+    of: Tally | Failed,
+    worth: Mapping[Answer, float] = WORTH,
+    none: str = "the text has no entities",
+) -> float | Failed:
+    if isinstance(of, Failed):
+        return of
+    if not of.scored:
+        return Failed("no verdict on any entity or sentence" if of.unscored else none)
+    return sum(worth[answer] * times for answer, times in of.verdicts.items()) / of.scored
 
 
 def tally(verdicts: Iterable[Answer | Failed]) -> Tally:
@@ -135,51 +145,50 @@ def tally(verdicts: Iterable[Answer | Failed]) -> Tally:
     return Tally(Counter(scored), scored=len(scored), unscored=len(given) - len(scored))
 
 
-def completeness(rubric: Tally) -> float | Failed:
+def completeness(rubric: Tally | Failed) -> float | Failed:
     """Formula (1)."""
-    return _no_share(rubric, "the rubric has no entities") or rubric.worth
+    return mean_worth(rubric, none=NO_RUBRIC)
 
 
-def correctness(target: Tally) -> float | Failed:
+def correctness(target: Tally | Failed) -> float | Failed:
     """Formula (2)."""
-    return _no_share(target) or target.worth
+    return mean_worth(target)
 
 
-def consistency(target: Tally) -> float | Failed:
+def consistency(target: Tally | Failed) -> float | Failed:
     """Formula (3), of the verdicts on correctness."""
-    return _no_share(target) or 1 - target.share("no")
+    return _rest(share(target, {"no"}))
 
 
-def supported(target: Tally) -> float | Failed:
+def supported(target: Tally | Failed) -> float | Failed:
     """The share that is confirmed, at least in part."""
-    return _no_share(target) or target.share("yes", "partially")
+    return share(target, {"yes", "partially"})
 
 
 def rejections(rulings: Iterable[Ruling | Failed], rule: Rule) -> Tally:
     """Whether each entity is incorrect by this rule: denied by the `majority`, or `divided`."""
     return tally(
-        one if isinstance(one, Failed) else "yes" if one == Ruling("no", rule) else "no"
-        for one in rulings
+        ruled if isinstance(ruled, Failed) else "yes" if ruled == Ruling("no", rule) else "no"
+        for ruled in rulings
     )
 
 
-def unknown_share(target: Tally) -> float | Failed:
-    return _no_share(target) or target.share("unknown")
+def unknown_share(target: Tally | Failed) -> float | Failed:
+    return share(target, {"unknown"})
 
 
-def share_of_yes(target: Tally) -> float | Failed:
+def share_of_yes(target: Tally | Failed) -> float | Failed:
     """The share that is rightly placed (alignment), or rejected (`rejections`)."""
-    return _no_share(target) or target.share("yes")
+    return share(target, {"yes"})
 
 
-def relevance(rubric: Tally, target: Tally) -> float | Failed:
+def relevance(rubric: Tally | Failed, target: Tally | Failed) -> float | Failed:
     """The mean of the rubric's share that is found, at least in part, and the text's share that
     is relevant, from the verdicts on completeness and on alignment."""
-    placed = share_of_yes(target)
-    no_rubric = _no_share(rubric, "the rubric has no entities")
-    if no_rubric or isinstance(placed, Failed):
-        return no_rubric or placed
-    return (rubric.share("yes", "partially") + placed) / 2
+    found, placed = share(rubric, {"yes", "partially"}, NO_RUBRIC), share_of_yes(target)
+    if isinstance(found, Failed) or isinstance(placed, Failed):
+        return found if isinstance(found, Failed) else placed
+    return (found + placed) / 2
 
 
 def issues_found(votes: Votes, decide: Decide) -> dict[Kind, Answer | Failed]:
@@ -205,13 +214,16 @@ def issues(
 
 def writing_issues(sentences: Tally) -> float | Failed:
     """Formula (4), from `issues`."""
-    return _no_share(sentences, "the text has no sentences") or sentences.share("yes")
+    return share(sentences, {"yes"}, "the text has no sentences")
 
 
 def readability(sentences: Tally) -> float | Failed:
     """The share of sentences without issues."""
-    share = writing_issues(sentences)
-    return share if isinstance(share, Failed) else 1 - share
+    return _rest(writing_issues(sentences))
+
+
+def _rest(part: float | Failed) -> float | Failed:
+    return part if isinstance(part, Failed) else 1 - part
 
 
 def scaled(share: float | Failed) -> float | Failed:
@@ -219,69 +231,45 @@ def scaled(share: float | Failed) -> float | Failed:
     return share if isinstance(share, Failed) else LOWEST + (HIGHEST - LOWEST) * share
 
 
-def _no_share(counted: Tally, none: str = "the text has no entities") -> Failed | None:
-    """Why there is no share; None where there is one."""
-    if counted.scored:
-        return None
-    return Failed("no verdict on any entity or sentence" if counted.unscored else none)
-
-
 def shares_of(
-    verdict: Verdict, decide: Decide, consistent: Callable[[Tally], float | Failed] = consistency
+    verdict: Verdict,
+    decide: Decide,
+    consistent: Callable[[Tally | Failed], float | Failed] = consistency,
 ) -> Shares:
-    """Every number that a verdict gives; `consistent` gives the one on the axis consistency."""
-    known = [*((share, ANY_AXIS) for share in SHARES), *(("", axis) for axis in AXES)]
+    """Every number that a verdict gives; `consistent` gives the one on the axis consistency.
+
+    What is denied and what is divided is always by the ballots, whatever decides the verdicts.
+    """
     if verdict.status == "unscored":
+        known = [*((share, ANY_AXIS) for share in SHARES), *(("", axis) for axis in AXES)]
         return dict.fromkeys(known, Failed(verdict.reason))
     evidence = verdict.evidence
-    found = _tally(
-        evidence, "rubric", (decide("completeness", e["votes"]) for e in evidence["rubric"])
-    )
+    lost = {part: Failed(reason) for part, reason in evidence["failed"].items() if reason}
+    wanted, entities = evidence["rubric"], evidence["entities"]
+    found = lost.get("rubric") or tally(decide("completeness", e["votes"]) for e in wanted)
     right, placed = (
-        _tally(evidence, "entities", (decide(aspect, e[aspect]) for e in evidence["entities"]))
+        lost.get("entities") or tally(decide(aspect, e[aspect]) for e in entities)
         for aspect in ("correctness", "alignment")
     )
-    denied, divided = _rejections(evidence)
-    sentences = [issues_found(one["votes"], decide) for one in evidence["sentences"]]
-    sound, flowing, correct = (issues(sentences, kinds) for kinds in (KINDS, COHERENCE, FLUENCY))
+    rulings = [ruling_of("correctness", e["correctness"]) for e in entities]
+    sentences = [issues_found(own["votes"], decide) for own in evidence["sentences"]]
     shares = {
-        "completeness": _of(completeness, found),
-        "correctness": _of(correctness, right),
-        "consistency": _of(consistency, right),
-        "supported": _of(supported, right),
-        "unknown": _of(unknown_share, right),
-        "denied": _of(share_of_yes, denied),
-        "divided": _of(share_of_yes, divided),
-        "alignment": _of(share_of_yes, placed),
-        "readability": readability(sound),
+        "completeness": completeness(found),
+        "correctness": correctness(right),
+        "consistency": consistency(right),
+        "supported": supported(right),
+        "unknown": unknown_share(right),
+        "denied": share_of_yes(lost.get("entities") or rejections(rulings, "majority")),
+        "divided": share_of_yes(lost.get("entities") or rejections(rulings, "divided")),
+        "alignment": share_of_yes(placed),
+        "readability": readability(issues(sentences)),
     }
     on_axes = {
-        "consistency": _of(consistent, right),
-        "relevance": _of(relevance, found, placed),
-        "coherence": readability(flowing),
-        "fluency": readability(correct),
+        "consistency": consistent(right),
+        "relevance": relevance(found, placed),
+        "coherence": readability(issues(sentences, COHERENCE)),
+        "fluency": readability(issues(sentences, FLUENCY)),
     }
     return {(share, ANY_AXIS): value for share, value in shares.items()} | {
         ("", axis): scaled(value) for axis, value in on_axes.items()
     }
-
-
-def _tally(
-    evidence: Mapping[str, Any], part: str, verdicts: Iterable[Answer | Failed]
-) -> Tally | Failed:
-    """Failed where this part of the evidence is missing."""
-    reason = evidence["failed"].get(part)
-    return Failed(reason) if reason else tally(verdicts)
-
-
-def _rejections(evidence: Mapping[str, Any]) -> list[Tally | Failed]:
-    """What is denied and what is divided: always by the ballots, whatever decides the verdicts."""
-    if reason := evidence["failed"].get("entities"):
-        return [Failed(reason)] * 2
-    rulings = [ruling_of("correctness", e["correctness"]) for e in evidence["entities"]]
-    return [rejections(rulings, "majority"), rejections(rulings, "divided")]
-
-
-def _of(formula: Callable[..., float | Failed], *tallies: Tally | Failed) -> float | Failed:
-    failed = next((one for one in tallies if isinstance(one, Failed)), None)
-    return failed or formula(*tallies)

@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypedDict
 
+from evaljudge.judges.collector import SeenShard
 from evaljudge.judges.entities.equations import (
+    NO_RUBRIC,
     Answer,
     Aspect,
     Rule,
@@ -29,7 +31,9 @@ from evaljudge.judges.entities.equations import (
 from evaljudge.model.asks import Failed
 from evaljudge.records import Verdict
 
-NO_RUBRIC = "the rubric has no entities"
+COMPLETENESS: Aspect = "completeness"
+PLACED: tuple[Aspect, Aspect] = ("correctness", "alignment")
+"""What is asked about each entity of a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,21 +98,21 @@ class JudgedText:
 
 def read_judged(verdict: Verdict, text: str = "") -> JudgedText:
     """`text`: the candidate's, where more than the counts is wanted."""
-    evidence = verdict.evidence
+    evidence, wanted = verdict.evidence, COMPLETENESS
     return JudgedText(
         doc_id=verdict.doc_id,
         system=verdict.system,
         text=text,
         rubric=tuple(
-            _question(f"R{n}", "completeness", one["entity"], one["votes"])
-            for n, one in enumerate(evidence.get("rubric", ()), 1)
+            Question(f"R{n}", wanted, own["entity"], own["votes"], *ruled(wanted, own["votes"]))
+            for n, own in enumerate(evidence.get("rubric", ()), 1)
         ),
         entities=tuple(
             _on_entity(str(n), one, text) for n, one in enumerate(evidence.get("entities", ()), 1)
         ),
         sentences=tuple(
-            _on_sentence(f"S{n}", one, text)
-            for n, one in enumerate(evidence.get("sentences", ()), 1)
+            _on_sentence(f"S{n}", own, text)
+            for n, own in enumerate(evidence.get("sentences", ()), 1)
         ),
         dropped=tuple(evidence.get("dropped", ())),
         failed=evidence.get("failed", {}),
@@ -117,26 +121,37 @@ def read_judged(verdict: Verdict, text: str = "") -> JudgedText:
     )
 
 
+def judged_texts(shard: SeenShard) -> list[JudgedText]:
+    return [read_judged(own, shard.texts[own.doc_id, own.system]) for own in shard.verdicts]
+
+
 def _on_entity(number: str, one: Mapping[str, Any], text: str) -> tuple[Question, Question]:
-    place, words = _words(text, *one["span"])
-    where = (place, words, one["heading"])
-    return (
-        _question(number, "correctness", one["entity"], one["correctness"], *where),
-        _question(number, "alignment", one["entity"], one["alignment"], *where),
+    entity, (place, words) = one["entity"], _words(text, *one["span"])
+    right, placed = (
+        Question(
+            *(number, aspect, entity, one[aspect], *ruled(aspect, one[aspect])),
+            place=place,
+            words=words,
+            heading=one["heading"],
+        )
+        for aspect in PLACED
     )
+    return right, placed
+
+
+def ruled(aspect: Aspect, votes: Votes) -> tuple[Answer | None, Rule | None]:
+    """The verdict and its rule; None where the votes give none, and where nothing is voted on."""
+    if aspect == "readability":
+        verdict = any_issue(issues_found(votes, majority))
+        return None if isinstance(verdict, Failed) else verdict, None
+    found = ruling_of(aspect, votes)
+    return (None, None) if isinstance(found, Failed) else (found.verdict, found.rule)
 
 
 def _on_sentence(number: str, one: Mapping[str, Any], text: str) -> Question:
     place, words = _words(text, *one["span"])
-    found = any_issue(issues_found(one["votes"], majority))
-    verdict = None if isinstance(found, Failed) else found
-    return Question(number, "readability", words, one["votes"], verdict, None, place, words)
-
-
-def _question(number: str, aspect: Aspect, entity: str, votes: Votes, *where: Any) -> Question:
-    found = ruling_of(aspect, votes)
-    ruled = (None, None) if isinstance(found, Failed) else (found.verdict, found.rule)
-    return Question(number, aspect, entity, votes, *ruled, *where)
+    aspect: Aspect = "readability"
+    return Question(number, aspect, words, one["votes"], *ruled(aspect, one["votes"]), place, words)
 
 
 def _words(text: str, start: int, end: int) -> tuple[range, str]:
@@ -220,11 +235,16 @@ def verdict_columns(evidence: Sequence[Mapping[str, Any]]) -> list[EntitiesColum
     return [
         {
             "rubric": [
-                {"entity": own["entity"], "completeness": _ruling("completeness", own["votes"])}
+                {"entity": own["entity"], "completeness": _ruling(COMPLETENESS, own["votes"])}
                 for own in one["rubric"]
             ],
-            "entities": [_entity(own) for own in one["entities"]],
-            "sentences": [_sentence(own) for own in one["sentences"]],
+            "entities": [
+                own | _place(own) | {aspect: _ruling(aspect, own[aspect]) for aspect in PLACED}
+                for own in one["entities"]
+            ],
+            "sentences": [
+                own | _place(own) | _ruling("readability", own["votes"]) for own in one["sentences"]
+            ],
             "dropped": one["dropped"],
             "failed": one["failed"],
         }
@@ -232,29 +252,14 @@ def verdict_columns(evidence: Sequence[Mapping[str, Any]]) -> list[EntitiesColum
     ]
 
 
-def _entity(one: Mapping[str, Any]) -> EntityColumns:
+def _place(one: Mapping[str, Any]) -> dict[str, int]:
     start, end = one["span"]
-    return {
-        "entity": one["entity"],
-        "start": start,
-        "end": end,
-        "heading": one["heading"],
-        "correctness": _ruling("correctness", one["correctness"]),
-        "alignment": _ruling("alignment", one["alignment"]),
-    }
-
-
-def _sentence(one: Mapping[str, Any]) -> SentenceColumns:
-    (start, end), found = one["span"], any_issue(issues_found(one["votes"], majority))
-    verdict = None if isinstance(found, Failed) else found
-    return {"start": start, "end": end, "verdict": verdict, "votes": one["votes"]}
+    return {"start": start, "end": end}
 
 
 def _ruling(aspect: Aspect, votes: Mapping[str, Any]) -> RulingColumns:
-    found = ruling_of(aspect, votes)
-    if isinstance(found, Failed):
-        return {"verdict": None, "rule": None, "votes": votes}
-    return {"verdict": found.verdict, "rule": found.rule, "votes": votes}
+    verdict, rule = ruled(aspect, votes)
+    return {"verdict": verdict, "rule": rule, "votes": votes}
 
 
 def brief_columns(contents: Sequence[Mapping[str, Any]]) -> list[EntitiesBriefColumns]:
@@ -262,15 +267,7 @@ def brief_columns(contents: Sequence[Mapping[str, Any]]) -> list[EntitiesBriefCo
         {
             "origin": one["from"],
             "texts": one["texts"],
-            "rubric": [
-                {
-                    "entity": own["entity"],
-                    "words": own["words"],
-                    "heading": own["heading"],
-                    "references": own.get("in"),
-                }
-                for own in one["entities"]
-            ],
+            "rubric": [own | {"references": own.get("in")} for own in one["entities"]],
             "dropped": one["dropped"],
         }
         for one in contents

@@ -26,16 +26,14 @@ from typing import Any, Self
 import yaml
 
 from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
-from evaljudge.judges.entities import LABELS
 from evaljudge.judges.entities.equations import OPTIONS, Answer, Aspect, Rule
-from evaljudge.judges.entities.evidence import JudgedText, read_judged
+from evaljudge.judges.entities.evidence import judged_texts, read_judged
 from evaljudge.judges.entities.labels import (
     Answered,
     EntityAgreementRow,
     Labels,
     answered,
     label_agreement,
-    read_labels,
 )
 from evaljudge.judges.shared.counting import Sizes, Summed, sized, sizes
 from evaljudge.records import Verdict
@@ -118,22 +116,20 @@ def _without_rubric(row: EntityRow) -> Table:
 
 
 def _verdicts(row: EntityRow) -> Table:
-    cells = [[row.judge, *_shares(aspect)] for aspect in row.aspects]
     heads = ["judge", "aspect", "verdicts", *_ANSWERS, "none"]
+    cells = []
+    for own in row.aspects:
+        of = sum(own.verdicts.values())
+        shares = (ratio(own.verdicts[a], of) if a in own.verdicts else NONE for a in _ANSWERS)
+        cells.append([row.judge, own.aspect, count(of), *shares, count(own.unscored)])
     return Table("Verdicts", heads, cells, "ll" + "r" * (len(heads) - 2), lead=2)
-
-
-def _shares(row: AspectRow) -> list[str]:
-    of = sum(row.verdicts.values())
-    shares = (ratio(row.verdicts[a], of) if a in row.verdicts else NONE for a in _ANSWERS)
-    return [row.aspect, count(of), *shares, count(row.unscored)]
 
 
 def _rules(row: EntityRow) -> Table:
     cells = [
-        [row.judge, one.aspect, *(ratio(n, sum(one.rules.values())) for n in one.rules.values())]
-        for one in row.aspects
-        if one.rules
+        [row.judge, own.aspect, *(ratio(n, sum(own.rules.values())) for n in own.rules.values())]
+        for own in row.aspects
+        if own.rules
     ]
     return Table("By which rule", ["judge", "aspect", *RULES_IN_ORDER], cells, "llrrr", lead=2)
 
@@ -156,8 +152,7 @@ class EntityFindings:
     def see(self, shard: SeenShard) -> None:
         self._sums += shard_sums(shard.verdicts)
         if self._labels:
-            for one in shard.verdicts:
-                text = read_judged(one, shard.texts[one.doc_id, one.system])
+            for text in judged_texts(shard):
                 self._answered += answered(text, self._labels)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -170,20 +165,12 @@ class EntityFindings:
         return self
 
     def findings(self, found: Found) -> JudgeFindings:
-        row = entity_row(self._judge, self._sums)
-        options = (self._wanted.resamples, self._wanted.seed)
-        agreement = (
-            label_agreement(self._judge, self._labels, self._answered, *options)
-            if self._labels
-            else []
-        )
+        row, agreement = entity_row(self._judge, self._sums), list[EntityAgreementRow]()
+        if self._labels:
+            options = (self._wanted.resamples, self._wanted.seed)
+            agreement = label_agreement(self._judge, self._labels, self._answered, *options)
         sections = [entities(row), entity_agreement(agreement)]
         return JudgeFindings(sections, {"entities": [row], "entity_agreement": agreement})
-
-
-def labels_of(wanted: CollectorOptions) -> Labels | None:
-    file = wanted.keys.get(LABELS)
-    return read_labels(file) if file else None
 
 
 @dataclass
@@ -195,7 +182,7 @@ class EntitySums(Summed):
     """The number of documents with so many entities."""
     without_rubric: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[tuple[Aspect, Answer | None]] = field(default_factory=Counter)
-    rules: Counter[tuple[Aspect, Rule]] = field(default_factory=Counter)
+    rules: Counter[tuple[Aspect, Rule | None]] = field(default_factory=Counter)
     dropped: int = 0
     replies: Counter[str] = field(default_factory=Counter)
     """`structured` ones, and those of them that were `cut` or `malformed`."""
@@ -209,26 +196,20 @@ def shard_sums(verdicts: Iterable[Verdict]) -> EntitySums:
     sums = EntitySums()
     for _, own in groupby(verdicts, lambda verdict: verdict.doc_id):
         judged = list(map(read_judged, own))
-        one = max(judged, key=lambda one: (bool(one.rubric), not one.reason))
-        if one.no_rubric:
-            sums.without_rubric[one.no_rubric] += 1
+        fullest = max(judged, key=lambda text: (bool(text.rubric), not text.reason))
+        if fullest.no_rubric:
+            sums.without_rubric[fullest.no_rubric] += 1
         else:
-            sums.rubrics[len(one.rubric)] += 1
-        for one in judged:
-            _add(sums, one)
+            sums.rubrics[len(fullest.rubric)] += 1
+        sums.candidates += len(judged)
+        for text in judged:
+            if text.has_entities:
+                sums.entities[len(text.entities)] += 1
+            sums.verdicts.update((asked.aspect, asked.verdict) for asked in text.questions)
+            sums.rules.update((asked.aspect, asked.rule) for asked in text.questions)
+            sums.dropped += len(text.dropped)
+            sums.replies.update(text.replies)
     return sums
-
-
-def _add(sums: EntitySums, judged: JudgedText) -> None:
-    sums.candidates += 1
-    if judged.has_entities:
-        sums.entities[len(judged.entities)] += 1
-    for question in judged.questions:
-        sums.verdicts[question.aspect, question.verdict] += 1
-        if question.rule:
-            sums.rules[question.aspect, question.rule] += 1
-    sums.dropped += len(judged.dropped)
-    sums.replies.update(judged.replies)
 
 
 def entity_row(judge: str, sums: EntitySums) -> EntityRow:
@@ -239,12 +220,14 @@ def entity_row(judge: str, sums: EntitySums) -> EntityRow:
         dropped=sums.dropped,
         rubrics=sizes(sums.rubrics),
         without_rubric=dict(sums.without_rubric),
-        aspects=[_aspect_row(sums, aspect) for aspect in OPTIONS],
+        aspects=[
+            AspectRow(
+                aspect,
+                {answer: sums.verdicts[aspect, answer] for answer in OPTIONS[aspect]},
+                sums.verdicts[aspect, None],
+                {rule: sums.rules[aspect, rule] for rule in RULES_IN_ORDER if aspect in RULED},
+            )
+            for aspect in OPTIONS
+        ],
         **{name: sums.replies[name] for name in ("structured", "cut", "malformed")},
     )
-
-
-def _aspect_row(sums: EntitySums, aspect: Aspect) -> AspectRow:
-    verdicts = {str(answer): sums.verdicts[aspect, answer] for answer in OPTIONS[aspect]}
-    rules = {str(rule): sums.rules[aspect, rule] for rule in RULES_IN_ORDER if aspect in RULED}
-    return AspectRow(aspect, verdicts, sums.verdicts[aspect, None], rules)

@@ -1,32 +1,9 @@
 """Entity-level checking: which facts are missing, wrong, misplaced or badly written, and where.
 
-After "Evaluate Summarization in Fine-Granularity" (SumAutoEval). An entity is a short phrase with
-one key point. The entities of the ground truth are the rubric, a brief of the document (rubric.py);
-those of a candidate are extracted from it (extraction.py). Several prompts vote on each of them
-(voting.py):
-
-    completeness   rubric     presence, coverage, support         yes, no, contradict, partially
-    correctness    candidate  facts, details, evidence            yes, no, partially, unknown
-    alignment      candidate  by the heading, by the ground truth's section             yes, no
-    readability    sentences  flow, language, grammar, spelling   has it such an issue? yes, no
-
-and their votes become verdicts and shares by the rules and formulas of equations.py:
-
-    entities.completeness 0.63   entities.alignment 0.90   entities.readability 0.75
-    entities.correctness  0.70   entities.supported 0.75   entities.consistency 0.85
-    entities.unknown      0.10   entities.denied    0.05   entities.divided     0.10
-
-`entities` scores the axes that SummEval's experts rated, each from 1 to 5: consistency (see below),
-relevance (what is found of the rubric, and what is not beside the point), coherence (sentences that
-flow) and fluency (sentences without errors of grammar or spelling).
-
-The axis consistency is `entities.consistency`, what is not found incorrect, by default
-(`consistency: equation-3`): the paper's figures use it, and an invented fact costs nothing there as
-long as it is only unknown. `consistency: supported` takes `entities.supported`, what is confirmed,
-which is nearer to SummEval's definition: every statement follows from the source.
-
-`votes: modelled` adds `entities.completeness.modelled` and the like, where each prompt's vote is
-weighed by how reliable it was over the whole run (modelled.py); this asks the model nothing more.
+After "Evaluate Summarization in Fine-Granularity" (SumAutoEval). The README says what is asked and
+how it is scored. The rubric is a brief of the document (rubric.py); a candidate's entities are
+extracted from it (extraction.py); several prompts vote on each of them (voting.py), and the votes
+become verdicts and shares by equations.py, or by the model of modelled.py.
 """
 
 from __future__ import annotations
@@ -39,10 +16,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from evaljudge.judges.collector import CollectorOptions
-from evaljudge.judges.entities import equations, extraction, rubric
-from evaljudge.judges.entities.equations import Answer, Aspect, Decide, Tally, Votes, majority
+from evaljudge.judges.entities import LABELS, equations, extraction, rubric
+from evaljudge.judges.entities.equations import Decide, Tally, majority
 from evaljudge.judges.entities.extraction import Extraction
-from evaljudge.judges.entities.findings import EntityFindings, labels_of
+from evaljudge.judges.entities.findings import EntityFindings
+from evaljudge.judges.entities.labels import read_labels
 from evaljudge.judges.entities.modelled import VoteModel, model_votes, patterns
 from evaljudge.judges.entities.rubric import RubricEntry, RubricWriting
 from evaljudge.judges.entities.sheet import Sheet
@@ -53,7 +31,7 @@ from evaljudge.judges.shared.structured import Bill
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Options, Writing
 from evaljudge.prompts import Task
-from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Document, Score, Verdict
+from evaljudge.records import ANY_AXIS, Brief, Case, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
 
 SUMMARY = "summary"
@@ -74,7 +52,7 @@ MODELLED_AXES = ("consistency", "relevance")
 """The shares and axes that rest on more than two prompts."""
 RUBRIC = "rubric"
 Consistency = Literal["equation-3", "supported"]
-CONSISTENCY: Mapping[Consistency, Callable[[Tally], float | Failed]] = {
+CONSISTENCY: Mapping[Consistency, Callable[[Tally | Failed], float | Failed]] = {
     "equation-3": equations.consistency,
     "supported": equations.supported,
 }
@@ -212,10 +190,16 @@ class Entities(Judge):
         ]
         await self._voting.ask([question for one in sheets for question in one.questions], model)
         by_system = {sheet.candidate.system: sheet for sheet in sheets}
-        return Judged([
-            self._verdict(case.document, candidate, by_system.get(candidate.system))
-            for candidate in case.candidates
-        ])  # fmt: skip
+        found = []
+        for candidate in case.candidates:
+            known = (case.document.doc_id, candidate.system, self.name, ANY_AXIS)
+            if sheet := by_system.get(candidate.system):
+                tokens = sheet.extracted.bill.tokens
+                found.append(Verdict(*known, sheet.evidence(), tokens=tokens))
+            else:
+                reason = reason_unscorable(case.document, candidate)
+                found.append(Verdict(*known, {}, "unscored", reason))
+        return Judged(found)
 
     def _rubric_of(self, briefs: Sequence[Brief]) -> Sequence[RubricEntry] | Failed:
         if not briefs:
@@ -234,12 +218,6 @@ class Entities(Judge):
                 return None if isinstance(entries, Failed) else rubric.outline(entries)
         return None
 
-    def _verdict(self, document: Document, candidate: Candidate, sheet: Sheet | None) -> Verdict:
-        known = (document.doc_id, candidate.system, self.name, ANY_AXIS)
-        if sheet is None:
-            return Verdict(*known, {}, "unscored", reason_unscorable(document, candidate))
-        return Verdict(*known, sheet.evidence(), tokens=sheet.extracted.bill.tokens)
-
     # in the driver: arithmetic, no model
 
     def score(self, verdict: Verdict) -> list[Score]:
@@ -251,7 +229,8 @@ class Entities(Judge):
         return _ByModel(self._scores, model_votes(patterns(verdicts)))
 
     def collecting(self, wanted: CollectorOptions) -> Callable[[], EntityFindings]:
-        return partial(EntityFindings, self.name, wanted, labels_of(wanted))
+        file = wanted.keys.get(LABELS)
+        return partial(EntityFindings, self.name, wanted, read_labels(file) if file else None)
 
     def _scores(self, verdict: Verdict, modelled: Decide) -> list[Score]:
         consistent = CONSISTENCY[self._settings.consistency]
@@ -277,10 +256,4 @@ class _ByModel:
         return self.model.learnt
 
     def score(self, verdict: Verdict) -> list[Score]:
-        return self.scores(verdict, self._decide)
-
-    def _decide(self, aspect: Aspect, votes: Votes) -> Answer | Failed:
-        if aspect not in self.model.aspects:
-            return majority(aspect, votes)
-        ruled = self.model.of(aspect, votes)
-        return ruled if isinstance(ruled, Failed) else ruled.verdict
+        return self.scores(verdict, self.model.of)

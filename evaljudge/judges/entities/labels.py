@@ -14,15 +14,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from math import nan
 from typing import Any
 
-from evaljudge.agreement import LabelAgreement, cohen_kappa
+from evaljudge.agreement import cohen_kappa
 from evaljudge.corpora.files import rows_of
 from evaljudge.corpora.rows import Row
 from evaljudge.errors import UserError, unknown
+from evaljudge.judges.collector import SeenShard
 from evaljudge.judges.entities.equations import OPTIONS, Answer, Aspect
-from evaljudge.judges.entities.evidence import JudgedText
+from evaljudge.judges.entities.evidence import JudgedText, judged_texts
+from evaljudge.storage import Output, Shard, ahead, to_write
 from evaljudge.text import shown
 
 At = tuple[str, str, Aspect, str]
@@ -139,7 +143,14 @@ def label_agreement(
             pairs[at[2]].append((verdict, label, document))
     rows = []
     for aspect in (aspect for aspect in OPTIONS if aspect in pairs):
-        found = _kappa(aspect, pairs[aspect], resamples, seed)
+        code = {answer: float(number) for number, answer in enumerate(OPTIONS[aspect])}
+        found = cohen_kappa(
+            [nan if verdict is None else code[verdict] for verdict, _, _ in pairs[aspect]],
+            [code[label] for _, label, _ in pairs[aspect]],
+            [document for _, _, document in pairs[aspect]],
+            resamples=resamples,
+            seed=seed,
+        )
         same = sum(verdict == label for verdict, label, _ in pairs[aspect])
         unmet = [label for at, rest in left.items() if at[2] == aspect for label in rest]
         given = [label for at, those in labels.rows.items() if at[2] == aspect for label in those]
@@ -161,12 +172,40 @@ def label_agreement(
     return rows
 
 
-def _kappa(aspect: Aspect, pairs: Sequence[Pair], resamples: int, seed: int) -> LabelAgreement:
-    codes = {answer: float(code) for code, answer in enumerate(OPTIONS[aspect])}
-    return cohen_kappa(
-        [nan if verdict is None else codes[verdict] for verdict, _, _ in pairs],
-        [codes[label] for _, label, _ in pairs],
-        [document for _, _, document in pairs],
-        resamples=resamples,
-        seed=seed,
-    )
+def export_entities(out: str, to: str, judge: str | None = None) -> str:
+    """Write every question of a run's judged shards to a file; gives a line on it."""
+    output = Output(out)
+    name = _judge_of(output, judge)
+    judged = output.committed("judge")
+    shards = [shard for shard in output.shards() if shard.number in judged]
+    if not shards:
+        raise UserError(f"{out}: nothing is judged yet, so there is nothing to export")
+    place, file = to_write(to)
+    rows = candidates = 0
+    with place.writing(file) as stream:
+        for texts in ahead(partial(_texts, output, name), shards):
+            candidates += len(texts)
+            for row in chain.from_iterable(map(question_rows, texts)):
+                stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+                rows += 1
+        if not rows:  # raised before the file is complete, so that none appears
+            raise UserError(f"{out}: judge {name!r} recorded no entity questions in this run")
+    return f"{rows:,} questions about {candidates:,} candidates: {to}"
+
+
+def _texts(output: Output, judge: str, shard: Shard) -> list[JudgedText]:
+    return judged_texts(SeenShard(output.cases(shard), list(output.verdicts(judge, shard))))
+
+
+def _judge_of(output: Output, wanted: str | None) -> str:
+    judges_there: Mapping[str, Mapping[str, Any]] = output.known_run()["fingerprint"]["judges"]
+    kind = __package__.rpartition(".")[2]
+    judges = [name for name, own in judges_there.items() if own.get("judge", name) == kind]
+    if wanted is not None and wanted not in judges:
+        raise UserError(f"--judge: {unknown('judge of entities', wanted, judges)}")
+    if not judges:
+        there = ", ".join(judges_there) or "none"
+        raise UserError(f"{output.uri}: no judge of entities there (its judges: {there})")
+    if wanted is None and len(judges) > 1:
+        raise UserError(f"{output.uri}: name one with --judge: {', '.join(judges)}")
+    return wanted or judges[0]

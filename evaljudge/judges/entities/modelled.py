@@ -34,7 +34,15 @@ from dataclasses import asdict, dataclass, field
 from math import fsum, prod
 from typing import Any
 
-from evaljudge.judges.entities.equations import OPTIONS, Answer, Aspect, Votes, answers, ruling
+from evaljudge.judges.entities.equations import (
+    OPTIONS,
+    Answer,
+    Aspect,
+    Votes,
+    answers,
+    majority,
+    ruling,
+)
 from evaljudge.model.asks import Failed
 from evaljudge.records import Verdict
 
@@ -61,14 +69,6 @@ class Patterns:
     counts: Counter[Pattern]
 
 
-@dataclass(frozen=True, slots=True)
-class Modelled:
-    """An entity's verdict; where nothing is identified, by the ballots' rules, without chances."""
-
-    verdict: Answer
-    chances: Chances | None
-
-
 @dataclass(frozen=True)
 class AspectModel:
     """What the answers about one aspect mean; without numbers where nothing is identified."""
@@ -82,20 +82,19 @@ class AspectModel:
     confusions: Mapping[str, Mapping[Answer, Mapping[Answer, float]]] = field(default_factory=dict)
     """By prompt, true answer and answer given."""
 
-    def of(self, given: Mapping[str, Answer]) -> Modelled | Failed:
-        """The verdict on an entity that the prompts gave these answers."""
+    def of(self, given: Mapping[str, Answer]) -> Answer | Failed:
+        """The most probable verdict on an entity that the prompts gave these answers; where
+        nothing is identified, the one by the ballots' rules."""
         voted = ruling(list(given.values()), lost=len(self.prompts) - len(given))
-        if isinstance(voted, Failed) and (not given or not self.identified):
-            return voted
-        decided = None if isinstance(voted, Failed) else voted.verdict
-        if not self.identified and decided:
-            return Modelled(decided, None)
-        chances = self._chances(given)
+        decided = voted if isinstance(voted, Failed) else voted.verdict
+        if not given or not self.identified:
+            return decided
+        chances = self.chances(given)
         most = max(chances.values())
         tied = [label for label in self.labels if chances[label] > most - TIED]
-        return Modelled(decided if decided and decided in tied else tied[0], chances)
+        return decided if decided in tied else tied[0]
 
-    def _chances(self, given: Mapping[str, Answer]) -> Chances:
+    def chances(self, given: Mapping[str, Answer]) -> Chances:
         """By Bayes' theorem."""
         joint = {
             true: self.shares[true]
@@ -117,9 +116,10 @@ class VoteModel:
         plain: dict[str, Any] = json.loads(json.dumps(listed))
         return plain
 
-    def of(self, aspect: Aspect, votes: Votes) -> Modelled | Failed:
-        """The most probable verdict on an entity; Failed where no prompt gave an answer."""
-        return self.aspects[aspect].of(answers(aspect, votes))
+    def of(self, aspect: Aspect, votes: Votes) -> Answer | Failed:
+        """By the majority where nothing is fitted of the aspect."""
+        fitted = self.aspects.get(aspect)
+        return fitted.of(answers(aspect, votes)) if fitted else majority(aspect, votes)
 
 
 def patterns(verdicts: Iterable[Verdict]) -> dict[Aspect, Patterns]:
@@ -129,15 +129,14 @@ def patterns(verdicts: Iterable[Verdict]) -> dict[Aspect, Patterns]:
         for aspect, (part, place) in PLACES.items():
             entities = verdict.evidence.get(part, []) if verdict.status == "ok" else []
             given = (answers(aspect, entity[place]) for entity in entities)
-            counts[aspect].update(frozenset(one.items()) for one in given if one)
-    return {aspect: _patterns(counted) for aspect, counted in counts.items()}
-
-
-def _patterns(counted: Counter[frozenset[tuple[str, Answer]]]) -> Patterns:
-    prompts = tuple(sorted({prompt for given in counted for prompt, _ in given}))
-    by_prompt = [(dict(given), times) for given, times in counted.items()]
-    counts = {tuple(given.get(prompt) for prompt in prompts): n for given, n in by_prompt}
-    return Patterns(prompts, Counter(counts))
+            counts[aspect].update(frozenset(said.items()) for said in given if said)
+    found = {}
+    for aspect, counted in counts.items():
+        prompts = tuple(sorted({prompt for said in counted for prompt, _ in said}))
+        by_prompt = [(dict(said), times) for said, times in counted.items()]
+        rows = {tuple(said.get(prompt) for prompt in prompts): n for said, n in by_prompt}
+        found[aspect] = Patterns(prompts, Counter(rows))
+    return found
 
 
 def model_votes(found: Mapping[Aspect, Patterns]) -> VoteModel:

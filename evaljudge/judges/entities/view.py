@@ -25,7 +25,7 @@ from itertools import pairwise, zip_longest
 from pathlib import Path
 
 from evaljudge.judges.entities.equations import EXCEPTIONS, Vote
-from evaljudge.judges.entities.evidence import JudgedText, Question, read_judged
+from evaljudge.judges.entities.evidence import PLACED, JudgedText, Question, read_judged
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.sections import Section, Table, View
 from evaljudge.sections.figures import correlation
@@ -33,7 +33,7 @@ from evaljudge.text import counted, harmless
 
 TEMPLATE = Path(__file__).with_name("view.html.j2")
 _EXCEPTIONS = "; ".join(f"{', '.join(ballot)}: {verdict}" for ballot, verdict in EXCEPTIONS.items())
-RULES = {
+RULES: Mapping[str | None, str] = {
     "majority": "majority",
     "exception": f"exception ({_EXCEPTIONS})",
     "divided": "divided, which is a no",
@@ -164,23 +164,13 @@ def _marked(piece: Piece) -> str:
 
 def _answers(one: JudgedText) -> Iterator[Answers]:
     """Those on the text's own entities come first."""
-    own = ("correctness", "alignment")
-    for question in sorted(one.questions, key=lambda question: question.aspect not in own):
-        yield Answers(
-            question.number,
-            harmless(question.entity),
-            question.heading or "",
-            question.aspect,
-            *_verdict_and_rule(question),
-            [_said(prompt, vote) for prompt, vote in question.votes.items()],
-        )
-
-
-def _verdict_and_rule(question: Question) -> tuple[str, str]:
-    if question.aspect == "readability":
-        return ISSUES[question.verdict], "any issue"
-    rule = RULES[question.rule] if question.rule else NO_BALLOT
-    return question.verdict or NO_BALLOT, rule
+    for asked in sorted(one.questions, key=lambda asked: asked.aspect not in PLACED):
+        verdict, rule = asked.verdict or NO_BALLOT, RULES.get(asked.rule, NO_BALLOT)
+        if asked.aspect == "readability":
+            verdict, rule = ISSUES[asked.verdict], "any issue"
+        said = [_said(prompt, vote) for prompt, vote in asked.votes.items()]
+        known = (asked.number, harmless(asked.entity), asked.heading or "", asked.aspect)
+        yield Answers(*known, verdict, rule, said)
 
 
 def _said(prompt: str, vote: Vote) -> str:
@@ -206,8 +196,9 @@ def pieces(one: JudgedText) -> list[Piece]:
         sentence = next((sentence for sentence in bad if start in sentence.place), None)
         ends = sentence is not None and sentence.place.stop == end
         issues = ", ".join(sentence.kinds) if sentence and ends else ""
-        text = harmless(one.text[start:end])
-        found.append(Piece(text, _worst(held), _label(held), sentence is not None, issues))
+        text, verdicts = harmless(one.text[start:end]), {r.verdict or "none" for r, _ in held}
+        worst = next((verdict for verdict in WORST_FIRST if verdict in verdicts), "")
+        found.append(Piece(text, worst, _label(held), sentence is not None, issues))
     # where a sentence alone cuts a piece in two, the entities are named after the second part
     labels = [piece.label for piece in found[1:]]
     return [
@@ -220,11 +211,6 @@ def _said_of(right: Question, placed: Question) -> str:
     """`3 partially, misplaced`."""
     misplaced = ", misplaced" if placed.verdict == "no" else ""
     return f"{right.number} {right.verdict or 'none'}{misplaced}"
-
-
-def _worst(held: Sequence[tuple[Question, Question]]) -> str:
-    verdicts = {right.verdict or "none" for right, _ in held}
-    return next((verdict for verdict in WORST_FIRST if verdict in verdicts), "")
 
 
 def _label(held: Sequence[tuple[Question, Question]]) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 
 from evaljudge.judges.entities.equations import OPTIONS, Aspect, Vote
 from evaljudge.judges.entities.extraction import numbered
-from evaljudge.judges.shared.structured import Bill, Schema, ask, object_of, one_of, string
+from evaljudge.judges.shared.structured import Bill, ask, object_of, one_of, string
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing
 from evaljudge.model.counting import cost
@@ -87,7 +87,11 @@ class Voting:
     async def ask(self, questions: Sequence[BallotQuestion], model: Model) -> None:
         for aspect in OPTIONS:
             if mine := [question for question in questions if question.aspect == aspect]:
-                await (self._choose if self.by_choice else self._write)(mine, aspect, model)
+                if self.by_choice:
+                    await self._choose(mine, aspect, model)
+                else:
+                    batches = _batches(mine, max(self._batch, 1))
+                    await gather(*(self._write(batch, aspect, model) for batch in batches))
 
     async def _choose(
         self, questions: Sequence[BallotQuestion], aspect: Aspect, model: Model
@@ -98,25 +102,14 @@ class Voting:
             question.bill.tokens += cost([reply])
             question.vote = _chosen(reply)
 
-    async def _write(
-        self, questions: Sequence[BallotQuestion], aspect: Aspect, model: Model
-    ) -> None:
-        batches = _batches(questions, max(self._batch, 1))
-        await gather(*(self._write_batch(batch, aspect, model) for batch in batches))
-
-    async def _write_batch(
-        self, batch: Sequence[BallotQuestion], aspect: Aspect, model: Model
-    ) -> None:
+    async def _write(self, batch: Sequence[BallotQuestion], aspect: Aspect, model: Model) -> None:
         prompt = self._prompt(batch[0], numbered([question.subject for question in batch]))
-        schema = self._schema(aspect, len(batch))
+        answer = {"answer": one_of(options_of(aspect).names)}
+        asked = object_of(({"reason": string(LONGEST_REASON)} if self._reasoning else {}) | answer)
+        schema = object_of({str(n): asked for n in range(1, len(batch) + 1)})
         reply = await ask(prompt, schema, self._how, model, batch[0].bill)
         for place, question in enumerate(batch, 1):
             question.vote = _written(reply if isinstance(reply, Failed) else reply[str(place)])
-
-    def _schema(self, aspect: Aspect, count: int) -> Schema:
-        answer = {"answer": one_of(options_of(aspect).names)}
-        reason = {"reason": string(LONGEST_REASON)} if self._reasoning else {}
-        return object_of({str(n): object_of(reason | answer) for n in range(1, count + 1)})
 
     def _prompt(self, question: BallotQuestion, subject: str) -> Prompt:
         material = dict.fromkeys(MATERIAL) | dict(question.given)

@@ -126,11 +126,14 @@ class RoleVoteColumns(TypedDict):
     failed: str | None
 
 
-class PlayerColumns(TypedDict):
-    """`votes` and `exact` by the order in which the two texts were shown."""
-
+class ReaderColumns(TypedDict):
     type: str
     description: str
+
+
+class PlayerColumns(ReaderColumns):
+    """`votes` and `exact` by the order in which the two texts were shown."""
+
     static: bool
     votes: Mapping[str, RoleVoteColumns]
     exact: Mapping[str, float | None]
@@ -152,11 +155,6 @@ class RolesColumns(TypedDict):
     notes: list[str]
 
 
-class ReaderColumns(TypedDict):
-    type: str
-    description: str
-
-
 class RolesBriefColumns(TypedDict):
     """`readers` and `notes` of the part `readers`, `text` of the part `reference`."""
 
@@ -168,7 +166,7 @@ class RolesBriefColumns(TypedDict):
 def verdict_columns(evidence: Sequence[Mapping[str, Any]]) -> list[RolesColumns]:
     return [
         {
-            "roles": [_player(role) for role in one["roles"]],
+            "roles": [role | {"exact": _numbers(role.get("exact", {}))} for role in one["roles"]],
             "reference": one["reference"]["text"],
             "reference_from": one["reference"]["from"],
             "plain": _numbers(one.get("plain", {})),
@@ -179,29 +177,19 @@ def verdict_columns(evidence: Sequence[Mapping[str, Any]]) -> list[RolesColumns]
     ]
 
 
-def _player(role: Mapping[str, Any]) -> PlayerColumns:
-    return {
-        "type": role["type"],
-        "description": role["description"],
-        "static": role["static"],
-        "votes": role["votes"],
-        "exact": _numbers(role.get("exact", {})),
-    }
-
-
 def _numbers(asked: Mapping[Order, Any]) -> dict[str, float | None]:
     """p(candidate); null where the question had no usable answer."""
     return {order: None if isinstance(p, Failed) else p for order, p in _chances(asked).items()}
 
 
 def brief_columns(contents: Sequence[Mapping[str, Any]]) -> list[RolesBriefColumns]:
-    return list(map(_brief, contents))
-
-
-def _brief(content: Mapping[str, Any]) -> RolesBriefColumns:
-    if "text" in content:
-        return {"readers": None, "notes": None, "text": content["text"]}
-    readers: list[ReaderColumns] = [
-        {"type": role.type, "description": role.description} for role in readers_in(content)
-    ]
-    return {"readers": readers, "notes": notes_in(content), "text": None}
+    found: list[RolesBriefColumns] = []
+    for content in contents:
+        if "text" in content:
+            found.append({"readers": None, "notes": None, "text": content["text"]})
+            continue
+        readers: list[ReaderColumns] = [
+            {"type": role.type, "description": role.description} for role in readers_in(content)
+        ]
+        found.append({"readers": readers, "notes": notes_in(content), "text": None})
+    return found

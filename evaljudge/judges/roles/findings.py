@@ -29,7 +29,7 @@ import yaml
 
 from evaljudge.agreement import LEVELS, Agreement
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
-from evaljudge.judges.roles.evidence import ORDERS, Choice, Order, Polled, read_polled
+from evaljudge.judges.roles.evidence import ORDERS, Choice, Order, read_polled
 from evaljudge.judges.shared.counting import OTHERS, Reasons, Sizes, Summed, sized, sizes, wilson
 from evaljudge.records import Verdict
 from evaljudge.sections import BarRow, Bars, Section, Table
@@ -253,27 +253,23 @@ def shard_sums(verdicts: Iterable[Verdict]) -> RoleSums:
         sums.dropped += Counter(why for _, why in one.dropped)
         sums.notes += dict.fromkeys((note for each in polled for note in each.notes), 1)
         for one in polled:
-            _add(sums, one)
+            sums.candidates += 1
+            if one.roles:
+                static = sum(role.static for role in one.roles)
+                sums.static[static] += 1
+                sums.dynamic[len(one.roles) - static] += 1
+            for role in one.roles:
+                for order, vote in role.votes.items():
+                    sums.votes[order, vote.choice] += 1
+                    if vote.choice is None:
+                        sums.failed += Counter([vote.failed])
+                    if vote.confidence is not None:
+                        sums.confidence[order] += vote.confidence  # type: ignore[assignment]  # a float
+                        sums.confident[order] += 1
+                choices = tuple(vote.choice for vote in role.votes.values() if vote.choice)
+                if len(choices) == len(ORDERS):
+                    sums.choices[choices] += 1
     return sums
-
-
-def _add(sums: RoleSums, polled: Polled) -> None:
-    sums.candidates += 1
-    if polled.roles:
-        static = sum(role.static for role in polled.roles)
-        sums.static[static] += 1
-        sums.dynamic[len(polled.roles) - static] += 1
-    for role in polled.roles:
-        for order, vote in role.votes.items():
-            sums.votes[order, vote.choice] += 1
-            if vote.choice is None:
-                sums.failed += Counter([vote.failed])
-            if vote.confidence is not None:
-                sums.confidence[order] += vote.confidence  # type: ignore[assignment]  # a float
-                sums.confident[order] += 1
-        choices = tuple(vote.choice for vote in role.votes.values() if vote.choice)
-        if len(choices) == len(ORDERS):
-            sums.choices[choices] += 1
 
 
 def role_row(judge: str, sums: RoleSums) -> RoleRow:
@@ -284,7 +280,16 @@ def role_row(judge: str, sums: RoleSums) -> RoleRow:
         documents=sums.documents,
         static=sizes(sums.static),
         dynamic=sizes(sums.dynamic),
-        votes=[_order_row(order, sums) for order in asked],
+        votes=[
+            OrderRow(
+                order,
+                candidate=sums.votes[order, "candidate"],
+                reference=sums.votes[order, "reference"],
+                failed=sums.votes[order, None],
+                confidence=sums.confidence[order] / n if (n := sums.confident[order]) else None,
+            )
+            for order in asked
+        ],
         failed=dict(sums.failed),
         both=sums.choices.total(),
         # the first text is the reference where the order is fixed, the candidate where swapped
@@ -296,10 +301,3 @@ def role_row(judge: str, sums: RoleSums) -> RoleRow:
         roles=sizes(sums.roles),
         fewer=sums.roles.total() - sums.roles[max(sums.roles, default=0)],
     )
-
-
-def _order_row(order: Order, sums: RoleSums) -> OrderRow:
-    confident = sums.confident[order]
-    confidence = sums.confidence[order] / confident if confident else None
-    candidate, reference = sums.votes[order, "candidate"], sums.votes[order, "reference"]
-    return OrderRow(order, candidate, reference, sums.votes[order, None], confidence)

@@ -1,28 +1,9 @@
 """Role-players that vote: is the candidate better than a reference, in whose eyes, and why.
 
-After "Large Language Models are Diverse Role-Players for Summarization Evaluation" (DRPE). Static
-roles stand for what is objective (the task names them: the public, a critic, the news' author);
-readers are invented for each document by a coarse and a fine prompt (readers.py), and clustered
-with the static ones, so that no two are alike (clusters.py). All roles vote on a candidate in one
-reply, in a form that the engine keeps; a role's confidence is read from the model's
-log-probabilities of its choice and reason, without that form (votes.py):
-
-    General Public    Summary 2 (the candidate)   e^-.3 = .74       `roles` = .74 + .82 = 1.56
-    Critic            Summary 1 (the reference)
-    Residents         Summary 2 (the candidate)   e^-.2 = .82       equations (1) to (4)
-
-Where some roles gave no vote, as the reply was cut, the sum of the others is scaled to the number
-of roles; with `order: both` the sums of the two orders are averaged.
-
-    roles.mean    the same divided by the number of roles, to compare documents with different
-                  numbers of roles, whose sums have different maxima
-    roles.exact   `exact: true`: the mean over roles of p(candidate), read from the model's own
-                  probabilities in one question for each role
-    roles.plain   `plain: true`: p(candidate) by one plain question without roles (GPT-D3)
-
-The reference is a person's text (`reference: human`), one that the model writes (`written`), or
-the synthetic one of a level (`level`), so that votes on different documents can be compared. A
-candidate that is the reference itself is not voted on (see evaljudge/text.py).
+After "Large Language Models are Diverse Role-Players for Summarization Evaluation" (DRPE). The
+README says what is asked and how it is scored. Readers are invented for each document (readers.py)
+and clustered with the task's static roles (clusters.py); all of them vote (polling.py), against a
+reference (opponent.py). A candidate that is the reference itself is not voted on.
 """
 
 from __future__ import annotations
@@ -198,10 +179,13 @@ class Roles(Judge):
             "dropped": [[role.type, why] for role, why in voters.dropped],
             "notes": notes,
         }
-        found = {
-            candidate.system: self._verdict(document, candidate, ballots, voters.roles, shared)
-            for candidate, ballots in zip(readable, polled, strict=True)
-        }
+        found = {}
+        for candidate, ballots in zip(readable, polled, strict=True):
+            players = [self._role(n, role, ballots) for n, role in enumerate(voters.roles)]
+            plain = {"plain": ballots.plain} if self._settings.plain else {}
+            known = (document.doc_id, candidate.system, self.name, ANY_AXIS)
+            evidence = {"roles": players, **shared, **plain}
+            found[candidate.system] = Verdict(*known, evidence, tokens=ballots.tokens)
         return Judged([
             found.get(c.system) or self._unscored(document, c, reasons[c.system])
             for c in case.candidates
@@ -211,23 +195,16 @@ class Roles(Judge):
         known = (document.doc_id, candidate.system, self.name, ANY_AXIS)
         return Verdict(*known, {}, "unscored", reason)
 
-    def _verdict(
-        self, document: Document, candidate: Candidate, found: Ballots, roles: Sequence[Role],
-        shared: Mapping[str, Any],
-    ) -> Verdict:  # fmt: skip
-        known = (document.doc_id, candidate.system, self.name, ANY_AXIS)
-        evidence = {"roles": [self._role(n, role, found) for n, role in enumerate(roles)], **shared}
-        plain = {"plain": found.plain} if self._settings.plain else {}
-        return Verdict(*known, evidence | plain, tokens=found.tokens)
-
     def _role(self, number: int, role: Role, found: Ballots) -> dict[str, Any]:
         orders = ORDERS[self._settings.order]
-        evidence: dict[str, Any] = {"type": role.type, "description": role.description}
-        evidence["static"] = number < len(self._static)
-        evidence["votes"] = {order: found.votes[number, order] for order in orders}
-        if self._settings.exact:
-            evidence["exact"] = {order: found.exact[number, order] for order in orders}
-        return evidence
+        evidence = {
+            "type": role.type,
+            "description": role.description,
+            "static": number < len(self._static),
+            "votes": {order: found.votes[number, order] for order in orders},
+        }
+        exact = {order: found.exact[number, order] for order in orders if self._settings.exact}
+        return evidence | ({"exact": exact} if exact else {})
 
     async def _voters(
         self, briefs: Sequence[Brief], model: Model
@@ -252,12 +229,12 @@ class Roles(Judge):
     # in the driver: arithmetic, no model
 
     def score(self, verdict: Verdict) -> list[Score]:
-        polled, scores = read_polled(verdict), []
-        for scorer in self.scorers:
-            read = READINGS[scorer.removeprefix(self.name)]
-            value = Failed(polled.reason) if polled.reason else read(polled)
-            scores.append(scored(verdict, scorer, verdict.axis, value))
-        return scores
+        polled = read_polled(verdict)
+        failed = Failed(polled.reason) if polled.reason else None
+        readings = [(scorer, READINGS[scorer.removeprefix(self.name)]) for scorer in self.scorers]
+        return [
+            scored(verdict, name, verdict.axis, failed or read(polled)) for name, read in readings
+        ]
 
     def collecting(self, wanted: CollectorOptions) -> Callable[[], RoleFindings]:
         return partial(RoleFindings, self.name, tuple(self.scorers))

@@ -5,21 +5,40 @@ candidate A, order `fixed`    one reply     General Public: candidate .74 | Crit
                               … and each written reply is weighed for its confidences
 `exact`                       one question for each role and order: p(candidate)
 `plain`                       one question for each order, without roles
+
+A reply has a line for each role, in the order in which they were asked; the engine keeps this form:
+
+    General Public: Summary 2 — It is easy to read.           1, e^-.3 = .74
+    Critic: Summary 1 — The sentences are short.              0, e^-.2 = .82
+
+Where a reply was cut at its token limit, the roles of the missing lines have no vote.
 """
 
 from __future__ import annotations
 
+import re
 from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
-from typing import Any
+from itertools import pairwise, product
+from typing import Any, Literal
 
+from evaljudge.judges.roles.equations import confidence
 from evaljudge.judges.roles.evidence import Order
 from evaljudge.judges.roles.readers import Role
-from evaljudge.judges.roles.votes import VoteForm, WrittenVote
+from evaljudge.judges.shared.asking import one_line, quoted
 from evaljudge.model import Model
-from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Weighed, Writing, Written
+from evaljudge.model.asks import (
+    Chosen,
+    Failed,
+    Options,
+    Prompt,
+    Sample,
+    Token,
+    Weighed,
+    Writing,
+    Written,
+)
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
 from evaljudge.records import Candidate, Document, Tokens
@@ -28,6 +47,68 @@ WHICH = Options(("1", "2"))
 TEMPLATES = ("roles.vote", "roles.choose", "roles.plain")
 OTHER_LETTERS = "the model's tokens do not spell the reply, so its votes have no confidence"
 NOTHING_TO_WEIGH = Failed("no vote in the reply")
+CUT = Failed("the reply was cut at its token limit before this role had voted")
+MISSING = Failed("no vote of this role in the reply")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenVote:
+    """`choice`: the first or the second text; `span`: the place of choice and reason in the reply,
+    from the space after the role's colon to the end of its line."""
+
+    choice: Literal[0, 1]
+    reason: str
+    span: tuple[int, int]
+
+    def confidence(self, tokens: Sequence[Token]) -> float:
+        """By the tokens that begin in the choice or its reason. The form dictates the role's
+        name, so its tokens do not count."""
+        start, end = self.span
+        return confidence([token for token in tokens if start <= token.start < end])
+
+
+@dataclass(frozen=True, slots=True)
+class VoteForm:
+    """The form of a reply of these roles; `names`: what the two texts are called."""
+
+    roles: Sequence[Role]
+    names: tuple[str, str]
+
+    @property
+    def regex(self) -> str:
+        """Reasons have no bound but the reply's: see `Writing`."""
+        return r"\n".join(map(self._line, self.roles))
+
+    @property
+    def example(self) -> str:
+        reason = "It tells these readers {mark} most of what they want to know, in plain words."
+        return "\n".join(f"{role.type}: {self.names[1]} — {reason}" for role in self.roles)
+
+    def read(self, reply: Sample) -> list[WrittenVote | Failed]:
+        """In the order of `roles`. The last line of a cut reply may be incomplete: it is left."""
+        ends = [at for at, letter in enumerate(reply.text) if letter == "\n"]
+        lines = [(start + 1, end) for start, end in pairwise([-1, *ends, len(reply.text)])]
+        is_cut = reply.finish == "length"
+        whole = lines[:-1] if is_cut else lines
+        pairs = zip(self.roles, whole, strict=False)
+        found = [self._vote(reply.text, role, line) for role, line in pairs]
+        return found + [CUT if is_cut else MISSING] * (len(self.roles) - len(found))
+
+    def _vote(self, text: str, role: Role, line: tuple[int, int]) -> WrittenVote | Failed:
+        found = re.compile(self._line(role)).fullmatch(text, *line)
+        if not found:
+            return Failed(f"not a vote of this role: {quoted(text[slice(*line)])}")
+        choice: Literal[0, 1] = 0 if found[1] == self.names[0] else 1
+        return WrittenVote(choice, one_line(found[2]), (found.start(1) - 1, found.end()))
+
+    def _line(self, role: Role) -> str:
+        first, second = map(_escaped, self.names)
+        return rf"{_escaped(role.type)}: ({first}|{second}) — ([^\n]+)"
+
+
+def _escaped(text: str) -> str:
+    """Only what regexes of every engine must escape: `re.escape` does so to spaces too."""
+    return re.sub(r"([\\^$.|?*+()\[\]{}])", r"\\\1", text)
 
 
 @dataclass
@@ -100,7 +181,12 @@ class Polling:
         asked = list(product(range(len(ballots)), self._orders))
         prompts = [self._prompt("roles.vote", poll, c, order, group) for c, order in asked]
         replies = await model.write(prompts, how)
-        votes = [_read(reply, form) for reply in replies]
+        votes = [
+            [Failed(reply.reason)] * len(group)
+            if isinstance(reply, Failed)
+            else form.read(reply.samples[0])
+            for reply in replies
+        ]
         weighed = await _weigh(prompts, replies, votes, model)
         found = zip(asked, replies, votes, weighed, strict=True)
         for (c, order), reply, own_votes, weights in found:
@@ -129,12 +215,6 @@ class Polling:
         given = {"source": poll.document.source, "context": poll.document.context}
         given |= {"roles": "\n".join(listed), "first": first, "second": second}
         return self._pack.render(template, given, **self._words)
-
-
-def _read(reply: Written | Failed, form: VoteForm) -> Sequence[WrittenVote | Failed]:
-    if isinstance(reply, Failed):
-        return [Failed(reply.reason)] * len(form.roles)
-    return form.read(reply.samples[0])
 
 
 async def _weigh(

@@ -54,7 +54,10 @@ def roles_in(reply: Sample) -> RoleList | Failed:
     """The last line of a reply that was cut at its limit may be incomplete, and is left out."""
     is_cut = reply.finish == "length"
     lines = reply.text.split("\n")[: -1 if is_cut else None]
-    found = (_role(*line.groups()) for line in map(re.compile(LINE).fullmatch, lines) if line)
+    kept = (line.groups() for line in map(re.compile(LINE).fullmatch, lines) if line)
+    found = (
+        Role(_within(who, LONGEST_TYPE), _within(what, LONGEST_DESCRIPTION)) for who, what in kept
+    )
     roles = tuple(role for role in found if fold(role.type) and fold(role.description))
     if roles:
         return RoleList(roles, "the list was cut at the token limit" if is_cut else "")
@@ -63,20 +66,17 @@ def roles_in(reply: Sample) -> RoleList | Failed:
     return Failed(f"no readers in the reply: {quoted(reply.text)}")
 
 
-def _role(type_: str, description: str) -> Role:
-    return Role(
-        _within(one_line(type_), LONGEST_TYPE), _within(one_line(description), LONGEST_DESCRIPTION)
-    )
-
-
-def _within(line: str, most: int) -> str:
+def _within(text: str, most: int) -> str:
+    line = one_line(text)
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
 class Readers:
     def __init__(self, judge: str, task: Task, how: Writing, most: int) -> None:
         self._judge, self._pack = judge, task.pack
-        self._how = Writing(how.max_tokens, regex=list_form(most), example=_example(most))
+        interest = "Readers of this kind look for what matters to them in what happened."
+        example = "\n".join(f"{n}. Reader {{mark}} {n}: {interest}" for n in range(1, most + 1))
+        self._how = Writing(how.max_tokens, regex=list_form(most), example=example)
         self._words = {"source_noun": task.nouns["source"], "most": str(most)}
         for template in TEMPLATES:
             self._pack.check(template, ["source"], **self._words)
@@ -96,11 +96,6 @@ class Readers:
         if len(failed) == len(content):
             return Brief(*known, {}, "unscored", failed[0], tokens=tokens)
         return Brief(*known, content, tokens=tokens)
-
-
-def _example(most: int) -> str:
-    interest = "Readers of this kind look for what matters to them in what happened."
-    return "\n".join(f"{n}. Reader {{mark}} {n}: {interest}" for n in range(1, most + 1))
 
 
 def _listed(reply: Written | Failed) -> dict[str, Any]:

@@ -15,9 +15,10 @@ import pytest
 from evaljudge.engines import Identity
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
-from evaljudge.identity import score_signature
+from evaljudge.identity import brief_key, score_signature
 from evaljudge.judges import make_judges
 from evaljudge.judges.entities.judge import Entities
+from evaljudge.judges.entities.rubric import rubric_of
 from evaljudge.judges.entities.voting import PROMPTS, templates
 from evaljudge.model.asks import Failed, Options, Prompt, Writing
 from evaljudge.prompts import Pack, Task, load_task
@@ -137,10 +138,11 @@ def verdict(
     document: Document = DOCUMENT,
     writes: Any = writer,
     rubric_writes: Any = writer,
+    of_rubric: Answers | None = None,
 ) -> Verdict:
     one = one or judge()
     case = Case(document, (Candidate("A", text),))
-    briefs = rubric(document, scripted(all_well, rubric_writes), one)
+    briefs = rubric(document, scripted(of_rubric or all_well, rubric_writes), one)
     (found,) = asyncio.run(one.verdicts(case, briefs, scripted(answers, writes))).verdicts
     return found
 
@@ -230,16 +232,13 @@ def test_partially_and_unknown_are_worth_half_and_nothing_but_not_wrong() -> Non
 
 
 def test_probabilities_are_kept_and_the_likeliest_is_the_vote() -> None:
+    p = {"yes": 0.3, "no": 0.25, "contradict": 0.25, "partially": 0.2}
+
     def answers(template: str, subject: str, told: Mapping[str, str]) -> Mapping[str, float] | str:
-        if template == "presence":
-            return {"yes": 0.3, "no": 0.25, "contradict": 0.25, "partially": 0.2}
-        return all_well(template, subject, told)
+        return p if template == "presence" else all_well(template, subject, told)
 
     vote = verdict(answers=answers).evidence["rubric"][0]["votes"]["presence"]
-    assert vote["answer"] == "yes"
-    assert vote["p"] == pytest.approx(
-        {"yes": 0.3, "no": 0.25, "contradict": 0.25, "partially": 0.2}
-    )
+    assert (vote["answer"], vote["p"]) == ("yes", pytest.approx(p))
 
 
 # what is shown of the ground truth and the source
@@ -300,13 +299,6 @@ def test_an_imaging_result_under_the_wrong_heading_is_caught() -> None:
     document = Document("n1", "Doctor: Your X-ray shows a small shadow. …", (TRUE_NOTE,))
     scans = ("X-ray", "Ultrasound")
 
-    def writes(prompt: Prompt, how: Writing) -> str:
-        told = texts_in(prompt)
-        if prompt.text.startswith("extract"):
-            found = [line[2:] for line in told["text"].splitlines() if line.startswith("- ")]
-            return json.dumps({"entities": found})
-        return writer(prompt, how)
-
     def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
         under, is_scan = told.get("heading"), any(scan in subject for scan in scans)
         if template == "definition":
@@ -319,7 +311,7 @@ def test_an_imaging_result_under_the_wrong_heading_is_caught() -> None:
         return all_well(template, subject, told)
 
     one = judge(sections={"imaging": "what scans have shown"})
-    found = verdict(NOTE, answers, one, document, writes, writes)
+    found = verdict(NOTE, answers, one, document, by_lines, by_lines)
 
     placed = {
         entity["entity"]: (entity["heading"], [v["answer"] for v in entity["alignment"].values()])
@@ -359,10 +351,8 @@ def by_lines(prompt: Prompt, how: Writing) -> str:
 
 @pytest.mark.parametrize("references", [(NOTE,), (NOTE,) * 3], ids=["one", "three"])
 def test_the_ground_truth_itself_is_in_its_place(references: tuple[str, ...]) -> None:
-    document, one = Document("n1", "Doctor: …", references), judge()
-    briefs = rubric(document, scripted(truthful, by_lines), one)
-    case = Case(document, (Candidate("A", NOTE),))
-    (found,) = asyncio.run(one.verdicts(case, briefs, scripted(truthful, by_lines))).verdicts
+    document = Document("n1", "Doctor: …", references)
+    found = verdict(NOTE, truthful, None, document, by_lines, by_lines, truthful)
     assert values(found)["alignment", "*"] == 1.0
     assert values(found)["", "relevance"] == 5.0
 
@@ -390,27 +380,22 @@ def test_what_many_references_have_in_common_is_the_ground_truth() -> None:
             shown.add(told["truth"])
         return answers_of_rubric(template, subject, told)
 
-    one, document = judge(), Document("d1", SOURCE, REFERENCES)
-    briefs = rubric(document, scripted(answers_of_rubric), one)
-    case = Case(document, (Candidate("A", SUMMARY),))
-    asyncio.run(one.verdicts(case, briefs, scripted(answers)))
+    document = Document("d1", SOURCE, REFERENCES)
+    verdict(answers=answers, document=document, of_rubric=answers_of_rubric)
     assert shown == {"1. The river rose\n2. The bridge was closed"}
 
 
 def test_a_reference_whose_entities_were_lost_is_the_ground_truth_still() -> None:
-    one, shown = judge(), set[str]()
+    shown = set[str]()
 
     def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
         if template in PROMPTS["correctness"]:
             shown.add(told["truth"])
         return all_well(template, subject, told)
 
-    briefs = rubric(DOCUMENT, scripted(all_well, lambda prompt, how: "?"), one)
-    assert briefs[0].status == "unscored"
-    case = Case(DOCUMENT, (Candidate("A", SUMMARY),))
-    (found,) = asyncio.run(one.verdicts(case, briefs, scripted(answers))).verdicts
+    found = verdict(answers=answers, rubric_writes=lambda prompt, how: "?")
     assert shown == {TRUTH}
-    assert found.evidence["failed"] == {"rubric": briefs[0].reason}
+    assert found.evidence["failed"] == {"rubric": "the reply is not the JSON asked for: “?”"}
 
 
 # the rubric of many references
@@ -470,10 +455,8 @@ def test_what_is_said_in_other_words_joins_the_pool_once_and_partially_is_not_st
 
 def test_votes_that_were_lost_on_a_rubric_are_said() -> None:
     def answers(template: str, subject: str, told: Mapping[str, str]) -> str | Failed:
-        return Failed("too long") if template == "stated" else answers_of_rubric(
-            template, subject, told)  # fmt: skip
-
-    from evaljudge.judges.entities.rubric import rubric_of
+        lost = Failed("too long") if template == "stated" else None
+        return lost or answers_of_rubric(template, subject, told)
 
     texts = tuple(f"Thing {n} happened." for n in range(3))
     (brief,) = rubric(Document("d1", SOURCE, texts), scripted(answers))
@@ -494,10 +477,9 @@ def test_votes_that_were_lost_on_a_rubric_are_said() -> None:
 def test_how_many_references_must_agree(at_least: int | None, entities: list[str] | str) -> None:
     settings = {"at_least": at_least} if at_least else {}
     one, document = judge(**settings), Document("d1", SOURCE, REFERENCES)
-    found = verdict(answers=answers_of_rubric, one=one, document=document)
-    briefs = rubric(document, scripted(answers_of_rubric), one)
-    case = Case(document, (Candidate("A", SUMMARY),))
-    (found,) = asyncio.run(one.verdicts(case, briefs, scripted(answers_of_rubric))).verdicts
+    found = verdict(
+        answers=answers_of_rubric, one=one, document=document, of_rubric=answers_of_rubric
+    )
     if isinstance(entities, str):
         assert found.evidence["failed"] == {"rubric": entities}
         assert values(found, one)["completeness", "*"] == entities
@@ -508,18 +490,11 @@ def test_how_many_references_must_agree(at_least: int | None, entities: list[str
 
 
 def test_the_papers_five_of_eleven() -> None:
-    same = "The river rose. "
-    for count, kept in ((5, ["The river rose"]), (4, [])):
-        texts = tuple(
-            (same if n < count else f"Thing {n} happened. ") + f"Unlike {n}." for n in range(11)
-        )
-        (brief,) = rubric(Document("d1", SOURCE, texts), scripted(answers_of_rubric))
-        from evaljudge.judges.entities.rubric import rubric_of
-
-        found = rubric_of(brief.content, None)
-        if not isinstance(found, Failed):
-            found = [one["entity"] for one in found]
-        assert found == (kept or Failed("no entity is in at least 5 of 11 references"))
+    entities = [{"entity": "The river rose", "in": list(range(n))} for n in (4, 5)]
+    kept = {"from": "references", "texts": 11, "lost": {"votes": 0}}
+    assert rubric_of(kept | {"entities": entities}, None) == entities[1:]
+    none = Failed("no entity is in at least 5 of 11 references")
+    assert rubric_of(kept | {"entities": entities[:1]}, None) == none
 
 
 def test_entities_are_matched_by_their_vectors_where_that_is_wanted() -> None:
@@ -556,23 +531,15 @@ def test_no_reference_has_entities() -> None:
         "no reference's entities could be had: the reply is not the JSON asked for: “?”",
     )
 
-    from evaljudge.engines import Identity
-    from evaljudge.identity import brief_key
 
-    writer_is = Identity("m", "r", {}, {})
+def test_what_a_brief_depends_on() -> None:
+    def key(one: Entities, document: Document = DOCUMENT) -> str:
+        return brief_key(one, one.parts()[0], document, Identity("m", "r", {}, {}))
 
-    def key(one: Entities, document: Document) -> str:
-        return brief_key(one, one.parts()[0], document, writer_is)
-
-    usual = key(judge(), DOCUMENT)
-    for other in (
-        judge(reasoning=True),
-        judge(at_least=3),
-        judge(votes="modelled"),
-        judge(batch=4),
-    ):
-        assert key(other, DOCUMENT) == usual
-    assert key(judge(rubric="source"), DOCUMENT) != usual
+    usual = key(judge())
+    for other in ({"reasoning": True}, {"at_least": 3}, {"votes": "modelled"}, {"batch": 4}):
+        assert key(judge(**other)) == usual
+    assert key(judge(rubric="source")) != usual
     assert key(judge(), Document("d1", SOURCE, ("Other.",))) != usual
     assert key(judge(), Document("another", SOURCE, (TRUTH,))) == usual
 
@@ -804,26 +771,19 @@ def test_what_nothing_confirms_costs_consistency_where_the_setting_says_so() -> 
     }
 
 
-def test_the_evidence_tells_denied_from_divided() -> None:
-    def denying(template: str, subject: str, told: Mapping[str, str]) -> str:
+def test_the_evidence_tells_denied_from_divided_and_from_no_verdict() -> None:
+    def answers(template: str, subject: str, told: Mapping[str, str]) -> str | Failed:
         if template in PROMPTS["correctness"] and "river" in subject:
-            return "no"
+            return "no" if "denied" in told["source"] else Failed("cut")
         return invented(template, subject, told)
 
-    river, bridge = verdict(answers=denying).evidence["entities"]
+    found = verdict(answers=answers, document=Document("d1", "What is denied.", (TRUTH,))).evidence
+    river, bridge = found["entities"]
     assert river["rulings"]["correctness"] == {"verdict": "no", "rule": "majority"}
     assert bridge["rulings"]["correctness"] == {"verdict": "no", "rule": "divided"}
     assert bridge["rulings"]["alignment"] == {"verdict": "yes", "rule": "majority"}
-    (first, _) = verdict(answers=denying).evidence["rubric"]
-    assert first["ruling"] == {"verdict": "yes", "rule": "majority"}
-
-
-def test_the_evidence_says_why_there_is_no_verdict() -> None:
-    def cut(template: str, subject: str, told: Mapping[str, str]) -> str | Failed:
-        failed = template in PROMPTS["correctness"] and "river" in subject
-        return Failed("cut") if failed else all_well(template, subject, told)
-
-    river, _ = verdict(answers=cut).evidence["entities"]
+    assert found["rubric"][0]["ruling"] == {"verdict": "yes", "rule": "majority"}
+    river, _ = verdict(answers=answers).evidence["entities"]
     assert river["rulings"]["correctness"] == {"failed": "no prompt gave an answer"}
 
 

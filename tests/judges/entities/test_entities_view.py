@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from html.parser import HTMLParser
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,9 +12,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from evaljudge.analysis.findings import Findings
-from evaljudge.judges import make_judges
 from evaljudge.judges.collector import JudgeFindings
-from evaljudge.judges.entities.equations import KINDS, WORTH
+from evaljudge.judges.entities.equations import KINDS
 from evaljudge.judges.entities.evidence import JudgedText, read_judged
 from evaljudge.judges.entities.findings import (
     AGREEMENT,
@@ -31,23 +27,12 @@ from evaljudge.judges.entities.findings import (
 from evaljudge.judges.entities.labels import EntityAgreementRow
 from evaljudge.judges.entities.view import MOST_NAMED, TEMPLATE, pieces, shown_evidence, shown_text
 from evaljudge.judges.plugin import JudgedCandidate
-from evaljudge.judges.shared.counting import Sizes
-from evaljudge.prompts import load_task
-from evaljudge.records import Candidate, Document, Verdict
+from evaljudge.records import Candidate, Verdict
 from evaljudge.report import agreement_markdown, agreement_text, page
-from evaljudge.report.page import text_html
-from evaljudge.report.texts import Evidence, PageText
 from evaljudge.sections import View
+from tests.judges.reading import HOSTILE, Reader, assert_nothing_is_added, opened
 
 TEXT = "The river rose and fell. It rain."
-HOSTILE = [
-    "<script>alert(1)</script>",
-    '"><img src=x onerror=alert(2)>',
-    "</mark></article></details></section>",
-    "שלום \u202egnp.exe\u2066",
-    "\x00\x1b[2J\x07\x9b31m\x7f\t\u2028",
-    "{{ 7 * 7 }} {% raw %}",
-]
 
 
 def votes(*answers: str, names: Sequence[str] = ("one", "two", "three")) -> dict[str, Any]:
@@ -114,37 +99,8 @@ SAMPLE: dict[str, Any] = {
 }
 
 
-class Reader(HTMLParser):
-    """Elements, attributes, and the words of each element that is closed."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: Counter[str] = Counter()
-        self.attributes: set[str] = set()
-        self.words: dict[str, list[str]] = {}
-        self._open: list[list[str]] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements[tag] += 1
-        self.attributes |= {name for name, _ in attrs}
-        if tag != "meta":
-            self._open.append([])
-
-    def handle_data(self, data: str) -> None:
-        for words in self._open:
-            words.append(data)
-
-    def handle_endtag(self, tag: str) -> None:
-        self.words.setdefault(tag, []).append("".join(self._open.pop()))
-
-
 def viewed(one: JudgedText) -> str:
-    """What the page shows when this text is opened."""
-    evidence = Evidence("entities", "*", view=View(TEMPLATE, shown_text(one)))
-    candidate = Candidate(one.system, one.text)
-    text = PageText(Document(one.doc_id, "source"), candidate, [], evidence=[evidence])
-    return str(text_html(text, "no prompts"))
+    return opened("entities", View(TEMPLATE, shown_text(one)), Candidate(one.system, one.text))
 
 
 # pieces of a text
@@ -242,16 +198,8 @@ def test_pieces_join_to_the_text_and_carry_all_that_hold_them(
 # one text on the page
 
 
-def test_what_is_shown_of_the_sample() -> None:
+def test_by_which_rule_each_verdict_came_about() -> None:
     shown = shown_text(judged_text(**SAMPLE))
-    assert shown.missing == [
-        ("The bridge closed", "missing"),
-        ("Two hikers were found", "contradicted"),
-    ]
-    assert (shown.partial, shown.without_verdict) == (["It was in May"], ["Boats were sent"])
-    assert shown.misplaced == [("2: It rose, and it fell", "")]
-    assert shown.nowhere == ["3 unknown: Elsewhere"]
-    assert shown.dropped == ("A moon landing",)
     rules = {(one.name, one.aspect): (one.verdict, one.rule) for one in shown.answers}
     assert rules == {
         ("1", "correctness"): ("yes", "majority"),
@@ -325,7 +273,7 @@ def test_the_page_says_verdicts_in_words(findings: Findings) -> None:
     reader = Reader(text)
     assert ' class="no">The river rose</mark><sup><bdi> 1 yes; 2 no, misplaced</bdi></sup>' in text
     assert '<mark class=" issue">It rain.</mark>' in text
-    assert " writing: grammar, spelling" in reader.words["sup"]
+    assert "writing: grammar, spelling" in reader.words["sup"]
     assert {"The bridge closed (missing)", "It was in May"} <= set(reader.words["li"])
     assert reader.words["summary"][0] == "Every answer (13 verdicts)"
     assert reader.words["h3"][:2] == ["Text", "Source"]
@@ -365,14 +313,7 @@ def hostile_text() -> JudgedText:
 
 
 def test_hostile_texts_stay_texts(findings: Findings) -> None:
-    ordinary, text = (Reader(viewed(one)) for one in (judged_text(**SAMPLE), hostile_text()))
-    assert set(text.elements) <= set(ordinary.elements)
-    assert text.attributes <= ordinary.attributes
-    shown = viewed(hostile_text())
-    assert not any(ord(character) < 32 and character != "\n" for character in shown)
-    assert not any(character in shown for character in "\u202e\u2066\x7f\x9b\u2028")
-    assert "&lt;script&gt;" in shown and "{{ 7 * 7 }} {% raw %}" in shown
-    assert not re.search(r"<(script|img)", shown)
+    assert_nothing_is_added(viewed(hostile_text()), viewed(judged_text(**SAMPLE)))
 
 
 # the section
@@ -396,41 +337,6 @@ def sums() -> EntitySums:
     for shard in shards:
         total += shard_sums(shard)
     return total
-
-
-def test_sums_by_hand() -> None:
-    row = entity_row("entities", sums())
-    assert row.candidates == 5
-    assert row.entities == Sizes(of=2, median=1.5, least=0, most=3)
-    assert row.rubrics == Sizes(of=1, median=5.0, least=5, most=5)
-    assert row.without_rubric == {"too few references": 1}
-    assert (row.dropped, row.structured, row.cut, row.malformed) == (3, 10, 1, 2)
-    assert {
-        one.aspect: (dict(one.verdicts), one.unscored, dict(one.rules)) for one in row.aspects
-    } == {
-        "completeness": (
-            {"yes": 6, "no": 1, "contradict": 1, "partially": 1},
-            1,
-            {"majority": 8, "exception": 1, "divided": 0},
-        ),
-        "correctness": (
-            {"yes": 1, "no": 1, "partially": 0, "unknown": 1},
-            0,
-            {"majority": 2, "exception": 0, "divided": 1},
-        ),
-        "alignment": ({"yes": 2, "no": 1}, 0, {"majority": 2, "exception": 0, "divided": 1}),
-        "readability": ({"yes": 1, "no": 1}, 0, {}),
-    }
-    assert asdict(row)["without_rubric"] == {"too few references": 1}
-
-
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=30))
-def test_the_median_is_the_median(sizes: list[int]) -> None:
-    import statistics
-
-    told = [verdict(str(n), entities=[entity("e", (0, 1), "yes")] * s) for n, s in enumerate(sizes)]
-    found = entity_row("e", shard_sums(told)).entities
-    assert found == Sizes(len(sizes), statistics.median(sizes), min(sizes), max(sizes))
 
 
 def test_a_document_without_a_rubric_says_why() -> None:
@@ -495,29 +401,6 @@ def test_all_three_outputs_have_both_sections(findings: Findings) -> None:
     assert max(map(len, agreement_text(told).splitlines())) <= 100
 
 
-# questions
-
-
-def test_questions_in_their_order() -> None:
-    found = judged_text(**SAMPLE).questions
-    told = [(one.aspect, one.entity, one.words, one.verdict) for one in found]
-    assert told == [
-        ("completeness", "The bridge closed", None, "no"),
-        ("completeness", "Two hikers were found", None, "contradict"),
-        ("completeness", "It was in May", None, "partially"),
-        ("completeness", "The river rose", None, "yes"),
-        ("completeness", "Boats were sent", None, None),
-        ("correctness", "A river rose", "The river rose", "yes"),
-        ("alignment", "A river rose", "The river rose", "yes"),
-        ("correctness", "It rose, and it fell", "The river rose and fell", "no"),
-        ("alignment", "It rose, and it fell", "The river rose and fell", "no"),
-        ("correctness", "Elsewhere", "", "unknown"),
-        ("alignment", "Elsewhere", "", "yes"),
-        ("readability", "The river rose and fell.", "The river rose and fell.", "no"),
-        ("readability", "It rain.", "It rain.", "yes"),
-    ]
-
-
 def test_a_sentence_is_free_of_issues_only_where_every_prompt_says_so() -> None:
     told = [sentence((0, 3), *answers) for answers in (
         ("no", "no", "no", "no"), ("no", "no", "no", "!cut"), ("!cut", "yes", "no", "no")
@@ -525,25 +408,3 @@ def test_a_sentence_is_free_of_issues_only_where_every_prompt_says_so() -> None:
     judged = judged_text(sentences=told)
     assert [one.verdict for one in judged.sentences] == ["no", None, "yes"]
     assert judged.sentences[2].kinds == ("language",)
-
-
-def test_verdicts_are_those_that_the_judge_scores() -> None:
-    """Shares by hand of what is read here, beside the scores of the very judge."""
-    (judge,) = make_judges({"entities": {}}, load_task("summary"))
-    rubric = [one for one in SAMPLE["rubric"] if one["entity"] != "Boats were sent"]
-    told = verdict(**SAMPLE | {"rubric": rubric})
-    scores = {score.scorer: score.value for score in judge.score(told) if score.axis == "*"}
-    judged = read_judged(told)
-    worth = [WORTH[one.verdict] for one in judged.rubric if one.verdict]
-    assert worth == [0, 0, 0.5, 1]
-    assert scores["entities.completeness"] == pytest.approx(sum(worth) / 4)
-    assert scores["entities.correctness"] == pytest.approx((1 + 0 + 0) / 3)
-    assert scores["entities.alignment"] == pytest.approx(2 / 3)
-    assert scores["entities.unknown"] == pytest.approx(1 / 3)
-    assert scores["entities.supported"] == pytest.approx(1 / 3)
-    rules = [right.rule for right, _ in judged.entities if right.verdict == "no"]
-    told_no = [scores[f"entities.{share}"] for share in ("denied", "divided")]
-    assert told_no == pytest.approx([rules.count("majority") / 3, rules.count("divided") / 3])
-    assert scores["entities.readability"] == 0.5
-    found = [(right.verdict, placed.verdict) for right, placed in judged.entities]
-    assert found == [("yes", "yes"), ("no", "no"), ("unknown", "yes")]

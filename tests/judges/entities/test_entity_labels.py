@@ -18,10 +18,10 @@ from evaljudge.errors import UserError
 from evaljudge.judges.collector import JudgeFindings
 from evaljudge.judges.entities import LABELS
 from evaljudge.judges.entities.equations import KINDS, OPTIONS, Answer, Aspect
-from evaljudge.judges.entities.export import export_entities
 from evaljudge.judges.entities.labels import (
     EntityAgreementRow,
     Labels,
+    export_entities,
     label_agreement,
     read_labels,
 )

@@ -116,7 +116,7 @@ def test_formulas() -> None:
 
 @pytest.mark.parametrize(("answer", "worth"), [(Y, 1), (P, 0.5), (N, 0), (C, 0), (U, 0)])
 def test_worth(answer: Answer, worth: float) -> None:
-    assert tally([answer]).worth == worth
+    assert correctness(tally([answer])) == worth
 
 
 def test_entities_without_a_verdict_are_left_out_and_counted() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import fsum
 from random import Random
 from typing import Any
@@ -20,14 +21,13 @@ from evaljudge.judges.entities.equations import (
     OPTIONS,
     Answer,
     Ruling,
+    majority,
     ruling,
 )
 from evaljudge.judges.entities.modelled import (
     AspectModel,
-    Modelled,
     Patterns,
     VoteModel,
-    answers,
     model_votes,
     patterns,
 )
@@ -97,7 +97,7 @@ def test_patterns_are_counted_over_all_verdicts() -> None:
             ],
             entities=[{"facts": {"answer": "unknown"}, "details": {"answer": "contradict"}}],
         ),
-        Verdict("d", "B", "entities", "*", {}, "unscored", "empty text"),
+        replace(verdict([votes({"presence": "yes"})]), status="unscored", reason="died"),
         verdict(rubric=[{"coverage": {"answer": "yes"}}]),
     ]
     assert patterns(iter(run)) == {
@@ -108,18 +108,6 @@ def test_patterns_are_counted_over_all_verdicts() -> None:
         # What is no answer about correctness is none; who never gives one has no column.
         "correctness": Patterns(("facts",), Counter({("unknown",): 1})),
     }
-
-
-def test_a_verdict_that_is_unscored_counts_for_nothing_whatever_it_holds() -> None:
-    one = verdict([votes({"presence": "yes"})])
-    unscored = Verdict(one.doc_id, "B", one.judge, one.axis, one.evidence, "unscored", "died")
-    assert patterns([one, unscored]) == patterns([one])
-
-
-def test_only_an_aspects_own_answers_count() -> None:
-    given = votes({"a": "contradict", "b": "unknown", "c": "no"}) | {"d": CUT}
-    assert answers("completeness", given) == {"a": "contradict", "c": "no"}
-    assert answers("correctness", given) == {"b": "unknown", "c": "no"}
 
 
 # what a pattern means
@@ -154,30 +142,22 @@ BY_HAND = AspectModel(
     ],
 )
 def test_chances_by_hand(given: Given, yes: float, no: float, said: Answer) -> None:
-    found = BY_HAND.of(given)
-    assert isinstance(found, Modelled)
-    assert found.chances == pytest.approx({"yes": yes / (yes + no), "no": no / (yes + no)})
-    assert found.verdict == said
+    chances = {"yes": yes / (yes + no), "no": no / (yes + no)}
+    assert BY_HAND.chances(given) == pytest.approx(chances)
+    assert BY_HAND.of(given) == said
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"a": "yes", "b": "no"}, "no"),  # divided ballots are no
-        ({"a": "no", "b": "yes"}, "no"),
-    ],
-)
-def test_equally_likely_verdicts_are_the_ballots(given: Given, said: Answer) -> None:
+@pytest.mark.parametrize("given", [{"a": "yes", "b": "no"}, {"a": "no", "b": "yes"}])
+def test_equally_likely_verdicts_are_the_ballots(given: Given) -> None:
+    """Divided ballots are no."""
     alike: Mapping[Answer, Mapping[Answer, float]] = {
         "yes": {"yes": 0.7, "no": 0.3},
         "no": {"yes": 0.3, "no": 0.7},
     }
     even: Mapping[Answer, float] = {"yes": 0.5, "no": 0.5}
     model = AspectModel(True, True, 2, ("yes", "no"), ("a", "b"), even, {"a": alike, "b": alike})
-    found = model.of(given)
-    assert isinstance(found, Modelled)
-    assert found.chances == pytest.approx(even)
-    assert found.verdict == said
+    assert model.chances(given) == pytest.approx(even)
+    assert model.of(given) == "no"
 
 
 def test_equally_likely_verdicts_that_the_ballots_do_not_name() -> None:
@@ -192,16 +172,14 @@ def test_equally_likely_verdicts_that_the_ballots_do_not_name() -> None:
     model = AspectModel(True, True, 2, labels, ("a", "b"), shares, {"a": alike, "b": alike})
     ballot: Given = {"a": "partially", "b": "contradict"}
     assert ruling(list(ballot.values())) == Ruling("no", "divided")
-    found = model.of(ballot)
-    assert isinstance(found, Modelled)
-    assert found.verdict == "contradict"  # the first of them
+    assert model.of(ballot) == "contradict"  # the first of them
 
 
 def test_without_an_answer_there_is_no_verdict() -> None:
     model = VoteModel({"completeness": BY_HAND})
     assert BY_HAND.of({}) == NO_BALLOT
     assert model.of("completeness", {"coverage": CUT, "presence": CUT}) == NO_BALLOT
-    assert not isinstance(model.of("completeness", {"coverage": {"answer": "no"}}), Failed)
+    assert model.of("completeness", {"coverage": {"answer": "no"}}) == "no"
 
 
 # what is fitted
@@ -227,34 +205,22 @@ def test_is_what_the_repeated_rows_give() -> None:
     ]
     np.testing.assert_allclose(confusions, theirs.confusions, rtol=1e-7)
     for one, posterior in zip((one for one in given if one), theirs.posterior, strict=True):
-        found = mine.of(one)
-        assert isinstance(found, Modelled)
-        assert found.chances is not None
-        np.testing.assert_allclose(list(found.chances.values()), posterior, rtol=1e-6, atol=1e-12)
-        assert found.chances[found.verdict] == max(found.chances.values())
+        chances, said = mine.chances(one), mine.of(one)
+        np.testing.assert_allclose(list(chances.values()), posterior, rtol=1e-6, atol=1e-12)
+        assert not isinstance(said, Failed)
+        assert chances[said] == max(chances.values())
 
 
 def test_a_bad_prompt_is_found_out() -> None:
     truth, given = simulated(3000, seed=0)
     model = model_votes(patterns(run_of(given))).aspects["completeness"]
     modelled = [model.of(one) for one in given]
-    voted = [ruling(list(one.values())) for one in given]
-    right = [
-        np.mean(
-            [not isinstance(v, Failed) and v.verdict == t for v, t in zip(of, truth, strict=True)]
-        )
-        for of in (voted, modelled)
-    ]
+    voted = [majority("completeness", votes(one)) for one in given]
+    right = [np.mean([v == t for v, t in zip(of, truth, strict=True)]) for of in (voted, modelled)]
     assert right[1] > right[0] + 0.08
-    # It says yes to 82% of what is no, and the fair prompt to 8%.
-    assert model.confusions["support"]["no"]["yes"] > 0.7
-    assert model.confusions["presence"]["no"]["yes"] < 0.15
-    # Its yes does not make a whole of two parts.
     parts: Given = {"coverage": "partially", "presence": "partially", "support": "yes"}
-    found = model.of(parts)
-    assert isinstance(found, Modelled)
-    assert found.verdict == "partially"
     assert ruling(list(parts.values())) == Ruling("yes", "exception")
+    assert model.of(parts) == "partially"  # a bad prompt's yes makes no whole of two parts
 
 
 def test_the_sample_that_the_module_opens_with() -> None:
@@ -269,13 +235,10 @@ def test_the_sample_that_the_module_opens_with() -> None:
     ]
     for ballot, times, voted, said, chance in sample:
         assert found["completeness"].counts[ballot] == times
-        ruled = ruling(ballot)
-        assert isinstance(ruled, Ruling)
-        assert ruled.verdict == voted
-        modelled = model.of("completeness", votes(dict(zip(PROMPTS, ballot, strict=True))))
-        assert isinstance(modelled, Modelled)
-        assert modelled.chances is not None
-        assert (modelled.verdict, round(modelled.chances[said], 2)) == (said, chance)
+        asked = dict(zip(PROMPTS, ballot, strict=True))
+        assert majority("completeness", votes(asked)) == voted
+        assert model.of("completeness", votes(asked)) == said
+        assert round(model.aspects["completeness"].chances(asked)[said], 2) == chance
     told = model.learnt["completeness"]
     assert round(told["shares"]["yes"], 2) == 0.56
     support = told["confusions"]["support"]
@@ -321,9 +284,9 @@ def test_two_answers_an_entity_identify_nothing() -> None:
         "prompts": ["details", "evidence", "facts"], "shares": {}, "confusions": {},
     }  # fmt: skip
     assert model.of("correctness", votes(given[0])) == DIVIDED_BY_LOSS
-    assert model.of("correctness", votes(given[1])) == Modelled("yes", None)
+    assert model.of("correctness", votes(given[1])) == "yes"
     exception: Given = {"facts": "partially", "details": "partially", "evidence": "yes"}
-    assert model.of("correctness", votes(exception)) == Modelled("yes", None)
+    assert model.of("correctness", votes(exception)) == "yes"
 
 
 def test_of_a_run_without_answers_nothing_is_fitted() -> None:

@@ -73,17 +73,12 @@ def test_more_wanted_than_there_are() -> None:
     )
 
 
-def test_none_wanted() -> None:
+def test_none_wanted_and_none_invented() -> None:
     found = survivors(named("a"), named("b"), at(0, 90), 0)
     assert (kept(found), found.clusters, found.note) == ("a", 0, "")
     assert why(found) == {"b": "no dynamic role is wanted"}
-
-
-def test_none_invented() -> None:
-    found = survivors(named("a b"), [], at(0, 90), 4)
-    assert found == Survivors(
-        tuple(named("a b")), 0, (), "0 of 4 dynamic roles: no more of them are distinct"
-    )
+    note = "0 of 4 dynamic roles: no more of them are distinct"
+    assert survivors(named("a b"), [], at(0, 90), 4) == Survivors(tuple(named("a b")), 0, (), note)
     assert survivors([], [], [], 0) == Survivors((), 0)
 
 

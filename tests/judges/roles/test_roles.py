@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
+from evaljudge.engines import Identity
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
+from evaljudge.identity import brief_key
 from evaljudge.judges import make_judges
 from evaljudge.judges.roles.judge import Roles
 from evaljudge.judges.roles.opponent import needed
-from evaljudge.judges.roles.votes import CUT
+from evaljudge.judges.roles.polling import CUT
 from evaljudge.model.asks import (
     Failed,
     Options,
@@ -290,34 +292,33 @@ def test_a_cut_reply_counts_with_the_votes_that_were_whole() -> None:
     assert values(one, found) == {"roles": (0.8 + 0.8**0.5) * 3 / 2}
 
 
+SPELLED = "the model's tokens do not spell the reply, so its votes have no confidence"
+
+
 @pytest.mark.parametrize(
-    ("weighed", "reason"),
+    ("written", "weighed", "reason"),
     [
-        (Failed("too long"), "too long"),
-        (Weighed((Token(0, 9, -1.0),)),
-         "the model's tokens do not spell the reply, so its votes have no confidence"),
+        (None, Failed("too long"), "too long"),
+        (None, Weighed((Token(0, 9, -1.0),)), SPELLED),
+        (Failed("too long"), None, "too long"),
     ],
-)  # fmt: skip
-def test_votes_without_a_confidence_are_none(weighed: Weighed | Failed, reason: str) -> None:
-    class Unweighed(Voting):
+)
+def test_votes_that_cannot_be_written_or_weighed_are_none(
+    written: Failed | None, weighed: Weighed | Failed | None, reason: str
+) -> None:
+    class Silent(Voting):
+        def _reply(self, prompt: Prompt, how: Writing) -> str | Failed:
+            return written or super()._reply(prompt, how)
+
         async def weigh(
             self, prompts: Sequence[Prompt], texts: Sequence[str]
         ) -> list[Weighed | Failed]:
-            return [weighed] * len(texts)
-
-    one = judge(dynamic=0)
-    found, _ = verdicts(one, Unweighed(all_for_the_second))
-    assert values(one, found) == {"roles": f"nobody voted: {reason}"}
-
-
-def test_a_reply_that_failed_is_the_reason_of_every_role() -> None:
-    class Silent(Voting):
-        def _reply(self, prompt: Prompt, how: Writing) -> str | Failed:
-            return Failed("too long")
+            return [weighed or Failed("not reached")] * len(texts)
 
     one = judge(dynamic=0)
     found, _ = verdicts(one, Silent(all_for_the_second))
-    assert {role["votes"]["fixed"]["failed"] for role in found.evidence["roles"]} == {"too long"}
+    assert {role["votes"]["fixed"]["failed"] for role in found.evidence["roles"]} == {reason}
+    assert values(one, found) == {"roles": f"nobody voted: {reason}"}
 
 
 def test_exact_and_plain_are_asks_of_their_own() -> None:
@@ -420,13 +421,8 @@ def test_nobody_votes_on_the_reference_itself() -> None:
 
 
 def test_other_votes_ask_for_no_other_readers() -> None:
-    from evaljudge.engines import Identity
-    from evaljudge.identity import brief_key
-
-    writer_is = Identity("m", "r", {}, {})
-
     def key(one: Roles) -> str:
-        return brief_key(one, one.parts()[0], DOCUMENT, writer_is)
+        return brief_key(one, one.parts()[0], DOCUMENT, Identity("m", "r", {}, {}))
 
     usual = key(judge())
     for other in ({"dynamic": 2}, {"static": False}, {"clustering": False}, {"order": "both"},

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
@@ -36,28 +35,17 @@ from evaljudge.judges.roles.findings import (
 )
 from evaljudge.judges.roles.view import TEMPLATE, Ballot, shown_evidence, shown_polled
 from evaljudge.judges.shared.counting import LONGEST_KIND, MOST_KINDS, OTHERS, Sizes, add, sizes
-from evaljudge.model.asks import Failed
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document, Verdict
 from evaljudge.report import agreement_markdown, agreement_text, page
-from evaljudge.report.page import text_html
-from evaljudge.report.texts import Evidence, PageText
 from evaljudge.sections import Bars, Section, View
 from evaljudge.text import one_line
+from tests.judges.reading import HOSTILE, Reader, assert_harmless, assert_nothing_is_added, opened
 
 TEXT = "The river rose and fell."
 ABSOLUTE, BOTH, QUOTED, UNEQUAL = (
     NOTES[name] for name in ("absolute", "both", "quoted", "unequal")
 )
-HOSTILE = [
-    "<script>alert(1)</script>",
-    '"><img src=x onerror=alert(2)>',
-    "</summary></details></td></table></article></section>",
-    "שלום \u202egnp.exe\u2066",
-    "\x00\x1b[2J\x07\x9b31m\x7f\t\u2028",
-    "{{ 7 * 7 }} {% raw %}",
-    "a | b | c\n|---|",
-]
 
 
 def vote(choice: str, confidence: float = 0.5, reason: str = "It is clear.") -> dict[str, Any]:
@@ -108,40 +96,8 @@ SAMPLE: dict[str, Any] = {
 }
 
 
-class Reader(HTMLParser):
-    """Elements, attributes, and the words of each element that is closed."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: Counter[str] = Counter()
-        self.attributes: set[str] = set()
-        self.words: dict[str, list[str]] = {}
-        self._open: list[tuple[str, list[str]]] = []
-        self.feed(text)
-        assert self._open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements[tag] += 1
-        self.attributes |= {name for name, _ in attrs}
-        if tag not in ("meta", "link", "input", "br"):
-            self._open.append((tag, []))
-
-    def handle_data(self, data: str) -> None:
-        for _, words in self._open:
-            words.append(data)
-
-    def handle_endtag(self, tag: str) -> None:
-        opened, words = self._open.pop()
-        assert opened == tag
-        self.words.setdefault(tag, []).append(" ".join("".join(words).split()))
-
-
 def viewed(one: Polled) -> str:
-    """What the page shows when this text is opened."""
-    evidence = Evidence("roles", "*", view=View(TEMPLATE, shown_polled(one)))
-    candidate = Candidate(one.system, one.text)
-    text = PageText(Document(one.doc_id, "source"), candidate, [], evidence=[evidence])
-    return str(text_html(text, "no prompts"))
+    return opened("roles", View(TEMPLATE, shown_polled(one)), Candidate(one.system, one.text))
 
 
 # one text on the page
@@ -164,12 +120,6 @@ def test_what_is_shown_of_the_sample() -> None:
         Ballot("the candidate", "", "confidence 0.900; no p: the label was cut", "It is clear."),
     ]
     assert fans[0] == Ballot("no vote", "no choice in “I like both”")
-    assert shown.plain == ["fixed: p 0.640", "swapped: no p: the engine gave no p"]
-    assert (shown.origin, shown.reference) == (
-        "written by the model",
-        "A flood.\nNobody was hurt.",
-    )
-    assert [type_ for type_, _ in shown.dropped] == ["Readers", "Locals"]
 
 
 def test_what_a_terminal_shows_of_the_sample() -> None:
@@ -277,13 +227,8 @@ def hostile_text() -> Polled:
 
 def test_hostile_texts_stay_texts(findings: Findings) -> None:
     shown = viewed(hostile_text())
-    ordinary, reader = Reader(viewed(polled_text(**SAMPLE))), Reader(shown)
-    assert set(reader.elements) <= set(ordinary.elements)
-    assert reader.attributes <= ordinary.attributes
-    assert not any(ord(character) < 32 and character != "\n" for character in shown)
-    assert not any(character in shown for character in "\u202e\u2066\x7f\x9b\u2028")
-    assert "&lt;script&gt;" in shown and "{{ 7 * 7 }} {% raw %}" in shown
-    assert not re.search(r"<(script|img)", shown)
+    assert_nothing_is_added(shown, viewed(polled_text(**SAMPLE)))
+    reader = Reader(shown)
     reasons = [one_line(word) for word in HOSTILE]
     found = [cell.partition(" why ")[2] for cell in reader.words["td"] if " why " in cell]
     assert found == [" ".join(reason.split()) for reason in reasons]
@@ -320,36 +265,6 @@ def sums() -> RoleSums:
     for shard in shards():
         total += shard_sums(shard)
     return total
-
-
-def test_sums_by_hand() -> None:
-    near: Any = pytest.approx
-    assert role_row("roles", sums()) == RoleRow(
-        judge="roles",
-        candidates=6,
-        documents=3,
-        static=Sizes(of=3, median=3.0, least=1, most=3),
-        dynamic=Sizes(of=3, median=2.0, least=0, most=2),
-        votes=[
-            OrderRow("fixed", 5, 4, 2, near((2 * (0.8 + 0.7 + 0.4 + 0.3) + 1) / 9)),
-            OrderRow("swapped", 4, 6, 1, near(2 * (0.6 + 0.9 + 0.5 + 0.5 + 0.1) / 10)),
-        ],
-        failed={"no choice in “…”": 2, "cut": 1},
-        both=8,
-        both_first=2,
-        both_second=2,
-        without_readers={"no roles in the reply: “…”": 1, "empty source": 1},
-        dropped={
-            "in one cluster with the static role “…”": 1,
-            "in one cluster with “…”, which is nearer its centre": 1,
-        },
-        notes={
-            "the list was cut at the token limit": 1,
-            "readers could not be had: no roles in the reply: “…”": 1,
-        },
-        roles=Sizes(of=2, median=3.0, least=1, most=5),
-        fewer=1,
-    )
 
 
 def test_shards_add_up_to_one_pass() -> None:
@@ -416,22 +331,12 @@ def test_reasons_do_not_grow_with_the_corpus() -> None:
     assert seen["reason 0"] == 2 and max(map(len, seen)) <= LONGEST_KIND
 
 
-def test_votes_are_those_that_the_judge_scores() -> None:
-    """Sums by hand of what is read here, beside the scores of the very judge."""
-    settings = {"order": "both", "exact": False, "plain": True}
-    (judge,) = make_judges({"roles": settings}, load_task("summary"))
-    told = verdict(**SAMPLE)
-    scores = {score.scorer: score.value for score in judge.score(told)}
-    polled = read_polled(told)
-    by_order = []
-    for order in polled.orders:
-        votes = [one.votes[order] for one in polled.roles]
-        won = sum(v.confidence or 0 for v in votes if v.choice == "candidate")
-        by_order.append(won * len(votes) / sum(v.choice is not None for v in votes))
-    assert by_order == [pytest.approx((0.8 + 0.4) * 5 / 4), pytest.approx(0.6 + 0.9)]
-    assert scores["roles"] == pytest.approx(sum(by_order) / 2)
+def test_scores_of_the_sample() -> None:
+    """The mean of both orders; where no answer could be had in one order, the other's alone."""
+    (judge,) = make_judges({"roles": {"order": "both", "plain": True}}, load_task("summary"))
+    scores = {score.scorer: score.value for score in judge.score(verdict(**SAMPLE))}
+    assert scores["roles"] == pytest.approx(((0.8 + 0.4) * 5 / 4 + 0.6 + 0.9) / 2)
     assert scores["roles.plain"] == pytest.approx(0.64)
-    assert polled.plain == {"fixed": 0.64, "swapped": Failed("the engine gave no p")}
 
 
 # a run
@@ -650,5 +555,4 @@ def test_hostile_words_break_no_table(findings: Findings) -> None:
     ordinary = Reader(page(told(findings, section())))
     assert set(Reader(page(found)).elements) <= set(ordinary.elements)
     for text in (agreement_text(found), page(found)):
-        assert not any(ord(character) < 32 and character != "\n" for character in text)
-        assert not any(character in text for character in "\u202e\u2066\x7f\x9b\u2028")
+        assert_harmless(text)
