@@ -40,7 +40,7 @@ import yaml
 from evaljudge.cli import app, main
 from evaljudge.commands.demo import write_demo
 from evaljudge.config import load_config
-from evaljudge.engines import Identity, ModelSource, VllmEngines
+from evaljudge.engines import Identity, KnownFacts, ModelSource, VllmEngines
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.judges import make_judges
 from evaljudge.prompts import load_task
@@ -177,15 +177,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def as_in_the_hub(_: VllmEngines, source: ModelSource) -> Identity:
-    return Identity(source.source, "commit", {}, {})
+def as_in_the_hub(_: VllmEngines, source: ModelSource) -> KnownFacts:
+    return KnownFacts(Identity(source.source, "commit", {}, {}))
 
 
 @pytest.mark.parametrize("block", CONFIGS, ids=str)
 def test_every_configuration_is_accepted(
     block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(VllmEngines, "identify", as_in_the_hub)
+    monkeypatch.setattr(VllmEngines, "describe", as_in_the_hub)
     for earlier in takewhile(lambda other: other != block, blocks_of(block.page)):
         earlier.write()
     told = yaml.safe_load(block.text)
