@@ -181,10 +181,9 @@ def fit_of(key: Key, axis: str, rows: Rows, systems: Ids, fitted: CrossFitted, s
 class Candidates:
     """A row each, in the corpus' order."""
 
-    at: Sequence[tuple[str, str]]
-    """doc_id and system"""
-    texts: Sequence[str]
     documents: Ids
+    systems: Ids
+    texts: Sequence[str]
     human: Mapping[str, Floats]
     """NaN where unrated."""
 
@@ -250,25 +249,24 @@ def _row_json(row: CalibratedRow, file: str) -> dict[str, Any]:
 def _values(candidates: Candidates, row: CalibratedRow) -> Iterator[dict[str, Any]]:
     """Of every candidate with a score."""
     scorer, axis = row.fit.key
-    documents, systems = zip(*candidates.at, strict=True)
-    ends = row.fit.ends(documents, systems, row.scores.tolist())
+    at = candidates.documents.tolist(), candidates.systems.tolist()
+    ends = row.fit.ends(*at, row.scores.tolist())
     values = row.fit.fitted.values
-    for (doc_id, system), value, (low, high) in zip(candidates.at, values, ends, strict=True):
+    for doc_id, system, value, (low, high) in zip(*at, values, ends, strict=True):
         if np.isfinite(value):
-            at = {"doc_id": doc_id, "system": system, "scorer": scorer, "axis": axis}
+            text = {"doc_id": doc_id, "system": system, "scorer": scorer, "axis": axis}
             interval = {} if low is None else {"low": low, "high": high}
-            yield at | {"value": float(value)} | interval
+            yield text | {"value": float(value)} | interval
 
 
 def _selected(candidates: Candidates, row: CalibratedRow) -> Iterator[dict[str, Any]]:
     """In the form of a run's selections."""
     scorer, axis = row.fit.key
     for index in row.selected:
-        doc_id, system = candidates.at[index]
         own = {row.fit.own: float(row.scores[index])}
         yield {
-            "doc_id": doc_id,
-            "system": system,
+            "doc_id": candidates.documents[index],
+            "system": candidates.systems[index],
             "text": candidates.texts[index],
             "values": {row.fit.scorer: own, scorer: {axis: float(row.fit.fitted.values[index])}},
         }

@@ -20,9 +20,9 @@ from functools import partial
 from evaljudge.agreement import cross_fitted
 from evaljudge.agreement.rated import Key, Rated
 from evaljudge.analysis.calibrated import FEW, FLAT, ONE_RATING, Fit, fit_of
-from evaljudge.analysis.scoring import by_document
-from evaljudge.analysis.tables import ByScale, Tables
-from evaljudge.records import ANY_AXIS, Case, Score
+from evaljudge.analysis.scoring import add_further
+from evaljudge.analysis.tables import Tables
+from evaljudge.records import ANY_AXIS, Score
 from evaljudge.storage import Output, Shard
 
 FILE = "report/calibration.json"
@@ -64,21 +64,10 @@ def calibrate_shards(
     if not fitted.fits:
         output.place.remove(FILE)  # an earlier report may have had one
         return fitted
-    keys = [fit.key for fit in fitted.fits]
-    for cases, found in output.ahead(partial(_add_to_shard, output, fitted.fits), shards):
-        for case in cases:
-            tables.add_scores(case, found.get(case.document.doc_id, {}), keys)
+    made, keys = partial(_calibrated, fitted.fits), [fit.key for fit in fitted.fits]
+    add_further(made, keys, output, shards, tables)
     output.place.write_json(FILE, [fit.as_json({}) for fit in fitted.fits])
     return fitted
-
-
-def _add_to_shard(
-    output: Output, fits: Sequence[Fit], shard: Shard
-) -> tuple[list[Case], dict[str, ByScale]]:
-    scores = list(output.scores(shard))
-    calibrated = list(_calibrated(fits, scores))
-    output.write_scores(shard, scores + calibrated)
-    return output.cases(shard), by_document(calibrated)
 
 
 def _calibrated(fits: Sequence[Fit], scores: Sequence[Score]) -> Iterator[Score]:

@@ -34,12 +34,12 @@ from evaljudge.agreement.coefficients import spearmans
 from evaljudge.agreement.folds import Rows, folded
 from evaljudge.agreement.rated import Floats, Ids, Rated
 from evaljudge.analysis.mixes import VERSION, Mix, check_axes, mixed
-from evaljudge.analysis.scoring import by_document
-from evaljudge.analysis.tables import ByScale, Tables
+from evaljudge.analysis.scoring import add_further
+from evaljudge.analysis.tables import Tables
 from evaljudge.config import CombineConfig, Rule
 from evaljudge.errors import UserError, unknown
 from evaljudge.metrics import check_name
-from evaljudge.records import ANY_AXIS, Case, Score
+from evaljudge.records import ANY_AXIS, Score
 from evaljudge.storage import Output, Shard
 
 FILE = "report/combined.json"
@@ -193,20 +193,9 @@ def weigh_shards(
         output.place.remove(FILE)  # an earlier report may have had one
         return Weighted()
     keys = [(one.scorer, one.axis) for one in found]
-    for cases, scores in output.ahead(partial(_add_to_shard, output, found), shards):
-        for case in cases:
-            tables.add_scores(case, scores.get(case.document.doc_id, {}), keys)
+    add_further(partial(_weighted, found), keys, output, shards, tables)
     output.place.write_json(FILE, [asdict(one) for one in found])
     return Weighted(found)
-
-
-def _add_to_shard(
-    output: Output, found: Sequence[Weights], shard: Shard
-) -> tuple[list[Case], dict[str, ByScale]]:
-    scores = list(output.scores(shard))
-    more = list(_weighted(found, scores))
-    output.write_scores(shard, scores + more)
-    return output.cases(shard), by_document(more)
 
 
 def _weighted(found: Sequence[Weights], scores: Sequence[Score]) -> Iterator[Score]:

@@ -22,6 +22,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from evaljudge.agreement.rated import Floats, Key
+from evaljudge.analysis.tables import codes
 from evaljudge.decisions.sampling import Codes, bands, doubtful
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS
@@ -44,11 +45,11 @@ class Population:
 
     @property
     def documents(self) -> Codes:
-        return _codes([doc_id for doc_id, _ in self.at])
+        return codes([doc_id for doc_id, _ in self.at])
 
     @property
     def systems(self) -> Codes:
-        return _codes([system for _, system in self.at])
+        return codes([system for _, system in self.at])
 
 
 def read_population(
@@ -141,10 +142,6 @@ def _mean(columns: Sequence[Floats]) -> Floats:
     known = np.isfinite(table)
     sums, counts = np.where(known, table, 0.0).sum(axis=0), known.sum(axis=0)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-
-
-def _codes(names: Sequence[str]) -> Codes:
-    return np.unique(np.array(names, dtype=object), return_inverse=True)[1].astype(np.int64)
 
 
 def _doubts(

@@ -104,28 +104,28 @@ def _share(scored: int, expected: int) -> float | None:
 
 
 def run_differences(first: ScoredRun, second: ScoredRun, *, seed: int = 0) -> RunDifferences:
-    with paired_runs(first, second) as paired:
-        scales = [set(scores) for scores in paired.scores]
-        names = [set(selections(run)) for run in (first, second)]
-        return RunDifferences(
-            first=first.out,
-            second=second.out,
-            warnings=list(
-                dict.fromkeys([*first.warnings, *second.warnings, *_warnings(paired.corpus)])
-            ),
-            settings=settings_differences(first, second, paired.signatures),
-            corpus=paired.corpus,
-            scorers=(sorted(scales[0] - scales[1]), sorted(scales[1] - scales[0])),
-            coverage=list(_coverage(*paired.coverage)),
-            means=list(_means(paired)),
-            agreement=list(_agreement(paired, seed)),
-            selections=[
-                selection_difference(paired, first, second, name)
-                for name in sorted(names[0] & names[1])
-            ],
-            selection_names=(sorted(names[0] - names[1]), sorted(names[1] - names[0])),
-            cost=_cost(first.about, second.about),
-        )
+    paired = paired_runs(first, second)
+    scales = [set(scores) for scores in paired.scores]
+    names = [set(selections(run)) for run in (first, second)]
+    return RunDifferences(
+        first=first.out,
+        second=second.out,
+        warnings=list(
+            dict.fromkeys([*first.warnings, *second.warnings, *_warnings(paired.corpus)])
+        ),
+        settings=settings_differences(first, second, paired.signatures),
+        corpus=paired.corpus,
+        scorers=(sorted(scales[0] - scales[1]), sorted(scales[1] - scales[0])),
+        coverage=list(_coverage(*paired.coverage)),
+        means=list(_means(paired)),
+        agreement=list(_agreement(paired, seed)),
+        selections=[
+            selection_difference(paired, first, second, name)
+            for name in sorted(names[0] & names[1])
+        ],
+        selection_names=(sorted(names[0] - names[1]), sorted(names[1] - names[0])),
+        cost=_cost(first.about, second.about),
+    )
 
 
 def _warnings(corpus: CorpusChange) -> Iterator[str]:

@@ -11,11 +11,12 @@ signature of its scores ends with a hash of that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Self
 
+from evaljudge.agreement.rated import Key
 from evaljudge.analysis.addressing import Addressing
 from evaljudge.analysis.mixes import Mix, mixed_scores
 from evaljudge.analysis.ratings import ByText, with_ratings
@@ -24,7 +25,7 @@ from evaljudge.identity import short
 from evaljudge.judges.checked import check_scores, own_code
 from evaljudge.judges.collector import Collector, SeenShard
 from evaljudge.judges.protocol import Fitted, Judge
-from evaljudge.records import Brief, Score, Verdict
+from evaljudge.records import Brief, Case, Score, Verdict
 from evaljudge.storage import Output, Panel, Shard
 
 FILE = "report/fitted.json"
@@ -152,3 +153,20 @@ def by_document(scores: Iterable[Score]) -> dict[str, ByScale]:
     for score in scores:
         found.setdefault(score.doc_id, {})[score.system, score.scorer, score.axis] = score
     return dict(found)
+
+
+def add_further(
+    made: Callable[[Sequence[Score]], Iterable[Score]], keys: Collection[Key],
+    output: Output, shards: Sequence[Shard], tables: Tables,
+) -> None:  # fmt: skip
+    """Adds what is made of each shard's scores, with these keys, to its file and the tables."""
+
+    def add(shard: Shard) -> tuple[list[Case], dict[str, ByScale]]:
+        scores = list(output.scores(shard))
+        further = list(made(scores))
+        output.write_scores(shard, scores + further)
+        return output.cases(shard), by_document(further)
+
+    for cases, found in output.ahead(add, shards):
+        for case in cases:
+            tables.add_scores(case, found.get(case.document.doc_id, {}), keys)

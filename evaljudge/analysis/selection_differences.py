@@ -93,7 +93,7 @@ def _flips(
                 scale_name(*scale): [_value(scores, scale, row) for scores in paired.scores]
                 for scale in scales
             }
-            doc_id, system = paired.name(row)
+            doc_id, system = paired.texts[row]
             yield {"doc_id": doc_id, "system": system, "selected": side, "values": values}
 
 
@@ -121,7 +121,7 @@ def _rows(paired: PairedRuns, run: ScoredRun, name: str) -> tuple[NDArray[np.int
     with _proven(run, f"selected/{name}.jsonl") as lines:
         for line in lines:
             text = json.loads(line)
-            row = paired.row(text["doc_id"], text["system"])
+            row = paired.row.get((text["doc_id"], text["system"]))
             if row is None:
                 unpaired += 1
             else:

@@ -9,7 +9,7 @@ selects exactly as many texts as the counts say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -73,14 +73,12 @@ def _spread(grid: Grid, scorer: str, axis: str) -> Spread | None:
         for system, column in zip(grid.systems, bins.T, strict=True)
         if (column >= 0).any()
     }
-    people = [_met(name, bins, ratings) for name, ratings in _compared(grid, axis)]
-    return Spread(scorer, axis, low, high, counts, [one for one in people if one], grid.is_sample)
-
-
-def _compared(grid: Grid, axis: str) -> Iterator[tuple[str, Floats]]:
-    for name, ratings in grid.human.items():
-        if axis in (name, ANY_AXIS):
-            yield name, ratings
+    people = [
+        met
+        for name, ratings in grid.human.items()
+        if axis in (name, ANY_AXIS) and (met := _met(name, bins, ratings))
+    ]
+    return Spread(scorer, axis, low, high, counts, people, grid.is_sample)
 
 
 def edges(low: float, high: float) -> Floats:

@@ -52,6 +52,9 @@ class Column:
     def scored(self) -> int:
         return self.counts.total()
 
+    def coverage(self, key: Key) -> Coverage:
+        return Coverage(*key, self.scored, self.reasons.total(), dict(self.reasons))
+
     def add(self, score: Score) -> None:
         value, system = score.value, score.system
         if value is None:
@@ -215,10 +218,7 @@ class Tables:
         return set(ordered[int(np.searchsorted(sums, MOST_KEPT, side="right")) :])
 
     def coverage(self) -> list[Coverage]:
-        return [
-            Coverage(*key, column.scored, column.reasons.total(), dict(column.reasons))
-            for key, column in self.columns.items()
-        ]
+        return [column.coverage(key) for key, column in self.columns.items()]
 
     def systems(self) -> list[SystemMean]:
         return [
@@ -232,8 +232,8 @@ class Tables:
         rows, is_rated = self.rows, np.array([bool(one.ratings) for one in self._kept], bool)
         by_raters = dict.fromkeys(axis for row in rows for axis in row.raters)
         return Rated(
-            documents=_codes([row.doc_id for row in rows]),
-            systems=_codes([row.system for row in rows]),
+            documents=codes([row.doc_id for row in rows]),
+            systems=codes([row.system for row in rows]),
             scores={key: np.array(column.kept)[is_rated] for key, column in self.columns.items()},
             human=_ratings(rows),
             raters={axis: [r.raters.get(axis, ()) for r in rows] for axis in by_raters},
@@ -294,6 +294,6 @@ def _numbered(names: Iterable[str]) -> dict[str, int]:
     return {name: number for number, name in enumerate(sorted(set(names)))}
 
 
-def _codes(names: Sequence[str]) -> NDArray[np.int64]:
+def codes(names: Sequence[str]) -> NDArray[np.int64]:
     number_of = _numbered(names)
     return np.array([number_of[name] for name in names], np.int64)

@@ -85,11 +85,10 @@ def _places_of(values: Numbers) -> tuple[Floats, Floats]:
 
 def _most_apart(tables: Tables, scores: Mapping[Key, Floats]) -> Floats:
     """The most disagreement of all scorers and axes; NaN where nobody rated the text."""
-    rated = tables.ratings()
     apart = [
         disagreement(values, ratings)
+        for name, ratings in tables.ratings().items()
         for (_, axis), values in scores.items()
-        for name, ratings in rated.items()
         if axis in (name, ANY_AXIS)
     ]
     return _most(apart, len(tables.kept))

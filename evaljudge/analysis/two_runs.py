@@ -1,46 +1,36 @@
 """Two runs read side by side: their texts paired by document and system, whatever their shards are.
 
-    with paired_runs(scored_run("runs/a"), scored_run("runs/b")) as paired:
-        paired.scores[0]["synthetic", "fluency"]   # the first run's, a number for each paired text
+    paired = paired_runs(scored_run("runs/a"), scored_run("runs/b"))
+    paired.scores[0]["synthetic", "fluency"]   # the first run's, a number for each paired text
 
-Shards are read one at a time. The names of documents and texts lie in an index on disk; in memory
-stay a number for each score and rating of the texts that both runs have.
+Shards are read one at a time. In memory stay the name and a hash of each document and text, and a
+number for each score and rating of the texts that both runs have.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
+from math import nan
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaljudge.agreement.rated import Floats, Key, is_repetition
 from evaljudge.analysis.findings import Coverage
-from evaljudge.analysis.tables import Column
+from evaljudge.analysis.tables import Column, codes
 from evaljudge.errors import UserError
-from evaljudge.records import ANY_AXIS, Case
-from evaljudge.storage import SHARDS, Index, Output, Shard, holder, index_on_disk
+from evaljudge.records import ANY_AXIS
+from evaljudge.storage import SHARDS, Output, Shard, holder
 
 FEW_NAMED = 5
 SIDES = ("first", "second")
-NAMES = """
-CREATE TABLE documents (doc_id TEXT PRIMARY KEY, first BLOB, second BLOB) WITHOUT ROWID;
-CREATE TABLE texts (doc_id TEXT, system TEXT, first BLOB, second BLOB, rated_first TEXT,
-                    rated_second TEXT, PRIMARY KEY (doc_id, system)) WITHOUT ROWID;
-"""
-"""Hashes of what each run has under a name; ratings as JSON."""
-PAIRED = """
-CREATE TABLE paired (doc_id TEXT, system TEXT, row INTEGER, PRIMARY KEY (doc_id, system))
-    WITHOUT ROWID;
-INSERT INTO paired SELECT doc_id, system, row_number() OVER (ORDER BY doc_id, system) - 1
-    FROM texts WHERE first IS NOT NULL AND second IS NOT NULL;
-CREATE UNIQUE INDEX by_row ON paired (row);
-"""
+Text = tuple[str, str]
+"""Its document and its system."""
+Name = TypeVar("Name", str, Text)
 
 
 def scale_name(scorer: str, axis: str) -> str:
@@ -102,164 +92,108 @@ class CorpusChange:
         return not any([*counts, self.sources_changed, self.texts_changed, self.ratings_changed])
 
 
-@dataclass
+@dataclass(frozen=True)
 class PairedRuns:
     """`documents` and `systems`: codes of each paired text, in the order of their names."""
 
-    index: Index
     corpus: CorpusChange
-    documents: NDArray[np.intp]
-    systems: NDArray[np.intp]
+    texts: Sequence[Text]
+    row: Mapping[Text, int]
+    """The place of a text in the arrays, where both runs have it."""
+    documents: NDArray[np.int64]
+    systems: NDArray[np.int64]
     system_names: Sequence[str]
-    human: tuple[Mapping[str, Floats], Mapping[str, Floats]]
-    scores: tuple[dict[Key, Floats], dict[Key, Floats]]
-    coverage: tuple[dict[Key, Coverage], dict[Key, Coverage]]
+    human: Sequence[Mapping[str, Floats]]
+    scores: Sequence[Mapping[Key, Floats]]
+    coverage: Sequence[Mapping[Key, Coverage]]
     """Over all texts of each run, paired or not."""
-    signatures: tuple[dict[str, str], dict[str, str]]
-
-    def row(self, doc_id: str, system: str) -> int | None:
-        """The place of a text in the arrays; None where only one run has it."""
-        asked = "SELECT row FROM paired WHERE doc_id = ? AND system = ?"
-        found: tuple[int] | None = self.index.execute(asked, (doc_id, system)).fetchone()
-        return found[0] if found else None
-
-    def name(self, row: int) -> tuple[str, str]:
-        """The document and the system of a paired text."""
-        asked = "SELECT doc_id, system FROM paired WHERE row = ?"
-        found: tuple[str, str] = self.index.execute(asked, (row,)).fetchone()
-        return found
+    signatures: Sequence[Mapping[str, str]]
 
 
-@contextmanager
-def paired_runs(first: ScoredRun, second: ScoredRun) -> Iterator[PairedRuns]:
-    """For this block, since the names lie in an index on disk."""
-    with index_on_disk(NAMES) as index:
-        for side, run in zip(SIDES, (first, second), strict=True):
-            for cases in run.output.ahead(run.output.cases, run.shards):
-                _note_names(index, side, cases)
-        index.executescript(PAIRED)
-        documents, systems, names, human = _codes(index)
-        paired = PairedRuns(
-            index, _corpus(index), documents, systems, names, human, ({}, {}), ({}, {}), ({}, {})
-        )  # fmt: skip
-        for place, run in enumerate((first, second)):
-            _read_scores(paired, place, run)
-        yield paired
+def paired_runs(first: ScoredRun, second: ScoredRun) -> PairedRuns:
+    runs = _Content(first), _Content(second)
+    texts = sorted(runs[0].texts.keys() & runs[1].texts.keys())
+    row = {text: place for place, text in enumerate(texts)}
+    systems = [system for _, system in texts]
+    return PairedRuns(
+        _corpus(*runs, texts),
+        texts,
+        row,
+        codes([doc_id for doc_id, _ in texts]),
+        codes(systems),
+        sorted(set(systems)),
+        [one.human(texts) for one in runs],
+        *zip(*(_scores(run, row) for run in (first, second)), strict=True),
+    )
 
 
-def _note_names(index: Index, side: str, cases: Sequence[Case]) -> None:
-    def insert(table: str, columns: str, values: Iterator[tuple[Any, ...]]) -> None:
-        names = columns.split()
-        kept = ", ".join(f"{name} = excluded.{name}" for name in names if side in name)
-        keys = ", ".join(name for name in names if side not in name)
-        marks = ", ".join("?" * len(names))
-        index.executemany(
-            f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks}) "
-            f"ON CONFLICT ({keys}) DO UPDATE SET {kept}",
-            values,
-        )
+@dataclass
+class _Content:
+    """Hashes of what a run has under each name, and people's ratings of each rated text."""
 
-    documents = (case.document for case in cases)
-    insert("documents", f"doc_id {side}", (
-        (one.doc_id, _hash(one.source, one.context, one.references)) for one in documents
-    ))  # fmt: skip
-    insert("texts", f"doc_id system {side} rated_{side}", (
-        (case.document.doc_id, one.system, _hash(one.text), _sorted_json(one.ratings))
-        for case in cases for one in case.candidates
-    ))  # fmt: skip
+    run: ScoredRun
+    documents: dict[str, bytes] = field(default_factory=dict)
+    texts: dict[Text, bytes] = field(default_factory=dict)
+    ratings: dict[Text, Mapping[str, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for cases in self.run.output.ahead(self.run.output.cases, self.run.shards):
+            for document, candidates in ((case.document, case.candidates) for case in cases):
+                content = document.source, document.context, document.references
+                self.documents[document.doc_id] = _hash(*content)
+                for one in candidates:
+                    self.texts[document.doc_id, one.system] = _hash(one.text)
+                    if one.ratings:
+                        self.ratings[document.doc_id, one.system] = one.ratings
+
+    def human(self, texts: Sequence[Text]) -> dict[str, Floats]:
+        """The ratings of these texts by axis."""
+        each = [self.ratings.get(text, {}) for text in texts]
+        axes = {axis for ratings in each for axis in ratings}
+        return {axis: np.array([ratings.get(axis, nan) for ratings in each]) for axis in axes}
 
 
 def _hash(*what: Any) -> bytes:
     return blake2b(json.dumps(what).encode(), digest_size=16).digest()
 
 
-def _sorted_json(ratings: Mapping[str, float]) -> str:
-    return json.dumps(dict(ratings), sort_keys=True)
-
-
-def _codes(
-    index: Index,
-) -> tuple[
-    NDArray[np.intp], NDArray[np.intp], list[str], tuple[dict[str, Floats], dict[str, Floats]]
-]:
-    """Of each paired text the codes of its document and system, and its ratings in both runs."""
-    systems = [name for (name,) in index.execute("SELECT DISTINCT system FROM paired ORDER BY 1")]
-    code_of = {name: code for code, name in enumerate(systems)}
-    (size,) = index.execute("SELECT count(*) FROM paired").fetchone()
-    codes = np.zeros((2, size), np.intp)
-    human: tuple[dict[str, Floats], dict[str, Floats]] = ({}, {})
-    before, document = None, -1
-    rows = index.execute(
-        "SELECT row, doc_id, system, rated_first, rated_second FROM paired JOIN texts "
-        "USING (doc_id, system) ORDER BY row"
-    )
-    for row, doc_id, system, *rated in rows:
-        document += doc_id != before
-        before = doc_id
-        codes[:, row] = document, code_of[system]
-        for axes, ratings in zip(human, map(json.loads, rated), strict=True):
-            for axis, rating in ratings.items():
-                axes.setdefault(axis, np.full(size, np.nan))[row] = rating
-    return codes[0], codes[1], systems, human
-
-
-def _corpus(index: Index) -> CorpusChange:
-    documents, texts = (_counts(index, table) for table in ("documents", "texts"))
-    rerated = "SELECT count(*) FROM texts WHERE rated_first != rated_second"
-    (ratings,) = index.execute(rerated).fetchone()
+def _corpus(first: _Content, second: _Content, paired: Sequence[Text]) -> CorpusChange:
+    documents = _changes(first.documents, second.documents)
+    texts = _changes(first.texts, second.texts)
+    sources, others = documents[-1], texts[-1]
     return CorpusChange(
-        documents=documents[0],
-        documents_first=documents[1],
-        documents_second=documents[2],
-        sources_changed=documents[3],
-        texts=texts[0],
-        texts_first=texts[1],
-        texts_second=texts[2],
-        texts_changed=texts[3],
-        ratings_changed=ratings,
-        changed=[*_not_the_same(index, "documents"), *_not_the_same(index, "texts")],
+        *(*documents[:-1], len(sources), *texts[:-1], len(others)),
+        sum(first.ratings.get(text) != second.ratings.get(text) for text in paired),
+        [
+            *({"doc_id": doc_id} for doc_id in sources[:FEW_NAMED]),
+            *({"doc_id": doc_id, "system": system} for doc_id, system in others[:FEW_NAMED]),
+        ],
     )
 
 
-def _counts(index: Index, table: str) -> Sequence[int]:
-    """How many are in both, in the first alone, in the second alone, in both and not the same."""
-    conditions = (
-        "first IS NOT NULL AND second IS NOT NULL",
-        "second IS NULL",
-        "first IS NULL",
-        "first != second",
-    )
-    counted = ", ".join(f"count(({condition}) OR NULL)" for condition in conditions)
-    found: Sequence[int] = index.execute(f"SELECT {counted} FROM {table}").fetchone()
-    return found
+def _changes(
+    first: Mapping[Name, bytes], second: Mapping[Name, bytes]
+) -> tuple[int, int, int, list[Name]]:
+    """How many are in both, in the first alone, in the second alone; those not the same in both."""
+    both = first.keys() & second.keys()
+    changed = sorted(name for name in both if first[name] != second[name])
+    return len(both), len(first) - len(both), len(second) - len(both), changed
 
 
-def _not_the_same(index: Index, table: str) -> Iterator[dict[str, str]]:
-    keys = ("doc_id",) if table == "documents" else ("doc_id", "system")
-    names = ", ".join(keys)
-    asked = f"SELECT {names} FROM {table} WHERE first != second ORDER BY {names} LIMIT ?"
-    for row in index.execute(asked, (FEW_NAMED,)):
-        yield dict(zip(keys, row, strict=True))
-
-
-def _read_scores(paired: PairedRuns, place: int, run: ScoredRun) -> None:
-    columns, size = dict[Key, Column](), paired.documents.size
-    values, signatures = paired.scores[place], paired.signatures[place]
+def _scores(
+    run: ScoredRun, row: Mapping[Text, int]
+) -> tuple[dict[Key, Floats], dict[Key, Coverage], dict[str, str]]:
+    columns, values, signatures = dict[Key, Column](), dict[Key, Floats](), dict[str, str]()
     for scores in run.output.ahead(lambda shard: list(run.output.scores(shard)), run.scored):
-        rows = dict[tuple[str, str], int | None]()
         for score in scores:
             if is_repetition(score.scorer):
                 continue
-            key, text = (score.scorer, score.axis), (score.doc_id, score.system)
+            key, place = (score.scorer, score.axis), row.get((score.doc_id, score.system))
             if key not in columns:
-                columns[key], values[key] = Column(), np.full(size, np.nan)
+                columns[key], values[key] = Column(), np.full(len(row), nan)
             columns[key].add(score)
             signatures[score.scorer] = score.signature
-            if text not in rows:
-                rows[text] = paired.row(*text)
-            if score.value is not None and (row := rows[text]) is not None:
-                values[key][row] = score.value
-    for key, column in columns.items():
-        reasons = dict(column.reasons)
-        counts = column.scored, column.reasons.total()
-        paired.coverage[place][key] = Coverage(*key, *counts, reasons)
+            if score.value is not None and place is not None:
+                values[key][place] = score.value
+    coverage = {key: column.coverage(key) for key, column in columns.items()}
+    return values, coverage, signatures

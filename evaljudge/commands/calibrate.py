@@ -172,16 +172,14 @@ def _check(wanted: CalibrateOptions) -> None:
 
 
 def _candidates(cases: Sequence[Case]) -> Candidates:
-    all_of_them = [(case, candidate) for case in cases for candidate in case.candidates]
-    axes = sorted({axis for _, candidate in all_of_them for axis in candidate.ratings})
+    doc_ids = [case.document.doc_id for case in cases for _ in case.candidates]
+    every = [candidate for case in cases for candidate in case.candidates]
+    axes = sorted({axis for one in every for axis in one.ratings})
     return Candidates(
-        at=[(case.document.doc_id, candidate.system) for case, candidate in all_of_them],
-        texts=[candidate.text for _, candidate in all_of_them],
-        documents=np.array([case.document.doc_id for case, _ in all_of_them], dtype=object),
-        human={
-            axis: np.array([candidate.ratings.get(axis, nan) for _, candidate in all_of_them])
-            for axis in axes
-        },
+        np.array(doc_ids, dtype=object),
+        np.array([one.system for one in every], dtype=object),
+        [one.text for one in every],
+        {axis: np.array([one.ratings.get(axis, nan) for one in every]) for axis in axes},
     )
 
 
@@ -212,14 +210,14 @@ def _row(
     axis: str,
     column: Mapping[tuple[str, str], float | None],
 ) -> CalibratedRow | None:
-    values = [column.get(at) for at in candidates.at]
+    documents, systems = candidates.documents, candidates.systems
+    values = map(column.get, zip(documents, systems, strict=True))
     scores = np.array([nan if value is None else value for value in values])
-    rows = candidates.documents, scores, candidates.human[axis]
+    rows = documents, scores, candidates.human[axis]
     how = {"folds": wanted.folds, "resamples": wanted.resamples, "seed": wanted.seed}
     found = calibration(*rows, **how)
     if found is None:
         return None
-    systems = np.array([system for _, system in candidates.at], dtype=object)
     fit = fit_of(key, axis, rows, systems, found.fitted, wanted.seed)
     return CalibratedRow(fit, scores, found, _selection(wanted, rows))
 

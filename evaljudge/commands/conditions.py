@@ -47,7 +47,9 @@ def lower(names: Sequence[str], tolerance: float, found: RunDifferences) -> list
     rows = list(dict.fromkeys(row for name in names for row in _scales(name, found)))
     ps = [_p(row, tolerance) for row in rows]
     return [
-        Looked(_said(row), row.found.difference or 0.0, p, p_holm, p_holm < ALPHA)
+        Looked(
+            on_axis(row.scorer, row.axis), row.found.difference or 0.0, p, p_holm, p_holm < ALPHA
+        )
         for row, p, p_holm in zip(rows, ps, holm(ps), strict=True)
     ]
 
@@ -78,5 +80,5 @@ def _p(row: MeanChange, tolerance: float) -> float:
     return p
 
 
-def _said(row: MeanChange) -> str:
-    return row.scorer if row.axis == ANY_AXIS else f"{row.scorer} on {row.axis}"
+def on_axis(scorer: str, axis: str) -> str:
+    return scorer if axis == ANY_AXIS else f"{scorer} on {axis}"

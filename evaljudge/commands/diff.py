@@ -17,9 +17,8 @@ from evaljudge.agreement import LEVELS
 from evaljudge.agreement.significance import holm
 from evaljudge.analysis.run_differences import MeanChange, RunDifferences, run_differences
 from evaljudge.analysis.two_runs import SIDES, CorpusChange, scored_run
-from evaljudge.commands.conditions import Looked, lower
+from evaljudge.commands.conditions import Looked, lower, on_axis
 from evaljudge.decisions.agreement_differences import AgreementDifference
-from evaljudge.records import ANY_AXIS
 from evaljudge.report.screen import on_screen
 from evaljudge.sections import Table
 from evaljudge.sections.figures import (
@@ -92,7 +91,9 @@ def _lines(found: RunDifferences) -> Iterator[str]:
     parts = {
         "settings": list(_settings(found.settings)),
         "corpus": list(_corpus(found.corpus)),
-        "scorers": list(_only("scorers", [list(map(_of, keys)) for keys in found.scorers])),
+        "scorers": list(
+            _only("scorers", [[on_axis(*key) for key in keys] for keys in found.scorers])
+        ),
         "coverage": list(_coverage(found)),
         "scores": list(_means(found)),
         "agreement": list(_agreement(found)),
@@ -147,11 +148,6 @@ def _only(what: str, sides: Sequence[Sequence[str]]) -> Iterator[str]:
     for side, names in zip("AB", sides, strict=True):
         if names:
             yield f"\n{what} only in {side}: {one_line(', '.join(names))}"
-
-
-def _of(key: tuple[str, str]) -> str:
-    scorer, axis = key
-    return scorer if axis == ANY_AXIS else f"{scorer} on {axis}"
 
 
 def _coverage(found: RunDifferences) -> Iterator[str]:

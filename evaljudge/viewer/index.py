@@ -92,11 +92,8 @@ class RunIndex:
         why = scores["reason"].take(pa.array(missing)).to_pylist()
         reasons = dict(zip(missing.tolist(), why, strict=True))
         undecided = scores["doubt"].to_numpy().astype(np.float32)
-        found, unscored, doubts = (
-            dict[Key, Numbers](),
-            dict[Key, dict[int, str]](),
-            dict[Key, Numbers](),
-        )
+        found, doubts = dict[Key, Numbers](), dict[Key, Numbers]()
+        unscored = dict[Key, dict[int, str]]()
         for number, name in enumerate(coded.dictionary.to_pylist()):
             scorer, axis = name.split("\0")
             rows = np.flatnonzero(codes == number)
