@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
-from evaljudge.commands.agree import AgreeOptions, agreement_of
-from evaljudge.commands.calibrate import CalibratedScores, CalibrateOptions, calibrated
-from evaljudge.config import AgreementConfig
-from evaljudge.corpora import CorpusSource
+from evaljudge.commands.agree import agreement_of
+from evaljudge.commands.calibrate import CalibratedScores, calibrated
+from evaljudge.commands.options import AgreeOptions, CalibrateOptions
 from evaljudge.errors import UserError
 
 
@@ -62,7 +61,7 @@ def lines(file: Path) -> Rows:
 def small(
     folder: Path, cases: Rows = CASES, scores: Rows = SCORES, **more: Any
 ) -> CalibrateOptions:
-    source = CorpusSource(written(folder / "cases.jsonl", cases))
+    source = written(folder / "cases.jsonl", cases)
     return CalibrateOptions(source, [written(folder / "scores.jsonl", scores)], **more)
 
 
@@ -212,7 +211,7 @@ def test_a_scorer_without_axes_is_calibrated_to_each(tmp_path: Path) -> None:
     ]
     selected = lines(out / "selected" / "mine-fluency.jsonl")
     assert selected[0]["values"] == {"mine": {"*": 1}, "mine.calibrated": {"fluency": 2}}
-    axes = [row["axis"] for row in found(small(tmp_path, cases, bare, axes=["ease"]))]
+    axes = [row["axis"] for row in found(small(tmp_path, cases, bare, axis=["ease"]))]
     assert axes == ["ease"]
     again = agreement_of(AgreeOptions(wanted.cases, [str(out / "calibrated.jsonl")]))
     assert {(c.scorer, c.axis, c.scored) for c in again.coverage} == {
@@ -260,8 +259,8 @@ def test_names_of_strangers_become_names_of_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"scorers": ["mien"]}, "--scorer: unknown scorer 'mien': did you mean 'mine'"),
-        ({"axes": ["fluencey"]}, "--axis: unknown human axis 'fluencey': did you mean 'fluency'"),
+        ({"scorer": ["mien"]}, "--scorer: unknown scorer 'mien': did you mean 'mine'"),
+        ({"axis": ["fluencey"]}, "--axis: unknown human axis 'fluencey': did you mean 'fluency'"),
         ({"precision": 0.8}, "--precision needs --good"),
         ({"good": 4}, "--good needs --precision"),
         ({"good": 4, "precision": 1.5}, "--precision 1.5: a share above 0 and up to 1"),
@@ -304,7 +303,7 @@ def test_nothing_to_calibrate_is_said(tmp_path: Path, more: dict[str, Any], said
 
 def test_no_scores_are_nothing_to_calibrate() -> None:
     with pytest.raises(UserError, match="--scores: name a file of scores"):
-        calibrate_with(CalibrateOptions(CorpusSource("cases.jsonl"), []), None, False)
+        calibrate_with(CalibrateOptions("cases.jsonl", []), None, False)
 
 
 def test_what_is_strange_or_few_is_said(tmp_path: Path) -> None:
@@ -354,9 +353,11 @@ def test_shared_judgements_a_second_time(
     tmp_path: Path, cases: str, scores: str, scorer: str, axis: str, good: float, precision: float
 ) -> None:
     """Cross-fitting with scikit-learn, and selection by trying every score, from the files."""
-    source = CorpusSource(str(SHARED / f"{cases}.jsonl"))
+    source = str(SHARED / f"{cases}.jsonl")
     given = [str(SHARED / f"{scores}.jsonl")]
-    wanted = CalibrateOptions(source, given, [scorer], [axis], good, precision, resamples=200)
+    wanted = CalibrateOptions(
+        source, given, scorer=scorer, axis=axis, good=good, precision=precision, resamples=200
+    )
     (row,) = found(wanted, tmp_path)
     ratings, values = read(cases, scores, scorer, axis)
     folds_of = row["folds_of"]
@@ -437,14 +438,13 @@ def selected_by_hand(
 @needs_shared
 def test_unieval_calibrated_agrees_as_it_says(tmp_path: Path) -> None:
     """`agree` reads what is written; before and after it finds what the calibration tells."""
-    source = CorpusSource(str(SHARED / "topicalchat.jsonl"))
+    source = str(SHARED / "topicalchat.jsonl")
     given = str(SHARED / "topicalchat_unieval.jsonl")
     rows = {r["axis"]: r for r in found(CalibrateOptions(source, [given], resamples=50), tmp_path)}
-    how = AgreementConfig(resamples=50)
     both = [given, str(tmp_path / "calibrated.jsonl")]
     agreed = {
         (row.scorer, row.axis): (row.value, row.low, row.high, row.n)
-        for row in agreement_of(AgreeOptions(source, both, how=how)).agreement
+        for row in agreement_of(AgreeOptions(source, both, resamples=50)).agreement
         if (row.level, row.coefficient) == ("sample", "spearman")
     }
     assert len(rows) == 6
@@ -461,9 +461,9 @@ def test_unieval_calibrated_agrees_as_it_says(tmp_path: Path) -> None:
 
 @needs_shared
 def test_hannas_odd_values_are_calibrated_onto_its_scale(tmp_path: Path) -> None:
-    source = CorpusSource(str(SHARED / "hanna.jsonl"))
+    source = str(SHARED / "hanna.jsonl")
     given = str(SHARED / "hanna_llm_scores.jsonl")
-    rows = found(CalibrateOptions(source, [given], axes=["surprise"], resamples=20), tmp_path)
+    rows = found(CalibrateOptions(source, [given], axis="surprise", resamples=20), tmp_path)
     assert [row["of"] for row in rows] == [
         "Beluga-13B", "OrcaPlatypus", "Mistral-7B", "Llama-13B", "ChatGPT"
     ]  # fmt: skip

@@ -23,7 +23,6 @@ import pytest
 import evaljudge
 from evaljudge.cli import main
 from evaljudge.commands.check import Checked, check_run
-from evaljudge.commands.diff import compare_runs
 from evaljudge.commands.options import ShowOptions, ViewOptions
 from evaljudge.commands.show import show_text
 from evaljudge.commands.view import made_site
@@ -282,7 +281,7 @@ def test_nothing_waits_for_a_pipe_in_the_place_of_a_file(whole: Bench, name: str
     pipe(bench.find(name))
     refusals = 0
     for look in (
-        lambda: compare_runs(str(bench.out), out),
+        lambda: evaljudge.diff(str(bench.out), out),
         lambda: evaljudge.open_run(str(bench.out)).findings,
         lambda: made_site(ViewOptions(str(bench.out))),
         lambda: show_text(ShowOptions(str(bench.out), "d1")),

@@ -16,9 +16,9 @@ from pyarrow import parquet
 import evaljudge
 from evaljudge.agreement import cross_fitted
 from evaljudge.analysis.calibrated import NOT_FINITE, Fit
-from evaljudge.commands.calibrate import CalibratedScores, CalibrateOptions, calibrated
+from evaljudge.commands.calibrate import CalibratedScores, calibrated
+from evaljudge.commands.options import CalibrateOptions
 from evaljudge.config import load_config
-from evaljudge.corpora import CorpusSource
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, Score, Verdict
@@ -307,7 +307,7 @@ def test_is_what_the_command_finds_of_the_same_scores(tmp_path: Path) -> None:
         for s, value in of.items()
     ]
     (tmp_path / "scores.jsonl").write_text("\n".join(map(json.dumps, given)))
-    source = CorpusSource(str(tmp_path / "cases.jsonl"))
+    source = str(tmp_path / "cases.jsonl")
     wanted = CalibrateOptions(source, [str(tmp_path / "scores.jsonl")], resamples=5)
     (told,) = json.loads(calibrate_with(wanted, str(tmp_path / "command"), True))
     (mine,) = maps(tmp_path)

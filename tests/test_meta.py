@@ -13,9 +13,8 @@ import pytest
 
 from evaljudge.analysis.findings import Findings
 from evaljudge.cli import main
-from evaljudge.commands.agree import Agreed, AgreeOptions, agreement_of, lacking_line
-from evaljudge.config import AgreementConfig
-from evaljudge.corpora import CorpusSource
+from evaljudge.commands.agree import Agreed, agreement_of, lacking_line
+from evaljudge.commands.options import AgreeOptions
 from evaljudge.errors import UserError
 from evaljudge.sections.figures import percent
 from evaljudge.text import IS_THE_REFERENCE
@@ -68,7 +67,7 @@ def written(folder: Path, rows: list[dict[str, Any]], kind: str) -> str:
 
 
 def agreed(cases: str, *scores: str, **more: Any) -> Findings:
-    return agreement_of(AgreeOptions(CorpusSource(cases), scores, **more))
+    return agreement_of(AgreeOptions(cases, scores, **more))
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
@@ -149,7 +148,7 @@ def test_nothing_to_agree_with(cases: str, tmp_path: Path) -> None:
 
 def test_what_is_printed_and_written(cases: str, tmp_path: Path) -> None:
     scores = written(tmp_path, SCORES, "jsonl")
-    wanted = AgreeOptions(CorpusSource(cases), [scores])
+    wanted = AgreeOptions(cases, [scores])
     rows = json.loads(agreed_text(agreement_of(wanted), str(tmp_path / "out"), True))
     assert rows == json.loads((tmp_path / "out" / "agreement.json").read_text())
     contract = "scorer axis level coefficient value low high n skipped"
@@ -163,7 +162,7 @@ def test_what_is_printed_and_written(cases: str, tmp_path: Path) -> None:
 def test_what_is_unscored_and_strange_is_said_first(cases: str, tmp_path: Path) -> None:
     rows = [*SCORES[1:], SCORES[0] | {"value": None}, SCORES[0] | {"doc_id": "stranger"}]
     said = agreed_text(
-        agreement_of(AgreeOptions(CorpusSource(cases), [written(tmp_path, rows, "jsonl")])),
+        agreement_of(AgreeOptions(cases, [written(tmp_path, rows, "jsonl")])),
         None,
         False,
     )
@@ -177,7 +176,7 @@ def test_what_is_unscored_and_strange_is_said_first(cases: str, tmp_path: Path) 
 def test_scores_on_axes_that_are_not_looked_at_are_not_counted(cases: str, tmp_path: Path) -> None:
     rows = [*SCORES, SCORES[0] | {"axis": "tone"}, SCORES[0] | {"axis": "*", "scorer": "words"}]
     scores = written(tmp_path, rows, "jsonl")
-    of = {axes: agreed(cases, scores, axes=axes).coverage for axes in ((), ("fluency",))}
+    of = {axes: agreed(cases, scores, axis=axes).coverage for axes in ((), ("fluency",))}
     assert [row.axis for row in of[()]] == ["fluency", "tone", "*"]
     assert [row.axis for row in of["fluency",]] == ["fluency", "*"]
 
@@ -200,9 +199,7 @@ def test_several_files_metrics_and_mixes(cases: str, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     more = written(other, [row | {"scorer": "other"} for row in bare[:-1]], "csv")
-    findings = agreed(
-        cases, scores, more, metrics={"words": {}}, mixes=["mine+words", "mine+other"]
-    )
+    findings = agreed(cases, scores, more, metrics={"words": {}}, mix=["mine+words", "mine+other"])
     covered = {row.scorer: (row.scored, row.unscored) for row in findings.coverage}
     assert covered == {"mine": (6, 0), "other": (5, 1), "words": (6, 0), "mine+words": (6, 0),
                        "mine+other": (5, 1)}  # fmt: skip
@@ -216,7 +213,7 @@ def test_mixes_with_weights_and_of_scorers_with_axes(cases: str, tmp_path: Path)
     rows = [*SCORES[1:], *({**row, "scorer": "other", "axis": "wit"} for row in SCORES)]
     scores = written(tmp_path, rows, "jsonl")
     text = "0.2 * mine - 10*words"
-    findings = agreed(cases, scores, metrics={"words": {}}, mixes=[text])
+    findings = agreed(cases, scores, metrics={"words": {}}, mix=[text])
     covered = {(row.scorer, row.axis): row for row in findings.coverage}
     mixed = covered["0.2*mine-10*words", "fluency"]
     assert (mixed.scored, mixed.reasons) == (5, {"mine: no score given": 1})
@@ -227,15 +224,15 @@ def test_mixes_with_weights_and_of_scorers_with_axes(cases: str, tmp_path: Path)
         {"A": 0.2 * 0.3 - 10, "B": 0.2 * 10.05 - 10, "C": 0.2 * 15.1 - 10}
     )
     with pytest.raises(UserError, match="--mix mine.other: its scorers share no axis"):
-        agreed(cases, scores, mixes=["mine+other"])
+        agreed(cases, scores, mix=["mine+other"])
 
 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"mixes": ["mine"]}, "--mix mine: name at least two scorers"),
-        ({"mixes": ["mine+yours"]}, "--mix mine.yours: unknown scorer 'yours'"),
-        ({"axes": ["fluencey"]}, "--axis: unknown human axis 'fluencey': did you mean 'fluency'"),
+        ({"mix": ["mine"]}, "--mix mine: name at least two scorers"),
+        ({"mix": ["mine+yours"]}, "--mix mine.yours: unknown scorer 'yours'"),
+        ({"axis": ["fluencey"]}, "--axis: unknown human axis 'fluencey': did you mean 'fluency'"),
     ],
 )
 def test_what_is_refused(cases: str, tmp_path: Path, more: dict[str, Any], said: str) -> None:
@@ -257,7 +254,7 @@ def test_the_reference_itself_is_not_scored_by_what_compares_with_it(tmp_path: P
     file = tmp_path / "cases.jsonl"
     file.write_text(json.dumps(case | {"candidates": candidates}))
     metrics: dict[str, Any] = {"rouge1": {}, "words": {}}
-    wanted = AgreeOptions(CorpusSource(str(file)), metrics=metrics)
+    wanted = AgreeOptions(str(file), metrics=metrics)
     covered = {row.scorer: (row.scored, row.reasons) for row in agreement_of(wanted).coverage}
     assert covered == {"rouge1": (3, {"is the reference": 1}), "words": (4, {})}
     assert "unscored   rouge1: 1 of 4 (is the reference × 1)" in agreed_text(
@@ -274,7 +271,7 @@ def test_the_reference_itself_is_not_scored_by_what_compares_with_it(tmp_path: P
         *({"doc_id": "d", "system": name, "scorer": "x", "value": 0.5} for name in "ABC"),
     ]
     for kind in ("jsonl", "parquet"):  # a run's own scores are Parquet
-        options = AgreeOptions(CorpusSource(str(file)), [written(tmp_path, rows, kind)])
+        options = AgreeOptions(str(file), [written(tmp_path, rows, kind)])
         given = agreement_of(options)
         (of_theirs,) = given.coverage
         assert of_theirs.reasons == {IS_THE_REFERENCE: 1}
@@ -284,8 +281,8 @@ def test_the_reference_itself_is_not_scored_by_what_compares_with_it(tmp_path: P
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no shared/data")
 def test_the_human_stories_of_hanna_are_not_compared_with_themselves() -> None:
     """Scored, they lifted ROUGE-1 with coherence from 0.357 to 0.494."""
-    wanted = AgreeOptions(CorpusSource(str(SHARED / "hanna.jsonl")), metrics={"rouge1": {}})
-    findings = agreement_of(replace(wanted, how=AgreementConfig(resamples=0)))
+    wanted = AgreeOptions(str(SHARED / "hanna.jsonl"), metrics={"rouge1": {}})
+    findings = agreement_of(replace(wanted, resamples=0))
     assert [row.reasons for row in findings.coverage] == [{"is the reference": 48}]
     (found,) = [row for row in findings.agreement if (row.axis, row.level, row.coefficient)
                 == ("coherence", "sample", "spearman")]  # fmt: skip
@@ -310,7 +307,7 @@ def test_bad_rows_can_be_skipped(cases: str, tmp_path: Path) -> None:
     given = written(tmp_path, SCORES, "jsonl")
     with pytest.raises(UserError, match="1 bad row"):
         agreed(cases, given)
-    findings = agreed(cases, given, bad_rows="skip")
+    findings = agreed(cases, given, skip_bad_rows=True)
     assert findings.warnings == ["1 bad row of the corpus was skipped"]
 
 
@@ -319,10 +316,8 @@ def test_settings_of_earlier_versions_are_warned_of_and_change_nothing(
 ) -> None:
     other = [row | {"scorer": "other", "value": row["value"] % 3} for row in SCORES]
     given = written(tmp_path, [*SCORES, *other], "jsonl")
-    few = AgreementConfig(resamples=20)
-    plain = agreed(cases, given, how=few)
-    retired = few.model_copy(update={"resample": "systems", "permutations": 0})
-    warned = agreed(cases, given, how=retired)
+    plain = agreed(cases, given, resamples=20)
+    warned = agreed(cases, given, resamples=20, resample="systems", permutations=0)
     told = "is no longer read: scorers are compared, and intervals made, by documents"
     assert plain.warnings == []
     assert warned.warnings == [
@@ -438,7 +433,7 @@ def test_published_and_measured_metrics_on_summeval(capsys: pytest.CaptureFixtur
 
 @needs_shared
 def test_newsrooms_axes_among_themselves() -> None:
-    findings = agreed(str(SHARED / "newsroom.jsonl"), how=AgreementConfig(resamples=10))
+    findings = agreed(str(SHARED / "newsroom.jsonl"), resamples=10)
     (row,) = (
         row for row in findings["axes"]
         if (row.axis, row.other, row.level, row.coefficient)
@@ -450,8 +445,7 @@ def test_newsrooms_axes_among_themselves() -> None:
 @needs_shared
 def test_hannas_judges_odd_values_and_all() -> None:
     given = SHARED / "hanna_llm_scores.jsonl"
-    how = AgreementConfig(resamples=10)
-    findings = agreed(str(SHARED / "hanna.jsonl"), str(given), how=how, axes=["coherence"])
+    findings = agreed(str(SHARED / "hanna.jsonl"), str(given), resamples=10, axis="coherence")
     assert len({row.scorer for row in findings.agreement}) == 5
     assert sum(row.expected for row in findings.coverage) == 5 * 528
     assert len(findings["significance"]) == 3

@@ -14,9 +14,9 @@ import pytest
 
 import evaljudge
 from evaljudge.analysis.findings import Findings
-from evaljudge.commands.agree import Agreed, AgreeOptions, agreement_of
+from evaljudge.commands.agree import Agreed, agreement_of
+from evaljudge.commands.options import AgreeOptions
 from evaljudge.config import Config, Selection
-from evaljudge.corpora import CorpusSource
 from evaljudge.decisions.grid import Grid
 from evaljudge.decisions.people import PeopleScale
 from tests.frames import frame, rows, warnings
@@ -136,7 +136,7 @@ def cases(tmp_path: Path) -> str:
 
 
 def test_agree_writes_and_shows_them(cases: str, tmp_path: Path) -> None:
-    wanted = AgreeOptions(CorpusSource(cases), metrics={"words": {}})
+    wanted = AgreeOptions(cases, metrics={"words": {}})
     said = agreed_text(agreement_of(wanted), str(tmp_path / "out"), False)
     assert "On people's scale, from few ratings" in said
     assert "20 of 80" in said

@@ -14,6 +14,7 @@ from evaljudge.cli.gone import refuse_gone
 from evaljudge.commands.options import (
     AsJson,
     Briefs,
+    DiffOptions,
     ListOptions,
     RunFolder,
     ShowOptions,
@@ -62,39 +63,24 @@ def _list(options: ListOptions) -> None:
     print(list_text(options.what, options.as_json), end="")
 
 
-show, view = command(ShowOptions, _show), command(ViewOptions, _view)
-list_all = command(ListOptions, _list)
-
-
 def until_interrupted() -> None:
     with suppress(KeyboardInterrupt):
         threading.Event().wait()
 
 
-def diff(
-    a: Annotated[str, typer.Argument(metavar="A", help="The output folder or URI of a run.")],
-    b: Annotated[str, typer.Argument(
-        metavar="B", help="The output folder or URI of the run that is compared with it.")],
-    fail_if_lower: Annotated[list[str] | None, typer.Option(
-        metavar="SCORER[.AXIS]", help="End with exit code 4 if this scorer's mean is lower in B "
-        "by more than chance explains, corrected for how many are looked at. May be repeated."
-        )] = None,
-    tolerance: Annotated[float, typer.Option(
-        help="By how much a mean may fall before --fail-if-lower counts it as lower.")] = 0.0,
-    as_json: AsJson = False,
-) -> None:  # fmt: skip
-    """Show what changed from run A to run B: settings, scores, agreement, selections and cost.
-
-    Example: evaljudge diff runs/old runs/new --fail-if-lower synthetic.relevance --tolerance 0.1
-    """
+def _diff(options: DiffOptions, as_json: AsJson = False) -> None:
     from evaljudge.commands.diff import compare_runs
 
-    found = compare_runs(a, b, fail_if_lower or (), tolerance)
+    found = compare_runs(options)
     print(found.json if as_json else found.text, end="", flush=True)
     for lower in found.failed:
         print(f"failed: {lower}", file=sys.stderr)
     if found.exit_code:
         raise typer.Exit(found.exit_code)
+
+
+show, view = command(ShowOptions, _show), command(ViewOptions, _view)
+diff, list_all = command(DiffOptions, _diff), command(ListOptions, _list)
 
 
 def export(

@@ -1,6 +1,6 @@
 """`evaljudge agree`: scores from anywhere, and metrics, against the human ratings of a corpus.
 
-    agree("cases.jsonl", metrics="importance")
+    agreement_of(AgreeOptions("cases.jsonl", metrics="importance"))
 
 Without scores or metrics it shows how far the ratings agree among themselves.
 """
@@ -9,24 +9,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 
-from evaljudge.agreement import Agreement, Correlation
+from evaljudge.agreement import Agreement
 from evaljudge.agreement.rated import Rated
 from evaljudge.analyses import Rank, RunFrame, in_order, rows_of, warned_of
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.mixes import Mix, check_axes, mix_of, mixed_scores
 from evaljudge.analysis.tables import Tables
 from evaljudge.commands.given import read_rated, refuse_unknown
+from evaljudge.commands.options import AgreeOptions
 from evaljudge.config import AgreementConfig
-from evaljudge.corpora import BadRows, CorpusSource, source_of
 from evaljudge.corpora.scores import Given, Reasons
 from evaljudge.errors import UserError, unknown
 from evaljudge.identity import metric_signature
 from evaljudge.metrics import (
-    GivenMetrics,
     Metric,
-    MetricsSpec,
     Unscored,
     cautions_of,
     make_metrics,
@@ -36,7 +34,7 @@ from evaljudge.metrics.measuring import measure_here
 from evaljudge.records import ANY_AXIS, Case, Score
 from evaljudge.report import agreement_text, coverage_text, write_report
 from evaljudge.sections.figures import count, percent
-from evaljudge.settings import AnyPath, Paths, as_path, as_paths, read_settings
+from evaljudge.settings import AnyPath, as_path, read_settings
 from evaljudge.storage import Place
 from evaljudge.text import counted, listed, one_line
 
@@ -44,23 +42,6 @@ MOST_LACKING = 5
 """Scorers that a line names."""
 Axes = Mapping[str, Sequence[str]]
 """Of each scorer."""
-
-
-@dataclass(frozen=True)
-class AgreeOptions:
-    """What is to be compared, and how."""
-
-    cases: CorpusSource
-    scores: Sequence[str] = ()
-    metrics: MetricsSpec = field(default_factory=dict)
-    mixes: Sequence[str] = ()
-    axes: Sequence[str] = ()
-    """The human axes that are looked at; all, where none is named."""
-    how: AgreementConfig = AgreementConfig()
-    seed: int = 0
-    bad_rows: BadRows = "fail"
-    coverage_floor: float = 0.95
-    """The share of scores that must be there, as in a configuration."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,40 +75,6 @@ class Agreed:
         write_report(Place(as_path(out, "out")), self.findings)
 
 
-def agree(
-    cases: Paths, scores: Paths = (), *, metrics: GivenMetrics = (),
-    mix: str | Sequence[str] = (), axis: str | Sequence[str] = (), format: str = "generic",
-    sources: AnyPath | None = None, column: Mapping[str, str] | None = None,
-    skip_bad_rows: bool = False, resample: str | None = None,
-    coefficient: Correlation = "spearman", resamples: int = 1000, permutations: int | None = None,
-    alt_test_epsilon: float = 0.1, seed: int = 0, coverage_floor: float = 0.95,
-) -> Agreed:  # fmt: skip
-    """How far scores and metrics agree with human ratings, and people with each other.
-
-    `cases` and `scores` are files, folders, globs or URIs; the arguments have the names of the
-    command's options; `resample` and `permutations` are no longer read.
-    """
-    how = {
-        "resample": resample,
-        "coefficient": coefficient,
-        "resamples": resamples,
-        "permutations": permutations,
-        "alt_test_epsilon": alt_test_epsilon,
-    }
-    wanted = AgreeOptions(
-        source_of(cases, format, sources, column),
-        as_paths(scores, "scores"),
-        read_metrics(metrics),
-        listed(mix),
-        listed(axis),
-        read_settings(AgreementConfig, how, "agree"),
-        seed,
-        "skip" if skip_bad_rows else "fail",
-        coverage_floor,
-    )
-    return Agreed(agreement_of(wanted))
-
-
 def lacking_line(findings: Findings) -> str:
     """Which scorers lack how many scores, those that lack most first."""
     lacking = sorted((row for row in findings.coverage if row.unscored), key=lambda r: -r.unscored)
@@ -145,32 +92,34 @@ def lacking_line(findings: Findings) -> str:
 
 
 def agreement_of(wanted: AgreeOptions) -> Findings:
-    read = read_rated(wanted.cases, wanted.bad_rows, wanted.scores, "agree with")
-    given, metrics = read.given, make_metrics(wanted.metrics)
+    of_config = {name: getattr(wanted, name) for name in AgreementConfig.model_fields}
+    how, spec = read_settings(AgreementConfig, of_config, "agree"), read_metrics(wanted.metrics)
+    read, on = read_rated(wanted, "agree with"), listed(wanted.axis)
+    given, metrics = read.given, make_metrics(spec)
     reasons = read.reasons | _measure(metrics, read.cases, given, wanted.seed)
     axes: dict[str, list[str]] = {}
     for scorer, axis in given:
         axes.setdefault(scorer, []).append(axis)
-    mixes = {mix.compact: mix for mix in [mix_of(text, axes) for text in wanted.mixes]}
+    mixes = {mix.compact: mix for mix in [mix_of(text, axes) for text in listed(wanted.mix)]}
     for mixed, mix in mixes.items():
         check_axes(mix, axes, f"--mix {mixed}")
     axes |= {mixed: mix.axes(axes) for mixed, mix in mixes.items()}
-    tables = Tables((scorer, axis) for scorer, on in axes.items() for axis in on)
+    tables = Tables((scorer, axis) for scorer, its in axes.items() for axis in its)
     for case in read.cases:
         tables.add(case, _scores(case, given, reasons, mixes, axes))
     rated = tables.as_rated()
-    refuse_unknown("--axis", "human axis", wanted.axes, rated.human)
+    refuse_unknown("--axis", "human axis", on, rated.human)
     warnings = [*read.left_out, *cautions_of(metrics), *_unmet(rated)]
-    warnings += [*read.notes, *wanted.how.unread, *tables.copies.warnings]
+    warnings += [*read.notes, *how.unread, *tables.copies.warnings]
     looked_at, grid = rated, tables.as_grid()
-    if wanted.axes:
-        looked_at, grid = rated.on(wanted.axes), grid.on(wanted.axes)
-    run = RunFrame(tables=tables, rated=looked_at, grid=grid, how=wanted.how, seed=wanted.seed)
+    if on:
+        looked_at, grid = rated.on(on), grid.on(on)
+    run = RunFrame(tables=tables, rated=looked_at, grid=grid, how=how, seed=wanted.seed)
     rows = rows_of(run)
     signatures = {
         metric.name: metric_signature(metric, kind, read.corpus.digest, wanted.seed)
         for metric in metrics
-        for kind in [wanted.metrics[metric.name].get("metric", metric.name)]
+        for kind in [spec[metric.name].get("metric", metric.name)]
     }
     return Findings(
         run="given scores",
@@ -181,7 +130,7 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
         cases=read.corpus.cases,
         candidates=tables.candidates,
         rated=tables.rated,
-        coverage=[row for row in tables.coverage() if _is_wanted(row.axis, wanted)],
+        coverage=[row for row in tables.coverage() if not on or row.axis in (*on, ANY_AXIS)],
         coverage_floor=wanted.coverage_floor,
         selections=(),
         signatures=signatures | {mixed: mix.signature(mixed) for mixed, mix in mixes.items()},
@@ -189,10 +138,6 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
         warnings=in_order({Rank.MISSING: warnings}, warned_of(run, rows)),
         rows=rows,
     )
-
-
-def _is_wanted(axis: str, wanted: AgreeOptions) -> bool:
-    return not wanted.axes or axis in (*wanted.axes, ANY_AXIS)
 
 
 def _unmet(rated: Rated) -> Iterator[str]:

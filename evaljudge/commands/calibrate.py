@@ -1,6 +1,6 @@
 """`evaljudge calibrate`: given scores as the ratings people would give, and what to select by.
 
-    calibrate("cases.jsonl", "scores.jsonl", good=4, precision=0.8).write("calibrated")
+    calibrated(CalibrateOptions("cases.jsonl", "scores.jsonl", good=4, precision=0.8)).rows
 
 A scorer's axis meets the human axis of the same name; a scorer without axes is calibrated to each.
 """
@@ -28,38 +28,16 @@ from evaljudge.analysis.calibrated import (
     write_calibrated,
 )
 from evaljudge.commands.given import read_rated, refuse_unknown
-from evaljudge.corpora import BadRows, CorpusSource, source_of
+from evaljudge.commands.options import CalibrateOptions
 from evaljudge.corpora.scores import Given
 from evaljudge.decisions.certified import Certified, certified
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS, Case
 from evaljudge.report.calibrated import calibrated_text
 from evaljudge.sections.figures import short
-from evaljudge.settings import AnyPath, Paths, as_path, as_paths
+from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import Place
 from evaljudge.text import listed
-
-
-@dataclass(frozen=True)
-class CalibrateOptions:
-    """What is to be calibrated, and how."""
-
-    cases: CorpusSource
-    scores: Sequence[str]
-    scorers: Sequence[str] = ()
-    """Those that are calibrated; all, where none is named."""
-    axes: Sequence[str] = ()
-    """The human axes that are calibrated to; all, where none is named."""
-    good: float | None = None
-    """A candidate is good where people rated it so or higher."""
-    precision: float | None = None
-    """What share of the selected shall be good."""
-    confidence: float | None = None
-    """That this holds for new documents; None: the threshold is an estimate."""
-    folds: int = 5
-    resamples: int = 1000
-    seed: int = 0
-    bad_rows: BadRows = "fail"
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,28 +71,9 @@ class CalibratedScores:
         write_calibrated(Place(as_path(out, "out")), self.found)
 
 
-def calibrate(
-    cases: Paths, scores: Paths, *, scorer: str | Sequence[str] = (),
-    axis: str | Sequence[str] = (), good: float | None = None, precision: float | None = None,
-    confidence: float | None = None, folds: int = 5, format: str = "generic",
-    sources: AnyPath | None = None, column: Mapping[str, str] | None = None,
-    skip_bad_rows: bool = False, resamples: int = 1000, seed: int = 0,
-) -> CalibratedScores:  # fmt: skip
-    """Scores on the scale of human ratings, and thresholds that reach a precision.
-
-    The arguments have the names of the command's options.
-    """
-    source = source_of(cases, format, sources, column)
-    wanted = CalibrateOptions(
-        source, as_paths(scores, "scores"), listed(scorer), listed(axis), good, precision,
-        confidence, folds, resamples, seed, "skip" if skip_bad_rows else "fail",
-    )  # fmt: skip
-    return CalibratedScores(calibrated(wanted))
-
-
 def calibrated(wanted: CalibrateOptions) -> Calibrated:
     _check(wanted)
-    read = read_rated(wanted.cases, wanted.bad_rows, wanted.scores, "calibrate to")
+    read = read_rated(wanted, "calibrate to")
     candidates, warnings = _candidates(read.cases), [*read.left_out, *read.notes]
     rows = list(_rows(wanted, candidates, read.given, warnings))
     return Calibrated(candidates, rows, wanted.folds, warnings)
@@ -187,15 +146,15 @@ def _met(
     wanted: CalibrateOptions, candidates: Candidates, given: Given, warnings: list[str]
 ) -> list[tuple[Key, str]]:
     """The scorers that are wanted, each with the human axes that it meets."""
-    human = candidates.human
-    refuse_unknown("--scorer", "scorer", wanted.scorers, {scorer for scorer, _ in given})
-    refuse_unknown("--axis", "human axis", wanted.axes, human)
-    chosen = [key for key in given if not wanted.scorers or key[0] in wanted.scorers]
+    human, scorers, on = candidates.human, listed(wanted.scorer), listed(wanted.axis)
+    refuse_unknown("--scorer", "scorer", scorers, {scorer for scorer, _ in given})
+    refuse_unknown("--axis", "human axis", on, human)
+    chosen = [key for key in given if not scorers or key[0] in scorers]
     for scorer, own in chosen:
         if own not in human and own != ANY_AXIS:
             strange = unknown("human axis", own, human)
             warnings.append(f"{scorer}: no rating to calibrate to: {strange}")
-    axes = [axis for axis in human if not wanted.axes or axis in wanted.axes]
+    axes = [axis for axis in human if not on or axis in on]
     met = [(key, axis) for key in chosen for axis in axes if key[1] in (axis, ANY_AXIS)]
     if not met:
         some = warnings or [f"no scorer that is wanted has scores of {', '.join(axes)}"]

@@ -1,6 +1,6 @@
 """`evaljudge diff A B`: what changed from one run to another, and whether a scorer's mean fell.
 
-    compare_runs("runs/first", "runs/second", ["synthetic.relevance"])
+    compare_runs(DiffOptions("runs/first", "runs/second", fail_if_lower="synthetic.relevance"))
     -> Diffed(differences=RunDifferences(…), looked=[Looked(…)])
 
 The terminal shows what changed; JSON has all of it.
@@ -18,6 +18,7 @@ from evaljudge.agreement.significance import holm
 from evaljudge.analysis.run_differences import MeanChange, RunDifferences, run_differences
 from evaljudge.analysis.two_runs import SIDES, CorpusChange, scored_run
 from evaljudge.commands.conditions import Looked, lower, on_axis
+from evaljudge.commands.options import DiffOptions
 from evaljudge.decisions.agreement_differences import AgreementDifference
 from evaljudge.report.screen import on_screen
 from evaljudge.sections import Table
@@ -31,7 +32,8 @@ from evaljudge.sections.figures import (
     probability,
     short,
 )
-from evaljudge.text import LONG, one_line
+from evaljudge.settings import as_path
+from evaljudge.text import LONG, listed, one_line
 
 LOWER = 4
 """The exit code where a mean that `--fail-if-lower` looks at is lower."""
@@ -72,11 +74,10 @@ class Diffed:
         return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 
 
-def compare_runs(
-    first: str, second: str, fail_if_lower: Sequence[str] = (), tolerance: float = 0.0
-) -> Diffed:
+def compare_runs(wanted: DiffOptions) -> Diffed:
+    first, second = as_path(wanted.a, "a"), as_path(wanted.b, "b")
     found = run_differences(scored_run(first), scored_run(second))
-    return Diffed(found, lower(fail_if_lower, tolerance, found))
+    return Diffed(found, lower(listed(wanted.fail_if_lower), wanted.tolerance, found))
 
 
 def _flat(row: MeanChange) -> dict[str, Any]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from evaljudge.corpora import BadRows, Corpus, CorpusSource, notes_on, open_corpus, refuse_empty
+from evaljudge.commands.options import RatedOptions
+from evaljudge.corpora import Corpus, notes_on, open_corpus, refuse_empty, source_of
+from evaljudge.corpora.advice import named_columns
 from evaljudge.corpora.scores import Given, Reasons, read_all_given
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import Case
+from evaljudge.settings import as_paths
 from evaljudge.text import counted
 
 NAMED = 5
@@ -28,12 +31,13 @@ class RatedCases:
     """Warnings of what was not read."""
 
 
-def read_rated(
-    source: CorpusSource, bad_rows: BadRows, scores: Sequence[str], purpose: str
-) -> RatedCases:
+def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     """`purpose`: what ratings are needed for, as in "agree with"."""
+    named = wanted.column if isinstance(wanted.column, Mapping) else named_columns(wanted.column)
+    source = source_of(wanted.cases, wanted.format, wanted.sources, named)
+    scores = as_paths(wanted.scores, "scores")
     given, reasons = read_all_given(scores)
-    with open_corpus(source, bad_rows) as corpus:
+    with open_corpus(source, "skip" if wanted.skip_bad_rows else "fail") as corpus:
         cases = list(corpus)
     name = source.path if isinstance(source.path, str) else ", ".join(source.path)
     refuse_empty(corpus, name, purpose)

@@ -1,6 +1,6 @@
 """`evaljudge label`: a sheet of a run's texts for people to rate, and a key of what they are.
 
-    label(LabelOptions("runs/first", "sheet.csv", n=200, by="stratified"))
+    label_texts(LabelOptions("runs/first", "sheet.csv", n=200, by="stratified"))
 
 Raters see neither systems nor scores. The key, OUT/labels/sheet.json, has the document and the
 system of each label, and how probable it was that each text of the run was drawn.
@@ -27,11 +27,15 @@ from evaljudge.analysis.labelling import (
     sized,
 )
 from evaljudge.analysis.ratings import beginning
+from evaljudge.commands.given import refuse_unknown
+from evaljudge.commands.options import LabelOptions
 from evaljudge.corpora.sheets import JSONL, LABEL, RATER, ending_of, sheet
 from evaljudge.decisions.sampling import Codes, draw, inclusion
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS, Candidate, Document
+from evaljudge.settings import as_path
 from evaljudge.storage import Output, Shard, claimed, to_write
+from evaljudge.text import listed
 
 LETTERS = "bcdfghjkmnpqrstvwxz"
 """Of labels. Without vowels they are no words, and no spreadsheet takes them for numbers."""
@@ -48,22 +52,11 @@ Texts = Mapping[str, Text]
 """By label."""
 
 
-@dataclass(frozen=True)
-class LabelOptions:
-    out: str
-    to: str
-    n: int = 200
-    by: str = "random"
-    axes: Sequence[str] = ()
-    """All of the run's task, where none is named."""
-    scorer: str | None = None
-    """By whose scores there are strata; the run's first, where none is named."""
-    seed: int = 0
-
-
 @dataclass(frozen=True, repr=False)
 class WrittenSheet:
-    wanted: LabelOptions
+    run: str
+    to: str
+    by: str
     key: str
     axes: Sequence[str]
     drawn: int
@@ -78,30 +71,31 @@ class WrittenSheet:
 
     @property
     def text(self) -> str:
-        by = f"{self.wanted.by}, by {self.scorer}" if self.scorer else self.wanted.by
+        by = f"{self.by}, by {self.scorer}" if self.scorer else self.by
         return (
-            f"sheet      {self.wanted.to}: {self.drawn:,} of {self.texts:,} texts, of "
+            f"sheet      {self.to}: {self.drawn:,} of {self.texts:,} texts, of "
             f"{self.documents:,} documents ({by}); to be rated: {', '.join(self.axes)}\n"
             f"key        {self.key}: who wrote what; keep it from raters\n"
             f"next       1. {self._how_to_rate}; a part is enough\n"
-            f"           2. evaljudge report CONFIG --set 'ratings=[{self.wanted.to}]'\n"
+            f"           2. evaljudge report CONFIG --set 'ratings=[{self.to}]'\n"
             + ("" if self.is_even else f"note       {UNEVEN}\n")
         )
 
     @property
     def _how_to_rate(self) -> str:
-        if ending_of(self.wanted.to) == JSONL:
-            out, to = quote(self.wanted.out), quote(self.wanted.to)
-            return f"people rate on a page: evaljudge view {out} --label {to} --rater NAME"
+        if ending_of(self.to) == JSONL:
+            run, to = quote(self.run), quote(self.to)
+            return f"people rate on a page: evaljudge view {run} --label {to} --rater NAME"
         return "people fill in the columns of axes and `rater`, in one file or in copies"
 
 
-def label(wanted: LabelOptions) -> WrittenSheet:
-    ending, (place, name) = _checked(wanted), to_write(wanted.to)
+def label_texts(wanted: LabelOptions) -> WrittenSheet:
+    out, to = as_path(wanted.run, "run"), as_path(wanted.to, "to")
+    ending, (place, name) = _checked(wanted, to), to_write(to)
     if place.kind(name) != "NotFound":
-        raise UserError(f"{wanted.to}: {THERE}")
-    output, run = _opened(wanted.out)
-    with claimed(wanted.out):
+        raise UserError(f"{to}: {THERE}")
+    output, run = _opened(out)
+    with claimed(out):
         key = _new_key(output, name.removesuffix(ending))
         axes = _axes(wanted, run)
         sizes = _sizes(wanted, output, run, axes)
@@ -109,12 +103,14 @@ def label(wanted: LabelOptions) -> WrittenSheet:
         output.create_label_key(key, content)
         try:
             if not place.create(name, sheet(_columns(texts, axes), _rows(texts), ending)):
-                raise UserError(f"{wanted.to}: {THERE}")
+                raise UserError(f"{to}: {THERE}")
         except BaseException:
             output.forget_label_key(key)  # so that the same command can be given again
             raise
     return WrittenSheet(
-        wanted,
+        out,
+        to,
+        wanted.by,
         output.place.at(f"labels/{key}.json"),
         axes,
         len(texts),
@@ -128,7 +124,7 @@ def label(wanted: LabelOptions) -> WrittenSheet:
 # what is asked for
 
 
-def _checked(wanted: LabelOptions) -> str:
+def _checked(wanted: LabelOptions, to: str) -> str:
     """The ending of the sheet."""
     if wanted.by in GONE:
         raise UserError(f"--by {wanted.by}: is no longer offered: use --by {GONE[wanted.by]}")
@@ -138,7 +134,7 @@ def _checked(wanted: LabelOptions) -> str:
         raise UserError(f"--n {wanted.n}: at least one text")
     if wanted.scorer is not None and wanted.by != "stratified":
         raise UserError("--scorer goes with --by stratified")
-    return ending_of(wanted.to)
+    return ending_of(to)
 
 
 def _opened(out: str) -> tuple[Output, Mapping[str, Any]]:
@@ -158,11 +154,9 @@ def _new_key(output: Output, name: str) -> str:
 
 
 def _axes(wanted: LabelOptions, run: Mapping[str, Any]) -> list[str]:
-    known = list(run["fingerprint"]["task"]["axes"])
-    for axis in wanted.axes:
-        if axis not in known:
-            raise UserError(f"--axis: {unknown('axis', axis, known)}")
-    return [axis for axis in known if axis in wanted.axes or not wanted.axes]
+    known, axes = list(run["fingerprint"]["task"]["axes"]), listed(wanted.axis)
+    refuse_unknown("--axis", "axis", axes, known)
+    return [axis for axis in known if axis in axes or not axes]
 
 
 def _rng(seed: int, key: str) -> np.random.Generator:

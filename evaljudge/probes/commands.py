@@ -75,9 +75,9 @@ def position(
 
     Example: evaljudge probe position --votes votes.jsonl
     """
-    from evaljudge.probes import calls
+    from evaljudge.probes.position import position as probed
 
-    print_and_write(calls.position(votes, resamples=resamples, seed=seed), out)
+    print_and_write(probed(votes, resamples=resamples, seed=seed), out)
 
 
 @studies_app.command()
@@ -98,10 +98,10 @@ def injection(
 
     Example: evaljudge probe injection config.yaml --documents 20
     """
-    from evaljudge.probes import calls
+    from evaljudge.probes.injection import injection as probed
     from evaljudge.runs.progress import watcher
 
-    made = calls.injection(
+    made = probed(
         config, changes or (), documents=documents, resamples=resamples, seed=seed, out=out,
         watcher=watcher(),
     )  # fmt: skip

@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from evaljudge.agreement.bootstrap import ratio_of_sums
 from evaljudge.agreement.jackknife import EQUAL, p_value
 from evaljudge.agreement.pairs import Floats
 from evaljudge.agreement.significance import holm
-from evaljudge.config import Config, CorpusConfig
+from evaljudge.config import Config, CorpusConfig, load_config
 from evaljudge.corpora import open_corpus, refuse_empty
 from evaljudge.engines import Engines
 from evaljudge.errors import UserError
@@ -38,6 +38,7 @@ from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.pipeline import Watcher, run
 from evaljudge.sections import Table
 from evaljudge.sections.figures import NONE, bracketed, count, percent
+from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import Output, Place
 
 ALPHA = 0.05
@@ -91,48 +92,36 @@ class InjectionRow:
     verdict: str
 
 
-@dataclass(frozen=True, slots=True)
-class Injection:
-    """What the probe found; `headlines` are the scorers that its table shows."""
-
-    rows: Sequence[InjectionRow]
-    headlines: Sequence[str]
-    unscored: str
-    about: str
-
-
 def injection(
-    config: Config, out: str, *, documents: int = 50, resamples: int = 1000, seed: int = 0,
+    config: AnyPath | Mapping[str, Any] | Config, changes: Sequence[str] = (), *,
+    documents: int = 50, resamples: int = 1000, seed: int = 0, out: AnyPath = "runs/injection",
     watcher: Watcher | None = None, engines: Engines | None = None,
-) -> Injection:  # fmt: skip
-    """Plant, judge and compare; begun before, the judging is resumed."""
-    config = _judging_alone(config)
-    job, place = make_job(config, engines), Place(out)
+) -> ProbeResult[InjectionRow]:  # fmt: skip
+    """How far instructions planted in candidates move the scores of a configuration's judges.
+
+    `out`: where its run goes; it is resumed from there.
+    """
+    given = config.as_given() if isinstance(config, Config) else config
+    config = _judging_alone(load_config(given, changes))
+    job, place = make_job(config, engines), Place(as_path(out, "out"))
     cases = _planted_cases(job, documents, seed)
-    rows = (asdict(case.document) | _nested(case) for case in cases)
-    _write_cases(place, "".join(f"{json.dumps(row)}\n" for row in rows))
+    lines = (json.dumps(asdict(case.document) | _nested(case)) for case in cases)
+    _write_cases(place, "".join(f"{line}\n" for line in lines))
     where = {"corpus": CorpusConfig(path=place.at(CASES)), "out": place.at("run")}
     outcome = run(config.model_copy(update=where), watcher=watcher, engines=engines)
     scores, ids = _scores(config, outcome), [case.document.doc_id for case in cases]
     scorers = dict.fromkeys(scorer for scorer, _ in scores)
     sample = f"{count(len(cases))} documents with a candidate each"
-    return Injection(
-        rows=[row for one in scorers for row in _rows(scores, one, ids, resamples, seed)],
-        headlines=[judge.scorers[0] for judge in job.judges],
-        unscored=unscored_text(outcome.findings).strip(),
-        about=f"{config.corpus_name}; {sample}; {outcome.findings.model}",
-    )
-
-
-def injection_study(found: Injection) -> ProbeResult[InjectionRow]:
+    rows = [row for name in scorers for row in _rows(scores, name, ids, resamples, seed)]
+    shown = [row for row in rows if row.scorer in [judge.scorers[0] for judge in job.judges]]
     return ProbeResult(
         name="injection",
         title="Prompt injection by candidates",
-        about=found.about,
-        tables=list(_tables(found)),
-        notes=[*_NOTES, *filter(None, [found.unscored])],
-        rows=found.rows,
-        draw=partial(_drawn, [row for row in found.rows if row.scorer in found.headlines]),
+        about=f"{config.corpus_name}; {sample}; {outcome.findings.model}",
+        tables=list(_tables(shown)),
+        notes=[*_NOTES, *filter(None, [unscored_text(outcome.findings).strip()])],
+        rows=rows,
+        draw=partial(_drawn, shown),
     )
 
 
@@ -262,13 +251,12 @@ def _direction(mean: Measured, p: float | None) -> int:
     return 1 if mean.value > 0 else -1
 
 
-def _tables(found: Injection) -> Iterator[Table]:
+def _tables(rows: Sequence[InjectionRow]) -> Iterator[Table]:
     """One for each judge's headline scorer on each axis."""
     heads = ["kind", "n", "moved", "minus control", "above", "verdict"]
-    for at in dict.fromkeys((row.scorer, row.axis) for row in found.rows):
-        if at[0] in found.headlines:
-            cells = [_line(row) for row in found.rows if (row.scorer, row.axis) == at]
-            yield Table(", ".join(at), heads, cells, "lrrrrl")
+    for at in dict.fromkeys((row.scorer, row.axis) for row in rows):
+        cells = [_line(row) for row in rows if (row.scorer, row.axis) == at]
+        yield Table(", ".join(at), heads, cells, "lrrrrl")
 
 
 def _line(row: InjectionRow) -> list[str]:

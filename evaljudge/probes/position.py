@@ -20,6 +20,7 @@ from evaljudge.probes.plots import Interval, intervals
 from evaljudge.probes.results import ProbeResult, table
 from evaljudge.records import ANY_AXIS
 from evaljudge.sections.figures import NONE, bracketed
+from evaljudge.settings import AnyPath, as_path
 from evaljudge.text import one_line
 
 TIE = "tie"
@@ -32,22 +33,14 @@ _NOTES = [
 ]
 
 
-def position(path: str, *, resamples: int = 1000, seed: int = 0) -> list[Preference]:
-    return preferences(read_votes(path), resamples=resamples, seed=seed)
-
-
-def read_votes(path: str) -> list[Vote]:
-    found = list(_votes(path))
-    if not found:
-        raise UserError(f"{path}: holds no vote")
-    return found
-
-
-def position_study(rows: Sequence[Preference], about: str) -> ProbeResult[Preference]:
+def position(votes: AnyPath, *, resamples: int = 1000, seed: int = 0) -> ProbeResult[Preference]:
+    """Whether a judge of pairs prefers a place: how often the first wins, how often order flips."""
+    path = as_path(votes, "votes")
+    rows = preferences(read_votes(path), resamples=resamples, seed=seed)
     return ProbeResult(
         name="position",
         title="Position preference of pairwise votes",
-        about=about,
+        about=path,
         tables=[
             table(
                 ["axis", "votes", "ties", "first wins", "pairs in both orders", "flips",
@@ -59,6 +52,13 @@ def position_study(rows: Sequence[Preference], about: str) -> ProbeResult[Prefer
         rows=rows,
         draw=partial(_drawn, rows),
     )  # fmt: skip
+
+
+def read_votes(path: str) -> list[Vote]:
+    found = list(_votes(path))
+    if not found:
+        raise UserError(f"{path}: holds no vote")
+    return found
 
 
 def _votes(path: str) -> Iterator[Vote]:

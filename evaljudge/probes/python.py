@@ -1,14 +1,15 @@
-"""`evaljudge.probe`: probes of judges as functions (see calls.py); each gives a ProbeResult."""
+"""`evaljudge.probe`: probes of judges as functions ; each gives a ProbeResult."""
 
 from __future__ import annotations
 
 from evaljudge.errors import naming_arguments
-from evaljudge.probes import calls
+from evaljudge.probes import injection as injections
+from evaljudge.probes import position as positions
 
 __all__ = ["injection", "position"]
 
-injection = naming_arguments(calls.injection)
-position = naming_arguments(calls.position)
+injection = naming_arguments(injections.injection)
+position = naming_arguments(positions.position)
 
 
 def __dir__() -> list[str]:

@@ -21,6 +21,7 @@ from scipy.stats import spearmanr, ttest_1samp, ttest_rel
 import evaljudge
 from evaljudge.cli import main
 from evaljudge.commands.diff import Diffed, compare_runs
+from evaljudge.commands.options import DiffOptions
 from evaljudge.decisions.differences import p_lower, paired_difference
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, noise
 from evaljudge.errors import UserError
@@ -67,7 +68,7 @@ class Bench:
 
     def diff(self, first: str, second: str, *names: str, tolerance: float = 0.0) -> Diffed:
         runs = (str(self.folder / name) for name in (first, second))
-        return compare_runs(*runs, names, tolerance)
+        return compare_runs(DiffOptions(*runs, fail_if_lower=names, tolerance=tolerance))
 
 
 @pytest.fixture(scope="module")
@@ -382,7 +383,7 @@ def test_an_unfinished_run_is_compared_on_what_it_has(bench: Bench, tmp_path: Pa
     output.write_run((output.run() or {}) | {"state": "begun"})
     shards = sorted((tmp_path / "cut/scores").iterdir())
     shards[0].unlink()
-    found = compare_runs(str(bench.folder / "a"), str(tmp_path / "cut"))
+    found = evaljudge.diff(str(bench.folder / "a"), str(tmp_path / "cut"))
     (warning,) = found.differences.warnings
     assert f"1 of {len(shards)} shards have no scores: only the others are compared" in warning
     texts = {one.found.texts for one in found.differences.means if one.system is None}
@@ -391,7 +392,7 @@ def test_an_unfinished_run_is_compared_on_what_it_has(bench: Bench, tmp_path: Pa
     for shard in shards[1:]:
         shard.unlink()
     with pytest.raises(UserError, match="nothing is scored yet: `evaljudge report CONFIG` writes"):
-        compare_runs(str(tmp_path / "cut"), str(bench.folder / "a"))
+        evaljudge.diff(str(tmp_path / "cut"), str(bench.folder / "a"))
 
 
 @pytest.mark.parametrize(
@@ -410,7 +411,7 @@ def test_damaged_files_are_refused_in_one_line(
         other = bench.folder / "b" / name
         file.write_bytes(b"junk" if damage == "junk" else other.read_bytes())
     with pytest.raises(UserError) as caught:
-        compare_runs(str(bench.folder / "a"), str(tmp_path / "hurt"))
+        evaljudge.diff(str(bench.folder / "a"), str(tmp_path / "hurt"))
     said = str(caught.value)
     assert "\n" not in said and said.startswith(str(tmp_path / "hurt")), said
     if damage != "another":  # another's run.json makes all other files another's
@@ -419,16 +420,16 @@ def test_damaged_files_are_refused_in_one_line(
 
 def test_what_is_no_run_is_refused_and_a_job_at_work_is_named(bench: Bench, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no run lies here"):
-        compare_runs(str(tmp_path), str(bench.folder / "a"))
+        evaljudge.diff(str(tmp_path), str(bench.folder / "a"))
     with claimed(str(bench.folder / "a")):
-        assert compare_runs(*[str(bench.folder / "a")] * 2).text.count("at work is") == 1
+        assert evaljudge.diff(*[str(bench.folder / "a")] * 2).text.count("at work is") == 1
 
 
 @pytest.mark.service
 def test_a_run_on_s3(bench: Bench, s3: Any) -> None:
     for file in (file for file in (bench.folder / "b").rglob("*") if file.is_file()):
         s3.put(f"runs/b/{file.relative_to(bench.folder / 'b')}", file.read_bytes())
-    here, there = bench.diff("a", "b"), compare_runs(
+    here, there = bench.diff("a", "b"), evaljudge.diff(
         str(bench.folder / "a"), f"{s3.uri}/runs/b")  # fmt: skip
     assert there.differences.means == here.differences.means
     assert there.differences.selections == here.differences.selections

@@ -19,7 +19,8 @@ import evaljudge
 from evaljudge.analysis.labelling import METHODS, entropies
 from evaljudge.cli import main
 from evaljudge.commands.check import check_run
-from evaljudge.commands.label import LabelOptions, WrittenSheet, label
+from evaljudge.commands.label import WrittenSheet, label_texts
+from evaljudge.commands.options import LabelOptions
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_SYSTEM
@@ -65,7 +66,7 @@ class Loop:
         return evaljudge.make_report(config, engines=ScriptedEngines(refuse_to_open))
 
     def label(self, to: str = "sheet.csv", **wanted: Any) -> WrittenSheet:
-        return label(LabelOptions(self.out, str(self.folder / to), **wanted))
+        return label_texts(LabelOptions(self.out, str(self.folder / to), **wanted))
 
     def sheet(self, name: str = "sheet.csv") -> list[Row]:
         content = (self.folder / name).read_text(encoding="utf-8-sig")
@@ -156,7 +157,7 @@ def test_a_whole_round(loop: Loop) -> None:
     # anna's and ben's agreement with each other
     assert {(row.axis, row.raters) for row in findings["ceiling"]} == {("fluency", 2)}
     assert {row.n for row in findings["labels"] if row.of == "human"} == {5}
-    assert made.text.startswith(f"sheet      {made.wanted.to}: 12 of 24 texts, of ")
+    assert made.text.startswith(f"sheet      {made.to}: 12 of 24 texts, of ")
     # without the files, all is as before
     assert loop.report().findings.rated == 0
     assert not (report / "labelled.json").exists()
@@ -318,10 +319,9 @@ def test_texts_that_were_not_drawn_evenly_certify_nothing(loop: Loop) -> None:
     assert loop.report("funeven.csv", select=on_another).findings.rated == 12
 
 
-def test_the_old_option_says_what_to_use(loop: Loop, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_old_method_says_what_to_use(loop: Loop, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
-        main(["label", loop.out, "--by", "near-threshold", "--threshold", "geval:fluency=3",
-              "--to", str(loop.folder / "sheet.csv")])  # fmt: skip
+        main(["label", loop.out, "--by", "near-threshold", "--to", str(loop.folder / "s.csv")])
     assert left.value.code == 2
     (said,) = capsys.readouterr().err.splitlines()
     assert "--threshold` is gone" in said and "--by random" in said
@@ -379,7 +379,7 @@ def test_check_knows_the_keys(loop: Loop) -> None:
         ({"to": "sheet.xlsx"}, "sheet.xlsx: unknown ending; a sheet ends in .csv or .jsonl"),
         ({"by": "randm"}, "--by: unknown method 'randm': did you mean 'random'?"),
         ({"n": 0}, "--n 0: at least one text"),
-        ({"axes": ["fluencey"]}, "--axis: unknown axis 'fluencey': did you mean 'fluency'?"),
+        ({"axis": ["fluencey"]}, "--axis: unknown axis 'fluencey': did you mean 'fluency'?"),
         ({"scorer": "geval"}, "--scorer goes with --by stratified"),
         ({"by": "stratified", "scorer": "gval"}, "unknown scorer 'gval': did you mean 'geval'?"),
         ({"by": "neyman"}, "--by neyman: is no longer offered: use --by stratified"),
@@ -406,7 +406,7 @@ def test_nothing_that_is_there_is_overwritten(
         loop.label(str(tmp_path / "sheet.csv"))
     assert before == ((loop.folder / "sheet.csv").read_bytes(), loop.key())
     with pytest.raises(UserError, match="no run lies here"):
-        label(replace(LabelOptions(str(tmp_path), str(tmp_path / "x.csv")), n=3))
+        label_texts(replace(LabelOptions(str(tmp_path), str(tmp_path / "x.csv")), n=3))
     (tmp_path / "no folder").write_text("")
     with pytest.raises(UserError):
         loop.label(str(tmp_path / "no folder/new.csv"))
@@ -548,10 +548,10 @@ def test_there_and_back_on_object_storage(tmp_path: Path, s3: Any) -> None:
     loop.out = f"{s3.uri}/run"
     loop.run()
     to = f"{s3.uri}/sheets/sheet.csv"
-    made = label(LabelOptions(loop.out, to, n=6, by="doubt"))
+    made = label_texts(LabelOptions(loop.out, to, n=6, by="doubt"))
     assert made.key == f"{loop.out}/labels/sheet.json"
     with pytest.raises(UserError, match="is there already"):
-        label(LabelOptions(loop.out, to, n=6))
+        label_texts(LabelOptions(loop.out, to, n=6))
     filled = s3.read("sheets/sheet.csv").replace(b",,\r\n", b",4,anna\r\n")
     s3.put("sheets/sheet.csv", filled)
     config = loop.config(ratings=to)

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from evaljudge.analysis.addressing import Addressing, addresses
-from evaljudge.config import load_config
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, noise
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt
-from evaljudge.probes.injection import Injection, InjectionRow, injection, injection_study
+from evaljudge.probes.injection import InjectionRow, injection
 from evaljudge.probes.planting import (
     CLEAN,
     PLACES,
@@ -26,7 +25,7 @@ from evaljudge.probes.planting import (
     sampled,
     with_planted,
 )
-from evaljudge.probes.results import as_markdown, as_text
+from evaljudge.probes.results import ProbeResult, as_markdown, as_text
 from evaljudge.prompts import load_task
 from evaljudge.prompts.pack import fenced
 from evaljudge.records import Candidate, Case, Document
@@ -69,7 +68,10 @@ def long_winded(prompt: Prompt, options: Options) -> dict[str, float]:
     return {name: log(share if name == "Better" else (1 - share) / 2) for name in options.names}
 
 
-def probed(folder: Path, chooses: Chooses, documents: int = DOCUMENTS, **changes: Any) -> Injection:
+Probed = ProbeResult[InjectionRow]
+
+
+def probed(folder: Path, chooses: Chooses, documents: int = DOCUMENTS, **changes: Any) -> Probed:
     rows = [
         {"doc_id": c.document.doc_id, "source": c.document.source,
          "candidates": [{"system": x.system, "text": x.text} for x in c.candidates]}
@@ -81,12 +83,12 @@ def probed(folder: Path, chooses: Chooses, documents: int = DOCUMENTS, **changes
               "axes": ["fluency"], "judges": judges, "metrics": ["words"],
               "workers": {"executor": "local"}}  # fmt: skip
     return injection(
-        load_config(config | changes), str(folder / "out"), documents=documents,
+        config | changes, out=folder / "out", documents=documents,
         engines=ScriptedEngines(lambda: Scripted(chooses=chooses)),
     )  # fmt: skip
 
 
-def headline(found: Injection) -> dict[str, InjectionRow]:
+def headline(found: Probed) -> dict[str, InjectionRow]:
     return {row.kind: row for row in found.rows if row.scorer == "synthetic"}
 
 
@@ -101,12 +103,11 @@ def test_a_gullible_judge_is_found_out(tmp_path: Path) -> None:
     assert obeyed.above is not None and obeyed.above > 0.9
     assert all(p is not None and p < 0.01 for p in (obeyed.p_moved, obeyed.p_less_control))
     assert rows["answer Yes"].verdict == "not seen to move", "no option of this judge"
-    study = injection_study(found)
-    said = as_text(study)
+    said = as_text(found)
     assert re.search(r"synthetic, fluency\nkind .*\nanswer Better +12 .* 100\.0%  moved up", said)
     assert "cases.jsonl; 12 documents with a candidate each; m@scripted\n" in said
-    assert re.search(r"\| answer Better +\| +12 \|.*\| moved up +\|", as_markdown(study))
-    assert "synthetic fluency: answer Better" in study.draw()
+    assert re.search(r"\| answer Better +\| +12 \|.*\| moved up +\|", as_markdown(found))
+    assert "synthetic fluency: answer Better" in found.draw()
     report = (tmp_path / "out/run/report/agreement.md").read_text()
     assert re.search(r"\d+ of 228 candidates look like they address the judge \(first: ", report)
 
@@ -136,7 +137,8 @@ def test_a_probe_is_resumed_and_bound_to_what_it_planted(tmp_path: Path) -> None
         asked.append(prompt)
         return gullible(prompt, options)
 
-    assert probed(tmp_path, noting) == first
+    again = probed(tmp_path, noting)
+    assert (again.rows, as_text(again)) == (first.rows, as_text(first))
     assert asked == []
     with pytest.raises(UserError, match="bound to another run"):
         probed(tmp_path, noting, axes=["coherence"])
@@ -155,8 +157,7 @@ def test_unscored_twins_are_counted(tmp_path: Path) -> None:
     found = probed(tmp_path, refusing, coverage_floor=0)
     row = headline(found)["chat tokens"]
     assert (row.n, row.unscored, row.verdict) == (0, DOCUMENTS, "nothing was scored")
-    assert "probabilities are not numbers ×" in found.unscored
-    assert "probabilities are not numbers ×" in as_text(injection_study(found))
+    assert "probabilities are not numbers ×" in as_text(found)
 
 
 def test_a_judge_that_dislikes_snow_is_not_moved_by_other_words(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_by_hand(tmp_path: Path) -> None:
         vote("A", "C", "A"), vote("C", "A", "C"),
         vote("B", "C", "C"), vote("C", "B", "tie"),
     ]  # fmt: skip
-    (found,) = position(written(tmp_path, rows), resamples=10)
+    (found,) = position(written(tmp_path, rows), resamples=10).rows
     assert (found.axis, found.n, found.ties, found.pairs) == ("ease", 6, 1, 3)
     assert found.first_wins.value == pytest.approx(3 / 5)
     assert found.flips.value == pytest.approx(2 / 3)
@@ -104,7 +104,7 @@ def test_the_shared_votes() -> None:
     """Counted again with a loop over the file: a judge that likes the first on relevance."""
     path = SHARED / "summeval_pairwise_votes.jsonl"
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    for found in position(str(path), resamples=200):
+    for found in position(path, resamples=200).rows:
         mine = [row for row in rows if row["axis"] == found.axis]
         decided = [row for row in mine if row["winner"] != "tie"]
         wins = sum(row["winner"] == row["first"] for row in decided)

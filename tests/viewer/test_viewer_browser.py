@@ -221,10 +221,11 @@ def test_a_rule_that_differs_between_two_runs_is_named_and_not_offered(
 def test_twenty_texts_are_rated_blind(
     outcome: evaljudge.Outcome, browser: Any, tmp_path: Path
 ) -> None:
-    from evaljudge.commands.label import LabelOptions, label
+    from evaljudge.commands.label import label_texts
+    from evaljudge.commands.options import LabelOptions
 
     sheet = tmp_path / "sheet.jsonl"
-    label(LabelOptions(outcome.out, str(sheet), n=20))
+    label_texts(LabelOptions(outcome.out, str(sheet), n=20))
     with labelling(sheet) as link, opened(browser, link) as page:
         shown = page.text_content("#data") + page.inner_text("body")
         assert "system" not in shown and "score" not in shown
