@@ -99,7 +99,7 @@ def test_a_mistake_in_the_configuration(shell: Shell, changes: Row, said: str) -
     assert said in shell.refused(really="modle" in changes or changes.get("model") == HUB)
 
 
-@pytest.mark.parametrize("command", ["run", "plan", "prepare", "judge", "report"])
+@pytest.mark.parametrize("command", ["run", "report"])
 def test_every_command_refuses_alike(shell: Shell, command: str) -> None:
     shell.configure({"axis": ["fluency"]})
     assert "unknown key 'axis': did you mean 'axes'?" in shell.refused(command, "config.yaml")
