@@ -439,8 +439,6 @@ def test_the_step_commands_repair_too(whole: Bench) -> None:
     bench = whole.copied("steps")
     (bench.out / "commits/judge/00001.json").unlink()
     bench.find(BRIEFS[0]).write_bytes(b"")
-    with pytest.raises(UserError, match="1 shard has no briefs: `prepare` first"):
-        bench.run(evaljudge.judge)
     for work in (evaljudge.prepare, evaljudge.judge, evaljudge.make_report):
         bench.run(work)
     assert bench.results() == bench.unharmed

@@ -8,7 +8,7 @@ import pytest
 
 from evaljudge.config import load_config
 from evaljudge.corpora import known_formats
-from evaljudge.engines import Identity, ModelSource, VllmEngines
+from evaljudge.engines import Identity, KnownFacts, ModelSource, VllmEngines
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.metrics import embeddings
 from evaljudge.runs.job import make_job
@@ -29,9 +29,9 @@ AXES = {
 }
 
 
-def of_the_hub(_: VllmEngines, source: ModelSource) -> Identity:
+def of_the_hub(_: VllmEngines, source: ModelSource) -> KnownFacts:
     """What encoders are called there; it is out of reach."""
-    return Identity(source.source, "commit", {}, {})
+    return KnownFacts(Identity(source.source, "commit", {}, {}))
 
 
 STUDIES = {
@@ -50,7 +50,7 @@ def test_all_are_here() -> None:
 @pytest.mark.parametrize(("name", "axes"), AXES.items())
 def test_each_is_accepted(name: str, axes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)  # as their paths are
-    monkeypatch.setattr(VllmEngines, "identify", of_the_hub)
+    monkeypatch.setattr(VllmEngines, "describe", of_the_hub)
     monkeypatch.setattr(embeddings, "local_folder", lambda source: Path("commit"))
     job = make_job(load_config(PAPERS / f"{name}.yaml"), ScriptedEngines())
     assert job.corpus.format in known_formats()
@@ -59,7 +59,7 @@ def test_each_is_accepted(name: str, axes: list[str], monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(("name", "count"), STUDIES.items())
 def test_each_study_is_accepted(name: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(VllmEngines, "identify", of_the_hub)
+    monkeypatch.setattr(VllmEngines, "describe", of_the_hub)
     runs = study_runs(load_config(PAPERS / f"{name}.yaml"))
     assert len(runs) == count
     for one in runs:
