@@ -324,7 +324,7 @@ def test_the_old_method_says_what_to_use(loop: Loop, capsys: pytest.CaptureFixtu
         main(["label", loop.out, "--by", "near-threshold", "--to", str(loop.folder / "s.csv")])
     assert left.value.code == 2
     (said,) = capsys.readouterr().err.splitlines()
-    assert "--threshold` is gone" in said and "--by random" in said
+    assert "is no longer offered: use --by random" in said
 
 
 def test_plain_rows_need_no_key_and_take_the_place_of_the_corpus_s(tmp_path: Path) -> None:
