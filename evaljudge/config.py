@@ -94,6 +94,8 @@ class ModelConfig(Settings):
     @model_validator(mode="before")
     @classmethod
     def _name_is_source(cls, given: Any) -> Any:
+        if isinstance(given, bool | int | float | list):
+            raise ValueError("should be a hub name, a path or a URI, or a mapping")
         return {"source": given} if isinstance(given, str) else given
 
     @model_validator(mode="after")

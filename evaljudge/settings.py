@@ -176,7 +176,7 @@ def _all_mistakes(
     does not fit: the form that fits furthest is taken to be meant."""
     of_key: dict[tuple[int | str, ...], list[ErrorDetails]] = {}
     for mistake in error.errors():
-        of_key.setdefault(_key_in(given, mistake), []).append(mistake)
+        of_key.setdefault(_key_in(kind, given, mistake), []).append(mistake)
     around = {key[:length] for key in of_key for length in range(len(key))}
     return [
         _one_mistake(kind, several, [where, *map(str, key)])
@@ -185,14 +185,16 @@ def _all_mistakes(
     ]
 
 
-def _key_in(given: Any, mistake: ErrorDetails) -> tuple[int | str, ...]:
+def _key_in(kind: type[Settings], given: Any, mistake: ErrorDetails) -> tuple[int | str, ...]:
     """Where in the given settings the mistake is, without pydantic's names of forms."""
     path = list[int | str]()
     for step in mistake["loc"]:
         if step in given if isinstance(given, Mapping) else isinstance(step, int):
             path.append(step)
             given = given[step]
-    return (*path, mistake["loc"][-1]) if mistake["type"] == "missing" else tuple(path)
+    *around, last = mistake["loc"] or ("",)
+    left_out = path == around and any(last in m.known_keys() for m in _models_at(kind, around))
+    return (*path, last) if left_out else tuple(path)
 
 
 def _one_mistake(

@@ -155,10 +155,10 @@ def test_mistakes_are_objects(
 
 
 def test_a_bug_is_one_object(
-    in_json: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    config: Path, in_json: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(evaljudge, "run", lambda *_, **__: 1 / 0)
-    code, (error, ended) = command(["run", "config.yaml"], capsys)
+    code, (error, ended) = command(["run", str(config)], capsys)
     assert (error["event"], error["message"]) == ("bug", "ZeroDivisionError: division by zero")
     assert "Traceback" in error["traceback"]
     assert (code, ended["exit_code"]) == (1, 1)
