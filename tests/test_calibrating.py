@@ -14,18 +14,11 @@ import pytest
 from sklearn.isotonic import IsotonicRegression
 
 from evaljudge.commands.agree import AgreeOptions, agreement_of
-from evaljudge.commands.calibrate import CalibratedScores, CalibrateOptions, calibrated
+from evaljudge.commands.calibrate import CalibrateOptions, calibrated
 from evaljudge.config import AgreementConfig
 from evaljudge.corpora import CorpusSource
 from evaljudge.errors import UserError
-
-
-def calibrate_with(wanted: CalibrateOptions, out: str | None, as_json: bool) -> str:
-    made = CalibratedScores(calibrated(wanted))
-    if out:
-        made.write(out)
-    return made.json if as_json else made.text
-
+from tests.build import calibrate_with, jsonl
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 Rows = list[dict[str, Any]]
@@ -50,11 +43,6 @@ SCORES: Rows = [
 UNRATED: Rows = [{"doc_id": "d1", "source": "s", "candidates": [{"system": "A", "text": "t"}]}]
 
 
-def written(file: Path, rows: Rows) -> str:
-    file.write_text("\n".join(map(json.dumps, rows)))
-    return str(file)
-
-
 def lines(file: Path) -> Rows:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
@@ -62,8 +50,8 @@ def lines(file: Path) -> Rows:
 def small(
     folder: Path, cases: Rows = CASES, scores: Rows = SCORES, **more: Any
 ) -> CalibrateOptions:
-    source = CorpusSource(written(folder / "cases.jsonl", cases))
-    return CalibrateOptions(source, [written(folder / "scores.jsonl", scores)], **more)
+    source = CorpusSource(jsonl(folder / "cases.jsonl", cases))
+    return CalibrateOptions(source, [jsonl(folder / "scores.jsonl", scores)], **more)
 
 
 def found(wanted: CalibrateOptions, out: Path | None = None) -> Rows:
