@@ -17,6 +17,7 @@ from evaljudge.records import Case
 from evaljudge.report.texts import AskedPrompt, first_of_each
 from evaljudge.runs.asked import CHANGED, KEPT, NOT_KEPT, OF_A_PATH, RunPrompts
 from evaljudge.storage import Output
+from tests.build import jsonl
 
 AXES = ["fluency", "coherence"]
 
@@ -40,11 +41,10 @@ def made_run(folder: Path, judges: Any, **changes: Any) -> tuple[Output, list[st
                         for s in "AB"]}
         for n in range(3)
     ]  # fmt: skip
-    (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
     config = {
-        "corpus": str(folder / "cases.jsonl"), "out": str(folder / "run"), "model": "no/model",
-        "axes": AXES, "judges": judges, "workers": {"executor": "local"}, "coverage_floor": 0,
-        "agreement": {"resamples": 0}, **changes,
+        "corpus": jsonl(folder / "cases.jsonl", rows), "out": str(folder / "run"),
+        "model": "no/model", "axes": AXES, "judges": judges, "workers": {"executor": "local"},
+        "coverage_floor": 0, "agreement": {"resamples": 0}, **changes,
     }  # fmt: skip
     noting = type("OfThisRun", (Noting,), {"asked": []})
     out = evaljudge.run(config, engines=ScriptedEngines(noting)).out

@@ -23,6 +23,7 @@ from evaljudge.errors import KEPT, NOTHING_KEPT, Ended, GivenUp, UserError
 from evaljudge.model.asks import Prompt, Writing
 from evaljudge.runs.binding import as_begun
 from evaljudge.runs.job import make_job
+from tests.build import jsonl
 
 EXECUTORS = ["local", pytest.param("ray", marks=pytest.mark.ray)]
 
@@ -33,10 +34,9 @@ def config(tmp_path: Path, executor: str) -> dict[str, Any]:
         {"doc_id": f"d{n}", "source": f"Rain {n}.", "system": "A", "text": f"It rained {n}."}
         for n in range(12)
     ]
-    (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return {
-        "corpus": str(tmp_path / "cases.jsonl"), "out": str(tmp_path / "out"), "model": "m",
-        "axes": ["fluency"], "judges": {"synthetic": {"levels": 2}},
+        "corpus": jsonl(tmp_path / "cases.jsonl", rows), "out": str(tmp_path / "out"),
+        "model": "m", "axes": ["fluency"], "judges": {"synthetic": {"levels": 2}},
         "workers": {"executor": executor},
     }  # fmt: skip
 

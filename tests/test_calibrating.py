@@ -14,17 +14,10 @@ import pytest
 from sklearn.isotonic import IsotonicRegression
 
 from evaljudge.commands.agree import agreement_of
-from evaljudge.commands.calibrate import CalibratedScores, calibrated
+from evaljudge.commands.calibrate import calibrated
 from evaljudge.commands.options import AgreeOptions, CalibrateOptions
 from evaljudge.errors import UserError
-
-
-def calibrate_with(wanted: CalibrateOptions, out: str | None, as_json: bool) -> str:
-    made = CalibratedScores(calibrated(wanted))
-    if out:
-        made.write(out)
-    return made.json if as_json else made.text
-
+from tests.build import calibrate_with, jsonl
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 Rows = list[dict[str, Any]]
@@ -49,11 +42,6 @@ SCORES: Rows = [
 UNRATED: Rows = [{"doc_id": "d1", "source": "s", "candidates": [{"system": "A", "text": "t"}]}]
 
 
-def written(file: Path, rows: Rows) -> str:
-    file.write_text("\n".join(map(json.dumps, rows)))
-    return str(file)
-
-
 def lines(file: Path) -> Rows:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
@@ -61,8 +49,8 @@ def lines(file: Path) -> Rows:
 def small(
     folder: Path, cases: Rows = CASES, scores: Rows = SCORES, **more: Any
 ) -> CalibrateOptions:
-    source = written(folder / "cases.jsonl", cases)
-    return CalibrateOptions(source, [written(folder / "scores.jsonl", scores)], **more)
+    source = jsonl(folder / "cases.jsonl", cases)
+    return CalibrateOptions(source, [jsonl(folder / "scores.jsonl", scores)], **more)
 
 
 def found(wanted: CalibrateOptions, out: Path | None = None) -> Rows:

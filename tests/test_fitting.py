@@ -16,7 +16,6 @@ from pyarrow import parquet
 import evaljudge
 from evaljudge.agreement import cross_fitted
 from evaljudge.analysis.calibrated import NOT_FINITE, Fit
-from evaljudge.commands.calibrate import CalibratedScores, calibrated
 from evaljudge.commands.options import CalibrateOptions
 from evaljudge.config import load_config
 from evaljudge.engines.scripted import ScriptedEngines
@@ -28,14 +27,7 @@ from evaljudge.runs.job import make_job
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.stages import corpus_digest
 from evaljudge.storage import Output, claimed
-
-
-def calibrate_with(wanted: CalibrateOptions, out: str | None, as_json: bool) -> str:
-    made = CalibratedScores(calibrated(wanted))
-    if out:
-        made.write(out)
-    return made.json if as_json else made.text
-
+from tests.build import calibrate_with, jsonl
 
 Ratings = Mapping[str, Mapping[str, Mapping[str, float]]]
 Values = Mapping[str, Mapping[str, float | None]]
@@ -68,7 +60,7 @@ def judged(folder: Path, ratings: Ratings = RATED, scores: Values = SCORED) -> P
             for system, rated in systems.items()]}
         for doc_id, systems in ratings.items()
     ]  # fmt: skip
-    (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    jsonl(folder / "cases.jsonl", rows)
     job = make_job(load_config(config(folder)), ScriptedEngines())
     with claimed(job.config.out) as claim:
         output = bind_and_cut(job, claim)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from evaljudge.engines import Identity, KnownFacts, ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, noise
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.report import full_summary
+from tests.build import jsonl
 from tests.frames import frame, rows
 
 DOCUMENTS, SYSTEMS = 40, 5
@@ -166,9 +166,8 @@ def config(tmp_path: Path) -> dict[str, Any]:
         }
         for n in range(24)
     ]
-    (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return {
-        "corpus": str(tmp_path / "cases.jsonl"),
+        "corpus": jsonl(tmp_path / "cases.jsonl", rows),
         "out": str(tmp_path / "out"),
         "axes": ["fluency"],
         "model": "m",

@@ -18,6 +18,7 @@ from evaljudge.commands.options import AgreeOptions
 from evaljudge.errors import UserError
 from evaljudge.sections.figures import percent
 from evaljudge.text import IS_THE_REFERENCE
+from tests.build import jsonl
 
 
 def agreed_text(findings: Findings, out: str | None, as_json: bool) -> str:
@@ -49,9 +50,7 @@ SCORES = [
 
 @pytest.fixture
 def cases(tmp_path: Path) -> str:
-    file = tmp_path / "cases.jsonl"
-    file.write_text("\n".join(map(json.dumps, CASES)))
-    return str(file)
+    return jsonl(tmp_path / "cases.jsonl", CASES)
 
 
 def written(folder: Path, rows: list[dict[str, Any]], kind: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from evaljudge.analysis.near_copies import NearCopies
-from evaljudge.records import Candidate, Case, Document
 from evaljudge.text import is_selfsame
+from tests.build import case
 
 WORDS = [f"word{number}" for number in range(40)]
 REFERENCE = " ".join(WORDS)
@@ -35,8 +35,7 @@ def test_signs_that_make_a_difference(text: str, other: str) -> None:
 
 def copies(*texts: str, references: tuple[str, ...] = (REFERENCE,)) -> NearCopies:
     found = NearCopies()
-    named = [Candidate(f"s{number}", text) for number, text in enumerate(texts)]
-    found.see(Case(Document("d", "source", references), tuple(named)))
+    found.see(case(*texts, references=references))
     return found
 
 

@@ -19,6 +19,7 @@ from evaljudge.commands.options import AgreeOptions
 from evaljudge.config import Config, Selection
 from evaljudge.decisions.grid import Grid
 from evaljudge.decisions.people import PeopleScale
+from tests.build import jsonl
 from tests.frames import frame, rows, warnings
 
 
@@ -130,9 +131,7 @@ def cases(tmp_path: Path) -> str:
             zip(tables.documents, tables.human["tone"], strict=True)
         )
     ]
-    file = tmp_path / "cases.jsonl"
-    file.write_text("\n".join(map(json.dumps, rows)))
-    return str(file)
+    return jsonl(tmp_path / "cases.jsonl", rows)
 
 
 def test_agree_writes_and_shows_them(cases: str, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 from evaljudge.cli import main
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
+from tests.build import jsonl
 
 ROOT = Path(__file__).parents[1]
 FEW = {"resamples": 20}
@@ -38,8 +39,7 @@ def scores(cases: str, tmp_path: Path) -> str:
         for one in row["candidates"]
         for words in [len(one["text"].split())]
     ]
-    (tmp_path / "scores.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    return str(tmp_path / "scores.jsonl")
+    return jsonl(tmp_path / "scores.jsonl", rows)
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

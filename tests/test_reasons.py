@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.model.asks import Failed, Prompt, Writing
 from evaljudge.reasons import Group, by_kind, grouped, too_long
 from evaljudge.report import summary
+from tests.build import jsonl
 
 READ_AS_WHOLE = "invalid literal for int() with base 10: '4.5'"
 
@@ -64,9 +64,8 @@ def config(tmp_path: Path) -> dict[str, Any]:
         for s in "AB"
     ]
     rows[0]["text"] = ""
-    (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return {
-        "corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "o"), "model": "m",
+        "corpus": jsonl(tmp_path / "c.jsonl", rows), "out": str(tmp_path / "o"), "model": "m",
         "axes": ["fluency"], "judges": {"direct": {}}, "metrics": ["rouge1"],
         "workers": {"executor": "local"}, "coverage_floor": 0,
     }  # fmt: skip

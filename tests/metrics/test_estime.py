@@ -21,7 +21,7 @@ from evaljudge.errors import UserError
 from evaljudge.metrics import make_metrics
 from evaljudge.metrics.estime import Read, estimated, masked, words_of
 from evaljudge.metrics.protocol import Unscored, Value
-from evaljudge.records import Candidate, Case, Document
+from tests.build import case
 
 Part = Literal["alarms", "all", "soft"]
 PARTS: list[Part] = ["alarms", "all", "soft"]
@@ -142,8 +142,7 @@ class SecondImplementation:
 
 def values(folder: Path, source: str, *texts: str, **settings: Any) -> list[Value]:
     (metric,) = make_metrics({"estime": {"model": str(folder), "layer": 2, **settings}})
-    candidates = tuple(Candidate(f"s{i}", text) for i, text in enumerate(texts))
-    (row,) = metric.measure([Case(Document("d", source), candidates)])
+    (row,) = metric.measure([case(*texts, source=source)])
     return row
 
 

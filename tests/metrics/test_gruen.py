@@ -19,7 +19,7 @@ from evaljudge.errors import UserError
 from evaljudge.metrics import cautions_of, make_metrics
 from evaljudge.metrics.gruen import edits, grammaticality, non_redundancy, separated, ways_alike
 from evaljudge.metrics.protocol import Unscored, Value
-from evaljudge.records import Candidate, Case, Document
+from tests.build import case
 
 ROSE = "the river rose after two days."
 some_text = st.text("ab c.", min_size=1, max_size=40)
@@ -107,8 +107,7 @@ def models(make_bert: Callable[..., Path]) -> tuple[Path, Path]:
 def values(models: tuple[Path, Path], *texts: str, **settings: Any) -> list[Value]:
     spec = {"model": str(models[0]), "acceptability": str(models[1]), **settings}
     (metric,) = make_metrics({"gruen2of4": spec})
-    candidates = tuple(Candidate(f"s{i}", text) for i, text in enumerate(texts))
-    (row,) = metric.measure([Case(Document("d", ""), candidates)])
+    (row,) = metric.measure([case(*texts, source="")])
     return row
 
 
