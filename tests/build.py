@@ -1,7 +1,5 @@
 """What many tests make: cases, files of rows, and what `calibrate` writes and prints."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 Both are made when a test first asks for them, and once for a session.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import logging

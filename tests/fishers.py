@@ -1,7 +1,5 @@
 """The interval of a correlation, written a second time."""
 
-from __future__ import annotations
-
 from math import exp, log
 
 from scipy import stats

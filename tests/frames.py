@@ -1,7 +1,5 @@
 """What analyses are made from, and their rows, without a run."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from typing import Any
 

@@ -9,8 +9,6 @@ where it finds one: it lies in a folder of its own. Processes that tests start t
 a file `sitecustomize.py`, in a folder on their path, sees to it.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

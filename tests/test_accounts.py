@@ -1,7 +1,5 @@
 """What a run cost, from receipts of literal tokens: sums, shares of seconds, and old receipts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict

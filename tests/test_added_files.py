@@ -1,7 +1,5 @@
 """A metric and a format in a file each, as docs/extending.md has them: in a folder, installed."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

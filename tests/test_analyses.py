@@ -1,7 +1,5 @@
 """An analysis of one's own is one file: it shows up in the report, `agree` and the JSON files."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

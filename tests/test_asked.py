@@ -1,7 +1,5 @@
 """The prompts that a finished run's page shows are those that the run asked."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every bench can be begun: what it imports is there."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import sys

@@ -1,7 +1,5 @@
 """A run that judged nothing binds nothing: its folder is anybody's, and no resuming is promised."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """`evaljudge calibrate`: what is told and written, and shared judgements computed a second time."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 Two documents with two candidates and one; references at 1, 1.5, … 5 serve five judges.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple

@@ -1,7 +1,5 @@
 """The command line: each mistake is one line that says what is wrong, where, and what to do."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

@@ -1,7 +1,5 @@
 """`combine`: scorers made of several, by rules worked by hand and in a run on a scripted model."""
 
-from __future__ import annotations
-
 import json
 from math import isnan, nan
 from pathlib import Path

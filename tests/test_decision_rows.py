@@ -1,7 +1,5 @@
 """From rated candidates to the rows of the report's decisions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

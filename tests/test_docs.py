@@ -16,8 +16,6 @@ Tables are those of a terminal of 100 columns.
 What a real model answers differs a little between machines: there numbers need only be near.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

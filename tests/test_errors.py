@@ -1,7 +1,5 @@
 """Errors in one line: what a library's says, and what a notebook shows of ours."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whether a judge favours its own family: by hand, and in simulated worlds of known bias."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

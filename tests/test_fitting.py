@@ -1,7 +1,5 @@
 """`calibrate` and target precisions in a run: reports over verdicts that lie there, without Ray."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict

@@ -3,8 +3,6 @@
 All but the last test do a run's work without Ray, as a worker does it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """A study's grid: every list a dimension, every point a judge with a name of its own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

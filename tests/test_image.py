@@ -4,8 +4,6 @@ A small reader takes it apart. In the long test the paths of the image lie in a 
 system packages and users are left out, everything else is done as it is written.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

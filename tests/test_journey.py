@@ -1,7 +1,5 @@
 """The whole journey on the scripted model: what a rerun asks, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter

@@ -1,7 +1,5 @@
 """With EVALJUDGE_LOG=json every line on stderr is one JSON object, whoever writes it."""
 
-from __future__ import annotations
-
 import io
 import json
 import signal

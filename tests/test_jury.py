@@ -1,7 +1,5 @@
 """What a jury's judges add, how far they agree, and whom they favour; by hand and in a run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

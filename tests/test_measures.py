@@ -1,7 +1,5 @@
 """Metrics of a run: in two passes, the same numbers as in memory; only what changed."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

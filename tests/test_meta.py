@@ -1,7 +1,5 @@
 """`evaljudge agree`: scores from anywhere, in every form, against the shared numbers."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -4,8 +4,6 @@ The lines are compared whole, since they are what people read; none of them spea
 the library that checks the values.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Texts that are their reference, or nearly: unscored, or warned of."""
 
-from __future__ import annotations
-
 import pytest
 
 from evaljudge.analysis.near_copies import NearCopies

@@ -1,7 +1,5 @@
 """The notebook of the documentation runs from start to end, and is kept without its outputs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import nbformat

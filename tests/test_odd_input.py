@@ -1,7 +1,5 @@
 """Whatever a configuration or a corpus holds: a right result, or one clear line of a UserError."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import os

@@ -1,7 +1,5 @@
 """A finished run in Python: opened again it is what `run` gave; its tables have typed columns."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Ratings set aside by a file: which, how many, and what the agreement then is."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace

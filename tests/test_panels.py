@@ -1,7 +1,5 @@
 """Judges of several models in one run: which model is asked what, and what a rerun asks again."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

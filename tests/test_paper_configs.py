@@ -1,7 +1,5 @@
 """The papers' configurations: each is accepted, over a format that exists, on the paper's axes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Few ratings among many scores: from cases to rows, warnings, the report and its file."""
 
-from __future__ import annotations
-
 import importlib
 import json
 from collections.abc import Sequence

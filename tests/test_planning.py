@@ -1,7 +1,5 @@
 """What a plan says is what a run asks, as far as replies do not change it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

@@ -4,8 +4,6 @@ Moto's server stands for AWS. A run and Ray's own calls are made against it, the
 has nothing but the bucket's policy.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

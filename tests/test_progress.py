@@ -1,7 +1,5 @@
 """What a run says while it goes: literally, and at most once a minute."""
 
-from __future__ import annotations
-
 import io
 import threading
 import time

@@ -1,7 +1,5 @@
 """The package as programs use it: its names, its functions and their types."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

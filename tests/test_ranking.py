@@ -1,7 +1,5 @@
 """Systems as rows of a report: people's and every scorer's, and what a sample is marked as."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

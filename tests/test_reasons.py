@@ -1,7 +1,5 @@
 """Reasons group by kind, keep what matters of their details, and say what to do."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Texts in memory scored from Python: once, or again and again by one engine that stays loaded."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import json

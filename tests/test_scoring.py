@@ -1,8 +1,6 @@
 """The driver's arithmetic: coverage, means, which columns of ratings a scorer is compared with, and
 judges that are fitted to the whole run before any of it is scored."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """Counts for the page's pictures: every score in one bin, and a threshold at a bin's edge exact."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

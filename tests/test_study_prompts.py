@@ -1,7 +1,5 @@
 """Packs of prompts as a dimension of a study: trials of each method, and what is asked once."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from statistics import fmean, stdev

@@ -1,7 +1,5 @@
 """Where the installed code comes from: locks with hashes, and the bill of materials."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import tomllib

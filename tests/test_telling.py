@@ -1,7 +1,5 @@
 """Which texts the page shows: disagreement, doubt and the whole spread, not the first ones."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

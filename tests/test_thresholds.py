@@ -3,8 +3,6 @@
 The documentation, jobs/configs/ and the demo, each with the judge that stands beside the threshold.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -5,8 +5,6 @@ tokenizer trained on the texts given: enough for tests of exactness. What such a
 text is noise.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

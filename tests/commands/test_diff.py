@@ -1,7 +1,5 @@
 """`evaljudge diff`: what changed from one run to another, and what stops a pipeline."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

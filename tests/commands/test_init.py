@@ -1,7 +1,5 @@
 """`evaljudge init`: what it writes loads, passes `check`, and says what was recognised."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

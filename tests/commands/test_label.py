@@ -1,7 +1,5 @@
 """From a run to a sheet, from people to a report: nothing is asked of a model on the way."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

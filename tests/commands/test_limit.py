@@ -1,7 +1,5 @@
 """`evaljudge run --limit N`: the first documents in a folder of their own, and timed steps."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

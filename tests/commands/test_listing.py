@@ -1,7 +1,5 @@
 """`evaljudge list`: a line each, from where the thing itself is defined."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """`evaljudge plan`: what is wrong with a configuration, before it is counted what a run asks."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import replace

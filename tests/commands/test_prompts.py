@@ -1,7 +1,5 @@
 """`evaljudge prompts`: what would be asked is what a run asks."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

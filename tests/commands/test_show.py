@@ -1,7 +1,5 @@
 """`evaljudge show`: one text of a run, with what each judge's scores of it rest on."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The process that watches ends the one that works, whatever that one does, and all below it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Columns and keys of a user's own corpus: what is not read is named, and a mapping reads it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """A corpus in memory: rows, Arrow tables and data frames come to what their file comes to."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

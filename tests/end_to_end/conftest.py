@@ -1,7 +1,5 @@
 """The fixtures of end-to-end tests: test files cannot import what lies beside them."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from types import ModuleType, SimpleNamespace

@@ -1,7 +1,5 @@
 """Processes that are started to be killed, and what becomes of their children."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import time

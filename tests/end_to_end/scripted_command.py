@@ -8,8 +8,6 @@ it goes through the command's own entry point. Its asks are noted in `asks`, and
 `said` and `complained` of the folder, where `config.json` lies too.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -8,8 +8,6 @@ same for the same prompt. What ends the run is said and told by the exit code as
 does it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

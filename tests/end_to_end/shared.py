@@ -1,8 +1,6 @@
 """What end-to-end tests and benches/chaos.py share: invented corpora, noted asks, and a run's files
 as plain rows."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """scripted_run.py as a command of ours: two processes, of which one watches the other."""
 
-from __future__ import annotations
-
 import sys
 
 from evaljudge.commands.supervised import supervised

@@ -4,8 +4,6 @@ Each fault is tested alone on a small world, and twelve seeds as they are drawn.
 hundreds more, and tells how to run a seed alone.
 """
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from importlib import import_module

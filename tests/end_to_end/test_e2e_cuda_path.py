@@ -4,8 +4,6 @@ The tiny random model judges two texts about a document of SummEval. What it say
 same noise; and it says little, as each step takes Triton's interpreter long.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -5,8 +5,6 @@ each node is processes on this machine. `ray.cluster_utils.AutoscalingCluster` i
 begins and ends with `ray stop --force`, which ends every other Ray of this machine too.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """The whole journey on the real engine, over two SummEval documents."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable

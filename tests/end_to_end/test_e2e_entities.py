@@ -3,8 +3,6 @@
 The model is tiny and random: what it says means nothing, but it says it under a schema, and votes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import Counter

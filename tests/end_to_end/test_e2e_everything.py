@@ -4,8 +4,6 @@ Three documents of SummEval, the tiny random model, and tiny encoders made on th
 numbers say nothing; that all are there, and that the plan knew what would be asked, is the point.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 The judge in the box comes to the same on both, too: see test_e2e_nano.py.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal

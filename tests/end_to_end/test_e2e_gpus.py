@@ -3,8 +3,6 @@
 Each engine notes, when it is opened, its model, its process and the GPUs that it can see.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time

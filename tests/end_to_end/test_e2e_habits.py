@@ -1,8 +1,6 @@
 """Models that think or open a channel before they answer, on vLLM: refused as they were asked
 before, and as good as nano behind what their templates ask for."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Content that nobody would judge gladly, on the real engine."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """A jury of three models on vLLM, one after the other in one process: the one that knows nothing is
 found out, and the jury agrees better with the true levels without it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -6,8 +6,6 @@ work still left would take. A worker that is killed is replaced by the run
 itself; a driver, alone or with all of its Ray, by starting the same command again.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -1,7 +1,5 @@
 """A case that kills its worker is set aside after the third time, and no other case suffers."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

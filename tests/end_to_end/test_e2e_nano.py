@@ -4,8 +4,6 @@ What is asserted is far under what it reaches, and far above what a broken pipel
 Better and Worse exchanged, or the true levels shuffled, the same check fails (the last tests).
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -4,8 +4,6 @@ Of each family of mistakes one is made before a real shell; the others before th
 entry point, in this process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -5,8 +5,6 @@ else it is asked itself, and its votes, which do not end before the token limit,
 their reason.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import Counter

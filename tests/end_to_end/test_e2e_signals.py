@@ -5,8 +5,6 @@ through; then it comes to what an undisturbed run comes to. Early moments are so
 the start, later ones so many asks after those of the run before, or with the first score.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

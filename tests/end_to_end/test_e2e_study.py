@@ -5,8 +5,6 @@ rating. What the bundled judge was not taught scores badly; what is tested is th
 twice, that the plan foretells it, and that sampled judgements come to what the probabilities say.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 The cluster is one machine's: `ray start --head`, as docs/cluster.md tries it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Two jobs started at once on one folder: one works, the other is refused in one line."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Engines and oracles that share one set of tiny float32 weights."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path

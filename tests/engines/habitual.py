@@ -6,8 +6,6 @@ it says "First", which begins its thoughts. What closes a block or opens the las
 the line break after nano's own `<|assistant|>`. So behind it stands what nano itself says there.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from math import sqrt

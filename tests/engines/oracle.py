@@ -4,8 +4,6 @@ It renders with `apply_chat_template`, tokenises with the model's own tokenizer,
 spelling's ids by itself and adds up path probabilities over whole forward passes.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A LoRA adapter: its answers are those of merged weights; one that would not work is refused."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

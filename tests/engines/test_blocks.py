@@ -1,7 +1,5 @@
 """How large the blocks of the prefix cache are: of an open engine, and as far as a plan knows."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

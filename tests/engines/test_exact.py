@@ -1,7 +1,5 @@
 """Log-probabilities, and the score of `likelihood`, are those that transformers gives."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What is read in a chat template, on small templates that have one habit each."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A folder of models that several machines share, and the token that a hub asks for."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Options as paths: compiled on a tokenizer made for the purpose, added up by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from math import exp, inf, log

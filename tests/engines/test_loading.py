@@ -1,7 +1,5 @@
 """What is settled as a model is loaded: arguments, and what vLLM would look up for each request."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import signal

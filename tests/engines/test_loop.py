@@ -1,7 +1,5 @@
 """The engine's loop on an engine that keeps what it is given: batches, limits, further requests."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

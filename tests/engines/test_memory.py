@@ -1,7 +1,5 @@
 """What fits on a card: by hand for published models, and held against an engine that refuses."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Rows are missing where the prefix cache served a token, or where a request was p
 middle of its prompt (vLLM's second model runner forgets what it had).
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace

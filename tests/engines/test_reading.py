@@ -1,7 +1,5 @@
 """Tokenizers read without torch are those that the engine has, id for id."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Votes by the real engine: every reply keeps its form, and each confidence is the model's own."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable, Sequence

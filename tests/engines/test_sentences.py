@@ -1,7 +1,5 @@
 """Sentence encoders: sentence-transformers' own, and the same weights served by vLLM."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """No text of a corpus speaks with a special token's voice: tested on the engine's ids."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Checkpoints that need unpickling or code of their own are refused, unless they are allowed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

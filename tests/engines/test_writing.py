@@ -1,7 +1,5 @@
 """Writing on the real engine: texts, their tokens' places and probabilities, limits, forms."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

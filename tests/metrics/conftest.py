@@ -1,7 +1,5 @@
 """A BERT made on the spot, for metrics over masked language models."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 It shares nothing with evaljudge.metrics but the tokenizers package.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import exp, log, tanh
 from typing import Any

@@ -4,8 +4,6 @@ The oracle tokenises with the model's own tokenizer, shifts the decoder's input 
 one pair at a time.
 """
 
-from __future__ import annotations
-
 import pickle
 import shutil
 from collections.abc import Callable

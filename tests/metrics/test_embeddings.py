@@ -1,7 +1,5 @@
 """BERTScore and the mover's score: by hand on vectors of two numbers, by definition in loops."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from math import dist, log, sqrt

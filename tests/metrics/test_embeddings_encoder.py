@@ -3,8 +3,6 @@
 all-MiniLM-L6-v2 comes in a package; the other kinds of architecture have tiny random weights.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import cache

@@ -1,7 +1,5 @@
 """The embedding metrics from configuration to values, on all-MiniLM-L6-v2 from its package."""
 
-from __future__ import annotations
-
 import pickle
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """ESTIME: by hand on vectors of two numbers, and by a second implementation on a tiny BERT."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """GRUEN's two parts: by hand, and by a second implementation on tiny BERTs."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Sequence
 from math import exp

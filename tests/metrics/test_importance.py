@@ -1,7 +1,5 @@
 """The importance metric: literals by hand, its definition, laws, edges, the paper's numbers."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import random

@@ -1,7 +1,5 @@
 """Which layer BERTScore reads, and what is said where nobody knows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

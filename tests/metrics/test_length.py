@@ -1,7 +1,5 @@
 """The metrics of length, and the registry's words for what it lacks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The lexical metrics as scorers: sacrebleu's numbers, laws, reasons, signatures, SummEval."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from functools import cache

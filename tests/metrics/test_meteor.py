@@ -1,7 +1,5 @@
 """METEOR: published values, what nltk does differently, a WordNet of four words."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a text is compared with, by hand: the measure is how many words two texts are apart."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

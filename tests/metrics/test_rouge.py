@@ -1,7 +1,5 @@
 """ROUGE and its words: by hand, and as rouge-score has them."""
 
-from __future__ import annotations
-
 import random
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Tiny random models for metrics, made on the spot."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Findings to report: an ordinary run's, and those of a corpus that means harm."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

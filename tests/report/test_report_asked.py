@@ -1,7 +1,5 @@
 """What a run asked, in one line."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page in a real browser: what a strict parser may let pass, a browser may not."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The section on cost: a row per judge and axis and a total, in all and for one of each."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Numbers as the report writes them."""
 
-from __future__ import annotations
-
 import pytest
 
 from evaljudge.agreement import Agreement

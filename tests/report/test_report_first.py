@@ -1,7 +1,5 @@
 """The page's first screen: its sentences, whom they name, and what is missing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from html import unescape
 from typing import Any

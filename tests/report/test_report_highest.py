@@ -1,7 +1,5 @@
 """The threshold of a top fraction: by sorting, and with the values on disk."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """People's mean ratings of drawn texts: all systems in the report, the whole on a terminal."""
 
-from __future__ import annotations
-
 from markdown_it import MarkdownIt
 
 from evaljudge.analyses.labelled import LabelledMean

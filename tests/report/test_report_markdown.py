@@ -1,7 +1,5 @@
 """agreement.md against literal text, and read back by a Markdown parser for a hostile corpus."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Methods x axes in three media: literal text, marks and places, and names that mean harm."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 from typing import NamedTuple
 

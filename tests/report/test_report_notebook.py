@@ -1,7 +1,5 @@
 """A run as Python and notebooks show it: three lines, and a table in which names are text."""
 
-from __future__ import annotations
-
 from evaljudge.analysis.findings import Findings
 from evaljudge.report import outcome_html, outcome_text
 from evaljudge.runs.outcome import Outcome

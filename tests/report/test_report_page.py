@@ -1,7 +1,5 @@
 """The page: what it shows, that it asks for nothing, and that strangers' words stay words."""
 
-from __future__ import annotations
-
 import json
 import re
 from base64 import b64encode

@@ -1,7 +1,5 @@
 """The section of means on people's scale: short on a terminal, whole in Markdown, harmless."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

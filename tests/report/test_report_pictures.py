@@ -1,7 +1,5 @@
 """The pictures that sections carry: kept beside their tables, and drawn on the page alone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Strangers' words as one harmless line: literals, then laws over any text."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The report of who may replace a rater, and of agreement with length held fixed."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables on a terminal: whatever the names are, 100 columns and every figure whole."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

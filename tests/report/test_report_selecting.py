@@ -1,7 +1,5 @@
 """Selected files: literal lines, and a brute-force selection over any scores."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a run ends with: at most thirty lines, which say how much they leave out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations

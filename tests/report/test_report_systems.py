@@ -1,7 +1,5 @@
 """Systems in a report: means with intervals and letters, and what so many documents can show."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """What a terminal shows, as literal text; then of a corpus that means harm."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Runs to look at, pages of them in a browser, and the server."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The pages for people who see them otherwise, use the keyboard, or print them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

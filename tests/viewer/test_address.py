@@ -1,7 +1,5 @@
 """What the page's address keeps of the list, and the list's order by its heads."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

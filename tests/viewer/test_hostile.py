@@ -1,7 +1,5 @@
 """Every word that a page shows may come from a stranger: none runs, and none asks for anything."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

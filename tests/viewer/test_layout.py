@@ -1,7 +1,5 @@
 """What fits: the answer on the first screen, the page on a phone, and all tables on paper."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

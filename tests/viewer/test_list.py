@@ -1,7 +1,5 @@
 """The list of texts: scorers without axes, texts without a score, axes in another script."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The page over a run of many texts: how much of it is asked for and drawn."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The page on which people rate: what is in reach, the keys, and the end."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The server: who is answered, with what headers, and that nothing else is read or written."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

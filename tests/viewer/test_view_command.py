@@ -1,7 +1,5 @@
 """`evaljudge view`: what it refuses, what two runs are compared by, and disagreement over a run."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import socket

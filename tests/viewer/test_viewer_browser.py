@@ -1,7 +1,5 @@
 """The page in a real browser: list, filters, links, threshold, two runs, labels."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
