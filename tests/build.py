@@ -1,12 +1,29 @@
-"""What many tests make: cases, files of rows, and what `calibrate` writes and prints."""
+"""What many tests make: cases, files of rows, runs that are counted, and calls of commands."""
 
 import json
-from collections.abc import Iterable, Mapping
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evaljudge.commands.calibrate import CalibratedScores, CalibrateOptions, calibrated
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evaljudge.analysis.findings import Findings
+from evaljudge.cli import main
+from evaljudge.commands.agree import Agreed
+from evaljudge.commands.calibrate import CalibratedScores, calibrated
+from evaljudge.commands.options import CalibrateOptions
+from evaljudge.engines import Identity, KnownFacts, ModelSource
+from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option, any_text
+from evaljudge.errors import UserError
+from evaljudge.model.asks import Options, Prompt, Writing
 from evaljudge.records import Candidate, Case, Document
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
 
 
 def case(*texts: str, source: str = "source", references: tuple[str, ...] = ()) -> Case:
@@ -15,14 +32,127 @@ def case(*texts: str, source: str = "source", references: tuple[str, ...] = ()) 
     return Case(Document("d", source, references), tuple(candidates))
 
 
+def document(number: int, systems: Iterable[str] = "AB", **ratings: float) -> dict[str, Any]:
+    """A row of a corpus: d0, d1, … with a text of each system, all rated alike."""
+    more = {"ratings": ratings} if ratings else {}
+    texts = [{"system": s, "text": f"{s} of {number}"} | more for s in systems]
+    return {"doc_id": f"d{number}", "source": f"source {number}", "candidates": texts}
+
+
 def jsonl(file: Path, rows: Iterable[Mapping[str, Any]]) -> str:
     """Write the rows, a line each, and return the file's name."""
     file.write_text("\n".join(map(json.dumps, rows)))
     return str(file)
 
 
-def calibrate_with(wanted: CalibrateOptions, out: str | None, as_json: bool) -> str:
-    made = CalibratedScores(calibrated(wanted))
+def tabled(file: Path, rows: Sequence[Mapping[str, Any]]) -> str:
+    """The same in the form that the file's name ends in: JSON lines, CSV or Parquet."""
+    if file.suffix == ".jsonl":
+        return jsonl(file, rows)
+    if file.suffix == ".csv":
+        cells = [rows[0].keys(), *(row.values() for row in rows)]
+        file.write_text("\n".join(",".join(map(str, line)) for line in cells))
+    else:
+        pq.write_table(pa.Table.from_pylist(list(rows)), file)
+    return str(file)
+
+
+def lines(file: Path | str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(file).read_text(encoding="utf-8").splitlines()]
+
+
+def stored(folder: Path | str) -> list[dict[str, Any]]:
+    """The rows of all Parquet files below a folder."""
+    files = sorted(Path(folder).rglob("*.parquet"))
+    return [row for file in files for row in pq.read_table(file).to_pylist()]
+
+
+def config(folder: Path, **changes: Any) -> dict[str, Any]:
+    """A run in this process over the folder's cases.jsonl, which goes to its out."""
+    usual = {"corpus": str(folder / "cases.jsonl"), "out": str(folder / "out"), "model": "m"}
+    return usual | {"axes": ["fluency"], "workers": {"executor": "local"}} | changes
+
+
+def command(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> tuple[str, str]:
+    """What `evaljudge` prints on its two streams; it must end with this code."""
+    with pytest.raises(SystemExit) as ended:
+        main(list(words))
+    said = capsys.readouterr()
+    assert (ended.value.code or 0) == code, said.err
+    return said.out, said.err
+
+
+def shown(made: Agreed | CalibratedScores, out: str | None, as_json: bool) -> str:
     if out:
         made.write(out)
     return made.json if as_json else made.text
+
+
+def agreed_text(findings: Findings, out: str | None = None, as_json: bool = False) -> str:
+    return shown(Agreed(findings), out, as_json)
+
+
+def calibrate_with(wanted: CalibrateOptions, out: str | None = None, as_json: bool = False) -> str:
+    return shown(CalibratedScores(calibrated(wanted)), out, as_json)
+
+
+class Noting(ScriptedEngines):
+    """Models that answer each in its own way, note what they are asked, and are asked so often."""
+
+    def __init__(self, log: Path, most: int = sys.maxsize) -> None:
+        self.log, self.most = str(log), most
+
+    def describe(self, source: ModelSource) -> KnownFacts:
+        return KnownFacts(Identity(source.source, f"{source.source}-1", source.chat, source.engine))
+
+    def end(self) -> None:
+        raise UserError("asked enough")
+
+    def open(self, source: ModelSource, seed: int) -> Scripted:
+        def note(kind: str) -> None:
+            with open(self.log, "a") as file:
+                file.write(f"{kind} {source.source}\n")
+
+        def asked(kind: str) -> None:
+            self.most -= 1
+            if self.most < 0:
+                self.end()
+            note(kind)
+
+        def writes(prompt: Prompt, how: Writing) -> str:
+            asked("write")
+            return f"{source.source}: {any_text(prompt, how)}"
+
+        def chooses(prompt: Prompt, options: Options) -> Mapping[str, float]:
+            asked("choose")
+            return any_option(Prompt(f"{source.source} {prompt.text}"), options)
+
+        note("open")
+        return Scripted(writes, chooses)
+
+
+class Bench:
+    """A folder with a corpus, and runs over it whose asks are counted."""
+
+    def __init__(self, folder: Path, **usual: Any) -> None:
+        self.folder, self.out, self.log = folder, folder / "out", folder / "asks"
+        self.usual = usual
+
+    def corpus(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        jsonl(self.folder / "cases.jsonl", rows)
+
+    def config(self, **changes: Any) -> dict[str, Any]:
+        return config(self.folder, out=str(self.out)) | self.usual | changes
+
+    def lines(self) -> list[str]:
+        return self.log.read_text().splitlines()
+
+    def counted(self) -> Counter[str]:
+        """What was asked of whom."""
+        return Counter(line for line in self.lines() if not line.startswith("open"))
+
+    def opened(self) -> list[str]:
+        return [line.split()[1] for line in self.lines() if line.startswith("open")]
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        return stored(self.out / table)

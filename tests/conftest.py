@@ -277,6 +277,12 @@ def hundred_columns() -> Iterator[None]:
 
 
 @pytest.fixture
+def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing waits for the disk."""
+    monkeypatch.setattr(os, "fsync", lambda file: None)
+
+
+@pytest.fixture
 def executor(request: pytest.FixtureRequest) -> str:
     """Of a test's runs: local, unless it is parametrised over both executors."""
     name: str = getattr(request, "param", "local")

@@ -1,8 +1,11 @@
-"""The interval of a correlation, written a second time."""
+"""The interval of a correlation, written a second time, and the rows of resamples."""
 
+from collections.abc import Sequence
 from math import exp, log
 
 from scipy import stats
+
+from evaljudge.agreement.bootstrap import multiplicities
 
 
 def bounds(
@@ -17,3 +20,20 @@ def bounds(
     reach = t * error / (1 - least) / share / (1 - share) / 2
     low, high = (least + (1 - least) / (1 + exp(-2 * end)) for end in (z - reach, z + reach))
     return low, high
+
+
+def redrawn(
+    documents: Sequence[int], resamples: int, seed: int, kept: Sequence[bool] | None = None
+) -> list[list[int]]:
+    """The rows of each resample, a document's as often as it was drawn."""
+    kept = [True] * len(documents) if kept is None else kept
+    known = sorted({d for d, keep in zip(documents, kept, strict=True) if keep})
+    (drawn,) = multiplicities(len(known), resamples, seed, block=resamples)
+    return [
+        [
+            row
+            for document, times in zip(known, weights, strict=True)
+            for row in [i for i, d in enumerate(documents) if d == document] * int(times)
+        ]
+        for weights in drawn
+    ]

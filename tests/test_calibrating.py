@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -15,33 +15,34 @@ from evaljudge.commands.agree import agreement_of
 from evaljudge.commands.calibrate import calibrated
 from evaljudge.commands.options import AgreeOptions, CalibrateOptions
 from evaljudge.errors import UserError
-from tests.build import calibrate_with, jsonl
+from tests.build import SHARED, calibrate_with, document, jsonl, lines, needs_shared
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
 Rows = list[dict[str, Any]]
 RATED = {"d1": {"A": 1, "B": 3}, "d2": {"A": 2, "B": 4}}
 SCORED = {"d1": {"A": 1.0, "B": 2.0}, "d2": {"A": 1.0, "B": 3.0}}
 CASES: Rows = [
-    {
-        "doc_id": doc_id,
-        "source": "s",
-        "candidates": [
-            {"system": system, "text": f"{doc_id} {system}", "ratings": {"fluency": rating}}
-            for system, rating in rated.items()
-        ],
-    }
-    for doc_id, rated in RATED.items()
-]
+    document(d) | {"doc_id": doc_id, "candidates": [
+        {"system": system, "text": f"{doc_id} {system}", "ratings": {"fluency": rating}}
+        for system, rating in rated.items()]}
+    for d, (doc_id, rated) in enumerate(RATED.items())
+]  # fmt: skip
 SCORES: Rows = [
     {"doc_id": doc_id, "system": system, "scorer": "mine", "axis": "fluency", "value": value}
     for doc_id, scored in SCORED.items()
     for system, value in scored.items()
 ]
-UNRATED: Rows = [{"doc_id": "d1", "source": "s", "candidates": [{"system": "A", "text": "t"}]}]
+UNRATED: Rows = [document(1, "A")]
+BARE: Rows = [{k: v for k, v in row.items() if k != "axis"} for row in SCORES]
 
 
-def lines(file: Path) -> Rows:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+def with_ease(ease: Callable[[float], float]) -> Rows:
+    """Those texts, rated on a second axis."""
+    return [
+        case | {"candidates": [
+            c | {"ratings": c["ratings"] | {"ease": ease(c["ratings"]["fluency"])}}
+            for c in case["candidates"]]}
+        for case in CASES
+    ]  # fmt: skip
 
 
 def small(
@@ -156,15 +157,7 @@ def test_a_certified_threshold_selects_or_says_what_would_do(
 
 
 def test_good_that_an_axis_knows_nothing_of(tmp_path: Path) -> None:
-    low = [
-        case | {"candidates": [c | {"ratings": c["ratings"] | {"ease": 1}} for c in candidates]}
-        for case in CASES
-        for candidates in [case["candidates"]]
-    ]  # fmt: skip
-    bare = [{k: v for k, v in row.items() if k != "axis"} for row in SCORES]
-    said = calibrate_with(
-        small(tmp_path, cases=low, scores=bare, good=3, precision=0.5), None, False
-    )
+    said = calibrate_with(small(tmp_path, with_ease(lambda _: 1), BARE, good=3, precision=0.5))
     assert "mine on ease: no candidate is rated 3 or higher." in said
 
 
@@ -177,19 +170,8 @@ def test_a_later_calibration_takes_back_what_it_no_longer_selects(tmp_path: Path
 
 
 def test_a_scorer_without_axes_is_calibrated_to_each(tmp_path: Path) -> None:
-    cases = [
-        case
-        | {
-            "candidates": [
-                c | {"ratings": c["ratings"] | {"ease": 5 - c["ratings"]["fluency"]}}
-                for c in case["candidates"]
-            ]
-        }
-        for case in CASES
-    ]
-    bare = [{k: v for k, v in row.items() if k != "axis"} for row in SCORES]
-    out = tmp_path / "out"
-    wanted = small(tmp_path, cases, bare, good=3, precision=0.5)
+    cases, out = with_ease(lambda fluency: 5 - fluency), tmp_path / "out"
+    wanted = small(tmp_path, cases, BARE, good=3, precision=0.5)
     rows = found(wanted, out)
     assert [(row["scorer"], row["axis"]) for row in rows] == [
         ("mine.calibrated", "ease"),
@@ -197,7 +179,7 @@ def test_a_scorer_without_axes_is_calibrated_to_each(tmp_path: Path) -> None:
     ]
     selected = lines(out / "selected" / "mine-fluency.jsonl")
     assert selected[0]["values"] == {"mine": {"*": 1}, "mine.calibrated": {"fluency": 2}}
-    axes = [row["axis"] for row in found(small(tmp_path, cases, bare, axis=["ease"]))]
+    axes = [row["axis"] for row in found(small(tmp_path, cases, BARE, axis=["ease"]))]
     assert axes == ["ease"]
     again = agreement_of(AgreeOptions(wanted.cases, [str(out / "calibrated.jsonl")]))
     assert {(c.scorer, c.axis, c.scored) for c in again.coverage} == {
@@ -255,41 +237,25 @@ def test_names_of_strangers_become_names_of_files(tmp_path: Path) -> None:
         ({"good": nan, "precision": 0.5}, "--good nan: not a rating"),
         ({"good": 5, "precision": 0.8}, "--good 5: above every rating; the highest is 4"),
         ({"folds": 1}, "--folds 1: in fewer than 2"),
-    ],
-)
-def test_mistakes_are_said(tmp_path: Path, more: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        calibrate_with(small(tmp_path, **more), None, False)
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
         ({"cases": UNRATED}, "no candidate has human ratings"),
         ({"scores": [SCORES[0] | {"doc_id": "x"}]}, "no score belongs to a candidate"),
         ({"scores": [row | {"axis": "flow"} for row in SCORES]}, "mine: no rating to calibrate to"),
         ({"cases": CASES[:1]}, "mine on fluency: fewer than 2 documents have both"),
         ({"good": 4, "precision": 0.9, "confidence": 1.0}, "--confidence 1.0: a share above 0"),
         ({"good": 4, "precision": 1, "confidence": 0.9}, "--confidence needs a --precision below"),
-        (
-            {
-                "scores": [row | {"scorer": "mine.calibrated"} for row in SCORES],
-                "good": 4,
-                "precision": 0.9,
-                "confidence": 0.9,
-            },
-            "--confidence: mine.calibrated was fitted to ratings.*, with --scorer mine$",
-        ),
+        ({"scores": [row | {"scorer": "mine.calibrated"} for row in SCORES],
+          "good": 4, "precision": 0.9, "confidence": 0.9},
+         "--confidence: mine.calibrated was fitted to ratings.*, with --scorer mine$"),
     ],
-)
-def test_nothing_to_calibrate_is_said(tmp_path: Path, more: dict[str, Any], said: str) -> None:
+)  # fmt: skip
+def test_mistakes_are_said(tmp_path: Path, more: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
-        calibrate_with(small(tmp_path, **more), None, False)
+        calibrate_with(small(tmp_path, **more))
 
 
 def test_no_scores_are_nothing_to_calibrate() -> None:
     with pytest.raises(UserError, match="--scores: name a file of scores"):
-        calibrate_with(CalibrateOptions("cases.jsonl", []), None, False)
+        calibrate_with(CalibrateOptions("cases.jsonl", []))
 
 
 def test_what_is_strange_or_few_is_said(tmp_path: Path) -> None:
@@ -306,9 +272,6 @@ def test_what_is_strange_or_few_is_said(tmp_path: Path) -> None:
     assert said[:4] == [*(f"warning    {warning}" for warning in warnings), ""]
 
 
-needs_shared = pytest.mark.skipif(
-    not SHARED.exists(), reason="the shared human judgements are not here"
-)
 At = tuple[str, str]
 GIVEN = [
     ("topicalchat", "topicalchat_unieval", "unieval", "coherence", 2.5, 0.7),

@@ -5,7 +5,6 @@ Two documents with two candidates and one; references at 1, 1.5, … 5 serve fiv
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, Writes, any_text
 from evaljudge.execution.attempts import Here
-from evaljudge.execution.case import Asked, case_models
+from evaljudge.execution.case import case_models
 from evaljudge.execution.orders import Assignment, Order
 from evaljudge.execution.shards import ShardWork
 from evaljudge.judges import make_judges
@@ -256,21 +255,3 @@ def test_a_judge_without_references_has_no_checks() -> None:
     models = case_models(Listening(), made, set(), set())
     verdicts, checks = asyncio.run(judge.verdicts(CASES[0], [], models["direct"]))
     assert (len(verdicts), checks) == (2, [])
-
-
-def test_what_was_asked_adds_up_by_axis() -> None:
-    (judge,) = made = judges({"synthetic": {"levels": 3, "checks": NO_LOOK}})
-    models, asked = case_models(Listening(), made, set(), set()), Asked()
-
-    async def ask() -> None:
-        view = models["synthetic"]
-        briefs = await judge.brief(CASES[0].document, [], view)
-        asked.add_axes(briefs)
-        for told in await judge.verdicts(CASES[0], briefs, view):
-            asked.add_axes(told)
-
-    asyncio.run(ask())
-    asked.add(models["synthetic"].counting)
-    assert asked.tokens.asks == 3 + 2 * 3 + 2  # references, comparisons, neighbours
-    assert asked.masses.choices == 2 * 3 + 2
-    assert astuple(asked.axes["fluency"])[:5] == astuple(asked.tokens)[:5]

@@ -11,16 +11,11 @@ from scipy.stats import spearmanr
 
 import evaljudge
 from evaljudge.agreement.rated import Rated
-from evaljudge.analysis.combining import (
-    Combination,
-    Weights,
-    majority,
-    on_rated,
-    weights_of,
-)
+from evaljudge.analysis.combining import Combination, Weights, on_rated, weights_of
 from evaljudge.config import Rule
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
+from tests import build
 
 
 def combined(by: Rule, *scorers: str) -> Combination:
@@ -37,6 +32,8 @@ def combined(by: Rule, *scorers: str) -> Combination:
         ("majority", [3.6, 4.4, 1], 4),
         ("majority", [5, 4, 1], 10 / 3),
         ("majority", [1, 1, 5, 5, 3], 3),
+        ("majority", [1.2, 2.1, 2.6], 2),  # a vote for each of three whole numbers
+        ("majority", [2.5, 2.5, 3.5], 3),  # halves are rounded up
     ],
 )
 def test_the_rules_by_hand(by: Rule, values: list[float], expected: float) -> None:
@@ -47,10 +44,6 @@ def test_the_rules_by_hand(by: Rule, values: list[float], expected: float) -> No
     first, second = rule.of(columns)
     assert first == pytest.approx(expected)
     assert isnan(second), "one that a scorer left unscored is unscored"
-
-
-def test_a_vote_for_each_of_several_whole_numbers_is_their_mean() -> None:
-    assert majority([1.2, 2.1, 2.6]) == 2
 
 
 # weights by agreement
@@ -146,28 +139,16 @@ def test_where_nothing_can_be_learnt_all_count_alike(of: Rated, said: str) -> No
 @pytest.fixture
 def config(tmp_path: Path) -> dict[str, Any]:
     rows = [
-        {
-            "doc_id": f"d{n}",
-            "source": f"source {n}",
-            "candidates": [
-                {"system": s, "text": s * n + len(s) * " word",
-                 "ratings": {"fluency": len(s)} if n < 5 else {}}
-                for s in ("A", "BB", "CCC")
-            ],
-        }
+        build.document(n) | {"candidates": [
+            {"system": s, "text": s * n + len(s) * " word",
+             "ratings": {"fluency": len(s)} if n < 5 else {}}
+            for s in ("A", "BB", "CCC")]}
         for n in range(6)
     ]  # fmt: skip
-    (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    return {
-        "corpus": str(tmp_path / "cases.jsonl"),
-        "out": str(tmp_path / "out"),
-        "axes": ["fluency", "relevance"],
-        "model": "m",
-        "judges": {"a": {"judge": "geval"}, "b": {"judge": "geval", "model": "n"}},
-        "metrics": ["words"],
-        "agreement": {"resamples": 20},
-        "view": 2,
-    }
+    build.jsonl(tmp_path / "cases.jsonl", rows)
+    judges = {"a": {"judge": "geval"}, "b": {"judge": "geval", "model": "n"}}
+    how = {"metrics": ["words"], "agreement": {"resamples": 20}, "view": 2}
+    return build.config(tmp_path, axes=["fluency", "relevance"], judges=judges, **how)
 
 
 def ran(config: dict[str, Any]) -> tuple[Any, dict[tuple[str, ...], float]]:
@@ -224,7 +205,7 @@ def test_combinations_are_scorers_like_others(config: dict[str, Any]) -> None:
     ("combine", "said"),
     [
         ({"jury": ["a", "c"]}, "combine.jury: unknown scorer 'c'"),
-        ({"jury": ["a"]}, "combine.jury: a combination needs at least two scorers"),
+        ({"jury": ["a"]}, "combine.jury.of: a combination needs at least two scorers"),
         (
             {"one": ["a", "b"], "two": ["one", "a"]},
             "combine.two: 'one' is a combination, and combinations cannot be combined",
@@ -234,7 +215,7 @@ def test_combinations_are_scorers_like_others(config: dict[str, Any]) -> None:
             {"jury": ["a.calibrated", "b"]},
             "'a.calibrated' is calibrated after scorers are combined: combine 'a', and calibrate",
         ),
-        ({"jury": ["a", "a"]}, "combine.jury: 'a' is named twice"),
+        ({"jury": ["a", "a"]}, "combine.jury.of: 'a' is named twice"),
         ({"jury": {"of": ["a", "b"], "by": "vote"}}, "combine.jury.by: should be "),
         ({"a": ["a", "b"]}, "combine.a: a scorer of the run has this name"),
         ({"a b": ["a", "b"]}, "combine.a b: a name may hold letters"),
@@ -268,10 +249,6 @@ def test_families_are_of_judges_that_there_are(config: dict[str, Any]) -> None:
         evaljudge.plan(config | {"families": {"a": ["A", "B", "A"]}}, engines=ScriptedEngines())
     with pytest.raises(UserError, match="families: unknown judge 'c'"):
         evaljudge.plan(config | {"families": {"c": ["A"]}}, engines=ScriptedEngines())
-
-
-def test_halves_are_rounded_up_in_a_vote() -> None:
-    assert majority([2.5, 2.5, 3.5]) == 3
 
 
 def test_a_combination_says_what_it_is() -> None:

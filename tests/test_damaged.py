@@ -21,7 +21,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import evaljudge
-from evaljudge.cli import main
 from evaljudge.commands.check import Checked, check_run
 from evaljudge.commands.options import ShowOptions, ViewOptions
 from evaljudge.commands.show import show_text
@@ -33,6 +32,8 @@ from evaljudge.runs.job import BOTH
 from evaljudge.runs.pipeline import Watcher
 from evaljudge.storage import Output, Place, claimed
 from evaljudge.storage.disk import disk_error
+from tests import build
+from tests.build import command, document, jsonl, lines
 
 DOCUMENTS = 3
 """In as many shards."""
@@ -123,18 +124,17 @@ class Warnings(Watcher):
         self.lines.append(line)
 
 
-class Bench:
+class Bench(build.Bench):
     """A run that is done, and copies of it to be damaged."""
 
     def __init__(self, folder: Path, judges: dict[str, Any]) -> None:
-        self.folder, self.out, self.judges = folder, folder / "whole", judges
-        rows = [
-            {"doc_id": f"d{n}", "source": f"source {n}", "candidates": [
-                {"system": s, "text": f"{s} says {n * 7 % 5}", "ratings": {"fluency": 1.0 + n % 4}}
-                for s in "AB"]}
-            for n in range(DOCUMENTS)
-        ]  # fmt: skip
-        (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        least = {"scorer": "geval", "axis": "fluency", "at_least": 1}
+        super().__init__(
+            folder, judges=judges, metrics=["words"], coverage_floor=0.95,
+            agreement={"resamples": 0}, select=[{"name": "some", "all": [least]}],
+        )  # fmt: skip
+        self.out = folder / "whole"
+        self.corpus(document(n, fluency=1.0 + n % 4) for n in range(DOCUMENTS))
         self.run()
         self.unharmed = self.results()
         (self.out / "attempts").mkdir()
@@ -147,14 +147,9 @@ class Bench:
         shutil.copytree(self.out, made.out)
         return made
 
-    def config(self, **changes: Any) -> dict[str, Any]:
-        usual = {"corpus": str(self.folder / "cases.jsonl"), "out": str(self.out), "model": "m",
-                 "axes": ["fluency"], "judges": self.judges,
-                 "metrics": ["words"], "workers": {"executor": "local"}, "coverage_floor": 0.95,
-                 "agreement": {"resamples": 0},
-                 "select": [{"name": "some", "all": [
-                     {"scorer": "geval", "axis": "fluency", "at_least": 1}]}]}  # fmt: skip
-        return usual | changes
+    def other_corpus(self, name: str) -> tuple[list[dict[str, Any]], str]:
+        """The rows of the corpus, and a file for what becomes of them."""
+        return lines(self.folder / "cases.jsonl"), str(self.folder / f"{name}.jsonl")
 
     def run(self, work: Callable[..., Any] = evaljudge.run, *, extend: bool = False,
             **changes: Any) -> Any:  # fmt: skip
@@ -171,12 +166,12 @@ class Bench:
         texts = ("report/agreement.json", "selected/some.jsonl", "selected/some.json")
         return [rows, *((self.out / name).read_text() for name in texts)]
 
-    def score_files(self) -> list[Path]:
-        return [self.out / f"scores/{n:05d}.parquet" for n in range(DOCUMENTS)]
-
     def find(self, name: str) -> Path:
         (file,) = self.out.glob(name)
         return file
+
+    def score_files(self) -> list[Path]:
+        return [self.out / f"scores/{n:05d}.parquet" for n in range(DOCUMENTS)]
 
 
 @pytest.fixture(scope="module")
@@ -191,9 +186,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench(tmp_path_factory.mktemp("both"), {"synthetic": {"levels": 3}, "geval": {}})
 
 
-@pytest.fixture(autouse=True)
-def nothing_waits_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda file: None)
+pytestmark = pytest.mark.usefixtures("no_fsync")
 
 
 @pytest.fixture
@@ -322,34 +315,24 @@ def test_an_unfinished_run_is_reported_without_the_shards_that_are_left(whole: B
 
 def test_cases_from_before_the_ratings_changed_are_damaged(whole: Bench) -> None:
     """A backup that is put back in part has them."""
-    bench, corpus = whole.copied("rated"), whole.folder / "rated.jsonl"
-    rows = [json.loads(line) for line in (whole.folder / "cases.jsonl").read_text().splitlines()]
+    bench, (rows, corpus) = whole.copied("rated"), whole.other_corpus("rated")
     rows[1]["candidates"][0]["ratings"] = {"fluency": 4.5}
-    corpus.write_text("\n".join(map(json.dumps, rows)))
+    jsonl(Path(corpus), rows)
     before = (bench.out / STAGES[0]).read_bytes()
-    bench.run(corpus=str(corpus))
+    listing = (bench.out / "shards.json").read_bytes()
+    bench.run(corpus=corpus)
     unharmed = bench.results()
     (bench.out / STAGES[0]).write_bytes(before)
     (problem,) = bench.check().problems
     assert f"{STAGES[0]}: is not the file that shards.json lists" in problem
-    outcome = bench.run(evaljudge.make_report, corpus=str(corpus))
+    outcome = bench.run(evaljudge.make_report, corpus=corpus)
     assert any(STAGES[0] in line for line in outcome.findings.warnings)
     assert outcome.exit_code == 3
-    bench.run(corpus=str(corpus))
+    bench.run(corpus=corpus)
     assert bench.results() == unharmed
     assert bench.check().problems == []
-
-
-def test_ratings_that_a_killed_run_took_over_in_part_are_taken_over(whole: Bench) -> None:
-    bench, corpus = whole.copied("half rated"), whole.folder / "half.jsonl"
-    rows = [json.loads(line) for line in (whole.folder / "cases.jsonl").read_text().splitlines()]
-    rows[1]["candidates"][0]["ratings"] = {"fluency": 4.5}
-    corpus.write_text("\n".join(map(json.dumps, rows)))
-    listing = (bench.out / "shards.json").read_bytes()
-    bench.run(corpus=str(corpus))
-    unharmed = bench.results()
-    (bench.out / "shards.json").write_bytes(listing)
-    bench.run(corpus=str(corpus))
+    (bench.out / "shards.json").write_bytes(listing)  # a killed run took them over in part
+    bench.run(corpus=corpus)
     assert (bench.results(), bench.warnings.lines) == (unharmed, [])
     assert bench.check().problems == []
 
@@ -445,14 +428,13 @@ def test_the_step_commands_repair_too(whole: Bench) -> None:
 
 
 def test_cases_are_not_made_of_a_corpus_in_another_order(whole: Bench) -> None:
-    bench, corpus = whole.copied("turned"), whole.folder / "turned.jsonl"
-    lines = (whole.folder / "cases.jsonl").read_text().splitlines()
-    corpus.write_text("\n".join(reversed(lines)))
-    bench.run(corpus=str(corpus))  # the same run, as long as its cases are there
+    bench, (rows, corpus) = whole.copied("turned"), whole.other_corpus("turned")
+    jsonl(Path(corpus), reversed(rows))
+    bench.run(corpus=corpus)  # the same run, as long as its cases are there
     damaged = bench.out / "cases/00000.parquet"
     damaged.write_bytes(b"PAR1")
     with pytest.raises(UserError, match="turned.jsonl is no longer as it was") as caught:
-        bench.run(corpus=str(corpus))
+        bench.run(corpus=corpus)
     one_line(caught.value, "00000.parquet")
     assert damaged.read_bytes() == b"PAR1"  # refused before anything was moved
     bench.run()
@@ -461,12 +443,9 @@ def test_cases_are_not_made_of_a_corpus_in_another_order(whole: Bench) -> None:
 
 def test_cases_are_not_made_of_the_corpus_that_extended_the_run(whole: Bench) -> None:
     """There their documents have further candidates, which other shards hold."""
-    bench, corpus = whole.copied("extended"), whole.folder / "grown.jsonl"
-    rows = [json.loads(line) for line in (whole.folder / "cases.jsonl").read_text().splitlines()]
-    for row in rows:
-        row["candidates"].append({"system": "C", "text": f"C says {row['doc_id']}"})
-    corpus.write_text("\n".join(map(json.dumps, rows)))
-    bench.run(corpus=str(corpus), extend=True)
+    bench, (_, corpus) = whole.copied("extended"), whole.other_corpus("grown")
+    jsonl(Path(corpus), (document(n, "ABC", fluency=1.0 + n % 4) for n in range(DOCUMENTS)))
+    bench.run(corpus=corpus, extend=True)
     before = bench.results()
     damaged = bench.out / "cases/00001.parquet"
     content = damaged.read_bytes()
@@ -474,9 +453,9 @@ def test_cases_are_not_made_of_the_corpus_that_extended_the_run(whole: Bench) ->
     (problem,) = bench.check().problems
     assert problem.endswith("without candidates that `--extend` has added to its documents since")
     with pytest.raises(UserError, match=r"grown.jsonl is no longer .*`--extend` has added cand"):
-        bench.run(corpus=str(corpus))
+        bench.run(corpus=corpus)
     damaged.write_bytes(content)
-    bench.run(corpus=str(corpus))
+    bench.run(corpus=corpus)
     assert bench.results() == before
 
 
@@ -544,10 +523,7 @@ def test_check_says_what_was_found(whole: Bench, capsys: pytest.CaptureFixture[s
     bench = whole.copied("said")
     (bench.out / "README").write_text("mine")
     (bench.out / "commits/judge/00002.json").write_text("{}")
-    with pytest.raises(SystemExit) as ended:
-        main(["check", str(bench.out)])
-    assert ended.value.code == 2
-    problem, *rest = capsys.readouterr().out.splitlines()
+    problem, *rest = command(capsys, "check", str(bench.out), code=2)[0].splitlines()
     assert problem.startswith(f"{bench.out}/commits/judge/00002.json: is not as it was written")
     assert problem.endswith(": `evaljudge run CONFIG` sets it aside and does its shard again")
     ignored, shards, files = rest
@@ -555,9 +531,7 @@ def test_check_says_what_was_found(whole: Bench, capsys: pytest.CaptureFixture[s
     assert shards == "shards     3: 3 prepared, 2 judged, 3 measured"
     assert files.endswith(" proven whole, 1 damaged")
     bench.run()
-    with pytest.raises(SystemExit, match="0"):
-        main(["check", str(bench.out), "--json"])
-    said = json.loads(capsys.readouterr().out)
+    said = json.loads(command(capsys, "check", str(bench.out), "--json")[0])
     assert said["damaged"] == [] and said["ignored"] == ["README"]
     assert said["done"] == {"prepare": 3, "judge": 3, "measure": 3}
 
@@ -572,9 +546,7 @@ def test_check_warns_of_a_secret_that_an_earlier_version_stored(
     written["fingerprint"]["corpus"] = ["s3://bucket/cases.jsonl?secret_key=SECRET"]
     output.write_run(written)
     before = Place(str(bench.out)).read("run.json")
-    with pytest.raises(SystemExit, match="0"):
-        main(["check", str(bench.out)])
-    said = capsys.readouterr().out
+    said, _ = command(capsys, "check", str(bench.out))
     assert "warning    run.json holds a secret at fingerprint.corpus.0, and so may" in said
     assert "SECRET" not in said and Place(str(bench.out)).read("run.json") == before
 

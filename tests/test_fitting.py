@@ -25,7 +25,8 @@ from evaljudge.runs.job import make_job
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.stages import corpus_digest
 from evaljudge.storage import Output, claimed
-from tests.build import calibrate_with, jsonl
+from tests import build
+from tests.build import calibrate_with, jsonl, lines
 
 Ratings = Mapping[str, Mapping[str, Mapping[str, float]]]
 Values = Mapping[str, Mapping[str, float | None]]
@@ -44,10 +45,8 @@ LEARNT = {  # d1 from d2, d2 from d1, d3 from both
 
 
 def config(folder: Path, **changes: Any) -> dict[str, Any]:
-    usual = {"corpus": str(folder / "cases.jsonl"), "out": str(folder / "out"), "model": "m",
-             "axes": ["fluency", "relevance"], "judges": ["direct"], "metrics": ["words"],
-             "agreement": {"resamples": 20}}  # fmt: skip
-    return usual | changes
+    usual = {"axes": ["fluency", "relevance"], "judges": ["direct"], "metrics": ["words"]}
+    return build.config(folder, **usual | {"agreement": {"resamples": 20}} | changes)
 
 
 def judged(folder: Path, ratings: Ratings = RATED, scores: Values = SCORED) -> Path:
@@ -162,21 +161,6 @@ def test_the_report_sees_it_as_any_scorer(tmp_path: Path) -> None:
     assert "direct.calibrated" in compared
 
 
-def test_maps_are_kept_with_their_counts(tmp_path: Path) -> None:
-    reported(judged(tmp_path), calibrate=["direct"])
-    (row,) = maps(tmp_path)
-    assert (row["scorer"], row["of"], row["axis"]) == ("direct.calibrated", "direct", "fluency")
-    assert (row["documents"], row["pairs"], row["unscored"]) == (2, 4, 0)
-    assert row["signature"] == rows(tmp_path, "direct.calibrated")["d1", "A"].signature
-    assert row["map"] == {"scores": [1, 2, 3], "ratings": [1.5, 3, 4]}
-    assert [*row["folds_of"]] == ["d1", "d2"]
-    by_document = {doc_id: row["fold_maps"][fold] for doc_id, (fold,) in row["folds_of"].items()}
-    assert by_document == {
-        "d1": {"scores": [1, 3], "ratings": [2, 4]},
-        "d2": {"scores": [1, 2], "ratings": [1, 3]},
-    }
-
-
 def test_a_documents_ratings_do_not_change_its_own_scores(tmp_path: Path) -> None:
     changed = RATED | {"d1": {"A": {"fluency": 4}, "B": {"fluency": 5}}}
     for name, ratings in (("before", RATED), ("after", changed)):
@@ -244,11 +228,30 @@ def test_a_scorer_without_axes_is_calibrated_to_each_that_is_rated(tmp_path: Pat
     assert "2 pairs of 2 documents" in lines["words.calibrated on relevance"]
 
 
-def test_what_cannot_be_calibrated_is_warned_of(tmp_path: Path) -> None:
-    warnings = reported(judged(tmp_path), calibrate=["direct", "words"]).findings.warnings
-    few = "not calibrated on relevance: fewer than 2 documents have both a score and a rating"
-    assert f"direct: {few}" in warnings
-    assert f"words: {few}" in warnings
+FEW = "not calibrated on relevance: fewer than 2 documents have both a score and a rating"
+EQUAL: Ratings = {doc_id: {system: {"fluency": 3} for system in "AB"} for doc_id in RATED}
+FALLING: Values = {
+    d: {s: None if v is None else -v for s, v in of.items()} for d, of in SCORED.items()
+}
+
+
+@pytest.mark.parametrize(
+    ("ratings", "scores", "said"),
+    [
+        (RATED, SCORED, f"direct: {FEW}"),
+        (RATED, SCORED, f"words: {FEW}"),
+        (RATED, FALLING, "words: ratings of fluency do not rise"),
+        (EQUAL, SCORED, "words: ratings of fluency are all the same, so there is nothing to learn"),
+    ],
+    ids=["few", "few of a metric", "falling", "equal"],
+)
+def test_what_cannot_be_calibrated_is_warned_of(
+    tmp_path: Path, ratings: Ratings, scores: Values, said: str
+) -> None:
+    reported_ = reported(judged(tmp_path, ratings, scores), calibrate=["direct", "words"])
+    assert any(warning.startswith(said) for warning in reported_.findings.warnings)
+    if scores is FALLING:
+        assert set(values(tmp_path, "words.calibrated").values()) == {3, 2, 2.5, None}
 
 
 def test_without_ratings_nothing_is_calibrated(tmp_path: Path) -> None:
@@ -258,19 +261,6 @@ def test_without_ratings_nothing_is_calibrated(tmp_path: Path) -> None:
     assert any(w.startswith("direct: not calibrated on fluency, rel") for w in found.warnings)
     assert scorers(tmp_path) == AS_JUDGED
     assert not (tmp_path / "out/report/calibration.json").exists()
-
-
-def test_scores_that_fall_are_warned_of(tmp_path: Path) -> None:
-    worse = {d: {s: None if v is None else -v for s, v in of.items()} for d, of in SCORED.items()}
-    warnings = reported(judged(tmp_path, scores=worse), calibrate=["words"]).findings.warnings
-    assert any(w.startswith("words: ratings of fluency do not rise") for w in warnings)
-    assert set(values(tmp_path, "words.calibrated").values()) == {3, 2, 2.5, None}
-
-
-def test_equal_ratings_are_warned_of(tmp_path: Path) -> None:
-    same: Ratings = {doc_id: {system: {"fluency": 3} for system in "AB"} for doc_id in RATED}
-    warnings = reported(judged(tmp_path, same), calibrate=["words"]).findings.warnings
-    assert "words: ratings of fluency are all the same, so there is nothing to learn" in warnings
 
 
 def test_an_infinite_score_is_no_number() -> None:
@@ -296,15 +286,14 @@ def test_is_what_the_command_finds_of_the_same_scores(tmp_path: Path) -> None:
         for d, of in scores.items()
         for s, value in of.items()
     ]
-    (tmp_path / "scores.jsonl").write_text("\n".join(map(json.dumps, given)))
-    source = str(tmp_path / "cases.jsonl")
-    wanted = CalibrateOptions(source, [str(tmp_path / "scores.jsonl")], resamples=5)
+    scored = jsonl(tmp_path / "scores.jsonl", given)
+    wanted = CalibrateOptions(str(tmp_path / "cases.jsonl"), [scored], resamples=5)
     (told,) = json.loads(calibrate_with(wanted, str(tmp_path / "command"), True))
     (mine,) = maps(tmp_path)
     assert mine["documents"] == 12
     assert mine == {key: told[key] for key in mine}
-    lines = (tmp_path / "command/calibrated.jsonl").read_text().splitlines()
-    theirs = {(row["doc_id"], row["system"]): row["value"] for row in map(json.loads, lines)}
+    told_of = lines(tmp_path / "command/calibrated.jsonl")
+    theirs = {(row["doc_id"], row["system"]): row["value"] for row in told_of}
     assert len(theirs) == 48
     assert values(tmp_path, "direct.calibrated") == pytest.approx(theirs)
 
@@ -340,8 +329,7 @@ def select(scorer: str = "direct", axis: str = "fluency", **asked: float) -> dic
 
 
 def chosen(folder: Path) -> list[At]:
-    lines = (folder / "out/selected/good.jsonl").read_text().splitlines()
-    return [(row["doc_id"], row["system"]) for row in map(json.loads, lines)]
+    return [(row["doc_id"], row["system"]) for row in lines(folder / "out/selected/good.jsonl")]
 
 
 def test_a_precision_is_selected_by_and_its_worth_told(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """A run's references as a file, and such a file in another run: what it asks, and what is refused.
 
-All but the last test do a run's work without Ray, as a worker does it.
+All tests do a run's work without Ray, as a worker does it.
 """
 
 import asyncio
@@ -31,10 +31,12 @@ from evaljudge.runs.references import (
 )
 from evaljudge.runs.stages import missing
 from evaljudge.storage import Output, claimed
+from tests.build import document as case
+from tests.build import jsonl as write_rows
+from tests.build import lines as rows
 
 AXES = ["fluency", "relevance"]
 SOURCE_0 = "b20389ce6e88582c86332b8430c38903bd6fa75fa3fbb7a8d630de1dbd322874"
-Scores = dict[tuple[str, str, str, str], float | None]
 
 
 class Run:
@@ -85,7 +87,7 @@ class Run:
         self.work(output)
         return output
 
-    def scores(self) -> Scores:
+    def scores(self) -> dict[tuple[str, str, str, str], float | None]:
         output = self.bind()
         return {
             (score.doc_id, score.system, score.scorer, score.axis): score.value
@@ -106,20 +108,6 @@ class Run:
 def synthetic(**settings: Any) -> dict[str, Any]:
     none = {"neighbours": 0, "exchanged": 0}
     return {"synthetic": {"levels": 3, "checks": none} | settings}
-
-
-def case(number: int, systems: str = "AB") -> dict[str, Any]:
-    texts = [{"system": s, "text": f"{s} of {number}"} for s in systems]
-    return {"doc_id": f"d{number}", "source": f"source {number}", "candidates": texts}
-
-
-def write_rows(file: Path, rows: list[dict[str, Any]]) -> str:
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return str(file)
-
-
-def rows(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text().splitlines()]
 
 
 def row(**changes: Any) -> dict[str, Any]:
@@ -191,15 +179,9 @@ def test_only_what_the_file_lacks_is_written(first: Run, folder: Path) -> None:
 
 
 def test_rows_that_the_run_has_no_use_for_are_not_used(folder: Path) -> None:
-    file = write_rows(
-        folder / "refs.jsonl",
-        [
-            row(),
-            row(axis="warmth"),
-            row(level=1.5),
-            row(doc_id="elsewhere", source_sha256="0" * 64),
-        ],
-    )
+    elsewhere = row(doc_id="elsewhere", source_sha256="0" * 64)
+    others = [row(axis="warmth"), row(level=1.5), elsewhere]
+    file = write_rows(folder / "refs.jsonl", [row(), *others])
     run = Run(folder, "run", judges=synthetic(references=file), axes=["fluency"])
     output = run.whole()
     assert len(run.written) == 3 * 3 - 1
@@ -435,24 +417,3 @@ def test_a_plan_counts_them_as_known(first: Run, folder: Path) -> None:
     assert plan.asked["judge", "synthetic"].asks == 3 * 2 * 2 * 3
     whole = Run(folder, "run", judges=synthetic(references=str(folder / "refs.jsonl")))
     assert evaljudge.plan(whole.spec, engines=ScriptedEngines()).is_exact
-
-
-def test_references_of_one_run_serve_another(folder: Path) -> None:
-    """The whole journey there and back, one step at a time in the second run."""
-    one, two = Run(folder, "one"), Run(folder, "two")
-    engines = ScriptedEngines()
-    evaljudge.run(one.spec, engines=engines)
-    assert one.export("refs.jsonl") == ExportedReferences(18, 3, 0)
-    two.spec |= {"judges": synthetic(references=str(folder / "refs.jsonl"))}
-    evaljudge.prepare(two.spec, engines=engines)
-    assert asked(folder / "two") == {"prepare": 0}
-    evaljudge.judge(two.spec, engines=engines)
-    evaljudge.make_report(two.spec, engines=engines)
-    assert asked(folder / "two") == {"prepare": 0, "judge": 3 * 2 * 2 * 3}
-    assert two.scores() == one.scores()
-    assert evaljudge.run(two.spec, engines=engines).coverage == 1.0
-
-
-def asked(out: Path) -> dict[str, int]:
-    told = json.loads((out / "run.json").read_text())["asked"]
-    return {entry["stage"]: entry["asks"] for entry in told}

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.cli import main
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.runs.json_lines import JsonLines
 from evaljudge.runs.json_log import JsonLog
 from evaljudge.runs.progress import watcher
+from tests.build import command as called
 
 
 def objects(text: str) -> list[dict[str, Any]]:
@@ -110,18 +110,15 @@ def in_json(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVALJUDGE_LOG", "json")
 
 
-def command(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[Any, list[Any]]:
-    with pytest.raises(SystemExit) as ended:
-        main(words)
-    return ended.value.code, objects(capsys.readouterr().err)
+def command(words: list[str], capsys: pytest.CaptureFixture[str], code: int) -> list[Any]:
+    return objects(called(capsys, *words, code=code)[1])
 
 
 def test_a_run_s_log_is_json(
     config: Path, in_json: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(evaljudge, "run", partial(evaljudge.run, engines=ScriptedEngines()))
-    code, log = command(["run", str(config)], capsys)
-    assert code in (None, 0)
+    log = command(["run", str(config)], capsys, 0)
     events = [one["event"] for one in log]
     assert {"phase", "starting", "progress", "warning"} <= set(events)
     assert without_time(log[-1]) == {"level": "info", "event": "ended", "exit_code": 0}
@@ -146,20 +143,20 @@ def test_a_run_s_log_is_json(
 def test_mistakes_are_objects(
     words: list[str], message: str, in_json: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, (error, ended) = command(words, capsys)
+    error, ended = command(words, capsys, 2)
     assert (error["level"], error["event"]) == ("error", "error")
     assert message in error["message"]
-    assert (code, ended["exit_code"]) == (2, 2)
+    assert ended["exit_code"] == 2
 
 
 def test_a_bug_is_one_object(
     config: Path, in_json: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(evaljudge, "run", lambda *_, **__: 1 / 0)
-    code, (error, ended) = command(["run", str(config)], capsys)
+    error, ended = command(["run", str(config)], capsys, 1)
     assert (error["event"], error["message"]) == ("bug", "ZeroDivisionError: division by zero")
     assert "Traceback" in error["traceback"]
-    assert (code, ended["exit_code"]) == (1, 1)
+    assert ended["exit_code"] == 1
 
 
 @pytest.mark.parametrize(
@@ -175,10 +172,8 @@ def test_another_setting_is_a_mistake(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     monkeypatch.setenv(f"EVALJUDGE_{name}", given)
-    with pytest.raises(SystemExit) as ended:
-        main(["list"])
-    assert ended.value.code == 2
-    assert capsys.readouterr().err == f"evaljudge: EVALJUDGE_{name} is '{given}': {remedy}\n"
+    said = called(capsys, "list", code=2)[1]
+    assert said == f"evaljudge: EVALJUDGE_{name} is '{given}': {remedy}\n"
 
 
 @pytest.mark.service

@@ -21,7 +21,7 @@ from evaljudge.engines import Identity, KnownFacts, ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, noise
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.report import full_summary
-from tests.build import jsonl
+from tests import build
 from tests.frames import frame, rows
 
 DOCUMENTS, SYSTEMS = 40, 5
@@ -153,35 +153,21 @@ class Jury(ScriptedEngines):
 @pytest.fixture
 def config(tmp_path: Path) -> dict[str, Any]:
     rows = [
-        {
-            "doc_id": f"d{n:02}",
-            "source": f"source {n}",
-            "candidates": [
-                {"system": s, "text": f"{s} {n} " + "good " * level, "ratings": {"fluency": level}}
-                for s in "ABCD"
-                for level in [1 + int(4 * noise(s, str(n)))]
-            ],
-        }
+        build.document(n) | {"doc_id": f"d{n:02}", "candidates": [
+            {"system": s, "text": f"{s} {n} " + "good " * level, "ratings": {"fluency": level}}
+            for s in "ABCD"
+            for level in [1 + int(4 * noise(s, str(n)))]]}
         for n in range(24)
-    ]
-    return {
-        "corpus": jsonl(tmp_path / "cases.jsonl", rows),
-        "out": str(tmp_path / "out"),
-        "axes": ["fluency"],
-        "model": "m",
-        "judges": {
-            "geval": {},
-            "second": {"judge": "geval", "model": "n"},
-            "chance": {"judge": "geval", "model": "random"},
-        },
-        "combine": {
-            "mean": ["geval", "second", "chance"],
-            "weighted": {"of": ["geval", "second", "chance"], "by": "agreement"},
-        },
-        "families": {"chance": ["A"]},
-        "agreement": {"resamples": 100},
-        "view": 2,
-    }
+    ]  # fmt: skip
+    build.jsonl(tmp_path / "cases.jsonl", rows)
+    models = {"second": {"judge": "geval", "model": "n"},
+              "chance": {"judge": "geval", "model": "random"}}  # fmt: skip
+    names = ["geval", *models]
+    return build.config(
+        tmp_path, judges={"geval": {}} | models, families={"chance": ["A"]}, view=2,
+        combine={"mean": names, "weighted": {"of": names, "by": "agreement"}},
+        agreement={"resamples": 100},
+    )  # fmt: skip
 
 
 def test_a_jury_of_three_models_in_one_run(config: dict[str, Any]) -> None:

@@ -5,45 +5,35 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from evaljudge.analysis.findings import Findings
-from evaljudge.cli import main
-from evaljudge.commands.agree import Agreed, agreement_of, lacking_line
+from evaljudge.commands.agree import agreement_of, lacking_line
 from evaljudge.commands.options import AgreeOptions
 from evaljudge.errors import UserError
 from evaljudge.sections.figures import percent
 from evaljudge.text import IS_THE_REFERENCE
-from tests.build import jsonl
+from tests.build import SHARED, agreed_text, command, document, jsonl, needs_shared, tabled
 
+BARE = ("doc_id", "system", "scorer", "value")
 
-def agreed_text(findings: Findings, out: str | None, as_json: bool) -> str:
-    made = Agreed(findings)
-    if out:
-        made.write(out)
-    return made.json if as_json else made.text
-
-
-SHARED = Path(__file__).parents[2] / "shared" / "data"
 RATED = {"d1": {"A": 1, "B": 2, "C": 3}, "d2": {"A": 3, "B": 1, "C": 2}}
 CASES = [
-    {
-        "doc_id": doc_id,
-        "source": "s",
-        "candidates": [
-            {"system": system, "text": "t", "ratings": {"fluency": rating}}
-            for system, rating in rated.items()
-        ],
-    }
-    for doc_id, rated in RATED.items()
-]
+    document(d) | {"doc_id": doc_id, "candidates": [
+        {"system": system, "text": "t", "ratings": {"fluency": rating}}
+        for system, rating in rated.items()]}
+    for d, (doc_id, rated) in enumerate(RATED.items())
+]  # fmt: skip
 SCORES = [
     {"doc_id": d, "system": s, "scorer": "mine", "axis": "fluency", "value": v}
     for d, values in (("d1", [10.0, 20.0, 30.0]), ("d2", [0.3, 0.1, 0.2]))
     for s, v in zip("ABC", values, strict=True)
 ]
+
+
+def bare(rows: list[dict[str, Any]] = SCORES) -> list[dict[str, Any]]:
+    """Without their axis."""
+    return [{key: row[key] for key in BARE} for row in rows]
 
 
 @pytest.fixture
@@ -52,15 +42,7 @@ def cases(tmp_path: Path) -> str:
 
 
 def written(folder: Path, rows: list[dict[str, Any]], kind: str) -> str:
-    file = folder / f"scores.{kind}"
-    if kind == "jsonl":
-        file.write_text("\n".join(map(json.dumps, rows)))
-    elif kind == "csv":
-        lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
-        file.write_text("\n".join(lines))
-    else:
-        pq.write_table(pa.Table.from_pylist(rows), file)
-    return str(file)
+    return tabled(folder / f"scores.{kind}", rows)
 
 
 def agreed(cases: str, *scores: str, **more: Any) -> Findings:
@@ -101,19 +83,6 @@ def test_scores_by_axis_are_the_same(cases: str, tmp_path: Path) -> None:
     assert agreed(cases, written(tmp_path, rows, "jsonl")).agreement == one
 
 
-def test_a_scorer_without_axis_meets_every_human_axis(cases: str, tmp_path: Path) -> None:
-    rows = [{k: v for k, v in row.items() if k != "axis"} for row in SCORES]
-    findings = agreed(cases, written(tmp_path, rows, "jsonl"))
-    assert {r.axis for r in findings.agreement} == {"fluency"}
-
-
-def test_what_is_missing_is_counted_and_what_is_strange_is_said(cases: str, tmp_path: Path) -> None:
-    rows = [*SCORES[1:], SCORES[0] | {"value": None}, SCORES[0] | {"doc_id": "stranger"}]
-    findings = agreed(cases, written(tmp_path, rows, "jsonl"))
-    assert findings.coverage[0].unscored == 1
-    assert findings.warnings == ["1 score belongs to no candidate of the corpus: left out"]
-
-
 @pytest.mark.parametrize(
     ("row", "said"),
     [
@@ -144,25 +113,20 @@ def test_nothing_to_agree_with(cases: str, tmp_path: Path) -> None:
 
 
 def test_what_is_printed_and_written(cases: str, tmp_path: Path) -> None:
-    scores = written(tmp_path, SCORES, "jsonl")
-    wanted = AgreeOptions(cases, [scores])
-    rows = json.loads(agreed_text(agreement_of(wanted), str(tmp_path / "out"), True))
+    found = agreed(cases, written(tmp_path, SCORES, "jsonl"))
+    rows = json.loads(agreed_text(found, str(tmp_path / "out"), True))
     assert rows == json.loads((tmp_path / "out" / "agreement.json").read_text())
     contract = "scorer axis level coefficient value low high n skipped"
     assert set(contract.split()) <= set(rows[0])
     assert "mine" in (tmp_path / "out" / "agreement.md").read_text()
-    said = agreed_text(agreement_of(wanted), None, False)
+    said = agreed_text(found)
     assert said.startswith("coverage   100.0% scored; 6 of 6 candidates rated by people\n\n")
     assert "Spearman" in said
 
 
 def test_what_is_unscored_and_strange_is_said_first(cases: str, tmp_path: Path) -> None:
     rows = [*SCORES[1:], SCORES[0] | {"value": None}, SCORES[0] | {"doc_id": "stranger"}]
-    said = agreed_text(
-        agreement_of(AgreeOptions(cases, [written(tmp_path, rows, "jsonl")])),
-        None,
-        False,
-    )
+    said = agreed_text(agreed(cases, written(tmp_path, rows, "jsonl")))
     assert said.splitlines()[:3] == [
         "coverage   83.3% scored; 6 of 6 candidates rated by people",
         "unscored   mine on fluency: 1 of 6 (null × 1)",
@@ -191,11 +155,8 @@ def test_scores_without_a_scorer_are_scorers_without_axes(cases: str, tmp_path: 
 
 
 def test_several_files_metrics_and_mixes(cases: str, tmp_path: Path) -> None:
-    bare = [{k: v for k, v in row.items() if k != "axis"} for row in SCORES]
-    scores = written(tmp_path, bare, "jsonl")
-    other = tmp_path / "other"
-    other.mkdir()
-    more = written(other, [row | {"scorer": "other"} for row in bare[:-1]], "csv")
+    scores = written(tmp_path, bare(), "jsonl")
+    more = written(tmp_path, [row | {"scorer": "other"} for row in bare()[:-1]], "csv")
     findings = agreed(cases, scores, more, metrics={"words": {}}, mix=["mine+words", "mine+other"])
     covered = {row.scorer: (row.scored, row.unscored) for row in findings.coverage}
     assert covered == {"mine": (6, 0), "other": (5, 1), "words": (6, 0), "mine+words": (6, 0),
@@ -233,10 +194,9 @@ def test_mixes_with_weights_and_of_scorers_with_axes(cases: str, tmp_path: Path)
     ],
 )
 def test_what_is_refused(cases: str, tmp_path: Path, more: dict[str, Any], said: str) -> None:
-    bare = [{k: v for k, v in row.items() if k != "axis"} for row in SCORES]
     with pytest.raises(UserError, match=said):
-        agreed(cases, written(tmp_path, bare, "jsonl"), **more)
-    again = written(tmp_path, [row | {"scorer": "words"} for row in bare], "jsonl")
+        agreed(cases, written(tmp_path, bare(), "jsonl"), **more)
+    again = written(tmp_path, [row | {"scorer": "words"} for row in bare()], "jsonl")
     with pytest.raises(UserError, match="scorer 'words' is there twice"):
         agreed(cases, again, metrics={"words": {}})
 
@@ -254,19 +214,12 @@ def test_the_reference_itself_is_not_scored_by_what_compares_with_it(tmp_path: P
     wanted = AgreeOptions(str(file), metrics=metrics)
     covered = {row.scorer: (row.scored, row.reasons) for row in agreement_of(wanted).coverage}
     assert covered == {"rouge1": (3, {"is the reference": 1}), "words": (4, {})}
-    assert "unscored   rouge1: 1 of 4 (is the reference × 1)" in agreed_text(
-        agreement_of(wanted), None, False
-    )
+    said = agreed_text(agreement_of(wanted))
+    assert "unscored   rouge1: 1 of 4 (is the reference × 1)" in said
     rows = [
-        {
-            "doc_id": "d",
-            "system": "Human",
-            "scorer": "x",
-            "value": None,
-            "reason": IS_THE_REFERENCE,
-        },
-        *({"doc_id": "d", "system": name, "scorer": "x", "value": 0.5} for name in "ABC"),
+        {"doc_id": "d", "system": name, "scorer": "x", "value": 0.5} for name in ("Human", *"ABC")
     ]
+    rows[0] |= {"value": None, "reason": IS_THE_REFERENCE}
     for kind in ("jsonl", "parquet"):  # a run's own scores are Parquet
         options = AgreeOptions(str(file), [written(tmp_path, rows, kind)])
         given = agreement_of(options)
@@ -275,7 +228,7 @@ def test_the_reference_itself_is_not_scored_by_what_compares_with_it(tmp_path: P
         assert given.share == 1  # as in the run that these scores may come from
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="no shared/data")
+@needs_shared
 def test_the_human_stories_of_hanna_are_not_compared_with_themselves() -> None:
     """Scored, they lifted ROUGE-1 with coherence from 0.357 to 0.494."""
     wanted = AgreeOptions(str(SHARED / "hanna.jsonl"), metrics={"rouge1": {}})
@@ -293,9 +246,8 @@ def test_an_axis_that_nobody_rated_is_said(cases: str, tmp_path: Path) -> None:
 
 
 def test_scores_with_and_without_axis_are_told_apart_or_refused(cases: str, tmp_path: Path) -> None:
-    bare = [{k: v for k, v in row.items() if k != "axis"} for row in SCORES]
     with pytest.raises(UserError, match="scorer 'mine' has scores of axis 'fluency' and"):
-        agreed(cases, written(tmp_path, [*SCORES, *bare], "jsonl"))
+        agreed(cases, written(tmp_path, [*SCORES, *bare()], "jsonl"))
 
 
 def test_bad_rows_can_be_skipped(cases: str, tmp_path: Path) -> None:
@@ -325,14 +277,13 @@ def test_settings_of_earlier_versions_are_warned_of_and_change_nothing(
         ("fluency", level, "mine") for level in ("sample", "system", "summary")
     ]
 
-    command = ["agree", "--cases", cases, "--scores", given, "--resamples", "20", "--json"]
-    said = []
-    for more in ([], ["--resample", "both", "--permutations", "9"]):
-        with pytest.raises(SystemExit):
-            main([*command, *more])
-        said.append(capsys.readouterr())
-    assert said[0].out == said[1].out
-    assert [one.err.count("is no longer read") for one in said] == [0, 2]
+    words = ["agree", "--cases", cases, "--scores", given, "--resamples", "20", "--json"]
+    (out, quiet), (same, told_of) = (
+        command(capsys, *words, *more)
+        for more in ([], ["--resample", "both", "--permutations", "9"])
+    )
+    assert out == same
+    assert [err.count("is no longer read") for err in (quiet, told_of)] == [0, 2]
 
 
 def test_raters_labels_and_axes_are_told(tmp_path: Path) -> None:
@@ -361,24 +312,11 @@ def test_raters_labels_and_axes_are_told(tmp_path: Path) -> None:
     assert labels["mine", "ease", "kappa"] is None
 
 
-needs_shared = pytest.mark.skipif(
-    not SHARED.exists(), reason="the shared human judgements are not here"
-)
-
-
-def commanded(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
-    with pytest.raises(SystemExit) as ending:
-        main(["agree", "--json", *arguments])
-    assert not ending.value.code
-    rows: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
-    return rows
-
-
 @needs_shared
 def test_unieval_on_topicalchat(capsys: pytest.CaptureFixture[str]) -> None:
     pair = (SHARED / "topicalchat.jsonl", SHARED / "topicalchat_unieval.jsonl")
     given = ("--cases", str(pair[0]), "--scores", str(pair[1]), "--resamples", "10")
-    rows = commanded(capsys, *given)
+    rows = json.loads(command(capsys, "agree", "--json", *given)[0])
     found = {(r["axis"], r["level"]): r for r in rows if r["coefficient"] == "spearman"}
     published = {"naturalness": (0.514, 0.515), "coherence": (0.613, 0.560),
                  "engagingness": (0.605, 0.573), "groundedness": (0.574, 0.621)}  # fmt: skip
@@ -412,14 +350,15 @@ MEASURED = {
 @needs_shared
 def test_published_and_measured_metrics_on_summeval(capsys: pytest.CaptureFixture[str]) -> None:
     no_stops = "no-stops: {metric: importance, drop_stop_words: true}"
-    rows = commanded(
+    said, _ = command(
         capsys,
-        *("--cases", str(SHARED / "summeval.jsonl")),
+        *("agree", "--json", "--cases", str(SHARED / "summeval.jsonl")),
         *("--scores", str(SHARED / "summeval_metrics.jsonl"), "--axis", "relevance"),
         *("--metrics", f"{{importance: , rouge1: , rouge2: , chrf: , {no_stops}}}"),
         *("--mix", "importance+rouge1", "--mix", "importance+chrf"),
         *("--resamples", "10"),
     )
+    rows = json.loads(said)
     found = {(r["scorer"], r["level"]): r["value"] for r in rows if r["coefficient"] == "spearman"}
     for scorer, (system, sample) in RELEVANCE.items():
         assert found[scorer, "system"] == pytest.approx(system, abs=1e-3)
@@ -448,27 +387,19 @@ def test_hannas_judges_odd_values_and_all() -> None:
     assert len(findings["significance"]) == 3
 
 
-def agree_in_a_shell(*options: str, code: int) -> None:
-    with pytest.raises(SystemExit) as left:
-        main(["agree", *options, "--resamples", "0"])
-    assert left.value.code == code
-
-
 def test_too_few_scores_end_with_exit_code_3(
     cases: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scores = written(tmp_path, [row for row in SCORES if row is not SCORES[0]], "jsonl")
-    given = ("--cases", cases, "--scores", scores, "--metrics", "words")
-    agree_in_a_shell(*given, code=3)
-    said = capsys.readouterr()
+    given = ("agree", "--cases", cases, "--scores", scores, "--metrics", "words", "--resamples=0")
+    out, err = command(capsys, *given, code=3)
     total = len(SCORES)
-    assert said.err.splitlines()[-1] == (
+    assert err.splitlines()[-1] == (
         f"coverage {percent((2 * total - 1) / (2 * total))} is under the floor of 95.0%: mine "
         f"on fluency lacks 1 of {total} (add the missing scores, or lower --coverage-floor)"
     )
-    assert "is under" not in said.out
-    agree_in_a_shell(*given, "--coverage-floor", "0.5", code=0)
-    assert "under the floor" not in capsys.readouterr().err
+    assert "is under" not in out
+    assert "under the floor" not in command(capsys, *given, "--coverage-floor", "0.5")[1]
 
 
 def test_five_of_the_scorers_that_lack_scores_are_named(cases: str, tmp_path: Path) -> None:

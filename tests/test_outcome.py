@@ -22,6 +22,7 @@ from evaljudge.errors import Damaged, UserError
 from evaljudge.judges.collector import JudgeFindings
 from evaljudge.runs.outcome import Outcome, open_run
 from evaljudge.storage import Output
+from tests import build
 
 PAGE = Path(__file__).parents[1] / "docs/python.md"
 JUDGES: dict[str, Any] = {
@@ -38,18 +39,13 @@ CASES, SYSTEMS = 5, 6
 def config(folder: Path, out: str, **changes: Any) -> dict[str, Any]:
     (folder / "cases.jsonl").write_text(as_jsonl(make_cases(CASES, 0)))
     rule = {"scorer": "synthetic", "axis": "fluency", "top_fraction": 0.2}
-    return {
-        "corpus": str(folder / "cases.jsonl"),
-        "out": out,
-        "model": "m",
-        "axes": ["fluency", "relevance"],
-        "judges": {"synthetic": {"levels": 3}},
-        "metrics": ["words"],
-        "calibrate": ["synthetic"],
+    usual = {
+        "axes": ["fluency", "relevance"], "judges": {"synthetic": {"levels": 3}},
+        "metrics": ["words"], "calibrate": ["synthetic"],
         "select": [{"name": name, "all": [rule]} for name in ("second", "first")],
         "agreement": {"resamples": 20, "resample": "systems", "permutations": 20},
-        "workers": {"executor": "local"},
-    } | changes
+    }  # fmt: skip
+    return build.config(folder, out=out, **usual | changes)
 
 
 @pytest.fixture(scope="module")

@@ -12,12 +12,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from evaljudge.analyses.agreement import agreement_of
-from evaljudge.analyses.without_outliers import (
-    Outlier,
-    WithoutOutliers,
-    read_outliers,
-    set_aside,
-)
+from evaljudge.analyses.without_outliers import Outlier, WithoutOutliers, read_outliers, set_aside
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import Config, load_config

@@ -6,11 +6,9 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 import evaljudge
@@ -18,12 +16,13 @@ from evaljudge.commands.options import ShowOptions
 from evaljudge.commands.plan import planned, planned_text
 from evaljudge.commands.prompts import PromptsOptions, prompts_text
 from evaljudge.commands.show import show_text
-from evaljudge.engines import Identity, KnownFacts, ModelSource
-from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option, any_text
+from evaljudge.engines import KnownFacts, ModelSource
+from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import EngineDead, UserError
-from evaljudge.model.asks import Options, Prompt, Writing
 from evaljudge.runs.progress import Log
 from evaljudge.storage import Output, inspect
+from tests import build
+from tests.build import Noting, document
 
 DOCUMENTS = 3
 AXES = ["fluency", "relevance"]
@@ -37,81 +36,16 @@ WRITES = DOCUMENTS * len(AXES) * 3
 CHOOSES = DOCUMENTS * 2 * len(AXES) * 3
 
 
-class Noting(ScriptedEngines):
-    """Models that answer each in its own way, note what they are asked, and are asked so often."""
-
-    def __init__(self, log: Path, most: int = sys.maxsize) -> None:
-        self.log, self.most = str(log), most
-
-    def describe(self, source: ModelSource) -> KnownFacts:
-        return KnownFacts(Identity(source.source, f"{source.source}-1", source.chat, source.engine))
-
-    def end(self) -> None:
-        raise UserError("asked enough")
-
-    def open(self, source: ModelSource, seed: int) -> Scripted:
-        def note(kind: str) -> None:
-            self.most -= 1
-            if self.most < 0:
-                self.end()
-            with open(self.log, "a") as file:
-                file.write(f"{kind} {source.source}\n")
-
-        def writes(prompt: Prompt, how: Writing) -> str:
-            note("write")
-            return f"{source.source}: {any_text(prompt, how)}"
-
-        def chooses(prompt: Prompt, options: Options) -> Mapping[str, float]:
-            note("choose")
-            return any_option(Prompt(f"{source.source} {prompt.text}"), options)
-
-        with open(self.log, "a") as file:
-            file.write(f"open {source.source}\n")
-        return Scripted(writes, chooses)
-
-
-class Bench:
+class Bench(build.Bench):
     def __init__(self, folder: Path) -> None:
-        self.folder, self.out, self.log = folder, folder / "out", folder / "asks"
-        self.corpus(DOCUMENTS)
-
-    def corpus(self, documents: int) -> None:
-        rows = [
-            {
-                "doc_id": f"d{n}",
-                "source": f"source {n}",
-                "candidates": [
-                    {"system": s, "text": f"{s} of {n}", "ratings": {"fluency": 1 + n % 3}}
-                    for s in "AB"
-                ],
-            }
-            for n in range(documents)
-        ]
-        (self.folder / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
-
-    def config(self, **changes: Any) -> dict[str, Any]:
-        usual = {"corpus": str(self.folder / "cases.jsonl"), "out": str(self.out), "axes": AXES,
-                 "model": "m", "judges": JUDGES, "workers": {"executor": "local"},
-                "agreement": {"resamples": 10}, "view": 2}  # fmt: skip
-        return usual | changes
+        how = {"agreement": {"resamples": 10}, "view": 2}
+        super().__init__(folder, axes=AXES, judges=JUDGES, **how)
+        self.corpus(document(n, fluency=1 + n % 3) for n in range(DOCUMENTS))
 
     def run(self, *, most: int = sys.maxsize, extend: bool = False, **changes: Any) -> Any:
         self.log.write_text("")
         engines = Noting(self.log, most)
         return evaljudge.run(self.config(**changes), extend=extend, engines=engines, progress=False)
-
-    def lines(self) -> list[str]:
-        return self.log.read_text().splitlines()
-
-    def asked(self) -> Counter[str]:
-        return Counter(line for line in self.lines() if not line.startswith("open"))
-
-    def opened(self) -> list[str]:
-        return [line.split()[1] for line in self.lines() if line.startswith("open")]
-
-    def rows(self, table: str) -> list[dict[str, Any]]:
-        files = sorted((self.out / table).rglob("*.parquet"))
-        return [row for file in files for row in pq.read_table(file).to_pylist()]
 
 
 @pytest.fixture
@@ -131,7 +65,7 @@ def plain(rows: list[dict[str, Any]]) -> dict[tuple[Any, ...], Any]:
 def test_each_model_is_loaded_once_and_asked_for_its_own_judges(bench: Bench) -> None:
     came = bench.run()
     assert bench.opened() == ["m", "n", "t"]
-    asked = bench.asked()
+    asked = bench.counted()
     assert {k: asked[k] for k in ("write m", "choose m", "write n", "choose n")} == {
         "write m": WRITES, "choose m": CHOOSES, "write n": WRITES, "choose n": CHOOSES,
     }  # fmt: skip
@@ -167,11 +101,11 @@ def test_briefs_that_another_run_wrote_are_found_by_their_writer(bench: Bench) -
     shared = str(bench.out / "briefs")
     bench.out = bench.folder / "second"
     bench.run(briefs=shared)
-    asked = bench.asked()
+    asked = bench.counted()
     assert (asked["write n"], asked["write m"]) == (0, WRITES)
     bench.out = bench.folder / "third"
     bench.run(briefs=shared)
-    assert not any(bench.asked()[f"write {model}"] for model in "mn")
+    assert not any(bench.counted()[f"write {model}"] for model in "mn")
 
 
 @pytest.mark.parametrize("writer", [None, "w", "m"])
@@ -185,7 +119,7 @@ def test_asks_equal_the_plan(bench: Bench, writer: str | None) -> None:
         for judge, of in receipt["asked"].items():
             found[receipt["stage"], judge] += of["tokens"]["asks"]
     assert {key: of.asks for key, of in plan.asked.items()} == dict(found)
-    assert plan.total.asks == sum(bench.asked().values())
+    assert plan.total.asks == sum(bench.counted().values())
     again = evaljudge.plan(bench.config(writer=writer), engines=Noting(bench.log))
     assert (again.total.asks, again.done, again.refused) == (0, DOCUMENTS, [])
 
@@ -193,20 +127,20 @@ def test_asks_equal_the_plan(bench: Bench, writer: str | None) -> None:
 def test_a_writer_that_is_named_writes_for_all_models(bench: Bench) -> None:
     came = bench.run(writer="w")
     assert bench.opened() == ["w", "m", "n", "t"]
-    asked = bench.asked()
+    asked = bench.counted()
     assert asked["write w"] == WRITES + len(AXES), "judges of one kind share their briefs"
     assert (asked["choose m"], asked["choose n"]) == (CHOOSES, CHOOSES)
     assert came.findings.writer == "w@w-1"
     assert not [name for name in asked if name in ("write m", "write n", "write t")]
     bench.run(writer="w")
-    assert (bench.opened(), bench.asked()) == ([], {})
+    assert (bench.opened(), bench.counted()) == ([], {})
     with pytest.raises(UserError, match="writer"):
         bench.run()
 
 
 def test_a_writer_named_like_the_model_for_all_is_no_run_without_a_writer(bench: Bench) -> None:
     bench.run(writer="m")
-    assert bench.asked()["write n"] == 0
+    assert bench.counted()["write n"] == 0
     with pytest.raises(UserError, match="is bound to another run: writer"):
         bench.run()
 
@@ -220,7 +154,7 @@ def test_the_stages_can_be_done_one_by_one(bench: Bench, writer: str | None) -> 
     bench.log.write_text("")
     evaljudge.prepare(given, engines=Noting(bench.log), progress=False)
     assert bench.opened() == (["w"] if writer else ["m", "n", "t"])
-    assert not [line for line in bench.asked() if line.startswith("choose")]
+    assert not [line for line in bench.counted() if line.startswith("choose")]
     bench.log.write_text("")
     evaljudge.judge(given, engines=Noting(bench.log), progress=False)
     assert bench.opened() == ["m", "n", "t"]
@@ -228,9 +162,7 @@ def test_the_stages_can_be_done_one_by_one(bench: Bench, writer: str | None) -> 
     assert scores(bench) == whole
 
 
-def test_judges_whose_models_differ_in_how_the_engine_runs_are_asked_together(
-    bench: Bench,
-) -> None:
+def test_judges_whose_models_differ_in_how_the_engine_runs_are_asked_together(bench: Bench) -> None:
     more = {"source": "n", "engine": {"max_num_seqs": 2}}
     bench.run(judges=JUDGES | {"fourth": {"judge": "geval", "model": more}})
     assert bench.opened() == ["m", "n", "t"]
@@ -298,7 +230,7 @@ def test_judges_of_a_study_have_no_model_of_their_own(bench: Bench) -> None:
 def test_a_run_that_is_cut_short_anywhere_goes_on_as_if_it_had_not_been(bench: Bench) -> None:
     """Nothing is asked again of a model that had done its work."""
     bench.run()
-    whole, total = scores(bench), sum(bench.asked().values())
+    whole, total = scores(bench), sum(bench.counted().values())
     for first in range(0, total, 29):
         bench.out = bench.folder / f"cut-{first}"
         with pytest.raises(UserError, match="asked enough"):
@@ -428,10 +360,10 @@ def test_a_worker_that_is_killed_in_the_second_models_work_is_replaced(
 
 def test_new_documents_are_judged_by_every_model(bench: Bench) -> None:
     bench.run()
-    before = bench.asked()
-    bench.corpus(2 * DOCUMENTS)
+    before = bench.counted()
+    bench.corpus(document(n, fluency=1 + n % 3) for n in range(2 * DOCUMENTS))
     bench.run(extend=True)
-    asked = bench.asked()
+    asked = bench.counted()
     assert {name: asked[name] for name in before if name != "write t"} == {
         name: times for name, times in before.items() if name != "write t"
     }
@@ -463,7 +395,7 @@ def test_a_damaged_file_is_made_again_by_its_own_model(
     if "briefs" in name:  # the scores do not need them, so nothing has read this one yet
         file.unlink()
         bench.run(judges={key: JUDGES[key] for key in ("synthetic", "second")})
-    assert set(bench.asked()) == {f"{stage} {model}" for stage in stages}
+    assert set(bench.counted()) == {f"{stage} {model}" for stage in stages}
     assert scores(bench) == whole
     assert not inspect(Output(str(bench.out))).faults
 
@@ -521,7 +453,7 @@ def test_given_references_go_to_the_judge_that_they_are_given_to(bench: Bench) -
     judges = JUDGES | {"second": JUDGES["second"] | {"references": str(file)}}
     plan = evaljudge.plan(bench.config(judges=judges), engines=Noting(bench.log))
     bench.run(judges=judges)
-    assert (bench.asked()["write n"], bench.asked()["write m"]) == (0, WRITES)
+    assert (bench.counted()["write n"], bench.counted()["write m"]) == (0, WRITES)
     assert plan.asked["prepare", "second"].asks == 0
     texts = bench.run(judges=judges).briefs("second").column("text").to_pylist()
     assert all(text.startswith("m: ") for text in texts)

@@ -11,25 +11,15 @@ import numpy as np
 import pytest
 
 import evaljudge
-from evaljudge.analysis.findings import Findings
-from evaljudge.commands.agree import Agreed, agreement_of
+from evaljudge.commands.agree import agreement_of
 from evaljudge.commands.options import AgreeOptions
 from evaljudge.config import Config, Selection
 from evaljudge.decisions.grid import Grid
 from evaljudge.decisions.people import PeopleScale
-from tests.build import jsonl
+from tests.build import SHARED, agreed_text, jsonl, needs_shared
 from tests.frames import frame, rows, warnings
 
-
-def agreed_text(findings: Findings, out: str | None, as_json: bool) -> str:
-    made = Agreed(findings)
-    if out:
-        made.write(out)
-    return made.json if as_json else made.text
-
-
 NAN = np.nan
-SHARED = Path(__file__).parents[2] / "shared" / "data"
 BENCHES = Path(__file__).parents[1] / "benches"
 SYSTEMS = "A", "B"
 
@@ -134,7 +124,7 @@ def cases(tmp_path: Path) -> str:
 
 def test_agree_writes_and_shows_them(cases: str, tmp_path: Path) -> None:
     wanted = AgreeOptions(cases, metrics={"words": {}})
-    said = agreed_text(agreement_of(wanted), str(tmp_path / "out"), False)
+    said = agreed_text(agreement_of(wanted), str(tmp_path / "out"))
     assert "On people's scale, from few ratings" in said
     assert "20 of 80" in said
     (row,) = json.loads((tmp_path / "out" / "people_scale.json").read_text())
@@ -154,7 +144,7 @@ def test_a_run_writes_them_with_the_pass_rates_of_its_selections(
     assert "What share of the texts is good" in (tmp_path / "out/report/agreement.md").read_text()
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data")
+@needs_shared
 def test_summeval_with_a_tenth_of_its_documents_rated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(BENCHES))
     bench = importlib.import_module("few_labels")

@@ -1,6 +1,5 @@
 """What a plan says is what a run asks, as far as replies do not change it."""
 
-import asyncio
 import json
 import subprocess
 import sys
@@ -73,13 +72,6 @@ def test_the_command_plans_without_torch_and_seldom_looks_for_garbage(
     command = [sys.executable, "-c", code, str(tmp_path / "config.yaml")]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
     assert done.stdout == f"{planned_text(config)}set()\nTrue 100000\n"
-
-
-def test_a_plan_in_a_notebook(config: dict[str, object]) -> None:
-    async def cell() -> evaljudge.runs.pipeline.Plan:
-        return evaljudge.plan(config, engines=ScriptedEngines())
-
-    assert asyncio.run(cell()).cases == 1
 
 
 def test_without_a_judge_the_corpus_is_read_and_nothing_asked(config: dict[str, object]) -> None:

@@ -66,25 +66,6 @@ def test_loading_a_model_is_no_time_of_the_cases(clock: Clock) -> None:
     assert str(tally) == "judged 10/100 cases at 10 a minute; about 9:00 left"
 
 
-def test_of_few_cases_nothing_is_said(clock: Clock) -> None:
-    tally = ProgressTally({"judge": (100, 100)}, clock)
-    clock.now = 20
-    tally.count({("judge", 0): 4})
-    assert str(tally) == "judged 4/100 cases"
-    tally.count({("judge", 0): 5})
-    assert str(tally) == "judged 5/100 cases at 15 a minute; about 6:20 left"
-
-
-def test_a_stage_that_has_not_begun_has_no_time_left(clock: Clock) -> None:
-    """As with a writer of its own: judging begins when all is prepared."""
-    tally = ProgressTally({"prepare": (100, 100), "judge": (100, 100)}, clock)
-    clock.now = 60
-    tally.count({("prepare", 0): 20})
-    assert str(tally) == (
-        "prepared 20/100 cases at 20 a minute, judged 0/100; about 4:00 left to prepare"
-    )
-
-
 def test_stages_have_their_own_speeds(clock: Clock) -> None:
     """Ten seconds a case to prepare, one to judge: a rate of both together would be far off."""
     tally = ProgressTally({"prepare": (100, 100), "judge": (100, 100)}, clock)
@@ -143,11 +124,28 @@ def test_rates_are_of_late(clock: Clock) -> None:
     assert "at 0" not in str(tally)  # nothing is said to be fast that has stood still
 
 
-def test_less_than_one_a_minute(clock: Clock) -> None:
-    tally = ProgressTally({"judge": (100, 100)}, clock)
-    clock.now = 1200
-    tally.count({("judge", 0): 6})
-    assert "at 18 an hour" in str(tally)
+JUDGE, PREPARE = ("judge", 0), ("prepare", 0)
+
+
+@pytest.mark.parametrize(
+    ("stages", "steps", "said"),
+    [
+        ("judge", [(20, {JUDGE: 4})], "judged 4/100 cases"),
+        ("judge", [(20, {JUDGE: 4}), (20, {JUDGE: 5})],
+         "judged 5/100 cases at 15 a minute; about 6:20 left"),
+        ("judge", [(1200, {JUDGE: 6})], "judged 6/100 cases at 18 an hour; about 5:13:20 left"),
+        ("prepare judge", [(60, {PREPARE: 20})],
+         "prepared 20/100 cases at 20 a minute, judged 0/100; about 4:00 left to prepare"),
+    ],
+    ids=["few", "enough", "slow", "a stage that has not begun"],
+)  # fmt: skip
+def test_rates_in_words(
+    clock: Clock, stages: str, steps: list[tuple[float, dict[Any, int]]], said: str
+) -> None:
+    tally = ProgressTally(dict.fromkeys(stages.split(), (100, 100)), clock)  # type: ignore[misc]
+    for clock.now, counts in steps:
+        tally.count(counts)
+    assert str(tally) == said
 
 
 def test_a_log_is_brief() -> None:

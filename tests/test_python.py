@@ -13,10 +13,9 @@ import pytest
 
 import evaljudge
 from evaljudge.bundled.world.corpus import as_jsonl, make_cases
-from evaljudge.cli import main
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
-from tests.build import jsonl
+from tests.build import command, jsonl
 
 ROOT = Path(__file__).parents[1]
 FEW = {"resamples": 20}
@@ -40,12 +39,6 @@ def scores(cases: str, tmp_path: Path) -> str:
     return jsonl(tmp_path / "scores.jsonl", rows)
 
 
-def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    with pytest.raises(SystemExit):
-        main(list(arguments))
-    return capsys.readouterr().out
-
-
 def test_only_the_interface_is_listed() -> None:
     assert dir(evaljudge) == sorted(evaljudge.__all__)
     assert evaljudge.__all__ == sorted(evaljudge.__all__)
@@ -67,8 +60,8 @@ def test_agree(cases: str, scores: str, tmp_path: Path, capsys: pytest.CaptureFi
     assert json.loads((tmp_path / "out/agreement.json").read_text()) == json.loads(found.json)
     options = ["--cases", cases, "--scores", scores, "--metrics", "words", "--axis", "fluency",
                "--resamples", "20"]  # fmt: skip
-    assert printed(capsys, "agree", *options) == found.text
-    assert printed(capsys, "agree", *options, "--json") == found.json
+    assert command(capsys, "agree", *options)[0] == found.text
+    assert command(capsys, "agree", *options, "--json")[0] == found.json
 
 
 def test_calibrate(cases: str, scores: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,13 +72,11 @@ def test_calibrate(cases: str, scores: str, capsys: pytest.CaptureFixture[str]) 
     assert len(repr(found.rows[0])) < 3000
     options = ["--cases", cases, "--scores", scores, "--axis", "fluency", "--good", "4",
                "--precision", "0.5", "--resamples", "20"]  # fmt: skip
-    assert printed(capsys, "calibrate", *options) == found.text
+    assert command(capsys, "calibrate", *options)[0] == found.text
     assert found.warnings[0] == "mine on fluency: 4 documents, so as many folds"
-    with pytest.raises(SystemExit):
-        main(["calibrate", *options, "--json"])
-    said = capsys.readouterr()
-    assert said.out == found.json
-    assert said.err.splitlines() == [f"warning: {warning}" for warning in found.warnings]
+    out, err = command(capsys, "calibrate", *options, "--json")
+    assert out == found.json
+    assert err.splitlines() == [f"warning: {warning}" for warning in found.warnings]
 
 
 def test_messages_name_arguments_and_not_options(cases: str, scores: str) -> None:

@@ -1,10 +1,11 @@
-"""Systems as rows of a report: people's and every scorer's, and what a sample is marked as."""
+"""Systems as rows of a report, and counts for its pictures: whole and of a sample."""
 
 from typing import Any
 
 import numpy as np
 import pytest
 
+from evaljudge.analysis.spreads import BINS, edges, spreads
 from evaljudge.analysis.tables import SystemMean, Tables
 from evaljudge.decisions.grid import Grid
 from tests.frames import frame, rows
@@ -58,3 +59,61 @@ def test_of_a_sample_the_mean_is_that_of_all_and_the_interval_is_as_much_shorter
 def test_a_grid_of_some_axes() -> None:
     found = rows("systems", frame(grid=grid().on(["wit"])))
     assert [(row.scorer, row.axis) for row in found] == [("human", "wit"), ("rouge1", "*")]
+
+
+RNG = np.random.default_rng(7)
+
+
+def spread_grid(scores: np.ndarray, human: np.ndarray | None = None, axis: str = "fluency") -> Grid:
+    documents = tuple(f"d{number}" for number in range(len(scores)))
+    systems = tuple("ABCDEFGH"[: scores.shape[1]])
+    return Grid(
+        documents, systems, {("s", axis): scores}, {} if human is None else {"fluency": human}
+    )
+
+
+def test_a_threshold_at_an_edge_selects_what_the_counts_say() -> None:
+    scores = RNG.normal(3, 1, (200, 4)).round(2)
+    scores[0, 0] = np.nan
+    (found,) = spreads(spread_grid(scores))
+    lowest = edges(found.low, found.high)
+    assert len(found.counts) == len(lowest) == BINS
+    for at in range(BINS):
+        assert sum(found.counts[at:]) == np.sum(scores >= lowest[at])
+
+
+def test_each_system_has_its_own_counts() -> None:
+    (found,) = spreads(spread_grid(np.array([[1.0, 5.0], [1.0, np.nan]])))
+    assert {name: sum(counts) for name, counts in found.systems.items()} == {"A": 2, "B": 1}
+    assert found.systems["A"][0] == 2 and found.systems["B"][-1] == 1
+
+
+def test_ratings_that_scores_met_are_counted_once() -> None:
+    scores = RNG.uniform(0, 1, (50, 3))
+    human = RNG.integers(1, 6, (50, 3)).astype(float)
+    human[:10] = np.nan
+    (found,) = spreads(spread_grid(scores, human))
+    (met,) = found.people
+    assert list(met.ratings) == [1, 2, 3, 4, 5]
+    assert sum(n for _, _, n in met.counts) == 40 * 3
+    good = sum(n for _, place, n in met.counts if met.ratings[place] >= 4)
+    assert good == np.sum(human >= 4)
+
+
+def test_many_different_ratings_are_put_together() -> None:
+    (found,) = spreads(spread_grid(RNG.uniform(0, 1, (60, 3)), RNG.uniform(1, 5, (60, 3))))
+    (met,) = found.people
+    assert len(met.ratings) == 41 and sum(n for _, _, n in met.counts) == 180
+
+
+def test_equal_scores_and_no_scores() -> None:
+    (found,) = spreads(spread_grid(np.full((5, 2), 3.0)))
+    assert (found.low, found.high, sum(found.counts)) == (3.0, 3.0, 10)
+    assert spreads(spread_grid(np.full((5, 2), np.nan))) == []
+
+
+@pytest.mark.parametrize(("axis", "compared"), [("*", 1), ("fluency", 1), ("relevance", 0)])
+def test_ratings_are_those_of_the_scorers_axis(axis: str, compared: int) -> None:
+    scores = RNG.uniform(0, 1, (5, 2))
+    (found,) = spreads(spread_grid(scores, scores, axis))
+    assert len(found.people) == compared

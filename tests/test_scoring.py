@@ -32,6 +32,7 @@ from evaljudge.records import ANY_AXIS, Candidate, Case, Document, Score, Verdic
 from evaljudge.runs.binding import bind_and_cut
 from evaljudge.runs.job import Job, make_job
 from evaljudge.storage import Output, Shard, claimed
+from tests.build import config, jsonl
 
 
 def score(system: str, scorer: str, axis: str, value: float | None, reason: str = "") -> Score:
@@ -163,23 +164,14 @@ def test_axes_of_one_name_are_compared_and_no_axis_with_all() -> None:
         ("judge", "fluency"), ("words", "fluency"), ("words", "relevance"),
     }  # fmt: skip
     found = {(r.scorer, r.axis, r.level): r for r in rows if r.coefficient == "spearman"}
-    assert found["judge", "fluency", "sample"].value == pytest.approx(1.0)
-    assert (found["judge", "fluency", "sample"].n, found["judge", "fluency", "sample"].skipped) == (
-        2,
-        1,
-    )
+    row = found["judge", "fluency", "sample"]
+    assert (row.value, row.n, row.skipped) == (pytest.approx(1.0), 2, 1)
     assert found["words", "fluency", "sample"].value is None
 
 
 def receipt(stage: str, worker: str, seconds: float, mass: float = 0.9) -> dict[str, object]:
-    tokens = {
-        "asks": 10,
-        "requests": 12,
-        "prompt": 1000,
-        "cached": 800,
-        "generated": 10,
-        "floor": 190,
-    }
+    tokens = {"asks": 10, "requests": 12, "prompt": 1000, "cached": 800}
+    tokens |= {"generated": 10, "floor": 190}
     masses = {"choices": 10, "total": 10 * mass, "low": 0}
     return {"stage": stage, "worker": worker, "worker_seconds": seconds, "gpus": 2,
             "asked": {"synthetic": {"tokens": tokens, "masses": masses}}}  # fmt: skip
@@ -190,12 +182,8 @@ def test_accounts_by_hand() -> None:
         [receipt("judge", "a", 100), receipt("judge", "a", 1800), receipt("prepare", "b", 1800)]
     )
     judged, prepared = accounts.tokens
-    assert (judged["stage"], judged["asks"], judged["prefilled"], judged["floor"]) == (
-        "judge",
-        20,
-        400,
-        380,
-    )
+    found = [judged[key] for key in ("stage", "asks", "prefilled", "floor")]
+    assert found == ["judge", 20, 400, 380]
     assert prepared["asks"] == 10
     assert accounts.total["prompt"] == 3000
     assert accounts.cost == {"worker_seconds": 3600, "gpu_hours": 2.0}
@@ -271,9 +259,8 @@ def stored(
             {"system": system, "text": system} for system in systems]}
         for doc_id, systems in VALUES.items()
     ]  # fmt: skip
-    (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, cases)))
-    given = {"corpus": str(folder / "cases.jsonl"), "out": str(folder / "out"), "model": "m",
-             "axes": axes, "judges": ["direct"]}  # fmt: skip
+    jsonl(folder / "cases.jsonl", cases)
+    given = config(folder, axes=axes, judges=["direct"])
     one = make_job(load_config(given), ScriptedEngines())
     job = replace(one, judges=judges(one.task))
     with claimed(job.config.out) as claim:
@@ -404,12 +391,6 @@ def test_a_second_report_is_the_first(tmp_path: Path) -> None:
     assert files[0] == files[1]
 
 
-def test_a_fitting_judge_is_known_by_its_fit(tmp_path: Path) -> None:
-    job, _ = judged(tmp_path, centred=Centred, plain=Direct)
-    seen = [verdict("d1", "A", "centred")]
-    assert [judge.fit(seen) is not None for judge in job.judges] == [True, False]
-
-
 def with_votes(doc_id: str, system: str, judge: str) -> Verdict:
     """Of ten entities two are there for each point of the rating, and the others in part.
 
@@ -460,9 +441,8 @@ def test_a_report_says_what_was_fitted_while_it_is_wanted(tmp_path: Path) -> Non
     _, output = stored(tmp_path, ["relevance"], of_entities, with_votes)
 
     def reported(votes: str) -> Mapping[str, str]:
-        given = {"corpus": str(tmp_path / "cases.jsonl"), "out": output.uri, "model": "m",
-                 "axes": ["relevance"], "judges": {"entities": {"votes": votes}},
-                 "agreement": {"resamples": 5}}  # fmt: skip
+        how = {"judges": {"entities": {"votes": votes}}, "agreement": {"resamples": 5}}
+        given = config(tmp_path, out=output.uri, axes=["relevance"], **how)
         return evaljudge.make_report(given, engines=ScriptedEngines()).findings.signatures
 
     for _ in range(2):  # a second report repeats the first

@@ -80,9 +80,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return made
 
 
-@pytest.fixture(autouse=True)
-def nothing_waits_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda file: None)
+pytestmark = pytest.mark.usefixtures("no_fsync")
 
 
 def table(out: Path, scorer: str = "geval") -> np.ndarray[Any, Any]:

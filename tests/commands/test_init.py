@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evaljudge.cli import main
 from evaljudge.commands.init import Ask, Started, init
 from evaljudge.commands.options import InitOptions
 from evaljudge.commands.plan import planned
@@ -19,6 +18,7 @@ from evaljudge.config import load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.plugins import kinds
+from tests.build import command
 
 THEIRS = ("id", "article", "model", "summary", "human_fluency")
 OURS = ("doc_id", "source", "system", "text", "ratings.fluency")
@@ -212,10 +212,8 @@ def test_without_a_terminal_a_missing_flag_is_named(
     flags = {"corpus": file, "task": "summary", "model": "nano", "judge": "direct"}
     del flags[missing]
     monkeypatch.setattr("sys.stdin", io.StringIO())
-    with pytest.raises(SystemExit) as left:
-        main(["init", *(f"--{name}={value}" for name, value in flags.items())])
-    assert left.value.code == 2
-    said = capsys.readouterr().err
+    words = ("init", *(f"--{name}={value}" for name, value in flags.items()))
+    said = command(capsys, *words, code=2)[1]
     assert f"--{missing} is missing" in said
     assert said.count("\n") == 1
     assert not Path("config.yaml").exists()
@@ -230,20 +228,16 @@ def test_at_the_end_of_the_input_nothing_is_written(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", Terminal())
-    with pytest.raises(SystemExit) as left:
-        main(["init", "--to", "new.yaml"])
-    assert left.value.code == 2
-    assert capsys.readouterr().err == "evaljudge: nothing was written\n"
+    assert (
+        command(capsys, "init", "--to", "new.yaml", code=2)[1] == "evaljudge: nothing was written\n"
+    )
     assert not Path("new.yaml").exists()
 
 
 def test_the_command_ends_with_the_next_commands(capsys: pytest.CaptureFixture[str]) -> None:
     file = write("csv", as_rows(THEIRS))
     flags = [f"--corpus={file}", "--task=summary", "--model=nano", "--judge=direct"]
-    with pytest.raises(SystemExit) as left:
-        main(["init", *flags, "--to", "new/c.yaml"])
-    assert left.value.code == 0
-    assert capsys.readouterr().out.splitlines()[-2:] == [
+    assert command(capsys, "init", *flags, "--to", "new/c.yaml")[0].splitlines()[-2:] == [
         f"  evaljudge {name} new/c.yaml" for name in ("plan", "run")
     ]
 

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import os
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -15,7 +14,6 @@ import pytest
 
 import evaljudge
 from evaljudge.analysis.labelling import METHODS, entropies
-from evaljudge.cli import main
 from evaljudge.commands.check import check_run
 from evaljudge.commands.label import WrittenSheet, label_texts
 from evaljudge.commands.options import LabelOptions
@@ -24,6 +22,8 @@ from evaljudge.errors import UserError
 from evaljudge.records import ANY_SYSTEM
 from evaljudge.runs.outcome import Outcome
 from evaljudge.storage import Output, Place
+from tests import build
+from tests.build import command
 
 SYSTEMS = "ABC"
 DOCUMENTS = 8
@@ -46,13 +46,11 @@ class Loop:
         self.texts = {(r["doc_id"], c["system"]): c["text"] for r in rows for c in r["candidates"]}  # type: ignore[index,union-attr]
 
     def config(self, **changes: Any) -> dict[str, Any]:
-        usual = {"corpus": str(self.folder / "cases.jsonl"), "out": self.out, "model": "m",
-                 "axes": AXES, "judges": {"geval": {}}, "metrics": ["words"],
-                 "workers": {"executor": "local"}, "coverage_floor": 0,
+        top = {"scorer": "geval", "axis": "fluency", "top_fraction": 0.3}
+        usual = {"judges": {"geval": {}}, "metrics": ["words"], "coverage_floor": 0, "axes": AXES,
                  "agreement": {"resamples": 0},
-                 "select": [{"name": "some", "all": [
-                     {"scorer": "geval", "axis": "fluency", "top_fraction": 0.3}]}]}  # fmt: skip
-        return usual | changes
+                 "select": [{"name": "some", "all": [top]}]}  # fmt: skip
+        return build.config(self.folder, out=self.out, **usual | changes)
 
     def run(self, **changes: Any) -> Outcome:
         return evaljudge.run(self.config(**changes), engines=ScriptedEngines())
@@ -103,9 +101,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Loop:
     return made
 
 
-@pytest.fixture(autouse=True)
-def nothing_waits_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda file: None)
+pytestmark = pytest.mark.usefixtures("no_fsync")
 
 
 @pytest.fixture
@@ -318,10 +314,8 @@ def test_texts_that_were_not_drawn_evenly_certify_nothing(loop: Loop) -> None:
 
 
 def test_the_old_method_says_what_to_use(loop: Loop, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as left:
-        main(["label", loop.out, "--by", "near-threshold", "--to", str(loop.folder / "s.csv")])
-    assert left.value.code == 2
-    (said,) = capsys.readouterr().err.splitlines()
+    words = ("label", loop.out, "--by", "near-threshold", "--to", str(loop.folder / "s.csv"))
+    (said,) = command(capsys, *words, code=2)[1].splitlines()
     assert "is no longer offered: use --by random" in said
 
 
@@ -426,10 +420,8 @@ def test_a_run_must_be_finished(tmp_path: Path) -> None:
 
 def test_the_command(loop: Loop, capsys: pytest.CaptureFixture[str]) -> None:
     to = str(loop.folder / "sheet 1.jsonl")
-    with pytest.raises(SystemExit) as left:
-        main(["label", loop.out, "--n", "99", "--to", to, "--axis", "fluency"])
-    assert left.value.code == 0
-    said = capsys.readouterr().out.splitlines()
+    words = ("label", loop.out, "--n", "99", "--to", to, "--axis", "fluency")
+    said = command(capsys, *words)[0].splitlines()
     assert said == [
         f"sheet      {to}: 24 of 24 texts, of 8 documents (random); to be rated: fluency",
         f"key        {loop.out}/labels/sheet-1.json: who wrote what; keep it from raters",

@@ -1,15 +1,23 @@
-"""`evaljudge list`: a line each, from where the thing itself is defined."""
+"""`evaljudge list`, a line each from where the thing itself is defined; and `run --limit`."""
 
 import json
+import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from evaljudge.cli import main
+import evaljudge
+from evaljudge.commands.limit import StepTimes, limited
 from evaljudge.commands.listing import WHAT, list_text
 from evaljudge.corpora import known_formats
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.errors import GivenUp, UserError
 from evaljudge.metrics import known_metrics
 from evaljudge.plugins import kinds
 from evaljudge.prompts import BUILT_IN
+from evaljudge.runs.pipeline import Watcher
+from tests.build import command
 
 NAMES = {
     "judges": kinds(),
@@ -37,26 +45,93 @@ def test_the_task_says_its_axes_and_what_a_context_is_for() -> None:
 
 
 def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    main_ends(["list", "metrics", "--json"], 0)
-    listed = {one["name"]: one for one in json.loads(capsys.readouterr().out)}
+    said = json.loads(command(capsys, "list", "metrics", "--json")[0])
+    listed = {one["name"]: one for one in said}
     assert listed.keys() == known_metrics().keys()
     assert "an encoder (`model`)" in listed["mover"]["needs"]
 
 
 def test_a_misspelt_word_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    main_ends(["list", "metric"], 2)
-    assert capsys.readouterr().err == (
-        "evaljudge: unknown list 'metric': did you mean 'metrics'?\n"
-    )
+    said = command(capsys, "list", "metric", code=2)[1]
+    assert said == "evaljudge: unknown list 'metric': did you mean 'metrics'?\n"
 
 
 def test_formats_are_in_the_help_of_the_option(capsys: pytest.CaptureFixture[str]) -> None:
-    main_ends(["agree", "--help"], 0)
-    shown = capsys.readouterr().out
+    shown = command(capsys, "agree", "--help")[0]
     assert [name for name in known_formats() if name not in shown] == []
 
 
-def main_ends(arguments: list[str], code: int) -> None:
-    with pytest.raises(SystemExit) as left:
-        main(arguments)
-    assert left.value.code == code
+CASES = [
+    {"doc_id": "bare", "source": "No text is here.", "candidates": []},
+    *(
+        {
+            "doc_id": f"d{number}",
+            "source": f"Document {number}: the river rose, and the bridge was closed.",
+            "candidates": [
+                {"system": system, "text": f"{system}: a flood.", "ratings": {"fluency": 3}}
+                for system in "AB"
+            ],
+        }
+        for number in range(3)
+    ),
+]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> dict[str, Any]:
+    (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, CASES)))
+    return {
+        "corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "runs/first"), "model": "m",
+        "axes": ["fluency"], "judges": {"synthetic": {}},
+        "metrics": ["words"],
+        "briefs": str(tmp_path / "shared"), "workers": {"executor": "local"},
+    }  # fmt: skip
+
+
+def test_the_first_documents_are_judged_in_a_folder_of_their_own(
+    config: dict[str, Any], tmp_path: Path
+) -> None:
+    times = StepTimes(Watcher())
+    given = limited(config, (), 2)
+    outcome = evaljudge.run(given, watcher=times, engines=ScriptedEngines())
+    assert outcome.out == str(tmp_path / "runs/first-first-2")
+    assert set(outcome.scores(["doc_id"])["doc_id"].to_pylist()) == {"d0", "d1"}
+    assert outcome.findings.rated == 4
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["first-first-2"]
+    assert not (tmp_path / "shared").exists()
+    steps = [re.split(r"  +", line) for line in times.text.splitlines()]
+    assert steps[1][0].startswith(f"reading {outcome.out}/corpus/")
+    assert [step for step, _ in steps if "corpus" not in step] == [
+        "reading the settings", "starting the workers", "loading the model",
+        "prepare and judge", "measure", "scoring and reporting",
+    ]  # fmt: skip
+    assert all(re.fullmatch(r"\d+\.\d s", seconds) for _, seconds in steps)
+
+
+class Lost(ScriptedEngines):
+    def open(self, source: Any, seed: int) -> Any:
+        raise GivenUp("the workers were lost")
+
+
+def test_where_it_fails_the_last_step_is_that_which_failed(config: dict[str, Any]) -> None:
+    times = StepTimes(Watcher())
+    with pytest.raises(GivenUp, match="the workers were lost"):
+        evaljudge.run(limited(config, (), 1), watcher=times, engines=Lost())
+    assert times.text.splitlines()[-1].startswith("loading the model")
+
+
+def test_a_corpus_without_candidates_is_refused(config: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "c.jsonl").write_text(json.dumps(CASES[0]))
+    with pytest.raises(UserError, match="no document has a candidate"):
+        limited(config, (), 1)
+
+
+def test_the_command_prints_times_and_stops_where_it_is_told(
+    config: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    metrics = {key: value for key, value in config.items() if key != "model"} | {"judges": {}}
+    (tmp_path / "c.yaml").write_text(json.dumps(metrics))
+    shown = command(capsys, "run", str(tmp_path / "c.yaml"), "--limit", "1")[0]
+    assert re.search(r"^measure +\d+\.\d s$", shown, re.MULTILINE)
+    shown = command(capsys, "run", str(tmp_path / "c.yaml"), "--limit", "3", "--until", "judge")[0]
+    assert shown.startswith(f"verdicts are in: {tmp_path}/runs/first-first-3\n")

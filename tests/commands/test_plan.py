@@ -10,12 +10,12 @@ import pytest
 import yaml
 
 import evaljudge
-from evaljudge.cli import main
 from evaljudge.commands.plan import Planned, planned
 from evaljudge.engines import KnownFacts, ModelSource, VllmEngines
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.storage.claim import claimed
+from tests.build import command
 
 ROWS = [
     {"doc_id": f"d{n}", "source": f"source {n}", "references": ["a text"],
@@ -233,9 +233,7 @@ def test_a_study_s_runs_are_checked_and_what_they_share_is_said_once() -> None:
 )
 def test_the_command(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("c.yaml").write_text(yaml.safe_dump(config(model="nano")))
-    with pytest.raises(SystemExit, match="2"):
-        main(["plan", *arguments])
-    assert words in capsys.readouterr().out
+    assert words in command(capsys, "plan", *arguments, code=2)[0]
 
 
 @pytest.mark.ray

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.cli import main
 from evaljudge.commands import show
 from evaljudge.commands.options import ShowOptions
 from evaljudge.commands.show import show_text
@@ -19,6 +18,7 @@ from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.judges import plugin
 from evaljudge.storage import Output, Shard
+from tests.build import command
 
 HOSTILE = "Text of A: \x1b[31mred \u202eesrever and 50\u2066."
 SOURCE = " ".join(f"The river of town {n} rose and fell again." for n in range(40))
@@ -51,10 +51,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shown(run: Path, *options: str, capsys: pytest.CaptureFixture[str]) -> str:
-    with pytest.raises(SystemExit) as left:
-        main(["show", str(run), *options])
-    assert left.value.code == 0
-    return capsys.readouterr().out
+    return command(capsys, "show", str(run), *options)[0]
 
 
 def test_without_a_system_all_are_listed(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,37 +1,26 @@
 """Columns and keys of a user's own corpus: what is not read is named, and a mapping reads it."""
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import evaljudge
-from evaljudge.cli import main
 from evaljudge.commands.plan import planned_text
 from evaljudge.corpora import CorpusSource, open_corpus, source_by_options
 from evaljudge.corpora.advice import OPTIONS, PROBE_OPTIONS, Advice
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
+from tests.build import command, tabled
 
 Row = dict[str, Any]
 FLAT: Row = {"doc_id": "d1", "source": "Rain fell.", "system": "A", "text": "Rain."}
 
 
 def written(folder: Path, form: str, rows: list[Row]) -> str:
-    file = folder / f"cases.{form}"
-    if form == "jsonl":
-        file.write_text("\n".join(map(json.dumps, rows)))
-    elif form == "csv":
-        lines = [rows[0].keys(), *(row.values() for row in rows)]
-        file.write_text("\n".join(",".join(map(str, line)) for line in lines))
-    else:
-        pq.write_table(pa.Table.from_pylist(rows), file)
-    return str(file)
+    return tabled(folder / f"cases.{form}", rows)
 
 
 def opened(path: str, columns: Mapping[str, str] | None = None) -> tuple[tuple[str, ...], Row]:
@@ -63,17 +52,6 @@ def test_what_looks_like_a_rating_is_named_and_can_be_mapped(
         f"`corpus: {{path: …, columns: {{{yaml}: ratings.coherence}}}}`"
     )
     assert opened(path, {name: "ratings.coherence"}) == ((), {"coherence": 4.0})
-
-
-@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-def test_several_are_one_line(tmp_path: Path, form: str) -> None:
-    path = written(tmp_path, form, [FLAT | {"coherence": 4, "overall": 3.5, "url": "x.org"}])
-    first, rest = opened(path)[0]
-    assert first.startswith(
-        "`coherence`, `overall` look like ratings and are not read: name them "
-        "`ratings.coherence`, `ratings.overall`, or give "
-    )
-    assert rest == "columns that mean nothing here and were not read: `url`"
 
 
 @pytest.mark.parametrize("inside", [False, True])
@@ -113,35 +91,6 @@ def test_a_missing_field_is_looked_for(tmp_path: Path) -> None:
     )
     columns = {"id": "doc_id", "article": "source", "model_name": "system", "summary": "text"}
     assert opened(path, columns) == ((), {})
-
-
-@pytest.mark.parametrize("name", ["", "Unnamed: 0", "doc_len", "year", "word_count", "idx"])
-def test_other_numbers_are_no_ratings(tmp_path: Path, name: str) -> None:
-    (note,), _ = opened(written(tmp_path, "csv", [FLAT | {name: 12}]))
-    assert note.startswith("columns that mean nothing here and were not read: ")
-
-
-@pytest.mark.parametrize("absent", ["n/a", " NaN ", "-"])
-def test_a_column_of_ratings_may_say_that_one_is_absent(tmp_path: Path, absent: str) -> None:
-    rows = [FLAT | {"tone": 4}, FLAT | {"doc_id": "d2", "tone": absent}]
-    (note,), _ = opened(written(tmp_path, "jsonl", rows))
-    assert note.startswith("`tone` looks like a rating and is not read: name it `ratings.tone`")
-
-
-@pytest.mark.parametrize("values", [(4, "good"), ("good", 4), (4, 1000), (4, True)])
-def test_what_is_not_always_a_rating_is_none(tmp_path: Path, values: tuple[Any, Any]) -> None:
-    first, second = values
-    rows = [FLAT | {"tone": first}, FLAT | {"doc_id": "d2", "tone": second}]
-    (note,), _ = opened(written(tmp_path, "jsonl", rows))
-    assert note == "columns that mean nothing here and were not read: `tone`"
-
-
-@pytest.mark.parametrize("form", ["jsonl", "parquet"])
-def test_lists_of_numbers_are_raters_or_a_vector(tmp_path: Path, form: str) -> None:
-    rows = [FLAT | {"tone": [4, 5, None], "vector": [0.5] * 64}]
-    ratings, rest = opened(written(tmp_path, form, rows))[0]
-    assert ratings.startswith("`tone` looks like a rating")
-    assert rest.endswith("not read: `vector`")
 
 
 def test_dotted_names_in_json(tmp_path: Path) -> None:
@@ -210,14 +159,11 @@ def test_the_whole_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert not any(said in warning for warning in after.warnings)
     assert "rated by people: fluency 18\n" in planned_text(config, engines=ScriptedEngines())
 
-    with pytest.raises(SystemExit):
-        main(["agree", "--cases", path, "--metrics", "words"])
-    assert "human ratings to agree with; `fluency` looks like a rating" in capsys.readouterr().err
+    shown = command(capsys, "agree", "--cases", path, "--metrics", "words", code=2)[1]
+    assert "human ratings to agree with; `fluency` looks like a rating" in shown
     mapped = ("--cases", path, "--column", "fluency=ratings.fluency")
-    with pytest.raises(SystemExit) as ended:
-        main(["agree", *mapped, "--metrics", "words"])
-    assert not ended.value.code
-    assert "18 of 18 candidates rated" in capsys.readouterr().out
+    shown = command(capsys, "agree", *mapped, "--metrics", "words")[0]
+    assert "18 of 18 candidates rated" in shown
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
@@ -266,10 +212,7 @@ def test_a_command_says_which_of_its_columns_is_wrong(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("advice", "end"),
-    [
-        (OPTIONS, ". Correct it, or give `--skip-bad-rows`"),
-        (PROBE_OPTIONS, ". Correct it"),
-    ],
+    [(OPTIONS, ". Correct it, or give `--skip-bad-rows`"), (PROBE_OPTIONS, ". Correct it")],
 )
 def test_a_command_advises_its_own_option_on_bad_rows(
     tmp_path: Path, advice: Advice, end: str
@@ -278,58 +221,6 @@ def test_a_command_advises_its_own_option_on_bad_rows(
     source = source_by_options(path, "generic", None, None, advice)
     with pytest.raises(UserError, match=f"{re.escape(end)}$"), open_corpus(source):
         pass
-
-
-def test_ratings_beside_candidates_are_said_to_be_nobody_s(tmp_path: Path) -> None:
-    row = {"doc_id": "d", "source": "s", "ratings": {"tone": 4}, "candidates": [
-        {"system": "A", "text": "t"}]}  # fmt: skip
-    assert opened(written(tmp_path, "jsonl", [row]))[0] == (
-        "`ratings` beside `candidates` are nobody's: put them into each candidate",
-    )
-
-
-def test_ratings_by_rater_are_told_how_to_be_written(tmp_path: Path) -> None:
-    given = FLAT | {"annotations": [{"rater": "x", "tone": 4}, {"rater": "y", "tone": 5}]}
-    (note,), ratings = opened(written(tmp_path, "jsonl", [given]))
-    assert not ratings
-    assert note.startswith("`annotations` not read: this looks like ratings by several people")
-    assert '`ratings: {"AXIS": [4, 5]}`' in note
-
-
-def test_a_name_that_is_taken_is_not_advised(tmp_path: Path) -> None:
-    given = FLAT | {"ratings.tone": 4, "human_tone": 3}
-    notes, ratings = opened(written(tmp_path, "jsonl", [given]))
-    assert ratings == {"tone": 4.0}
-    assert notes == (
-        "`human_tone` looks like a second rating of 'tone' and is not read: a row has one for each "
-        "axis",
-    )
-
-
-def test_systems_and_axes_that_are_too_many_are_pointed_out(tmp_path: Path) -> None:
-    many = {f"ratings.axis {n % 26:c}{n // 26:c}": 4 for n in range(97, 97 + 31)}
-    rows = [FLAT | many | {"doc_id": f"d{n}", "system": f"id{n}"} for n in range(201)]
-    systems, axes = opened(written(tmp_path, "jsonl", rows))[0]
-    assert systems.startswith("201 systems: the 200 with the most documents are compared")
-    assert axes.startswith("31 axes are rated: statistics are of 30")
-
-
-def test_axes_of_nearly_one_name_are_pointed_out(tmp_path: Path) -> None:
-    rows = [
-        FLAT | {"doc_id": f"d{number}", f"ratings.{'coherance' if number == 3 else 'coherence'}": 4}
-        for number in range(4)
-    ]
-    (note,), _ = opened(written(tmp_path, "jsonl", rows))
-    assert note == (
-        "1 text is rated on 'coherance' and 3 on 'coherence': if they are one axis, give it "
-        "one name"
-    )
-
-
-def test_axes_that_are_numbered_are_not_misspelt(tmp_path: Path) -> None:
-    axes = ["axis 1", "axis 10", "axis 11"]
-    rows = [FLAT | {"doc_id": "d"} | {f"ratings.{axis}": 4 for axis in axes}]
-    assert opened(written(tmp_path, "jsonl", rows))[0] == ()
 
 
 def test_of_files_with_several_spellings_each_is_advised(tmp_path: Path) -> None:
@@ -346,21 +237,61 @@ def test_of_files_with_several_spellings_each_is_advised(tmp_path: Path) -> None
     )
 
 
-@pytest.mark.parametrize(
-    ("names", "said"),
-    [
-        (["rating_1", "rating_2"], "`rating_1`, `rating_2` not read: this looks like ratings by"),
-        (["ratngs.ease"], "`ratngs.ease` looks like a rating and is not read: name it "
-                          "`ratings.ease`, or"),
-    ],
-)  # fmt: skip
-def test_what_is_advised_can_be_followed(tmp_path: Path, names: list[str], said: str) -> None:
-    path = written(tmp_path, "csv", [FLAT | dict.fromkeys(names, 4)])
-    assert opened(path)[0][0].startswith(said)
+NOT_READ = "columns that mean nothing here and were not read: "
+MANY = {f"ratings.axis {n % 26:c}{n // 26:c}": 4 for n in range(97, 97 + 31)}
+BESIDE = {"doc_id": "d", "source": "s", "ratings": {"tone": 4},
+          "candidates": [{"system": "A", "text": "t"}]}  # fmt: skip
+NOTES: list[tuple[str, list[Row], list[str]]] = [
+    ("csv jsonl parquet", [FLAT | {"coherence": 4, "overall": 3.5, "url": "x.org"}],
+     ["`coherence`, `overall` look like ratings and are not read: name them "
+      "`ratings.coherence`, `ratings.overall`, or give …", f"{NOT_READ}`url`"]),
+    *(("csv", [FLAT | {name: 12}], [f"{NOT_READ}…"])
+      for name in ("", "Unnamed: 0", "doc_len", "year", "word_count", "idx")),
+    *(("jsonl", [FLAT | {"tone": 4}, FLAT | {"doc_id": "d2", "tone": absent}],
+       ["`tone` looks like a rating and is not read: name it `ratings.tone`…"])
+      for absent in ("n/a", " NaN ", "-")),
+    *(("jsonl", [FLAT | {"tone": first}, FLAT | {"doc_id": "d2", "tone": second}],
+       [f"{NOT_READ}`tone`"])
+      for first, second in ((4, "good"), ("good", 4), (4, 1000), (4, True))),
+    ("jsonl parquet", [FLAT | {"tone": [4, 5, None], "vector": [0.5] * 64}],
+     ["`tone` looks like a rating…", f"{NOT_READ}`vector`"]),
+    ("jsonl", [BESIDE],
+     ["`ratings` beside `candidates` are nobody's: put them into each candidate"]),
+    ("jsonl", [FLAT | {"ratings.tone": 4, "human_tone": 3}],
+     ["`human_tone` looks like a second rating of 'tone' and is not read: a row has one for each "
+      "axis"]),
+    ("jsonl", [FLAT | MANY | {"doc_id": f"d{n}", "system": f"id{n}"} for n in range(201)],
+     ["201 systems: the 200 with the most documents are compared…",
+      "31 axes are rated: statistics are of 30…"]),
+    ("jsonl", [FLAT | {"doc_id": f"d{n}", f"ratings.coher{'a' if n == 3 else 'e'}nce": 4}
+               for n in range(4)],
+     ["1 text is rated on 'coherance' and 3 on 'coherence': if they are one axis, give it one "
+      "name"]),
+    ("jsonl", [FLAT | {f"ratings.axis {n}": 4 for n in (1, 10, 11)}], []),
+    ("csv", [FLAT | dict.fromkeys(["rating_1", "rating_2"], 4)],
+     ["`rating_1`, `rating_2` not read: this looks like ratings by…"]),
+    ("csv", [FLAT | {"ratngs.ease": 4}],
+     ["`ratngs.ease` looks like a rating and is not read: name it `ratings.ease`, or…"]),
+    ("jsonl", [FLAT | {"system": s, f"ratings.{axis}": 4}
+               for s, axis in (("A", "Tone"), ("B", "tone"))],
+     ["1 text is rated on 'tone' and 1 on 'Tone'…"]),
+]  # fmt: skip
 
 
-def test_axes_that_differ_in_case_alone_are_pointed_out(tmp_path: Path) -> None:
-    rows = [FLAT | {"system": s, f"ratings.{axis}": 4} for s, axis in zip("AB", ["Tone", "tone"],
-                                                                         strict=True)]  # fmt: skip
-    (note,), _ = opened(written(tmp_path, "jsonl", rows))
-    assert note.startswith("1 text is rated on 'tone' and 1 on 'Tone'")
+@pytest.mark.parametrize(("forms", "rows", "notes"), NOTES)
+def test_what_is_said_of_columns(
+    tmp_path: Path, forms: str, rows: list[Row], notes: list[str]
+) -> None:
+    for form in forms.split():
+        found = opened(written(tmp_path, form, rows))[0]
+        assert len(found) == len(notes)
+        for said, note in zip(found, notes, strict=True):
+            assert said.startswith(note[:-1]) if note.endswith("…") else said == note
+
+
+def test_ratings_by_rater_are_told_how_to_be_written(tmp_path: Path) -> None:
+    given = FLAT | {"annotations": [{"rater": "x", "tone": 4}, {"rater": "y", "tone": 5}]}
+    (note,), ratings = opened(written(tmp_path, "jsonl", [given]))
+    assert not ratings
+    assert note.startswith("`annotations` not read: this looks like ratings by several people")
+    assert '`ratings: {"AXIS": [4, 5]}`' in note
