@@ -111,11 +111,7 @@ def test_everything_is_behind_a_value_or_skipped(rows: list[Row]) -> None:
     counts = {(one.level, one.n + one.skipped) for one in found(rows)}
     rated = sum(isfinite(row[3]) for row in rows)
     documents, systems = ({row[column] for row in rows} for column in (0, 1))
-    assert counts == {
-        ("sample", len(documents)),
-        ("system", len(systems)),
-        ("summary", rated),
-    }
+    assert counts == {("sample", len(documents)), ("system", len(systems)), ("summary", rated)}
 
 
 @given(wild_rows)

@@ -132,10 +132,7 @@ def test_nothing_defined_has_no_best() -> None:
 
 @pytest.mark.parametrize(
     ("methods", "human", "told"),
-    [
-        ({"a": {}}, {}, "no axis"),
-        ({"a": []}, {"fluency": [1.0, 2.0]}, "method 'a' has no trial"),
-    ],
+    [({"a": {}}, {}, "no axis"), ({"a": []}, {"fluency": [1.0, 2.0]}, "method 'a' has no trial")],
 )
 def test_refuses(methods: dict[str, Any], human: dict[str, list[float]], told: str) -> None:
     with pytest.raises(ValueError, match=told):

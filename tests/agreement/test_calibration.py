@@ -10,15 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from evaljudge.agreement import (
-    Isotonic,
-    agreements,
-    calibration,
-    cross_fitted,
-    fit_isotonic,
-)
-from evaljudge.agreement.bootstrap import interval, multiplicities
+from evaljudge.agreement import Isotonic, agreements, calibration, cross_fitted, fit_isotonic
+from evaljudge.agreement.bootstrap import interval
 from evaljudge.agreement.folds import folded
+from tests.fishers import redrawn
 
 Row = tuple[int, float, float]
 
@@ -58,17 +53,6 @@ def test_between_knots_beyond_them_and_without_a_score() -> None:
 def test_nothing_to_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="no score has a rating"):
         fit_isotonic([1, nan], [nan, 2])
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_scikit_learn_maps_alike(seed: int) -> None:
-    stream = np.random.default_rng(seed)
-    size = int(stream.integers(1, 60))
-    scores = np.round(stream.normal(size=size), int(stream.integers(0, 3)))
-    ratings = np.round(scores + stream.normal(size=size), 1)
-    new = np.append(scores, np.linspace(scores.min() - 1, scores.max() + 1, 50))
-    other = IsotonicRegression(out_of_bounds="clip").fit(scores, ratings)
-    assert fit_isotonic(scores, ratings).calibrated(new) == pytest.approx(other.predict(new))
 
 
 @given(pairs)
@@ -273,20 +257,6 @@ def test_cross_fitting_by_loops_with_scikit_learn(seed: int) -> None:
                 values.append(other.predict([score])[0])
         assert found.values[row] == pytest.approx(np.mean(values) if values else nan, nan_ok=True)
         assert found.means[row] == pytest.approx(np.mean(means))
-
-
-def redrawn(documents: Sequence[int], resamples: int, seed: int) -> list[list[int]]:
-    """The rows of each resample, a document's as often as it was drawn."""
-    known = sorted(set(documents))
-    (drawn,) = multiplicities(len(known), resamples, seed, block=resamples)
-    return [
-        [
-            row
-            for document, times in zip(known, weights, strict=True)
-            for row in [i for i, d in enumerate(documents) if d == document] * int(times)
-        ]
-        for weights in drawn
-    ]
 
 
 @pytest.mark.parametrize("seed", range(3))

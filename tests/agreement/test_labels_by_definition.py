@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from evaljudge.agreement.bootstrap import interval, multiplicities
+from evaljudge.agreement.bootstrap import interval
 from evaljudge.agreement.coefficients import BUDGET
 from evaljudge.agreement.labels import (
     MOST_LABELS,
@@ -20,6 +20,7 @@ from evaljudge.agreement.labels import (
     cohen_kappa,
     krippendorff_alpha,
 )
+from tests.fishers import redrawn
 
 WEIGHTS: tuple[Weights | None, ...] = (None, "linear", "quadratic")
 METRICS: tuple[Metric, ...] = ("nominal", "ordinal", "interval")
@@ -140,20 +141,6 @@ def test_alpha(metric: Metric, seed: int) -> None:
     assert found.n == sum(sum(map(isfinite, unit)) > 1 for unit in units)
 
 
-def redrawn(documents: Sequence[int], kept: Sequence[bool], resamples: int) -> list[list[int]]:
-    """The rows of each resample, a document's as often as it was drawn."""
-    known = sorted({d for d, keep in zip(documents, kept, strict=True) if keep})
-    (drawn,) = multiplicities(len(known), resamples, seed=4, block=resamples)
-    return [
-        [
-            row
-            for document, times in zip(known, weights, strict=True)
-            for row in [i for i, d in enumerate(documents) if d == document] * int(times)
-        ]
-        for weights in drawn
-    ]
-
-
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_intervals_of_kappa(weights: Weights | None, seed: int) -> None:
@@ -162,7 +149,7 @@ def test_intervals_of_kappa(weights: Weights | None, seed: int) -> None:
     kept = [isfinite(x) and isfinite(y) for x, y in zip(a, b, strict=True)]
     values = [
         kappa_by_loops([a[i] for i in rows], [b[i] for i in rows], weights)
-        for rows in redrawn(documents, kept, 60)
+        for rows in redrawn(documents, 60, 4, kept)
     ]
     assert (found.low, found.high) == pytest.approx(interval(np.array(values)))
 
@@ -174,7 +161,7 @@ def test_intervals_of_alpha(metric: Metric, seed: int) -> None:
     found = krippendorff_alpha(units, documents, metric=metric, resamples=60, seed=4)
     kept = [sum(map(isfinite, unit)) > 1 for unit in units]
     values = [
-        alpha_by_loops([units[i] for i in rows], metric) for rows in redrawn(documents, kept, 60)
+        alpha_by_loops([units[i] for i in rows], metric) for rows in redrawn(documents, 60, 4, kept)
     ]
     assert (found.low, found.high) == pytest.approx(interval(np.array(values)))
 

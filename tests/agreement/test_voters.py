@@ -224,13 +224,6 @@ def test_names_and_order_do_not_matter(seed: int) -> None:
     )
 
 
-def test_the_same_votes_give_the_same_result() -> None:
-    votes, labels = random_votes(9)
-    one, other = (dawid_skene(votes, labels) for _ in range(2))
-    np.testing.assert_array_equal(one.posterior, other.posterior)
-    np.testing.assert_array_equal(one.log_posteriors, other.log_posteriors)
-
-
 @pytest.mark.parametrize(
     ("votes", "said"),
     [

@@ -1,7 +1,5 @@
 """The user's mistakes: refused in one line, or skipped and counted."""
 
-import json
-
 import pytest
 
 from evaljudge.corpora import CorpusSource, open_corpus
@@ -207,7 +205,3 @@ def test_an_unknown_format_is_answered_with_the_known():
 def test_a_file_of_nothing_but_bad_json_skips_to_no_cases(read, lines):
     got = read(lines(b"{", b"["), "skip")
     assert (got.cases, got.skipped_rows) == ([], 2)
-
-
-def test_a_json_array_is_said_to_be_no_lines(refusal):
-    assert "cases.jsonl:1: not an object but list" in refusal(json.dumps([GOOD]).encode())

@@ -58,10 +58,7 @@ def test_only_absent_ratings_are_no_rating(read, lines):
     ("head", "cells"),
     [
         ("ratings", [json.dumps(RATED)]),
-        (
-            "ratings.coherence,ratings.fluency,ratings.relevance",
-            ["[4, 5, 4.5]", "3", " [2]"],
-        ),
+        ("ratings.coherence,ratings.fluency,ratings.relevance", ["[4, 5, 4.5]", "3", " [2]"]),
         ("ratings.coherence,ratings", ["[4, 5, 4.5]", '{"fluency": 3, "relevance": [2]}']),
     ],
 )
@@ -216,14 +213,8 @@ def test_the_place_changes_the_digest_and_what_trails_does_not(read, lines):
 @pytest.mark.parametrize(
     ("ratings", "digest"),
     [
-        (
-            {"x": [3, 5], "y": 4},
-            "3d8d38ea25af6261dbf61f99e3ac7c3463f67ce060d17c1630e86fe6a46083a3",
-        ),
-        (
-            {"x": [4, 5, None]},
-            "2dc17552b52ecad06f4da2b25603a135b02fc12bf0638c4050c17a2c3727710e",
-        ),
+        ({"x": [3, 5], "y": 4}, "3d8d38ea25af6261dbf61f99e3ac7c3463f67ce060d17c1630e86fe6a46083a3"),
+        ({"x": [4, 5, None]}, "2dc17552b52ecad06f4da2b25603a135b02fc12bf0638c4050c17a2c3727710e"),
     ],
 )
 def test_without_a_gap_the_digest_is_that_of_before_places_were_kept(read, lines, ratings, digest):

@@ -118,9 +118,6 @@ def test_the_two_best_and_the_two_worst(read, lines):
     assert [c.ratings["average"] for c in first.candidates] == [5, 1, 4, 2]
     assert first.candidates[0].raters["fluency"] == (5.0, 5.0, 5.0)
     assert [(c.system, c.ratings["average"]) for c in other.candidates] == [("A", 2)]
-
-
-def test_the_average_is_over_the_four_axes(read, lines):
     got = read(lines(summary()), form="summeval-extremes").cases[0].candidates[0]
     assert got.ratings["average"] == pytest.approx((4 + 5 + 14 / 3 + 10 / 3) / 4)
 
@@ -138,12 +135,6 @@ def test_what_nobody_rated_is_no_extreme(read, lines, form):
     assert [c.system for c in case.candidates] == ["M0"]
 
 
-@pytest.mark.parametrize("name", ["id", "decoded", "expert_annotations", "references", "model_id"])
-def test_a_field_that_is_missing_is_named(read, lines, name):
-    got = read(lines(summary(), without(name, summary("M1"))), "skip", "summeval")
-    assert got.skipped == (f"cases.jsonl:2: no `{name}`",)
-
-
 @pytest.mark.parametrize("axis", AXES)
 def test_an_axis_that_one_rater_lacks_is_named(read, lines, axis):
     one, *others = annotations(EXPERTS)
@@ -158,6 +149,12 @@ def test_a_null_rating_is_absent(read, lines):
     got = read(lines(summary(expert_annotations=given)), form="summeval")
     assert got.cases[0].candidates[0].raters["fluency"] == (5.0, nan, 5.0)
     assert got.absent_ratings == 1
+
+
+@pytest.mark.parametrize("name", ["id", "decoded", "expert_annotations", "references", "model_id"])
+def test_a_field_that_is_missing_is_named(read, lines, name):
+    got = read(lines(summary(), without(name, summary("M1"))), "skip", "summeval")
+    assert got.skipped == (f"cases.jsonl:2: no `{name}`",)
 
 
 WRONG = [

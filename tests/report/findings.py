@@ -71,9 +71,7 @@ def made(**more: Any) -> Findings:
                 considered=1600,
                 selected=154,
                 unscored=3,
-                thresholds=[
-                    {"scorer": "rouge1", "axis": "*", "top_fraction": 0.1, "value": 0.41},
-                ],
+                thresholds=[{"scorer": "rouge1", "axis": "*", "top_fraction": 0.1, "value": 0.41}],
             )
         ],
         "signatures": {

@@ -34,46 +34,6 @@ def on_gpus(findings: Findings) -> Findings:
     return replaced(findings, costs=[replace(row, gpu_seconds=2 * row.seconds) for row in COSTS])
 
 
-def test_stages_are_summed_and_all_rows_too(costly: Findings) -> None:
-    (section,) = cost(costly, False)
-    in_all, _, _ = section.tables
-    named = ["judge", "axis"]
-    assert in_all.heads == [
-        *named, "asks", "prompt", "further", "prefilled", "generated", "seconds",
-    ]  # fmt: skip
-    assert in_all.rows == [
-        ["direct", "fluency", "0", "0", "0", "0", "0", "0.0"],
-        ["synthetic", "fluency", "8,200", "9,760,000", "1,200", "1,000,000", "20,000", "51.0"],
-        ["synthetic", "relevance", "7,900", "9,500,000", "0", "700,000", "7,900", "35.4"],
-        ["total", "", "16,100", "19,260,000", "1,200", "1,700,000", "27,900", "86.4"],
-    ]
-
-
-def test_a_document_is_that_of_every_row(costly: Findings) -> None:
-    (section,) = cost(costly, False)
-    _, document, _ = section.tables
-    assert document.heads[2] == "documents, each:"
-    assert document.rows == [
-        ["direct", "fluency", "40", "0.0", "0.0", "0.0", "0.0", "0.0000"],
-        ["synthetic", "fluency", "40", "205.0", "244,000", "25,000", "500.0", "1.2750"],
-        ["synthetic", "relevance", "40", "197.5", "237,500", "17,500", "197.5", "0.8850"],
-        ["total", "", "40", "402.5", "481,500", "42,500", "697.5", "2.1600"],
-    ]
-
-
-def test_scores_are_each_rows_own(costly: Findings) -> None:
-    """In total 3,100: 16,100 / 3,100 = 5.19 asks and 86.4 / 3,100 = 0.02787 seconds for one."""
-    (section,) = cost(costly, False)
-    _, _, score = section.tables
-    assert score.heads[2] == "scores, each:"
-    assert score.rows == [
-        ["direct", "fluency", "0", "–", "–", "–", "–", "–"],
-        ["synthetic", "fluency", "1,600", "5.1", "6,100", "625.0", "12.5", "0.0319"],
-        ["synthetic", "relevance", "1,500", "5.3", "6,333", "466.7", "5.3", "0.0236"],
-        ["total", "", "3,100", "5.2", "6,213", "548.4", "9.0", "0.0279"],
-    ]
-
-
 def test_gpu_seconds_are_shown_where_there_were_gpus(costly: Findings) -> None:
     without, with_them = (next(iter(cost(one, False))) for one in (costly, on_gpus(costly)))
     assert "GPU seconds" not in without.tables[0].heads

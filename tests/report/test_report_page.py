@@ -3,11 +3,9 @@
 import json
 import re
 from base64 import b64encode
-from collections import Counter
 from copy import deepcopy
 from dataclasses import replace
 from hashlib import sha256
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from evaljudge.report.page import LARGEST
 from evaljudge.report.texts import PageText
 from evaljudge.text import one_line
 from tests.frames import replaced
+from tests.report.reader import Reader
 
 POLICY = re.compile(
     r"default-src 'none'; style-src '(sha256-[\w+/]{43}=)'; script-src '(sha256-[\w+/]{43}=)'; "
@@ -36,45 +35,6 @@ ATTRIBUTES = {
     *("lang", "charset", "http-equiv", "content", "name", "class", "role", "tabindex"),
     *("aria-label", "scope", "href", "id", "type", "rel", "title"),
 }
-
-
-class Reader(HTMLParser):
-    """What a page holds: its elements, their attributes, and each table's cells by its caption."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: Counter[str] = Counter()
-        self.attributes: list[tuple[str, str]] = []
-        self.headings: list[str] = []
-        self.tables: dict[str, list[list[str]]] = {}
-        self.scopes: Counter[str] = Counter()
-        self.items: list[str] = []
-        self._into: list[str] = [""]
-        self._rows: list[list[str]] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements[tag] += 1
-        self.attributes += [(name, value or "") for name, value in attrs]
-        self.scopes.update(value or "" for name, value in attrs if name == "scope")
-        if tag in ("h1", "h2", "caption", "th", "td", "li"):
-            self._into.append("")
-        elif tag == "tr":
-            self._rows.append([])
-
-    def handle_data(self, data: str) -> None:
-        self._into[-1] += data
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("h1", "h2"):
-            self.headings.append(self._into.pop())
-        elif tag == "caption":
-            self._rows = self.tables.setdefault(self._into.pop(), [])
-        elif tag in ("th", "td"):
-            self._rows[-1].append(self._into.pop())
-        elif tag == "li":
-            self.items.append(self._into.pop())
-            self._into[-1] += f"{self.items[-1]};"
 
 
 def elsewhere(reader: Reader) -> list[str]:

@@ -1,12 +1,15 @@
-"""Tables on a terminal: whatever the names are, 100 columns and every figure whole."""
+"""Tables, numbers and strangers' words as text: 100 columns, every figure whole, no harm."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
+from evaljudge.agreement import Agreement
 from evaljudge.report.screen import counts_on, on_screen, wrapped
 from evaljudge.sections import Named, Table
-from evaljudge.text import columns
+from evaljudge.sections.figures import bracketed, correlation, estimate, probability
+from evaljudge.text import columns, fitted, markdown, one_line
 
 pytestmark = pytest.mark.usefixtures("hundred_columns")
 
@@ -77,3 +80,122 @@ def test_a_terminal_has_its_own_width(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert counts_on(table) and max(map(len, on_screen(table).split("\n"))) <= 80
     assert max(map(len, wrapped("word " * 60).split("\n"))) <= 80
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("BART\n| a |\r\n\u2028b", "BART | a | b"),
+        ("\x00\x1b[2J\x07", "␀␛[2J␇"),
+        ("\x7f\x9b31m \ud800", "\ufffd\ufffd31m \ufffd"),
+        ("a\u202egnp.exe\u2066", "a\ufffdgnp.exe\ufffd"),
+        ("\u05e9\u05dc", "\u2068\u05e9\u05dc\u2069"),
+        ("x" * 201, "x" * 199 + "…"),
+        ("", ""),
+    ],
+)
+def test_one_line(text: str, line: str) -> None:
+    assert one_line(text) == line
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("a|b", r"a\|b"),
+        ("a\\|b", r"a\\\|b"),
+        ("`a` *b* [c](d) ~e~", r"\`a\` \*b\* \[c\](d) \~e\~"),
+        ("key_facts _em_", r"key_facts \_em\_"),
+        ("__0__", r"\_\_0\_\_"),
+        ("<b> &lt;", "&lt;b&gt; &amp;lt;"),
+        ("# a", r"\# a"),
+        ("- a", r"\- a"),
+        ("12. a", r"12\. a"),
+        ("12) a", r"12\) a"),
+        ("12 a - b", "12 a - b"),
+    ],
+)
+def test_markdown(text: str, marked: str) -> None:
+    assert markdown(text) == marked
+
+
+@given(st.text(max_size=80))
+def test_rendered_markdown_is_the_line_and_nothing_else(text: str) -> None:
+    """An independent CommonMark renderer reads one paragraph that says the line."""
+    line = one_line(text)
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(markdown(text))
+    inline = [token for token in tokens if token.type == "inline"]
+    assert {token.type for token in tokens} <= {"paragraph_open", "inline", "paragraph_close"}
+    children = [child for token in inline for child in token.children or []]
+    assert {child.type for child in children} <= {"text"}
+    assert "".join(child.content for child in children).strip() == line
+
+
+@given(st.text(), st.integers(1, 40))
+def test_fitted_fills_exactly_its_width(text: str, width: int) -> None:
+    assert columns(fitted(one_line(text), width)) == width
+
+
+def test_wide_and_combining_characters_take_their_columns() -> None:
+    assert columns("雨a\u0301") == 3
+    assert fitted("雨雨雨", 4) == "雨… "
+
+
+def test_names_of_one_family_stay_apart() -> None:
+    names = [f"qwen3-8b-instruct-synthetic-{n}-levels" for n in ("five", "nine")]
+    assert [fitted(name, 20) for name in names] == ["qwen3-8b-i…ve-levels", "qwen3-8b-i…ne-levels"]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.5139, "0.514"), (1.0, "1.000"), (-0.0004, "0.000"), (-0.0006, "-0.001"), (None, "–")],
+)
+def test_correlations_have_three_decimals(value: float | None, shown: str) -> None:
+    assert correlation(value) == shown
+
+
+def test_an_interval_stands_beside_its_value() -> None:
+    assert bracketed(0.4405, 0.3104, -0.00001) == "0.441 [0.310, 0.000]"
+    assert bracketed(0.44, 0.31, 0.55, sampled=True) == "0.440 [0.310, 0.550]†"
+    assert bracketed(0.44, None, None, sampled=True) == "0.440"
+    assert bracketed(None, None, None) == "–"
+
+
+@pytest.mark.parametrize(
+    ("p", "shown"),
+    [
+        (None, "–"),
+        (0.0, "≤ 0.001"),
+        (1 / 1001, "≤ 0.001"),
+        (0.0011, "0.001"),
+        (0.0494, "0.049"),
+        (0.04996, "0.049"),
+        (0.05, "0.050"),
+        (0.0504, "0.050"),
+        (1.0, "1.000"),
+    ],
+)
+def test_a_p_under_five_percent_looks_so(p: float | None, shown: str) -> None:
+    assert probability(p) == shown
+
+
+@pytest.mark.parametrize(
+    ("level", "n", "shown"),
+    [
+        ("system", 3, "1.000 (only 3 systems)"),
+        ("system", 4, "1.000 (only 4 systems)"),
+        ("system", 5, "1.000 [0.500, 1.000]"),
+        ("sample", 1, "1.000 (only 1 document)"),
+        ("sample", 5, "1.000 (only 5 documents)"),
+        ("sample", 6, "1.000 [0.500, 1.000]"),
+        ("summary", 4, "1.000 (only 4 candidates)"),
+        ("summary", 5, "1.000 [0.500, 1.000]"),
+    ],
+)
+def test_of_few_units_a_coefficient_says_so(level: str, n: int, shown: str) -> None:
+    row = Agreement(level, "spearman", 1.0, 0.5, 1.0, n, 0)
+    assert estimate(row) == shown
+
+
+def test_of_few_units_what_is_undefined_stays_so() -> None:
+    row = Agreement("system", "spearman", None, None, None, 2, 0)
+    assert estimate(row) == "–"

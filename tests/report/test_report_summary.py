@@ -1,4 +1,4 @@
-"""What a run ends with: at most thirty lines, which say how much they leave out."""
+"""What a run ends with, in thirty lines; what Python and notebooks show of it, in three."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,8 +10,10 @@ import pytest
 from evaljudge.agreement import Agreement, Rival
 from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.decisions.systems import RankedSystem, SystemPair, SystemRanking
-from evaljudge.report import full_summary, summary
+from evaljudge.report import asked_line, full_summary, outcome_html, outcome_text, summary
 from evaljudge.report.summary import MOST_LINES
+from evaljudge.runs.outcome import Outcome
+from tests.frames import replaced
 from tests.report.findings import agreement, made, standing
 
 AXES = ("coherence", "fluency", "relevance")
@@ -241,3 +243,39 @@ def test_all_of_it_is_there_in_full() -> None:
     assert said.text.count("unscored   ") == 20
     assert "Spearman's correlation at each level" in said.text
     assert "Highest agreement" in said.text
+
+
+ROW: dict[str, Any] = {"stage": "judge", "judge": "synthetic", "asks": 1133, "prompt": 1000,
+                       "prefilled": 120, "generated": 5, "floor": 100}  # fmt: skip
+
+
+def test_asks_and_what_the_cache_served(findings: Findings) -> None:
+    rows = [ROW, ROW | {"asks": 1, "prefilled": 380}]
+    line = asked_line(replace(findings, tokens=rows))
+    assert line == "1,134 times; 75.0% of 2,000 prompt tokens came from the prefix cache"
+
+
+def test_nothing_was_asked(findings: Findings) -> None:
+    assert asked_line(replace(findings, tokens=[])) == "nothing"
+
+
+def test_three_lines(findings: Findings) -> None:
+    said = outcome_text(findings, "runs/first").splitlines()
+    assert len(said) == 3
+    assert said[0].startswith("runs/first: ")
+    assert " on " in said[1]
+    assert said[2] == "report: runs/first/report/index.html"
+    assert repr(Outcome("runs/first", findings)) == "\n".join(said)
+
+
+def test_without_agreement(findings: Findings) -> None:
+    said = outcome_text(replaced(findings, agreement=[]), "runs/first")
+    assert said.splitlines()[1] == "agreement within documents (Spearman): –"
+    assert "<table>" not in outcome_html(replaced(findings, agreement=[]), "runs/first")
+
+
+def test_names_are_text(hostile: Findings) -> None:
+    page = Outcome("<script>x", hostile)._repr_html_()
+    assert "<script" not in page
+    assert page.count("<tr>") >= 2
+    assert len(repr(Outcome("a\nb", hostile)).splitlines()) == 3

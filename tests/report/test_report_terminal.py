@@ -147,9 +147,7 @@ def test_a_test_without_anything_lacking_needs_no_column_for_it(with_statistics:
     assert "bleu (p 0.049)" in said
 
 
-def test_scorers_beyond_100_columns_are_told_beside_people_again(
-    with_statistics: Findings,
-) -> None:
+def test_scorers_beyond_100_columns_are_told_beside_people_again(with_statistics: Findings) -> None:
     pooled = [row for row in with_statistics["axes"] if row.level == "summary"]
     rows = pooled + [
         replace(pooled[0], of=f"a judge of some length {n}", value=n / 100) for n in range(9)
