@@ -229,9 +229,7 @@ def wait_for_port(port: int) -> None:
 
 @pytest.mark.long
 def test_workers_follow_the_load(
-    autoscaled: Nodes,
-    begin: Callable[[str, float, Row], Run],
-    undisturbed: Row,
+    autoscaled: Nodes, begin: Callable[[str, float, Row], Run], undisturbed: Row
 ) -> None:
     run = begin(autoscaled.address, 2.5, {"min": 1, "max": 3, "cpus": 1})
     assert not autoscaled.alive()
@@ -273,10 +271,7 @@ def test_what_a_lost_node_had_is_done_elsewhere(
 
 @pytest.mark.long
 def test_a_node_that_is_to_go_ends_its_shards_and_begins_no_other(
-    cluster: Any,
-    begin: Callable[[str, float, Row], Run],
-    undisturbed: Row,
-    e2e: SimpleNamespace,
+    cluster: Any, begin: Callable[[str, float, Row], Run], undisturbed: Row, e2e: SimpleNamespace
 ) -> None:
     """As Kubernetes and a cloud announce it: `ray start --block` and `ray drain-node` drain it."""
     run = begin(cluster.address, 2, {"min": 1, "max": 2, "cpus": 1})

@@ -187,20 +187,3 @@ def test_other_prompts_are_refused(desk: Desk) -> None:
     (desk.folder / "synthetic.compare.j2").write_text("{{ source }} {{ reference }} {{ target }}")
     with pytest.raises(evaljudge.UserError, match=r"judges\.synthetic\.prompts\.comparing is"):
         desk.run(prompts=str(desk.folder))
-
-
-def test_under_the_floor_everything_is_written_all_the_same(
-    desk: Desk, e2e: SimpleNamespace
-) -> None:
-    rows = e2e.cases(6, axes=AXES)
-    rows[0]["source"] = " "
-    rows[1]["candidates"][0]["text"] = ""
-    desk.write(rows)
-    outcome = desk.run()
-    assert outcome.exit_code == 3
-    assert outcome.coverage == pytest.approx(1 - (3 + 1) / 18)
-    assert desk.is_whole()
-    scores = map(json.loads, desk.tables()["scores"])
-    assert Counter((row["doc_id"], row["reason"]) for row in scores if row["value"] is None) == {
-        ("d0", "empty source"): 3 * 2 * 4, ("d1", "empty text"): 2 * 4,
-    }  # fmt: skip

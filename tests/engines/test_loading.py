@@ -12,12 +12,7 @@ import pytest
 from huggingface_hub.errors import LocalEntryNotFoundError
 
 from evaljudge.engines import ModelSource
-from evaljudge.engines.loading import (
-    _arguments,
-    _import_whole,
-    fetch_checkpoint,
-    set_environment,
-)
+from evaljudge.engines.loading import _arguments, _import_whole, fetch_checkpoint, set_environment
 from evaljudge.engines.vllm import _Key
 
 COMMIT = "c0ffee" + 34 * "0"

@@ -67,10 +67,7 @@ def test_the_answer_for_four_axes_and_six_systems_is_on_the_first_screen(
         warnings=["model nano knows the small world of `evaljudge demo` and nothing else: of other "
                   "texts its scores say nothing, so name a real model for them", "another"],
     )  # fmt: skip
-    with (
-        looking(replace(outcome, findings=found)) as link,
-        opened(browser, link) as page,
-    ):
+    with looking(replace(outcome, findings=found)) as link, opened(browser, link) as page:
         shown(page, SCREEN)
         assert page.locator(".answer .dot").count() == 24
         assert "cannot be told apart from steady" in page.locator(".answer").first.inner_text()
