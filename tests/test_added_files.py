@@ -1,4 +1,5 @@
-"""A metric and a format in a file each, as docs/extending.md has them: in a folder, installed."""
+"""A metric, a format and a command in a file each, as docs/extending.md has them: in a folder,
+installed."""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
-FILE = re.compile(r"^```python (my_(?:metrics|formats)/\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(
+    r"^```python (my_(?:metrics|formats|commands)/\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
 CASE = {"id": "d1", "question": "Why?", "a": "IT rained HERE", "b": "I"}
 pytestmark = pytest.mark.service
 
@@ -28,12 +31,14 @@ def environment(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str
         return {
             "EVALJUDGE_METRICS": str(tmp_path / "my_metrics"),
             "EVALJUDGE_CORPORA": str(tmp_path / "my_formats"),
+            "EVALJUDGE_CLI": str(tmp_path / "my_commands"),
         }
     (tmp_path / "mine-1.dist-info").mkdir()
     (tmp_path / "mine-1.dist-info/METADATA").write_text("Name: mine\nVersion: 1\n")
     (tmp_path / "mine-1.dist-info/entry_points.txt").write_text(
         "[evaljudge.metrics]\nshouting = my_metrics.shouting:METRICS\n"
         "[evaljudge.corpora]\nanswers = my_formats.answers:FORMATS\n"
+        "[evaljudge.cli]\nunscored = my_commands.unscored:COMMANDS\n"
     )
     paths = filter(None, [str(tmp_path), os.environ.get("PYTHONPATH", "")])
     return {"PYTHONPATH": os.pathsep.join(paths)}
@@ -51,28 +56,33 @@ def said(environment: dict[str, str], *arguments: str, status: int = 0) -> str:
     return done.stdout + done.stderr
 
 
-def test_both_are_used_and_listed(environment: dict[str, str], tmp_path: Path) -> None:
+def test_all_are_used_and_listed(environment: dict[str, str], tmp_path: Path) -> None:
     assert "The share of words in capitals. Needs: nothing else." in said(
         environment, "list", "metrics"
     )
     assert "answers " in said(environment, "list", "formats")
     (tmp_path / "cases.jsonl").write_text(f"{json.dumps(CASE)}\n")
+    out = tmp_path / "out"
     config = {
         "corpus": {"path": str(tmp_path / "cases.jsonl"), "format": "answers"},
-        "out": str(tmp_path / "out"),
+        "out": str(out),
         "judges": {},
         "metrics": {"shouting": {}, "loud": {"metric": "shouting", "shortest": 1}},
         "coverage_floor": 0,
     }
     (tmp_path / "config.yaml").write_text(json.dumps(config))
     said(environment, "run", str(tmp_path / "config.yaml"))
-    scores = pq.read_table(tmp_path / "out/scores").to_pylist()
+    scores = pq.read_table(out / "scores").to_pylist()
     assert {(row["scorer"], row["system"]): row["value"] or row["reason"] for row in scores} == {
         ("shouting", "a"): 2 / 3,
         ("shouting", "b"): "no words",
         ("loud", "a"): 2 / 3,
         ("loud", "b"): 1.0,
     }
+    assert "Count the texts that have no score, by scorer and reason." in said(
+        environment, "--help"
+    )
+    assert re.search(r"^shouting +no words +1$", said(environment, "unscored", str(out)), re.M)
 
 
 def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path: Path) -> None:
@@ -91,3 +101,6 @@ def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path: Pat
     (tmp_path / "mine.py").write_text("from evaljudge.metrics.length import METRICS")
     refused = said(there, "list", "metrics", status=2)
     assert "two entries of metrics are called 'words': " in refused
+    (tmp_path / "mine.py").write_text("from evaljudge.cli.people import COMMANDS")
+    refused = said({"EVALJUDGE_CLI": str(tmp_path)}, "--help", status=2)
+    assert "two entries of cli are called 'label': " in refused
