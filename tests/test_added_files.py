@@ -1,4 +1,4 @@
-"""A metric, a format and an analysis in a file each: in a folder of one's own, installed."""
+"""A metric, a format, a command and an analysis in a file each: in a folder, installed."""
 
 import json
 import os
@@ -10,8 +10,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from tests.build import document, jsonl
+
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
-FILE = re.compile(r"^```python (my_(?:metrics|formats)/\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(
+    r"^```python (my_(?:metrics|formats|commands)/\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
 CASE = {"id": "d1", "question": "Why?", "a": "IT rained HERE", "b": "I"}
 pytestmark = pytest.mark.service
 
@@ -26,12 +30,14 @@ def environment(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str
         return {
             "EVALJUDGE_METRICS": str(tmp_path / "my_metrics"),
             "EVALJUDGE_CORPORA": str(tmp_path / "my_formats"),
+            "EVALJUDGE_CLI": str(tmp_path / "my_commands"),
         }
     (tmp_path / "mine-1.dist-info").mkdir()
     (tmp_path / "mine-1.dist-info/METADATA").write_text("Name: mine\nVersion: 1\n")
     (tmp_path / "mine-1.dist-info/entry_points.txt").write_text(
         "[evaljudge.metrics]\nshouting = my_metrics.shouting:METRICS\n"
         "[evaljudge.corpora]\nanswers = my_formats.answers:FORMATS\n"
+        "[evaljudge.cli]\nunscored = my_commands.unscored:COMMANDS\n"
     )
     paths = filter(None, [str(tmp_path), os.environ.get("PYTHONPATH", "")])
     return {"PYTHONPATH": os.pathsep.join(paths)}
@@ -49,28 +55,33 @@ def said(environment: dict[str, str], *arguments: str, status: int = 0) -> str:
     return done.stdout + done.stderr
 
 
-def test_both_are_used_and_listed(environment: dict[str, str], tmp_path: Path) -> None:
+def test_all_are_used_and_listed(environment: dict[str, str], tmp_path: Path) -> None:
     assert "The share of words in capitals. Needs: nothing else." in said(
         environment, "list", "metrics"
     )
     assert "answers " in said(environment, "list", "formats")
     (tmp_path / "cases.jsonl").write_text(f"{json.dumps(CASE)}\n")
+    out = tmp_path / "out"
     config = {
         "corpus": {"path": str(tmp_path / "cases.jsonl"), "format": "answers"},
-        "out": str(tmp_path / "out"),
+        "out": str(out),
         "judges": {},
         "metrics": {"shouting": {}, "loud": {"metric": "shouting", "shortest": 1}},
         "coverage_floor": 0,
     }
     (tmp_path / "config.yaml").write_text(json.dumps(config))
     said(environment, "run", str(tmp_path / "config.yaml"))
-    scores = pq.read_table(tmp_path / "out/scores").to_pylist()
+    scores = pq.read_table(out / "scores").to_pylist()
     assert {(row["scorer"], row["system"]): row["value"] or row["reason"] for row in scores} == {
         ("shouting", "a"): 2 / 3,
         ("shouting", "b"): "no words",
         ("loud", "a"): 2 / 3,
         ("loud", "b"): 1.0,
     }
+    assert "Count the texts that have no score, by scorer and reason." in said(
+        environment, "--help"
+    )
+    assert re.search(r"^shouting +no words +1$", said(environment, "unscored", str(out)), re.M)
 
 
 def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path: Path) -> None:
@@ -89,6 +100,9 @@ def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path: Pat
     (tmp_path / "mine.py").write_text("from evaljudge.metrics.length import METRICS")
     refused = said(there, "list", "metrics", status=2)
     assert "two entries of metrics are called 'words': " in refused
+    (tmp_path / "mine.py").write_text("from evaljudge.cli.people import COMMANDS")
+    refused = said({"EVALJUDGE_CLI": str(tmp_path)}, "--help", status=2)
+    assert "two entries of cli are called 'label': " in refused
 
 
 OWN = """
@@ -115,40 +129,21 @@ ANALYSIS = Analysis(Tied, rows, section, warnings=warnings)
 """
 
 
-def told(tmp_path: Path, *call: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "evaljudge", *call],
-        cwd=tmp_path,
-        env=os.environ | {"EVALJUDGE_ANALYSES": str(tmp_path / "mine")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout + done.stderr
-
-
-@pytest.fixture
-def cases(tmp_path: Path) -> str:
-    (tmp_path / "mine").mkdir()
-    texts = [("d1", "A", "one two", 3), ("d1", "B", "one", 2), ("d2", "A", "three four five", 5)]
-    keys = "doc_id", "system", "text", "ratings"
-    rows = [dict(zip(keys, (*row[:3], {"fluency": row[3]}), strict=True)) for row in texts]
-    lines = [json.dumps(row | {"source": "one two three"}) for row in rows]
-    (tmp_path / "cases.jsonl").write_text("\n".join(lines))
-    return str(tmp_path / "cases.jsonl")
-
-
-@pytest.mark.service
-def test_an_analysis_in_a_folder_of_one_s_own(tmp_path: Path, cases: str) -> None:
-    (tmp_path / "mine/tied.py").write_text(OWN)
-    (tmp_path / "mine/broken.py").write_text("import no_such_package")
-    said = told(tmp_path, "agree", "--cases", cases, "--metrics", "words")
-    assert "What is tied\n" in said and "words is tied" in said
-    assert "the analysis 'broken': " in said and "No module named 'no_such_package'" in said
-    config = {"corpus": cases, "out": "out", "judges": {}, "metrics": ["words"]}
+def test_an_analysis_in_a_folder_of_one_s_own(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "tied.py").write_text(OWN)
+    (mine / "broken.py").write_text("import no_such_package")
+    cases = jsonl(tmp_path / "cases.jsonl", [document(n, "AB", fluency=n) for n in range(2)])
+    there = {"EVALJUDGE_ANALYSES": str(mine)}
+    told = said(there, "agree", "--cases", cases, "--metrics", "words")
+    assert "What is tied\n" in told and "words is tied" in told
+    assert "broken.py: ModuleNotFoundError: No module named 'no_such_package'; it is" in told
+    out = tmp_path / "out"
+    config = {"corpus": cases, "out": str(out), "judges": {}, "metrics": ["words"]}
     (tmp_path / "config.yaml").write_text(json.dumps(config))
-    told(tmp_path, "run", "config.yaml")
-    found = json.loads((tmp_path / "out/report/tied.json").read_text())
-    assert found == [{"scorer": "words", "texts": 3}]
-    assert "## What is tied" in (tmp_path / "out/report/agreement.md").read_text()
-    assert "What is tied" in (tmp_path / "out/report/index.html").read_text()
+    said(there, "run", str(tmp_path / "config.yaml"))
+    found = json.loads((out / "report/tied.json").read_text())
+    assert found == [{"scorer": "words", "texts": 4}]
+    assert "## What is tied" in (out / "report/agreement.md").read_text()
+    assert "What is tied" in (out / "report/index.html").read_text()

@@ -210,7 +210,7 @@ def commands_of(group: Any, *names: str) -> Iterator[tuple[str, Any]]:
             yield " ".join([*names, name]), found
 
 
-HELPED = dict(commands_of(typer.main.get_command(app)))
+HELPED = dict(commands_of(typer.main.get_command(app())))
 
 
 def is_a_sentence(text: str) -> bool:

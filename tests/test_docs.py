@@ -270,7 +270,7 @@ def _ours(words: Sequence[str]) -> Sequence[str] | None:
 
 def _command(arguments: Sequence[str]) -> tuple[Any, list[str]]:
     """The command that is named, of typer's own kind, and what is left for it."""
-    command: Any = typer.main.get_command(app)
+    command: Any = typer.main.get_command(app())
     rest = list(arguments)
     while hasattr(command, "commands") and rest and not rest[0].isupper():
         command = command.commands[rest.pop(0)]
@@ -329,7 +329,7 @@ def names_of(group: Any, *parents: str) -> Iterator[str]:
         yield from names_of(command, *own) if hasattr(command, "commands") else [" ".join(own)]
 
 
-@pytest.mark.parametrize("name", sorted(names_of(typer.main.get_command(app))))
+@pytest.mark.parametrize("name", sorted(names_of(typer.main.get_command(app()))))
 def test_every_command_has_a_section_with_an_example_that_is_compared(name: str) -> None:
     text = COMMANDS.read_text(encoding="utf-8")
     assert f"\n### `evaljudge {name}`\n" in text

@@ -65,7 +65,7 @@ def test_the_command_plans_without_torch_and_seldom_looks_for_garbage(
     (tmp_path / "config.yaml").write_text(json.dumps(config))
     code = (
         "import gc, sys; from evaljudge.cli import app; from typer.testing import CliRunner\n"
-        "print(CliRunner().invoke(app, ['plan', sys.argv[1]]).output, end='')\n"
+        "print(CliRunner().invoke(app(), ['plan', sys.argv[1]]).output, end='')\n"
         "print({'torch', 'transformers', 'vllm'} & sys.modules.keys())\n"
         "print(gc.get_freeze_count() > 0, gc.get_threshold()[0])"
     )

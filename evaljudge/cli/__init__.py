@@ -1,4 +1,6 @@
-"""The command line: every command, by what people use it for.
+"""The command line. A command is an entry of the table `COMMANDS` in a file of this folder, of a
+folder that the environment variable EVALJUDGE_CLI names, or of an installed package's entry point
+in the group `evaljudge.cli`.
 
 Exit codes: 0 done, 1 given up, 2 the user's mistake, 3 low coverage, 4 a condition of `diff` holds.
 """
@@ -7,8 +9,9 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -17,24 +20,17 @@ from typer.core import TyperCommand
 from typer.exceptions import TyperException
 
 import evaljudge
-from evaljudge.cli import judging, looking, people
 from evaljudge.cli.gone import Commands, refuse_gone_options
+from evaljudge.commands.options import Command
 from evaljudge.commands.supervised import FINISH_SECONDS
 from evaljudge.errors import GivenUp, UserError, plain_words, seconds_in
+from evaljudge.plugins import folders, found_in_files
 from evaljudge.probes.commands import studies_app
 from evaljudge.runs.json_lines import json_is_wanted, logging_json
 from evaljudge.text import without_secrets
 
+__path__ = folders("cli")  # one that the environment names is a part of this package
 EXIT_GIVEN_UP, USER_MISTAKE = 1, 2
-COMMANDS: dict[str, list[Callable[..., None]]] = {
-    "Begin": [judging.init],
-    "Judge a corpus": [judging.demo, judging.prompts, judging.plan, judging.run, judging.report,
-                       judging.study],
-    "Look at a run": [looking.view, looking.show, looking.check, looking.diff, looking.export],
-    "Compare with people": [people.label, people.agree, people.calibrate],
-    "About the installation": [looking.list_all],
-}  # fmt: skip
-"""In the order of `evaljudge --help`."""
 
 
 def _unwrapped(text: str) -> str:
@@ -57,19 +53,27 @@ class _Command(TyperCommand):
             raise
 
 
-app = typer.Typer(
-    cls=Commands,
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    help="Absolute scores for machine-written text, by a language model that compares.",
-    epilog="Exit codes: 0 done; 1 given up, run it again to resume; 2 a mistake to correct; 3 too "
-    "few texts scored; 4 a mean fell (`diff --fail-if-lower`). Documentation: README.md, docs/.",
-)
-for panel, commands in COMMANDS.items():
-    for command in commands:
-        app.command(rich_help_panel=panel)(command)
-app.add_typer(studies_app, name="probe", rich_help_panel="Compare with people")
+@cache
+def app() -> typer.Typer:
+    made = typer.Typer(
+        cls=Commands,
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        help="Absolute scores for machine-written text, by a language model that compares.",
+        epilog="Exit codes: 0 done; 1 given up, run it again to resume; 2 a mistake to correct; 3 "
+        "too few texts scored; 4 a mean fell (`diff --fail-if-lower`). Documentation: README.md, "
+        "docs/.",
+    )
+    found = found_in_files("cli", "COMMANDS", Command)
+    for name, command in sorted(found.items(), key=lambda item: item[1].place):
+        made.command(name, rich_help_panel=command.panel)(command.run)
+    made.add_typer(studies_app, name="probe", rich_help_panel="Compare with people")
+    for info in (*made.registered_commands, *studies_app.registered_commands):
+        info.help = _unwrapped(inspect.getdoc(info.callback) or "")
+        info.cls = _Command
+    made.callback()(_common)
+    return made
 
 
 @contextmanager
@@ -87,18 +91,12 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
 
 
-for info in (*app.registered_commands, *studies_app.registered_commands):
-    info.help = _unwrapped(inspect.getdoc(info.callback) or "")
-    info.cls = _Command
-
-
 def _print_version(is_asked: bool) -> None:
     if is_asked:
         print(f"evaljudge {evaljudge.__version__}")
         raise typer.Exit
 
 
-@app.callback()
 def _common(
     version: Annotated[bool, typer.Option(
         "--version", callback=_print_version, is_eager=True, help="Print the version and exit.",
@@ -112,10 +110,10 @@ def main(arguments: list[str] | None = None) -> None:
     with _one_line_each(), logging_json(), _one_line_each():
         seconds_in(FINISH_SECONDS, 0)  # refused now, not at a signal
         if not json_is_wanted():
-            app(arguments, prog_name="evaljudge")
+            app()(arguments, prog_name="evaljudge")
             return
         try:
-            code = app(
+            code = app()(
                 arguments, prog_name="evaljudge", standalone_mode=False
             )  # else an unknown option is a drawing
         except TyperException as error:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 import evaljudge
-from evaljudge.commands.options import Changes, ConfigFile, Extend, Full, InitOptions, command
+from evaljudge.commands.options import (
+    Changes,
+    Command,
+    ConfigFile,
+    Extend,
+    Full,
+    InitOptions,
+    command,
+)
 from evaljudge.errors import UserError
 
 if TYPE_CHECKING:
@@ -27,9 +35,6 @@ def _init(options: InitOptions) -> None:
     for warning in made.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     print(made.text, end="")
-
-
-init = command(InitOptions, _init)
 
 
 def _ask(question: str, default: str) -> str:
@@ -211,3 +216,15 @@ def _print_outcome(outcome: Outcome, full: bool) -> None:
         print(f"coverage {percent(outcome.coverage)} is under the floor of {floor:.1%} "
               "(the report says what was unscored and why)", file=sys.stderr)  # fmt: skip
         raise typer.Exit(outcome.exit_code)
+
+
+_PANEL = "Judge a corpus"
+COMMANDS = {
+    "init": Command(command(InitOptions, _init), "Begin", 10),
+    "demo": Command(demo, _PANEL, 20),
+    "prompts": Command(prompts, _PANEL, 21),
+    "plan": Command(plan, _PANEL, 22),
+    "run": Command(run, _PANEL, 23),
+    "report": Command(report, _PANEL, 24),
+    "study": Command(study, _PANEL, 25),
+}

@@ -14,6 +14,7 @@ from evaljudge.cli.gone import refuse_gone
 from evaljudge.commands.options import (
     AsJson,
     Briefs,
+    Command,
     DiffOptions,
     ListOptions,
     RunFolder,
@@ -79,10 +80,6 @@ def _diff(options: DiffOptions, as_json: AsJson = False) -> None:
         raise typer.Exit(found.exit_code)
 
 
-show, view = command(ShowOptions, _show), command(ViewOptions, _view)
-diff, list_all = command(DiffOptions, _diff), command(ListOptions, _list)
-
-
 def export(
     run: RunFolder,
     what: Annotated[str, typer.Argument(
@@ -104,3 +101,14 @@ def export(
     from evaljudge.commands.export import exported
 
     print(exported(run, what, to, judge, briefs))
+
+
+_PANEL = "Look at a run"
+COMMANDS = {
+    "view": Command(command(ViewOptions, _view), _PANEL, 30),
+    "show": Command(command(ShowOptions, _show), _PANEL, 31),
+    "check": Command(check, _PANEL, 32),
+    "diff": Command(command(DiffOptions, _diff), _PANEL, 33),
+    "export": Command(export, _PANEL, 34),
+    "list": Command(command(ListOptions, _list), "About the installation", 50),
+}

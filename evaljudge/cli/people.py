@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaljudge.commands.options import AgreeOptions, CalibrateOptions, LabelOptions, command
+from evaljudge.commands.options import (
+    AgreeOptions,
+    CalibrateOptions,
+    Command,
+    LabelOptions,
+    command,
+)
 
 if TYPE_CHECKING:
     from evaljudge.commands.agree import Agreed
@@ -62,5 +68,9 @@ def _label(options: LabelOptions) -> None:
     print(label_texts(options).text, end="", flush=True)
 
 
-agree, calibrate = command(AgreeOptions, _agree), command(CalibrateOptions, _calibrate)
-label = command(LabelOptions, _label)
+_PANEL = "Compare with people"
+COMMANDS = {
+    "label": Command(command(LabelOptions, _label), _PANEL, 40),
+    "agree": Command(command(AgreeOptions, _agree), _PANEL, 41),
+    "calibrate": Command(command(CalibrateOptions, _calibrate), _PANEL, 42),
+}

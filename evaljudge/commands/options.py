@@ -23,9 +23,9 @@ from evaljudge.probes.commands import Changes, ConfigFile, Resamples, Seed
 from evaljudge.settings import AnyPath, Paths
 
 __all__ = [
-    "AgreeOptions", "AsJson", "Briefs", "CalibrateOptions", "Changes", "ConfigFile", "DiffOptions",
-    "Extend", "Full", "InitOptions", "LabelOptions", "ListOptions", "RatedOptions", "RunFolder",
-    "ShowOptions", "ToFile", "ViewOptions", "command", "function",
+    "AgreeOptions", "AsJson", "Briefs", "CalibrateOptions", "Changes", "Command", "ConfigFile",
+    "DiffOptions", "Extend", "Full", "InitOptions", "LabelOptions", "ListOptions", "RatedOptions",
+    "RunFolder", "ShowOptions", "ToFile", "ViewOptions", "command", "function",
 ]  # fmt: skip
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -53,6 +53,18 @@ Extend = Annotated[
     ),
 ]
 Full = Annotated[bool, typer.Option("--full", help="Print all tables, not only a summary.")]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the terminal. Its function's docstring is its help, and its arguments are the
+    options, as typer has them."""
+
+    run: Callable[..., None]
+    panel: str
+    """The heading under which `evaljudge --help` lists it."""
+    place: int = 100
+    """Where it comes in that list: the numbers are compared."""
 
 
 def command(options: type[T], work: Callable[Concatenate[T, ...], None]) -> Callable[..., None]:

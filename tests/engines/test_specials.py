@@ -119,8 +119,8 @@ def test_the_gauge_counts_as_the_whole_prompts_ids_do(
     tiny: Callable[..., Path], pieces: str, chat: bool, size: int
 ) -> None:
     switches = {} if chat else None
-    source = ModelSource(str(tiny(pieces, chat)), chat=switches, engine={"block_size": size})
-    gauge = make_gauge(source)
+    source = ModelSource(str(tiny(pieces, chat)), chat=switches)
+    gauge = make_gauge(source, size)
     tokeniser = Tokeniser(AutoTokenizer.from_pretrained(source.path))
     template, random = read_template(tokeniser, switches, frozenset()), Random(size)
     texts = ["Judge this.", "\n<article>\n", "The river rose.", "A <pad> flood.\n", " </s> é 雨"]
@@ -137,10 +137,10 @@ def test_a_gauge_is_read_again_after_its_model_changed(
 ) -> None:
     folder = shutil.copytree(tiny("bytes", True), tmp_path / "model")
     source, prompt = ModelSource(str(folder)), Prompt(("The river rose.",))
-    (before,) = make_gauge(source)(prompt)
+    (before,) = make_gauge(source, 16)(prompt)
     settings = folder / "tokenizer_config.json"
     settings.write_text(settings.read_text().replace("<|assistant|>", "<|assistant|> Well then:"))
-    assert make_gauge(source)(prompt)[0].prompt > before.prompt
+    assert make_gauge(source, 16)(prompt)[0].prompt > before.prompt
 
 
 def test_a_block_is_named_by_all_that_precedes_it() -> None:
