@@ -63,7 +63,7 @@ def test_an_analysis_in_a_folder_of_one_s_own(tmp_path: Path, cases: str) -> Non
     (tmp_path / "mine/broken.py").write_text("import no_such_package")
     said = told(tmp_path, "agree", "--cases", cases, "--metrics", "words")
     assert "What is tied\n" in said and "words is tied" in said
-    assert "the analysis 'broken': " in said and "No module named 'no_such_package'" in said
+    assert "broken.py: ModuleNotFoundError: No module named 'no_such_package'; it is left" in said
     config = {"corpus": cases, "out": "out", "judges": {}, "metrics": ["words"]}
     (tmp_path / "config.yaml").write_text(json.dumps(config))
     told(tmp_path, "run", "config.yaml")

@@ -96,7 +96,7 @@ TEXTS = [
     ),
     (
         "corpus: c\nout: o\nmodel: 5\n",
-        "c.yaml: model: should be a mapping of keys to values (got 5)",
+        "c.yaml: model: should be a hub name, a path or a URI, or a mapping (got 5)",
     ),
     (
         "corpus: c\nout: o\nmodel: {}\n",
