@@ -193,8 +193,9 @@ def _key_in(kind: type[Settings], given: Any, mistake: ErrorDetails) -> tuple[in
             path.append(step)
             given = given[step]
     *around, last = mistake["loc"] or ("",)
-    left_out = path == around and any(last in m.known_keys() for m in _models_at(kind, around))
-    return (*path, last) if left_out else tuple(path)
+    if isinstance(given, Mapping) and path == around:  # the key is left out, and needed
+        path += [last for model in _models_at(kind, around) if last in model.known_keys()]
+    return tuple(path)
 
 
 def _one_mistake(

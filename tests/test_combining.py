@@ -205,7 +205,7 @@ def test_combinations_are_scorers_like_others(config: dict[str, Any]) -> None:
     ("combine", "said"),
     [
         ({"jury": ["a", "c"]}, "combine.jury: unknown scorer 'c'"),
-        ({"jury": ["a"]}, "combine.jury.of: a combination needs at least two scorers"),
+        ({"jury": ["a"]}, "combine.jury: a combination needs at least two scorers"),
         (
             {"one": ["a", "b"], "two": ["one", "a"]},
             "combine.two: 'one' is a combination, and combinations cannot be combined",
@@ -215,7 +215,7 @@ def test_combinations_are_scorers_like_others(config: dict[str, Any]) -> None:
             {"jury": ["a.calibrated", "b"]},
             "'a.calibrated' is calibrated after scorers are combined: combine 'a', and calibrate",
         ),
-        ({"jury": ["a", "a"]}, "combine.jury.of: 'a' is named twice"),
+        ({"jury": ["a", "a"]}, "combine.jury: 'a' is named twice"),
         ({"jury": {"of": ["a", "b"], "by": "vote"}}, "combine.jury.by: should be "),
         ({"a": ["a", "b"]}, "combine.a: a scorer of the run has this name"),
         ({"a b": ["a", "b"]}, "combine.a b: a name may hold letters"),

@@ -137,7 +137,7 @@ TEXTS = [
         "corpus: {format: summeval}\nout: o\nmodel: m\n",
         "c.yaml: corpus.path: is needed: the file, folder, glob or URI of the texts to judge",
     ),
-    ("corpus: []\nout: o\nmodel: m\n", "c.yaml: corpus.path: should not be empty"),
+    ("corpus: []\nout: o\nmodel: m\n", "c.yaml: corpus: should not be empty"),
     (
         "corpus: {path: {a: b}}\nout: o\nmodel: m\n",
         'c.yaml: corpus.path: should be a valid string or a valid list (got {"a": "b"})',

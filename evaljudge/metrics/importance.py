@@ -37,7 +37,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
-from scipy.special import expit
 
 from evaljudge.engines import Identity, ModelSource, identity_of
 from evaljudge.errors import UserError
@@ -188,6 +187,8 @@ class Importance:
     def _penalties(self, lengths: Counts) -> Floats:
         if not self.settings.length_penalty:
             return np.ones(lengths.size)
+        from scipy.special import expit
+
         return np.asarray(expit(10 - 20 * lengths / lengths[0]), np.float64)
 
     def _overlap(self, tokens: TokenIds, lengths: Counts, found: Grams) -> Overlap:

@@ -149,6 +149,7 @@ def test_a_plan_says_that_a_hybrid_model_may_share_less(
     folder.mkdir()
     for file in tiny().glob("tokenizer*"):
         (folder / file.name).write_bytes(file.read_bytes())
+    (folder / "model.safetensors").touch()
     written(folder, HEADS | {"mamba_d_state": 16, "max_position_embeddings": 8192})
     case = {"doc_id": "d", "source": "one two", "candidates": [{"system": "A", "text": "a"}]}
     (tmp_path / "c.jsonl").write_text(json.dumps(case))

@@ -61,8 +61,11 @@ def test_the_answer_for_four_axes_and_six_systems_is_on_the_first_screen(
     known = "sample", "spearman", 0.859, 0.808, 0.909, 36, 0
     found = replace(
         outcome.findings,
-        systems=[ranking(axis) for axis in axes],
-        agreement=[Agreement(*known, scorer="synthetic", axis=axis) for axis in axes],
+        rows={
+            **outcome.findings.rows,
+            "systems": [ranking(axis) for axis in axes],
+            "agreement": [Agreement(*known, scorer="synthetic", axis=axis) for axis in axes],
+        },
         coverage_floor=0.9,
         warnings=["model nano knows the small world of `evaljudge demo` and nothing else: of other "
                   "texts its scores say nothing, so name a real model for them", "another"],
