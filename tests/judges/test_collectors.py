@@ -16,11 +16,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.agreement import Agreement
+from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.scoring import by_document
 from evaljudge.analysis.tables import Tables
 from evaljudge.engines.scripted import Scripted
 from evaljudge.judges import kinds, make_judges
-from evaljudge.judges.collector import Collector, CollectorOptions, Found, JudgeFindings, SeenShard
+from evaljudge.judges.collector import (
+    Collector,
+    CollectorOptions,
+    Found,
+    JudgeFindings,
+    SeenShard,
+    all_judges,
+)
 from evaljudge.judges.entities import LABELS
 from evaljudge.judges.entities.equations import KINDS
 from evaljudge.judges.entities.evidence import read_judged
@@ -28,6 +36,7 @@ from evaljudge.judges.entities.labels import question_rows
 from evaljudge.judges.protocol import Judge
 from evaljudge.prompts import load_task
 from evaljudge.records import ANY_AXIS, ANY_SYSTEM, Brief, Candidate, Case, Document, Score, Verdict
+from evaljudge.report import agreement_markdown, agreement_text, page
 from evaljudge.sections import Section, Table, merged
 
 AXES = ["fluency", "coherence"]
@@ -255,6 +264,23 @@ def test_a_fresh_collector_adds_nothing(kind: str) -> None:
     more = seen(make, shards)
     more += make()
     assert more.findings(found) == seen(make, shards).findings(found)
+
+
+@pytest.mark.usefixtures("hundred_columns")
+def test_sections_are_in_every_report_that_has_them(findings: Findings) -> None:
+    told = []
+    for kind in COLLECTING:
+        judge, shards = judge_of(kind), shards_of(kind, 0)
+        collected = added(judge.collecting(CollectorOptions()), shards)
+        told.append(collected.findings(found_of(judge, shards)))
+    sections = [section for one in told for section in one.sections]
+    titles = [one.title for one in sections if any(table.rows for table in one.tables)]
+    assert len(titles) == 2 + 1 + 1 + 1
+    given = replace(findings, judged=all_judges(told))
+    for write in (page, agreement_markdown, agreement_text):
+        said, without = write(given), write(findings)
+        assert not [t for t in titles if (t in said) == (t in without)], write
+    assert max(map(len, agreement_text(given).splitlines())) <= 100
 
 
 @pytest.mark.parametrize("kind", [kind for kind in kinds() if kind not in COLLECTING])

@@ -285,35 +285,6 @@ def test_a_template_says_which_answers_it_offers() -> None:
     assert asked[0].endswith("Is the target Better, Worse or Similar in fluency?")
 
 
-def test_a_template_without_answers_is_refused(tmp_path: Path) -> None:
-    words = "<first>{{ first }}</first> <second>{{ second }}</second> {{ source }}"
-    (tmp_path / "pairs.compare.j2").write_text(f"{words} Which is better, A or B?")
-    with pytest.raises(UserError, match="it should name its answers: First and Second"):
-        judge(prompts=str(tmp_path))
-    (tmp_path / "pairs.compare.j2").write_text("{{ first }}: First or Second? {{ source }}")
-    with pytest.raises(UserError, match=r"has no place for {{ second }}"):
-        judge(prompts=str(tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"method": "greedy", "beam": 3}, "are of `method: beam`"),
-        ({"beam": 0}, "judges.pairs.beam"),
-        ({"paraphrases": 3}, "paraphrases goes with"),
-        ({"swap": "fairness"}, "`swap: fairness` goes with `optimise: fairness`"),
-        ({"optimise": "fairness", "instruction": 1}, "leave `instruction` out"),
-        (
-            {"prompts": "nano", "optimise": "fairness"},
-            r"`instruction` need another prompt: .* has no place for {{ instruction }}",
-        ),
-    ],
-)
-def test_settings_that_do_not_go_together(settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        judge(**settings)
-
-
 def test_what_is_in_the_signature_and_in_a_warning() -> None:
     one = judge()
     assert one.asking.keys() == {"method", "beam", "threshold", "likelihood", "swap", "prompts"}

@@ -24,7 +24,6 @@ from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.roles.evidence import Polled, read_polled
 from evaljudge.judges.roles.findings import (
     NOTES,
-    ROLES,
     OrderRow,
     RoleRow,
     RoleSums,
@@ -73,8 +72,8 @@ def unscored(doc_id: str, system: str, reason: str) -> Verdict:
     return Verdict(doc_id, system, "roles", "*", {}, "unscored", reason)
 
 
-def polled_text(text: str = TEXT, **evidence: Any) -> Polled:
-    return read_polled(verdict(**evidence), text)
+def polled_text(**evidence: Any) -> Polled:
+    return read_polled(verdict(**evidence).evidence)
 
 
 SAMPLE: dict[str, Any] = {
@@ -96,8 +95,8 @@ SAMPLE: dict[str, Any] = {
 }
 
 
-def viewed(one: Polled) -> str:
-    return opened("roles", View(TEMPLATE, shown_polled(one)), Candidate(one.system, one.text))
+def viewed(one: Polled, system: str = "A", text: str = TEXT) -> str:
+    return opened("roles", View(TEMPLATE, shown_polled(one)), Candidate(system, text))
 
 
 # one text on the page
@@ -192,18 +191,11 @@ def test_the_page_says_votes_in_words_and_reasons_on_demand(findings: Findings) 
 
 
 def test_lines_of_a_text_stay_lines(findings: Findings) -> None:
-    text = viewed(polled_text("one\r\n\ntwo", **SAMPLE))
+    text = viewed(polled_text(**SAMPLE), text="one\r\n\ntwo")
     assert ' dir="auto">one\n\ntwo</p>' in text
 
 
-def test_a_text_that_was_not_judged_says_why(findings: Findings) -> None:
-    one = read_polled(unscored("d1", "A", "empty source"), "words")
-    text = viewed(one)
-    assert "<strong>Not judged:</strong> <bdi>empty source</bdi>" in text
-    assert "Whom each role chose" not in text and "<strong>Reference" not in text
-
-
-def hostile_text() -> Polled:
+def hostile_text() -> str:
     """Every word that can come from outside is an attack."""
     all_of_it = " ".join(HOSTILE)
     told: Mapping[str, Any] = {
@@ -222,11 +214,11 @@ def hostile_text() -> Polled:
         "dropped": [[word, word] for word in HOSTILE],
         "notes": HOSTILE,
     }
-    return read_polled(verdict(all_of_it, all_of_it, **told), all_of_it)
+    return viewed(polled_text(**told), all_of_it, all_of_it)
 
 
 def test_hostile_texts_stay_texts(findings: Findings) -> None:
-    shown = viewed(hostile_text())
+    shown = hostile_text()
     assert_nothing_is_added(shown, viewed(polled_text(**SAMPLE)))
     reader = Reader(shown)
     reasons = [one_line(word) for word in HOSTILE]
@@ -283,7 +275,7 @@ def test_shards_add_up_to_one_pass() -> None:
     ],
 )
 def test_why_there_are_no_readers(evidence: dict[str, Any], why: str) -> None:
-    assert read_polled(verdict(**{"roles": [role("Public")]} | evidence)).no_readers == why
+    assert polled_text(**{"roles": [role("Public")]} | evidence).no_readers == why
 
 
 def test_a_vote_without_a_confidence_counts_in_no_mean() -> None:
@@ -520,19 +512,6 @@ def test_the_absolute_pearson_correlation() -> None:
     ]
     assert sum(note.startswith("†") for note in of_judge.notes) == 1
     assert ABSOLUTE in of_judge.notes and ABSOLUTE not in section().notes
-
-
-@pytest.mark.usefixtures("hundred_columns")
-def test_all_three_outputs_have_the_section(findings: Findings) -> None:
-    low = agreed("sample", -0.21, -0.3, 0.1)
-    found = told(findings, section(low))
-    for text in (agreement_markdown(found), agreement_text(found), page(found)):
-        linked = f"<bdi>{ROLES}</bdi>"  # by the section's picture, on the page
-        assert text.replace(linked, "").count(ROLES) == 1
-        assert "0.210 [0.000, 0.300] negative" in text and "55.5%" in text
-    assert ROLES not in agreement_markdown(findings) + agreement_text(findings) + page(findings)
-    assert max(map(len, agreement_text(found).splitlines())) <= 100
-    assert viewed(polled_text(**SAMPLE)) == viewed(polled_text(**SAMPLE))
 
 
 def test_notes_speak_of_tables_that_are_there() -> None:

@@ -127,18 +127,6 @@ def test_a_reference_that_fails_takes_its_inner_levels_along(
     assert {s.scorer: s.value for s in judge().score(verdict)} == dict.fromkeys(judge().scorers)
 
 
-def test_an_empty_source_asks_nothing() -> None:
-    def never(prompt: Prompt, how: Writing) -> str:
-        raise AssertionError("asked")
-
-    document = Document("d", "  ")
-    briefs = asyncio.run(judge().brief(document, [], Scripted(writes=never)))
-    assert {b.reason for b in briefs} == {"empty source"}
-    case = Case(document, (Candidate("A", "x"),))
-    (verdict,) = asyncio.run(judge().verdicts(case, briefs, Scripted())).verdicts
-    assert verdict.reason == "empty source"
-
-
 # stage two
 
 
@@ -168,18 +156,6 @@ def test_verdicts_and_scores() -> None:
     scores = {s.scorer: s for s in judge().score(found["A"])}
     assert scores["synthetic"].value == pytest.approx(15 * 0.25)
     assert scores["synthetic.level"].value == pytest.approx(4 + 2.75 / 9)
-
-
-def test_the_order_of_candidates_changes_no_score() -> None:
-    model, one = Scripted(), judge(axes=["fluency", "relevance"])
-    briefs = briefs_of(one, model)
-    turned = Case(CASE.document, CASE.candidates[::-1])
-    first = {(v.system, v.axis): v for v in asyncio.run(one.verdicts(CASE, briefs, model)).verdicts}
-    second = {
-        (v.system, v.axis): v for v in asyncio.run(one.verdicts(turned, briefs, model)).verdicts
-    }
-    assert first == second
-    assert len(first) == 6
 
 
 def test_one_comparison_that_fails_leaves_the_candidate_unscored() -> None:
