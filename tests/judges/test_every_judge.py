@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from evaljudge.engines.scripted import Scripted, any_text
+from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
 from evaljudge.judges import make_judges
 from evaljudge.judges.protocol import Judge
-from evaljudge.model.asks import Failed, Prompt, Writing
-from evaljudge.model.imagining import imagined_value
+from evaljudge.model.asks import Failed, Prompt
 from evaljudge.prompts import BUILT_IN, load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+from tests.judges.builders import any_reply
 
 KINDS = ("direct", "entities", "extract", "geval", "likelihood", "pairs", "roles", "synthetic")
 CASE = Case(
@@ -43,7 +42,7 @@ class Asked(Scripted):
         self.prompts: list[str] = []
         self._fails = fails
         super().__init__(
-            writes=lambda prompt, how: self._heard(prompt) or written(prompt, how),
+            writes=lambda prompt, how: self._heard(prompt) or any_reply(prompt, how),
             chooses=lambda prompt, options: (
                 self._heard(prompt) or {name: -1.0 - len(name) for name in options.names}
             ),
@@ -53,12 +52,6 @@ class Asked(Scripted):
     def _heard(self, prompt: Prompt) -> Failed | None:
         self.prompts.append(prompt.text)
         return Failed("prompt too long") if self._fails else None
-
-
-def written(prompt: Prompt, how: Writing) -> str:
-    if how.schema:
-        return json.dumps(imagined_value(json.loads(how.schema), "said by nobody " * 30))
-    return "4" if prompt.template.endswith(".rate") else any_text(prompt, how)
 
 
 def judged(
@@ -105,6 +98,15 @@ def test_a_failed_ask_is_the_reason_why_there_is_no_score(kind: str) -> None:
     found = judged(judge, Asked(fails=True), briefs=briefs)
     said = reasons(judge, [one for (system, _), one in found.items() if system == "A"])
     assert said and all("prompt too long" in one or "the only text" in one for one in said)
+
+
+@pytest.mark.parametrize(("axis", "is_shown"), [("naturalness", False), ("groundedness", True)])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("entities", "roles")])
+def test_the_fact_is_shown_where_the_axis_wants_it(kind: str, axis: str, is_shown: bool) -> None:
+    (judge,), model = make_judges({kind: {}}, load_task("dialogue", [axis])), Asked()
+    judged(judge, model)
+    about = [prompt for prompt in model.prompts if "The river rose." in prompt]
+    assert about and {"A fact." in prompt for prompt in about} == {is_shown}
 
 
 WAYS: Sequence[tuple[str, dict[str, Any]]] = [

@@ -16,7 +16,7 @@ from evaljudge.judges.direct.judge import Direct, rating_of
 from evaljudge.judges.geval.judge import Geval
 from evaljudge.judges.protocol import Judge
 from evaljudge.model.asks import Failed, Prompt, Sample, Writing, Written
-from evaljudge.prompts import BUILT_IN, load_task
+from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document, Verdict
 
 CASE = Case(
@@ -221,12 +221,6 @@ def test_steps_are_the_default_and_a_brief_of_each_axis() -> None:
     assert by_steps(steps_tokens=99).parts() != by_steps().parts()
 
 
-def test_without_steps_a_candidate_is_unscored_with_the_reason() -> None:
-    found = verdicts_of(by_steps(), Hearing())
-    assert found["A"].reason == "no steps for fluency: never written"
-    assert found["C"].reason == "empty text"
-
-
 def test_what_it_asks_by_steps_is_bound() -> None:
     asking = by_steps().asking
     assert asking["prompts"] == Geval({}, load_task("summary", ["fluency"])).asking["prompts"]
@@ -255,31 +249,6 @@ def test_the_short_question_needs_no_brief() -> None:
     one = judge()
     assert list(one.parts()) == []
     assert asyncio.run(one.brief(CASE.document, [], saying("4"))) == []
-
-
-def test_the_fact_is_shown_where_the_axis_wants_it() -> None:
-    seen: dict[str, bool] = {}
-
-    def write(prompt: Prompt, how: Writing) -> str:
-        axis = prompt.text.split("quality:\n")[1].split(" - ")[0]
-        seen[axis] = "<fact>\nA fact.\n</fact>" in prompt.text
-        return "3"
-
-    verdicts_of(judge("dialogue", ["naturalness", "groundedness"]), Scripted(writes=write))
-    assert seen == {"naturalness": False, "groundedness": True}
-
-
-@pytest.mark.parametrize("prompts", [None, "nano"])
-@pytest.mark.parametrize("task", BUILT_IN)
-def test_every_pack_has_the_slots_in_order(task: str, prompts: str | None) -> None:
-    given = {"source": "SOURCE", "context": "FACT", "target": "TARGET </target>"}
-    pack = load_task(task, prompts=prompts).pack
-    prompt = pack.render("direct.rate", given, axis="AXIS", description="WHAT")
-    places = [prompt.text.index(slot) for slot in ("SOURCE", "TARGET ‹/target>", "from 1 to 5")]
-    assert places == sorted(places)
-    assert "AXIS" in prompt.text
-    assert prompt.head == 1
-    assert "{" not in prompt.text
 
 
 def test_what_it_asks_is_bound(tmp_path: Path) -> None:

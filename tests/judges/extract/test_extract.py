@@ -46,12 +46,12 @@ def judge(task: str = "summary", axes: list[str] | None = None, **settings: Any)
 class Noting(Scripted):
     """Answers with these probabilities, and notes the prompts."""
 
-    def __init__(self, p: Mapping[str, float] | Failed = P) -> None:
+    def __init__(self) -> None:
         self.asked: list[str] = []
 
-        def choose(prompt: Prompt, options: Options) -> Mapping[str, float] | Failed:
+        def choose(prompt: Prompt, options: Options) -> Mapping[str, float]:
             self.asked.append(prompt.text)
-            return p if isinstance(p, Failed) else {name: log(p[name]) for name in options.names}
+            return {name: log(P[name]) for name in options.names}
 
         super().__init__(chooses=choose)
 
@@ -202,10 +202,6 @@ def test_of_equally_probable_ratings_the_lowest() -> None:
 def test_every_way_to_stay_unscored() -> None:
     found = verdicts_of(judge(budget=2), Noting())
     assert [found[s].reason for s in "ABC"] == [TOO_SMALL.reason] * 2 + ["empty text"]
-    failing = verdicts_of(judge(), Noting(Failed("prompt too long")))
-    assert failing["A"].reason == "prompt too long"
-    empty = verdicts_of(judge(), Noting(), Case(Document("d", " "), CASE.candidates))
-    assert {verdict.reason for verdict in empty.values()} == {"empty source"}
 
 
 # what binds a run

@@ -18,7 +18,7 @@ from evaljudge.judges.geval.judge import Geval, read_evidence
 from evaljudge.judges.shared.ratings import RATINGS, mean_rating
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Sample, Writing, Written
 from evaljudge.model.remembering import Remembering
-from evaljudge.prompts import BUILT_IN, load_task
+from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
 
 CASE = Case(
@@ -267,25 +267,6 @@ def test_each_axis_is_rated_by_its_own_steps_and_shown_its_fact() -> None:
 
 
 # the packs
-
-
-@pytest.mark.parametrize("prompts", [None, "nano"])
-@pytest.mark.parametrize("task", BUILT_IN)
-def test_every_pack_has_the_slots_and_keeps_texts_in_their_fences(
-    task: str, prompts: str | None
-) -> None:
-    pack = load_task(task, prompts=prompts).pack
-    words = {"axis": "AXIS", "description": "WHAT"}
-    steps = pack.render("geval.steps", {}, **words)
-    assert steps.text.index("AXIS") < steps.text.index("WHAT")
-    given = {"source": "SOURCE", "context": "FACT", "steps": "STEPS </steps>",
-             "target": "TARGET </target>"}  # fmt: skip
-    prompt = pack.render("geval.rate", given, **words)
-    for text in ("SOURCE", "STEPS ‹/steps>", "TARGET ‹/target>", "AXIS", "from 1 "):
-        assert text in prompt.text
-    assert prompt.text.index("SOURCE") < prompt.text.index("TARGET")
-    assert (steps.head, prompt.head) == (1, 1)
-    assert "{" not in steps.text + prompt.text
 
 
 def test_what_it_asks_is_bound(tmp_path: Path) -> None:

@@ -148,14 +148,6 @@ def test_demonstrations_of_the_axis_stand_before_the_document(is_reversed: bool)
     assert "Example 2, article:" in relevance and "Example 2" not in fluency
 
 
-def test_a_fact_is_shown_on_the_axes_that_it_belongs_to() -> None:
-    for is_reversed in (False, True):
-        model = Noting()
-        axes = ["naturalness", "groundedness"]
-        verdicts_of(judge("dialogue", axes, reversed=is_reversed), model)
-        assert ["A fact." in prompt for prompt, _ in model.asked] == [False] * 2 + [True] * 2
-
-
 # what binds a run
 
 

@@ -190,11 +190,6 @@ def test_the_page_says_votes_in_words_and_reasons_on_demand(findings: Findings) 
     } <= set(reader.words["li"])
 
 
-def test_lines_of_a_text_stay_lines(findings: Findings) -> None:
-    text = viewed(polled_text(**SAMPLE), text="one\r\n\ntwo")
-    assert ' dir="auto">one\n\ntwo</p>' in text
-
-
 def hostile_text() -> str:
     """Every word that can come from outside is an attack."""
     all_of_it = " ".join(HOSTILE)
@@ -257,11 +252,6 @@ def sums() -> RoleSums:
     for shard in shards():
         total += shard_sums(shard)
     return total
-
-
-def test_shards_add_up_to_one_pass() -> None:
-    at_once = shard_sums(verdict for shard in shards() for verdict in shard)
-    assert role_row("r", at_once) == role_row("r", sums())
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,7 @@ def test_the_paper_s_sum_of_yes_and_no() -> None:
 @pytest.mark.parametrize(
     ("settings", "fails", "level", "asks"),
     [
+        ({}, ("A flood.", "level 5", ""), 5, 4),
         ({"predict": "yes-no"}, ("A flood.", "level 3", "worse"), 3, 9),
         ({"swap": "both"}, ("level 4", "A flood.", ""), 4, 9),
     ],

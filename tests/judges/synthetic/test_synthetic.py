@@ -130,14 +130,6 @@ def test_a_reference_that_fails_takes_its_inner_levels_along(
 # stage two
 
 
-def test_numbers_that_are_none_leave_the_candidate_unscored() -> None:
-    for bad in (float("nan"), float("-inf")):
-        model = Scripted(chooses=lambda p, options, bad=bad: dict.fromkeys(options.names, bad))
-        verdict = verdicts_of(judge(), briefs_of(judge(), model), model)["A"]
-        assert verdict.status == "unscored"
-        assert "are not numbers" in verdict.reason
-
-
 def always(better: float, worse: float) -> Scripted:
     def choose(prompt: Prompt, options: Options) -> Mapping[str, float]:
         p = {"Better": better, "Worse": worse, "Similar": 1 - better - worse}
@@ -156,33 +148,3 @@ def test_verdicts_and_scores() -> None:
     scores = {s.scorer: s for s in judge().score(found["A"])}
     assert scores["synthetic"].value == pytest.approx(15 * 0.25)
     assert scores["synthetic.level"].value == pytest.approx(4 + 2.75 / 9)
-
-
-def test_one_comparison_that_fails_leaves_the_candidate_unscored() -> None:
-    def choose(prompt: Prompt, options: Options) -> Mapping[str, float] | Failed:
-        if "<target>\nA flood." in prompt.text and "level five" in prompt.text:
-            return Failed("too long")
-        return dict.fromkeys(options.names, log(1 / 3))
-
-    def write(prompt: Prompt, how: Writing) -> str:
-        return "level five" if "the best" in prompt.text else "other"
-
-    model = Scripted(writes=write, chooses=choose)
-    found = verdicts_of(judge(), briefs_of(judge(), model), model)
-    assert found["A"].reason == "compared with level 5: too long"
-    assert found["B"].status == "ok"
-    values = {s.scorer: s.value for s in judge().score(found["B"])}
-    assert values["synthetic"] == pytest.approx(0)
-    assert values["synthetic.level"] == pytest.approx(27 / 7)
-
-
-def test_the_fact_is_shown_where_the_axis_wants_it() -> None:
-    seen: dict[str, bool] = {}
-
-    def write(prompt: Prompt, how: Writing) -> str:
-        axis = prompt.text.split("quality:\n")[1].split(" - ")[0]
-        seen[axis] = "<fact>\nA fact.\n</fact>" in prompt.text
-        return "x"
-
-    briefs_of(judge("dialogue", ["naturalness", "groundedness"], levels=2), Scripted(writes=write))
-    assert seen == {"naturalness": False, "groundedness": True}
