@@ -33,13 +33,13 @@ from tests.judges.pairs.builders import config, judge
 METHODS: list[dict[str, Any]] = [{"method": m} for m in ("beam", "greedy", "round_robin")]
 
 
-def case_of(texts: Mapping[str, str] | Sequence[str], source: str = "The river rose.") -> Case:
+def case_of(texts: Mapping[str, str] | Sequence[str]) -> Case:
     """Texts by system; or several, of systems A, B, C, …"""
     named = (
         texts if isinstance(texts, Mapping) else dict(zip("ABCDEFGHIJKLMNOPQ", texts, strict=False))
     )
     candidates = [Candidate(system, text) for system, text in named.items()]
-    return Case(Document("d1", source), tuple(candidates))
+    return Case(Document("d1", "The river rose."), tuple(candidates))
 
 
 def numbers(*of: int) -> list[str]:
@@ -179,12 +179,10 @@ def test_in_one_order_the_first_place_is_drawn() -> None:
 # what cannot be compared
 
 
-def test_an_empty_text_and_an_empty_source() -> None:
+def test_an_empty_text_takes_no_place_from_the_others() -> None:
     verdicts = verdicts_of(judge(), case_of(["text 1", "  ", "text 2"]), Sure())
     assert (verdicts["B"].status, verdicts["B"].reason) == ("unscored", "empty text")
     assert [judge().score(verdicts[s])[0].value for s in "ABC"] == [0, None, 1]
-    nothing = verdicts_of(judge(), case_of(numbers(1, 2), source=" "), Sure())
-    assert {v.reason for v in nothing.values()} == {"empty source"}
 
 
 def test_a_single_candidate_has_no_rank() -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -102,25 +101,6 @@ def viewed(one: Polled, system: str = "A", text: str = TEXT) -> str:
 # one text on the page
 
 
-def test_what_is_shown_of_the_sample() -> None:
-    shown = shown_polled(polled_text(**SAMPLE))
-    assert shown.tallies == [
-        "Fixed: of 5 roles, 2 chose the candidate, 2 the reference; 1 gave no vote.",
-        "Swapped: of 5 roles, 2 chose the candidate, 3 the reference.",
-    ]
-    assert shown.orders == ["fixed: the reference first", "swapped: the candidate first"]
-    assert [(one.type, one.origin.partition(",")[0]) for one in shown.roles] == [
-        *(("Public", "static"), ("Critic", "static"), ("Author", "static")),
-        *(("Fans", "dynamic"), ("Farmers", "dynamic")),
-    ]
-    _, critic, _, fans, _ = (list(one.ballots) for one in shown.roles)
-    assert critic == [
-        Ballot("the reference", "", "confidence 0.700; p 0.710", "It is clear."),
-        Ballot("the candidate", "", "confidence 0.900; no p: the label was cut", "It is clear."),
-    ]
-    assert fans[0] == Ballot("no vote", "no choice in “I like both”")
-
-
 def test_what_a_terminal_shows_of_the_sample() -> None:
     section = shown_evidence(JudgedCandidate(Candidate("A", TEXT), verdict(**SAMPLE)))
     (table,) = section.tables
@@ -182,7 +162,10 @@ def test_the_page_says_votes_in_words_and_reasons_on_demand(findings: Findings) 
     assert {
         *("A flood. Nobody was hurt.", TEXT, "Reference (written by the model)"),
         "Fixed: of 5 roles, 2 chose the candidate, 2 the reference; 1 gave no vote.",
+        "Swapped: of 5 roles, 2 chose the candidate, 3 the reference.",
     } <= set(reader.words["p"])
+    assert cells[::3] == ["static, of the task"] * 3 + ["dynamic, a reader of this document"] * 2
+    assert reader.words["th"][2:4] == ["fixed: the reference first", "swapped: the candidate first"]
     assert {
         "fixed: p 0.640",
         "Readers (in one cluster with the static role “Public”)",
@@ -353,15 +336,6 @@ def test_a_judge_of_another_name_tells_of_its_own_scorers() -> None:
     assert [row.judge for row in told.files["roles"]] == ["alone"]
     (section,) = told.sections
     assert section.tables[-1].rows == [["alone", "fluency", "0.200 [0.100, 0.300]", "100"]]
-
-
-def test_rows_are_plain_enough_for_json() -> None:
-    (row,) = found_in(3).files["roles"]
-    told = json.loads(json.dumps(asdict(row)))
-    assert told["votes"][0] | {"confidence": None} == {
-        **{"order": "fixed", "candidate": 12, "reference": 12, "failed": 6, "confidence": None}
-    }
-    assert told["dynamic"] == {"of": 6, "median": 2.0, "least": 2, "most": 2}
 
 
 # the section
