@@ -17,12 +17,8 @@ from evaljudge.judges.geval.judge import Geval
 from evaljudge.judges.protocol import Judge
 from evaljudge.model.asks import Failed, Prompt, Sample, Writing, Written
 from evaljudge.prompts import load_task
-from evaljudge.records import Candidate, Case, Document, Verdict
-
-CASE = Case(
-    Document("d1", "The river rose.", context="A fact."),
-    (Candidate("A", "A flood."), Candidate("B", "Rain."), Candidate("C", "  ")),
-)
+from evaljudge.records import Case, Verdict
+from tests.judges.builders import CASE
 
 
 def judge(task: str = "summary", axes: list[str] | None = None, **settings: Any) -> Direct:

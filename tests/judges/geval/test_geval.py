@@ -19,25 +19,14 @@ from evaljudge.judges.shared.ratings import RATINGS, mean_rating
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Sample, Writing, Written
 from evaljudge.model.remembering import Remembering
 from evaljudge.prompts import load_task
-from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+from evaljudge.records import Brief, Document, Verdict
+from tests.judges.builders import CASE, briefs_of, verdicts_of
 
-CASE = Case(
-    Document("d1", "The river rose.", context="A fact."),
-    (Candidate("A", "A flood."), Candidate("B", "Rain."), Candidate("C", "  ")),
-)
 P = {"1": 0.05, "2": 0.10, "3": 0.20, "4": 0.40, "5": 0.25}
 
 
 def judge(task: str = "summary", axes: list[str] | None = None, **settings: Any) -> Geval:
     return Geval(settings, load_task(task, axes or (["fluency"] if task == "summary" else None)))
-
-
-def briefs_of(judge: Geval, model: Scripted, known: list[Brief] | None = None) -> list[Brief]:
-    return asyncio.run(judge.brief(CASE.document, known or [], model))
-
-
-def verdicts_of(judge: Geval, briefs: list[Brief], model: Scripted) -> dict[str, Verdict]:
-    return {v.system: v for v in asyncio.run(judge.verdicts(CASE, briefs, model)).verdicts}
 
 
 def rating(p: Mapping[str, float], mass: float = 1.0) -> Scripted:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from math import log
 from typing import Any
@@ -16,27 +15,15 @@ from evaljudge.judges.synthetic.evidence import read_levels
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model.asks import Failed, Options, Prompt, Sample, Writing, Written
 from evaljudge.prompts import load_task
-from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+from tests.judges.builders import briefs_of, verdicts_of
 
 NO_LOOK = {"neighbours": 0, "exchanged": 0}
-CASE = Case(
-    Document("d1", "The river rose.", context="A fact."),
-    (Candidate("A", "A flood."), Candidate("B", "Rain."), Candidate("C", "  ")),
-)
 
 
 def judge(task: str = "summary", axes: list[str] | None = None, **settings: Any) -> Synthetic:
     """One that does not look at itself, unless the settings say so."""
     chosen = axes or ["fluency"] if task == "summary" else axes
     return Synthetic({"checks": NO_LOOK} | settings, load_task(task, chosen))
-
-
-def briefs_of(judge: Synthetic, model: Scripted, known: list[Brief] | None = None) -> list[Brief]:
-    return asyncio.run(judge.brief(CASE.document, known or [], model))
-
-
-def verdicts_of(judge: Synthetic, briefs: list[Brief], model: Scripted) -> dict[str, Verdict]:
-    return {v.system: v for v in asyncio.run(judge.verdicts(CASE, briefs, model)).verdicts}
 
 
 # arithmetic
