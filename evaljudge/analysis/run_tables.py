@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, cached_property, partial
 from importlib import import_module
 from types import NoneType, UnionType
@@ -32,6 +32,7 @@ from pydantic_core import from_json
 from evaljudge.analysis.two_runs import scale_name
 from evaljudge.errors import Damaged, UserError, unknown
 from evaljudge.judges import plugin
+from evaljudge.model.asks import Failed
 from evaljudge.plugins import kinds
 from evaljudge.records import HUMAN, Brief, Score, Verdict
 from evaljudge.storage import Output, Shard, Stage
@@ -214,37 +215,57 @@ def _brief_details(kind: str) -> Details:
 @cache
 def _details(place: str) -> Details:
     """By `module:function`, or by `module:TypedDict` where the JSON has the columns as its keys, of
-    which some may be missing; without one the column `detail` has the JSON text."""
+    which some may be missing; without one the column `detail` has the JSON text. A function that
+    reads one verdict's evidence as a dataclass has the columns as its fields."""
     import pyarrow as pa
 
     if not place:
         return Details(None, {DETAIL: pa.string()})
     module, _, name = place.partition(":")
     found = getattr(import_module(module), name)
-    row, read = found, list
+    read: Any = list
+    row = found
     if not is_typeddict(found):
-        row, read = next(iter(get_args(get_type_hints(found).get("return"))), None), found
-    if not is_typeddict(row):
-        raise UserError(f"{place}: what it returns should be annotated as a list of a TypedDict, "
-                        "whose fields are the columns: `-> list[Row]`")  # fmt: skip
+        returned = get_type_hints(found).get("return")
+        row, read = next(iter(get_args(returned)), None), found
+        if is_dataclass(returned):
+            row, read = returned, partial(_as_columns, found)
+        elif not is_typeddict(row):
+            raise UserError(f"{place}: what it returns should be annotated as a list of a "
+                            "TypedDict, whose fields are the columns: `-> list[Row]`")  # fmt: skip
     return Details(read, {name: arrow_type(hint) for name, hint in get_type_hints(row).items()})
 
 
+def _as_columns(read: Callable[[Any], Any], kept: Sequence[Any]) -> list[Any]:
+    return [_column(read(one)) for one in kept]
+
+
+def _column(value: Any) -> Any:
+    """Dataclasses as mappings; what failed is null."""
+    if isinstance(value, Failed):
+        return None
+    if is_dataclass(value):
+        return {field.name: _column(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: _column(inner) for key, inner in value.items()}
+    return [_column(one) for one in value] if isinstance(value, list | tuple) else value
+
+
 def arrow_type(hint: Any) -> pa.DataType:
-    """list[str] -> list<string>; Mapping[str, float] -> map<string, double>; a TypedDict -> a
-    struct; float | None -> double."""
+    """list[str] -> list<string>; Mapping[str, float] -> map<string, double>; a TypedDict or a
+    dataclass -> a struct; float | None, or float | Failed -> double."""
     import pyarrow as pa
 
     plain = {str: pa.string(), float: pa.float64(), int: pa.int64(), bool: pa.bool_()}
     if hint in plain:
         return plain[hint]
-    if is_typeddict(hint):
+    if is_typeddict(hint) or is_dataclass(hint):
         return pa.struct([(name, arrow_type(of)) for name, of in get_type_hints(hint).items()])
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Literal:
         return pa.string()
     if origin in (Union, UnionType):
-        (known,) = (one for one in inner if one is not NoneType)
+        (known,) = (one for one in inner if one not in (NoneType, Failed))
         return arrow_type(known)
     if origin is not None and issubclass(origin, Mapping):
         return pa.map_(arrow_type(inner[0]), arrow_type(inner[1]))

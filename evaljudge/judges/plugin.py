@@ -76,10 +76,10 @@ class Plugin:
     """For `evaljudge show`; without it, that command prints the evidence as it is stored."""
     verdict_columns: str = ""
     """The columns of its verdicts in `Outcome.verdicts`: `module:TypedDict`, whose fields are keys
-    of the evidence; or, where columns follow from it, `module:function`, which takes the evidence
-    of many verdicts and is annotated to return a list of a TypedDict. A key that is missing is
-    null, and one that the TypedDict does not name is left out. Without either, the column `detail`
-    has the evidence as JSON text."""
+    of the evidence; or, where columns follow from it, `module:function`, whose annotation says what
+    it returns: a dataclass for one verdict's evidence, or a list of a TypedDict for that of many.
+    A key that is missing is null, and one that the TypedDict does not name is left out. Without
+    either, the column `detail` has the evidence as JSON text."""
     brief_columns: str = ""
     """The same for the content of its briefs, and `Outcome.briefs`."""
     picture: Picture | None = None
@@ -100,24 +100,17 @@ def made_by(place: str) -> Callable[[Settings, Task, str], Judge]:
     return make
 
 
-def shown_by(place: str) -> Show:
+def shown_by(place: str) -> Callable[[JudgedCandidate], Any]:
     """Shows evidence with the function at `module:function`, which is imported when needed."""
 
-    def show(judged: JudgedCandidate) -> Section:
-        section: Section = _found_at(place, FunctionType)(judged)
-        return section
+    def show(judged: JudgedCandidate) -> Any:
+        return _found_at(place, FunctionType)(judged)
 
     return show
 
 
-def pictured_by(place: str) -> Picture:
-    """Likewise for the page."""
-
-    def picture(judged: JudgedCandidate) -> View:
-        view: View = _found_at(place, FunctionType)(judged)
-        return view
-
-    return picture
+pictured_by = shown_by
+"""Likewise for the page."""
 
 
 def plugin_at(kind: str, place: str) -> Plugin:

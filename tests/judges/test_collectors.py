@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -16,19 +16,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.agreement import Agreement
+from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.scoring import by_document
 from evaljudge.analysis.tables import Tables
-from evaljudge.engines.scripted import Scripted
+from evaljudge.engines.scripted import Scripted, any_option, noise
 from evaljudge.judges import kinds, make_judges
-from evaljudge.judges.collector import Collector, CollectorOptions, Found, JudgeFindings, SeenShard
+from evaljudge.judges.collector import (
+    Collector,
+    CollectorOptions,
+    Found,
+    JudgeFindings,
+    SeenShard,
+    all_judges,
+)
 from evaljudge.judges.entities import LABELS
-from evaljudge.judges.entities.equations import KINDS
 from evaljudge.judges.entities.evidence import read_judged
 from evaljudge.judges.entities.labels import question_rows
 from evaljudge.judges.protocol import Judge
+from evaljudge.model.asks import Failed, Prompt
 from evaljudge.prompts import load_task
-from evaljudge.records import ANY_AXIS, ANY_SYSTEM, Brief, Candidate, Case, Document, Score, Verdict
+from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Document, Score, Verdict
+from evaljudge.report import agreement_markdown, agreement_text, page
 from evaljudge.sections import Section, Table, merged
+from tests.judges.builders import any_reply
 
 AXES = ["fluency", "coherence"]
 SYSTEMS = ["A", "B", "C", "D", "E"]
@@ -54,134 +64,34 @@ def drawn_cases(draw: Random, shard: int) -> list[Case]:
         return Candidate(system, f"The river rose. {system}" * draw.randint(1, 4), ratings)
 
     def document(number: int) -> Document:
-        return Document(f"d{shard}{number}", "A flood.")
+        return Document(f"d{shard}{number}", f"A flood of {number}.", ("The bridge closed.",))
 
     return [Case(document(n), tuple(map(candidate, draw.sample(SYSTEMS, 4)))) for n in range(3)]
 
 
-def answers(draw: Random, *names: str) -> dict[str, float]:
-    weights = [draw.random() for _ in names]
-    return {name: weight / sum(weights) for name, weight in zip(names, weights, strict=True)}
+async def asked(judge: Judge, cases: Sequence[Case], seed: int) -> Kept:
+    """By a model whose replies depend on the prompt alone, and of which every tenth fails."""
 
+    def fails(prompt: Prompt) -> Failed | None:
+        return Failed("cut") if noise(str(seed), prompt.text) < 0.1 else None
 
-def of_synthetic(draw: Random, cases: Sequence[Case]) -> Kept:
-    """Every fifth candidate is unscored."""
-
-    def p() -> dict[str, float]:
-        return answers(draw, "Better", "Worse", "Similar")
-
+    model = Scripted(
+        writes=lambda prompt, how: fails(prompt) or any_reply(prompt, how),
+        chooses=lambda prompt, options: fails(prompt) or any_option(prompt, options),
+    )
     verdicts, checks, briefs = list[Verdict](), list[Verdict](), list[Brief]()
     for case in cases:
-        doc_id = case.document.doc_id
-        for axis in AXES:
-            pairs = [{"worse": float(n), "better": n + 2.0, "p": p()} for n in (1, 3)]
-            turned = [{"system": "A", "rating": 3.0, "p": p(), "exchanged": p()}]
-            evidence = {"neighbours": pairs, "exchanged": turned}
-            checks.append(Verdict(doc_id, ANY_SYSTEM, "mine", axis, evidence))
-            for rating in (1.0, 3.0, 5.0):
-                content = {"rating": rating, "text": f"Text {draw.randint(1, 5)}."}
-                key = f"{doc_id}{axis}{rating}"
-                briefs.append(Brief(doc_id, key, "synthetic", axis, f"{rating:g}", content))
-            for candidate in case.candidates:
-                at = (doc_id, candidate.system, "mine", axis)
-                levels = [
-                    {"rating": rating, "p": p(), "mass": draw.random()}
-                    for rating in (1.0, 3.0, 5.0)
-                ]
-                verdicts.append(
-                    Verdict(*at, {"levels": levels})
-                    if draw.random() < 0.8
-                    else Verdict(*at, {}, "unscored", "empty text")
-                )
+        mine = await judge.brief(case.document, [], model)
+        found = await judge.verdicts(case, mine, model)
+        verdicts, checks, briefs = verdicts + found.verdicts, checks + found.checks, briefs + mine
     return verdicts, checks, briefs
-
-
-def votes(draw: Random, names: Sequence[str], replies: Sequence[str]) -> dict[str, Any]:
-    return {
-        name: {"answer": draw.choice(replies)} if draw.random() < 0.9 else {"failed": "cut"}
-        for name in names
-    }
-
-
-def of_entities(draw: Random, cases: Sequence[Case]) -> Kept:
-    three, verdicts = ("one", "two", "three"), list[Verdict]()
-    for case in cases:
-        named = [f"fact {n}" for n in range(draw.randint(0, 4))]
-        for candidate in case.candidates:
-            all_of_it = [0, len(candidate.text)]
-            wanted = [
-                {"entity": name, "votes": votes(draw, three, ["yes", "no", "partially"])}
-                for name in named
-            ]
-            evidence = {
-                "rubric": wanted,
-                "entities": [
-                    {
-                        "entity": f"entity {n}",
-                        "span": [n, n + 5],
-                        "heading": None,
-                        "correctness": votes(draw, three, ["yes", "no", "unknown"]),
-                        "alignment": votes(draw, three, ["yes", "no"]),
-                    }
-                    for n in range(draw.randint(0, 3))
-                ],
-                "sentences": [{"span": all_of_it, "votes": votes(draw, KINDS, ["yes", "no"])}],
-                "dropped": ["a moon landing"] * draw.randint(0, 2),
-                "failed": {},
-                "replies": {"structured": draw.randint(1, 9), "cut": 1, "malformed": 0},
-            }
-            at = (case.document.doc_id, candidate.system, "mine", ANY_AXIS)
-            verdicts.append(Verdict(*at, evidence))
-    return verdicts, [], []
-
-
-def of_roles(draw: Random, cases: Sequence[Case]) -> Kept:
-    def vote() -> dict[str, Any]:
-        choice = draw.choice(["candidate", "reference", None])
-        if choice is None:
-            return {"failed": f"no choice in “{draw.random()}”"}
-        return {"choice": choice, "confidence": draw.random(), "reason": "It is clear."}
-
-    def role(type_: str, static: bool) -> dict[str, Any]:
-        told = {"type": type_, "description": f"What {type_} want.", "static": static}
-        return told | {"votes": {"fixed": vote(), "swapped": vote()}}
-
-    verdicts = []
-    for case in cases:
-        readers = draw.sample(["Fans", "Farmers", "Locals"], draw.randint(0, 3))
-        for candidate in case.candidates:
-            evidence = {
-                "roles": [role("Public", True), *(role(one, False) for one in readers)],
-                "reference": {"from": "human", "text": "A flood."},
-                "dropped": [["Readers", "the same as “Public”"]],
-                "notes": ["the list was cut at the token limit"],
-            }
-            at = (case.document.doc_id, candidate.system, "mine", ANY_AXIS)
-            verdicts.append(Verdict(*at, evidence))
-    return verdicts, [], []
-
-
-def of_pairs(draw: Random, cases: Sequence[Case]) -> Kept:
-    """By a model whose answers depend on the prompt alone."""
-    judge, verdicts = judge_of("pairs"), list[Verdict]()
-    for case in cases:
-        verdicts += asyncio.run(judge.verdicts(case, [], Scripted())).verdicts
-    return verdicts, [], []
-
-
-EVIDENCE: Mapping[str, Callable[[Random, Sequence[Case]], Kept]] = {
-    "synthetic": of_synthetic,
-    "entities": of_entities,
-    "roles": of_roles,
-    "pairs": of_pairs,
-}
 
 
 def shards_of(kind: str, seed: int, count: int = 2) -> list[SeenShard]:
     draw, judge, shards = Random(seed), judge_of(kind), list[SeenShard]()
     for number in range(count):
         cases = drawn_cases(draw, number)
-        verdicts, checks, briefs = EVIDENCE[kind](draw, cases)
+        verdicts, checks, briefs = asyncio.run(asked(judge, cases, seed))
         scores = [score for verdict in verdicts for score in judge.score(verdict)]
         shards.append(
             SeenShard(cases, verdicts, checks, scores, lambda briefs=briefs: briefs)  # type: ignore[misc]
@@ -255,6 +165,23 @@ def test_a_fresh_collector_adds_nothing(kind: str) -> None:
     more = seen(make, shards)
     more += make()
     assert more.findings(found) == seen(make, shards).findings(found)
+
+
+@pytest.mark.usefixtures("hundred_columns")
+def test_sections_are_in_every_report_that_has_them(findings: Findings) -> None:
+    told = []
+    for kind in COLLECTING:
+        judge, shards = judge_of(kind), shards_of(kind, 0)
+        collected = added(judge.collecting(CollectorOptions()), shards)
+        told.append(collected.findings(found_of(judge, shards)))
+    sections = [section for one in told for section in one.sections]
+    titles = [one.title for one in sections if any(table.rows for table in one.tables)]
+    assert len(titles) == 2 + 1 + 1 + 1
+    given = replace(findings, judged=all_judges(told))
+    for write in (page, agreement_markdown, agreement_text):
+        said, without = write(given), write(findings)
+        assert not [t for t in titles if (t in said) == (t in without)], write
+    assert max(map(len, agreement_text(given).splitlines())) <= 100
 
 
 @pytest.mark.parametrize("kind", [kind for kind in kinds() if kind not in COLLECTING])

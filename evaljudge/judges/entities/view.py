@@ -1,8 +1,8 @@
 """Single texts on the page and in a terminal: their entities marked by verdict, and every answer.
 
     shown_text(read_judged(verdict, "The river rose."))
-    ->  ShownText("d1", "A", pieces=[Piece("The river rose", "yes", "1 yes"), Piece(".")],
-                  missing=[("The bridge closed", "no")], …)
+    ->  ShownText(pieces=[Piece("The river rose", "yes", "1 yes"), Piece(".")],
+                  missing=[("The bridge closed", "missing")], …)
 
 A text is cut wherever an entity or a badly written sentence begins or ends:
 
@@ -80,9 +80,6 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class ShownText:
-    doc_id: str
-    system: str
-    reason: str
     pieces: Sequence[Piece]
     missing: Sequence[tuple[str, str]]
     """An entity of the rubric, and whether it is missing or contradicted."""
@@ -101,9 +98,6 @@ class ShownText:
 def shown_text(one: JudgedText) -> ShownText:
     asked = [(wanted.entity, wanted.verdict) for wanted in one.rubric if wanted.votes]
     return ShownText(
-        doc_id=one.doc_id,
-        system=one.system,
-        reason=one.reason,
         pieces=pieces(one),
         missing=[(text, MISSING[verdict]) for text, verdict in asked if verdict in MISSING],
         partial=[text for text, verdict in asked if verdict == "partially"],

@@ -15,19 +15,21 @@ Quality …" (Gigant et al. 2024) compares with.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from evaljudge.judges.extract.equations import By, Extract, extracted, most_probable
+from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.asking import ANY_WORDS, reason_unscorable
 from evaljudge.judges.shared.one_question import QuestionJudge
-from evaljudge.judges.shared.ratings import RATINGS, mean_rating
+from evaljudge.judges.shared.ratings import RATINGS, mean_rating, ratings_table
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Prompt
 from evaljudge.prompts import Task
 from evaljudge.records import Axis, Brief, Candidate, Case, Document, Verdict
+from evaljudge.sections import Section
 from evaljudge.settings import Settings, read_settings
 
 TEMPLATE = "extract.rate"
@@ -42,6 +44,21 @@ class ExtractSettings(Settings):
         if self.extract == "none" and "budget" in self.model_fields_set:
             raise ValueError("budget goes with an `extract` other than none")
         return self
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractEvidence:
+    """`extract`: the numbers of the sentences that were shown, of so many `sentences`; None where
+    the whole source was shown."""
+
+    p: Mapping[str, float]
+    extract: Sequence[int] | None
+    sentences: int | None
+
+
+def read_evidence(kept: Mapping[str, Any]) -> ExtractEvidence:
+    p = Chosen(kept["logprobs"]).p
+    return ExtractEvidence(p, kept.get("extract"), kept.get("sentences"))
 
 
 class ExtractThenRate(QuestionJudge[Chosen]):
@@ -117,5 +134,19 @@ class ExtractThenRate(QuestionJudge[Chosen]):
     # the driver: arithmetic, no model
 
     def _values(self, evidence: Mapping[str, Any]) -> Sequence[float]:
-        p = Chosen(evidence["logprobs"]).p
+        p = read_evidence(evidence).p
         return [mean_rating(p), most_probable(p)]
+
+
+# for people
+
+
+def shown_evidence(judged: JudgedCandidate) -> Section:
+    found = read_evidence(judged.verdict.evidence)
+    table, seen = ratings_table(found.p), "The model saw the whole source."
+    if found.extract:
+        *most, last = map(str, found.extract)
+        named = f"sentences {', '.join(most)} and {last}" if most else f"sentence {last}"
+        seen = f"The model saw {named} of the source's {found.sentences:,}."
+    mean = f"The mean rating by these probabilities is {mean_rating(found.p):.2f}."
+    return Section(table.title, [seen], [table], [mean])

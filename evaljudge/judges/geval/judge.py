@@ -17,22 +17,39 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from evaljudge.judges.shared.ratings import RATINGS, mean_rating
+from evaljudge.judges.plugin import JudgedCandidate
+from evaljudge.judges.shared.ratings import RATINGS, mean_rating, ratings_table
 from evaljudge.judges.shared.steps import MOST_TOKENS, RatingJudge
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Prompt
 from evaljudge.prompts import Task
 from evaljudge.records import Axis
+from evaljudge.sections import Section
 from evaljudge.settings import Settings, read_settings
 
 
 class GevalSettings(Settings):
     samples: Annotated[int, Field(ge=0, le=100_000)] = 0
     max_tokens: Annotated[int, Field(gt=0)] = MOST_TOKENS
+
+
+@dataclass(frozen=True, slots=True)
+class GevalEvidence:
+    """By rating; `draws` is None where none were asked for."""
+
+    p: Mapping[str, float]
+    draws: Mapping[str, int] | None
+
+
+def read_evidence(kept: Mapping[str, Any]) -> GevalEvidence:
+    """Earlier versions stored the probabilities, which follow from `logprobs` exactly."""
+    p = kept["p"] if "p" in kept else Chosen(kept["logprobs"]).p
+    return GevalEvidence(p, kept.get("draws"))
 
 
 class Geval(RatingJudge[Chosen]):
@@ -73,10 +90,16 @@ class Geval(RatingJudge[Chosen]):
     # the driver: arithmetic, no model
 
     def _values(self, evidence: Mapping[str, Any]) -> Sequence[float]:
-        drawn = [evidence["draws"]] if self._settings.samples else []
-        return [mean_rating(weights) for weights in (probabilities(evidence), *drawn)]
+        found = read_evidence(evidence)
+        return [mean_rating(weights) for weights in (found.p, found.draws) if weights]
 
 
-def probabilities(evidence: Mapping[str, Any]) -> Mapping[str, float]:
-    """Of the ratings; earlier versions stored them, and they follow from `logprobs` exactly."""
-    return evidence["p"] if "p" in evidence else Chosen(evidence["logprobs"]).p
+# for people
+
+
+def shown_evidence(judged: JudgedCandidate) -> Section:
+    found = read_evidence(judged.verdict.evidence)
+    table = ratings_table(found.p, found.draws)
+    about = "How probable the model's next word makes each rating, among the five."
+    mean = f"The mean rating by these probabilities is {mean_rating(found.p):.2f}."
+    return Section(table.title, [about], [table], [mean])

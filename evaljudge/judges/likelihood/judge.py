@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import nsmallest
-from math import isfinite
+from math import exp, isfinite
 from typing import Any, TypedDict
 
 from evaljudge.errors import UserError, unknown
+from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.judges.shared.asking import ANY_WORDS, document_texts, reason_unscorable
 from evaljudge.model import Model
@@ -27,6 +28,8 @@ from evaljudge.model.asks import Failed, Prompt, Weighed
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Given, Task
 from evaljudge.records import Axis, Brief, Candidate, Case, Document, Score, Verdict
+from evaljudge.sections import Section, Table
+from evaljudge.sections.figures import correlation
 from evaljudge.settings import Settings, read_settings
 
 LEAST_KEPT = 8
@@ -156,3 +159,15 @@ def _evidence(text: str, reply: Weighed) -> dict[str, Any]:
     least = nsmallest(LEAST_KEPT, reply.tokens, key=lambda token: token.logprob)
     pieces = [{"text": text[one.start : one.end], "logprob": one.logprob} for one in least]
     return {"logprob": reply.total, "weighed": len(reply.tokens), "least": pieces}
+
+
+def shown_evidence(judged: JudgedCandidate) -> Section:
+    evidence = judged.verdict.evidence
+    mean = mean_log_probability(evidence["logprob"], evidence["weighed"])
+    rows = [[f"“{one['text']}”", correlation(one["logprob"])] for one in evidence["least"]]
+    about = (
+        f"The mean log-probability of the {evidence['weighed']:,} tokens is {mean:.3f}, as if each "
+        f"had the probability {exp(mean):.3f}."
+    )
+    table = Table("The least probable tokens", ["token", "log-probability"], rows, "lr")
+    return Section("How probable the tokens are", [about], [table])

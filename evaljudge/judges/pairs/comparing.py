@@ -17,7 +17,6 @@ With `ranked_by`, both orders were asked, and one of them alone says which text 
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -26,7 +25,7 @@ from typing import Any
 
 from evaljudge.errors import UserError
 from evaljudge.judges.pairs.equations import log_odds, preference
-from evaljudge.judges.shared.asking import ANY_WORDS, document_texts
+from evaljudge.judges.shared.asking import ANY_WORDS, document_texts, drawn
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.prompts import Task
 from evaljudge.records import Axis, Candidate, Document
@@ -125,8 +124,3 @@ class PairQuestion:
         ranks = [drawn(document.doc_id, text.system, "imagined") for text in texts]
         example = self.answers.first if ranks[0] < ranks[1] else self.answers.second
         return replace(prompt, example=example)
-
-
-def drawn(*words: object) -> bytes:
-    """A draw that depends on these words alone, so that it is the same in every run."""
-    return hashlib.blake2b(repr(words).encode(), digest_size=8).digest()

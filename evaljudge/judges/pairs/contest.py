@@ -24,10 +24,10 @@ from itertools import chain
 from statistics import fmean
 from typing import Any, Literal
 
-from evaljudge.judges.pairs.comparing import PairQuestion, drawn, read_comparison
+from evaljudge.judges.pairs.comparing import PairQuestion, read_comparison
 from evaljudge.judges.pairs.equations import Pair, bradley_terry, ranks, worth_of_place
 from evaljudge.judges.pairs.sorting import LogOdds, Search
-from evaljudge.judges.shared.asking import quoted, reason_unscorable
+from evaljudge.judges.shared.asking import drawn, quoted, reason_unscorable
 from evaljudge.model.asks import Chosen, Failed, Prompt
 from evaljudge.records import Axis, Candidate, Case
 

@@ -26,8 +26,8 @@ from evaljudge.judges.pairs.instructions import (
     fairest,
     number_of,
 )
-from evaljudge.judges.shared.counting import Summed, add_by_key, wilson
-from evaljudge.sections import BarRow, Bars, Section, Table
+from evaljudge.judges.shared.counting import OfAxis, Summed, add_by_key, share_bar
+from evaljudge.sections import Bars, Section, Table
 from evaljudge.sections.figures import NONE, correlation, count, percent, ratio
 
 TITLE = "Texts compared with each other"
@@ -65,23 +65,13 @@ class PairsSums(PairsCounts):
     fairness: FairnessSums = field(default_factory=FairnessSums)
 
 
-@dataclass(frozen=True, slots=True)
-class PairsRow:
+@dataclass(kw_only=True)
+class PairsRow(PairsCounts, OfAxis):
     """What one judge's comparisons on one axis came to; `sorting` and `squares`: the sums of
     n · log2(n) and of n² over documents of n texts."""
 
-    judge: str
-    axis: str
-    documents: int
-    texts: int
-    comparisons: int
     sorting: float
-    squares: int
-    questions: int
-    both: int
-    flipped: int
     place: float | None  # how likely the first of two equal texts is preferred
-    against: int
     entropy: float | None  # the mean, in bits
     instruction: str  # its number
     kept: bool  # whether scores are by this instruction
@@ -238,13 +228,6 @@ def _flips(rows: Sequence[PairsRow]) -> Bars:
         "are alike."
     )
     bars = [
-        BarRow(
-            f"{row.judge} · {row.axis}",
-            row.flipped / row.both,
-            f"{percent(row.flipped / row.both)} of {count(row.both)}",
-            *wilson(row.flipped / row.both, row.both),
-        )
-        for row in rows
-        if row.both
+        share_bar(f"{row.judge} · {row.axis}", row.flipped, row.both) for row in rows if row.both
     ]
     return Bars("Position", "Preferences that go by the place", reading, bars)

@@ -26,10 +26,9 @@ from evaljudge.judges.pairs.comparing import read_comparison
 from evaljudge.judges.protocol import Part
 from evaljudge.judges.shared.asking import ANY_WORDS
 from evaljudge.judges.shared.counting import Summed, add_by_key
-from evaljudge.judges.shared.references import text_of, usable
+from evaljudge.judges.shared.references import text_brief, text_of
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Writing, Written
-from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
 from evaljudge.records import Axis, Brief, Document, Score, Verdict
 
@@ -76,19 +75,10 @@ class Instructions:
                 for axis, n in missing
             ]
             replies = await model.write(prompts, WRITING)
-        briefs = []
-        for (axis, number), reply in zip(missing, replies, strict=True):
-            key, tokens = (
-                (document.doc_id, "", self._kind, axis.name, _part(number)),
-                cost([reply]),
-            )
-            text = usable(reply)
-            briefs.append(
-                Brief(*key, {}, "unscored", text.reason, tokens=tokens)
-                if isinstance(text, Failed)
-                else Brief(*key, {"text": text}, tokens=tokens)
-            )
-        return briefs
+        return [
+            text_brief((document.doc_id, "", self._kind, axis.name, _part(number)), reply)
+            for (axis, number), reply in zip(missing, replies, strict=True)
+        ]
 
 
 def instruction_in(briefs: Iterable[Brief], axis: Axis, number: int) -> str | Failed:

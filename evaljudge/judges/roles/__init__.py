@@ -10,7 +10,7 @@ PLUGIN = Plugin(
     show=shown_by("evaljudge.judges.roles.view:shown_evidence"),
     needs="a model; a reference, or `reference: written`; an encoder, or `clustering: false`",
     without_references={"reference": "written"},
-    verdict_columns="evaljudge.judges.roles.evidence:verdict_columns",
-    brief_columns="evaljudge.judges.roles.evidence:brief_columns",
+    verdict_columns="evaljudge.judges.roles.evidence:read_polled",
+    brief_columns="evaljudge.judges.roles.evidence:read_brief",
     picture=pictured_by("evaljudge.judges.roles.view:pictured_evidence"),
 )

@@ -1,12 +1,13 @@
-"""What the roles said of one text, read from its verdict's evidence; and as columns of a table.
+"""What the roles said of one text, read from its verdict's evidence: one type for the judge, its
+report and its views, whose fields are the columns of a table of verdicts.
 
     {"roles": [{"type": "Critic", "description": "Checks the writing.", "static": True,
                 "votes": {"fixed": {"choice": "candidate", "confidence": 0.82, "reason": "…"}}}],
      "reference": {"from": "human", "text": "A flood."}, "dropped": [["Readers", "…"]], …}
-    ->  Polled("d1", "A", "The river rose.",
-               roles=(RolePlayer("Critic", "Checks the writing.", True,
-                                 {"fixed": RoleVote("candidate", 0.82, "…")}),),
-               origin="human", reference="A flood.", dropped=(("Readers", "…"),), …)
+    ->  Polled(
+            roles=[RolePlayer("Critic", "Checks the writing.", True,
+                              {"fixed": RoleVote("candidate", 0.82, "…")}, exact={})],
+            reference="A flood.", reference_from="human", dropped=[DroppedRole("Readers", "…")], …)
 
 `fixed`: the reference is the first text and the candidate the second; `swapped`: the other way.
 """
@@ -14,20 +15,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from evaljudge.judges.roles.readers import notes_in, readers_in
+from evaljudge.judges.roles.readers import Role, notes_in, readers_in
 from evaljudge.model.asks import Failed
-from evaljudge.records import Verdict
 
 Order = Literal["fixed", "swapped"]
 Choice = Literal["candidate", "reference"]
 ORDERS: tuple[Order, ...] = ("fixed", "swapped")
 NO_READERS = "readers could not be had: "
 """The beginning of the note that says why."""
-NONE_WANTED = "none were asked for"
-NONE_LEFT = "every one was dropped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,61 +34,58 @@ class RoleVote:
 
     choice: Choice | None = None
     confidence: float | None = None
-    reason: str = ""
-    failed: str = ""
+    reason: str | None = None
+    failed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class RolePlayer:
-    type: str
-    description: str
+class RolePlayer(Role):
     static: bool
     votes: Mapping[Order, RoleVote]
-    exact: Mapping[Order, float | Failed] = field(default_factory=dict)
+    exact: Mapping[Order, float | Failed]
     """p(candidate), where the model's own probabilities were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
+class DroppedRole:
+    """A role that was not asked, and why."""
+
+    type: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Polled:
-    doc_id: str
-    system: str
-    text: str
-    roles: tuple[RolePlayer, ...]
-    origin: str
-    """Where the reference comes from; empty where there is none."""
+    roles: Sequence[RolePlayer]
     reference: str
+    reference_from: str
+    """Empty where there is none."""
     plain: Mapping[Order, float | Failed]
     """p(candidate) by one question without roles, where that was asked."""
-    dropped: tuple[tuple[str, str], ...]
-    """Roles that were not asked, and why."""
-    notes: tuple[str, ...]
-    reason: str
-    """Why there is no verdict at all; empty where there is one."""
+    dropped: Sequence[DroppedRole]
+    notes: Sequence[str]
 
     @property
-    def orders(self) -> tuple[Order, ...]:
+    def orders(self) -> list[Order]:
         """Those in which any role was asked."""
         asked = {order for role in self.roles for order in (*role.votes, *role.exact)}
-        return tuple(order for order in ORDERS if order in asked)
+        return [order for order in ORDERS if order in asked]
 
     @property
     def no_readers(self) -> str:
         """Why no role was invented for the document; empty where one was."""
-        if self.reason or any(not role.static for role in self.roles):
-            return self.reason
+        if any(not role.static for role in self.roles):
+            return ""
         reasons = [n.removeprefix(NO_READERS) for n in self.notes if n.startswith(NO_READERS)]
-        return "; ".join(reasons) or (NONE_LEFT if self.dropped else NONE_WANTED)
+        none = "every one was dropped" if self.dropped else "none were asked for"
+        return "; ".join(reasons) or none
 
 
-def read_polled(verdict: Verdict, text: str = "") -> Polled:
-    """`text`: the candidate's, where it is shown."""
-    evidence = verdict.evidence
+def read_polled(evidence: Mapping[str, Any]) -> Polled:
+    """Empty for the evidence of a text that was not judged."""
     reference = evidence.get("reference", {"from": "", "text": ""})
     return Polled(
-        doc_id=verdict.doc_id,
-        system=verdict.system,
-        text=text,
-        roles=tuple(
+        roles=[
             RolePlayer(
                 role["type"],
                 role["description"],
@@ -99,97 +94,32 @@ def read_polled(verdict: Verdict, text: str = "") -> Polled:
                 _chances(role.get("exact", {})),
             )
             for role in evidence.get("roles", ())
-        ),
-        origin=reference["from"],
+        ],
         reference=reference["text"],
+        reference_from=reference["from"],
         plain=_chances(evidence.get("plain", {})),
-        dropped=tuple((type_, why) for type_, why in evidence.get("dropped", ())),
-        notes=tuple(evidence.get("notes", ())),
-        reason=verdict.reason if verdict.status == "unscored" else "",
+        dropped=[DroppedRole(*dropped) for dropped in evidence.get("dropped", ())],
+        notes=evidence.get("notes", ()),
     )
 
 
 def _chances(asked: Mapping[Order, Any]) -> dict[Order, float | Failed]:
     return {
-        order: Failed(one["failed"]) if isinstance(one, Mapping) else float(one)
-        for order, one in asked.items()
+        order: Failed(p["failed"]) if isinstance(p, Mapping) else float(p)
+        for order, p in asked.items()
     }
 
 
-# columns of a table
-
-
-class RoleVoteColumns(TypedDict):
-    choice: str | None
-    confidence: float | None
-    reason: str | None
-    failed: str | None
-
-
-class ReaderColumns(TypedDict):
-    type: str
-    description: str
-
-
-class PlayerColumns(ReaderColumns):
-    """`votes` and `exact` by the order in which the two texts were shown."""
-
-    static: bool
-    votes: Mapping[str, RoleVoteColumns]
-    exact: Mapping[str, float | None]
-
-
-class DroppedColumns(TypedDict):
-    type: str
-    reason: str
-
-
-class RolesColumns(TypedDict):
-    """`plain` by order; empty where the question without roles was not asked."""
-
-    roles: list[PlayerColumns]
-    reference: str
-    reference_from: str
-    plain: Mapping[str, float | None]
-    dropped: list[DroppedColumns]
-    notes: list[str]
-
-
-class RolesBriefColumns(TypedDict):
+@dataclass(frozen=True, slots=True)
+class RolesBrief:
     """`readers` and `notes` of the part `readers`, `text` of the part `reference`."""
 
-    readers: list[ReaderColumns] | None
-    notes: list[str] | None
-    text: str | None
+    readers: Sequence[Role] | None = None
+    notes: Sequence[str] | None = None
+    text: str | None = None
 
 
-def verdict_columns(evidence: Sequence[Mapping[str, Any]]) -> list[RolesColumns]:
-    return [
-        {
-            "roles": [role | {"exact": _numbers(role.get("exact", {}))} for role in one["roles"]],
-            "reference": one["reference"]["text"],
-            "reference_from": one["reference"]["from"],
-            "plain": _numbers(one.get("plain", {})),
-            "dropped": [{"type": type_, "reason": why} for type_, why in one["dropped"]],
-            "notes": one["notes"],
-        }
-        for one in evidence
-    ]
-
-
-def _numbers(asked: Mapping[Order, Any]) -> dict[str, float | None]:
-    """p(candidate); null where the question had no usable answer."""
-    return {order: None if isinstance(p, Failed) else p for order, p in _chances(asked).items()}
-
-
-def brief_columns(contents: Sequence[Mapping[str, Any]]) -> list[RolesBriefColumns]:
-    found: list[RolesBriefColumns] = []
-    for content in contents:
-        if "text" in content:
-            found.append({"readers": None, "notes": None, "text": content["text"]})
-            continue
-        readers: list[ReaderColumns] = [
-            {"type": role.type, "description": role.description} for role in readers_in(content)
-        ]
-        found.append({"readers": readers, "notes": notes_in(content), "text": None})
-    return found
+def read_brief(content: Mapping[str, Any]) -> RolesBrief:
+    if "text" in content:
+        return RolesBrief(text=content["text"])
+    return RolesBrief(readers_in(content), notes_in(content))

@@ -30,9 +30,9 @@ import yaml
 from evaljudge.agreement import LEVELS, Agreement
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
 from evaljudge.judges.roles.evidence import ORDERS, Choice, Order, read_polled
-from evaljudge.judges.shared.counting import OTHERS, Reasons, Sizes, Summed, sized, sizes, wilson
+from evaljudge.judges.shared.counting import OTHERS, Reasons, Sizes, Summed, share_bar, sized, sizes
 from evaljudge.records import Verdict
-from evaljudge.sections import BarRow, Bars, Section, Table
+from evaljudge.sections import Bars, Section, Table
 from evaljudge.sections.figures import (
     NONE,
     SAMPLED,
@@ -112,13 +112,11 @@ def roles(row: RoleRow, agreement: Sequence[Agreement]) -> Section:
 def _by_place(row: RoleRow) -> list[Bars]:
     if not row.both:
         return []
-    differ = row.both_first + row.both_second
-    figure = f"{ratio(differ, row.both)} of {count(row.both)}"
     reading = (
         "Share of votes, asked in both orders, that went by the place and not by the text. Short "
         "is good. The line is Wilson's 95% interval, too narrow where roles vote alike."
     )
-    bar = BarRow(row.judge, differ / row.both, figure, *wilson(differ / row.both, row.both))
+    bar = share_bar(row.judge, row.both_first + row.both_second, row.both)
     return [Bars("Position", "Votes that go by the place", reading, [bar])]
 
 
@@ -245,14 +243,14 @@ def shard_sums(verdicts: Iterable[Verdict]) -> RoleSums:
     """
     sums = RoleSums()
     for _, own in groupby(verdicts, lambda verdict: verdict.doc_id):
-        polled = list(map(read_polled, own))
-        one = next((one for one in polled if not one.reason), polled[0])
+        told = [(verdict.reason, read_polled(verdict.evidence)) for verdict in own]
+        reason, one = next((known for known in told if not known[0]), told[0])
         sums.documents += 1
         sums.roles.update([len(one.roles)] if one.roles else [])
-        sums.without_readers += Counter(filter(None, [one.no_readers]))
-        sums.dropped += Counter(why for _, why in one.dropped)
-        sums.notes += dict.fromkeys((note for each in polled for note in each.notes), 1)
-        for one in polled:
+        sums.without_readers += Counter(filter(None, [reason or one.no_readers]))
+        sums.dropped += Counter(dropped.reason for dropped in one.dropped)
+        sums.notes += dict.fromkeys((note for _, each in told for note in each.notes), 1)
+        for _, one in told:
             sums.candidates += 1
             if one.roles:
                 static = sum(role.static for role in one.roles)
@@ -262,7 +260,7 @@ def shard_sums(verdicts: Iterable[Verdict]) -> RoleSums:
                 for order, vote in role.votes.items():
                     sums.votes[order, vote.choice] += 1
                     if vote.choice is None:
-                        sums.failed += Counter([vote.failed])
+                        sums.failed += Counter([vote.failed or ""])
                     if vote.confidence is not None:
                         sums.confidence[order] += vote.confidence  # type: ignore[assignment]  # a float
                         sums.confident[order] += 1

@@ -229,8 +229,8 @@ class Roles(Judge):
     # in the driver: arithmetic, no model
 
     def score(self, verdict: Verdict) -> list[Score]:
-        polled = read_polled(verdict)
-        failed = Failed(polled.reason) if polled.reason else None
+        polled = read_polled(verdict.evidence)
+        failed = Failed(verdict.reason) if verdict.status == "unscored" else None
         readings = [(scorer, READINGS[scorer.removeprefix(self.name)]) for scorer in self.scorers]
         return [
             scored(verdict, name, verdict.axis, failed or read(polled)) for name, read in readings

@@ -14,11 +14,10 @@ from typing import Literal
 
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges.protocol import Part
-from evaljudge.judges.shared.references import MOST_TOKENS, References, text_of, usable
+from evaljudge.judges.shared.references import MOST_TOKENS, References, text_brief, text_of
 from evaljudge.judges.shared.scale import HIGHEST, LOWEST, named, neighbours
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Writing
-from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
 from evaljudge.records import ANY_AXIS, Brief, Document
 
@@ -66,10 +65,7 @@ class Opponent:
         given = {"source": document.source, "context": document.context}
         prompt = self._pack.render("roles.reference", given, **self._words)
         (reply,) = await model.write([prompt], self._how)
-        text = usable(reply)
-        if isinstance(text, Failed):
-            return Brief(*known, {}, "unscored", text.reason, tokens=cost([reply]))
-        return Brief(*known, {"text": text}, tokens=cost([reply]))
+        return text_brief(known, reply)
 
     def is_out_of_reach(self, document: Document) -> bool:
         """Whether a person's text is wanted and there is none."""

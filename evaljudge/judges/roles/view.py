@@ -1,7 +1,7 @@
 """Single texts on the page and in a terminal: what each role chose, and why.
 
-    shown_polled(read_polled(verdict, "The river rose."))
-    ->  ShownPolled("d1", "A", …, tallies=["Fixed: of 3 roles, 2 chose the candidate, 1 …"],
+    shown_polled(read_polled(evidence))
+    ->  ShownPolled(tallies=["Fixed: of 3 roles, 2 chose the candidate, 1 …"],
                     roles=[ShownRole("Critic", "Checks the writing.", "static, of the task",
                                      [Ballot("the candidate", figures="confidence 0.820", …)]), …])
 
@@ -56,11 +56,7 @@ class ShownRole:
 
 @dataclass(frozen=True, slots=True)
 class ShownPolled:
-    doc_id: str
-    system: str
-    reason: str
     tallies: Sequence[str]
-    text: str
     origin: str
     """Where the reference comes from; empty where there is none."""
     reference: str
@@ -73,12 +69,8 @@ class ShownPolled:
 
 def shown_polled(polled: Polled) -> ShownPolled:
     return ShownPolled(
-        doc_id=polled.doc_id,
-        system=polled.system,
-        reason=polled.reason,
         tallies=[_tally(polled, order) for order in polled.orders],
-        text=harmless(polled.text),
-        origin=REFERENCES.get(polled.origin, polled.origin),
+        origin=REFERENCES.get(polled.reference_from, polled.reference_from),
         reference=harmless(polled.reference),
         orders=[HEADS[order] for order in polled.orders],
         roles=[
@@ -91,17 +83,17 @@ def shown_polled(polled: Polled) -> ShownPolled:
             for role in polled.roles
         ],
         plain=[f"{order}: {_chance(p)}" for order, p in polled.plain.items()],
-        dropped=polled.dropped,
+        dropped=[(role.type, role.reason) for role in polled.dropped],
         notes=polled.notes,
     )
 
 
 def pictured_evidence(judged: JudgedCandidate) -> View:
-    return View(TEMPLATE, shown_polled(read_polled(judged.verdict, judged.candidate.text)))
+    return View(TEMPLATE, shown_polled(read_polled(judged.verdict.evidence)))
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:
-    one = shown_polled(read_polled(judged.verdict, judged.candidate.text))
+    one = shown_polled(read_polled(judged.verdict.evidence))
     rows = [[role.type, *map(_cell, role.ballots)] for role in one.roles]
     title = "Whom each role chose"
     table = Table(title, ["role", *one.orders], rows, "l" * (1 + len(one.orders)))
@@ -154,7 +146,8 @@ def _ballot(role: RolePlayer, order: Order) -> Ballot | None:
         figures.append(_chance(exact))
     if vote is None:
         return Ballot("not asked to vote", figures="; ".join(figures))
-    return Ballot(CHOICES[vote.choice], vote.failed, "; ".join(figures), vote.reason)
+    said = vote.failed or "", "; ".join(figures), vote.reason or ""
+    return Ballot(CHOICES[vote.choice], *said)
 
 
 def _chance(p: float | Failed) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 
@@ -30,6 +31,11 @@ def document_texts(document: Document, axis: Axis) -> dict[str, str | None]:
 def scored(verdict: Verdict, scorer: str, axis: str, value: float | Failed) -> Score:
     known = (verdict.doc_id, verdict.system, scorer, axis)
     return Score(*known, None, value.reason) if isinstance(value, Failed) else Score(*known, value)
+
+
+def drawn(*words: object) -> bytes:
+    """A draw that depends on these words alone, so that it is the same in every run."""
+    return hashlib.blake2b(repr(words).encode(), digest_size=8).digest()
 
 
 def fold(text: str) -> str:

@@ -20,7 +20,8 @@ from math import sqrt
 from statistics import mean
 from typing import Self, TypeVar
 
-from evaljudge.sections.figures import NONE, count
+from evaljudge.sections import BarRow
+from evaljudge.sections.figures import NONE, count, percent
 
 OTHERS = "other reasons"
 """Counts every reason beyond the first MOST_KINDS."""
@@ -38,6 +39,14 @@ class Summed:
             mine += getattr(other, one.name)
             setattr(self, one.name, mine)
         return self
+
+
+@dataclass
+class OfAxis:
+    """The beginning of a row on one judge and axis."""
+
+    judge: str
+    axis: str
 
 
 K = TypeVar("K")
@@ -84,6 +93,12 @@ def wilson(share: float, n: float, reach: float = 1.96) -> tuple[float, float]:
     middle = (n * share + reach**2 / 2) / of
     margin = reach * sqrt(n * share * (1 - share) + reach**2 / 4) / of
     return max(0.0, middle - margin), min(1.0, middle + margin)
+
+
+def share_bar(name: str, part: int, of: int, mark: float | None = None) -> BarRow:
+    """A share in a picture, with Wilson's interval; `mark`: a second mark."""
+    share = part / of
+    return BarRow(name, share, f"{percent(share)} of {count(of)}", *wilson(share, of), other=mark)
 
 
 def add(seen: Counter[str], reasons: Mapping[str, int]) -> None:

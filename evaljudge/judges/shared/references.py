@@ -73,7 +73,8 @@ class References:
             replies = iter(await model.write(prompts, self._how))
             for rating, prompt in missing.items():
                 answer = next(replies) if isinstance(prompt, Prompt) else prompt
-                new.append(self._brief(document, axis, rating, answer))
+                key = (document.doc_id, "", self._judge, axis.name, named(rating))
+                new.append(text_brief(key, answer, rating=rating))
                 texts[rating] = text_of(new[-1])
         return new
 
@@ -93,15 +94,6 @@ class References:
                 return text
             given[slot] = text
         return replace(self._pack.render(BETWEEN, given, **axis.words), about=named(rating))
-
-    def _brief(
-        self, document: Document, axis: Axis, rating: float, answer: Written | Failed
-    ) -> Brief:
-        known = (document.doc_id, "", self._judge, axis.name, named(rating))
-        text, tokens = usable(answer), cost([answer])
-        if isinstance(text, Failed):
-            return Brief(*known, {"rating": rating}, "unscored", text.reason, tokens=tokens)
-        return Brief(*known, {"rating": rating, "text": text}, tokens=tokens)
 
 
 def check_place(
@@ -125,6 +117,16 @@ def usable(answer: Written | Failed) -> Text:
     if sample.finish == "length":
         return Failed("the reply was cut at its token limit")
     return sample.text.strip() or Failed("the reply was empty")
+
+
+def text_brief(
+    known: tuple[str, str, str, str, str], answer: Written | Failed, **more: object
+) -> Brief:
+    """A brief that is one written text; `known`: its document, key, judge, axis and part."""
+    text, tokens = usable(answer), cost([answer])
+    if isinstance(text, Failed):
+        return Brief(*known, more, "unscored", text.reason, tokens=tokens)
+    return Brief(*known, {**more, "text": text}, tokens=tokens)
 
 
 def text_of(brief: Brief) -> Text:

@@ -16,7 +16,6 @@ whether reference 3 is better than the target.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -26,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from evaljudge.judges.shared.asking import ANY_WORDS, document_texts, reason_unscorable
+from evaljudge.judges.shared.asking import ANY_WORDS, document_texts, drawn, reason_unscorable
 from evaljudge.judges.shared.references import Text, check_place
 from evaljudge.judges.shared.scale import named
 from evaljudge.judges.synthetic.equations import Floats
@@ -223,11 +222,6 @@ class Comparing:
             )
             for rating, text in references.items()
         }
-
-
-def drawn(*words: object) -> bytes:
-    """A draw that depends on these words alone, so that it is the same in every run."""
-    return hashlib.blake2b(repr(words).encode(), digest_size=8).digest()
 
 
 def whole(replies: Replies) -> Sequence[Chosen] | Failed:

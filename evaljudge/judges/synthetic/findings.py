@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
-from evaljudge.judges.shared.counting import add_by_key, wilson
+from evaljudge.judges.shared.counting import add_by_key, share_bar
 from evaljudge.judges.synthetic.reliability import (
     ReliabilitySums,
     reliability,
@@ -95,13 +95,7 @@ def _flips(rows: Sequence[ValidityRow]) -> Bars:
         "is Wilson's 95% interval, too narrow where comparisons of a document are alike."
     )
     bars = [
-        BarRow(
-            f"{row.judge} · {row.axis}",
-            row.flipped / row.exchanged,
-            f"{percent(row.flipped / row.exchanged)} of {count(row.exchanged)}",
-            *wilson(row.flipped / row.exchanged, row.exchanged),
-            other=MOST_FLIPPED,
-        )
+        share_bar(f"{row.judge} · {row.axis}", row.flipped, row.exchanged, MOST_FLIPPED)
         for row in rows
         if row.exchanged
     ]

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 
+from evaljudge.judges.shared.asking import drawn
 from evaljudge.judges.shared.references import Text
 from evaljudge.judges.synthetic.comparing import (
     BETTER,
@@ -24,7 +25,6 @@ from evaljudge.judges.synthetic.comparing import (
     Pair,
     Placing,
     Replies,
-    drawn,
     whole,
 )
 from evaljudge.judges.synthetic.evidence import Answers, answers_of

@@ -32,7 +32,7 @@ from evaljudge.agreement import agreements
 from evaljudge.agreement.coefficients import row_correlations
 from evaljudge.agreement.rated import Rated
 from evaljudge.judges.collector import SeenShard
-from evaljudge.judges.shared.counting import Summed
+from evaljudge.judges.shared.counting import OfAxis, Summed
 from evaljudge.judges.synthetic.equations import entropies, scale_coverage
 from evaljudge.judges.synthetic.evidence import read_levels
 from evaljudge.records import Score, Verdict
@@ -47,43 +47,46 @@ EXACT = 1e-9
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class ValidityRow:
+@dataclass
+class ValidityCounts(Summed):
+    """`inverted`: documents where the judge itself finds a reference worse than the one below."""
+
+    checked: int = 0  # documents whose neighbouring references were compared
+    inverted: int = 0
+    pairs: int = 0  # neighbouring references compared
+    inverted_pairs: int = 0
+    comparisons: int = 0  # of candidates with references, as they were asked
+    inferred: int = 0  # comparisons that adaptive levels left out
+    candidates: int = 0  # placed on the scale
+    below: int = 0  # lost against every reference
+    above: int = 0  # won against every reference
+    exchanged: int = 0  # comparisons asked in both orders
+    flipped: int = 0
+
+
+@dataclass(kw_only=True)
+class ValidityRow(ValidityCounts, OfAxis):
     """What could mislead a reader of one judge's scores on one axis; None where it is unknown.
 
-    `inverted`: documents where the judge itself finds a reference worse than the one below it.
     `agreement`: at sample level with people, of all rated documents and of those not inverted.
     """
 
-    judge: str
-    axis: str
-    checked: int  # documents whose neighbouring references were compared
-    inverted: int
-    pairs: int  # neighbouring references compared
-    inverted_pairs: int
-    agreement: float | None
-    agreement_documents: int
-    graded_agreement: float | None
-    graded_documents: int
-    comparisons: int  # of candidates with references, as they were asked
-    entropy: float | None  # bits, mean
-    certain: float | None  # share of comparisons with an answer above 0.99
-    mass: float | None  # mean
-    candidates: int  # placed on the scale
-    below: int  # lost against every reference
-    above: int  # won against every reference
-    exchanged: int  # comparisons asked in both orders
-    flipped: int
-    length: float | None  # mean over documents of Spearman(score, words)
-    length_low: float | None
-    length_high: float | None
-    length_documents: int
+    agreement: float | None = None
+    agreement_documents: int = 0
+    graded_agreement: float | None = None
+    graded_documents: int = 0
+    entropy: float | None = None  # bits, mean
+    certain: float | None = None  # share of comparisons with an answer above 0.99
+    mass: float | None = None  # mean
+    length: float | None = None  # mean over documents of Spearman(score, words)
+    length_low: float | None = None
+    length_high: float | None = None
+    length_documents: int = 0
     people_length: float | None = None  # of the ratings and words, over the rated documents
     given_length: float | None = None  # of score and words, given the ratings
     given_length_low: float | None = None
     given_length_high: float | None = None
     rated_length_documents: int = 0
-    inferred: int = 0  # comparisons that adaptive levels left out
 
 
 @dataclass
@@ -108,23 +111,6 @@ class Correlations(Summed):
         variance = max(0.0, self.squares - self.documents * mean**2) / (self.documents - 1)
         margin = NORMAL * sqrt(variance / self.documents)
         return mean, max(-1.0, mean - margin), min(1.0, mean + margin)
-
-
-@dataclass
-class ValidityCounts(Summed):
-    """The counts that a `ValidityRow` takes over unchanged."""
-
-    checked: int = 0
-    inverted: int = 0
-    pairs: int = 0
-    inverted_pairs: int = 0
-    comparisons: int = 0
-    inferred: int = 0
-    candidates: int = 0
-    below: int = 0
-    above: int = 0
-    exchanged: int = 0
-    flipped: int = 0
 
 
 @dataclass

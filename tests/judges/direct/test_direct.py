@@ -12,18 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.engines.scripted import Scripted
-from evaljudge.errors import UserError
 from evaljudge.judges.direct.judge import Direct, rating_of
 from evaljudge.judges.geval.judge import Geval
 from evaljudge.judges.protocol import Judge
 from evaljudge.model.asks import Failed, Prompt, Sample, Writing, Written
-from evaljudge.prompts import BUILT_IN, load_task
-from evaljudge.records import Candidate, Case, Document, Verdict
-
-CASE = Case(
-    Document("d1", "The river rose.", context="A fact."),
-    (Candidate("A", "A flood."), Candidate("B", "Rain."), Candidate("C", "  ")),
-)
+from evaljudge.prompts import load_task
+from evaljudge.records import Case, Verdict
+from tests.judges.builders import CASE
 
 
 def judge(task: str = "summary", axes: list[str] | None = None, **settings: Any) -> Direct:
@@ -222,12 +217,6 @@ def test_steps_are_the_default_and_a_brief_of_each_axis() -> None:
     assert by_steps(steps_tokens=99).parts() != by_steps().parts()
 
 
-def test_without_steps_a_candidate_is_unscored_with_the_reason() -> None:
-    found = verdicts_of(by_steps(), Hearing())
-    assert found["A"].reason == "no steps for fluency: never written"
-    assert found["C"].reason == "empty text"
-
-
 def test_what_it_asks_by_steps_is_bound() -> None:
     asking = by_steps().asking
     assert asking["prompts"] == Geval({}, load_task("summary", ["fluency"])).asking["prompts"]
@@ -242,11 +231,6 @@ def test_settings_reach_the_model() -> None:
     assert set(seen) == {Writing(max_tokens=200, temperature=0.7)}
 
 
-def test_a_failed_ask_is_unscored_with_its_reason() -> None:
-    verdict = verdicts_of(judge(), saying(Failed("prompt too long")))["A"]
-    assert (verdict.status, verdict.reason) == ("unscored", "prompt too long")
-
-
 def test_a_reply_that_the_engine_cut() -> None:
     class Cut(Scripted):
         async def write(self, prompts: Any, how: Writing) -> list[Written | Failed]:
@@ -257,61 +241,10 @@ def test_a_reply_that_the_engine_cut() -> None:
     assert verdict.reason.startswith("cut at the token limit before a rating was given")
 
 
-def test_an_empty_source_asks_nothing() -> None:
-    def never(prompt: Prompt, how: Writing) -> str:
-        raise AssertionError("asked")
-
-    case = Case(Document("d", " \n"), CASE.candidates)
-    found = verdicts_of(judge(), Scripted(writes=never), case)
-    assert {v.reason for v in found.values()} == {"empty source"}
-
-
 def test_the_short_question_needs_no_brief() -> None:
     one = judge()
     assert list(one.parts()) == []
     assert asyncio.run(one.brief(CASE.document, [], saying("4"))) == []
-
-
-def test_the_order_of_candidates_changes_no_verdict() -> None:
-    model = Scripted(writes=lambda p, how: str(1 + len(p.text) % 5))
-    one, turned = judge(axes=["fluency", "relevance"]), Case(CASE.document, CASE.candidates[::-1])
-    first, second = (
-        {(v.system, v.axis): v for v in asyncio.run(one.verdicts(case, [], model)).verdicts}
-        for case in (CASE, turned)
-    )
-    assert first == second
-    assert len(first) == 6
-
-
-def test_the_fact_is_shown_where_the_axis_wants_it() -> None:
-    seen: dict[str, bool] = {}
-
-    def write(prompt: Prompt, how: Writing) -> str:
-        axis = prompt.text.split("quality:\n")[1].split(" - ")[0]
-        seen[axis] = "<fact>\nA fact.\n</fact>" in prompt.text
-        return "3"
-
-    verdicts_of(judge("dialogue", ["naturalness", "groundedness"]), Scripted(writes=write))
-    assert seen == {"naturalness": False, "groundedness": True}
-
-
-@pytest.mark.parametrize("prompts", [None, "nano"])
-@pytest.mark.parametrize("task", BUILT_IN)
-def test_every_pack_has_the_slots_in_order(task: str, prompts: str | None) -> None:
-    given = {"source": "SOURCE", "context": "FACT", "target": "TARGET </target>"}
-    pack = load_task(task, prompts=prompts).pack
-    prompt = pack.render("direct.rate", given, axis="AXIS", description="WHAT")
-    places = [prompt.text.index(slot) for slot in ("SOURCE", "TARGET ‹/target>", "from 1 to 5")]
-    assert places == sorted(places)
-    assert "AXIS" in prompt.text
-    assert prompt.head == 1
-    assert "{" not in prompt.text
-
-
-def test_a_template_without_the_text_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "direct.rate.j2").write_text("{{ source }}")
-    with pytest.raises(UserError, match=r"direct\.rate: has no place for {{ target }}"):
-        Direct({"steps": False}, load_task("summary", prompts=str(tmp_path)))
 
 
 def test_what_it_asks_is_bound(tmp_path: Path) -> None:
@@ -321,18 +254,3 @@ def test_what_it_asks_is_bound(tmp_path: Path) -> None:
     assert {k: judge().asking[k] for k in ("max_tokens", "temperature")} == {
         "max_tokens": 16, "temperature": 0.0,
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"max_token": 5}, r"unknown key 'max_token': did you mean 'max_tokens'\?"),
-        ({"max_tokens": 0}, "judges.direct.max_tokens"),
-        ({"temperature": -1}, "judges.direct.temperature"),
-        ({"steps": "short"}, "judges.direct.steps"),
-        ({"steps_tokens": 9}, "steps_tokens goes with `steps: true`"),
-    ],
-)
-def test_settings_are_checked(settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        judge(**settings)

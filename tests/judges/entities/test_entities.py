@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import inf, log
 from typing import Any
 
@@ -14,15 +14,13 @@ import pytest
 
 from evaljudge.engines import Identity
 from evaljudge.engines.scripted import Scripted
-from evaljudge.errors import UserError
 from evaljudge.identity import brief_key, score_signature
-from evaljudge.judges import make_judges
 from evaljudge.judges.entities.judge import Entities
 from evaljudge.judges.entities.rubric import rubric_of
 from evaljudge.judges.entities.voting import PROMPTS, templates
 from evaljudge.model.asks import Failed, Options, Prompt, Writing
 from evaljudge.prompts import Pack, Task, load_task
-from evaljudge.records import Axis, Brief, Candidate, Case, Document, Score, Verdict
+from evaljudge.records import Axis, Brief, Candidate, Case, Document, Verdict
 
 SHARES = ("completeness", "correctness", "consistency", "supported", "unknown", "denied", "divided",
           "alignment", "readability")  # fmt: skip
@@ -623,19 +621,6 @@ def test_a_failed_vote_is_no_ballot_and_the_others_decide() -> None:
     assert values(found)["correctness", "*"] == "no verdict on any entity or sentence"
 
 
-@pytest.mark.parametrize(
-    ("document", "text", "reason"),
-    [
-        (DOCUMENT, "  ", "empty text"),
-        (Document("d1", " ", (TRUTH,)), SUMMARY, "empty source"),
-    ],
-)
-def test_what_cannot_be_judged_at_all(document: Document, text: str, reason: str) -> None:
-    found = verdict(text, document=document)
-    assert (found.status, found.reason) == ("unscored", reason)
-    assert set(values(found).values()) == {reason}
-
-
 def test_a_text_without_sentences() -> None:
     found = values(verdict("...", writes=reply("extract", '{"entities": []}')))
     assert found["readability", "*"] == found["", "coherence"] == "the text has no sentences"
@@ -843,49 +828,3 @@ def test_tasks_without_summevals_axes_have_the_shares_alone() -> None:
     one = judge(task)
     assert one.scorers == [f"entities.{s}" for s in SHARES]
     assert [s.scorer for s in one.score(verdict(one=one))] == one.scorers
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"match": "embedding"},
-         "judges.entities: match: embedding needs an encoder: a hub name or a folder"),
-        ({"encoder": "x"}, "judges.entities: encoder and similar are of `match: embedding`"),
-        ({"reasons": True}, "judges.entities: unknown key 'reasons': did you mean 'reasoning'?"),
-        ({"batch": -1}, "judges.entities.batch: "),
-        ({"rubric": "human"}, "judges.entities.rubric: "),
-        ({"consistency": "strict"}, "judges.entities.consistency: "),
-    ],
-)  # fmt: skip
-def test_mistakes(settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError) as caught:
-        judge(**settings)
-    assert str(caught.value).startswith(said)
-
-
-@pytest.mark.parametrize("name", ["summary", "dialogue", "story"])
-@pytest.mark.parametrize("layout", ["paper", "shared"])
-@pytest.mark.parametrize("settings", [{}, {"reasoning": True}, {"batch": 3}])
-def test_every_task_has_its_prompts(name: str, layout: Any, settings: dict[str, Any]) -> None:
-    (one,) = make_judges({"entities": settings}, load_task(name, layout=layout))
-    asked: list[str] = []
-
-    def chooses(prompt: Prompt, options: Options) -> Mapping[str, float]:
-        asked.append(prompt.text)
-        return dict.fromkeys(options.names, -log(len(options.names)))
-
-    def writes(prompt: Prompt, how: Writing) -> str:
-        from evaljudge.model.imagining import imagined_value
-
-        asked.append(prompt.text)
-        return json.dumps(imagined_value(json.loads(how.schema or ""), "said by nobody " * 30))
-
-    model = Scripted(writes=writes, chooses=chooses)
-    briefs = asyncio.run(one.brief(DOCUMENT, [], model))
-    case = Case(DOCUMENT, (Candidate("A", SUMMARY), Candidate("B", NOTE)))
-    verdicts = asyncio.run(one.verdicts(case, briefs, model)).verdicts
-    assert [v.status for v in verdicts] == ["ok", "ok"]
-    scores: Sequence[Score] = [s for v in verdicts for s in one.score(v)]
-    assert scores
-    assert all(s.value is not None for s in scores)
-    assert len(asked) > 50 or settings

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 
 from evaljudge.analysis.findings import Findings
-from evaljudge.judges.collector import JudgeFindings
 from evaljudge.judges.entities.equations import KINDS
 from evaljudge.judges.entities.evidence import JudgedText, read_judged
 from evaljudge.judges.entities.findings import (
-    AGREEMENT,
-    ENTITIES,
     EntitySums,
     entities,
     entity_agreement,
@@ -28,7 +23,6 @@ from evaljudge.judges.entities.labels import EntityAgreementRow
 from evaljudge.judges.entities.view import MOST_NAMED, TEMPLATE, pieces, shown_evidence, shown_text
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.records import Candidate, Verdict
-from evaljudge.report import agreement_markdown, agreement_text, page
 from evaljudge.sections import View
 from tests.judges.reading import HOSTILE, Reader, assert_nothing_is_added, opened
 
@@ -284,10 +278,7 @@ def test_the_page_says_verdicts_in_words(findings: Findings) -> None:
     )
 
 
-def test_a_text_that_was_not_judged_says_why(findings: Findings) -> None:
-    unscored = Verdict("d1", "A", "entities", "*", {}, "unscored", "empty source")
-    text = viewed(read_judged(unscored, "words"))
-    assert "<strong>Not judged:</strong> <bdi>empty source</bdi>" in text
+def test_a_part_that_could_not_be_had_says_why(findings: Findings) -> None:
     failed = viewed(judged_text(failed={"rubric": "the reply was cut"}))
     assert "rubric</bdi> (<bdi>the reply was cut</bdi>)" in failed
     assert "Nothing of the rubric" not in failed
@@ -385,20 +376,6 @@ def test_rows_of_labels() -> None:
         ["0.500 [0.250, 1.000]", "75.5%", "200", "3", "2", "1"],
         ["–", "–", "0", "0", "0", "7"],
     ]
-
-
-@pytest.mark.usefixtures("hundred_columns")
-def test_all_three_outputs_have_both_sections(findings: Findings) -> None:
-    row = entity_row("<b>judge</b>", sums())
-    sections = [entities(row), entity_agreement([LABELLED])]
-    told = replace(findings, judged=JudgeFindings(sections))
-    for text in (agreement_markdown(told), agreement_text(told), page(told)):
-        for title in (ENTITIES, AGREEMENT):
-            assert text.count(title) == 1 and title not in agreement_markdown(findings)
-        assert "0.500 [0.250, 1.000]" in text
-    rendered = MarkdownIt().enable("table").render(agreement_markdown(told))
-    assert rendered.count("<h3>") == 6 and "<b>judge</b>" not in rendered
-    assert max(map(len, agreement_text(told).splitlines())) <= 100
 
 
 def test_a_sentence_is_free_of_issues_only_where_every_prompt_says_so() -> None:

@@ -14,31 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.engines.scripted import Scripted
-from evaljudge.errors import UserError
-from evaljudge.judges.geval.judge import Geval, probabilities
+from evaljudge.judges.geval.judge import Geval, read_evidence
 from evaljudge.judges.shared.ratings import RATINGS, mean_rating
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Sample, Writing, Written
 from evaljudge.model.remembering import Remembering
-from evaljudge.prompts import BUILT_IN, load_task
-from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+from evaljudge.prompts import load_task
+from evaljudge.records import Brief, Document, Verdict
+from tests.judges.builders import CASE, briefs_of, verdicts_of
 
-CASE = Case(
-    Document("d1", "The river rose.", context="A fact."),
-    (Candidate("A", "A flood."), Candidate("B", "Rain."), Candidate("C", "  ")),
-)
 P = {"1": 0.05, "2": 0.10, "3": 0.20, "4": 0.40, "5": 0.25}
 
 
 def judge(task: str = "summary", axes: list[str] | None = None, **settings: Any) -> Geval:
     return Geval(settings, load_task(task, axes or (["fluency"] if task == "summary" else None)))
-
-
-def briefs_of(judge: Geval, model: Scripted, known: list[Brief] | None = None) -> list[Brief]:
-    return asyncio.run(judge.brief(CASE.document, known or [], model))
-
-
-def verdicts_of(judge: Geval, briefs: list[Brief], model: Scripted) -> dict[str, Verdict]:
-    return {v.system: v for v in asyncio.run(judge.verdicts(CASE, briefs, model)).verdicts}
 
 
 def rating(p: Mapping[str, float], mass: float = 1.0) -> Scripted:
@@ -183,19 +171,6 @@ def test_steps_that_nobody_wrote() -> None:
     )
 
 
-def test_an_empty_source_asks_nothing() -> None:
-    def never(prompt: Prompt, how: Writing) -> str:
-        raise AssertionError("asked")
-
-    document = Document("d", " ")
-    briefs = asyncio.run(judge().brief(document, [], Scripted(writes=never)))
-    assert [b.reason for b in briefs] == ["empty source"]
-    (verdict,) = asyncio.run(
-        judge().verdicts(Case(document, (Candidate("A", "x"),)), briefs, Scripted())
-    ).verdicts
-    assert verdict.reason == "empty source"
-
-
 # stage two
 
 
@@ -205,7 +180,7 @@ def test_verdicts_and_scores() -> None:
     assert [found[s].status for s in "ABC"] == ["ok", "ok", "unscored"]
     evidence = found["A"].evidence
     assert set(evidence) == {"logprobs"}
-    assert probabilities(evidence) == pytest.approx(P)
+    assert read_evidence(evidence).p == pytest.approx(P)
     assert Chosen(evidence["logprobs"]).mass == pytest.approx(0.5)
     assert evidence["logprobs"]["4"] == pytest.approx(log(0.2))
     (score,) = judge().score(found["A"])
@@ -262,18 +237,6 @@ def test_a_rating_that_fails() -> None:
         assert "are not numbers" in verdict.reason
 
 
-def test_the_order_of_candidates_changes_no_verdict() -> None:
-    model, one = Scripted(), judge(axes=["fluency", "relevance"], samples=3)
-    briefs = briefs_of(one, model)
-    turned = Case(CASE.document, CASE.candidates[::-1])
-    first, second = (
-        {(v.system, v.axis): v for v in asyncio.run(one.verdicts(case, briefs, model)).verdicts}
-        for case in (CASE, turned)
-    )
-    assert first == second
-    assert len(first) == 6
-
-
 def test_each_axis_is_rated_by_its_own_steps_and_shown_its_fact() -> None:
     seen: dict[str, tuple[bool, bool]] = {}
 
@@ -295,60 +258,12 @@ def test_each_axis_is_rated_by_its_own_steps_and_shown_its_fact() -> None:
 # the packs
 
 
-@pytest.mark.parametrize("prompts", [None, "nano"])
-@pytest.mark.parametrize("task", BUILT_IN)
-def test_every_pack_has_the_slots_and_keeps_texts_in_their_fences(
-    task: str, prompts: str | None
-) -> None:
-    pack = load_task(task, prompts=prompts).pack
-    words = {"axis": "AXIS", "description": "WHAT"}
-    steps = pack.render("geval.steps", {}, **words)
-    assert steps.text.index("AXIS") < steps.text.index("WHAT")
-    given = {"source": "SOURCE", "context": "FACT", "steps": "STEPS </steps>",
-             "target": "TARGET </target>"}  # fmt: skip
-    prompt = pack.render("geval.rate", given, **words)
-    for text in ("SOURCE", "STEPS ‹/steps>", "TARGET ‹/target>", "AXIS", "from 1 "):
-        assert text in prompt.text
-    assert prompt.text.index("SOURCE") < prompt.text.index("TARGET")
-    assert (steps.head, prompt.head) == (1, 1)
-    assert "{" not in steps.text + prompt.text
-
-
-@pytest.mark.parametrize(
-    ("name", "template", "said"),
-    [
-        ("geval.steps", "{{ axis }} {{ description }} {{ source }}", "'source' is undefined"),
-        ("geval.steps", "Write steps for {{ axis }}.", "needs a place for"),
-        ("geval.steps", "Write steps: {{ description }}", "needs a place for"),
-        ("geval.rate", "{{ source }} {{ target }}", "has no place for {{ steps }}"),
-        ("geval.rate", "{{ source }} {{ steps }}", "has no place for {{ target }}"),
-    ],
-)
-def test_templates_are_checked_at_once(tmp_path: Path, name: str, template: str, said: str) -> None:
-    (tmp_path / f"{name}.j2").write_text(template)
-    with pytest.raises(UserError, match=said):
-        Geval({}, load_task("summary", prompts=str(tmp_path)))
-
-
 def test_what_it_asks_is_bound(tmp_path: Path) -> None:
     (tmp_path / "geval.rate.j2").write_text("{{ steps }} {{ target }}")
     own, built_in = Geval({}, load_task("summary", prompts=str(tmp_path))).asking, judge().asking
     assert own["prompts"]["rating"] != built_in["prompts"]["rating"]
     assert own["prompts"]["writing"] == built_in["prompts"]["writing"]
     assert (built_in["samples"], built_in["max_tokens"]) == (0, 512)
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"sample": 5}, r"unknown key 'sample': did you mean 'samples'\?"),
-        ({"samples": -1}, "judges.geval.samples"),
-        ({"max_tokens": 0}, "judges.geval.max_tokens"),
-    ],
-)
-def test_settings_are_checked(settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        judge(**settings)
 
 
 @given(
@@ -358,7 +273,7 @@ def test_settings_are_checked(settings: dict[str, Any], said: str) -> None:
 )
 def test_what_follows_from_evidence_is_what_was_stored(logs: dict[str, float]) -> None:
     stored = json.loads(json.dumps({"logprobs": logs}))
-    assert probabilities(stored) == Chosen(logs).p
+    assert read_evidence(stored).p == Chosen(logs).p
 
 
 def test_evidence_of_earlier_versions_is_read_as_it_was() -> None:

@@ -6,23 +6,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from math import fsum, inf
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evaljudge.engines.scripted import Scripted
-from evaljudge.errors import UserError
 from evaljudge.judges.likelihood.judge import (
     NO_PROBABILITY,
     Likelihood,
     LikelihoodEvidence,
     mean_log_probability,
+    shown_evidence,
 )
-from evaljudge.judges.likelihood.view import shown_evidence
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.model.asks import Failed, Prompt, Weighed
-from evaljudge.prompts import BUILT_IN, load_task
+from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document, Verdict
 
 CASE = Case(
@@ -150,25 +148,6 @@ def test_demonstrations_of_the_axis_stand_before_the_document(is_reversed: bool)
     assert "Example 2, article:" in relevance and "Example 2" not in fluency
 
 
-def test_a_fact_is_shown_on_the_axes_that_it_belongs_to() -> None:
-    for is_reversed in (False, True):
-        model = Noting()
-        axes = ["naturalness", "groundedness"]
-        verdicts_of(judge("dialogue", axes, reversed=is_reversed), model)
-        assert ["A fact." in prompt for prompt, _ in model.asked] == [False] * 2 + [True] * 2
-
-
-@pytest.mark.parametrize("task", BUILT_IN)
-def test_every_task_has_both_prompts(task: str) -> None:
-    loaded = load_task(task)
-    for is_reversed in (False, True):
-        one = Likelihood({"reversed": is_reversed}, loaded)
-        model = Noting(lambda p, t: [-1.0] * len(t.split()))
-        verdicts_of(one, model)
-        assert len(model.asked) == 2 * len(loaded.axes)
-        assert all(loaded.nouns["target"] in prompt for prompt, _ in model.asked)
-
-
 # what binds a run
 
 
@@ -181,33 +160,6 @@ def test_what_changes_a_question_is_in_asking() -> None:
     assert plain["prompts"] != judge(reversed=True).asking["prompts"]
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"reverse": True}, "did you mean 'reversed'?"),
-        ({"demonstrations": [{"source": "a"}]}, "judges.likelihood.demonstrations.0.target"),
-        ({"demonstrations": EXAMPLES}, "judges.likelihood.demonstrations: unknown axis"),
-    ],
-)
-def test_wrong_settings_are_refused(settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        judge(**settings)
-
-
-@pytest.mark.parametrize(
-    ("name", "template", "said"),
-    [
-        ("write", "{{ axis }} {{ target_noun }}", "has no place for {{ source }}"),
-        ("write", "{{ source }} {{ axis }}", "has no place for {{ example_sources }}"),
-        ("back", "{{ source_noun }}", "has no place for {{ target }}"),
-    ],
-)
-def test_templates_are_checked_at_once(tmp_path: Path, name: str, template: str, said: str) -> None:
-    (tmp_path / f"likelihood.{name}.j2").write_text(template)
-    with pytest.raises(UserError, match=said):
-        Likelihood({"reversed": name == "back"}, load_task("summary", prompts=str(tmp_path)))
-
-
 # unscored
 
 
@@ -217,10 +169,3 @@ def test_what_cannot_be_weighed_has_a_reason() -> None:
     assert [found[s].reason for s in "ABC"] == ["prompt too long", NO_PROBABILITY, "empty text"]
     (score,) = judge().score(found["A"])
     assert (score.value, score.reason) == (None, "prompt too long")
-
-
-def test_without_a_source_nothing_is_asked() -> None:
-    case = Case(Document("d", " "), CASE.candidates)
-    model = Noting()
-    assert {v.reason for v in verdicts_of(judge(), model, case).values()} == {"empty source"}
-    assert model.asked == []

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.roles.evidence import Polled, read_polled
 from evaljudge.judges.roles.findings import (
     NOTES,
-    ROLES,
     OrderRow,
     RoleRow,
     RoleSums,
@@ -73,8 +71,8 @@ def unscored(doc_id: str, system: str, reason: str) -> Verdict:
     return Verdict(doc_id, system, "roles", "*", {}, "unscored", reason)
 
 
-def polled_text(text: str = TEXT, **evidence: Any) -> Polled:
-    return read_polled(verdict(**evidence), text)
+def polled_text(**evidence: Any) -> Polled:
+    return read_polled(verdict(**evidence).evidence)
 
 
 SAMPLE: dict[str, Any] = {
@@ -96,30 +94,11 @@ SAMPLE: dict[str, Any] = {
 }
 
 
-def viewed(one: Polled) -> str:
-    return opened("roles", View(TEMPLATE, shown_polled(one)), Candidate(one.system, one.text))
+def viewed(one: Polled, system: str = "A", text: str = TEXT) -> str:
+    return opened("roles", View(TEMPLATE, shown_polled(one)), Candidate(system, text))
 
 
 # one text on the page
-
-
-def test_what_is_shown_of_the_sample() -> None:
-    shown = shown_polled(polled_text(**SAMPLE))
-    assert shown.tallies == [
-        "Fixed: of 5 roles, 2 chose the candidate, 2 the reference; 1 gave no vote.",
-        "Swapped: of 5 roles, 2 chose the candidate, 3 the reference.",
-    ]
-    assert shown.orders == ["fixed: the reference first", "swapped: the candidate first"]
-    assert [(one.type, one.origin.partition(",")[0]) for one in shown.roles] == [
-        *(("Public", "static"), ("Critic", "static"), ("Author", "static")),
-        *(("Fans", "dynamic"), ("Farmers", "dynamic")),
-    ]
-    _, critic, _, fans, _ = (list(one.ballots) for one in shown.roles)
-    assert critic == [
-        Ballot("the reference", "", "confidence 0.700; p 0.710", "It is clear."),
-        Ballot("the candidate", "", "confidence 0.900; no p: the label was cut", "It is clear."),
-    ]
-    assert fans[0] == Ballot("no vote", "no choice in “I like both”")
 
 
 def test_what_a_terminal_shows_of_the_sample() -> None:
@@ -183,7 +162,10 @@ def test_the_page_says_votes_in_words_and_reasons_on_demand(findings: Findings) 
     assert {
         *("A flood. Nobody was hurt.", TEXT, "Reference (written by the model)"),
         "Fixed: of 5 roles, 2 chose the candidate, 2 the reference; 1 gave no vote.",
+        "Swapped: of 5 roles, 2 chose the candidate, 3 the reference.",
     } <= set(reader.words["p"])
+    assert cells[::3] == ["static, of the task"] * 3 + ["dynamic, a reader of this document"] * 2
+    assert reader.words["th"][2:4] == ["fixed: the reference first", "swapped: the candidate first"]
     assert {
         "fixed: p 0.640",
         "Readers (in one cluster with the static role “Public”)",
@@ -191,19 +173,7 @@ def test_the_page_says_votes_in_words_and_reasons_on_demand(findings: Findings) 
     } <= set(reader.words["li"])
 
 
-def test_lines_of_a_text_stay_lines(findings: Findings) -> None:
-    text = viewed(polled_text("one\r\n\ntwo", **SAMPLE))
-    assert ' dir="auto">one\n\ntwo</p>' in text
-
-
-def test_a_text_that_was_not_judged_says_why(findings: Findings) -> None:
-    one = read_polled(unscored("d1", "A", "empty source"), "words")
-    text = viewed(one)
-    assert "<strong>Not judged:</strong> <bdi>empty source</bdi>" in text
-    assert "Whom each role chose" not in text and "<strong>Reference" not in text
-
-
-def hostile_text() -> Polled:
+def hostile_text() -> str:
     """Every word that can come from outside is an attack."""
     all_of_it = " ".join(HOSTILE)
     told: Mapping[str, Any] = {
@@ -222,11 +192,11 @@ def hostile_text() -> Polled:
         "dropped": [[word, word] for word in HOSTILE],
         "notes": HOSTILE,
     }
-    return read_polled(verdict(all_of_it, all_of_it, **told), all_of_it)
+    return viewed(polled_text(**told), all_of_it, all_of_it)
 
 
 def test_hostile_texts_stay_texts(findings: Findings) -> None:
-    shown = viewed(hostile_text())
+    shown = hostile_text()
     assert_nothing_is_added(shown, viewed(polled_text(**SAMPLE)))
     reader = Reader(shown)
     reasons = [one_line(word) for word in HOSTILE]
@@ -267,11 +237,6 @@ def sums() -> RoleSums:
     return total
 
 
-def test_shards_add_up_to_one_pass() -> None:
-    at_once = shard_sums(verdict for shard in shards() for verdict in shard)
-    assert role_row("r", at_once) == role_row("r", sums())
-
-
 @pytest.mark.parametrize(
     ("evidence", "why"),
     [
@@ -283,7 +248,7 @@ def test_shards_add_up_to_one_pass() -> None:
     ],
 )
 def test_why_there_are_no_readers(evidence: dict[str, Any], why: str) -> None:
-    assert read_polled(verdict(**{"roles": [role("Public")]} | evidence)).no_readers == why
+    assert polled_text(**{"roles": [role("Public")]} | evidence).no_readers == why
 
 
 def test_a_vote_without_a_confidence_counts_in_no_mean() -> None:
@@ -371,15 +336,6 @@ def test_a_judge_of_another_name_tells_of_its_own_scorers() -> None:
     assert [row.judge for row in told.files["roles"]] == ["alone"]
     (section,) = told.sections
     assert section.tables[-1].rows == [["alone", "fluency", "0.200 [0.100, 0.300]", "100"]]
-
-
-def test_rows_are_plain_enough_for_json() -> None:
-    (row,) = found_in(3).files["roles"]
-    told = json.loads(json.dumps(asdict(row)))
-    assert told["votes"][0] | {"confidence": None} == {
-        **{"order": "fixed", "candidate": 12, "reference": 12, "failed": 6, "confidence": None}
-    }
-    assert told["dynamic"] == {"of": 6, "median": 2.0, "least": 2, "most": 2}
 
 
 # the section
@@ -520,19 +476,6 @@ def test_the_absolute_pearson_correlation() -> None:
     ]
     assert sum(note.startswith("†") for note in of_judge.notes) == 1
     assert ABSOLUTE in of_judge.notes and ABSOLUTE not in section().notes
-
-
-@pytest.mark.usefixtures("hundred_columns")
-def test_all_three_outputs_have_the_section(findings: Findings) -> None:
-    low = agreed("sample", -0.21, -0.3, 0.1)
-    found = told(findings, section(low))
-    for text in (agreement_markdown(found), agreement_text(found), page(found)):
-        linked = f"<bdi>{ROLES}</bdi>"  # by the section's picture, on the page
-        assert text.replace(linked, "").count(ROLES) == 1
-        assert "0.210 [0.000, 0.300] negative" in text and "55.5%" in text
-    assert ROLES not in agreement_markdown(findings) + agreement_text(findings) + page(findings)
-    assert max(map(len, agreement_text(found).splitlines())) <= 100
-    assert viewed(polled_text(**SAMPLE)) == viewed(polled_text(**SAMPLE))
 
 
 def test_notes_speak_of_tables_that_are_there() -> None:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from evaljudge.engines.scripted import Scripted
-from evaljudge.errors import UserError
 from evaljudge.judges.shared.scale import ratings
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model.asks import Options, Prompt
@@ -164,28 +163,3 @@ def test_it_is_another_judge_by_its_settings_and_its_prompts() -> None:
     assert ladder.asking["layout"] == "ladder"
     assert pairs.asking["prompts"]["comparing"] != ladder.asking["prompts"]["comparing"]
     assert pairs.asking["prompts"]["writing"] == ladder.asking["prompts"]["writing"]
-
-
-@pytest.mark.parametrize("task", ["summary", "dialogue", "story"])
-@pytest.mark.parametrize("prompts", [None, "nano"])
-def test_every_task_has_it(task: str, prompts: str | None) -> None:
-    loaded = load_task(task, prompts=prompts)
-    assert Synthetic({"layout": "ladder"}, loaded).axes
-
-
-@pytest.mark.parametrize(
-    ("template", "said"),
-    [
-        ("{{ source }}{{ target }}{{ number }}", r"has no place for \{\{ references \}\}"),
-        (
-            "{{ source }}{% for one in references %}{{ one }}{% endfor %}{{ target }}"
-            "{% if exchanged %}turned{% endif %}",
-            r"needs a place for \{\{ number \}\}",
-        ),
-    ],
-)
-def test_a_template_without_a_place_is_refused(tmp_path: Any, template: str, said: str) -> None:
-    (tmp_path / "synthetic.ladder.j2").write_text(template)
-    task = load_task("summary", prompts=str(tmp_path))
-    with pytest.raises(UserError, match=said):
-        Synthetic({"layout": "ladder"}, task)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from math import log
 from typing import Any
@@ -16,27 +15,15 @@ from evaljudge.judges.synthetic.evidence import read_levels
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model.asks import Failed, Options, Prompt, Sample, Writing, Written
 from evaljudge.prompts import load_task
-from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+from tests.judges.builders import briefs_of, verdicts_of
 
 NO_LOOK = {"neighbours": 0, "exchanged": 0}
-CASE = Case(
-    Document("d1", "The river rose.", context="A fact."),
-    (Candidate("A", "A flood."), Candidate("B", "Rain."), Candidate("C", "  ")),
-)
 
 
 def judge(task: str = "summary", axes: list[str] | None = None, **settings: Any) -> Synthetic:
     """One that does not look at itself, unless the settings say so."""
     chosen = axes or ["fluency"] if task == "summary" else axes
     return Synthetic({"checks": NO_LOOK} | settings, load_task(task, chosen))
-
-
-def briefs_of(judge: Synthetic, model: Scripted, known: list[Brief] | None = None) -> list[Brief]:
-    return asyncio.run(judge.brief(CASE.document, known or [], model))
-
-
-def verdicts_of(judge: Synthetic, briefs: list[Brief], model: Scripted) -> dict[str, Verdict]:
-    return {v.system: v for v in asyncio.run(judge.verdicts(CASE, briefs, model)).verdicts}
 
 
 # arithmetic
@@ -127,27 +114,7 @@ def test_a_reference_that_fails_takes_its_inner_levels_along(
     assert {s.scorer: s.value for s in judge().score(verdict)} == dict.fromkeys(judge().scorers)
 
 
-def test_an_empty_source_asks_nothing() -> None:
-    def never(prompt: Prompt, how: Writing) -> str:
-        raise AssertionError("asked")
-
-    document = Document("d", "  ")
-    briefs = asyncio.run(judge().brief(document, [], Scripted(writes=never)))
-    assert {b.reason for b in briefs} == {"empty source"}
-    case = Case(document, (Candidate("A", "x"),))
-    (verdict,) = asyncio.run(judge().verdicts(case, briefs, Scripted())).verdicts
-    assert verdict.reason == "empty source"
-
-
 # stage two
-
-
-def test_numbers_that_are_none_leave_the_candidate_unscored() -> None:
-    for bad in (float("nan"), float("-inf")):
-        model = Scripted(chooses=lambda p, options, bad=bad: dict.fromkeys(options.names, bad))
-        verdict = verdicts_of(judge(), briefs_of(judge(), model), model)["A"]
-        assert verdict.status == "unscored"
-        assert "are not numbers" in verdict.reason
 
 
 def always(better: float, worse: float) -> Scripted:
@@ -168,45 +135,3 @@ def test_verdicts_and_scores() -> None:
     scores = {s.scorer: s for s in judge().score(found["A"])}
     assert scores["synthetic"].value == pytest.approx(15 * 0.25)
     assert scores["synthetic.level"].value == pytest.approx(4 + 2.75 / 9)
-
-
-def test_the_order_of_candidates_changes_no_score() -> None:
-    model, one = Scripted(), judge(axes=["fluency", "relevance"])
-    briefs = briefs_of(one, model)
-    turned = Case(CASE.document, CASE.candidates[::-1])
-    first = {(v.system, v.axis): v for v in asyncio.run(one.verdicts(CASE, briefs, model)).verdicts}
-    second = {
-        (v.system, v.axis): v for v in asyncio.run(one.verdicts(turned, briefs, model)).verdicts
-    }
-    assert first == second
-    assert len(first) == 6
-
-
-def test_one_comparison_that_fails_leaves_the_candidate_unscored() -> None:
-    def choose(prompt: Prompt, options: Options) -> Mapping[str, float] | Failed:
-        if "<target>\nA flood." in prompt.text and "level five" in prompt.text:
-            return Failed("too long")
-        return dict.fromkeys(options.names, log(1 / 3))
-
-    def write(prompt: Prompt, how: Writing) -> str:
-        return "level five" if "the best" in prompt.text else "other"
-
-    model = Scripted(writes=write, chooses=choose)
-    found = verdicts_of(judge(), briefs_of(judge(), model), model)
-    assert found["A"].reason == "compared with level 5: too long"
-    assert found["B"].status == "ok"
-    values = {s.scorer: s.value for s in judge().score(found["B"])}
-    assert values["synthetic"] == pytest.approx(0)
-    assert values["synthetic.level"] == pytest.approx(27 / 7)
-
-
-def test_the_fact_is_shown_where_the_axis_wants_it() -> None:
-    seen: dict[str, bool] = {}
-
-    def write(prompt: Prompt, how: Writing) -> str:
-        axis = prompt.text.split("quality:\n")[1].split(" - ")[0]
-        seen[axis] = "<fact>\nA fact.\n</fact>" in prompt.text
-        return "x"
-
-    briefs_of(judge("dialogue", ["naturalness", "groundedness"], levels=2), Scripted(writes=write))
-    assert seen == {"naturalness": False, "groundedness": True}

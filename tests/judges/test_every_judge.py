@@ -1,0 +1,238 @@
+"""What every judge of the package must keep: a table in place of a test in each folder."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaljudge.engines.scripted import Scripted
+from evaljudge.errors import UserError
+from evaljudge.judges import make_judges
+from evaljudge.judges.protocol import Judge
+from evaljudge.model.asks import Failed, Prompt
+from evaljudge.prompts import BUILT_IN, load_task
+from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+from tests.judges.builders import any_reply
+
+KINDS = ("direct", "entities", "extract", "geval", "likelihood", "pairs", "roles", "synthetic")
+CASE = Case(
+    Document("d1", "The river rose.", ("A bridge closed.",), context="A fact."),
+    (Candidate("A", "A flood came."), Candidate("B", "Rain fell."), Candidate("C", "  ")),
+)
+
+
+def made(kind: str, task: str = "summary", laid_out: Any = "paper", **settings: Any) -> Judge:
+    """`prompts` among the settings: the pack's name or folder."""
+    axes = ["fluency", "relevance"] if task == "summary" else None
+    prompts = settings.pop("prompts", None)
+    loaded = load_task(task, axes, prompts=prompts, layout=laid_out)
+    (judge,) = make_judges({kind: settings}, loaded)
+    return judge
+
+
+class Asked(Scripted):
+    """Any reply of the form that is asked for, or none; keeps the prompts."""
+
+    def __init__(self, fails: bool = False) -> None:
+        self.prompts: list[str] = []
+        self._fails = fails
+        super().__init__(
+            writes=lambda prompt, how: self._heard(prompt) or any_reply(prompt, how),
+            chooses=lambda prompt, options: (
+                self._heard(prompt) or {name: -1.0 - len(name) for name in options.names}
+            ),
+            weighs=lambda prompt, text: self._heard(prompt) or [-1.0] * len(text.split()),
+        )
+
+    def _heard(self, prompt: Prompt) -> Failed | None:
+        self.prompts.append(prompt.text)
+        return Failed("prompt too long") if self._fails else None
+
+
+def judged(
+    judge: Judge, model: Scripted, case: Case = CASE, briefs: Sequence[Brief] | None = None
+) -> dict[tuple[str, str], Verdict]:
+    async def ask() -> list[Verdict]:
+        known = await judge.brief(case.document, [], model) if briefs is None else briefs
+        return (await judge.verdicts(case, known, model)).verdicts
+
+    return {(verdict.system, verdict.axis): verdict for verdict in asyncio.run(ask())}
+
+
+def reasons(judge: Judge, found: Sequence[Verdict]) -> set[str]:
+    """Why the headline has no value."""
+    scores = [score for verdict in found for score in judge.score(verdict)]
+    assert {score.scorer for score in scores} == set(judge.scorers)
+    return {one.reason for one in scores if one.scorer == judge.name and one.value is None}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_order_of_candidates_changes_no_verdict(kind: str) -> None:
+    judge, turned = made(kind), replace(CASE, candidates=CASE.candidates[::-1])
+    first, second = (judged(judge, Asked(), case) for case in (CASE, turned))
+    assert first == second
+    assert len(first) == 3 * len(judge.axes)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_a_source_nothing_is_asked_and_without_a_text_not_about_it(kind: str) -> None:
+    judge, model = made(kind), Asked()
+    found = judged(judge, model, replace(CASE, document=replace(CASE.document, source=" \n")))
+    assert {verdict.reason for verdict in found.values()} == {"empty source"}
+    assert reasons(judge, list(found.values())) == {"empty source"}
+    assert model.prompts == []
+    empty = [one for (system, _), one in judged(judge, model).items() if system == "C"]
+    assert reasons(judge, empty) == {"empty text"}
+    assert {one.status for one in empty} == {"unscored"}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "entities"])
+def test_a_failed_ask_is_the_reason_why_there_is_no_score(kind: str) -> None:
+    judge = made(kind)
+    briefs = asyncio.run(judge.brief(CASE.document, [], Asked()))
+    found = judged(judge, Asked(fails=True), briefs=briefs)
+    said = reasons(judge, [one for (system, _), one in found.items() if system == "A"])
+    assert said and all("prompt too long" in one or "the only text" in one for one in said)
+
+
+@pytest.mark.parametrize(("axis", "is_shown"), [("naturalness", False), ("groundedness", True)])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("entities", "roles")])
+def test_the_fact_is_shown_where_the_axis_wants_it(kind: str, axis: str, is_shown: bool) -> None:
+    (judge,), model = make_judges({kind: {}}, load_task("dialogue", [axis])), Asked()
+    judged(judge, model)
+    about = [prompt for prompt in model.prompts if "The river rose." in prompt]
+    assert about and {"A fact." in prompt for prompt in about} == {is_shown}
+
+
+WAYS: Sequence[tuple[str, dict[str, Any]]] = [
+    *((kind, {}) for kind in KINDS),
+    ("direct", {"steps": False}),
+    ("entities", {"reasoning": True}),
+    ("entities", {"batch": 3}),
+    ("likelihood", {"reversed": True}),
+    ("roles", {"exact": True, "plain": True}),
+    ("synthetic", {"predict": "yes-no"}),
+    ("synthetic", {"layout": "ladder"}),
+]
+
+
+@pytest.mark.parametrize("layout", ["paper", "shared"])
+@pytest.mark.parametrize("task", BUILT_IN)
+@pytest.mark.parametrize(("kind", "settings"), WAYS)
+def test_every_task_has_its_prompts(
+    kind: str, settings: dict[str, Any], task: str, layout: str
+) -> None:
+    judge, model = made(kind, task, layout, **settings), Asked()
+    found = judged(judge, model, replace(CASE, candidates=CASE.candidates[:2])).values()
+    assert all(score.value is not None for one in found for score in judge.score(one))
+    assert any(load_task(task).nouns["target"] in prompt for prompt in model.prompts)
+
+
+MISTAKES: Sequence[tuple[str, dict[str, Any], str]] = [
+    ("direct", {"max_token": 5}, "unknown key 'max_token': did you mean 'max_tokens'?"),
+    ("direct", {"max_tokens": 0}, "judges.direct.max_tokens"),
+    ("direct", {"temperature": -1}, "judges.direct.temperature"),
+    ("direct", {"steps": "short"}, "judges.direct.steps"),
+    ("direct", {"steps_tokens": 9, "steps": False}, "steps_tokens goes with `steps: true`"),
+    ("entities", {"match": "embedding"},
+     "judges.entities: match: embedding needs an encoder: a hub name or a folder"),
+    ("entities", {"encoder": "x"},
+     "judges.entities: encoder and similar are of `match: embedding`"),
+    ("entities", {"reasons": True},
+     "judges.entities: unknown key 'reasons': did you mean 'reasoning'?"),
+    ("entities", {"batch": -1}, "judges.entities.batch: "),
+    ("entities", {"rubric": "human"}, "judges.entities.rubric: "),
+    ("entities", {"consistency": "strict"}, "judges.entities.consistency: "),
+    ("extract", {"extract": "none", "budget": 9}, "budget goes with an `extract` other than none"),
+    ("extract", {"extract": "bertscore"}, "judges.extract.extract"),
+    ("extract", {"budget": 0}, "judges.extract.budget"),
+    ("extract", {"budgets": 9}, "did you mean 'budget'?"),
+    ("geval", {"sample": 5}, "unknown key 'sample': did you mean 'samples'?"),
+    ("geval", {"samples": -1}, "judges.geval.samples"),
+    ("geval", {"max_tokens": 0}, "judges.geval.max_tokens"),
+    ("likelihood", {"reverse": True}, "did you mean 'reversed'?"),
+    ("likelihood", {"demonstrations": [{"source": "a"}]},
+     "judges.likelihood.demonstrations.0.target"),
+    ("likelihood", {"demonstrations": [{"source": "a", "target": "b", "axis": "tone"}]},
+     "judges.likelihood.demonstrations: unknown axis"),
+    ("pairs", {"method": "greedy", "beam": 3}, "are of `method: beam`"),
+    ("pairs", {"beam": 0}, "judges.pairs.beam"),
+    ("pairs", {"paraphrases": 3}, "paraphrases goes with"),
+    ("pairs", {"swap": "fairness"}, "`swap: fairness` goes with `optimise: fairness`"),
+    ("pairs", {"optimise": "fairness", "instruction": 1}, "leave `instruction` out"),
+    ("pairs", {"prompts": "nano", "optimise": "fairness"},
+     "`instruction` need another prompt: prompt pairs.compare: has no place for {{ instruction }}"),
+    ("roles", {"dynamic": 0, "static": False},
+     "judges.roles: nobody votes: dynamic is 0 and static false"),
+    ("roles", {"level": 3}, "judges.roles: level and axis are of `reference: level`"),
+    ("roles", {"reference": "level", "level": 2.3},
+     "judges.roles: level is a whole or a half number from 1 to 5"),
+    ("roles", {"reference": "level", "axis": "tone"}, "judges.roles.axis: unknown axis 'tone'"),
+    ("roles", {"batches": True}, "judges.roles: unknown key 'batches': did you mean 'batch'?"),
+    ("synthetic", {"predict": "sampled", "swap": "both"}, "predict: sampled and swap: both do not"),
+    ("synthetic", {"samples": 10}, "samples and trials are of `predict: sampled`"),
+    ("synthetic", {"trials": 2, "predict": "yes-no"},
+     "samples and trials are of `predict: sampled`"),
+    ("synthetic", {"predict": "sampled", "samples": 0}, "judges.synthetic.samples"),
+    ("synthetic", {"predict": "sampled", "trials": 0}, "judges.synthetic.trials"),
+    ("synthetic", {"predict": "yes"}, "judges.synthetic.predict"),
+    ("synthetic", {"swap": "all"}, "judges.synthetic.swap"),
+    ("synthetic", {"checks": {"exchanged": 1.5}}, "judges.synthetic.checks.exchanged"),
+    ("synthetic", {"checks": {"neighbour": 1}}, "unknown key 'neighbour': did you mean"),
+    ("synthetic", {"levels": 4}, "judges.synthetic.levels"),
+    ("synthetic", {"temperature": -1}, "judges.synthetic.temperature"),
+    ("synthetic", {"max_tokens": 0}, "judges.synthetic.max_tokens"),
+    ("synthetic", {"layout": "ladder", "predict": "yes-no"}, "layout: ladder has no questions for"),
+    ("synthetic", {"adaptive": {}, "predict": "sampled"}, "adaptive goes by probabilities"),
+    ("synthetic", {"adaptive": {}, "levels": 2}, "adaptive needs 3 levels or more"),
+    ("synthetic", {"adaptive": {"certainty": 1}}, "certainty"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "settings", "said"), MISTAKES)
+def test_mistakes_in_settings_are_refused(kind: str, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError) as refused:
+        made(kind, **settings)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "template", "words", "said"),
+    [
+        ("direct", {"steps": False}, "direct.rate", "{{ source }}", "no place for {{ target }}"),
+        ("extract", {}, "extract.rate", "{{ target }} {{ axis }}", "no place for {{ source }}"),
+        ("geval", {}, "geval.steps", "{{ axis }} {{ description }} {{ source }}",
+         "'source' is undefined"),
+        ("geval", {}, "geval.steps", "Write steps for {{ axis }}.", "needs a place for"),
+        ("geval", {}, "geval.steps", "Write steps: {{ description }}", "needs a place for"),
+        ("geval", {}, "geval.rate", "{{ source }} {{ target }}", "no place for {{ steps }}"),
+        ("geval", {}, "geval.rate", "{{ source }} {{ steps }}", "no place for {{ target }}"),
+        ("likelihood", {}, "likelihood.write", "{{ axis }} {{ target_noun }}",
+         "no place for {{ source }}"),
+        ("likelihood", {}, "likelihood.write", "{{ source }} {{ axis }}",
+         "no place for {{ example_sources }}"),
+        ("likelihood", {"reversed": True}, "likelihood.back", "{{ source_noun }}",
+         "no place for {{ target }}"),
+        ("pairs", {}, "pairs.compare", "{{ first }} {{ second }} {{ source }} Which, A or B?",
+         "it should name its answers: First and Second"),
+        ("pairs", {}, "pairs.compare", "{{ first }}: First or Second? {{ source }}",
+         "no place for {{ second }}"),
+        ("synthetic", {"layout": "ladder"}, "synthetic.ladder",
+         "{{ source }}{{ target }}{{ number }}", "no place for {{ references }}"),
+        ("synthetic", {"layout": "ladder"}, "synthetic.ladder",
+         "{{ source }}{% for one in references %}{{ one }}{% endfor %}{{ target }}"
+         "{% if exchanged %}turned{% endif %}", "needs a place for {{ number }}"),
+    ],
+)  # fmt: skip
+def test_templates_without_a_place_are_refused(
+    tmp_path: Path, kind: str, settings: dict[str, Any], template: str, words: str, said: str
+) -> None:
+    (tmp_path / f"{template}.j2").write_text(words)
+    with pytest.raises(UserError) as refused:
+        made(kind, **settings, prompts=str(tmp_path))
+    assert said in str(refused.value)
