@@ -32,6 +32,7 @@ from evaljudge.corpora import open_corpus, refuse_empty
 from evaljudge.engines import Engine, Engines, Identity, LowMass, ModelSource
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.execution import executor_name
+from evaljudge.execution.protocol import Event
 from evaljudge.metrics import CorpusMetric
 from evaljudge.model import ModelAround
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Weighed, Writing, Written
@@ -40,8 +41,9 @@ from evaljudge.records import Case
 from evaljudge.report import unscored_text
 from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.outcome import DONE, UNDER_FLOOR, Outcome
-from evaljudge.runs.pipeline import Todo, Watcher, run
+from evaljudge.runs.pipeline import run
 from evaljudge.runs.references import given_references
+from evaljudge.runs.watching import Todo, Watcher
 from evaljudge.storage import Output, Place
 from evaljudge.text import counted, one_line
 
@@ -288,10 +290,11 @@ class SmokeWatcher(Watcher):
         self._steps.begin("worker")
         threading.Thread(target=self._look_again, name="smoke", daemon=True).start()
 
-    def receipt(self, receipt: Mapping[str, Any]) -> None:
-        self._look()
-        if receipt["stage"] == "measure":
-            self._steps.end("")
+    def event(self, event: Event) -> None:
+        if event.kind == "committed":
+            self._look()
+            if event.stage == "measure":
+                self._steps.end("")
 
     def done(self) -> None:
         self._over.set()

@@ -32,7 +32,7 @@ from evaljudge.probes import sizes as sizing
 from evaljudge.probes import spurious as correlates
 from evaljudge.probes.results import ProbeResult
 from evaljudge.probes.source import ProbeData
-from evaljudge.runs.pipeline import Watcher
+from evaljudge.runs.watching import Watcher
 from evaljudge.settings import AnyPath, Paths, as_path, as_paths
 from evaljudge.text import listed
 
