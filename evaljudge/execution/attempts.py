@@ -12,7 +12,7 @@ quarantined after its third death, two of them alone. A node that is gone (preem
 workers with it, which is no case's fault; nor is a death while a case of another shard was alone.
 
 Deaths are counted within a session: all that one driver does. A local run's worker is the driver,
-so there a session goes on from one crash to the next run (crashes.py).
+so there a session goes on from one crash to the next run (local.py).
 """
 
 from __future__ import annotations
@@ -179,8 +179,9 @@ class Loading:
         note = here.successor(here.predecessor(output, self._name))
         if note.deaths >= MOST_LOADS:
             raise UserError(
-                f"a worker died {MOST_LOADS} times while it loaded its model; too little memory is "
-                "the first suspect, and the log (on Ray, the workers' own) says more: give it more "
+                f"a worker died {MOST_LOADS} times while it loaded its model; too little memory, "
+                "or a package that fails there, is the first suspect, and the log (on Ray, the "
+                "workers' own, in the folder `logs` of its session) says more: give it more "
                 "memory, or take a smaller model"
             )
         output.note_attempt(self._name, asdict(note))

@@ -194,9 +194,15 @@ def _folders(panels: Iterable[Panel], stage: Stage) -> list[str]:
 
 
 def _prove(
-    output: Output, found: Inspected, name: str, shard: Shard | None = None,
-    stage: Stage | None = None, of_marker: str = "", *, seal: str = "",
-) -> dict[str, Any] | None:  # fmt: skip
+    output: Output,
+    found: Inspected,
+    name: str,
+    shard: Shard | None = None,
+    stage: Stage | None = None,
+    of_marker: str = "",
+    *,
+    seal: str = "",
+) -> dict[str, Any] | None:
     """What a JSON file holds; None where a file is damaged, gone, or may not be read."""
     try:
         content, is_proven = output.prove(name, seal)

@@ -14,7 +14,7 @@ from evaljudge.cli import main
 from evaljudge.commands.limit import StepTimes, limited
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import GivenUp, UserError
-from evaljudge.runs.pipeline import Watcher
+from evaljudge.runs.watching import Watcher
 
 CASES = [
     {"doc_id": "bare", "source": "No text is here.", "candidates": []},

@@ -1,4 +1,4 @@
-"""A worker that dies before its first note is given up; Ray would start it again for ever."""
+"""A worker that dies as its assignment is unpacked is given up; Ray would start it for ever."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import evaljudge
 from evaljudge.engines.scripted import ScriptedEngines
-from evaljudge.errors import GivenUp
+from evaljudge.errors import UserError
 
 pytestmark = pytest.mark.ray
 
@@ -38,7 +38,7 @@ def test_given_up_with_what_to_look_at(
         "corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "run"), "model": "m",
         "axes": ["fluency"], "judges": {"synthetic": {}}, "workers": {"executor": "ray"},
     }  # fmt: skip
-    with pytest.raises(GivenUp, match=r"died 4 times before it began .* logs of Ray's workers"):
+    with pytest.raises(UserError, match=r"died 3 times while it loaded .* in the folder `logs`"):
         evaljudge.run(config, engines=deadly_engines())
     assert "Traceback" not in capfd.readouterr().err
     config["out"] = str(tmp_path / "well")

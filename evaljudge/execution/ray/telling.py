@@ -1,4 +1,8 @@
-"""What the workers have done, as metrics at Ray's own Prometheus endpoint.
+"""What workers tell: to the driver by a board, to Prometheus by Ray's own metrics endpoint.
+
+The board is an actor on which workers post events, and from which the driver reads. Nothing depends
+on it. Where it is lost with its node, Ray starts another; meanwhile the receipts of whole shards
+show how far the run is.
 
     ray_evaljudge_cases_total{stage="judge"} 96.0
     ray_evaljudge_asks_total{stage="judge", judge="synthetic"} 4032.0
@@ -11,9 +15,16 @@ before its first count, and the dashboard takes it for 0 then.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Event as Flag
+from threading import Thread
 from typing import Any
 
+from evaljudge.execution.protocol import Event, Watch
+
+EVERY = 1.0
+"""Seconds between two looks at the board."""
 COUNTERS = {
     "evaljudge_cases": ("Cases done.", ("stage",)),
     "evaljudge_asks": ("Questions put to a model.", ("stage", "judge")),
@@ -34,6 +45,55 @@ TOKENS = {
     "evaljudge_cached_tokens": "cached",
     "evaljudge_generated_tokens": "generated",
 }
+
+
+class Board:
+    def __init__(self) -> None:
+        self._posted = dict[tuple[Any, ...], Event]()
+
+    def post(self, events: Sequence[Event]) -> None:
+        self._posted |= {event[:3]: event for event in events}
+
+    def take(self) -> list[Event]:
+        """The last event of each kind for each shard, of those posted since the last call."""
+        taken, self._posted = self._posted, {}
+        return list(taken.values())
+
+
+@contextmanager
+def reading_board(watch: Watch) -> Iterator[Any]:
+    """Gives the board's handle, for workers; for this block, `watch` gets what they post.
+
+    The board lies on the driver's node, which outlives those of workers. It takes no CPU of Ray's,
+    so no worker has less room for it.
+    """
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
+    board = ray.remote(num_cpus=0, max_restarts=-1, scheduling_strategy=here)(Board).remote()
+    over = Flag()
+
+    def look() -> None:
+        asked = board.take.remote()
+        while not over.wait(EVERY):
+            if not ray.wait([asked], timeout=EVERY)[0]:
+                continue
+            try:
+                posted = ray.get(asked)
+            except ray.exceptions.RayError:  # it is lost, and another is being started
+                posted = []
+            for event in posted:
+                watch(event)
+            asked = board.take.remote()
+
+    reader = Thread(target=look, name="board", daemon=True)
+    reader.start()
+    try:
+        yield board
+    finally:
+        over.set()
+        reader.join()  # a thread that finds Ray gone would end this process
 
 
 class Counters:
