@@ -108,11 +108,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "engines/labels.py": ("engines/test_labels.py",),
     "storage/output.py": ("storage/test_storage.py", "execution/test_shards.py"),
     "storage/streams.py": ("storage/test_storage.py", "storage/test_storage_s3.py"),
-    "execution/attempts.py": (
-        "execution/test_attempts.py",
-        "execution/test_deaths.py",
-        "execution/test_local.py",
-    ),
+    "execution/attempts.py": ("execution/test_attempts.py", "execution/test_local.py"),
     "execution/local.py": ("execution/test_local.py",),
     "execution/measuring.py": ("test_measures.py", "execution/test_local.py"),
     "execution/shards.py": (

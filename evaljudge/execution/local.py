@@ -44,7 +44,7 @@ from evaljudge.errors import (
     finishing,
     first_words,
 )
-from evaljudge.execution.attempts import Here, Loading
+from evaljudge.execution.attempts import Here, noting_loading
 from evaljudge.execution.measuring import MeasuringWork
 from evaljudge.execution.protocol import (
     Assignment,
@@ -61,8 +61,6 @@ from evaljudge.storage import Output, Shard
 from evaljudge.storage.disk import refusing_disk_errors
 
 MEMORY_EVENTS = Path("/proc/vmstat")
-ENGINE = "engine"
-"""The name under which the loading of the one engine is noted."""
 
 
 class LocalExecutor:
@@ -165,12 +163,8 @@ class _Asking:
 def _open(assignment: Assignment, deaths_within: str, tell: Tell) -> ShardWork:
     """An engine, unless the ones before it died while they were loaded."""
     here = Here(assignment.session, _worker_name(), "", lambda _: True, deaths_within)
-    loading = Loading(assignment.open_output(), ENGINE, here)
-    try:
-        gpus = _gpus(assignment.source)
-        return ShardWork(assignment, here, gpus=gpus, tell=tell)
-    finally:  # not reached by a process that dies
-        loading.end()
+    with noting_loading(assignment.open_output(), here):
+        return ShardWork(assignment, here, gpus=_gpus(assignment.source), tell=tell)
 
 
 @contextmanager

@@ -333,7 +333,9 @@ def assemble_job(
     # a scorer that is not known may be one of a judge that could not be made
     mixes = {} if mistakes else _mixes_of(config, single, mistakes)
     with mistakes.noted():
-        _check_families(config)
+        for judge in config.families:
+            if judge not in config.judges:
+                raise UserError(f"families: {unknown('judge', judge, config.judges)}")
     with mistakes.noted():
         _refuse_doubles(judges, metrics)
     _check_selections(config, _with_mixes(single, mixes), not mistakes, mistakes)
@@ -461,12 +463,6 @@ def _refuse_late(where: str, scorers: Sequence[str], config: Config) -> None:
                 f"{where}: {scorer!r} is calibrated after scorers are combined: combine "
                 f"{scorer.removesuffix(SUFFIX)!r}, and calibrate the combination"
             )
-
-
-def _check_families(config: Config) -> None:
-    for judge in config.families:
-        if judge not in config.judges:
-            raise UserError(f"families: {unknown('judge', judge, config.judges)}")
 
 
 def _with_mixes(axes: Mapping[str, list[str]], mixes: Mapping[str, Mix]) -> dict[str, list[str]]:

@@ -72,7 +72,8 @@ def run(
 
 
 def run_job(job: Job, watcher: Watcher, *, extend: bool = False) -> Outcome:
-    _refuse_bad_files(job)
+    for read in files_of_report(job).values():  # so that a mistake there shows at once
+        read()
     with watcher as watching, _ready(job) as claim:
         job = as_begun(job)
         work = partial(_run, job, extend, watching, claim)
@@ -313,12 +314,6 @@ def _report(
     claim.check()
     write_run(job, output, accounts, findings, is_whole=not damaged)
     return Outcome(output.uri, findings)
-
-
-def _refuse_bad_files(job: Job) -> None:
-    """Read what only the report needs before anything is asked, so that mistakes show at once."""
-    for read in files_of_report(job).values():
-        read()
 
 
 def files_of_report(job: Job) -> Mapping[str, Callable[[], object]]:

@@ -12,6 +12,7 @@ from evaljudge.storage.output import (
     Stage,
     ahead,
     common_file,
+    judge_kinds,
     marker,
     panels_of,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "holder",
     "index_on_disk",
     "inspect",
+    "judge_kinds",
     "listing",
     "marker",
     "open_to_read",

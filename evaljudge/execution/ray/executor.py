@@ -20,6 +20,7 @@ from typing import Any
 
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import TERMINATED, Ended, GivenUp, UserError, finishing
+from evaljudge.execution.attempts import LOADING_KILLS
 from evaljudge.execution.protocol import (
     Assignment,
     Event,
@@ -39,8 +40,16 @@ from evaljudge.execution.ray.session import (
     placement,
     ray_session,
 )
-from evaljudge.execution.ray.telling import reading_board
-from evaljudge.execution.ray.worker import AT_ONCE, FINISHING, UNBEGUN, Measurer, Worker, ended
+from evaljudge.execution.ray.telling import CountedWorker, reading_board
+from evaljudge.execution.ray.worker import (
+    AT_ONCE,
+    FINISHING,
+    REFUSED,
+    UNBEGUN,
+    Measurer,
+    Worker,
+    ended,
+)
 from evaljudge.execution.shards import SHARDS_AT_ONCE
 from evaljudge.storage import Shard, expect_answers
 
@@ -76,10 +85,12 @@ class RayExecutor:
             )
             rows = [write_order(order) for order in orders]
             watch(Event("loading"))
-            output, packed = assignment.open_output(), ray.cloudpickle.dumps(assignment)
             with _finishing_noted(assignment), reading_board(watch) as board:
-                known = (output, assignment.session, packed, taking.gpus, board)
-                done = _receipts("the workers", Worker, known, rows, pool, taking.ray_options)
+                worker = ray.cloudpickle.dumps((Worker, (assignment, taking.gpus, board)))
+                known = (worker, board, json.dumps({REFUSED: LOADING_KILLS}))
+                done = _receipts(
+                    "the workers", CountedWorker, known, rows, pool, taking.ray_options
+                )
                 _watch_all(done, watch)
             if finishing.is_set():
                 raise Ended(TERMINATED)

@@ -15,8 +15,7 @@ from typing import Any
 
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import GivenUp, UserError
-from evaljudge.execution.ray.nodes import ray_cluster
-from evaljudge.execution.ray.placement import Placement, place
+from evaljudge.execution.ray.placement import Placement, place, ray_cluster
 
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",

@@ -2,7 +2,8 @@
 
 The board is an actor on which workers post events, and from which the driver reads. Nothing depends
 on it. Where it is lost with its node, Ray starts another; meanwhile the receipts of whole shards
-show how far the run is.
+show how far the run is. On it each worker notes, too, that it begins, before anything of evaljudge
+is imported in its process.
 
     ray_evaljudge_cases_total{stage="judge"} 96.0
     ray_evaljudge_asks_total{stage="judge", judge="synthetic"} 4032.0
@@ -15,12 +16,14 @@ before its first count, and the dashboard takes it for 0 then.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event as Flag
 from threading import Thread
 from typing import Any
 
+from evaljudge.execution.attempts import MOST_LOADS
 from evaljudge.execution.protocol import Event, Watch
 
 EVERY = 1.0
@@ -48,8 +51,23 @@ TOKENS = {
 
 
 class Board:
+    """Sent by value, as is `CountedWorker`: an import of evaljudge may be what ends processes."""
+
     def __init__(self) -> None:
-        self._posted = dict[tuple[Any, ...], Event]()
+        self._posted: dict[tuple[Any, ...], Event] = {}
+        self._beginnings: dict[str, list[str]] = {}
+
+    def begins(self, worker: str, node: str) -> int:
+        """How often this worker has died before it could work, on nodes that are still up."""
+        import ray
+
+        up = {node["NodeID"] for node in ray.nodes() if node["Alive"]}
+        before = self._beginnings.get(worker, [])
+        self._beginnings[worker] = [*before, node]
+        return sum(earlier in up for earlier in before)
+
+    def has_begun(self, worker: str) -> None:
+        self._beginnings.pop(worker, None)
 
     def post(self, events: Sequence[Event]) -> None:
         self._posted |= {event[:3]: event for event in events}
@@ -58,6 +76,31 @@ class Board:
         """The last event of each kind for each shard, of those posted since the last call."""
         taken, self._posted = self._posted, {}
         return list(taken.values())
+
+
+class CountedWorker:
+    """A worker from its first moment on; after a few deaths it refuses its orders.
+
+    Ray starts a worker again as often as its process dies. Deaths while it works are counted in
+    the run's folder (attempts.py), those while it imports evaljudge or a judge's module, or loads
+    its model, on the board.
+    """
+
+    def __init__(self, packed: bytes, board: Any, refusal: str) -> None:
+        """`packed`: the worker's class and its arguments; `refusal`: a receipt."""
+        import ray
+
+        context = ray.get_runtime_context()
+        worker = context.get_actor_id()
+        deaths = ray.get(board.begins.remote(worker, context.get_node_id()))
+        self._refusal = [refusal] if deaths >= MOST_LOADS else []
+        if not self._refusal:
+            made, arguments = ray.cloudpickle.loads(packed)
+            self._worker = made(*arguments)
+            ray.get(board.has_begun.remote(worker))
+
+    async def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        return {"receipt": self._refusal} if self._refusal else await self._worker(batch)
 
 
 @contextmanager
@@ -70,8 +113,10 @@ def reading_board(watch: Watch) -> Iterator[Any]:
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
-    board = ray.remote(num_cpus=0, max_restarts=-1, scheduling_strategy=here)(Board).remote()
+    lasting = {"num_cpus": 0, "max_restarts": -1, "max_task_retries": -1}
+    board = ray.remote(**lasting, scheduling_strategy=here)(Board).remote()
     over = Flag()
 
     def look() -> None:

@@ -16,12 +16,12 @@ import sys
 from typing import Any
 
 from evaljudge.errors import Damaged, EngineDead, GivenUp, UserError
-from evaljudge.execution.attempts import Here, Loading
+from evaljudge.execution.attempts import Here
 from evaljudge.execution.measuring import MeasuringWork
-from evaljudge.execution.protocol import Event, read_order
+from evaljudge.execution.protocol import Assignment, Event, read_order
 from evaljudge.execution.ray.telling import Counters
 from evaljudge.execution.shards import ShardWork
-from evaljudge.storage import Output, Shard, expect_answers
+from evaljudge.storage import Shard, expect_answers
 
 DEAD_ENGINE = 70
 REFUSED, GIVEN_UP, AT_ONCE, DAMAGED = "refused", "given up", "at once", "damaged"
@@ -33,28 +33,18 @@ FINISHING = "finishing"
 class Worker:
     """Asks, over one engine."""
 
-    def __init__(
-        self, output: Output, session: str, packed: bytes, gpus: float, board: Any
-    ) -> None:
-        """`packed`: the assignment. Before it is unpacked, which loads the judges' modules and may
-        end the process, there is a note by which such deaths are counted (attempts.py).
-
-        `board`: the handle of the actor for events (see telling.py).
-        """
+    def __init__(self, assignment: Assignment, gpus: float, board: Any) -> None:
+        """`board`: the handle of the actor for events (see telling.py)."""
         import ray
 
         expect_answers()
         self._ending: dict[str, Any] = {}
-        self._output, self._session = output, session
+        self._output, self._session = assignment.open_output(), assignment.session
         self._counters, self._name = Counters(), f"{os.uname().nodename}-{os.getpid()}"
-        context = ray.get_runtime_context()
-        here = Here(session, self._name, context.get_node_id(), _is_up)
+        here = Here(self._session, self._name, ray.get_runtime_context().get_node_id(), _is_up)
         try:
-            loading = Loading(output, context.get_actor_id(), here)
-            tell = board.post.remote
-            self._work = ShardWork(ray.cloudpickle.loads(packed), here, gpus=gpus, tell=tell)
-            loading.end()
-            tell([Event("loaded")])
+            self._work = ShardWork(assignment, here, gpus=gpus, tell=board.post.remote)
+            board.post.remote([Event("loaded")])
         except (UserError, GivenUp) as error:  # said by the driver; a retry would not help
             self._ending = _ending(error)
 
