@@ -108,12 +108,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "engines/labels.py": ("engines/test_labels.py",),
     "storage/output.py": ("storage/test_storage.py", "execution/test_shards.py"),
     "storage/streams.py": ("storage/test_storage.py", "storage/test_storage_s3.py"),
-    "execution/attempts.py": (
-        "execution/test_attempts.py",
-        "execution/test_deaths.py",
-        "execution/test_local.py",
-    ),
-    "execution/crashes.py": ("execution/test_local.py",),
+    "execution/attempts.py": ("execution/test_attempts.py", "execution/test_local.py"),
     "execution/local.py": ("execution/test_local.py",),
     "execution/measuring.py": ("test_measures.py", "execution/test_local.py"),
     "execution/shards.py": (
@@ -148,7 +143,7 @@ EXPLAINED: dict[str, str] = {
         "in how many bits means are equal: both are far from any two that differ",
     "agreement/labels.py _alphas: operands swapped: places - middles -> middles - places":
         "the difference is squared",
-    "execution/crashes.py _out_of_memory: off by one: 0 -> 1 (2)":
+    "execution/local.py _out_of_memory: off by one: 0 -> 1 (2)":
         "of a kernel that counts nothing, the count before and after are equal, whatever they are",
     "runs/binding.py : off by one: 32 -> 33":
         "how many cases a shard has at most is a matter of speed",

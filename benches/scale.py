@@ -35,7 +35,7 @@ from evaljudge.config import Config, load_config
 from evaljudge.corpora import open_corpus
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.execution.attempts import Here
-from evaljudge.execution.orders import Assignment, Order
+from evaljudge.execution.protocol import Assignment, Order
 from evaljudge.execution.shards import ShardWork
 from evaljudge.prompts.pack import Pack
 from evaljudge.runs.job import make_job

@@ -14,7 +14,7 @@ from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, Writes, any_text
 from evaljudge.execution.attempts import Here
 from evaljudge.execution.case import case_models
-from evaljudge.execution.orders import Assignment, Order
+from evaljudge.execution.protocol import Assignment, Order
 from evaljudge.execution.shards import ShardWork
 from evaljudge.judges import make_judges
 from evaljudge.judges.protocol import Judge

@@ -29,7 +29,7 @@ from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.reasons import DAMAGED_FILE
 from evaljudge.runs.job import BOTH
-from evaljudge.runs.pipeline import Watcher
+from evaljudge.runs.watching import Watcher
 from evaljudge.storage import Output, Place, claimed
 from evaljudge.storage.disk import disk_error
 from tests import build

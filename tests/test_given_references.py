@@ -17,7 +17,7 @@ from evaljudge.config import load_config
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.errors import UserError
 from evaljudge.execution.attempts import Here
-from evaljudge.execution.orders import Assignment, Order
+from evaljudge.execution.protocol import Assignment, Order
 from evaljudge.execution.shards import ShardWork
 from evaljudge.model.asks import Prompt, Writing
 from evaljudge.records import Document

@@ -15,9 +15,9 @@ import pytest
 
 import evaljudge
 from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.execution.protocol import Event
 from evaljudge.runs.json_lines import JsonLines
-from evaljudge.runs.json_log import JsonLog
-from evaljudge.runs.progress import watcher
+from evaljudge.runs.progress import JsonLog, watcher
 from tests.build import command as called
 
 
@@ -29,18 +29,14 @@ def without_time(one: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in one.items() if key != "time"}
 
 
-def receipt(stage: str, cases: int, unscored: int = 0, gpus: float = 0) -> dict[str, Any]:
-    return {"stage": stage, "shard": 0, "cases": cases, "unscored": unscored, "worker": "w",
-            "worker_seconds": 36.0, "gpus": gpus}  # fmt: skip
-
-
 def test_an_object_for_each_stage() -> None:
     stream = io.StringIO()
     log = JsonLog(stream)
     log.entering("reading cases.jsonl")
     log.starting({"prepare": (0, 10), "judge": (8, 10)})
-    log.in_hand({("judge", 0): 5})
-    log.receipt(receipt("judge", 6, unscored=3, gpus=100))
+    log.event(Event("cases", "judge", 0, 5))
+    log.event(Event("unscored", "judge", 0, 3))
+    log.event(Event("committed", "judge", 0, 6, 3600))
     log.warning("corpus: two\nlines")
     log.done()
     phase, prepare, judge, warning, prepared, judged = map(without_time, objects(stream.getvalue()))
@@ -73,7 +69,7 @@ def test_progress_comes_each_period() -> None:
     stream = Heard('"progress"')
     with JsonLog(stream, every=0.01, first=0.01) as log:
         log.starting({"judge": (8, 10)})
-        log.in_hand({("judge", 0): 1})
+        log.event(Event("cases", "judge", 0, 1))
         assert stream.said.wait(60)
 
 

@@ -17,7 +17,7 @@ from evaljudge.execution.ray.executor import RayExecutor
 from evaljudge.metrics import Unscored, Value, make_metrics
 from evaljudge.metrics.importance import Importance
 from evaljudge.metrics.measuring import measure_here
-from evaljudge.runs.pipeline import Todo, Watcher
+from evaljudge.runs.watching import Todo, Watcher
 from tests.execution.deadly import DeadlyShard
 
 WORDS = ["the", "river", "rose", "and", "flooded", "town", "it", "was", "bridge", "closed", "came"]

@@ -3,18 +3,23 @@
 import io
 import threading
 import time
-from typing import Any
 
 import pytest
 
-from evaljudge.runs.pipeline import LOADING
+from evaljudge.execution.protocol import Event
 from evaljudge.runs.progress import Bar, Log
-from evaljudge.runs.tally import ProgressTally, _clock
+from evaljudge.runs.watching import ProgressTally, _clock
+from evaljudge.storage import Stage
+
+LOADING, LOADED = Event("loading"), Event("loaded")
 
 
-def receipt(stage: str, cases: int, shard: int = 0, **more: Any) -> dict[str, Any]:
-    usual = {"unscored": 0, "worker": "w", "worker_seconds": 36.0, "gpus": 0}
-    return {"stage": stage, "cases": cases, "shard": shard} | usual | more
+def cases(stage: Stage, shard: int, n: int) -> Event:
+    return Event("cases", stage, shard, n)
+
+
+def committed(stage: Stage, n: int, shard: int = 0, gpu_seconds: float = 0) -> Event:
+    return Event("committed", stage, shard, n, gpu_seconds)
 
 
 class Clock:
@@ -33,36 +38,42 @@ def test_a_tally_in_words(clock: Clock) -> None:
     tally = ProgressTally({"prepare": (4, 10), "judge": (8, 10)}, clock)
     assert str(tally) == "prepared 6/10 cases, judged 2/10"
     clock.now = 60
-    tally.add(receipt("prepare", 4, unscored=3))
-    tally.add(receipt("judge", 5, unscored=5, gpus=100))
+    for event in (
+        Event("unscored", "prepare", 0, 3),
+        committed("prepare", 4),
+        Event("unscored", "judge", 0, 5),
+        committed("judge", 5, gpu_seconds=3600),
+    ):
+        tally.add(event)
     clock.now = 120
     assert str(tally) == (
         "prepared 10/10 cases, judged 7/10 at 5 a minute; about 0:36 left, 5 unscored, "
         "1.00 GPU-hours"
     )
-    tally.add(receipt("judge", 3, shard=1))
+    tally.add(committed("judge", 3, 1))
     assert str(tally).startswith("prepared 10/10 cases, judged 10/10; took 2:00, 5 unscored")
 
 
 def test_cases_in_hand_count_until_the_receipt_of_their_shard_corrects_them(clock: Clock) -> None:
     tally = ProgressTally({"judge": (100, 100)}, clock)
-    tally.count({("judge", 0): 12, ("judge", 1): 3})
+    tally.add(cases("judge", 0, 12))
+    tally.add(cases("judge", 1, 3))
     assert tally.steps_done == 15
-    tally.count({("judge", 1): 1})  # its worker was lost, and another has begun it again
+    tally.add(cases("judge", 1, 1))  # its worker was lost, and another has begun it again
     assert tally.steps_done == 13
-    tally.add(receipt("judge", 32))
-    tally.count({("judge", 0): 31})  # late
+    tally.add(committed("judge", 32))
+    tally.add(cases("judge", 0, 31))  # late
     assert tally.steps_done == 33
 
 
 def test_loading_a_model_is_no_time_of_the_cases(clock: Clock) -> None:
     tally = ProgressTally({"judge": (100, 100)}, clock)
-    tally.loading()
+    tally.add(LOADING)
     clock.now = 300
-    tally.count({})
+    tally.add(LOADED)
     assert str(tally) == "judged 0/100 cases"
     clock.now = 360
-    tally.count({("judge", 0): 10})
+    tally.add(cases("judge", 0, 10))
     assert str(tally) == "judged 10/100 cases at 10 a minute; about 9:00 left"
 
 
@@ -70,16 +81,16 @@ def test_stages_have_their_own_speeds(clock: Clock) -> None:
     """Ten seconds a case to prepare, one to judge: a rate of both together would be far off."""
     tally = ProgressTally({"prepare": (100, 100), "judge": (100, 100)}, clock)
     for shard in (0, 1):
-        tally.count({("prepare", shard): 0})
+        tally.add(cases("prepare", shard, 0))
         for case in range(1, 11):
             clock.now += 10
-            tally.count({("prepare", shard): case})
-        tally.count({("judge", shard): 0})
+            tally.add(cases("prepare", shard, case))
+        tally.add(cases("judge", shard, 0))
         for case in range(1, 11):
             clock.now += 1
-            tally.count({("judge", shard): case})
-        tally.add(receipt("prepare", 10, shard))
-        tally.add(receipt("judge", 10, shard))
+            tally.add(cases("judge", shard, case))
+        tally.add(committed("prepare", 10, shard))
+        tally.add(committed("judge", 10, shard))
     assert clock.now == 220
     seconds = 80 * 10 + 80 * 1
     assert f"about {_clock(seconds)} left" in str(tally)
@@ -87,9 +98,12 @@ def test_stages_have_their_own_speeds(clock: Clock) -> None:
 
 def test_time_is_shared_out_where_shards_are_in_both_stages(clock: Clock) -> None:
     tally = ProgressTally({"prepare": (100, 100), "judge": (100, 100)}, clock)
-    tally.count({("prepare", 0): 32, ("judge", 0): 0, ("prepare", 1): 0})
+    tally.add(cases("prepare", 0, 32))
+    tally.add(cases("judge", 0, 0))
+    tally.add(cases("prepare", 1, 0))
     clock.now = 60
-    tally.count({("judge", 0): 10, ("prepare", 1): 5})
+    tally.add(cases("judge", 0, 10))
+    tally.add(cases("prepare", 1, 5))
     left = (100 - 37) * 30 / 37 + 90 * 30 / 10
     assert f"about {_clock(left)} left" in str(tally)
 
@@ -98,10 +112,10 @@ def test_the_rates_shown_are_those_of_the_time_left(clock: Clock) -> None:
     """Both stages have had part of the time: 16 cases at 40 a minute and 31 at 10 a minute."""
     tally = ProgressTally({"prepare": (36, 36), "judge": (36, 36)}, clock)
     clock.now = 30
-    tally.count({("prepare", 0): 20})
-    tally.count({("judge", 0): 0})
+    tally.add(cases("prepare", 0, 20))
+    tally.add(cases("judge", 0, 0))
     clock.now = 60
-    tally.count({("judge", 0): 5})
+    tally.add(cases("judge", 0, 5))
     assert str(tally) == (
         "prepared 20/36 cases at 40 a minute, judged 5/36 at 10 a minute; about 3:30 left"
     )
@@ -117,34 +131,31 @@ def test_rates_are_of_late(clock: Clock) -> None:
     for minute in range(1, 81):
         clock.now += 60
         done += 1 if minute <= 60 else 30
-        tally.count({("judge", 0): done})
+        tally.add(cases("judge", 0, done))
     assert "at 30 a minute" in str(tally)
     assert f"about {_clock((10_000 - done) / 30 * 60)} left" in str(tally)
     clock.now += 3600
     assert "at 0" not in str(tally)  # nothing is said to be fast that has stood still
 
 
-JUDGE, PREPARE = ("judge", 0), ("prepare", 0)
-
-
 @pytest.mark.parametrize(
     ("stages", "steps", "said"),
     [
-        ("judge", [(20, {JUDGE: 4})], "judged 4/100 cases"),
-        ("judge", [(20, {JUDGE: 4}), (20, {JUDGE: 5})],
+        ("judge", [(20, ("judge", 4))], "judged 4/100 cases"),
+        ("judge", [(20, ("judge", 4)), (20, ("judge", 5))],
          "judged 5/100 cases at 15 a minute; about 6:20 left"),
-        ("judge", [(1200, {JUDGE: 6})], "judged 6/100 cases at 18 an hour; about 5:13:20 left"),
-        ("prepare judge", [(60, {PREPARE: 20})],
+        ("judge", [(1200, ("judge", 6))], "judged 6/100 cases at 18 an hour; about 5:13:20 left"),
+        ("prepare judge", [(60, ("prepare", 20))],
          "prepared 20/100 cases at 20 a minute, judged 0/100; about 4:00 left to prepare"),
     ],
     ids=["few", "enough", "slow", "a stage that has not begun"],
 )  # fmt: skip
 def test_rates_in_words(
-    clock: Clock, stages: str, steps: list[tuple[float, dict[Any, int]]], said: str
+    clock: Clock, stages: str, steps: list[tuple[float, tuple[Stage, int]]], said: str
 ) -> None:
-    tally = ProgressTally(dict.fromkeys(stages.split(), (100, 100)), clock)  # type: ignore[misc]
-    for clock.now, counts in steps:
-        tally.count(counts)
+    tally = ProgressTally(dict.fromkeys(stages.split(), (100, 100)), clock)
+    for clock.now, (stage, count) in steps:
+        tally.add(cases(stage, 0, count))
     assert str(tally) == said
 
 
@@ -153,7 +164,7 @@ def test_a_log_is_brief() -> None:
     log = Log(stream, every=1000)
     log.starting({"prepare": (0, 2), "judge": (2, 2)})
     for shard in range(2):
-        log.receipt(receipt("judge", 1, shard))
+        log.event(committed("judge", 1, shard))
     log.done()
     first, last = stream.getvalue().splitlines()
     assert first == "to judge 2 cases"
@@ -183,13 +194,13 @@ def test_a_log_speaks_each_period_whatever_happens() -> None:
         log.entering("reading cases.jsonl")
         assert stream.wait_for("reading cases.jsonl\n" * 2)
         log.starting({"judge": (9, 9)})
-        log.entering(LOADING)
+        log.event(LOADING)
         assert stream.wait_for("loading the model\n" * 2)
-        log.in_hand({})
+        log.event(LOADED)
         assert stream.wait_for("judged 0/9 cases")
-        log.in_hand({("judge", 0): 2})
+        log.event(cases("judge", 0, 2))
         assert stream.wait_for("judged 2/9 cases")
-        log.receipt(receipt("judge", 3))
+        log.event(committed("judge", 3))
         assert stream.wait_for("judged 3/9 cases")
     said = stream.getvalue()
     time.sleep(0.05)
@@ -200,9 +211,9 @@ def test_a_log_speaks_early_when_the_model_is_loaded() -> None:
     stream = Heard()
     with Log(stream, every=1000, first=0.2) as log:
         log.starting({"judge": (9, 9)})
-        log.entering(LOADING)
+        log.event(LOADING)
         assert stream.wait_for("\nloading the model\n")
-        log.in_hand({})
+        log.event(LOADED)
         assert stream.wait_for("judged 0/9 cases")
 
 
@@ -212,9 +223,9 @@ def test_a_bar_moves_by_case(monkeypatch: pytest.MonkeyPatch) -> None:
     with Bar() as bar:
         bar.entering("reading cases.jsonl")
         bar.starting({"judge": (9, 9)})
-        bar.entering(LOADING)
-        bar.in_hand({("judge", 0): 2})
-        bar.receipt(receipt("judge", 3))
+        bar.event(LOADING)
+        bar.event(cases("judge", 0, 2))
+        bar.event(committed("judge", 3))
         bar.done()
         bar.entering("scoring and reporting")
     assert "judged 3/9 cases" in stream.getvalue()
@@ -231,10 +242,12 @@ def test_a_bar_and_its_words_fit_in_a_hundred_columns(
     with Bar() as bar:
         bar.starting(todo)
         clock.now = 128
-        bar.in_hand({("prepare", 0): 60})
-        bar.in_hand({("prepare", 0): 60, ("judge", 0): 0})
+        bar.event(cases("prepare", 0, 60))
+        bar.event(cases("prepare", 0, 60))
+        bar.event(cases("judge", 0, 0))
         clock.now = 265.2
-        bar.in_hand({("prepare", 0): 60, ("judge", 0): 32})
+        bar.event(cases("prepare", 0, 60))
+        bar.event(cases("judge", 0, 32))
         bar.done()
     (line,) = stream.getvalue().splitlines()
     assert line.endswith(

@@ -14,7 +14,8 @@ from typing import Any
 
 from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 from evaljudge.runs.outcome import Outcome
-from evaljudge.runs.pipeline import Watcher, run
+from evaljudge.runs.pipeline import run
+from evaljudge.runs.watching import Watcher
 
 ABOUT = """\
 The demo's judge is evaljudge's own, a model of 1.3 million parameters. It knows the small world of

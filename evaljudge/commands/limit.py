@@ -19,10 +19,10 @@ from typing import Any, Self
 from evaljudge.config import Config, load_config
 from evaljudge.corpora import open_corpus, refuse_empty
 from evaljudge.errors import UserError
-from evaljudge.execution import InHand
+from evaljudge.execution.protocol import Event
 from evaljudge.records import Case
 from evaljudge.runs.job import corpus_of
-from evaljudge.runs.pipeline import Todo, Watcher
+from evaljudge.runs.watching import LOADING, Todo, Watcher
 
 STARTING = "starting the workers"
 
@@ -77,14 +77,10 @@ class StepTimes(Watcher):
         self._begin(self._asking if "measure" in todo else STARTING)
         self._inner.starting(todo)
 
-    def in_hand(self, counts: InHand) -> None:
-        if counts:
-            self._begin(self._asking)
-        self._inner.in_hand(counts)
-
-    def receipt(self, receipt: Mapping[str, Any]) -> None:
-        self._begin(self._asking)
-        self._inner.receipt(receipt)
+    def event(self, event: Event) -> None:
+        if event.kind != "loaded":
+            self._begin(LOADING if event.kind == "loading" else self._asking)
+        self._inner.event(event)
 
     def done(self) -> None:
         self._inner.done()

@@ -28,7 +28,7 @@ from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Score, Verdict
 from evaljudge.report.screen import WIDEST_PROSE, on_screen
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import NONE, bracketed, correlation
-from evaljudge.storage import Output, Shard
+from evaljudge.storage import Output, Shard, judge_kinds
 from evaljudge.text import counted, harmless, one_line
 
 FOLDED = 6
@@ -201,8 +201,7 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
 
 def _judges(wanted: ShowOptions, run: Mapping[str, Any]) -> dict[str, str]:
     """The kind of each judge that is wanted, by its name."""
-    known = {name: own.get("judge", name) for name, own in run["fingerprint"]["judges"].items()}
-    axes = list(run["fingerprint"]["task"]["axes"])
+    known, axes = judge_kinds(run), list(run["fingerprint"]["task"]["axes"])
     if wanted.judge is not None and wanted.judge not in known:
         raise UserError(f"--judge: {unknown('judge', wanted.judge, known)}")
     if wanted.axis is not None and wanted.axis not in axes:

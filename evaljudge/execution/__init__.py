@@ -12,64 +12,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import Literal
 
 from evaljudge.config import WorkersConfig
-
-if TYPE_CHECKING:
-    from evaljudge.execution.measuring import Measuring
-    from evaljudge.execution.orders import Assignment, Order
-    from evaljudge.storage import Shard, Stage
-
-R = TypeVar("R")
-Receipt = dict[str, Any]
-Watch = Callable[[Receipt], None]
-"""Called with each receipt, once the shard that it is of has been committed."""
-InHand = dict[tuple["Stage", int], int]
-"""By stage and number of a shard that is not committed yet: its cases that passed the stage."""
-Tell = Callable[[InHand], None]
-"""Called with the counts that have changed; with none when a model is loaded."""
-
-
-class Watching(Protocol):
-    """What an executor calls while a model is asked, from any thread."""
-
-    def loading(self) -> None:
-        """A model is loaded from now on, until `in_hand` is called."""
-
-    def in_hand(self, counts: InHand) -> None:
-        """About once a second for each worker (see in_hand.py)."""
-
-    def receipt(self, receipt: Receipt) -> None:
-        """With each receipt, once the shard that it is of has been committed."""
-
-
-class Executor(Protocol):
-    def check(self, engine_sizes: Collection[int]) -> AbstractContextManager[None]:
-        """Refuse, before any work is done, engines that can never be placed.
-
-        `engine_sizes`: how many GPUs each engine of the run needs. What had to be started in order
-        to look stays for the block.
-        """
-
-    def fetching(self, fetch: Callable[[], None], engine_size: int) -> AbstractContextManager[None]:
-        """Meanwhile, `fetch` is done where workers will be, without waiting for it."""
-
-    def session(self) -> AbstractContextManager[None]:
-        """Whatever several calls share, started once for the block."""
-
-    def ask(self, assignment: Assignment, orders: Sequence[Order], watching: Watching) -> None:
-        """Have every order done, each shard committed before `watching` gets its receipt."""
-
-    def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
-        """What `work` makes of each shard, in the order of the shards."""
-
-    def measure(
-        self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
-    ) -> None:
-        """Measure the metrics that each shard lacks, each shard committed before `watch` hears."""
+from evaljudge.execution.protocol import Executor
 
 
 def executor_name(workers: WorkersConfig) -> Literal["local", "ray"]:

@@ -12,15 +12,15 @@ quarantined after its third death, two of them alone. A node that is gone (preem
 workers with it, which is no case's fault; nor is a death while a case of another shard was alone.
 
 Deaths are counted within a session: all that one driver does. A local run's worker is the driver,
-so there a session goes on from one crash to the next run (crashes.py).
+so there a session goes on from one crash to the next run (local.py).
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -34,6 +34,12 @@ MOST_DEATHS = 10
 MOST_KILLERS = 8
 """Quarantined cases of a shard in which none ended well: then the engine is at fault."""
 MOST_LOADS = 3
+LOADING_KILLS = (
+    f"a worker died {MOST_LOADS} times while it loaded its model; too little memory, or a package "
+    "that fails there, is the first suspect, and the log (on Ray, the workers' own, in the folder "
+    "`logs` of its session) says more: give it more memory, or take a smaller model"
+)
+LOADING_NOTE = "loading-engine"
 MOST_TRIES = 30
 
 
@@ -171,22 +177,17 @@ class Attempt:
         self._output.note_attempt(self._name, asdict(self._note))
 
 
-class Loading:
-    """One try to load an engine: a worker that dies of it is replaced a few times."""
-
-    def __init__(self, output: Output, actor: str, here: Here) -> None:
-        self._output, self._name = output, f"loading-{actor}"
-        note = here.successor(here.predecessor(output, self._name))
-        if note.deaths >= MOST_LOADS:
-            raise UserError(
-                f"a worker died {MOST_LOADS} times while it loaded its model; too little memory is "
-                "the first suspect, and the log (on Ray, the workers' own) says more: give it more "
-                "memory, or take a smaller model"
-            )
-        output.note_attempt(self._name, asdict(note))
-
-    def end(self) -> None:
-        self._output.forget_attempt(self._name)
+@contextmanager
+def noting_loading(output: Output, here: Here) -> Iterator[None]:
+    """One try to load an engine in this process, which may die of it (on Ray: ray/telling.py)."""
+    note = here.successor(here.predecessor(output, LOADING_NOTE))
+    if note.deaths >= MOST_LOADS:
+        raise UserError(LOADING_KILLS)
+    output.note_attempt(LOADING_NOTE, asdict(note))
+    try:
+        yield
+    finally:  # not reached by a process that dies
+        output.forget_attempt(LOADING_NOTE)
 
 
 class MeasuringAttempt:

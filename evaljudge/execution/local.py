@@ -2,45 +2,65 @@
 
 The work of a shard, its commits and the notes of its attempts are those of Ray's workers. An engine
 that dies is opened again here. If that fails (a GPU may be lost to the whole process) or if the
-process crashes, the next run counts the death (crashes.py): a case that is the cause each time is
-quarantined by the third rerun.
+process crashes, the next run counts the death: a case that is the cause each time is quarantined by
+the third rerun. A process that was killed from outside (`kill -9`, a power cut) accuses no case. To
+tell them apart, a run has a file to which Python writes at a fatal signal:
+
+    /tmp/evaljudge-1000-5e0c….crash     1f0c… 0
+                                        Fatal Python error: Segmentation fault …
+
+Its first line holds the session within which deaths are counted (attempts.py), and how many
+processes the system has killed for lack of memory. The run before crashed if the file has more, or
+if that number has grown; then the next run continues its session.
 """
 
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import os
 import sys
+import tempfile
 import uuid
 from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
-from typing import Any, TypeVar
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
 
 from evaljudge.engines import ModelSource
 from evaljudge.engines.internals import CUDA_BUILD, installed_build
 from evaljudge.errors import (
     TERMINATED,
+    ClaimLost,
     Crashed,
     Ended,
     EngineDead,
     GivenUp,
+    StorageLost,
     UserError,
     finishing,
     first_words,
 )
-from evaljudge.execution import Watch, Watching
-from evaljudge.execution.attempts import Here, Loading
-from evaljudge.execution.crashes import noting_crashes
-from evaljudge.execution.measuring import Measuring, MeasuringWork
-from evaljudge.execution.orders import Assignment, Order
+from evaljudge.execution.attempts import Here, noting_loading
+from evaljudge.execution.measuring import MeasuringWork
+from evaljudge.execution.protocol import (
+    Assignment,
+    Event,
+    Measuring,
+    Order,
+    R,
+    Receipts,
+    Tell,
+    Watch,
+)
 from evaljudge.execution.shards import SHARDS_AT_ONCE, ShardWork
 from evaljudge.storage import Output, Shard
+from evaljudge.storage.disk import refusing_disk_errors
 
-R = TypeVar("R")
-ENGINE = "engine"
-"""The name under which the loading of the one engine is noted."""
+MEMORY_EVENTS = Path("/proc/vmstat")
 
 
 class LocalExecutor:
@@ -59,9 +79,9 @@ class LocalExecutor:
     def session(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def ask(self, assignment: Assignment, orders: Sequence[Order], watching: Watching) -> None:
+    def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
         with noting_crashes(assignment.open_output()) as session:
-            _Asking(assignment, session, orders, watching).do_all()
+            _Asking(assignment, session, orders, watch).do_all()
 
     def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
         return Output(self._out).ahead(work, shards)
@@ -71,21 +91,21 @@ class LocalExecutor:
     ) -> None:
         with noting_crashes(Output(measuring.out)) as session:
             work = MeasuringWork(replace(measuring, session=session), _worker_name())
+            receipts = Receipts(watch)
             for shard, names in lacking.items():
                 if finishing.is_set():
                     raise Ended(TERMINATED)
-                watch(work.measure(shard, names))
+                receipts.add(work.measure(shard, names))
 
 
 class _Asking:
     """All orders of one pool: as many shards at once as a worker of Ray's has."""
 
     def __init__(
-        self, assignment: Assignment, deaths_within: str, orders: Sequence[Order],
-        watching: Watching,
-    ) -> None:  # fmt: skip
+        self, assignment: Assignment, deaths_within: str, orders: Sequence[Order], watch: Watch
+    ) -> None:
         self._assignment, self._deaths_within = assignment, deaths_within
-        self._watching = watching
+        self._watch, self._receipts = watch, Receipts(watch)
         self._left = {order.shard: order for order in orders}
 
     def do_all(self) -> None:
@@ -94,10 +114,10 @@ class _Asking:
         while self._left:
             if finishing.is_set():
                 raise Ended(TERMINATED)
-            self._watching.loading()
+            self._watch(Event("loading"))
             with _crashed_after(dead):
-                work = _open(self._assignment, self._deaths_within, self._watching)
-            self._watching.in_hand({})
+                work = _open(self._assignment, self._deaths_within, self._tell)
+            self._watch(Event("loaded"))
             try:
                 dead = complete(self._do_while_it_lives(work))
             except Ended:  # a step of the engine may take longer than this process has
@@ -112,6 +132,10 @@ class _Asking:
                 said = f"the engine died and is loaded again: {dead}"
                 print(said, file=sys.stderr, flush=True)
 
+    def _tell(self, events: Sequence[Event]) -> None:
+        for event in events:
+            self._watch(event)
+
     async def _do_while_it_lives(self, work: ShardWork) -> EngineDead | None:
         """What the engine died of, if it did, once all shards that were begun have ended."""
         waiting, dead = iter(list(self._left.values())), list[EngineDead]()
@@ -125,7 +149,7 @@ class _Asking:
                     return
                 del self._left[order.shard]
                 for receipt in receipts:
-                    self._watching.receipt(receipt)
+                    self._receipts.add(receipt)
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -136,15 +160,11 @@ class _Asking:
         return dead[0] if dead else None
 
 
-def _open(assignment: Assignment, deaths_within: str, watching: Watching) -> ShardWork:
+def _open(assignment: Assignment, deaths_within: str, tell: Tell) -> ShardWork:
     """An engine, unless the ones before it died while they were loaded."""
     here = Here(assignment.session, _worker_name(), "", lambda _: True, deaths_within)
-    loading = Loading(assignment.open_output(), ENGINE, here)
-    try:
-        gpus = _gpus(assignment.source)
-        return ShardWork(assignment, here, gpus=gpus, tell=watching.in_hand)
-    finally:  # not reached by a process that dies
-        loading.end()
+    with noting_loading(assignment.open_output(), here):
+        return ShardWork(assignment, here, gpus=_gpus(assignment.source), tell=tell)
 
 
 @contextmanager
@@ -159,6 +179,62 @@ def _crashed_after(dead: EngineDead | None) -> Iterator[None]:
             f"the engine died ({dead}), and another cannot be loaded in this process "
             f"({first_words(error)}): run it again to go on"
         ) from error
+
+
+@contextmanager
+def noting_crashes(output: Output) -> Iterator[str]:
+    """Gives the session in which this run's deaths are counted.
+
+    In the end all notes of attempts are removed, except after a crash, or where they are out of
+    reach or another job's.
+    """
+    name = f"evaljudge-{os.getuid()}-{sha256(output.uri.encode()).hexdigest()[:16]}.crash"
+    file = Path(tempfile.gettempdir(), name)
+    session = _session(file)
+    with refusing_disk_errors(f"{file}", "written"):
+        file.write_text(f"{session} {_out_of_memory()}\n")
+    with file.open("a") as faults:
+        was_enabled = faulthandler.is_enabled()
+        faulthandler.enable(faults)
+        try:
+            yield session
+            output.forget_attempts()
+        except Crashed as error:
+            print(error, file=faults)
+            raise
+        except BaseException as error:
+            file.unlink(missing_ok=True)
+            if not isinstance(error, StorageLost | ClaimLost):
+                with suppress(
+                    UserError
+                ):  # the disk may refuse this, too; the first error says more
+                    output.forget_attempts()
+            raise
+        finally:
+            faulthandler.disable()
+            if was_enabled:
+                faulthandler.enable(sys.__stderr__ or 2)
+    file.unlink(missing_ok=True)
+
+
+def _session(file: Path) -> str:
+    """That of the run before, if it crashed on this machine; else a new one."""
+    before = file.read_text(errors="replace").splitlines() if file.exists() else []
+    session, _, out_of_memory = before[0].partition(" ") if before else ("", "", "")
+    cause = before[1] if before[1:] else ""
+    if not cause and session and _out_of_memory() > int(out_of_memory):
+        cause = "it was ended for want of memory"
+    if not cause:
+        return uuid.uuid4().hex
+    line = f"the run before crashed ({cause}); the shards it was at are done one case at a time"
+    print(line, file=sys.stderr, flush=True)
+    return session
+
+
+def _out_of_memory() -> int:
+    """How many processes Linux has killed for lack of memory since it started."""
+    lines = MEMORY_EVENTS.read_text().splitlines() if MEMORY_EVENTS.exists() else []
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
 
 
 def _gpus(source: ModelSource) -> float:

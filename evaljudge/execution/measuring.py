@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-from evaljudge.execution import Receipt
 from evaljudge.execution.attempts import MeasuringAttempt
+from evaljudge.execution.protocol import Measuring, Receipt
 from evaljudge.metrics import Metric, Unscored, Value
 from evaljudge.reasons import by_kind
 from evaljudge.records import ANY_AXIS, Case, Score
 from evaljudge.storage import Output, Shard
 
 WORKER_DIED = Unscored("worker died")
-
-
-@dataclass(frozen=True)
-class Measuring:
-    """What a worker that measures needs to know."""
-
-    out: str
-    metrics: Sequence[Metric]
-    signatures: Mapping[str, str]
-    session: str
-    """Deaths are counted within it (see attempts.py)."""
 
 
 class MeasuringWork:

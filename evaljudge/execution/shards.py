@@ -16,11 +16,9 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from evaljudge.engines import Engine
-from evaljudge.execution import Tell
 from evaljudge.execution.attempts import ENGINE_DIED, Attempt, CaseSlots, Here
 from evaljudge.execution.case import Asked, Models, add_counts, case_models, try_scoring
-from evaljudge.execution.in_hand import CasesInHand
-from evaljudge.execution.orders import Assignment, Order
+from evaljudge.execution.protocol import Assignment, Event, Order, Tell
 from evaljudge.identity import brief_key, common_key
 from evaljudge.judges.checked import briefs_of, own_code, verdicts_of
 from evaljudge.judges.protocol import Judge, Judged
@@ -34,6 +32,8 @@ SHARDS_AT_ONCE = 2 * MOST_OPEN_CASES // 32
 """Shards whose cases are open, and as many again that are read meanwhile. It is a power of two, as
 Ray Data rounds each one's share of a worker: with thirds it would ask an autoscaler for one worker
 fewer than `max`."""
+TELL_EVERY = 1.0
+"""Seconds in which changed counts are collected."""
 R = TypeVar("R")
 Briefs = dict[str, Brief]
 """By key."""
@@ -41,18 +41,43 @@ Known = Mapping[str, Briefs]
 """By the judges' kind."""
 
 
+class Counts:
+    """How many cases of open shards have passed a stage, told about once a second.
+
+    A shard's receipt comes when all its cases are done, which may take many minutes. Until then
+    these counts show that the work goes on, and how fast.
+    """
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._changed: dict[tuple[Stage, int], int] = {}
+
+    def note(self, stage: Stage, shard: int, cases: int) -> None:
+        if not self._changed:
+            asyncio.get_running_loop().call_later(TELL_EVERY, self._send)
+        self._changed[stage, shard] = cases
+
+    def _send(self) -> None:
+        changed, self._changed = self._changed, {}
+        self._tell([Event("cases", *at, cases) for at, cases in changed.items()])
+
+
 class ShardWork:
     """Does orders over one engine, several at once."""
 
     def __init__(
-        self, assignment: Assignment, here: Here, engine: Engine | None = None, gpus: float = 0,
-        tell: Tell = lambda counts: None,
-    ) -> None:  # fmt: skip
+        self,
+        assignment: Assignment,
+        here: Here,
+        engine: Engine | None = None,
+        gpus: float = 0,
+        tell: Tell = lambda events: None,
+    ) -> None:
         self._since = time.monotonic()  # loading the engine is time that is paid for
         self._job, self._here, self._gpus = assignment, here, gpus
         self._engine = engine or assignment.open_engine()
         self._output = assignment.open_output()
-        self._slots, self._in_hand = CaseSlots(MOST_OPEN_CASES), CasesInHand(tell)
+        self._slots, self._counts = CaseSlots(MOST_OPEN_CASES), Counts(tell)
         self._heads: set[int] = set()
         self._untried = {judge.name for judge in assignment.judges}
         """The judges of which no verdict has been scored yet."""
@@ -130,20 +155,25 @@ class ShardWork:
         return await self._commit("judge", shard, started, asked, unscored, files)
 
     async def _of_each(
-        self, stage: Stage, shard: Shard, cases: Sequence[Case],
+        self,
+        stage: Stage,
+        shard: Shard,
+        cases: Sequence[Case],
         work: Callable[[Case], Coroutine[Any, Any, R]],
-    ) -> list[R]:  # fmt: skip
+    ) -> list[R]:
         """All cases at once, each counted as soon as it is done."""
 
+        done = 0
+
         async def counted(case: Case) -> R:
+            nonlocal done
             found = await work(case)
-            self._in_hand.add(stage, shard.number)
+            done += 1
+            self._counts.note(stage, shard.number, done)
             return found
 
-        self._in_hand.begin(stage, shard.number)
-        found = await _together(map(counted, cases))
-        self._in_hand.end(stage, shard.number)
-        return found
+        self._counts.note(stage, shard.number, done)
+        return await _together(map(counted, cases))
 
     def _nothing_asked(self) -> dict[str, Asked]:
         return {judge.name: Asked() for judge in self._job.judges}
@@ -229,9 +259,14 @@ class ShardWork:
         return known
 
     async def _commit(
-        self, stage: Stage, shard: Shard, started: float, asked: Mapping[str, Asked],
-        reasons: Sequence[str], files: Sequence[str],
-    ) -> dict[str, Any]:  # fmt: skip
+        self,
+        stage: Stage,
+        shard: Shard,
+        started: float,
+        asked: Mapping[str, Asked],
+        reasons: Sequence[str],
+        files: Sequence[str],
+    ) -> dict[str, Any]:
         """`reasons`: of each brief or verdict that is unscored."""
         now = time.monotonic()
         receipt = {

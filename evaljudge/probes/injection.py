@@ -35,7 +35,8 @@ from evaljudge.records import Case
 from evaljudge.report import unscored_text
 from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.outcome import Outcome
-from evaljudge.runs.pipeline import Watcher, run
+from evaljudge.runs.pipeline import run
+from evaljudge.runs.watching import Watcher
 from evaljudge.sections import Table
 from evaljudge.sections.figures import NONE, bracketed, count, percent
 from evaljudge.settings import AnyPath, as_path

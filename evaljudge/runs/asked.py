@@ -25,7 +25,7 @@ from pydantic import TypeAdapter
 from evaljudge.engines import Identity
 from evaljudge.errors import UserError
 from evaljudge.execution.local import complete
-from evaljudge.execution.orders import Probe
+from evaljudge.execution.protocol import Probe
 from evaljudge.identity import asking, brief_key
 from evaljudge.judges import make_judges
 from evaljudge.judges.checked import briefs_of, verdicts_of

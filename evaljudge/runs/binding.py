@@ -184,9 +184,14 @@ def _refuse_unfinished(job: Job, output: Output) -> None:
 
 
 def _cut(
-    output: Output, corpus: Corpus, job: Job, listing: Listing, cases: Iterable[Case],
-    claim: Claim, known: Sequence[Shard] = (),
-) -> None:  # fmt: skip
+    output: Output,
+    corpus: Corpus,
+    job: Job,
+    listing: Listing,
+    cases: Iterable[Case],
+    claim: Claim,
+    known: Sequence[Shard] = (),
+) -> None:
     """Append shards of these cases to those known, and list them all."""
     most = PIECES_PER_WORKER * job.config.workers.max
     size = min(MOST_CASES, max(1, ceil(corpus.cases / most)))

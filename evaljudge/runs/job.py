@@ -17,7 +17,8 @@ from evaljudge.config import Condition, Config, ModelConfig
 from evaljudge.corpora import CorpusSource
 from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines, identity_bound
 from evaljudge.errors import Mistakes, UserError, unknown
-from evaljudge.execution import Executor, make_executor
+from evaljudge.execution import make_executor
+from evaljudge.execution.protocol import Executor
 from evaljudge.identity import Fingerprint, fingerprint, metric_signature, score_signature, short
 from evaljudge.judges import make_judges
 from evaljudge.judges.collector import Collector, CollectorOptions
@@ -189,8 +190,10 @@ class Job:
         """Those that put every score in doubt."""
         if not any(source.is_bundled for source in self.sources):
             return
-        yield ("model nano knows the small world of `evaljudge demo` and nothing else: of other "
-               "texts its scores say nothing, so name a real model for them")  # fmt: skip
+        yield (
+            "model nano knows the small world of `evaljudge demo` and nothing else: of other "
+            "texts its scores say nothing, so name a real model for them"
+        )
         if self.config.prompts != NANO:
             yield "model nano was taught the prompts of `prompts: nano` alone: set them"
 
@@ -236,8 +239,11 @@ class Job:
     @property
     def meanings(self) -> dict[str, str]:
         """What the values of each scorer mean, where that is known."""
-        found = {judge.name + suffix: one for judge in self.judges
-                 for suffix, one in judge.meanings.items()}  # fmt: skip
+        found = {
+            judge.name + suffix: one
+            for judge in self.judges
+            for suffix, one in judge.meanings.items()
+        }
         kinds = {name: own.get("metric", name) for name, own in self.config.metrics.items()}
         found |= {name: known_metrics()[kind].about for name, kind in kinds.items()}
         found |= {name: mix.meaning for name, mix in self.mixes.items()}
@@ -327,7 +333,9 @@ def assemble_job(
     # a scorer that is not known may be one of a judge that could not be made
     mixes = {} if mistakes else _mixes_of(config, single, mistakes)
     with mistakes.noted():
-        _check_families(config)
+        for judge in config.families:
+            if judge not in config.judges:
+                raise UserError(f"families: {unknown('judge', judge, config.judges)}")
     with mistakes.noted():
         _refuse_doubles(judges, metrics)
     _check_selections(config, _with_mixes(single, mixes), not mistakes, mistakes)
@@ -455,12 +463,6 @@ def _refuse_late(where: str, scorers: Sequence[str], config: Config) -> None:
                 f"{where}: {scorer!r} is calibrated after scorers are combined: combine "
                 f"{scorer.removesuffix(SUFFIX)!r}, and calibrate the combination"
             )
-
-
-def _check_families(config: Config) -> None:
-    for judge in config.families:
-        if judge not in config.judges:
-            raise UserError(f"families: {unknown('judge', judge, config.judges)}")
 
 
 def _with_mixes(axes: Mapping[str, list[str]], mixes: Mapping[str, Mix]) -> dict[str, list[str]]:

@@ -22,7 +22,7 @@ from evaljudge.analysis.run_tables import RunTables
 from evaljudge.errors import UserError
 from evaljudge.report import outcome_html, outcome_text, read_findings
 from evaljudge.settings import AnyPath, as_path
-from evaljudge.storage import DERIVED, GONE, Output
+from evaljudge.storage import DERIVED, GONE, Output, judge_kinds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -137,9 +137,8 @@ class Outcome:
     @cached_property
     def _tables(self) -> RunTables:
         about = Output(self.out).known_run()
-        asked = about["fingerprint"]["judges"]
-        kinds = {name: settings.get("judge", name) for name, settings in asked.items()}
-        return RunTables(Output(self.out, about.get("briefs"), about["id"]), kinds)
+        output = Output(self.out, about.get("briefs"), about["id"])
+        return RunTables(output, judge_kinds(about))
 
 
 def open_run(out: AnyPath) -> Outcome:

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any
 
 from evaljudge.analyses.without_outliers import read_outliers
 from evaljudge.config import Config, load_config
@@ -29,11 +28,12 @@ from evaljudge.errors import (
     StorageLost,
     UserError,
 )
-from evaljudge.execution import InHand
+from evaljudge.execution.protocol import Event, Watch
 from evaljudge.runs.binding import as_begun, bind_and_cut, open_bound
 from evaljudge.runs.job import BOTH, Job, make_job, one_of
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.planning import Plan, longest_ask, make_plan
+from evaljudge.runs.progress import watcher as usual_watcher
 from evaljudge.runs.references import put_references
 from evaljudge.runs.repair import left_out, until_whole
 from evaljudge.runs.reporting import (
@@ -45,42 +45,23 @@ from evaljudge.runs.reporting import (
     write_run,
 )
 from evaljudge.runs.stages import do_stages, lacking, measure, missing, unmeasured
+from evaljudge.runs.watching import Todo, Watcher
 from evaljudge.settings import AnyPath
 from evaljudge.storage import Claim, Fault, Output, Shard, Stage, claimed
 
 Given = AnyPath | Mapping[str, Any] | Config
-Todo = Mapping[Stage, tuple[int, int]]
-"""Of each stage wanted: how many cases are left to do, of how many."""
-LOADING = "loading the model"
 NOTHING: Mapping[Shard, Sequence[Fault]] = MappingProxyType({})
 
 
-class Watcher:
-    """Is called as a run goes on. This one prints nothing; see progress.py for those that do."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def entering(self, phase: str) -> None: ...
-
-    def warning(self, line: str) -> None: ...
-
-    def starting(self, todo: Todo) -> None: ...
-
-    def in_hand(self, counts: InHand) -> None:
-        """About once a second for each worker: cases done of shards that are not committed yet."""
-
-    def receipt(self, receipt: Mapping[str, Any]) -> None: ...
-
-    def done(self) -> None: ...
-
-
 def run(
-    given: Given, changes: Sequence[str] = (), *, extend: bool = False,
-    watcher: Watcher | None = None, progress: bool = True, engines: Engines | None = None,
-) -> Outcome:  # fmt: skip
+    given: Given,
+    changes: Sequence[str] = (),
+    *,
+    extend: bool = False,
+    watcher: Watcher | None = None,
+    progress: bool = True,
+    engines: Engines | None = None,
+) -> Outcome:
     """Everything: briefs, verdicts, scores, report. A run that was cut short is resumed.
 
     The corpus of a mapping may be a path or in memory (a list of dicts, an Arrow table, a data
@@ -91,7 +72,8 @@ def run(
 
 
 def run_job(job: Job, watcher: Watcher, *, extend: bool = False) -> Outcome:
-    _refuse_bad_files(job)
+    for read in files_of_report(job).values():  # so that a mistake there shows at once
+        read()
     with watcher as watching, _ready(job) as claim:
         job = as_begun(job)
         work = partial(_run, job, extend, watching, claim)
@@ -99,18 +81,28 @@ def run_job(job: Job, watcher: Watcher, *, extend: bool = False) -> Outcome:
 
 
 def prepare(
-    given: Given, changes: Sequence[str] = (), *, extend: bool = False,
-    watcher: Watcher | None = None, progress: bool = True, engines: Engines | None = None,
-) -> str:  # fmt: skip
+    given: Given,
+    changes: Sequence[str] = (),
+    *,
+    extend: bool = False,
+    watcher: Watcher | None = None,
+    progress: bool = True,
+    engines: Engines | None = None,
+) -> str:
     """The briefs alone, on the writer. Gives the output folder."""
     job = make_job(_config(given, changes), engines)
     return _do_until(("prepare",), job, extend, _watcher(watcher, progress=progress))
 
 
 def judge(
-    given: Given, changes: Sequence[str] = (), *, extend: bool = False,
-    watcher: Watcher | None = None, progress: bool = True, engines: Engines | None = None,
-) -> str:  # fmt: skip
+    given: Given,
+    changes: Sequence[str] = (),
+    *,
+    extend: bool = False,
+    watcher: Watcher | None = None,
+    progress: bool = True,
+    engines: Engines | None = None,
+) -> str:
     """The verdicts, after the briefs that are lacking; no scores and no report."""
     job = make_job(_config(given, changes), engines)
     return _do_until(BOTH, job, extend, _watcher(watcher, progress=progress))
@@ -123,9 +115,13 @@ def _do_until(stages: Sequence[Stage], job: Job, extend: bool, watcher: Watcher)
 
 
 def make_report(
-    given: Given, changes: Sequence[str] = (), *,
-    watcher: Watcher | None = None, progress: bool = True, engines: Engines | None = None,
-) -> Outcome:  # fmt: skip
+    given: Given,
+    changes: Sequence[str] = (),
+    *,
+    watcher: Watcher | None = None,
+    progress: bool = True,
+    engines: Engines | None = None,
+) -> Outcome:
     """The driver's part alone: scores, agreement and selections from the verdicts there are."""
     config = _config(given, changes)
     job = make_job(config, engines, (Output(config.out).run() or {}).get("fingerprint", {}))
@@ -166,11 +162,7 @@ def _do_stages_alone(
 
 def _watcher(watcher: Watcher | None, *, progress: bool) -> Watcher:
     """The one that is given, or the one that commands use."""
-    if watcher or not progress:
-        return watcher or Watcher()
-    from evaljudge.runs.progress import watcher as usual  # that module needs this one
-
-    return usual()
+    return watcher or (usual_watcher() if progress else Watcher())
 
 
 def _config(given: Given, changes: Sequence[str]) -> Config:
@@ -258,8 +250,8 @@ def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher, cl
         for stage in (stage for stage in one.stages if stage in of):
             of[stage] += total
             left[stage] += sum(shard.cases for shard, wanted in todo.items() if stage in wanted)
-    with _watching(watcher, claim, {stage: (left[stage], of[stage]) for stage in stages}) as seen:
-        do_stages(job, output, stages, seen, lambda one: longest_ask(one, output, stages))
+    with _watching(watcher, claim, {stage: (left[stage], of[stage]) for stage in stages}) as watch:
+        do_stages(job, output, stages, watch, lambda one: longest_ask(one, output, stages))
     if any(left.values()):  # else the notes there are of measuring
         output.tidy()
 
@@ -281,42 +273,35 @@ def _measure(
     if not todo:
         return
     total, left = (sum(shard.cases for shard in some) for some in (shards, todo))
-    with _watching(watcher, claim, {"measure": (left, total)}) as seen:
-        measure(job, output, todo, seen.receipt)
+    with _watching(watcher, claim, {"measure": (left, total)}) as watch:
+        measure(job, output, todo, watch)
     output.tidy()
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """What the executor calls."""
-
-    watcher: Watcher
-    claim: Claim
-
-    def loading(self) -> None:
-        self.watcher.entering(LOADING)
-
-    def in_hand(self, counts: InHand) -> None:
-        self.watcher.in_hand(counts)
-
-    def receipt(self, receipt: Mapping[str, Any]) -> None:
-        self.claim.check()
-        self.watcher.receipt(receipt)
-
-
 @contextmanager
-def _watching(watcher: Watcher, claim: Claim, todo: Todo) -> Iterator[_Seen]:
+def _watching(watcher: Watcher, claim: Claim, todo: Todo) -> Iterator[Watch]:
+    """Gives what the executor calls."""
+
+    def watch(event: Event) -> None:
+        if event.kind == "committed":
+            claim.check()
+        watcher.event(event)
+
     watcher.starting(todo)
     try:
-        yield _Seen(watcher, claim)
+        yield watch
     finally:
         watcher.done()
 
 
 def _report(
-    job: Job, output: Output, watching: Watcher, claim: Claim, begun: bool = False,
+    job: Job,
+    output: Output,
+    watching: Watcher,
+    claim: Claim,
+    begun: bool = False,
     damaged: Mapping[Shard, Sequence[Fault]] = NOTHING,
-) -> Outcome:  # fmt: skip
+) -> Outcome:
     """`begun`: a session of the executor is open already; `damaged`: shards to be left out."""
     claim.check()
     output.sweep()  # what a report that was killed has left half-written
@@ -329,12 +314,6 @@ def _report(
     claim.check()
     write_run(job, output, accounts, findings, is_whole=not damaged)
     return Outcome(output.uri, findings)
-
-
-def _refuse_bad_files(job: Job) -> None:
-    """Read what only the report needs before anything is asked, so that mistakes show at once."""
-    for read in files_of_report(job).values():
-        read()
 
 
 def files_of_report(job: Job) -> Mapping[str, Callable[[], object]]:

@@ -1,7 +1,13 @@
 """How a run is watched: a bar on a terminal, one line a minute in a job's log.
 
-prepared 60/100 cases at 28 a minute, judged 32/100 at 14 a minute; about 6:17 left, 3 unscored,
-0.21 GPU-hours
+    prepared 60/100 cases at 28 a minute, judged 32/100 at 14 a minute; about 6:17 left, 3 unscored,
+    0.21 GPU-hours
+
+Where logs are JSON, an object for each stage, once a minute; `rate` is in cases a minute, and it
+and `left_seconds` are there once they are known:
+
+    {"time": "…", "level": "info", "event": "progress", "stage": "judge", "done": 32, "of": 100,
+     "unscored": 3, "rate": 14.2, "left_seconds": 287, "gpu_hours": 0.21}
 """
 
 from __future__ import annotations
@@ -9,13 +15,11 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from evaljudge.execution import InHand
-from evaljudge.runs.json_lines import json_is_wanted
-from evaljudge.runs.pipeline import LOADING, Todo, Watcher
-from evaljudge.runs.tally import A_MINUTE, ProgressTally
+from evaljudge.execution.protocol import Event
+from evaljudge.runs.json_lines import json_is_wanted, json_line
+from evaljudge.runs.watching import A_MINUTE, LOADING, ProgressTally, Todo, Watcher
 from evaljudge.text import LONG, one_line
 
 if TYPE_CHECKING:
@@ -51,8 +55,6 @@ class Log(Watcher):
 
     def entering(self, phase: str) -> None:
         self._now = phase
-        if self._tally and phase == LOADING:
-            self._tally.loading()
 
     def warning(self, line: str) -> None:
         self._say(f"warning: {one_line(line, LONG)}")
@@ -63,20 +65,15 @@ class Log(Watcher):
         self._say(f"to {left} cases" if left else "nothing left to ask")
         self._now = self._tally
 
-    def in_hand(self, counts: InHand) -> None:
-        if self._tally:
-            self._tally.count(counts)
-            self._goes_on(self._tally)
-
-    def receipt(self, receipt: Mapping[str, Any]) -> None:
-        if self._tally:
-            self._tally.add(receipt)
-            self._any = True
-            self._goes_on(self._tally)
-
-    def _goes_on(self, tally: ProgressTally) -> None:
-        if self._now is not tally:
-            self._now, self._due = tally, time.monotonic() + self._first
+    def event(self, event: Event) -> None:
+        if self._tally is None:
+            return
+        self._tally.add(event)
+        self._any |= event.kind == "committed"
+        if event.kind == "loading":
+            self.entering(LOADING)
+        elif self._now is not self._tally:
+            self._now, self._due = self._tally, time.monotonic() + self._first
 
     def done(self) -> None:
         if self._any:
@@ -95,6 +92,29 @@ class Log(Watcher):
         print(line, file=self._stream, flush=True)
 
 
+class JsonLog(Log):
+    """At the same times as the log for people."""
+
+    def entering(self, phase: str) -> None:
+        super().entering(phase)
+        self._say_fields("info", "phase", phase=phase)
+
+    def warning(self, line: str) -> None:
+        self._say_fields("warning", "warning", message=one_line(line, LONG))
+
+    def starting(self, todo: Todo) -> None:
+        self._now = self._tally = ProgressTally(todo)
+        for stage, (left, of) in todo.items():
+            self._say_fields("info", "starting", stage=stage, left=left, of=of)
+
+    def _progress(self) -> None:
+        for fields in self._tally.as_fields() if self._tally else ():
+            self._say_fields("info", "progress", **fields)
+
+    def _say_fields(self, level: str, event: str, **fields: Any) -> None:
+        self._say(json_line(level, event, **fields))
+
+
 class Bar(Watcher):
     """A live bar on a terminal."""
 
@@ -109,10 +129,6 @@ class Bar(Watcher):
         self._stop_status()
 
     def entering(self, phase: str) -> None:
-        if self._bar:
-            self._tally.loading()
-            self._bar.update(self._task, description=phase)
-            return
         self._stop_status()
         self._status = self._console.status(phase)
         self._status.start()
@@ -135,18 +151,11 @@ class Bar(Watcher):
         self._task = self._bar.add_task(text, total=self._tally.steps)
         self._bar.update(self._task, completed=self._tally.steps_done)
 
-    def in_hand(self, counts: InHand) -> None:
-        self._tally.count(counts)
-        self._show()
-
-    def receipt(self, receipt: Mapping[str, Any]) -> None:
-        self._tally.add(receipt)
-        self._show()
-
-    def _show(self) -> None:
+    def event(self, event: Event) -> None:
+        self._tally.add(event)
         if self._bar:
-            done, said = self._tally.steps_done, str(self._tally)
-            self._bar.update(self._task, completed=done, description=said)
+            said = LOADING if event.kind == "loading" else str(self._tally)
+            self._bar.update(self._task, completed=self._tally.steps_done, description=said)
 
     def done(self) -> None:
         if self._bar:
@@ -161,7 +170,5 @@ class Bar(Watcher):
 
 def watcher() -> Watcher:
     if json_is_wanted():
-        from evaljudge.runs.json_log import JsonLog  # it is a log, too
-
         return JsonLog(sys.stderr)
     return Bar() if sys.stderr.isatty() else Log(sys.stderr)

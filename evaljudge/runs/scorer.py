@@ -32,8 +32,9 @@ from evaljudge.errors import EngineDead, UserError
 from evaljudge.execution import executor_name
 from evaljudge.runs.job import make_job
 from evaljudge.runs.outcome import Outcome
-from evaljudge.runs.pipeline import Watcher, run, run_job
+from evaljudge.runs.pipeline import run, run_job
 from evaljudge.runs.progress import Log
+from evaljudge.runs.watching import Watcher
 from evaljudge.settings import AnyPath, as_path
 
 Names = str | Sequence[str] | Mapping[str, Any]
@@ -54,11 +55,18 @@ A_MOMENT = 3.0
 
 
 def score(
-    cases: Any, *, judges: Names = "synthetic", model: str | Mapping[str, Any] | None = None,
-    task: str = "summary", axes: Sequence[str] | None = None, metrics: Names = (),
-    out: AnyPath | None = None, progress: bool = True, engines: Engines | None = None,
+    cases: Any,
+    *,
+    judges: Names = "synthetic",
+    model: str | Mapping[str, Any] | None = None,
+    task: str = "summary",
+    axes: Sequence[str] | None = None,
+    metrics: Names = (),
+    out: AnyPath | None = None,
+    progress: bool = True,
+    engines: Engines | None = None,
     **config: Any,
-) -> Outcome:  # fmt: skip
+) -> Outcome:
     """Score these texts once: everything is loaded for this call, and freed after it.
 
     `cases`: rows as dicts, an Arrow table, a data frame, or a path. `config`: further keys of a
@@ -85,10 +93,17 @@ class Scorer:
     """
 
     def __init__(
-        self, *, judges: Names = "synthetic", model: str | Mapping[str, Any] | None = None,
-        task: str = "summary", axes: Sequence[str] | None = None, metrics: Names = (),
-        progress: bool = True, engines: Engines | None = None, **config: Any,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        judges: Names = "synthetic",
+        model: str | Mapping[str, Any] | None = None,
+        task: str = "summary",
+        axes: Sequence[str] | None = None,
+        metrics: Names = (),
+        progress: bool = True,
+        engines: Engines | None = None,
+        **config: Any,
+    ) -> None:
         names = {"judges": judges, "model": model, "task": task, "axes": axes, "metrics": metrics}
         self._given, self._progress = _settings(names | config), progress
         self._warm = _WarmEngines(engines or VllmEngines())
@@ -148,8 +163,10 @@ def _config(given: Mapping[str, Any], cases: Any, out: str) -> Config:
         raise UserError("cases: holds no row")
     config = load_config({**given, "corpus": cases, "out": out})
     if executor_name(config.workers) != "local":
-        raise UserError("workers: `score` works in this process alone: leave `workers` out, or use "
-                        "evaljudge.run")  # fmt: skip
+        raise UserError(
+            "workers: `score` works in this process alone: leave `workers` out, or use "
+            "evaljudge.run"
+        )
     return config
 
 

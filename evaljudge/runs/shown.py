@@ -19,7 +19,7 @@ from evaljudge.plugins import kinds
 from evaljudge.records import Brief, Candidate, Case, Score, Verdict
 from evaljudge.report.texts import Evidence, PageText
 from evaljudge.runs.asked import RunPrompts
-from evaljudge.storage import Output, Panel, Shard, panels_of
+from evaljudge.storage import Output, Panel, Shard, judge_kinds, panels_of
 
 Text = tuple[str, str]
 """Its document and its system."""
@@ -121,13 +121,6 @@ class _ShardEvidence:
                 yield replace(made, unasked=str(error))
             else:
                 yield replace(made, asked=asked)
-
-
-def judge_kinds(run: Mapping[str, object]) -> dict[str, str]:
-    """The kind of each of a run's judges, by its name."""
-    fingerprint = run.get("fingerprint")
-    judges = fingerprint["judges"] if isinstance(fingerprint, dict) else {}
-    return {name: own.get("judge", name) for name, own in judges.items()}
 
 
 def evidence_of(kind: str, judged: JudgedCandidate) -> Evidence:

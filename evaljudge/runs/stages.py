@@ -13,9 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from evaljudge.execution import Watch, Watching
-from evaljudge.execution.measuring import Measuring
-from evaljudge.execution.orders import Assignment, Order, Probe
+from evaljudge.execution.protocol import Assignment, Measuring, Order, Probe, Watch
 from evaljudge.metrics import CorpusMetric, Metric
 from evaljudge.metrics.measuring import drawn
 from evaljudge.metrics.protocol import Part
@@ -29,9 +27,12 @@ Lacking = dict[Shard, list[str]]
 
 
 def do_stages(
-    job: Job, output: Output, wanted: Sequence[Stage], watching: Watching,
+    job: Job,
+    output: Output,
+    wanted: Sequence[Stage],
+    watch: Watch,
     longest: Callable[[Pass], int] = lambda one: 0,
-) -> None:  # fmt: skip
+) -> None:
     """Do what is missing of the wanted stages; nothing is asked where nothing is missing.
 
     `longest`: what of a pass is known of its longest prompt (see `ModelSource.longest`).
@@ -39,7 +40,7 @@ def do_stages(
     for one in job.passes:
         if orders := _orders(one, output.of(one.job.panel), wanted):
             one = replace(one, source=replace(one.source, longest=longest(one)))
-            job.executor.ask(_assignment(one, output, orders), orders, watching)
+            job.executor.ask(_assignment(one, output, orders), orders, watch)
 
 
 def missing(job: Job, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:
@@ -136,7 +137,7 @@ def unmeasured(job: Job, output: Output, shards: Sequence[Shard]) -> Lacking:
 
 
 def measure(job: Job, output: Output, lacking: Lacking, watch: Watch) -> None:
-    """Measure what is missing; `watch` is called with each shard's receipt."""
+    """Measure what is missing; `watch` hears of each shard."""
     if not lacking:
         return
     names = {name for missing in lacking.values() for name in missing}

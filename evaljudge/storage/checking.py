@@ -17,7 +17,7 @@ from typing import Any, get_args
 from evaljudge.errors import Damaged, first_words
 from evaljudge.storage.disk import NOT_PERMITTED, DiskError
 from evaljudge.storage.files import COMMON, RUN, SHARDS
-from evaljudge.storage.output import Output, Panel, Shard, Stage, marker, panels_of
+from evaljudge.storage.output import Output, Panel, Shard, Stage, judge_kinds, marker, panels_of
 from evaljudge.storage.streams import PIECE
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -87,7 +87,7 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
     looking = _Looking(output, run, there, ends, committed, with_derived)
     for one in output.ahead(looking.at, shards):
         found.add(one)
-    for kind in dict.fromkeys(_kinds(run).values()):
+    for kind in dict.fromkeys(judge_kinds(run).values()):
         own = {
             output.of(panel).brief_file(shard)
             for panel in ends
@@ -166,7 +166,7 @@ class _Looking:
             return [f"measures/{metric}/{shard.file}" for metric in receipt["measured"]]
         if "files" in receipt:
             return list(receipt["files"])
-        judges = _kinds(self.run)
+        judges = judge_kinds(self.run)
         if stage == "prepare":
             own = self.output.brief_file(shard)
             return [f"briefs/{kind}/{own}" for kind in dict.fromkeys(judges.values())]
@@ -183,20 +183,20 @@ def was_finished(run: Mapping[str, Any]) -> bool:
     return run.get("state") in ("done", "damaged")
 
 
-def _kinds(run: Mapping[str, Any]) -> dict[str, str]:
-    """The kind of each judge."""
-    judges = run["fingerprint"]["judges"]
-    return {name: asked.get("judge", name) for name, asked in judges.items()}
-
-
 def _folders(panels: Iterable[Panel], stage: Stage) -> list[str]:
     return list(dict.fromkeys(panel.folder(stage) for panel in panels))
 
 
 def _prove(
-    output: Output, found: Inspected, name: str, shard: Shard | None = None,
-    stage: Stage | None = None, of_marker: str = "", *, seal: str = "",
-) -> dict[str, Any] | None:  # fmt: skip
+    output: Output,
+    found: Inspected,
+    name: str,
+    shard: Shard | None = None,
+    stage: Stage | None = None,
+    of_marker: str = "",
+    *,
+    seal: str = "",
+) -> dict[str, Any] | None:
     """What a JSON file holds; None where a file is damaged, gone, or may not be read."""
     try:
         content, is_proven = output.prove(name, seal)

@@ -37,29 +37,33 @@ BRIEFS = re.compile(r"(\d{5,})-(\w+?)(?:-(\w+))?\.parquet")
 _BY_RUN = "`evaljudge run CONFIG` sets it aside and does its shard again"
 _BY_REPORT = "`evaljudge report CONFIG` makes it anew"
 _NONE = "put it back from a copy, or take another `out` (its `briefs` can be those of this run)"
-REMEDIES: Mapping[str, str] = MappingProxyType({
-    RUN: _NONE,
-    SHARDS: _NONE,
-    "cases": "`evaljudge run CONFIG` makes it anew, if the corpus is as it was when this was cut "
-    "from it: without candidates that `--extend` has added to its documents since",
-    "commits": _BY_RUN,
-    "verdicts": _BY_RUN,
-    "checks": _BY_RUN,
-    "attempts": "a note of a worker, which is ignored",
-    "briefs": "remove it, and `evaljudge run CONFIG` writes it again",
-    COMMON: "put it back from a copy: without it, `--extend` asks for it again, and the answer may "
-    "differ from the one that the other documents have",
-    "labels": "put it back from a copy: without it, its sheet's ratings belong to no text",
-    **dict.fromkeys(("measures", "scores", "report", "selected"), _BY_REPORT),
-})  # fmt: skip
+REMEDIES: Mapping[str, str] = MappingProxyType(
+    {
+        RUN: _NONE,
+        SHARDS: _NONE,
+        "cases": "`evaljudge run CONFIG` makes it anew, if the corpus is as it was when this was "
+        "cut from it: without candidates that `--extend` has added to its documents since",
+        "commits": _BY_RUN,
+        "verdicts": _BY_RUN,
+        "checks": _BY_RUN,
+        "attempts": "a note of a worker, which is ignored",
+        "briefs": "remove it, and `evaljudge run CONFIG` writes it again",
+        COMMON: "put it back from a copy: without it, `--extend` asks for it again, and the answer "
+        "may differ from the one that the other documents have",
+        "labels": "put it back from a copy: without it, its sheet's ratings belong to no text",
+        **dict.fromkeys(("measures", "scores", "report", "selected"), _BY_REPORT),
+    }
+)
 """By the folder, what can be done about a file that is damaged."""
-_KEYS: Mapping[str, set[str]] = MappingProxyType({
-    RUN: {"id", "fingerprint"},
-    SHARDS: {"corpus", "ratings", "shards"},
-    "commits": {"stage", "shard", "worker", "worker_seconds"},
-    "briefs": {"text", "finish"},
-    "labels": {"texts", "probabilities"},
-})  # fmt: skip
+_KEYS: Mapping[str, set[str]] = MappingProxyType(
+    {
+        RUN: {"id", "fingerprint"},
+        SHARDS: {"corpus", "ratings", "shards"},
+        "commits": {"stage", "shard", "worker", "worker_seconds"},
+        "briefs": {"text", "finish"},
+        "labels": {"texts", "probabilities"},
+    }
+)
 """Without a seal, what tells a file of ours from any other JSON."""
 
 

@@ -476,3 +476,9 @@ def common_file(name: str) -> str:
 def panels_of(run: Mapping[str, Any]) -> dict[str, Panel]:
     """Each judge's, by what run.json says; none where all judges have the model for all."""
     return {judge: Panel(*ends) for judge, ends in run.get("panels", {}).items()}
+
+
+def judge_kinds(run: Mapping[str, Any]) -> dict[str, str]:
+    """The kind of each of a run's judges, by its name."""
+    judges = run["fingerprint"]["judges"]
+    return {name: asked.get("judge", name) for name, asked in judges.items()}

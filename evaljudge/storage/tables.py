@@ -111,10 +111,13 @@ def numbers_on(scales: Iterable[Scale], scores: pa.Table) -> pa.Table:
     """The rows of scores on these scales that have a finite number."""
     import pyarrow.compute as pc
 
-    on_any = reduce(pc.or_, (
-        pc.and_(pc.equal(scores["scorer"], scorer), pc.equal(scores["axis"], axis))
-        for scorer, axis in scales
-    ))  # fmt: skip
+    on_any = reduce(
+        pc.or_,
+        (
+            pc.and_(pc.equal(scores["scorer"], scorer), pc.equal(scores["axis"], axis))
+            for scorer, axis in scales
+        ),
+    )
     return scores.filter(pc.and_(on_any, pc.is_finite(scores["value"])))
 
 

@@ -38,8 +38,9 @@ from evaljudge.report.study import (
 )
 from evaljudge.runs.job import make_job
 from evaljudge.runs.outcome import DONE, Outcome
-from evaljudge.runs.pipeline import Watcher, run
+from evaljudge.runs.pipeline import run
 from evaljudge.runs.planning import Plan, known_briefs, make_plan
+from evaljudge.runs.watching import Watcher
 from evaljudge.sections import Section
 from evaljudge.settings import AnyPath
 from evaljudge.storage import Output, Place

@@ -16,7 +16,7 @@ from evaljudge.errors import GivenUp, UserError
 from evaljudge.metrics import known_metrics
 from evaljudge.plugins import kinds
 from evaljudge.prompts import BUILT_IN
-from evaljudge.runs.pipeline import Watcher
+from evaljudge.runs.watching import Watcher
 from tests.build import command
 
 NAMES = {

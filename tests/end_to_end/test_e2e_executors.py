@@ -14,7 +14,8 @@ import pytest
 
 import evaljudge
 from evaljudge.engines.scripted import ScriptedEngines
-from evaljudge.runs.pipeline import Watcher
+from evaljudge.execution.protocol import Event
+from evaljudge.runs.watching import Watcher
 
 KILLS = 10
 AXES = ("coherence", "fluency")
@@ -58,8 +59,8 @@ class Doomed(Watcher):
     def __init__(self, commits: int, asks: int) -> None:
         self._commits, self._asks = commits, asks
 
-    def receipt(self, receipt: Any) -> None:
-        self._commits -= 1
+    def event(self, event: Event) -> None:
+        self._commits -= event.kind == "committed"
 
     def asked(self) -> None:
         if self._commits <= 0:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evaljudge.execution.measuring import Measuring
+from evaljudge.execution.protocol import Measuring
 from evaljudge.metrics import Value
 from evaljudge.records import Candidate, Case, Document
 from evaljudge.storage import Output, Shard

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,17 @@ from evaljudge.execution.attempts import (
     MOST_DEATHS,
     MOST_KILLERS,
     MOST_LOADS,
+    MOST_TRIES,
     Attempt,
     CaseSlots,
     Here,
-    Loading,
+    MeasuringAttempt,
+    noting_loading,
 )
 from evaljudge.storage import Output
 
 Begin = Callable[..., Attempt]
+Measure = Callable[..., MeasuringAttempt]
 
 
 def here(worker: str, session: str = "s", dead: str = "") -> Here:
@@ -128,11 +132,13 @@ def test_one_shard_is_not_tried_for_ever(begin: Begin, output: Output) -> None:
 
 
 def test_loading_is_not_tried_for_ever(output: Output) -> None:
-    for number in range(MOST_LOADS):
-        Loading(output, "actor", here(f"w{number}"))
-    with pytest.raises(UserError, match="while it loaded its model"):
-        Loading(output, "actor", here("last"))
-    Loading(output, "another", here("w")).end()
+    with ExitStack() as never_left:
+        for number in range(MOST_LOADS):
+            never_left.enter_context(noting_loading(output, here(f"w{number}")))
+        with pytest.raises(UserError, match="while it loaded its model"):
+            never_left.enter_context(noting_loading(output, here("last")))
+    with noting_loading(output, here("w", session="another")):
+        pass
 
 
 def test_notes_are_gone_in_the_end(begin: Begin, output: Output, tmp_path: Path) -> None:
@@ -173,3 +179,43 @@ def test_slots_hold_some_cases_together_or_one_alone() -> None:
 
 def test_the_limits_are_those_that_were_promised() -> None:
     assert (MOST_DEATHS, MOST_LOADS, MOST_KILLERS) == (10, 3, 8)
+
+
+# measuring
+
+
+@pytest.fixture
+def measure(output: Output) -> Measure:
+    return lambda session="s": MeasuringAttempt(output, "00003", session)
+
+
+def test_only_the_first_try_takes_all_cases_at_once(measure: Measure) -> None:
+    assert [measure().is_first for _ in range(4)] == [True, False, False, False]
+
+
+def test_a_case_that_died_alone_twice_is_quarantined_for_its_metric(measure: Measure) -> None:
+    measure()
+    for _ in range(2):
+        deaths = measure()
+        assert not deaths.is_quarantined("bertscore", "d7")
+        deaths.opening("bertscore", "d6")
+        deaths.opening("bertscore", "d7")
+    deaths = measure()
+    assert deaths.is_quarantined("bertscore", "d7")
+    assert not deaths.is_quarantined("bertscore", "d6")
+    assert not deaths.is_quarantined("mover", "d7")
+
+
+def test_another_session_and_a_shard_that_ended_begin_anew(measure: Measure) -> None:
+    measure()
+    measure().opening("bertscore", "d7")
+    assert measure("another").is_first
+    measure("another").end()
+    assert measure("another").is_first
+
+
+def test_a_shard_that_kills_without_end_is_given_up(measure: Measure) -> None:
+    for _ in range(MOST_TRIES):
+        measure()
+    with pytest.raises(GivenUp, match="measuring shard 00003 killed its worker 30 times"):
+        measure()

@@ -13,11 +13,11 @@ import pytest
 import evaljudge
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import EngineDead
-from evaljudge.execution import InHand, in_hand
-from evaljudge.execution.in_hand import CasesInHand
+from evaljudge.execution import shards
+from evaljudge.execution.protocol import Event
+from evaljudge.execution.shards import Counts
 from evaljudge.runs import binding
-from evaljudge.runs.pipeline import LOADING, Todo, Watcher
-from evaljudge.runs.tally import ProgressTally
+from evaljudge.runs.watching import LOADING, ProgressTally, Todo, Watcher
 
 CASES = 16
 FATAL = "number 12."
@@ -25,24 +25,24 @@ FATAL = "number 12."
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(in_hand, "EVERY", 0.05)
+    monkeypatch.setattr(shards, "TELL_EVERY", 0.05)
 
 
 def test_changes_of_a_period_are_told_together() -> None:
-    told: list[InHand] = []
+    told: list[list[Event]] = []
 
     async def work() -> None:
-        counts = CasesInHand(told.append)
-        counts.begin("prepare", 3)
-        counts.begin("judge", 4)
-        counts.add("judge", 4)
+        counts = Counts(lambda events: told.append(list(events)))
+        counts.note("prepare", 3, 0)
+        counts.note("judge", 4, 0)
+        counts.note("judge", 4, 1)
         await asyncio.sleep(0.2)
-        counts.add("judge", 4)
-        counts.end("judge", 4)
+        counts.note("judge", 4, 2)
         await asyncio.sleep(0.2)
 
     asyncio.run(work())
-    assert told == [{("prepare", 3): 0, ("judge", 4): 1}, {("judge", 4): 2}]
+    of = [[event[1:4] for event in events] for events in told]
+    assert of == [[("prepare", 3, 0), ("judge", 4, 1)], [("judge", 4, 2)]]
 
 
 class Slow(Scripted):
@@ -86,20 +86,17 @@ class Noting(Watcher):
         self.heard: list[Any] = []
         self._told = told
 
-    def entering(self, phase: str) -> None:
-        self.heard.append(phase)
-
     def starting(self, todo: Todo) -> None:
         self.tally = ProgressTally(todo)
         self.heard.clear()
 
-    def in_hand(self, counts: InHand) -> None:
-        self.tally.count(counts)
-        self.heard.append(self.tally.steps_done)
-        self._told.write_text(str(self.tally.steps_done))
-
-    def receipt(self, receipt: Any) -> None:
-        self.tally.add(receipt)
+    def event(self, event: Event) -> None:
+        self.tally.add(event)
+        if event.kind == "loading":
+            self.heard.append(LOADING)
+        elif event.kind in ("loaded", "cases"):
+            self.heard.append(self.tally.steps_done)
+            self._told.write_text(str(self.tally.steps_done))
 
     def done(self) -> None:
         self.heard.append("done")

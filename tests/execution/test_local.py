@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
 import os
 import signal
@@ -26,14 +25,13 @@ from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.errors import Crashed, EngineDead, GivenUp, StorageLost, UserError
 from evaljudge.execution import executor_name
 from evaljudge.execution.attempts import MOST_DEATHS, MOST_LOADS
-from evaljudge.execution.crashes import noting_crashes
-from evaljudge.execution.local import LocalExecutor
-from evaljudge.execution.measuring import Measuring
+from evaljudge.execution.local import LocalExecutor, noting_crashes
+from evaljudge.execution.protocol import Event, Measuring
 from evaljudge.metrics import Value
 from evaljudge.metrics.length import Length
 from evaljudge.model.asks import Options, Prompt, Writing
 from evaljudge.records import Candidate, Case, Document
-from evaljudge.runs.pipeline import Watcher
+from evaljudge.runs.watching import Watcher
 from evaljudge.storage import Output, Shard
 from tests.execution.deadly import DeadlyShard
 
@@ -99,6 +97,12 @@ def values(out: Path) -> dict[tuple[str, ...], Any]:
 
 def notes(out: Path) -> list[str]:
     return sorted(os.listdir(out / "attempts")) if (out / "attempts").exists() else []
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
 
 
 @pytest.fixture
@@ -424,10 +428,10 @@ class _Interrupting(Watcher):
     def __init__(self) -> None:
         self._has = False
 
-    def receipt(self, receipt: Any) -> None:
+    def event(self, event: Event) -> None:
         main = threading.main_thread().ident
         assert main is not None
-        if not self._has:
+        if event.kind == "committed" and not self._has:
             self._has = True
             signal.pthread_kill(main, signal.SIGINT)
 
@@ -443,37 +447,20 @@ def test_a_process_that_was_killed_accuses_no_case(tmp_path: Path) -> None:
     assert notes(tmp_path / "out") == []
 
 
-def test_the_empty_file_of_a_killed_process_is_removed_by_the_next_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    (tmp_path / "temporary").mkdir()
-    kills = Engines(answers=lambda prompt: os.kill(os.getpid(), signal.SIGKILL))
-    in_a_process(lambda: evaljudge.run(config(tmp_path, "killed"), engines=kills))
-    [left] = (tmp_path / "temporary").iterdir()
-    locked, written, new = (left.with_name(f"evaljudge-{n}.crash") for n in range(3))
-    for file, text in ((locked, ""), (written, "Fatal Python error"), (new, "")):
-        file.write_text(text)
-    for file in (left, locked, written):
-        os.utime(file, (0, 0))
-    with locked.open() as used:
-        fcntl.flock(used, fcntl.LOCK_EX)
-        evaljudge.run(config(tmp_path, "another"), engines=ScriptedEngines())
-    assert set((tmp_path / "temporary").iterdir()) == {locked, written, new}
-
-
-def test_a_run_ends_well_where_its_file_for_faults_was_cleaned_away(tmp_path: Path) -> None:
+def test_a_file_for_faults_that_was_cleaned_away_is_no_matter(tmp_path: Path) -> None:
     output = Output(str(tmp_path))
-    with noting_crashes(output):
-        Path(output.attempt("process")["faults"]).unlink()
-    assert output.attempt("process") == {}
+    with noting_crashes(output) as first:
+        next(Path(tempfile.gettempdir()).iterdir()).unlink()
+    with noting_crashes(output) as second:
+        assert first != second
+    assert not list(Path(tempfile.gettempdir()).iterdir())
 
 
 def test_where_memory_ran_out_since_it_counts_as_a_crash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     events = tmp_path / "vmstat"
-    monkeypatch.setattr("evaljudge.execution.crashes._MEMORY_EVENTS", events)
+    monkeypatch.setattr("evaljudge.execution.local.MEMORY_EVENTS", events)
 
     def answers(prompt: Prompt) -> None:
         if FATAL[0] in prompt.text:
@@ -498,21 +485,15 @@ def test_a_crash_on_another_machine_says_nothing_here(
     given = config(tmp_path)
     assert in_a_process(lambda: evaljudge.run(given, engines=engines)) == -signal.SIGABRT
     output = Output(str(tmp_path / "out"))
-    told = output.attempt("process")
     begun = next((tmp_path / "out/attempts").glob("0*.json")).stem  # whichever shard came first
     attempt = output.attempt(begun)
-    Path(told["faults"]).unlink()
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    precious = [tmp_path / name for name in ("evaljudge-precious", "temporary/precious")]
-    for file in precious:
-        file.write_text("kept")
-    for changed in ({"machine": "another 1 "}, *({"faults": str(file)} for file in precious)):
-        output.note_attempt("process", told | changed)
-        output.note_attempt(begun, attempt)
+    (tmp_path / "elsewhere").mkdir()
+    with monkeypatch.context() as there:
+        there.setattr(tempfile, "tempdir", str(tmp_path / "elsewhere"))
         with noting_crashes(output) as session:
             assert session != attempt["session"]
-        assert [file.read_text() for file in precious] == ["kept", "kept"]
+    with noting_crashes(output) as session:
+        assert session == attempt["session"]
 
 
 def test_no_marker_vouches_for_a_metric_while_it_is_measured(tmp_path: Path) -> None:
@@ -529,7 +510,7 @@ def test_no_marker_vouches_for_a_metric_while_it_is_measured(tmp_path: Path) -> 
             return [[1.0] for _ in cases]
 
     measuring = Measuring(output.uri, [Mine()], {"mine": "mine@1"}, "now")
-    LocalExecutor(str(tmp_path)).measure(measuring, {shard: ["mine"]}, lambda receipt: None)
+    LocalExecutor(str(tmp_path)).measure(measuring, {shard: ["mine"]}, lambda event: None)
     assert vouched == [{"other": "other@1"}]
     receipt = output.receipt("measure", shard) or {}
     assert receipt["measured"] == {"other": "other@1", "mine": "mine@1"}
@@ -578,7 +559,7 @@ def test_a_case_that_kills_what_measures_it_is_set_aside(
     task = of.task(lives)
 
     def work() -> None:
-        LocalExecutor(str(tmp_path)).measure(task, {of.shard: ["deadly"]}, lambda receipt: None)
+        LocalExecutor(str(tmp_path)).measure(task, {of.shard: ["deadly"]}, lambda event: None)
 
     codes = [in_a_process(work) for _ in range(taken + 1)]
     assert codes == [-signal.SIGBUS] * taken + [0]

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import UserError
-from evaljudge.execution.ray.nodes import groups_of
-from evaljudge.execution.ray.placement import Cluster, NodeGroup, Placement, place
+from evaljudge.execution.ray.placement import Cluster, NodeGroup, Placement, groups_of, place
 
 HEAD = {"node:__internal_head__": 1.0, "CPU": 4.0}
 L4 = {"CPU": 8.0, "GPU": 1.0, "accelerator_type:L4": 1.0}

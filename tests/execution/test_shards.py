@@ -14,7 +14,7 @@ from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.execution import shards
 from evaljudge.execution.attempts import Here, Note
-from evaljudge.execution.orders import Assignment, Order, read_order, write_order
+from evaljudge.execution.protocol import Assignment, Order, read_order, write_order
 from evaljudge.execution.shards import ShardWork
 from evaljudge.judges import make_judges
 from evaljudge.model.asks import Failed, Prompt, Writing

@@ -1,9 +1,12 @@
-"""A worker that dies before its first note is given up; Ray would start it again for ever."""
+"""A worker that dies before it can work is given up; Ray would start it for ever."""
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +14,12 @@ import pytest
 
 import evaljudge
 from evaljudge.engines.scripted import ScriptedEngines
-from evaljudge.errors import GivenUp
+from evaljudge.errors import UserError
+from evaljudge.execution.ray import executor, telling
 
-pytestmark = pytest.mark.ray
 
-
-def deadly_engines() -> ScriptedEngines:
-    """They end every process but this one as they arrive there: before a worker has begun."""
+def deadly_unpacking(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngines:
+    """Engines that end every process but this one as they arrive there, as an import may."""
     here = os.getpid()
 
     class Deadly(ScriptedEngines):
@@ -29,8 +31,22 @@ def deadly_engines() -> ScriptedEngines:
     return Deadly()
 
 
+def deadly_constructor(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngines:
+    class Dying:
+        def __init__(self, *arguments: object) -> None:
+            os._exit(1)
+
+    monkeypatch.setattr(executor, "Worker", Dying)
+    return ScriptedEngines()
+
+
+@pytest.mark.ray
+@pytest.mark.parametrize("deadly", [deadly_unpacking, deadly_constructor])
 def test_given_up_with_what_to_look_at(
-    tmp_path: Path, local_ray: None, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    local_ray: None,
+    capfd: pytest.CaptureFixture[str],
+    deadly: Callable[[pytest.MonkeyPatch], ScriptedEngines],
 ) -> None:
     case = {"doc_id": "d", "source": "It rose.", "candidates": [{"system": "A", "text": "Yes."}]}
     (tmp_path / "c.jsonl").write_text(json.dumps(case))
@@ -38,8 +54,33 @@ def test_given_up_with_what_to_look_at(
         "corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "run"), "model": "m",
         "axes": ["fluency"], "judges": {"synthetic": {}}, "workers": {"executor": "ray"},
     }  # fmt: skip
-    with pytest.raises(GivenUp, match=r"died 4 times before it began .* logs of Ray's workers"):
-        evaljudge.run(config, engines=deadly_engines())
+    said = r"died 3 times while it loaded .* in the folder `logs`"
+    with pytest.MonkeyPatch.context() as here, pytest.raises(UserError, match=said):
+        evaljudge.run(config, engines=deadly(here))
     assert "Traceback" not in capfd.readouterr().err
     config["out"] = str(tmp_path / "well")
     assert evaljudge.run(config, engines=ScriptedEngines()).coverage == 1
+
+
+def test_what_counts_the_deaths_imports_nothing_that_may_be_their_cause() -> None:
+    import ray.cloudpickle
+
+    ray.cloudpickle.register_pickle_by_value(telling)
+    for counting in (telling.Board, telling.CountedWorker):
+        packed = ray.cloudpickle.dumps(counting)
+        read = "import sys; sys.modules['evaljudge'] = None; import ray.cloudpickle as p; "
+        code = f"{read}print(p.loads({packed!r}).__name__)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.stdout == f"{counting.__name__}\n", done.stderr
+
+
+def test_deaths_are_counted_by_worker_and_only_on_nodes_that_are_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nodes = [{"NodeID": "n", "Alive": True}, {"NodeID": "gone", "Alive": False}]
+    monkeypatch.setattr("ray.nodes", lambda: nodes)
+    board = telling.Board()
+    assert [board.begins("w", node) for node in ("n", "gone", "n", "n")] == [0, 1, 1, 2]
+    assert board.begins("another", "n") == 0
+    board.has_begun("w")
+    assert board.begins("w", "n") == 0

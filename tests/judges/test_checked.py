@@ -21,6 +21,7 @@ from evaljudge.records import ANY_AXIS, Candidate, Case, Document, Score, Verdic
 from evaljudge.runs import pipeline
 from evaljudge.runs.job import make_job
 from evaljudge.runs.planning import plan_afresh
+from evaljudge.runs.watching import Watcher
 
 ANSWERS = Options(("Yes", "No"))
 CASES, OPEN = 12, 2
@@ -132,7 +133,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(shards, "MOST_OPEN_CASES", OPEN)
         engines = Asked()
         try:
-            pipeline.run_job(make_job(config, engines), pipeline.Watcher())
+            pipeline.run_job(make_job(config, engines), Watcher())
         finally:
             run.asks = engines.asks  # type: ignore[attr-defined]
         return engines.asks

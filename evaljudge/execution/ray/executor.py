@@ -11,34 +11,47 @@ from __future__ import annotations
 import json
 import logging
 import re
-import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from threading import Event, Thread
-from typing import Any, TypeVar
+from threading import Event as Flag
+from threading import Thread
+from typing import Any
 
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import TERMINATED, Ended, GivenUp, UserError, finishing
-from evaljudge.execution import Receipt, Watch, Watching
-from evaljudge.execution.measuring import Measuring
-from evaljudge.execution.orders import Assignment, Order, write_order
-from evaljudge.execution.ray.board import reading_board
-from evaljudge.execution.ray.fetching import fetching
+from evaljudge.execution.attempts import LOADING_KILLS
+from evaljudge.execution.protocol import (
+    Assignment,
+    Event,
+    Measuring,
+    Order,
+    R,
+    Receipt,
+    Receipts,
+    Watch,
+    write_order,
+)
 from evaljudge.execution.ray.session import (
     cpus_wanted,
+    fetching,
     import_ray,
     placed,
     placement,
     ray_session,
 )
-from evaljudge.execution.ray.unbegun import ending_the_unbegun
-from evaljudge.execution.ray.worker import AT_ONCE, FINISHING, UNBEGUN, Measurer, Worker, ended
+from evaljudge.execution.ray.telling import CountedWorker, reading_board
+from evaljudge.execution.ray.worker import (
+    AT_ONCE,
+    FINISHING,
+    REFUSED,
+    UNBEGUN,
+    Measurer,
+    Worker,
+    ended,
+)
 from evaljudge.execution.shards import SHARDS_AT_ONCE
 from evaljudge.storage import Shard, expect_answers
-
-R = TypeVar("R")
-Receipts = Generator[Receipt, None, None]
 
 
 class RayExecutor:
@@ -55,7 +68,7 @@ class RayExecutor:
     def session(self) -> AbstractContextManager[None]:
         return ray_session(self._workers)
 
-    def ask(self, assignment: Assignment, orders: Sequence[Order], watching: Watching) -> None:
+    def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
         """A worker without a shard would load a model for nothing, so there are no such workers."""
         most = min(self._workers.max, len(orders))
         least = min(self._workers.min, most)
@@ -71,16 +84,14 @@ class RayExecutor:
                 max_concurrent_calls_per_actor=SHARDS_AT_ONCE,
             )
             rows = [write_order(order) for order in orders]
-            watching.loading()
-            unbegun = ending_the_unbegun(assignment.open_output(), Worker)
-            with (
-                unbegun,
-                _finishing_noted(assignment),
-                reading_board(watching.in_hand) as board,
-            ):
-                known = (assignment, taking.gpus, board)
-                done = _receipts("the workers", Worker, known, rows, pool, taking.ray_options)
-                _watch_all(done, watching.receipt)
+            watch(Event("loading"))
+            with _finishing_noted(assignment), reading_board(watch) as board:
+                worker = ray.cloudpickle.dumps((Worker, (assignment, taking.gpus, board)))
+                known = (worker, board, json.dumps({REFUSED: LOADING_KILLS}))
+                done = _receipts(
+                    "the workers", CountedWorker, known, rows, pool, taking.ray_options
+                )
+                _watch_all(done, watch)
             if finishing.is_set():
                 raise Ended(TERMINATED)
 
@@ -98,7 +109,7 @@ class RayExecutor:
             min_size=1, max_size=min(cpus_wanted(self._workers.max), len(rows))
         )
         known = (ray.put(measuring),)  # once in each node's object store
-        options = {"num_cpus": 1, "max_restarts": -1}
+        options = {"num_cpus": 1}
         done = _receipts("the workers that measure", Measurer, known, rows, pool, options)
         _watch_all(done, watch)
 
@@ -131,23 +142,22 @@ def _done(work: Callable[[Shard], R], shard: Shard) -> R:
 
 
 def _receipts(
-    who: str, worker: type, known: tuple[Any, ...], orders: Sequence[str], pool: Any,
+    who: str,
+    worker: type,
+    known: tuple[Any, ...],
+    orders: Sequence[str],
+    pool: Any,
     options: Mapping[str, Any],
-) -> Receipts:  # fmt: skip
+) -> Generator[Receipt, None, None]:
+    """A worker that is lost is started again without end, which are Ray Data's own rules:
+    attempts.py says when a shard is given up."""
     import ray
 
     _quiet_ray_data()
     rows = [{"order": order} for order in orders]
-    with warnings.catch_warnings():  # Ray has no other names yet for `max_restarts` and its like
-        warnings.simplefilter("ignore", DeprecationWarning)
-        done = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
-            worker,
-            fn_constructor_args=known,
-            batch_size=1,
-            compute=pool,
-            max_task_retries=-1,  # attempts.py says when a shard is given up
-            **options,
-        )
+    done = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
+        worker, fn_constructor_args=known, batch_size=1, compute=pool, **options
+    )
     try:
         for row in done.iter_rows():
             yield json.loads(row["receipt"])
@@ -163,20 +173,21 @@ def _receipts(
         ) from error
 
 
-def _watch_all(receipts: Receipts, watch: Watch) -> None:
+def _watch_all(receipts: Generator[Receipt, None, None], watch: Watch) -> None:
     """An error is raised when all orders are done, unless it is to be raised at once.
 
     A worker that never began refuses all its orders quickly, and is waited for: a thread of Ray
     Data's that outlives Ray would end our process without a word.
     """
     ending: UserError | GivenUp | None = None
+    done = Receipts(watch)
     with closing(receipts):
         for receipt in receipts:
             if UNBEGUN in receipt:
                 continue
             error = ended(receipt)
             if error is None:
-                watch(receipt)
+                done.add(receipt)
                 continue
             ending = ending or error
             if receipt.get(AT_ONCE):
@@ -188,7 +199,7 @@ def _watch_all(receipts: Receipts, watch: Watch) -> None:
 @contextmanager
 def _finishing_noted(assignment: Assignment) -> Iterator[None]:
     """Where this process is to end after the shards in hand, the workers find a note of it."""
-    output, over = assignment.open_output(), Event()
+    output, over = assignment.open_output(), Flag()
 
     def look() -> None:
         while not over.wait(1):

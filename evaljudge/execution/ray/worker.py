@@ -16,11 +16,10 @@ import sys
 from typing import Any
 
 from evaljudge.errors import Damaged, EngineDead, GivenUp, UserError
-from evaljudge.execution import Tell
-from evaljudge.execution.attempts import Here, Loading
+from evaljudge.execution.attempts import Here
 from evaljudge.execution.measuring import MeasuringWork
-from evaljudge.execution.orders import Assignment, read_order
-from evaljudge.execution.ray.counters import Counters
+from evaljudge.execution.protocol import Assignment, Event, read_order
+from evaljudge.execution.ray.telling import Counters
 from evaljudge.execution.shards import ShardWork
 from evaljudge.storage import Shard, expect_answers
 
@@ -35,13 +34,17 @@ class Worker:
     """Asks, over one engine."""
 
     def __init__(self, assignment: Assignment, gpus: float, board: Any) -> None:
-        """`board`: the handle of the actor for counts (see board.py)."""
+        """`board`: the handle of the actor for events (see telling.py)."""
+        import ray
+
         expect_answers()
         self._ending: dict[str, Any] = {}
         self._output, self._session = assignment.open_output(), assignment.session
         self._counters, self._name = Counters(), f"{os.uname().nodename}-{os.getpid()}"
+        here = Here(self._session, self._name, ray.get_runtime_context().get_node_id(), _is_up)
         try:
-            self._work = _begin(assignment, gpus, self._name, board.post.remote)
+            self._work = ShardWork(assignment, here, gpus=gpus, tell=board.post.remote)
+            board.post.remote([Event("loaded")])
         except (UserError, GivenUp) as error:  # said by the driver; a retry would not help
             self._ending = _ending(error)
 
@@ -92,18 +95,6 @@ class Measurer:
             return _ending(error)
         self._counters.add(receipt)
         return receipt
-
-
-def _begin(assignment: Assignment, gpus: float, worker: str, tell: Tell) -> ShardWork:
-    import ray
-
-    context = ray.get_runtime_context()
-    here = Here(assignment.session, worker, context.get_node_id(), _is_up)
-    loading = Loading(assignment.open_output(), context.get_actor_id(), here)
-    work = ShardWork(assignment, here, gpus=gpus, tell=tell)
-    loading.end()
-    tell({})
-    return work
 
 
 def _is_up(node: str) -> bool:

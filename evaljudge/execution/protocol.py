@@ -1,18 +1,34 @@
-"""What travels to a worker: once, the assignment; then one order per shard, as text."""
+"""The words between a driver, its executor and its workers.
+
+What travels to a worker is, once, its assignment, and then an order for each shard, as text. What
+comes back is a receipt for each stage of a shard that is committed, and meanwhile a stream of
+events:
+
+    Event("loading")  Event("loaded")    a model is loaded
+    Event("cases", "judge", 3, 17)       so many cases of a shard that is not committed yet are done
+    Event("unscored", "judge", 3, 2)     of a shard that is committed: texts without a score
+    Event("committed", "judge", 3, 32, 51.2)    its cases, and the GPU-seconds since the last one
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from evaljudge.engines import Engine, Engines, Identity, LowMass, ModelSource
 from evaljudge.errors import GivenUp, UserError, first_words
 from evaljudge.judges.protocol import Judge
+from evaljudge.metrics import Metric
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.storage import Output, Panel, Shard, Stage
+
+R = TypeVar("R")
+Receipt = dict[str, Any]
 
 BEFORE_AN_ANSWER = {
     "<think>": "<think>\n\n</think>\n\n",
@@ -114,3 +130,73 @@ def write_order(order: Order) -> str:
 def read_order(text: str) -> Order:
     spec = json.loads(text)
     return Order(Shard(**spec["shard"]), spec["stages"], spec["brief_files"])
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """What a worker that measures needs to know."""
+
+    out: str
+    metrics: Sequence[Metric]
+    signatures: Mapping[str, str]
+    session: str
+    """Deaths are counted within it (see attempts.py)."""
+
+
+class Event(NamedTuple):
+    """Counts are not kept: a shard that is begun again counts from 0, and what is said of it once
+    it is committed replaces them."""
+
+    kind: Literal["loading", "loaded", "cases", "unscored", "committed"]
+    stage: Stage = "prepare"
+    shard: int = -1
+    n: int = 0
+    seconds: float = 0.0
+
+
+Watch = Callable[[Event], None]
+"""Called by an executor while a model is asked, from any thread."""
+Tell = Callable[[Sequence[Event]], None]
+"""Called by a worker, about once a second, with what has changed."""
+
+
+class Receipts:
+    """Tells the receipts of committed shards as events."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._gpu_seconds: dict[str, float] = {}
+
+    def add(self, receipt: Receipt) -> None:
+        stage, shard, worker = receipt["stage"], receipt["shard"], receipt["worker"]
+        now = receipt["worker_seconds"] * receipt["gpus"]
+        since = now - self._gpu_seconds.get(worker, 0)
+        self._gpu_seconds[worker] = now
+        self._watch(Event("unscored", stage, shard, receipt["unscored"]))
+        self._watch(Event("committed", stage, shard, receipt["cases"], since))
+
+
+class Executor(Protocol):
+    def check(self, engine_sizes: Collection[int]) -> AbstractContextManager[None]:
+        """Refuse, before any work is done, engines that can never be placed.
+
+        `engine_sizes`: how many GPUs each engine of the run needs. What had to be started in order
+        to look stays for the block.
+        """
+
+    def fetching(self, fetch: Callable[[], None], engine_size: int) -> AbstractContextManager[None]:
+        """Meanwhile, `fetch` is done where workers will be, without waiting for it."""
+
+    def session(self) -> AbstractContextManager[None]:
+        """Whatever several calls share, started once for the block."""
+
+    def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
+        """Have every order done, each shard committed before `watch` gets its event."""
+
+    def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
+        """What `work` makes of each shard, in the order of the shards."""
+
+    def measure(
+        self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
+    ) -> None:
+        """Measure the metrics that each shard lacks, each shard committed before `watch` hears."""

@@ -1,4 +1,4 @@
-"""How far a run is, how fast, and how long the rest will take.
+"""What a run calls as it goes on; how far it is, how fast, and how long the rest will take.
 
 Cases count as soon as they are done; those of a shard whose worker is lost are taken back when
 another begins it again. Of receipts alone, counts would move by up to 32 cases at once.
@@ -17,18 +17,40 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
-from evaljudge.execution import InHand
-from evaljudge.runs.pipeline import Todo
+from evaljudge.execution.protocol import Event
 from evaljudge.storage import Stage
 
+Todo = Mapping[Stage, tuple[int, int]]
+"""Of each stage wanted: how many cases are left to do, of how many."""
+LOADING = "loading the model"
 A_MINUTE, AN_HOUR = 60.0, 3600.0
 WINDOW, BETWEEN_MARKS = 600.0, 5.0
 """Seconds over which rates are taken; and after which what was done so far is noted for them."""
 FEWEST_CASES = 5
 """Of a stage, before anything is said of its time."""
 DONE_IN_WORDS = {"prepare": "prepared", "judge": "judged", "measure": "measured"}
+
+
+class Watcher:
+    """Is called as a run goes on. This one prints nothing; see progress.py for those that do."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def entering(self, phase: str) -> None: ...
+
+    def warning(self, line: str) -> None: ...
+
+    def starting(self, todo: Todo) -> None: ...
+
+    def event(self, event: Event) -> None:
+        """From any thread; for the work that `starting` has announced."""
+
+    def done(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -48,11 +70,11 @@ class ProgressTally:
         self._clock, self._lock = clock, threading.RLock()
         self._of = {stage: of for stage, (_, of) in todo.items()}
         self._committed = {stage: of - left for stage, (left, of) in todo.items()}
-        self._receipts = set[tuple[Stage, int]]()
-        self._in_hand: InHand = {}
+        self._over = set[tuple[Stage, int]]()
+        self._in_hand: dict[tuple[Stage, int], int] = {}
         self.steps = sum(self._of.values())
         self._unscored: dict[Stage, int] = dict.fromkeys(self._of, 0)
-        self._gpu_seconds: dict[str, float] = {}
+        self._gpu_seconds = 0.0
         self._seconds: dict[Stage, float] = dict.fromkeys(self._of, 0.0)
         self._is_loading, self._since = False, clock()
         self._first = self._mark()
@@ -70,35 +92,30 @@ class ProgressTally:
             in_hand[stage] += cases
         return {stage: cases + in_hand[stage] for stage, cases in self._committed.items()}
 
-    def loading(self) -> None:
-        """Until `count` is called, time passes that no stage has."""
+    def add(self, event: Event) -> None:
+        """While a model is loaded, time passes that no stage has. Late counts of a shard that is
+        committed are ignored."""
+        kind, stage, shard, n, seconds = event
+        at = stage, shard
         with self._lock:
             self._share_out_time()
-            self._receipts.clear()  # another model may do the same stage of the same shards
-            self._is_loading = True
-
-    def count(self, counts: InHand) -> None:
-        """Cases done of shards in hand; late counts of a shard that is committed are ignored."""
-        with self._lock:
-            self._share_out_time()
+            if kind == "loading":
+                self._over.clear()  # another model may do the same stage of the same shards
+                self._is_loading = True
+                return
             if self._is_loading and len(self._marks) == 1:
                 self._first = self._mark()
                 self._marks = deque([self._first])
             self._is_loading = False
-            for at, cases in counts.items():
-                if at not in self._receipts:
-                    self._in_hand[at] = cases
-            self._keep_mark()
-
-    def add(self, receipt: Mapping[str, Any]) -> None:
-        with self._lock:
-            self._share_out_time()
-            stage = receipt["stage"]
-            self._receipts.add((stage, receipt["shard"]))
-            self._in_hand.pop((stage, receipt["shard"]), None)
-            self._committed[stage] += receipt["cases"]
-            self._unscored[stage] += receipt["unscored"]
-            self._gpu_seconds[receipt["worker"]] = receipt["worker_seconds"] * receipt["gpus"]
+            if kind == "cases" and at not in self._over:
+                self._in_hand[at] = n
+            elif kind == "unscored":
+                self._unscored[stage] += n
+            elif kind == "committed":
+                self._over.add(at)
+                self._in_hand.pop(at, None)
+                self._committed[stage] += n
+                self._gpu_seconds += seconds
             self._keep_mark()
 
     def __str__(self) -> str:
@@ -124,26 +141,28 @@ class ProgressTally:
 
     @property
     def _gpu_hours(self) -> float:
-        return sum(self._gpu_seconds.values()) / AN_HOUR
+        return self._gpu_seconds / AN_HOUR
 
     def as_fields(self) -> list[dict[str, Any]]:
         """For each stage how far it is; `rate` (cases a minute) and `left_seconds` where known."""
         with self._lock:
             self._share_out_time()
             now = self._mark()
-            return [
-                {"stage": stage, "done": done, "of": self._of[stage],
-                 "unscored": self._unscored[stage], **self._speed(stage, now),
-                 "gpu_hours": round(self._gpu_hours, 4)}
-                for stage, done in now.done.items()
-            ]  # fmt: skip
+            hours = round(self._gpu_hours, 4)
+            return [self._fields(stage, now) | {"gpu_hours": hours} for stage in now.done]
 
-    def _speed(self, stage: Stage, now: _Mark) -> dict[str, float]:
-        each_case = self._seconds_per_case(stage, now)
-        if not each_case:
-            return {}
-        left = (self._of[stage] - now.done[stage]) * each_case
-        return {"rate": round(A_MINUTE / each_case, 1), "left_seconds": round(left)}
+    def _fields(self, stage: Stage, now: _Mark) -> dict[str, Any]:
+        done, of = now.done[stage], self._of[stage]
+        fields: dict[str, Any] = {
+            "stage": stage,
+            "done": done,
+            "of": of,
+            "unscored": self._unscored[stage],
+        }
+        if each_case := self._seconds_per_case(stage, now):
+            left = round((of - done) * each_case)
+            fields |= {"rate": round(A_MINUTE / each_case, 1), "left_seconds": left}
+        return fields
 
     def _rate(self, stage: Stage, now: _Mark) -> str:
         each_case = self._seconds_per_case(stage, now)
