@@ -262,7 +262,7 @@ def start_ray() -> Callable[..., AbstractContextManager[None]]:
     return RAYS.start
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def local_ray() -> None:
     """For the runs of this process, and for drivers that are told its address."""
     RAYS.share()

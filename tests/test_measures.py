@@ -13,6 +13,7 @@ import evaljudge
 from evaljudge.config import WorkersConfig
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.errors import UserError
+from evaljudge.execution.protocol import Event
 from evaljudge.execution.ray.executor import RayExecutor
 from evaljudge.metrics import Unscored, Value, make_metrics
 from evaljudge.metrics.importance import Importance
@@ -177,9 +178,11 @@ def test_a_case_that_kills_its_worker_is_set_aside(
 ) -> None:
     """After three deaths; the others of its shard are measured."""
     of = DeadlyShard(tmp_path)
-    seen: list[Any] = []
+    seen: list[Event] = []
     RayExecutor(WorkersConfig()).measure(of.task(lives), {of.shard: ["deadly"]}, seen.append)
-    assert [receipt["measured"] for receipt in seen] == [{"deadly": "deadly@1"}]
+    assert [event.shard for event in seen if event.kind == "committed"] == [0]
+    receipt = of.output.receipt("measure", of.shard)
+    assert receipt and receipt["measured"] == {"deadly": "deadly@1"}
     of_deadly = "worker died" if taken == 3 else 1.0
     assert of.measured() == {"before": 1.0, "deadly": of_deadly, "after": 1.0}
     assert of.lives == lives - taken

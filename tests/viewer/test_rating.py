@@ -104,8 +104,8 @@ def test_ratings_are_given_taken_away_and_explained_by_keys(browser: Any, tmp_pa
         page.keyboard.press("?")
         assert not page.locator("#about-1").is_visible()
         assert page.locator("fieldset").nth(2).locator("button").count() == 0  # it has no words
-        page.locator("fieldset").nth(1).get_by_text("5").click()
-        page.wait_for_timeout(100)
+        with page.expect_response("**/rate"):
+            page.locator("fieldset").nth(1).get_by_text("5").click()
         assert saved(file)[0] == [None, 5, None]
         page.keyboard.press("n")
         page.keyboard.press("ArrowLeft")
@@ -126,7 +126,7 @@ def test_the_next_text_without_ratings_and_the_end(browser: Any, tmp_path: Path)
         press(page, "4", "5", "1")
         page.keyboard.press("Enter")  # the focus is on “Next unrated”
         assert page.inner_text("#text").startswith("T0")
-        assert not page.locator("#all-rated").is_visible()
+        page.locator("#all-rated").wait_for(state="hidden")
         press(page, "3", "3", "3")
         page.locator("#all-rated").wait_for()
         assert page.inner_text("#end") == (
@@ -136,7 +136,7 @@ def test_the_next_text_without_ratings_and_the_end(browser: Any, tmp_path: Path)
         assert page.locator("#open").is_disabled()
         page.keyboard.press("ArrowLeft")
         press(page, "0")
-        assert not page.locator("#all-rated").is_visible()
+        page.locator("#all-rated").wait_for(state="hidden")
     assert saved(file) == [[None, 3, 3], [1, 2, 3], [4, 5, 1]]
 
 
