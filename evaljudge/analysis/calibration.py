@@ -91,7 +91,7 @@ def _fitted(wanted: Mapping[str, Sequence[str]], seed: int, tables: Tables) -> C
     fits, warnings = list[Fit](), list[str]()
     for scorer, axes in wanted.items():
         tried = {
-            axis: _fit((scorer, own), axis, rated, tables, seed)
+            axis: _fit((scorer, own), axis, rated, seed)
             for own in axes
             for axis in (sorted(rated.human) if own == ANY_AXIS else [own])
         }
@@ -100,15 +100,15 @@ def _fitted(wanted: Mapping[str, Sequence[str]], seed: int, tables: Tables) -> C
     return CalibrationFits(fits, warnings)
 
 
-def _fit(key: Key, axis: str, rated: Rated, tables: Tables, seed: int) -> Fit | None:
+def _fit(key: Key, axis: str, rated: Rated, seed: int) -> Fit | None:
     """None where fewer than two documents have both a score and a rating."""
     if axis not in rated.human:
         return None
-    rows = tables.doc_ids(), rated.scores[key], rated.human[axis]
+    rows = rated.doc_ids, rated.scores[key], rated.human[axis]
     fitted = cross_fitted(*rows, folds=FOLDS, seed=seed)
     if fitted is None:
         return None
-    return fit_of(key, axis, rows, tables.system_names(), fitted, seed)
+    return fit_of(key, axis, rows, rated.system_names, fitted, seed)
 
 
 def _doubts(scorer: str, tried: Mapping[str, Fit | None]) -> Iterator[str]:

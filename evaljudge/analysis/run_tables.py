@@ -29,7 +29,7 @@ from typing import (
 
 from pydantic_core import from_json
 
-from evaljudge.analysis.two_runs import scale_name
+from evaljudge.analysis.run_scores import scale_name
 from evaljudge.errors import Damaged, UserError, unknown
 from evaljudge.judges import plugin
 from evaljudge.model.asks import Failed

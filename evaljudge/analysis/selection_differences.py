@@ -1,6 +1,6 @@
 """Which texts two runs select differently, by the rule of the same name.
 
-selection_difference(paired, first, second, "good")
+selection_difference(texts, columns, (first, second), "good")
 -> SelectionChange("good", both=310, first=12, second=40, …, flips=[{"doc_id": "d1",
      "system": "A", "selected": "first", "values": {"synthetic.fluency": [4.2, 3.1]}}, …])
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import json
 import re
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,13 +17,14 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evaljudge.agreement.rated import Floats, Key
-from evaljudge.analysis.two_runs import SIDES, PairedRuns, ScoredRun, scale_name
+from evaljudge.agreement.rated import Floats, Key, Text
+from evaljudge.analysis.run_scores import ScoredRun, scale_name
 from evaljudge.storage import DERIVED
 
+SIDES = ("first", "second")
 Row = Mapping[str, Any]
+Columns = Mapping[Key, Floats]
 
 
 @dataclass(frozen=True)
@@ -63,43 +63,38 @@ def selections(run: ScoredRun) -> list[str]:
 
 
 def selection_difference(
-    paired: PairedRuns, first: ScoredRun, second: ScoredRun, name: str
+    texts: Sequence[Text], columns: Sequence[Columns], runs: Sequence[ScoredRun], name: str
 ) -> SelectionChange:
-    rules = [_about(run, name) for run in (first, second)]
-    rows, unpaired = zip(*(_rows(paired, run, name) for run in (first, second)), strict=True)
-    only = np.setdiff1d(rows[0], rows[1]), np.setdiff1d(rows[1], rows[0])
+    """`texts`: those that both runs have; `columns`: their scores in each run."""
+    first, second = (_about(run, name) for run in runs)
+    row_of = {text: row for row, text in enumerate(texts)}
+    chosen = [list(selected_texts(run, name)) for run in runs]
+    known = [{text for text in of if text in row_of} for of in chosen]
+    only = sorted(known[0] - known[1]), sorted(known[1] - known[0])
+    conditions = [one for about in (first, second) for one in about["rule"]["all"]]
+    scales = list(dict.fromkeys((one["scorer"], one["axis"]) for one in conditions))
     return SelectionChange(
         name=name,
-        both=rows[0].size - only[0].size,
-        first=only[0].size,
-        second=only[1].size,
-        unpaired=unpaired,
-        rule_changed=rules[0]["rule"] != rules[1]["rule"],
-        rules=(rules[0]["rule"], rules[1]["rule"]),
-        thresholds=(rules[0]["thresholds"], rules[1]["thresholds"]),
-        flips=list(_flips(paired, [rule["rule"] for rule in rules], only)),
+        both=len(known[0] & known[1]),
+        first=len(only[0]),
+        second=len(only[1]),
+        unpaired=(len(chosen[0]) - len(known[0]), len(chosen[1]) - len(known[1])),
+        rule_changed=first["rule"] != second["rule"],
+        rules=(first["rule"], second["rule"]),
+        thresholds=(first["thresholds"], second["thresholds"]),
+        flips=[
+            {"doc_id": text[0], "system": text[1], "selected": side}
+            | {"values": {scale_name(*s): _values(columns, s, row_of[text]) for s in scales}}
+            for side, flipped in zip(SIDES, only, strict=True)
+            for text in flipped
+        ],
     )
 
 
-def _flips(
-    paired: PairedRuns, rules: Sequence[Row], only: Sequence[NDArray[np.int64]]
-) -> Iterator[Row]:
-    """Each text with its values in both runs, on the scales that the rules ask about."""
-    conditions = [condition for rule in rules for condition in rule["all"]]
-    scales = dict.fromkeys((one["scorer"], one["axis"]) for one in conditions)
-    for side, rows in zip(SIDES, only, strict=True):
-        for row in map(int, rows):
-            values = {
-                scale_name(*scale): [_value(scores, scale, row) for scores in paired.scores]
-                for scale in scales
-            }
-            doc_id, system = paired.texts[row]
-            yield {"doc_id": doc_id, "system": system, "selected": side, "values": values}
-
-
-def _value(scores: Mapping[Key, Floats], scale: Key, row: int) -> float | None:
-    value = float(scores[scale][row]) if scale in scores else np.nan
-    return value if np.isfinite(value) else None
+def _values(columns: Sequence[Columns], scale: Key, row: int) -> list[float | None]:
+    """In both runs."""
+    values = [float(of[scale][row]) if scale in of else np.nan for of in columns]
+    return [value if np.isfinite(value) else None for value in values]
 
 
 def selection_rule(run: ScoredRun, name: str) -> Row:
@@ -115,18 +110,11 @@ def _about(run: ScoredRun, name: str) -> dict[str, Any]:
     return about
 
 
-def _rows(paired: PairedRuns, run: ScoredRun, name: str) -> tuple[NDArray[np.int64], int]:
-    """The selected texts by their places in the arrays; how many the other run does not have."""
-    rows, unpaired = array("q"), 0
+def selected_texts(run: ScoredRun, name: str) -> Iterator[Text]:
     with _proven(run, f"selected/{name}.jsonl") as lines:
         for line in lines:
             text = json.loads(line)
-            row = paired.row.get((text["doc_id"], text["system"]))
-            if row is None:
-                unpaired += 1
-            else:
-                rows.append(row)
-    return np.array(rows, np.int64), unpaired
+            yield text["doc_id"], text["system"]
 
 
 @contextmanager

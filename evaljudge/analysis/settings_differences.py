@@ -14,7 +14,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evaljudge.analysis.two_runs import SIDES, ScoredRun
+from evaljudge.analysis.run_scores import ScoredRun
+from evaljudge.analysis.selection_differences import SIDES
 from evaljudge.engines.trust import SECRET_NAME
 from evaljudge.text import without_secrets
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from evaljudge.agreement.rated import Floats
-from evaljudge.decisions.grid import Grid
+from evaljudge.agreement.rated import Floats, Grid
 from evaljudge.records import ANY_AXIS
 
 Bins = NDArray[np.int64]

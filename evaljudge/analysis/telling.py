@@ -18,27 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from evaljudge.agreement.rated import Floats, Key
+from evaljudge.agreement.rated import Floats, Key, Rated, Text
 from evaljudge.analysis.findings import Disagreement
-from evaljudge.analysis.tables import Tables
 from evaljudge.records import ANY_AXIS
 
 WORST = 3
 """Of a system's lowest texts."""
 Numbers = NDArray[np.floating[Any]]
-Text = tuple[str, str]
-"""Its document and its system."""
 
 
-def telling_texts(tables: Tables, headlines: Iterable[Key], wanted: int) -> list[Text]:
-    """The most telling first; `headlines`: the scorers and axes that count."""
-    names = [(one.doc_id, one.system) for one in tables.kept]
-    scores = {key: np.array(tables.columns[key].kept) for key in headlines}
-    doubts = {key: np.array(tables.columns[key].doubts) for key in headlines}
+def telling_texts(kept: Rated, headlines: Iterable[Key], wanted: int) -> list[Text]:
+    """The most telling first, of all that is kept; `headlines`: the scorers and axes that count."""
+    names, scores = kept.texts, {key: kept.scores[key] for key in headlines}
     lists = [
-        _falling(_most_apart(tables, scores)),
-        _falling(_most(doubts.values(), len(names))),
-        _worst_of_the_best(scores, [one.system for one in tables.kept]),
+        _falling(_most_apart(kept, scores)),
+        _falling(_most([kept.doubts[key] for key in scores], len(names))),
+        _worst_of_the_best(scores, [system for _, system in names]),
         _spread(scores, len(names)),
     ]
     chosen = dict[int, None]()
@@ -49,15 +44,14 @@ def telling_texts(tables: Tables, headlines: Iterable[Key], wanted: int) -> list
     return [names[at] for at in islice(chosen, wanted)]
 
 
-def disagreements(tables: Tables, texts: Sequence[Text]) -> list[Disagreement]:
+def disagreements(kept: Rated, texts: Sequence[Text]) -> list[Disagreement]:
     """Of these texts, for each scorer and each axis that people rated: for a scorer with axes its
     own, for one without each of them."""
-    places = {(one.doc_id, one.system): at for at, one in enumerate(tables.kept)}
-    rows, rated = [places[text] for text in texts], tables.ratings()
-    found = []
-    for (scorer, axis), column in tables.columns.items():
-        for name in [name for name in rated if axis in (name, ANY_AXIS)]:
-            apart = disagreement(np.array(column.kept), rated[name])[rows].tolist()
+    places = {text: at for at, text in enumerate(kept.texts)}
+    rows, found = [places[text] for text in texts], []
+    for (scorer, axis), column in kept.scores.items():
+        for name in [name for name in kept.human if axis in (name, ANY_AXIS)]:
+            apart = disagreement(column, kept.human[name])[rows].tolist()
             found.append(Disagreement(scorer, name, [x if isfinite(x) else None for x in apart]))
     return found
 
@@ -83,15 +77,15 @@ def _places_of(values: Numbers) -> tuple[Floats, Floats]:
     return rankdata(values, "min"), rankdata(values, "max")
 
 
-def _most_apart(tables: Tables, scores: Mapping[Key, Floats]) -> Floats:
+def _most_apart(kept: Rated, scores: Mapping[Key, Floats]) -> Floats:
     """The most disagreement of all scorers and axes; NaN where nobody rated the text."""
     apart = [
         disagreement(values, ratings)
-        for name, ratings in tables.ratings().items()
+        for name, ratings in kept.human.items()
         for (_, axis), values in scores.items()
         if axis in (name, ANY_AXIS)
     ]
-    return _most(apart, len(tables.kept))
+    return _most(apart, len(kept.texts))
 
 
 def _most(columns: Iterable[Floats], texts: int) -> Floats:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from evaljudge.agreement.significance import holm
 from evaljudge.analysis.run_differences import MeanChange, RunDifferences
-from evaljudge.analysis.two_runs import scale_name
+from evaljudge.analysis.run_scores import scale_name
 from evaljudge.decisions.differences import p_lower
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS

@@ -15,8 +15,14 @@ from typing import Any
 
 from evaljudge.agreement import LEVELS
 from evaljudge.agreement.significance import holm
-from evaljudge.analysis.run_differences import MeanChange, RunDifferences, run_differences
-from evaljudge.analysis.two_runs import SIDES, CorpusChange, scored_run
+from evaljudge.analysis.run_differences import (
+    CorpusChange,
+    MeanChange,
+    RunDifferences,
+    run_differences,
+)
+from evaljudge.analysis.run_scores import scored_run
+from evaljudge.analysis.selection_differences import SIDES
 from evaljudge.commands.conditions import Looked, lower, on_axis
 from evaljudge.commands.options import DiffOptions
 from evaljudge.decisions.agreement_differences import AgreementDifference

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from evaljudge.analysis.two_runs import scored_run
+from evaljudge.analysis.run_scores import scored_run
 from evaljudge.commands.options import ViewOptions
 from evaljudge.errors import UserError
 from evaljudge.runs.outcome import open_run

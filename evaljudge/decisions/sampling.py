@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from evaljudge.agreement.rated import Floats
+from evaljudge.agreement.rated import Codes, Floats
 
 FLOOR = 0.1
 """The least size of a text as a share of the largest: no weight is more than ten times another."""
@@ -30,7 +30,6 @@ BANDS = 4
 LEVEL = 0.95
 FEWEST = 6
 """Documents behind an interval: of fewer, unequal weights leave too little to estimate it from."""
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

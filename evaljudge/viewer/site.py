@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
+from evaljudge.agreement.rated import Text
 from evaljudge.analysis.findings import Findings
-from evaljudge.analysis.two_runs import ScoredRun
+from evaljudge.analysis.run_scores import ScoredRun
 from evaljudge.records import Case
 from evaljudge.report.page import environment, file_text, page, parts, text_html
 from evaljudge.report.texts import beginning, spread_data
 from evaljudge.runs.shown import shown_in
 from evaljudge.storage import Shard
 from evaljudge.text import one_line
-from evaljudge.viewer.index import RunIndex, Text, TwoRunsIndex
+from evaljudge.viewer.index import RunIndex, TwoRunsIndex
 from evaljudge.viewer.labels import LabelSheet
 from evaljudge.viewer.server import BYTES, HTML, TEXT, Given, Refused, Response, Site, as_json
 

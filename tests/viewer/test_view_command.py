@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import evaljudge
-from evaljudge.analysis.two_runs import scored_run
+from evaljudge.analysis.run_scores import scored_run
 from evaljudge.commands.options import ViewOptions
 from evaljudge.commands.view import made_site, viewing
 from evaljudge.errors import UserError
