@@ -36,13 +36,6 @@ def test_without_ratings_and_doubt_the_spread_has_all() -> None:
     assert {"d0", "d99"} <= found  # both ends
 
 
-def test_disagreement_with_people_is_shown() -> None:
-    ratings: list[float | None] = [float(n) for n in range(60)]
-    ratings[7], ratings[50] = 59.5, -1.0
-    found = telling_texts(kept([float(n) for n in range(60)], ratings), [KEY], 12)
-    assert {"d7", "d50"} <= names(found)
-
-
 def test_disagreement_is_the_distance_between_two_places() -> None:
     scores, ratings = np.array([1, 9, 3, np.nan, 5]), np.array([4, 1, 2, 5, np.nan])
     assert disagreement(scores, ratings) == pytest.approx([1, 1, 0, np.nan, np.nan], nan_ok=True)
@@ -94,9 +87,3 @@ def test_few_texts_are_all_shown_and_none_are_asked_for() -> None:
     assert telling_texts(few, [KEY], 0) == []
     assert telling_texts(kept([None, None]), [KEY], 5) == [("d0", "A"), ("d1", "A")]
     assert telling_texts(Tables([KEY]).as_kept(), [KEY], 5) == []
-
-
-def test_the_choice_does_not_depend_on_chance() -> None:
-    rng = np.random.default_rng(3)
-    made = kept(rng.normal(size=200).tolist(), rng.integers(1, 6, 200).astype(float).tolist())
-    assert telling_texts(made, [KEY], 30) == telling_texts(made, [KEY], 30)

@@ -17,7 +17,7 @@ from functools import cache, cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from evaljudge.agreement.rated import Grid, Rated
-from evaljudge.analysis.calibrated import TextInterval
+from evaljudge.analysis.calibration import TextInterval
 from evaljudge.analysis.combining import Combination, Weights
 from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.findings import Findings

@@ -20,7 +20,7 @@ from evaljudge.agreement import LEVELS, Coefficient, Level
 from evaljudge.analyses import Analysis, RunFrame
 from evaljudge.analysis.combining import on_rated
 from evaljudge.analysis.findings import Findings
-from evaljudge.decisions.agreement_differences import AgreementDifference, agreement_differences
+from evaljudge.decisions.differences import AgreementDifference, agreement_differences
 from evaljudge.records import ANY_AXIS
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import (

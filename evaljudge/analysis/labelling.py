@@ -77,8 +77,7 @@ def _standardised(column: Floats) -> Floats:
     scored = column[np.isfinite(column)]
     if not scored.size:
         return column
-    found: Floats = (column - scored.mean()) / (scored.std() or 1.0)
-    return found
+    return (column - scored.mean()) / (scored.std() or 1.0)
 
 
 def _mean(columns: Sequence[Floats]) -> Floats:
@@ -118,24 +117,17 @@ def entropies(evidence: Any) -> Iterator[float]:
     """
     if isinstance(evidence, Mapping):
         for key, value in evidence.items():
-            if key in ("logprobs", "p") and _is_distribution(value):
-                yield _entropy([exp(v) if key == "logprobs" else v for v in value.values()])
+            is_distribution = isinstance(value, Mapping) and len(value) > 1
+            if (
+                key in ("logprobs", "p")
+                and is_distribution
+                and all(isinstance(one, int | float) for one in value.values())
+            ):
+                weights = [exp(v) if key == "logprobs" else v for v in value.values()]
+                shares = [weight / sum(weights) for weight in weights if weight > 0]
+                yield -sum(share * log(share) for share in shares) / log(len(weights))
             else:
                 yield from entropies(value)
     elif isinstance(evidence, list):
         for value in evidence:
             yield from entropies(value)
-
-
-def _is_distribution(value: Any) -> bool:
-    return (
-        isinstance(value, Mapping)
-        and len(value) > 1
-        and all(isinstance(one, int | float) for one in value.values())
-    )
-
-
-def _entropy(weights: Sequence[float]) -> float:
-    total = sum(weights)
-    shares = [weight / total for weight in weights if weight > 0]
-    return -sum(share * log(share) for share in shares) / log(len(weights))

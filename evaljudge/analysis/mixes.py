@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import product
 from math import fsum, isfinite, nan
 
 import numpy as np
@@ -78,10 +78,6 @@ class Mix:
         if not limited:
             return [ANY_AXIS]
         return [axis for axis in limited[0] if all(axis in others for others in limited)]
-
-
-def all_pairs(scorers: Collection[str]) -> list[Mix]:
-    return [Mix(((one, 1.0), (other, 1.0))) for one, other in combinations(scorers, 2)]
 
 
 def mix_of(text: str, scorers: Collection[str], where: str = "--mix") -> Mix:

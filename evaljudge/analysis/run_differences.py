@@ -22,16 +22,24 @@ from numpy.typing import NDArray
 
 from evaljudge.agreement.rated import Floats, Key, Text, codes, is_repetition
 from evaljudge.analysis.findings import Coverage
-from evaljudge.analysis.run_scores import RunScores, ScoredRun, aligned, signatures
-from evaljudge.analysis.selection_differences import (
-    SelectionChange,
-    selection_difference,
+from evaljudge.analysis.run_scores import (
+    RunScores,
+    ScoredRun,
+    about_selection,
+    aligned,
+    scale_name,
+    selected_texts,
     selections,
+    signatures,
 )
-from evaljudge.analysis.settings_differences import settings_differences
+from evaljudge.analysis.settings_differences import SIDES, settings_differences
 from evaljudge.analysis.tables import rating_columns
-from evaljudge.decisions.agreement_differences import AgreementDifference, agreement_differences
-from evaljudge.decisions.differences import PairedDifference, paired_difference
+from evaljudge.decisions.differences import (
+    AgreementDifference,
+    PairedDifference,
+    agreement_differences,
+    paired_difference,
+)
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS
 from evaljudge.sections.figures import count
@@ -94,6 +102,31 @@ class MeanChange:
     axis: str
     system: str | None  # None: of all systems
     found: PairedDifference
+
+
+@dataclass(frozen=True)
+class SelectionChange:
+    """Of the texts that both runs have; `flips` are those that one of them selected."""
+
+    name: str
+    both: int
+    first: int
+    second: int
+    unpaired: tuple[int, int]  # selected texts that the other run does not have
+    rule_changed: bool
+    rules: tuple[Row, Row]
+    thresholds: tuple[Sequence[Row], Sequence[Row]]
+    flips: Sequence[Row]
+
+    @property
+    def flipped(self) -> float:
+        """Of the texts that either run selected, the share that only one did."""
+        either = self.both + self.first + self.second
+        return (self.first + self.second) / either if either else 0.0
+
+    @property
+    def is_none(self) -> bool:
+        return not (self.flips or any(self.unpaired) or self.rule_changed)
 
 
 @dataclass(frozen=True)
@@ -162,7 +195,7 @@ def run_differences(first: ScoredRun, second: ScoredRun, *, seed: int = 0) -> Ru
         means=list(_means(texts, shared, *columns)),
         agreement=list(_agreement(texts, shared, sides, columns, seed)),
         selections=[
-            selection_difference(texts, columns, (first, second), name)
+            _selection(texts, columns, (first, second), name)
             for name in sorted(names[0] & names[1])
         ],
         selection_names=(sorted(names[0] - names[1]), sorted(names[1] - names[0])),
@@ -266,6 +299,44 @@ def _agreement(
     for (scorer, axis), levels in zip(met, found, strict=True):
         for row in levels:
             yield replace(row, scorer=scorer, axis=axis)
+
+
+def _selection(
+    texts: Sequence[Text],
+    columns: Sequence[Mapping[Key, Floats]],
+    runs: Sequence[ScoredRun],
+    name: str,
+) -> SelectionChange:
+    """`texts`: those that both runs have; `columns`: their scores in each run."""
+    first, second = (about_selection(run, name) for run in runs)
+    row_of = {text: row for row, text in enumerate(texts)}
+    chosen = [list(selected_texts(run, name)) for run in runs]
+    known = [{text for text in of if text in row_of} for of in chosen]
+    only = sorted(known[0] - known[1]), sorted(known[1] - known[0])
+    conditions = [one for about in (first, second) for one in about["rule"]["all"]]
+    scales = list(dict.fromkeys((one["scorer"], one["axis"]) for one in conditions))
+    return SelectionChange(
+        name=name,
+        both=len(known[0] & known[1]),
+        first=len(only[0]),
+        second=len(only[1]),
+        unpaired=(len(chosen[0]) - len(known[0]), len(chosen[1]) - len(known[1])),
+        rule_changed=first["rule"] != second["rule"],
+        rules=(first["rule"], second["rule"]),
+        thresholds=(first["thresholds"], second["thresholds"]),
+        flips=[
+            {"doc_id": text[0], "system": text[1], "selected": side}
+            | {"values": {scale_name(*s): _values(columns, s, row_of[text]) for s in scales}}
+            for side, flipped in zip(SIDES, only, strict=True)
+            for text in flipped
+        ],
+    )
+
+
+def _values(columns: Sequence[Mapping[Key, Floats]], scale: Key, row: int) -> list[float | None]:
+    """In both runs."""
+    values = [float(of[scale][row]) if scale in of else np.nan for of in columns]
+    return [value if np.isfinite(value) else None for value in values]
 
 
 def _cost(*runs: Mapping[str, Any]) -> dict[str, tuple[Maybe, Maybe]]:

@@ -10,10 +10,15 @@ read when they are asked for, each from its shard.
 
 from __future__ import annotations
 
+import io
+import json
+import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -23,9 +28,10 @@ from evaljudge.agreement.rated import Floats, Key, Text
 from evaljudge.analysis.findings import Coverage
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS
-from evaljudge.storage import SHARDS, Output, Shard, holder
+from evaljudge.storage import DERIVED, SHARDS, Output, Shard, holder
 
 Reasons = NDArray[np.int16]
+Row = Mapping[str, Any]
 
 
 def scale_name(scorer: str, axis: str) -> str:
@@ -69,6 +75,63 @@ def signatures(run: ScoredRun) -> dict[str, str]:
     return {score.scorer: score.signature for score in run.output.scores(run.scored[0])}
 
 
+# what a run selected
+
+
+def selections(run: ScoredRun) -> list[str]:
+    """Those that the last report wrote."""
+    files = run.about.get(DERIVED)
+    if files is None:  # an earlier version did not note them
+        there = run.output.place.names("selected")
+        files = [f"selected/{name}" for name in there if f"{name}l" in there]
+    found = (re.fullmatch(r"selected/(.+)\.json", name) for name in files)
+    return [match[1] for match in found if match]
+
+
+def selection_rule(run: ScoredRun, name: str) -> Row:
+    """As the last report wrote it."""
+    rule: Row = about_selection(run, name)["rule"]
+    return rule
+
+
+def about_selection(run: ScoredRun, name: str) -> dict[str, Any]:
+    """The rule and its counts."""
+    with _proven(run, f"selected/{name}.json") as lines:
+        about: dict[str, Any] = json.loads(b"".join(lines))
+    return about
+
+
+def selected_texts(run: ScoredRun, name: str) -> Iterator[Text]:
+    with _proven(run, f"selected/{name}.jsonl") as lines:
+        for line in lines:
+            text = json.loads(line)
+            yield text["doc_id"], text["system"]
+
+
+@contextmanager
+def _proven(run: ScoredRun, name: str) -> Iterator[Iterator[bytes]]:
+    """A file's lines; they must be read to the end, and be as the last report wrote them."""
+    output, digest = run.output, sha256()
+
+    def each(lines: Iterable[bytes]) -> Iterator[bytes]:
+        for line in lines:
+            digest.update(line)
+            yield line
+
+    try:
+        with output.place.open(name) as stream, io.BufferedReader(stream) as lines:  # type: ignore[type-var]
+            yield each(lines)
+    except FileNotFoundError:
+        raise output.damaged(name, "is gone") from None
+    except (ValueError, KeyError, TypeError):  # no JSON, or another's
+        raise output.damaged(name, "cannot be read") from None
+    if run.about.get(DERIVED, {}).get(name, digest.hexdigest()) != digest.hexdigest():
+        raise output.damaged(name, "is not as the last report wrote it")
+
+
+# its numbers
+
+
 class RunScores:
     """`precision`: of the numbers in memory."""
 
@@ -84,12 +147,13 @@ class RunScores:
         self.texts = [text for part in parts for text in part.texts]
         self.is_blank = np.array([blank for part in parts for blank in part.is_blank], bool)
         self.scales = list(dict.fromkeys(key for part in parts for key in part.rows))
-        self.axes = sorted({axis for part in parts for axis in part.ratings})
         self.reasons = sorted({reason for part in parts for reason in part.reasons.values()})
         code_of = {reason: code for code, reason in enumerate(self.reasons)}
         self.scores: dict[Key, Floats] = {key: self._empty() for key in self.scales}
         self.doubts: dict[Key, Floats] = {key: self._empty() for key in self.scales}
-        self.human: dict[str, Floats] = {axis: self._empty() for axis in self.axes}
+        self.human: dict[str, Floats] = {
+            axis: self._empty() for part in parts for axis in part.ratings
+        }
         self.unscored: dict[Key, Reasons] = {
             key: np.full(len(self.texts), -1, np.int16) for key in self.scales
         }
@@ -183,5 +247,5 @@ def _columns(maps: Any) -> dict[str, NDArray[Any]]:
 
     return {
         axis: pc.map_lookup(maps, axis, "first").to_numpy(zero_copy_only=False)
-        for axis in sorted(set(maps.keys.to_pylist()))
+        for axis in dict.fromkeys(maps.keys.to_pylist())
     }

@@ -43,7 +43,7 @@ import numpy as np
 
 from evaljudge.agreement import Precise, precise
 from evaljudge.agreement.rated import Grid, Key, Rated
-from evaljudge.analysis.calibrated import FEW, uncertified
+from evaljudge.analysis.calibration import FEW, uncertified
 from evaljudge.analysis.findings import Selected
 from evaljudge.analysis.tables import Column
 from evaljudge.config import Condition, Selection

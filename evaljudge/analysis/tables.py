@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaljudge.agreement.rated import Floats, Grid, Key, Rated, codes
+from evaljudge.analysis.addressing import NearCopies
 from evaljudge.analysis.findings import Coverage
-from evaljudge.analysis.near_copies import NearCopies
 from evaljudge.records import Case, Score
 
 MOST_KEPT = 100_000

@@ -1,14 +1,22 @@
-"""Which texts a report shows: the most telling ones, and not the first of the corpus.
+"""What the report's page draws: which texts it shows, and counts of how scores are spread.
 
-In turn: a text where the judge and people disagree most, one about which the judge is most
-undecided, one of the lowest of an axis' best system (to which the page's first screen leads), and
-one of those that are spread evenly over the scores, from the lowest to the highest. Where nobody
-rated, or no scorer says how undecided it is, the others have that share, too.
+The page shows the most telling texts, and not the first of the corpus. In turn: a text where the
+judge and people disagree most, one about which the judge is most undecided, one of the lowest of an
+axis' best system (to which the page's first screen leads), and one of those that are spread evenly
+over the scores, from the lowest to the highest. Where nobody rated, or no scorer says how undecided
+it is, the others have that share, too.
+
+    spreads(grid)  ->  [Spread("synthetic", "fluency", low=1.0, high=5.0,
+                               systems={"A": (0, 3, 12, …), "B": (9, 4, …)}, people=(…))]
+
+A scorer's range is cut into BINS bins of equal width. A threshold at the edge of a bin therefore
+selects exactly as many texts as the counts say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from math import isfinite
 from statistics import fmean
@@ -18,13 +26,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from evaljudge.agreement.rated import Floats, Key, Rated, Text
-from evaljudge.analysis.findings import Disagreement
+from evaljudge.agreement.rated import Floats, Grid, Key, Rated, Text
 from evaljudge.records import ANY_AXIS
 
 WORST = 3
 """Of a system's lowest texts."""
 Numbers = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """How far the scores are from people's ratings on the texts that the page shows: of each text
+    the distance between its places among all scores and among all ratings of the run."""
+
+    scorer: str
+    axis: str  # that people rated
+    apart: Sequence[float | None]  # in the order of `telling`; from 0 to 1, None: not both there
 
 
 def telling_texts(kept: Rated, headlines: Iterable[Key], wanted: int) -> list[Text]:
@@ -90,8 +107,7 @@ def _most_apart(kept: Rated, scores: Mapping[Key, Floats]) -> Floats:
 
 def _most(columns: Iterable[Floats], texts: int) -> Floats:
     each = [column for column in columns if len(column) == texts]
-    found: Floats = np.fmax.reduce([np.full(texts, np.nan), *each])
-    return found
+    return np.fmax.reduce([np.full(texts, np.nan), *each])
 
 
 def _falling(values: Floats) -> Iterator[int]:
@@ -130,8 +146,7 @@ def _spread(scores: Mapping[Key, Floats], texts: int) -> Iterator[int]:
 
 
 def _places(values: Floats) -> Floats:
-    ranks: Floats = rankdata(np.where(np.isfinite(values), values, np.nanmin([*values, 0.0])))
-    return ranks
+    return rankdata(np.where(np.isfinite(values), values, np.nanmin([*values, 0.0])))
 
 
 def _halving(size: int) -> Iterator[int]:
@@ -144,3 +159,84 @@ def _halving(size: int) -> Iterator[int]:
                 seen.add(at)
                 yield at
         parts *= 2
+
+
+Bins = NDArray[np.int64]
+BINS = 100
+MOST_RATINGS = 41
+"""Of different ratings. Where people gave more, their range is cut into so many values."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetRatings:
+    """How many texts with a score in this bin people gave this rating."""
+
+    axis: str
+    ratings: Sequence[float]
+    """Rising."""
+    counts: Sequence[tuple[int, int, int]]
+    """Bin, place in `ratings`, number of texts; without those that nothing met."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The scores of one scorer on one axis."""
+
+    scorer: str
+    axis: str
+    low: float
+    high: float
+    systems: Mapping[str, Sequence[int]]
+    """How many texts of each system have a score in each bin."""
+    people: Sequence[MetRatings] = field(default=())
+    """For each rated axis that the scorer is compared with."""
+    is_sample: bool = False
+
+    @property
+    def counts(self) -> list[int]:
+        """Of all systems together."""
+        return [sum(column) for column in zip(*self.systems.values(), strict=True)]
+
+
+def spreads(grid: Grid) -> list[Spread]:
+    """Of every scorer and axis with at least one score."""
+    return [made for key in grid.scores if (made := _spread_of(grid, *key))]
+
+
+def _spread_of(grid: Grid, scorer: str, axis: str) -> Spread | None:
+    table = grid.scores[scorer, axis]
+    known = table[np.isfinite(table)]
+    if not known.size:
+        return None
+    low, high = float(known.min()), float(known.max())
+    places = np.searchsorted(edges(low, high), table, side="right") - 1
+    bins = np.where(np.isfinite(table), places, -1)
+    counts = {
+        system: tuple(np.bincount(column[column >= 0], minlength=BINS).tolist())
+        for system, column in zip(grid.systems, bins.T, strict=True)
+        if (column >= 0).any()
+    }
+    people = [
+        met
+        for name, ratings in grid.human.items()
+        if axis in (name, ANY_AXIS) and (met := _met(name, bins, ratings))
+    ]
+    return Spread(scorer, axis, low, high, counts, people, grid.is_sample)
+
+
+def edges(low: float, high: float) -> Floats:
+    """The lowest score of each bin."""
+    return low + np.arange(BINS, dtype=np.float64) * ((high - low) / BINS)
+
+
+def _met(axis: str, bins: Bins, ratings: Floats) -> MetRatings | None:
+    both = (bins >= 0) & np.isfinite(ratings)
+    if not both.any():
+        return None
+    given = np.unique(ratings[both])
+    if len(given) > MOST_RATINGS:
+        given = np.linspace(given[0], given[-1], MOST_RATINGS)
+    places = np.abs(ratings[both][:, None] - given).argmin(axis=1)
+    pairs, numbers = np.unique(np.stack([bins[both], places]), axis=1, return_counts=True)
+    counts = [(int(b), int(r), int(n)) for b, r, n in zip(*pairs, numbers, strict=True)]
+    return MetRatings(axis, given.tolist(), counts)

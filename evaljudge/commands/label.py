@@ -39,9 +39,9 @@ UNEVEN = (
     "some texts were more probable to be drawn than others, so thresholds with `confidence` cannot "
     "be certified by this sheet: for that, use --by random"
 )
-THERE = "is there already, and may hold ratings: take another name"
 GONE = {"neyman": "stratified", "near-threshold": "random"}
 """Methods of earlier versions, and what is used in place of each."""
+THERE = "is there already, and may hold ratings: take another name"
 Texts = Mapping[str, tuple[Document, Candidate]]
 """By label."""
 

@@ -88,8 +88,7 @@ def bands(systems: Codes, scores: Floats) -> Codes:
     if scored.any():
         ends = np.quantile(scores[scored], np.arange(1, BANDS) / BANDS)
         band[scored] = np.searchsorted(ends, scores[scored], side="left")
-    found: Codes = systems * (BANDS + 1) + band
-    return found
+    return systems * (BANDS + 1) + band
 
 
 def doubtful(doubts: Floats) -> Floats:

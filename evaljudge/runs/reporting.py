@@ -18,8 +18,7 @@ from evaljudge.analysis.ratings import FurtherRatings, keep_ratings, read_rating
 from evaljudge.analysis.ratings import unmet as unmet_ratings
 from evaljudge.analysis.scoring import Scored, Scoring, fit
 from evaljudge.analysis.selection import out_of_reach, select, targets, undecided, unmet
-from evaljudge.analysis.spreads import spreads
-from evaljudge.analysis.telling import disagreements, telling_texts
+from evaljudge.analysis.telling import disagreements, spreads, telling_texts
 from evaljudge.corpora import notes_on
 from evaljudge.engines import Identity
 from evaljudge.errors import UserError

@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 
 from evaljudge.agreement.rated import Key, Text
 from evaljudge.analysis.ratings import kept_ratings
-from evaljudge.analysis.run_scores import RunScores, ScoredRun, aligned, signatures
-from evaljudge.analysis.selection_differences import (
+from evaljudge.analysis.run_scores import (
+    RunScores,
+    ScoredRun,
+    aligned,
     selected_texts,
     selection_rule,
     selections,
+    signatures,
 )
 from evaljudge.analysis.telling import disagreement
 from evaljudge.records import ANY_AXIS
@@ -27,20 +30,27 @@ from evaljudge.runs.asked import RunPrompts
 
 
 class RunIndex(RunScores):
-    def __init__(self, run: ScoredRun) -> None:
+    """A run, on its own or beside another one, on the texts of the first."""
+
+    def __init__(self, run: ScoredRun, other: RunIndex | None = None) -> None:
         super().__init__(run.output, run.scored, np.float32)
-        self.run = run
+        self.run, self.other = run, other
         self.systems = sorted({system for _, system in self.texts})
         self.further = kept_ratings(run.output)
         """What people rated besides the corpus."""
         self.rate({text: one.ratings for text, one in self.further.items()})
         self.axes = sorted(self.human)
+        self.selections = selections(run)
+        self._rows = self.rows_of(()) if other is None else other.rows_of(self.texts)
+        """The place of each text in the other run; -1: it has no such text."""
 
     # what is asked of it
 
     def column(self, name: str) -> bytes:
         """`score:3`, `reason:3`, `doubt:3`, `disagreement:3:0` (of a scorer, on an axis of people),
-        `rating:0`, `system`, `selected:1`, each by its place in what the page was given."""
+        `rating:0`, `system`, `selected:1`, each by its place in what the page was given; beside
+        another run also `other:3`, its scores on this scale, and `flipped:1`: whether only one of
+        the two selects the text."""
         kind, *given = name.split(":")
         number, axis = [*map(int, given), 0, 0][:2]
         column: NDArray[Any]
@@ -65,92 +75,68 @@ class RunIndex(RunScores):
                 column = np.array([code_of[system] for _, system in self.texts], np.int16)
             case "selected":
                 column = self.selected[self.selections[number]]
+            case "other" if self.other is not None:
+                column = self._theirs(self.scales[number])
+            case "flipped" if self.other is not None:
+                selection = self.selections[number]
+                theirs = aligned(self.other.selected.get(selection), self._rows, np.uint8(0))
+                column = (self.selected[selection] != theirs) & (self._rows >= 0)
             case _:
                 raise LookupError(name)
         return column.tobytes()
 
     @cached_property
-    def selections(self) -> list[str]:
-        return selections(self.run)
-
-    @cached_property
     def selected(self) -> Mapping[str, NDArray[np.uint8]]:
-        made = {}
-        for name in self.selections:
-            made[name] = np.zeros(len(self.texts), np.uint8)
+        made = {name: np.zeros(len(self.texts), np.uint8) for name in self.selections}
+        for name, column in made.items():
             for text in selected_texts(self.run, name):
                 if text in self.row_of:
-                    made[name][self.row_of[text]] = 1
+                    column[self.row_of[text]] = 1
         return made
 
     @cached_property
     def prompts(self) -> RunPrompts:
         return RunPrompts(self.run.output)
 
+    # the run beside it
+
     def beside(self, text: Text) -> tuple[RunIndex, int] | None:
         """The run that is compared and the text's row in it, if there is one."""
-        return None
-
-
-class TwoRunsIndex(RunIndex):
-    """A run beside another, on the texts of the first."""
-
-    def __init__(self, run: ScoredRun, other: RunIndex) -> None:
-        super().__init__(run)
-        self._other = other
-        self._rows = other.rows_of(self.texts)
+        row = self.other.row_of.get(text) if self.other else None
+        return None if self.other is None or row is None else (self.other, row)
 
     @property
     def shared_texts(self) -> int:
         return int((self._rows >= 0).sum())
-
-    def beside(self, text: Text) -> tuple[RunIndex, int] | None:
-        row = self._other.row_of.get(text)
-        return None if row is None else (self._other, row)
 
     @property
     def comparison(self) -> dict[str, Any]:
         """How many texts both runs have; for each scorer and axis, on how many of them the scores
         differ, None where the other run lacks it; the selections of both, by their rules; and the
         scorers that are made otherwise in the other run, by their signatures."""
-        there = set(self.selections) & set(self._other.selections)
+        if (other := self.other) is None:
+            return {}
         rules = {
-            name: selection_rule(self.run, name) == selection_rule(self._other.run, name)
-            for name in sorted(there)
+            name: selection_rule(self.run, name) == selection_rule(other.run, name)
+            for name in sorted(set(self.selections) & set(other.selections))
         }
+        mine, theirs = signatures(self.run), signatures(other.run)
         return {
             "texts": self.shared_texts,
-            "differ": [self._differing(key) for key in self.scales],
+            "differ": [
+                self._differing(key) if key in other.scores else None for key in self.scales
+            ],
             "shared": [name for name, is_same in rules.items() if is_same],
             "changed": [name for name, is_same in rules.items() if not is_same],
-            "otherwise": self._made_otherwise,
+            "otherwise": [n for n in mine if n in theirs and mine[n] != theirs[n]],
         }
 
-    @cached_property
-    def _made_otherwise(self) -> list[str]:
-        mine, theirs = signatures(self.run), signatures(self._other.run)
-        return [name for name in mine if name in theirs and mine[name] != theirs[name]]
+    def _theirs(self, key: Key) -> NDArray[Any]:
+        column = self.other.scores.get(key) if self.other else None
+        return aligned(column, self._rows, np.float32(np.nan))
 
-    def _differing(self, key: Key) -> int | None:
-        if key not in self._other.scores:
-            return None
-        mine = self.scores[key]
-        theirs = aligned(self._other.scores[key], self._rows, np.float32(np.nan))
+    def _differing(self, key: Key) -> int:
+        mine, theirs = self.scores[key], self._theirs(key)
         known = np.isfinite(mine), np.isfinite(theirs)
         differ = (known[0] != known[1]) | (known[0] & known[1] & (mine != theirs))
         return int((differ & (self._rows >= 0)).sum())
-
-    def column(self, name: str) -> bytes:
-        """Also `other:3`, the other run's scores on this scale, and `flipped:1`: whether only one
-        of the two selects the text."""
-        kind, _, number = name.partition(":")
-        if kind == "other":
-            scores = self._other.scores.get(self.scales[int(number)])
-            return aligned(scores, self._rows, np.float32(np.nan)).tobytes()
-        if kind == "flipped":
-            selection = self.selections[int(number)]
-            theirs = aligned(self._other.selected.get(selection), self._rows, np.uint8(0))
-            is_shared = self._rows >= 0
-            flipped: NDArray[np.bool_] = (self.selected[selection] != theirs) & is_shared
-            return flipped.tobytes()
-        return super().column(name)

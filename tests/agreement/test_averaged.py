@@ -10,7 +10,6 @@ import pytest
 from scipy import stats
 
 from evaljudge.agreement import Averaged, Correlation, averaged, holm
-from evaljudge.agreement.agree import agreements
 from tests.fishers import bounds
 
 # Three candidates a document; people rank them 1 2 3 everywhere.
@@ -269,18 +268,6 @@ def test_against_loops_from_the_definitions(seed: int, coefficient: Correlation)
             assert (rival.p, rival.p_holm) == pytest.approx((ps[at], adjusted[at]))
 
 
-def test_one_method_on_one_axis_is_what_agreements_says() -> None:
-    corpus = random_corpus(5)
-    scores, human = corpus["methods"]["good"]["fluency"], corpus["human"]["fluency"]
-    codes = corpus["documents"], corpus["systems"]
-    alone = averaged(*codes, {"a": {"fluency": scores}}, {"fluency": human})
-    expected = agreements(*codes, scores, human, coefficients=["spearman"])[0]
-    for column in alone.methods[0].columns:
-        assert (column.value, column.low, column.high, column.n) == pytest.approx(
-            (expected.value, expected.low, expected.high, expected.n)
-        )
-
-
 def test_the_order_of_rows_and_of_other_methods_does_not_matter() -> None:
     corpus = random_corpus(6)
     again = reordered(corpus, np.random.default_rng(0).permutation(corpus["documents"].size))
@@ -304,13 +291,6 @@ def test_beside_its_own_value_a_method_has_that_on_the_documents_of_all() -> Non
     assert common["half"][1:] == [None, None]
 
 
-def test_a_method_without_any_value_leaves_the_others_their_documents() -> None:
-    methods = {"ours": {"coherence": [UP, UP]}, "none": {"coherence": [FLAT, NONE]}}
-    found = found_of(methods, ["coherence"])
-    assert [column.common for column in found.columns] == [2, 2]
-    assert [one.common for one in found.methods[0].columns] == [1.0, 1.0]
-
-
 def test_methods_that_share_no_document_are_untested_and_have_no_common_value() -> None:
     apart = {"a": {"coherence": [UP, UP, NONE, NONE]}, "b": {"coherence": [NONE, NONE, UP, DOWN]}}
     found = found_of(apart, ["coherence"])
@@ -318,9 +298,3 @@ def test_methods_that_share_no_document_are_untested_and_have_no_common_value() 
     assert [one.common for method in found.methods for one in method.columns] == [None] * 4
     (other,) = found.columns[0].challengers
     assert (other.difference, other.p, other.p_holm, other.n) == (None, None, None, 0)
-
-
-def test_common_documents_are_those_of_every_trial() -> None:
-    trials = {"a": [{"coherence": [UP, DOWN]}, {"coherence": [UP, NONE]}]}
-    found = found_of(trials, ["coherence"])
-    assert (found.columns[0].common, found.methods[0].columns[0].common) == (1, 1.0)

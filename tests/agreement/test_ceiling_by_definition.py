@@ -7,9 +7,8 @@ from math import isfinite, nan, sqrt
 import numpy as np
 import pytest
 
-from evaljudge.agreement import LEVELS, agreements
+from evaljudge.agreement import agreements
 from evaljudge.agreement.agree import Ceiling, ceiling
-from evaljudge.agreement.coefficients import CORRELATIONS
 from tests.fishers import bounds
 
 Row = tuple[int, int, list[float]]  # document, system, a rating or NaN per rater
@@ -27,10 +26,6 @@ def test_by_hand() -> None:
     # The first and second against means of 2 throughout: undefined; the third against 1 2 3: -1.
     assert (found.value, found.n, found.raters) == (-1.0, 3, 1)
     assert (found.low, found.high) == (None, None)
-
-
-def test_levels_and_coefficients_come_in_one_order() -> None:
-    assert list(measured([(0, 0, [1, 2])])) == list(product(LEVELS, CORRELATIONS))
 
 
 def rows_of(seed: int, few: int = 0) -> list[Row]:

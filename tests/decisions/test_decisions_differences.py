@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr, t, ttest_1samp
 
-from evaljudge.decisions.agreement_differences import agreement_differences
-from evaljudge.decisions.differences import paired_difference
+from evaljudge.decisions.differences import agreement_differences, paired_difference
 
 NAN = np.nan
 STREAM = np.random.default_rng(1)
