@@ -84,11 +84,6 @@ class Combination(Mix):
             return median(values)
         return majority(values) if self.by == "majority" else fmean(values)
 
-    def of(self, columns: Mapping[str, Floats]) -> Floats:
-        rows = np.stack([columns[scorer] for scorer in self.of_scorers], axis=1)
-        found = (self.of_values(row) if np.isfinite(row).all() else np.nan for row in rows.tolist())
-        return np.array(list(found), dtype=np.float64)
-
 
 def majority(values: Iterable[float]) -> float:
     votes = Counter(floor(value + 0.5) for value in values)

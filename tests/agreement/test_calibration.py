@@ -174,18 +174,6 @@ def test_the_order_of_rows_changes_not_one_bit(given: tuple[list[Row], list[int]
         assert one.spearman_after == other.spearman_after
 
 
-def test_values_are_the_mean_over_the_divisions() -> None:
-    documents, scores, ratings = invented(0)
-    fitted = cross_fitted(documents, scores, ratings, folds=4)
-    assert fitted is not None
-    assert (fitted.divisions, fitted.folds, len(fitted.maps)) == (10, 4, 40)
-    assert len({tuple(fold % 4) for fold in fitted.fold}) == 10
-    for score, folds, value in zip(scores, fitted.fold.T, fitted.values, strict=True):
-        each = [fitted.maps[fold].calibrated([score])[0] for fold in folds]
-        assert value == pytest.approx(np.mean(each), nan_ok=True)
-        assert isnan(score) or value == fitted.calibrated([score], folds.tolist())[0]
-
-
 def test_a_fold_each_is_one_division() -> None:
     fitted = cross_fitted(DOCUMENTS, SCORES, RATINGS)
     assert fitted is not None

@@ -94,18 +94,6 @@ def test_intervals_where_raters_saw_different_documents(seed: int) -> None:
         assert (one.low, one.high) == pytest.approx(bounds(key[0], one.value, error, n), abs=1e-9)
 
 
-def test_intervals_where_all_rated_all_are_of_the_whole_without_each_document() -> None:
-    rows: list[Row] = [(d, s, [float(x) for x in given]) for (d, s), given in zip(
-        product(range(7), range(4)), np.random.default_rng(1).normal(size=(28, 3)), strict=True,
-    )]  # fmt: skip
-    for key, one in measured(rows).items():
-        if key[0] != "sample":
-            without = [measured([row for row in rows if row[0] != d])[key].value for d in range(7)]
-            error = sqrt(6 * np.var(without))
-            expected = bounds(key[0], one.value, error, 7)
-            assert (one.low, one.high) == pytest.approx(expected, abs=1e-9)
-
-
 def test_raters_that_agree_wholly() -> None:
     rows = [(d, s, [float(d + s)] * 3) for d, s in product(range(3), range(4))]
     for one in measured(rows).values():

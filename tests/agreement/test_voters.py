@@ -188,21 +188,6 @@ def test_no_step_makes_the_votes_less_likely(seed: int, smoothing: float) -> Non
     assert found.shares.sum() == pytest.approx(1)
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10**6))
-def test_names_and_order_do_not_matter(seed: int) -> None:
-    votes, labels = random_votes(seed)
-    table, stream = np.array(votes), np.random.default_rng(seed)
-    rows, voters = stream.permutation(len(table)), stream.permutation(table.shape[1])
-    names = stream.permutation(labels)
-    renamed = np.where(table >= 0, names[table], -1)
-    found = dawid_skene(table, labels, most_steps=20)
-    other = dawid_skene(renamed[rows][:, voters], labels, most_steps=20)
-    np.testing.assert_allclose(
-        other.posterior[:, names], found.posterior[rows], rtol=1e-6, atol=1e-9
-    )
-
-
 @pytest.mark.parametrize(
     ("votes", "said"),
     [
