@@ -19,9 +19,8 @@ import numpy as np
 
 from evaljudge.agreement.rated import Floats
 from evaljudge.agreement.significance import holm
-from evaljudge.commands.conditions import ALPHA
-from evaljudge.decisions.agreement_differences import agreement_differences
-from evaljudge.decisions.differences import p_lower, paired_difference
+from evaljudge.commands.diff import ALPHA
+from evaljudge.decisions.differences import agreement_differences, p_lower, paired_difference
 
 SYSTEMS, VERY_MANY, COLUMNS = 8, 20_000, 12
 BIAS = np.array([0.6, -0.4, 0.9, 0.0, -0.7, 0.3, -0.5, 0.2])

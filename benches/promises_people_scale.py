@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from evaljudge.decisions.pass_rate import PassRate, pass_rate
-from evaljudge.decisions.people import PeopleScale, people_scale
+from evaljudge.decisions.people import PassRate, PeopleScale, pass_rate, people_scale
 from evaljudge.decisions.powered import Bounded
 
 GOOD = 4.0

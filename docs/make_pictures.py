@@ -21,7 +21,7 @@ from playwright.sync_api import sync_playwright
 from replies_by_hand import run_by_hand
 
 import evaljudge
-from evaljudge.analysis.two_runs import scored_run
+from evaljudge.analysis.run_scores import scored_run
 from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 from evaljudge.commands.demo import demo_config
 from evaljudge.commands.options import ViewOptions

@@ -8,7 +8,7 @@ def best(found: Agreed) -> Agreement: ...
 from __future__ import annotations
 
 from evaljudge.agreement import Agreement
-from evaljudge.analysis.calibrated import CalibratedRow
+from evaljudge.analysis.calibration import CalibratedRow
 from evaljudge.analysis.findings import Findings
 from evaljudge.commands.agree import Agreed
 from evaljudge.commands.calibrate import CalibratedScores

@@ -93,7 +93,7 @@ def agreed_text(findings: Findings, out: str | None = None, as_json: bool = Fals
 
 
 def calibrate_with(wanted: CalibrateOptions, out: str | None = None, as_json: bool = False) -> str:
-    return shown(CalibratedScores(calibrated(wanted)), out, as_json)
+    return shown(calibrated(wanted), out, as_json)
 
 
 class Noting(ScriptedEngines):

@@ -5,7 +5,7 @@ from math import exp, log
 
 from scipy import stats
 
-from evaljudge.agreement.bootstrap import multiplicities
+from evaljudge.agreement.documents import multiplicities
 
 
 def bounds(

@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from evaljudge.agreement.rated import Rated
+from evaljudge.agreement.rated import Grid, Rated
 from evaljudge.analyses import RunFrame, analyses, rows_of
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.tables import Tables
-from evaljudge.decisions.grid import Grid
 from evaljudge.sections import Section
 
 FACTS = {one.name for one in fields(Findings)}

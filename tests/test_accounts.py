@@ -1,8 +1,6 @@
 """What a run cost, from receipts of literal tokens: sums, shares of seconds, and old receipts."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -95,26 +93,12 @@ def test_all_seconds_are_shared_out() -> None:
     assert sum(row.gpu_seconds for row in rows) == pytest.approx(13.7, abs=0.01)
 
 
-def test_nothing_computed_has_no_seconds() -> None:
-    (row,) = Accounts([receipt("judge", {"direct": {"x": spent(1, 50, 50, 0)}})]).costs(1, {})
-    assert (row.asks, row.prompt, row.prefilled, row.seconds) == (1, 50, 0, 0.0)
-
-
 def test_a_run_with_any_receipt_of_an_earlier_version_has_no_rows() -> None:
     old = receipt("judge", {"synthetic": {}}, worker="old")
     del old["asked"]["synthetic"]["axes"]
     assert Accounts([old]).costs(4, {}) == []
     assert Accounts([PREPARED, old, JUDGED]).costs(4, {}) == []
     assert Accounts([]).costs(0, {}) == []
-
-
-def test_rows_can_be_written_as_json() -> None:
-    (row,) = Accounts([PREPARED]).costs(4, {("synthetic", "fluency"): 16})
-    assert json.loads(json.dumps(asdict(row))) == {
-        "stage": "prepare", "judge": "synthetic", "axis": "fluency", "asks": 5, "requests": 10,
-        "prompt": 1000, "prefilled": 300, "generated": 100, "further": 0, "seconds": 20.0,
-        "gpu_seconds": 0.0, "documents": 4, "scores": 16,
-    }  # fmt: skip
 
 
 def shared(block: int | None, prompt: int, floor: int) -> Accounts:

@@ -156,11 +156,6 @@ def test_a_certified_threshold_selects_or_says_what_would_do(
         assert not (tmp_path / "out/selected").exists()
 
 
-def test_good_that_an_axis_knows_nothing_of(tmp_path: Path) -> None:
-    said = calibrate_with(small(tmp_path, with_ease(lambda _: 1), BARE, good=3, precision=0.5))
-    assert "mine on ease: no candidate is rated 3 or higher." in said
-
-
 def test_a_later_calibration_takes_back_what_it_no_longer_selects(tmp_path: Path) -> None:
     out = tmp_path / "out"
     found(small(tmp_path, good=3, precision=0.9), out)
@@ -251,11 +246,6 @@ def test_names_of_strangers_become_names_of_files(tmp_path: Path) -> None:
 def test_mistakes_are_said(tmp_path: Path, more: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
         calibrate_with(small(tmp_path, **more))
-
-
-def test_no_scores_are_nothing_to_calibrate() -> None:
-    with pytest.raises(UserError, match="--scores: name a file of scores"):
-        calibrate_with(CalibrateOptions("cases.jsonl", []))
 
 
 def test_what_is_strange_or_few_is_said(tmp_path: Path) -> None:

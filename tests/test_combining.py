@@ -61,13 +61,20 @@ COLUMNS = {
 def rated(human: Any = HUMAN, columns: Any = COLUMNS) -> Rated:
     codes = np.unique(DOCUMENTS, return_inverse=True)[1]
     scores = {(name, "fluency"): column for name, column in columns.items()}
-    return Rated(codes, np.arange(40) % 4, scores, {"fluency": human}, {})
+    return Rated(
+        codes,
+        np.arange(40) % 4,
+        scores,
+        {"fluency": human},
+        {},
+        texts=[(name, "") for name in DOCUMENTS],
+    )
 
 
 def weights(of: Rated | None = None, *scorers: str) -> Weights:
     names = scorers or tuple(COLUMNS)
     rule = combined("agreement", *names)
-    return weights_of("jury", rule, "fluency", of or rated(), DOCUMENTS, 0)
+    return weights_of("jury", rule, "fluency", of or rated(), 0)
 
 
 def by_definition(rows: np.ndarray[Any, Any]) -> list[float]:
@@ -97,7 +104,7 @@ def test_a_documents_score_does_not_rest_on_its_own_ratings() -> None:
 
 def test_scores_by_agreement_are_sums_with_the_weights_of_their_fold() -> None:
     rule, found = combined("agreement", *COLUMNS), weights()
-    scores = on_rated(rule, found, "fluency", rated(), DOCUMENTS)
+    scores = on_rated(rule, found, "fluency", rated())
     own = found.folds[found.fold_of["d3"]]
     expected = sum(w * column[13] for w, column in zip(own, COLUMNS.values(), strict=True))
     assert scores[13] == pytest.approx(expected)
@@ -128,8 +135,8 @@ def test_where_nothing_can_be_learnt_all_count_alike(of: Rated, said: str) -> No
     found = weights(of, *scorers)
     assert said in found.doubt
     assert found.whole == pytest.approx([1 / len(scorers)] * len(scorers))
-    alike = on_rated(combined("agreement", *scorers), found, "fluency", of, DOCUMENTS)
-    mean = on_rated(combined("mean", *scorers), None, "fluency", of, DOCUMENTS)
+    alike = on_rated(combined("agreement", *scorers), found, "fluency", of)
+    mean = on_rated(combined("mean", *scorers), None, "fluency", of)
     np.testing.assert_allclose(alike, mean)
 
 
@@ -249,9 +256,3 @@ def test_families_are_of_judges_that_there_are(config: dict[str, Any]) -> None:
         evaljudge.plan(config | {"families": {"a": ["A", "B", "A"]}}, engines=ScriptedEngines())
     with pytest.raises(UserError, match="families: unknown judge 'c'"):
         evaljudge.plan(config | {"families": {"c": ["A"]}}, engines=ScriptedEngines())
-
-
-def test_a_combination_says_what_it_is() -> None:
-    parts = tuple((name, 1.0) for name in "abc")
-    assert Combination(parts, "median").meaning == "The median of a, b and c."
-    assert Combination(parts[:2], "mean").meaning == "The mean of a and b."

@@ -49,12 +49,6 @@ def test_a_judge_on_the_raters_scale_is_tested_and_others_say_why_not() -> None:
     assert (long.scorer, long.found, long.reason) == ("long", None, OFF_SCALE)
 
 
-def test_epsilon_is_a_setting() -> None:
-    how = HOW.model_copy(update={"alt_test_epsilon": 0.2})
-    judge, _ = rows("replacing", frame(rated(), how=how))
-    assert judge.found is not None and judge.found.epsilon == 0.2
-
-
 def test_a_constant_that_passes_is_told() -> None:
     """Nearly every rating is a 5: who always says 5 is as close to others as any rater is."""
     alike = rated()
@@ -122,13 +116,6 @@ def test_what_is_called_words_needs_no_warning() -> None:
     assert some.lengths is not None
     words = {("words", "*"): some.lengths}
     only = Rated(some.documents, some.systems, words, some.human, some.raters, some.lengths)
-    assert warned_of(only) == []
-
-
-def test_little_agreement_is_no_warning() -> None:
-    some = rated()
-    noise = {("noise", "*"): np.random.default_rng(1).normal(size=some.documents.size)}
-    only = Rated(some.documents, some.systems, noise, some.human, some.raters, some.lengths)
     assert warned_of(only) == []
 
 

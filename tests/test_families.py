@@ -8,11 +8,10 @@ import pytest
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from evaljudge.agreement.rated import Floats
+from evaljudge.agreement.rated import Floats, Grid
 from evaljudge.analyses.families import FamilyRow, _points, family_rows
 from evaljudge.config import Config
 from evaljudge.decisions.families import reliability, seen_by, steepness
-from evaljudge.decisions.grid import Grid
 from tests.frames import frame, warnings
 
 SYSTEMS = ["own", "a", "b", "c", "d"]

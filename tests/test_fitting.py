@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 import evaljudge
 from evaljudge.agreement import cross_fitted
-from evaljudge.analysis.calibrated import NOT_FINITE, Fit
+from evaljudge.analysis.calibration import NOT_FINITE, Fit
 from evaljudge.commands.options import CalibrateOptions
 from evaljudge.config import load_config
 from evaljudge.engines.scripted import ScriptedEngines

@@ -10,13 +10,11 @@ import pytest
 
 import evaljudge
 from evaljudge.agreement.agree import agreements
-from evaljudge.agreement.rated import Floats, Ids, Rated
+from evaljudge.agreement.rated import Floats, Grid, Rated
 from evaljudge.analyses.among_judges import JudgePair
 from evaljudge.analyses.jury import LeftOut
 from evaljudge.analysis.combining import Combination, weights_of
-from evaljudge.analysis.tables import Tables
 from evaljudge.config import Rule
-from evaljudge.decisions.grid import Grid
 from evaljudge.engines import Identity, KnownFacts, ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, noise
 from evaljudge.model.asks import Options, Prompt
@@ -39,7 +37,7 @@ def rated(tables: Mapping[str, Floats]) -> Rated:
     codes = np.repeat(np.arange(DOCUMENTS), SYSTEMS)
     scores = {(name, "fluency"): table.ravel() for name, table in tables.items()}
     return Rated(codes, np.tile(np.arange(SYSTEMS), DOCUMENTS), scores,
-                 {"fluency": HUMAN.ravel()}, {})  # fmt: skip
+                 {"fluency": HUMAN.ravel()}, {}, texts=[(name, "") for name in NAMES])  # fmt: skip
 
 
 def combination(by: Rule, tables: Mapping[str, Floats] = TABLES) -> Combination:
@@ -47,11 +45,7 @@ def combination(by: Rule, tables: Mapping[str, Floats] = TABLES) -> Combination:
 
 
 def left_out(combined: Mapping[str, Combination], weights: Any, of: Rated) -> list[LeftOut]:
-    class Named(Tables):
-        def doc_ids(self) -> Ids:
-            return NAMES
-
-    return rows("jury", frame(of, combined=combined, weights=weights, tables=Named([])))
+    return rows("jury", frame(of, combined=combined, weights=weights))
 
 
 def among_judges(scorers: Sequence[str], of: Grid) -> list[JudgePair]:
@@ -64,7 +58,7 @@ def test_one_that_answers_at_random_is_left_out_at_a_gain(by: Rule) -> None:
     one = combination(by)
     fitted = {}
     if by == "agreement":
-        fitted["jury", "fluency"] = weights_of("jury", one, "fluency", rated(TABLES), NAMES, 0)
+        fitted["jury", "fluency"] = weights_of("jury", one, "fluency", rated(TABLES), 0)
     of = rated(TABLES | {"jury": np.mean(list(TABLES.values()), axis=0)})
     rows = left_out({"jury": one}, fitted, of)
     found = {(row.scorer, row.level): row for row in rows}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaljudge.analysis.findings import Findings
-from evaljudge.commands.agree import agreement_of, lacking_line
+from evaljudge.commands.agree import agreement_of
 from evaljudge.commands.options import AgreeOptions
 from evaljudge.errors import UserError
 from evaljudge.sections.figures import percent
@@ -72,15 +72,6 @@ def test_a_table_with_semicolons_and_decimal_commas_is_the_same(cases: str, tmp_
     file.write_text(file.read_text().replace(",", ";").replace(".", ","))
     assert ";0,15" in file.read_text()
     assert agreed(cases, str(file)).agreement == one.agreement
-
-
-def test_scores_by_axis_are_the_same(cases: str, tmp_path: Path) -> None:
-    rows = [
-        {"doc_id": r["doc_id"], "system": r["system"], "scorer": "mine",
-         "scores": {"fluency": r["value"]}} for r in SCORES
-    ]  # fmt: skip
-    one = agreed(cases, written(tmp_path, SCORES, "jsonl")).agreement
-    assert agreed(cases, written(tmp_path, rows, "jsonl")).agreement == one
 
 
 @pytest.mark.parametrize(
@@ -239,12 +230,6 @@ def test_the_human_stories_of_hanna_are_not_compared_with_themselves() -> None:
     assert found.value == pytest.approx(0.357, abs=5e-4)
 
 
-def test_an_axis_that_nobody_rated_is_said(cases: str, tmp_path: Path) -> None:
-    rows = [*SCORES, *(row | {"scorer": "slip", "axis": "Fluency"} for row in SCORES)]
-    (warning,) = agreed(cases, written(tmp_path, rows, "jsonl")).warnings
-    assert warning.startswith("slip: no rating to compare with: unknown human axis 'Fluency'")
-
-
 def test_scores_with_and_without_axis_are_told_apart_or_refused(cases: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="scorer 'mine' has scores of axis 'fluency' and"):
         agreed(cases, written(tmp_path, [*SCORES, *bare()], "jsonl"))
@@ -400,12 +385,3 @@ def test_too_few_scores_end_with_exit_code_3(
     )
     assert "is under" not in out
     assert "under the floor" not in command(capsys, *given, "--coverage-floor", "0.5")[1]
-
-
-def test_five_of_the_scorers_that_lack_scores_are_named(cases: str, tmp_path: Path) -> None:
-    rows = [SCORES[n] | {"scorer": f"s{n % 7}"} for n in range(len(SCORES))]
-    rows += [SCORES[0] | {"scorer": f"s{n}"} for n in range(len(SCORES), 7)]
-    findings = agreed(cases, written(tmp_path, rows, "jsonl"))
-    line = lacking_line(findings)
-    assert line.count(" lacks ") == 5
-    assert "; 2 others lack some (add" in line

@@ -108,10 +108,6 @@ def test_scores_are_those_of_the_files(done: Outcome) -> None:
     assert sum(part.num_rows for part in done.iter_scores()) == table.num_rows
 
 
-def test_the_first_document(done: Outcome) -> None:
-    assert done.first_document == done.scores(["doc_id"])["doc_id"][0].as_py()
-
-
 def test_only_the_columns_that_are_named(done: Outcome) -> None:
     assert done.scores(["value", "system"]).column_names == ["value", "system"]
     assert done.scores(["ratings"]).column_names == ["ratings"]
@@ -184,15 +180,6 @@ def test_a_damaged_shard_is_left_out_with_a_warning(copy: Path, done: Outcome) -
         assert 0 < opened.verdicts("direct").num_rows < CASES * SYSTEMS * 2
 
 
-def test_where_every_shard_is_damaged_the_table_is_empty(copy: Path, done: Outcome) -> None:
-    for file in (copy / "scores").iterdir():
-        file.write_bytes(b"")
-    with pytest.warns(UserWarning, match="are left out"):
-        assert open_run(str(copy)).scores().schema == done.scores().schema
-    with pytest.warns(UserWarning, match="are left out"):
-        assert open_run(str(copy)).scores(wide=True).num_rows == 0
-
-
 # what cannot be opened
 
 
@@ -203,14 +190,6 @@ def test_no_run(tmp_path: Path, copy: Path) -> None:
         open_run(tmp_path)
     with pytest.raises(UserError, match=r"run\.json: is a file: name a folder$"):
         open_run(copy / "run.json")
-
-
-def test_a_run_without_a_judge_has_no_verdicts(tmp_path: Path) -> None:
-    corpus = config(tmp_path, "")["corpus"]
-    outcome = evaljudge.score(corpus, judges=[], metrics="words")
-    for table in (outcome.verdicts, outcome.briefs):
-        with pytest.raises(UserError, match="the run has no judge, so no verdicts and no briefs"):
-            table()
 
 
 def test_an_unfinished_run(tmp_path: Path) -> None:

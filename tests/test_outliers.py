@@ -19,7 +19,7 @@ from evaljudge.config import Config, load_config
 from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case, Document, Score
 from evaljudge.report import agreement_markdown, agreement_text, page
-from tests.frames import findings, frame, replaced, rows
+from tests.frames import findings, frame, rows
 
 SCORES = [[1.0, 2.0, 3.0], [3.0, 1.0, 2.0]]
 FLUENCY = [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
@@ -68,7 +68,7 @@ def spearman(rows: Sequence[Any], axis: str = "fluency") -> dict[str, float | No
 
 def test_rows_are_in_the_order_of_the_ratings() -> None:
     tables = a_run()
-    assert [(row.doc_id, row.system) for row in tables.rows] == NAMES
+    assert list(tables.as_rated().texts) == NAMES
     assert tables.as_rated().human["fluency"].tolist() == [*FLUENCY[0], *FLUENCY[1]]
 
 
@@ -84,7 +84,7 @@ def test_rows_are_in_the_order_of_the_ratings() -> None:
 def test_what_a_row_sets_aside(which: Outlier, fluency: list[float], tone: list[float]) -> None:
     rated = a_run().as_rated()
     before = {axis: column.copy() for axis, column in rated.human.items()}
-    left, met = set_aside(rated, NAMES, [which])
+    left, met = set_aside(rated, [which])
     assert met == {0}
     np.testing.assert_array_equal(left.human["fluency"], fluency)
     np.testing.assert_array_equal(left.human["tone"], tone)
@@ -103,7 +103,7 @@ def test_what_a_row_sets_aside(which: Outlier, fluency: list[float], tone: list[
 )
 def test_a_row_that_names_no_rating_meets_none(which: Outlier) -> None:
     rated = a_run().as_rated()
-    left, met = set_aside(rated, NAMES, [which])
+    left, met = set_aside(rated, [which])
     assert met == set()
     np.testing.assert_equal(dict(left.human), dict(rated.human))
 
@@ -164,12 +164,6 @@ def test_a_bad_row_is_named(tmp_path: Path, row: Any, said: str) -> None:
     assert said in str(refused.value)
 
 
-def test_a_file_of_no_rows(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="holds no row"):
-        read_outliers(written(tmp_path))
-    assert read_outliers(written(tmp_path, {"doc_id": "d"})) == [outlier("d")]
-
-
 def made(one: WithoutOutliers) -> Findings:
     nothing: dict[str, Any] = dict.fromkeys(("coverage", "selections", "tokens"), ())
     return findings(
@@ -200,8 +194,3 @@ def test_all_three_outputs_say_what_is_set_aside(tmp_path: Path) -> None:
     lines = agreement_text(told).splitlines()
     assert ["<b>o|x</b>", "2", "1", "1", "9"] in [line.split() for line in lines]
     assert any(line.split()[:3] == ["s", "fluency", "0.000"] for line in lines)
-
-
-def test_a_finding_without_outliers_has_no_such_section() -> None:
-    told = replaced(made(WithoutOutliers("f", 0, 0, 0, 0, [])), without_outliers=())
-    assert "sets aside" not in agreement_markdown(told) + page(told) + agreement_text(told)

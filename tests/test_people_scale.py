@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import evaljudge
+from evaljudge.agreement.rated import Grid
 from evaljudge.commands.agree import agreement_of
 from evaljudge.commands.options import AgreeOptions
 from evaljudge.config import Config, Selection
-from evaljudge.decisions.grid import Grid
 from evaljudge.decisions.people import PeopleScale
 from tests.build import SHARED, agreed_text, jsonl, needs_shared
 from tests.frames import frame, rows, warnings

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaljudge.analysis.spreads import BINS, edges, spreads
+from evaljudge.agreement.rated import Grid
 from evaljudge.analysis.tables import SystemMean, Tables
-from evaljudge.decisions.grid import Grid
+from evaljudge.analysis.telling import BINS, edges, spreads
 from tests.frames import frame, rows
 
 TABLE = np.array([[1.0, 2.0], [3.0, 5.0], [2.0, 3.0], [4.0, 4.0]])

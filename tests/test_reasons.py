@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.analysis.near_copies import NearCopies
+from evaljudge.analysis.addressing import NearCopies
 from evaljudge.commands.plan import planned_text
 from evaljudge.engines import KnownFacts, ModelSource, VllmEngines
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text

@@ -177,20 +177,6 @@ def receipt(stage: str, worker: str, seconds: float, mass: float = 0.9) -> dict[
             "asked": {"synthetic": {"tokens": tokens, "masses": masses}}}  # fmt: skip
 
 
-def test_accounts_by_hand() -> None:
-    accounts = Accounts(
-        [receipt("judge", "a", 100), receipt("judge", "a", 1800), receipt("prepare", "b", 1800)]
-    )
-    judged, prepared = accounts.tokens
-    found = [judged[key] for key in ("stage", "asks", "prefilled", "floor")]
-    assert found == ["judge", 20, 400, 380]
-    assert prepared["asks"] == 10
-    assert accounts.total["prompt"] == 3000
-    assert accounts.cost == {"worker_seconds": 3600, "gpu_hours": 2.0}
-    assert accounts.mass["synthetic"]["mean"] == pytest.approx(0.9)
-    assert accounts.warnings == []
-
-
 def test_low_mass_is_warned_of() -> None:
     (warning,) = Accounts([receipt("judge", "a", 1, mass=0.2)]).warnings
     assert "20.0%" in warning

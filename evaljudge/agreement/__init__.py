@@ -26,7 +26,7 @@ Policy:
 
 Intervals are 95%, of Student's t over documents, because the candidates of one document are not
 independent: they say what other documents would have shown. At sample level they are of the
-documents' own correlations, elsewhere a jackknife's over documents (jackknife.py). In simulation
+documents' own correlations, elsewhere a jackknife's over documents (documents.py). In simulation
 they hold the value in 92 to 97% of worlds from 20 documents on, and in 89 to 96% with eight
 (benches/promises.py). None with fewer than two documents, where the value itself is None, or where
 leaving documents out leaves it undefined more often than not.
@@ -39,7 +39,6 @@ summary.py for what they then mean).
 from .accuracy import MAX_COMPARED
 from .agree import Agreement, AxisPair, Ceiling, agreements, among, ceiling, comparisons
 from .averaged import Averaged, AveragedColumn, AveragedMethod, AveragedValue, averaged
-from .bootstrap import LEVELS, Level, Measured
 from .calibration import (
     Calibration,
     CrossFitted,
@@ -49,6 +48,7 @@ from .calibration import (
     fit_isotonic,
 )
 from .coefficients import COEFFICIENTS, CORRELATIONS, Coefficient, Correlation
+from .documents import LEVELS, Level, Measured
 from .held import LengthHeld, held_fixed
 from .labels import LabelAgreement, cohen_kappa, krippendorff_alpha
 from .precision import Precise, precise

@@ -55,8 +55,7 @@ class Ordering:
 
     def agreeing(self, human: NDArray[np.int8], epsilon: float) -> NDArray[np.bool_]:
         """Pairs on whose order both agree, or that both tie; `human`: signs."""
-        agreed: NDArray[np.bool_] = self.signs * (self.apart > np.float32(epsilon)) == human
-        return agreed
+        return self.signs * (self.apart > np.float32(epsilon)) == human
 
     def gaps(self, human: "Ordering", weight: float = 1.0) -> Gaps:
         """Of halves."""

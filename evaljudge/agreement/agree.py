@@ -16,7 +16,6 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bootstrap import LEVELS, Level, on_one_thread
 from .coefficients import (
     COEFFICIENTS,
     CORRELATIONS,
@@ -24,11 +23,10 @@ from .coefficients import (
     Correlation,
     SystemCoefficient,
 )
-from .jackknife import Estimates, interval, mean_parts, means
+from .documents import LEVELS, Estimates, Level, interval, mean_parts, means, on_one_thread
+from .levels import sample_level, system_level
 from .pairs import Codes, Floats, PairTable, Two, groups_of, linked, table_of, tables
-from .sample import sample_level
 from .summary import MAX_POOLED, summary_level
-from .system import system_level
 
 MOST_NUMBERS = 2**24  # of tables of pairs that are held at once
 
@@ -127,15 +125,12 @@ def estimates_of(
     for places, table in tables(documents, systems, columns, compared):
         for group in linked(table.compared):  # fewer columns at once need less memory
             at = iter(group)
-            for part in table.of(group).parts(_at_once(table)):
+            # so many comparisons that their tables of pairs of candidates fit in memory
+            pooled = min(table.documents.size, MAX_POOLED) ** 2 // 8
+            for part in table.of(group).parts(max(1, MOST_NUMBERS // max(1, pooled))):
                 found = [_LEVELS[level](part, seed, coefficients) for level in levels]
                 for local in range(len(part.compared)):
                     yield places[next(at)], local, found, part
-
-
-def _at_once(table: PairTable) -> int:
-    """So many comparisons that their tables of pairs of candidates fit in memory."""
-    return max(1, MOST_NUMBERS // max(1, min(table.documents.size, MAX_POOLED) ** 2 // 8))
 
 
 def among(
@@ -160,9 +155,9 @@ def among(
 
 
 _LEVELS: dict[Level, Callable[[PairTable, int, Collection[Coefficient]], Estimates]] = {
-    "sample": lambda table, _, wanted: sample_level(table, wanted),
-    "system": lambda table, _, wanted: system_level(table, wanted),
-    "summary": lambda table, seed, wanted: summary_level(table, seed, wanted),
+    "sample": sample_level,
+    "system": system_level,
+    "summary": summary_level,
 }
 
 
@@ -174,7 +169,8 @@ def _agreement(
     value, parts = float(estimates.values[place, index]), estimates.parts[place, index]
     is_accuracy = coefficient == "accuracy"
     exponent = table.exponents[table.compared[place][0]]
-    epsilon = float(estimates.epsilons[place])
+    with np.errstate(over="ignore"):  # infinite where scores are further apart than a float says
+        epsilon = float(np.ldexp(float(estimates.epsilons[place]), exponent))
     return Agreement(
         estimates.level,
         coefficient,
@@ -183,14 +179,8 @@ def _agreement(
         n=int(estimates.units[place, index]),
         skipped=int(estimates.skipped[place, index]),
         sampled=estimates.sampled,
-        epsilon=_unscaled(epsilon, exponent) if is_accuracy and not np.isnan(value) else None,
+        epsilon=epsilon if is_accuracy and not np.isnan(value) else None,
     )
-
-
-def _unscaled(epsilon: float, exponent: int) -> float:
-    """Infinite where scores are further apart than a float can say."""
-    with np.errstate(over="ignore"):
-        return float(np.ldexp(epsilon, exponent))
 
 
 @on_one_thread

@@ -29,11 +29,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .bootstrap import on_one_thread
-from .coefficients import COEFFICIENTS, Correlation
-from .jackknife import EQUAL, interval, mean_parts, means, p_value
-from .pairs import Codes, Floats, paired
-from .sample import document_correlations
+from .coefficients import Correlation
+from .documents import EQUAL, interval, mean_parts, means, on_one_thread, p_value
+from .levels import document_correlations
+from .pairs import Codes, Floats, table_of
 from .significance import Challenger, adjusted_pairs
 
 FEWEST_SHARED = 2  # documents, on each axis
@@ -130,9 +129,10 @@ def _correlations_of(
         found = np.full(names.size, np.nan)
         if axis in trial:
             scores = np.asarray(trial[axis], dtype=np.float64)
-            pairs = paired(codes, systems, scores, ratings[axis])
             present = np.unique(codes[np.isfinite(scores) & np.isfinite(ratings[axis])])
-            found[present] = document_correlations(pairs)[COEFFICIENTS.index(coefficient)]
+            found[present] = document_correlations(
+                table_of(codes, systems, scores, ratings[axis]), coefficient
+            )
             used[present] = True
         return found
 
@@ -195,8 +195,7 @@ def _column(
 
     def gaps(name: str, other: str) -> Floats:
         """(axes, documents): NaN where either is undefined."""
-        between: Floats = pooled[name][rows] - pooled[other][rows]
-        return between
+        return pooled[name][rows] - pooled[other][rows]
 
     def p_of(name: str, other: str) -> float | None:
         gap = gaps(name, other)

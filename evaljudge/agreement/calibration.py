@@ -26,13 +26,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bootstrap import Measured, on_one_thread, ratio_of_sums
-from .coefficients import COEFFICIENTS
+from .documents import Measured, interval, on_one_thread, ratio_of_sums
+from .documents import means as means_of
 from .folds import Folded, Rows, folded
-from .jackknife import interval
-from .jackknife import means as means_of
-from .pairs import Codes, Floats, paired
-from .sample import document_correlations
+from .levels import document_correlations
+from .pairs import Codes, Floats, table_of
 
 DIVISIONS = 10
 
@@ -189,6 +187,5 @@ def _spearman(rows: Folded, values: Floats) -> Floats:
     """Each document's; NaN where it has none."""
     document = rows.document[rows.pairs]
     among = np.zeros_like(document)  # the sample level asks for no system
-    pairs = paired(document, among, values[rows.pairs], rows.ratings[rows.pairs])
-    found: Floats = document_correlations(pairs)[COEFFICIENTS.index("spearman")]
-    return found
+    table = table_of(document, among, values[rows.pairs], rows.ratings[rows.pairs])
+    return document_correlations(table, "spearman")

@@ -31,8 +31,7 @@ def correlations(x: Floats, y: Floats) -> Floats:
     """The coefficients of one list of pairs."""
     if x.size >= WIDE:
         return _sorted(x, y)
-    found: Floats = _compared(np.stack([x[None], y[None]]), [(0, 1)])[0, :, 0]
-    return found
+    return _compared(np.stack([x[None], y[None]]), [(0, 1)])[0, :, 0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +62,7 @@ class Side:
 
 def row_correlations(x: Floats, y: Floats) -> Floats:
     """(4, rows): the coefficients of each row; NaN marks an absent pair, alike in x and y."""
-    found: Floats = column_correlations(np.stack([x, y]), [(0, 1)])[0]
-    return found
+    return column_correlations(np.stack([x, y]), [(0, 1)])[0]
 
 
 def column_correlations(values: Floats, compared: Sequence[Two]) -> Floats:
@@ -108,21 +106,10 @@ def spearmans(x: Floats, y: Floats) -> Floats:
 
 
 def centred_ranks(values: Floats) -> Floats:
-    """Along the last axis: mean ranks less their mean, [5 7 7] -> [-1 .5 .5].
+    """Along the last axis: mean ranks less their mean, [5 7 7] -> [-1 .5 .5]."""
+    from scipy.stats import rankdata  # here, since it takes long to import
 
-    As by scipy.stats.rankdata, which takes longer to import than most statistics to compute.
-    """
-    size = values.shape[-1]
-    order = np.argsort(values, axis=-1)
-    rising = np.diff(np.take_along_axis(values, order, -1), axis=-1) > 0
-    ends = np.full((*values.shape[:-1], 1), True)
-    places = np.arange(size)
-    first = np.maximum.accumulate(np.where(np.append(ends, rising, -1), places, 0), -1)
-    last = np.where(np.append(rising, ends, -1), places, size)[..., ::-1]
-    last = np.minimum.accumulate(last, -1)[..., ::-1]
-    ranks = np.empty(values.shape)
-    np.put_along_axis(ranks, order, (first + last - (size - 1)) / 2, -1)
-    return ranks
+    return rankdata(values, axis=-1) - (values.shape[-1] + 1) / 2
 
 
 def pearson(x: Floats, y: Floats) -> float:
@@ -167,8 +154,7 @@ def _distinct(x: Floats) -> Floats:
     """How many values there are: each is counted where it comes first."""
     equal = x[:, :, None] == x[:, None, :]
     is_first = ~np.triu(equal, 1).any(axis=1)
-    found: Floats = (is_first & np.isfinite(x)).sum(axis=1, dtype=np.float64)
-    return found
+    return (is_first & np.isfinite(x)).sum(axis=1, dtype=np.float64)
 
 
 def _centred(x: Floats) -> Floats:

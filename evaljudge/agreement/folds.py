@@ -32,13 +32,11 @@ class Folded:
     folds: int  # of one division
 
     def inside(self, fold: int) -> Rows:
-        rows: Rows = self.fold[fold // self.folds] == fold
-        return rows
+        return self.fold[fold // self.folds] == fold
 
     def elsewhere(self, fold: int) -> Rows:
         """The pairs of the other folds of its division."""
-        rows: Rows = self.pairs & ~self.inside(fold)
-        return rows
+        return self.pairs & ~self.inside(fold)
 
     def summed(self, values: ArrayLike) -> Floats:
         """Each document's pairs' values."""

@@ -30,12 +30,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special  # type: ignore[import-untyped, unused-ignore]
 
-from .coefficients import quotient, spearmans
+from .coefficients import centred_ranks, cosine, quotient
+from .documents import interval, means
 from .pairs import Codes, Floats
 
 FEWEST = 4
 GROUPS = 50
 _TAIL = 0.975
+Ends = tuple[float | None, float | None]
 _ORDERED = 1 - 1e-9  # a correlation of at least this is 1 but for rounding
 
 
@@ -86,49 +88,35 @@ def _sample(columns: Floats, document: Codes) -> LengthHeld:
     found = [np.empty((3, 0))]
     for size in np.unique(sizes[sizes >= FEWEST]):
         cells = starts[sizes == size, None] + np.arange(size)
-        found.append(_three(*columns[:, cells]))
+        found.append(_cosines(*map(centred_ranks, columns[:, cells])))
     correlations = np.concatenate(found, axis=1)
     values = partial(correlations)
     values = values[np.isfinite(values)]
-    low = high = None
-    if values.size > 1:
-        mean, error = float(values.mean()), values.std(ddof=1) / np.sqrt(values.size)
-        low, high = _around(mean, error / max(1 - mean**2, 1 - _ORDERED), values.size - 1)
-    return LengthHeld(
-        "sample",
-        _mean(values),
-        low,
-        high,
-        values.size,
-        spearman=_mean(correlations[0]),
-        with_length=_mean(correlations[1]),
-        people_with_length=_mean(correlations[2]),
-        in_order=int(np.count_nonzero(_in_order(correlations[1]))),
-    )
+    ends = interval(float(means(values)), values, "sample")
+    return _held("sample", correlations, values, ends, values.size)
 
 
 def _summary(columns: Floats, document: Codes) -> LengthHeld:
     if columns.shape[1] < FEWEST:
-        return LengthHeld("summary", None, None, None, 0, None, None, None, 0)
-    correlations = _three(*columns)
-    value = float(partial(correlations))
-    low, high = _jackknifed(value, columns, document)
+        return _held("summary", np.empty((3, 0)), np.empty(0), (None, None), 0)
+    correlations = _cosines(*map(centred_ranks, columns))[:, None]
+    values = partial(correlations)
+    values = values[np.isfinite(values)]
+    ends = _jackknifed(float(means(values)), columns, document)
+    return _held("summary", correlations, values, ends, columns.shape[1] * values.size)
+
+
+def _held(
+    level: Literal["sample", "summary"], correlations: Floats, values: Floats, ends: Ends, n: int
+) -> LengthHeld:
+    spearman, with_length, people_with_length = map(_mean, correlations)
+    in_order = int(np.count_nonzero(_in_order(correlations[1])))
     return LengthHeld(
-        "summary",
-        _mean(np.array([value])),
-        low,
-        high,
-        columns.shape[1] if np.isfinite(value) else 0,
-        spearman=_mean(correlations[0]),
-        with_length=_mean(correlations[1]),
-        people_with_length=_mean(correlations[2]),
-        in_order=int(_in_order(correlations[1])),
+        level, _mean(values), *ends, n, spearman, with_length, people_with_length, in_order
     )
 
 
-def _jackknifed(
-    value: float, columns: Floats, document: Codes
-) -> tuple[float | None, float | None]:
+def _jackknifed(value: float, columns: Floats, document: Codes) -> Ends:
     documents = int(document.max()) + 1
     groups = min(documents, GROUPS)
     if groups < 2 or not np.isfinite(value):
@@ -139,16 +127,12 @@ def _jackknifed(
     if not np.isfinite(without).all():
         return None, None
     squares = np.sum((_scaled(without) - _scaled(value)) ** 2)
-    return _around(value, np.sqrt(squares * (groups - 1) / groups), groups - 1)
-
-
-def _around(value: float, error: float, freedom: int) -> tuple[float, float]:
-    """`error`: on Fisher's scale."""
-    centre, reach = _scaled(value), special.stdtrit(freedom, _TAIL) * error
-    return float(np.tanh(centre - reach)), float(np.tanh(centre + reach))
+    reach = special.stdtrit(groups - 1, _TAIL) * np.sqrt(squares * (groups - 1) / groups)
+    return float(np.tanh(_scaled(value) - reach)), float(np.tanh(_scaled(value) + reach))
 
 
 def _scaled(correlations: Floats | float) -> Floats:
+    """On Fisher's scale."""
     return np.asarray(np.arctanh(np.clip(correlations, -_ORDERED, _ORDERED)))
 
 
@@ -164,20 +148,9 @@ def _ranks_without(column: Floats, group: Codes, groups: int) -> Floats:
     return ranks
 
 
-def _three(scores: Floats, human: Floats, lengths: Floats) -> Floats:
-    return np.stack(
-        [spearmans(scores, human), spearmans(scores, lengths), spearmans(human, lengths)]
-    )
-
-
 def _cosines(scores: Floats, human: Floats, lengths: Floats) -> Floats:
-    """Of centred ranks, likewise."""
-    squares = [(side**2).sum(axis=1) for side in (scores, human, lengths)]
-    return np.stack([
-        quotient((scores * human).sum(axis=1), np.sqrt(squares[0] * squares[1])),
-        quotient((scores * lengths).sum(axis=1), np.sqrt(squares[0] * squares[2])),
-        quotient((human * lengths).sum(axis=1), np.sqrt(squares[1] * squares[2])),
-    ])  # fmt: skip
+    """The three correlations, from centred ranks."""
+    return np.stack([cosine(scores, human), cosine(scores, lengths), cosine(human, lengths)])
 
 
 def _mean(values: Floats) -> float | None:

@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
 
-from .bootstrap import spread
 from .coefficients import quotient
+from .documents import spread
 from .pairs import Codes, Floats
 
 Weights = Literal["linear", "quadratic"]

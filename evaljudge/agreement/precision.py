@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bootstrap import Measured, on_one_thread, ratio_of_sums
+from .documents import Measured, on_one_thread, ratio_of_sums
 from .folds import Rows, folded
 from .pairs import Codes, Floats
 
@@ -92,5 +92,4 @@ def precisions(scores: Floats, is_good: Rows) -> tuple[Floats, Floats]:
 
 def _reached(scores: Floats, fold: Codes, thresholds: tuple[float | None, ...]) -> Rows:
     least = np.array([np.inf if one is None else one for one in thresholds])
-    reached: Rows = np.isfinite(scores) & (fold >= 0) & (scores >= least[fold])
-    return reached
+    return np.isfinite(scores) & (fold >= 0) & (scores >= least[fold])

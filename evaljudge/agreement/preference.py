@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .bootstrap import Measured, ratio_of_sums
+from .documents import Measured, ratio_of_sums
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,9 @@
-"""Scores and ratings side by side, a row for each candidate that people rated.
+"""The table of scores beside ratings: a row for each text, or a cell for each document and system.
 
     Rated(documents=[0, 0, 1], systems=[0, 1, 0], scores={("rouge1", "*"): [.3, nan, .2]},
           human={"fluency": [4, 5, 3.5]}, raters={"fluency": [(4,), (5,), (3, 4)]})
+    Grid(documents=("d1", "d2"), systems=("A", "B"), scores={("synthetic.level", "fluency"):
+         [[4.2, 3.1], [3.9, nan]]}, human={"fluency": [[4.0, nan], [nan, nan]]})
 
 A scorer's axis meets the human axis of the same name; a scorer without axes meets them all.
 """
@@ -10,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import zip_longest
 
@@ -23,8 +25,11 @@ _REPETITION = re.compile(r"#|\.n\d+$")
 Key = tuple[str, str]
 """A scorer and its axis."""
 Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
 Ids = NDArray[np.object_]
 """A doc_id for each row."""
+Text = tuple[str, str]
+"""Its document and its system."""
 MOST_TESTED = 20_000
 """Rated candidates: of more, a seeded sample of whole documents is tested, and marked so."""
 
@@ -37,18 +42,37 @@ def is_repetition(scorer: str) -> bool:
     return bool(_REPETITION.search(scorer))
 
 
+def codes(names: Iterable[str]) -> Codes:
+    """The place of each name among all that there are, in alphabetical order."""
+    given = list(names)
+    number_of = {name: number for number, name in enumerate(sorted(set(given)))}
+    return np.array([number_of[name] for name in given], np.int64)
+
+
 @dataclass(frozen=True)
 class Rated:
-    """A row for each rated candidate; NaN: unscored, or unrated on this axis."""
+    """A row for each text, as a rule those that people rated; NaN: unscored, or unrated."""
 
-    documents: NDArray[np.int64]
-    systems: NDArray[np.int64]
+    documents: Codes
+    systems: Codes
     scores: Mapping[Key, Floats]
     human: Mapping[str, Floats]
     raters: Mapping[str, Sequence[tuple[float, ...]]]
     """Of axes rated by several: each rating of each candidate."""
     lengths: Floats | None = None
     """The words of each text, where they are known."""
+    texts: Sequence[Text] = ()
+    """What the codes stand for."""
+    doubts: Mapping[Key, Floats] = field(default_factory=dict)
+    """How undecided the judge was; NaN where the scorer does not say."""
+
+    @property
+    def doc_ids(self) -> Ids:
+        return np.array([doc_id for doc_id, _ in self.texts], dtype=object)
+
+    @property
+    def system_names(self) -> Ids:
+        return np.array([system for _, system in self.texts], dtype=object)
 
     def on(self, axes: Sequence[str]) -> Rated:
         """Of these human axes alone."""
@@ -97,6 +121,54 @@ class Rated:
         human = {axis: column[kept] for axis, column in self.human.items()}
         lengths = None if self.lengths is None else self.lengths[kept]
         return Rated(self.documents[kept], self.systems[kept], scores, human, {}, lengths), True
+
+
+@dataclass(frozen=True)
+class Grid:
+    """NaN: there is no such candidate, or it is unscored or unrated."""
+
+    documents: Sequence[str]
+    systems: Sequence[str]
+    scores: Mapping[Key, Floats]
+    human: Mapping[str, Floats]
+    is_sample: bool = False
+    """Whether unrated documents, or systems with few texts, are missing because there are too many
+    to keep."""
+    probabilities: Mapping[str, Floats] = field(default_factory=dict)
+    """By human axis, where texts were drawn for rating: how probable it was that a rated text was
+    drawn and rated; NaN for a text of which this is not known."""
+
+    @classmethod
+    def of(cls, rated: Rated, is_sample: bool, probabilities: Mapping[str, Floats]) -> Grid:
+        """From rows; each document has at most one text of a system."""
+        documents, systems = (
+            tuple(sorted(set(column))) for column in (rated.doc_ids, rated.system_names)
+        )
+
+        def placed(values: Floats) -> Floats:
+            table = np.full((len(documents), len(systems)), np.nan)
+            table[rated.documents, rated.systems] = values
+            return table
+
+        return cls(
+            documents,
+            systems,
+            {key: placed(column) for key, column in rated.scores.items()},
+            {axis: placed(column) for axis, column in rated.human.items()},
+            is_sample,
+            {axis: placed(column) for axis, column in probabilities.items()},
+        )
+
+    def on(self, axes: Sequence[str]) -> Grid:
+        """Of these axes alone; scorers without axes stay."""
+        scores = {key: table for key, table in self.scores.items() if key[1] in (*axes, ANY_AXIS)}
+        human = {axis: table for axis, table in self.human.items() if axis in axes}
+        drawn = {axis: table for axis, table in self.probabilities.items() if axis in axes}
+        return replace(self, scores=scores, human=human, probabilities=drawn)
+
+    def meeting(self, human: str) -> dict[Key, Floats]:
+        """The scorers' axes that are compared with this human axis."""
+        return {key: table for key, table in self.scores.items() if key[1] in (human, ANY_AXIS)}
 
 
 def nearly_met(axes: Iterable[str], rated: Iterable[str]) -> Iterator[str]:

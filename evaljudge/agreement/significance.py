@@ -4,14 +4,13 @@
     ('chrF', 'METEOR')
 
 Two scorers are compared on the texts that both scored: Student's t of the differences of their
-parts (see jackknife.py), so documents are what is counted, whichever texts each is good at. The
+parts (see documents.py), so documents are what is counted, whichever texts each is good at. The
 best was chosen by the data, so any two may be the two compared: Holm's correction is for all pairs
 of scorers, and the best one's interval for the choice among all (1 - .05 / K).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import isnan
 
@@ -19,9 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .agree import estimates_of
-from .bootstrap import Level, on_one_thread
 from .coefficients import COEFFICIENTS, Correlation
-from .jackknife import ALPHA, interval, means, p_value
+from .documents import ALPHA, Level, interval, means, on_one_thread, p_value
 from .pairs import Floats, Two
 
 
@@ -77,15 +75,6 @@ class Correlated:
     sampled: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
-    first: float | None
-    second: float | None
-    p: float | None
-    n: int
-    sampled: bool = False
-
-
 def holm(ps: Sequence[float]) -> list[float]:
     """Adjusted for their number, so that the chance of any false alarm does not grow with it.
 
@@ -118,23 +107,26 @@ def against_best(
     None where no scorer has a correlation.
     """
     columns = {name: np.asarray(column, dtype=np.float64) for name, column in scores.items()}
-    measure = partial(_measured, documents, systems, human, level, coefficient, seed)
+
+    def measure(some: Mapping[str, Floats]) -> dict[str, Correlated]:
+        compared = [(place, len(some)) for place in range(len(some))]
+        given = [*some.values(), human]
+        (found,) = measured(documents, systems, given, compared, (level,), coefficient, seed)
+        return dict(zip(some, found, strict=True))
+
     whole = {name: one for name, one in measure(columns).items() if not np.isnan(one.value)}
     if not whole:
         return None
     best = max(whole, key=lambda name: whole[name].value)
     shared = _shared({name: columns[name] for name in whole}, whole, measure)
-    beside = {two: _beside(level, *pair) for two, pair in shared.items()}
-    adjusted = adjusted_pairs(list(whole), lambda one, other: beside[one, other].p)
-    rivals = []
-    for name in whole:
-        if name == best:
-            continue
-        is_first = (name, best) in beside
-        found = beside[(name, best) if is_first else (best, name)]
-        values = (found.first, found.second) if is_first else (found.second, found.first)
-        p_holm = adjusted.get(frozenset((name, best)))
-        rivals.append(Rival(name, *values, found.p, p_holm, found.n, found.sampled))
+    beside = {frozenset(two): _beside(level, best, two, *pair) for two, pair in shared.items()}
+    adjusted = adjusted_pairs(list(whole), lambda *two: beside[frozenset(two)].p)
+    rivals = [
+        replace(beside[two], scorer=name, p_holm=adjusted.get(two))
+        for name in whole
+        for two in [frozenset((name, best))]
+        if name != best
+    ]
     leader = whole[best]
     low, high = interval(leader.value, leader.parts, level, choices=len(whole))
     return Standing(
@@ -151,16 +143,6 @@ def against_best(
         high=high,
         chosen=len(whole),
     )
-
-
-def _measured(
-    documents: ArrayLike, systems: ArrayLike, human: ArrayLike, level: Level,
-    coefficient: Correlation, seed: int, columns: Mapping[str, Floats],
-) -> dict[str, Correlated]:  # fmt: skip
-    given, people = [*columns.values(), human], len(columns)
-    compared = [(place, people) for place in range(people)]
-    (found,) = measured(documents, systems, given, compared, (level,), coefficient, seed)
-    return dict(zip(columns, found, strict=True))
 
 
 def measured(
@@ -225,8 +207,12 @@ def paired_values(
     return first, second, gaps, int(shared.sum())
 
 
-def _beside(level: Level, one: Correlated, other: Correlated) -> Beside:
+def _beside(
+    level: Level, best: str, names: tuple[str, str], one: Correlated, other: Correlated
+) -> Rival:
+    """The two that are named, of which the first is the rival unless it is the best."""
     first, second, gaps, n = paired_values(level, one, other)
     if isnan(first) or isnan(second):
-        return Beside(None, None, None, n)
-    return Beside(first, second, p_value(first - second, gaps), n, one.sampled)
+        return Rival("", None, None, None, None, n, sampled=False)
+    values = (second, first) if names[0] == best else (first, second)
+    return Rival("", *values, p_value(first - second, gaps), None, n, one.sampled)

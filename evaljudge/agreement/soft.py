@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .agree import Agreement
-from .bootstrap import on_one_thread
-from .pairs import Floats, PairTable, Two, tables
+from .documents import on_one_thread
+from .pairs import Floats, Two, tables
 
 PERMUTATIONS = 1000
 MOST_SYSTEMS = 100  # every pair of them is tested
@@ -44,7 +44,12 @@ def soft_accuracies(
     """
     found: dict[int, Agreement] = {}
     for places, table in tables(documents, systems, columns, compared):
-        p = _of_table(table, permutations, seed)
+        p = None
+        if 1 < table.system_count <= MOST_SYSTEMS and permutations:
+            shape = len(table.values), table.document_count, table.system_count
+            values = np.full(shape, np.nan)
+            values[:, table.documents, table.systems] = table.values
+            p = p_values(values, permutations, seed)
         for place, (one, other) in zip(places, table.compared, strict=True):
             value = None if p is None else soft_accuracy(p[one], p[other])
             count, lost = table.system_count, table.lost_systems
@@ -56,15 +61,6 @@ def soft_accuracy(p: Floats, other: Floats) -> float | None:
     """From the p-values of the same pairs of systems; NaN where a pair cannot be compared."""
     apart = np.abs(p - other)
     return float(1 - apart[np.isfinite(apart)].mean()) if np.isfinite(apart).any() else None
-
-
-def _of_table(table: PairTable, permutations: int, seed: int) -> Floats | None:
-    """(columns, pairs of systems)"""
-    if not 1 < table.system_count <= MOST_SYSTEMS or not permutations:
-        return None
-    values = np.full((len(table.values), table.document_count, table.system_count), np.nan)
-    values[:, table.documents, table.systems] = table.values
-    return p_values(values, permutations, seed)
 
 
 def p_values(values: Floats, permutations: int, seed: int) -> Floats:

@@ -18,8 +18,8 @@ from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
 
 from .accuracy import Ordering, calibrated_lists, distances, share
 from .coefficients import COEFFICIENTS, Coefficient, correlations, pearson, ratio, signs, stuart
-from .jackknife import Estimates, jackknifed
-from .pairs import MOST_GROUPS, Codes, Floats, Pairs, PairTable, Two
+from .documents import Estimates, jackknifed
+from .pairs import MOST_GROUPS, Codes, Floats, PairTable, Two
 
 SPEARMAN, KENDALL, PEARSON, KENDALL_C, _ = range(len(COEFFICIENTS))
 PAIRWISE: frozenset[Coefficient] = frozenset(("kendall", "kendall_c", "accuracy"))
@@ -27,15 +27,6 @@ MAX_POOLED = 4000  # candidates: tau and accuracy without some of them need ever
 
 
 Signs = NDArray[np.int8]
-
-
-@dataclass(frozen=True, slots=True)
-class WeightedRanks:
-    """Of values [5 7 7], each weighing 1: ranks [-2 1 1], 4 ordered pairs untied, 2 distinct."""
-
-    ranks: Floats  # (rows, candidates): twice the mean rank, centred
-    untied: Floats  # ordered pairs
-    distinct: Floats  # values that have weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +53,17 @@ class Levels:
         means: Floats = (drawn @ self.values) / np.maximum(drawn.sum(axis=1), 1.0)
         return self.values - means[:, None]
 
-    def ranked(self, weights: Floats, sizes: Floats) -> WeightedRanks:
-        """Of rows of so many candidates, from the weight of each group."""
+    def ranked(self, weights: Floats, sizes: Floats) -> tuple[Floats, Floats, Floats]:
+        """Of rows of so many candidates, from the weight of each group: twice the centred mean
+        ranks (rows, candidates), the ordered pairs untied, and the distinct values with weight.
+
+        Values [5 7 7], each weighing 1: ranks [-2 1 1], 4 ordered pairs untied, 2 distinct.
+        """
         times: Floats = weights @ self.counts
         # Weight below less weight above.
         ranks = 2.0 * np.cumsum(times, axis=1) - times - sizes[:, None]
-        return WeightedRanks(
-            ranks=ranks[:, self.levels],
-            untied=sizes**2 - (times**2).sum(axis=1),
-            distinct=(times > 0).sum(axis=1).astype(np.float64),
-        )
+        untied = sizes**2 - (times**2).sum(axis=1)
+        return ranks[:, self.levels], untied, (times > 0).sum(axis=1).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +118,7 @@ def summary_level(
     )
 
 
-def sampled_documents(pairs: Pairs | PairTable, seed: int) -> Codes:
+def sampled_documents(pairs: PairTable, seed: int) -> Codes:
     """All documents, or as many random ones as hold at most MAX_POOLED candidates."""
     if pairs.documents.size <= MAX_POOLED:
         return np.arange(pairs.document_count)
@@ -176,18 +168,18 @@ def pooled_coefficients(pool: Pool, weights: Floats) -> Floats:
     drawn = weights[:, pool.groups]
     sizes = drawn.sum(axis=1)
     ranked = [column.ranked(weights, sizes) for column in pool.columns]
-    ranks = _cosines([column.ranks for column in ranked], drawn, pool.compared)
+    ranks = _cosines([ranks for ranks, _, _ in ranked], drawn, pool.compared)
     values = _cosines([column.centred(drawn) for column in pool.columns], drawn, pool.compared)
     found = np.full((len(pool.compared), len(COEFFICIENTS), sizes.size), np.nan)
     for place, (one, other) in enumerate(pool.compared):
-        x, y = ranked[one], ranked[other]
+        _, untied, distinct = zip(ranked[one], ranked[other], strict=True)
         # Centring a constant leaves rounding noise; its ranks are exact.
         linear = np.where(np.isnan(ranks[place]), np.nan, values[place])
         found[place, [SPEARMAN, PEARSON]] = ranks[place], linear
         if pool.concordance is not None:
             balance = _weighed(pool.concordance[place], weights)
-            found[place, KENDALL] = ratio(balance, np.sqrt(x.untied * y.untied))
-            found[place, KENDALL_C] = stuart(balance, sizes, x.distinct, y.distinct)
+            found[place, KENDALL] = ratio(balance, np.sqrt(untied[0] * untied[1]))
+            found[place, KENDALL_C] = stuart(balance, sizes, *distinct)
         if pool.agreement is not None:
             found[place, -1] = share(_weighed(pool.agreement[place], weights), sizes)
     return found
@@ -204,8 +196,7 @@ def _cosines(columns: Sequence[Floats], weights: Floats, compared: Sequence[Two]
 
 
 def _row_sums(one: Floats, other: Floats) -> Floats:
-    sums: Floats = np.einsum("rc,rc->r", one, other)
-    return sums
+    return np.einsum("rc,rc->r", one, other)
 
 
 def _by_group(groups: Codes, pairs: NDArray[np.int8]) -> Floats:
@@ -220,11 +211,9 @@ def _by_group(groups: Codes, pairs: NDArray[np.int8]) -> Floats:
     rows = [
         pairs[start:end].sum(axis=0, dtype=narrow) for start, end in zip(starts, ends, strict=True)
     ]
-    sums: Floats = np.add.reduceat(np.stack(rows), starts, axis=1, dtype=np.float64)
-    return sums
+    return np.add.reduceat(np.stack(rows), starts, axis=1, dtype=np.float64)
 
 
 def _weighed(table: Floats, weights: Floats) -> Floats:
     """Of each row, from the weight of each group, (rows, groups)."""
-    sums: Floats = ((weights @ table) * weights).sum(axis=1)
-    return sums
+    return ((weights @ table) * weights).sum(axis=1)

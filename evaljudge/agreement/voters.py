@@ -55,13 +55,6 @@ class _Votes:
     used: Floats  # (labels,): 1 where somebody gives it
 
 
-@dataclass(frozen=True, slots=True)
-class _Model:
-    confusions: Floats
-    shares: Floats
-    log_prior: float
-
-
 def dawid_skene(
     votes: ArrayLike, labels: int, counts: ArrayLike | None = None, *,
     smoothing: float = 0.1, tolerance: float = 1e-9, most_steps: int = 1000,
@@ -74,21 +67,23 @@ def dawid_skene(
         raise ValueError("smoothing must be above 0: a chance of 0 has no logarithm")
     cast = _cast(np.asarray(votes), labels, counts)
     identified = bool((cast.given.sum(axis=1) >= FEWEST_VOTES).any())
-    posterior = _majority(cast)
-    model = _estimated(cast, posterior, smoothing)
+    counted = cast.given.reshape(-1, cast.voters, cast.labels).sum(axis=1)
+    # even among the labels with the most votes
+    posterior = _proportions((counted == counted.max(axis=1, keepdims=True)) * cast.used)
+    confusions, shares, log_prior = _estimated(cast, posterior, smoothing)
     fits: list[float] = []
     converged = False
     while identified and not converged and len(fits) < most_steps:
-        model = _estimated(cast, posterior, smoothing)
-        posterior, likelihood = _expected(cast, model)
-        fits.append(likelihood + model.log_prior)
+        confusions, shares, log_prior = _estimated(cast, posterior, smoothing)
+        posterior, likelihood = _expected(cast, confusions, shares)
+        fits.append(likelihood + log_prior)
         converged = len(fits) > 1 and bool(fits[-1] - fits[-2] <= tolerance * cast.voted.sum())
     return Voters(
         posterior=posterior,
-        confusions=model.confusions,
-        shares=model.shares,
+        confusions=confusions,
+        shares=shares,
         log_posteriors=np.array(fits),
-        log_likelihood=_expected(cast, model)[1],
+        log_likelihood=_expected(cast, confusions, shares)[1],
         converged=converged,
         identified=identified,
     )
@@ -100,7 +95,9 @@ def _cast(votes: Codes, labels: int, counts: ArrayLike | None) -> _Votes:
     given = (votes[:, :, None] == np.arange(labels)).astype(np.float64)
     if not given.any():
         raise ValueError("there is no vote")
-    items = np.ones(len(votes)) if counts is None else _items(np.asarray(counts), len(votes))
+    items = np.ones(len(votes), int) if counts is None else np.asarray(counts)
+    if items.shape != (len(votes),) or items.dtype.kind not in "iu" or not (items >= 1).all():
+        raise ValueError("counts must be whole numbers of 1 or more, one for each row of votes")
     return _Votes(
         given=given.reshape(len(votes), -1),
         voters=votes.shape[1],
@@ -110,39 +107,26 @@ def _cast(votes: Codes, labels: int, counts: ArrayLike | None) -> _Votes:
     )
 
 
-def _items(counts: Codes, rows: int) -> Floats:
-    if counts.shape != (rows,) or counts.dtype.kind not in "iu" or not (counts >= 1).all():
-        raise ValueError("counts must be whole numbers of 1 or more, one for each row of votes")
-    return counts.astype(np.float64)
-
-
-def _majority(cast: _Votes) -> Floats:
-    """(rows, labels): even among the labels with the most votes."""
-    counts = cast.given.reshape(-1, cast.voters, cast.labels).sum(axis=1)
-    most = (counts == counts.max(axis=1, keepdims=True)) * cast.used
-    return _proportions(most)
-
-
-def _estimated(cast: _Votes, posterior: Floats, smoothing: float) -> _Model:
-    """The maximisation: shares and confusions as counted, each label by how likely it is."""
+def _estimated(cast: _Votes, posterior: Floats, smoothing: float) -> tuple[Floats, Floats, float]:
+    """The maximisation: confusions and shares as counted, each label by how likely it is, and the
+    logarithm of their prior."""
     known = posterior * cast.voted[:, None]
     shares = _proportions(known.sum(axis=0) + smoothing * cast.used)
     counts = (known.T @ cast.given).reshape(cast.labels, cast.voters, cast.labels)
     confusions = _proportions(counts.swapaxes(0, 1) + smoothing)
     chances = np.append(shares[cast.used > 0], confusions)
-    return _Model(confusions, shares, log_prior=smoothing * float(np.log(chances).sum()))
+    return confusions, shares, smoothing * float(np.log(chances).sum())
 
 
-def _expected(cast: _Votes, model: _Model) -> tuple[Floats, float]:
+def _expected(cast: _Votes, confusions: Floats, shares: Floats) -> tuple[Floats, float]:
     """The expectation: the posterior, and the votes' log-likelihood."""
-    meaning = np.log(model.confusions).swapaxes(1, 2).reshape(-1, cast.labels)
-    shares = np.full(cast.labels, -np.inf)
-    np.log(model.shares, where=cast.used > 0, out=shares)
-    joint = cast.given @ meaning + shares
+    meaning = np.log(confusions).swapaxes(1, 2).reshape(-1, cast.labels)
+    log_shares = np.full(cast.labels, -np.inf)
+    np.log(shares, where=cast.used > 0, out=log_shares)
+    joint = cast.given @ meaning + log_shares
     of_item = np.logaddexp.reduce(joint, axis=1, keepdims=True)
     return np.exp(joint - of_item), float(cast.voted @ of_item[:, 0])
 
 
 def _proportions(counts: Floats) -> Floats:
-    proportions: Floats = counts / counts.sum(axis=-1, keepdims=True)
-    return proportions
+    return counts / counts.sum(axis=-1, keepdims=True)

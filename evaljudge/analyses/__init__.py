@@ -16,15 +16,14 @@ from enum import IntEnum
 from functools import cache, cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from evaljudge.agreement.rated import Rated
-from evaljudge.analysis.calibrated import TextInterval
+from evaljudge.agreement.rated import Grid, Rated
+from evaljudge.analysis.calibration import TextInterval
 from evaljudge.analysis.combining import Combination, Weights
 from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.selection import NONE_FOUND, Found
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import AgreementConfig, Config
-from evaljudge.decisions.grid import Grid
 from evaljudge.judges.protocol import Judge
 from evaljudge.plugins import folders, found_in_files
 from evaljudge.sections import Section, merged

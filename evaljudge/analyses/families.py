@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaljudge.agreement.rated import Floats
+from evaljudge.agreement.rated import Floats, Grid
 from evaljudge.analyses import Analysis, Rank, Rows, RunFrame, Warned
 from evaljudge.analyses.jury import INTERVALS
 from evaljudge.analysis.findings import Findings
 from evaljudge.decisions.families import FamilyPairs, Own, interval
-from evaljudge.decisions.grid import Grid
 from evaljudge.errors import unknown
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import NONE, count, percent

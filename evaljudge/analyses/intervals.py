@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evaljudge.analyses import Analysis, RunFrame
-from evaljudge.analysis.calibrated import TextInterval
+from evaljudge.analysis.calibration import TextInterval
 from evaljudge.analysis.findings import Findings
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import correlation, count, short

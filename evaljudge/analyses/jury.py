@@ -20,7 +20,7 @@ from evaljudge.agreement import LEVELS, Coefficient, Level
 from evaljudge.analyses import Analysis, RunFrame
 from evaljudge.analysis.combining import on_rated
 from evaljudge.analysis.findings import Findings
-from evaljudge.decisions.agreement_differences import AgreementDifference, agreement_differences
+from evaljudge.decisions.differences import AgreementDifference, agreement_differences
 from evaljudge.records import ANY_AXIS
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import (
@@ -66,12 +66,12 @@ class LeftOut:
 
 
 def rows(run: RunFrame) -> Iterator[LeftOut]:
-    rated, documents = run.rated, run.tables.doc_ids()
+    rated = run.rated
     for name, one in run.combined.items():
         for axis, human in sorted(rated.human.items()):
             if (name, axis) not in rated.scores and (name, ANY_AXIS) not in rated.scores:
                 continue
-            known = one, run.weights.get((name, axis)), axis, rated, documents
+            known = one, run.weights.get((name, axis)), axis, rated
             whole = on_rated(*known)
             without = {scorer: on_rated(*known, scorer) for scorer in one.of_scorers}
             fours = [(whole, smaller, human, human) for smaller in without.values()]

@@ -13,17 +13,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from evaljudge.agreement.rated import Floats, Key, is_repetition
+from evaljudge.agreement.rated import Floats, Grid, Key, is_repetition
 from evaljudge.agreement.significance import holm
 from evaljudge.analyses import Analysis, Rank, Rows, RunFrame, Warned
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.selection import Found, scale_of, target_of
 from evaljudge.config import Condition
-from evaljudge.decisions.grid import Grid
-from evaljudge.decisions.labelled import FEWEST
-from evaljudge.decisions.pass_rate import PassRate, pass_rate
-from evaljudge.decisions.people import Difference, PeopleScale, SystemOnScale, people_scale
-from evaljudge.decisions.powered import Bounded
+from evaljudge.decisions.people import (
+    Difference,
+    PassRate,
+    PeopleScale,
+    SystemOnScale,
+    pass_rate,
+    people_scale,
+)
+from evaljudge.decisions.powered import FEWEST, Bounded
 from evaljudge.sections import Cell, Named, Section, Table
 from evaljudge.sections.figures import NONE, SAMPLED, bracketed, correlation, count, probability
 

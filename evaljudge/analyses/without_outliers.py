@@ -70,7 +70,7 @@ def rows(run: RunFrame) -> Iterator[WithoutOutliers]:
     if run.config is None or run.config.outliers is None:
         return
     outliers, rated = read_outliers(run.config.outliers), run.rated
-    left, met = set_aside(rated, [(row.doc_id, row.system) for row in run.tables.rows], outliers)
+    left, met = set_aside(rated, outliers)
     ratings, kept = _ratings(rated), _ratings(left)
     agreement = list(agreement_of(left, run.seed)) if kept < ratings else []
     yield WithoutOutliers(
@@ -90,13 +90,10 @@ def read_outliers(file: str) -> list[Outlier]:
     return found
 
 
-def set_aside(
-    rated: Rated, candidates: list[tuple[str, str]], outliers: list[Outlier]
-) -> tuple[Rated, set[int]]:
+def set_aside(rated: Rated, outliers: list[Outlier]) -> tuple[Rated, set[int]]:
     """Without the ratings that the outliers name, and which of the outliers name any."""
-    assert len(candidates) == rated.documents.size, "a row for each"
     rows = defaultdict(list)
-    for row, (doc_id, system) in enumerate(candidates):
+    for row, (doc_id, system) in enumerate(rated.texts):
         rows[doc_id].append((row, system))
     human, met = {axis: column.copy() for axis, column in rated.human.items()}, set[int]()
     for number, outlier in enumerate(outliers):

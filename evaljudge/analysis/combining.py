@@ -32,7 +32,7 @@ import numpy as np
 import evaljudge
 from evaljudge.agreement.coefficients import spearmans
 from evaljudge.agreement.folds import Rows, folded
-from evaljudge.agreement.rated import Floats, Ids, Rated
+from evaljudge.agreement.rated import Floats, Rated
 from evaljudge.analysis.mixes import VERSION, Mix, check_axes, mixed
 from evaljudge.analysis.scoring import add_further
 from evaljudge.analysis.tables import Tables
@@ -83,11 +83,6 @@ class Combination(Mix):
         if self.by == "median":
             return median(values)
         return majority(values) if self.by == "majority" else fmean(values)
-
-    def of(self, columns: Mapping[str, Floats]) -> Floats:
-        rows = np.stack([columns[scorer] for scorer in self.of_scorers], axis=1)
-        found = (self.of_values(row) if np.isfinite(row).all() else np.nan for row in rows.tolist())
-        return np.array(list(found), dtype=np.float64)
 
 
 def majority(values: Iterable[float]) -> float:
@@ -183,9 +178,9 @@ def weigh_shards(
     output: Output, shards: Sequence[Shard], tables: Tables,
 ) -> Weighted:  # fmt: skip
     """Adds the scores of combinations by agreement to the score files and to the tables."""
-    rated, documents = tables.as_rated(), tables.doc_ids()
+    rated = tables.as_rated()
     found = [
-        weights_of(name, one, axis, rated, documents, seed)
+        weights_of(name, one, axis, rated, seed)
         for name, one in wanted.items()
         for axis in axes[name]
     ]
@@ -214,11 +209,8 @@ def columns_of(combination: Mix, axis: str, rated: Rated) -> dict[str, Floats]:
     }
 
 
-def weights_of(
-    name: str, combination: Combination, axis: str, rated: Rated, documents: Ids, seed: int
-) -> Weights:
-    """`documents`: the name of each row's."""
-    of = combination.of_scorers
+def weights_of(name: str, combination: Combination, axis: str, rated: Rated, seed: int) -> Weights:
+    documents, of = rated.doc_ids, combination.of_scorers
     alike = tuple(1 / len(of) for _ in of)
     nothing = Weights(name, axis, of, alike, (), {}, 0, "nobody rated this axis")
     if axis not in rated.human:
@@ -251,16 +243,15 @@ def weights_of(
 
 
 def on_rated(
-    combination: Combination, weights: Weights | None, axis: str, rated: Rated, documents: Ids,
-    left_out: str = "",
+    combination: Combination, weights: Weights | None, axis: str, rated: Rated, left_out: str = ""
 ) -> Floats:  # fmt: skip
     """The combined score of each rated candidate; `weights`: of one by agreement."""
     if weights is None:
         smaller = combination.without(left_out) if left_out else combination
         return smaller.of(columns_of(combination, axis, rated))
     columns = columns_of(combination, axis, rated)
-    found = np.full(documents.size, np.nan)
-    fold_of = np.array([weights.fold_of.get(doc_id, -1) for doc_id in documents.tolist()])
+    found = np.full(rated.documents.size, np.nan)
+    fold_of = np.array([weights.fold_of.get(doc_id, -1) for doc_id, _ in rated.texts])
     for fold in np.unique(fold_of).tolist():
         rows = fold_of == fold
         own = {name: column[rows] for name, column in columns.items()}

@@ -13,7 +13,7 @@ from typing import Any
 
 from evaljudge.agreement import Agreement
 from evaljudge.analysis.costs import Price
-from evaljudge.analysis.spreads import Spread
+from evaljudge.analysis.telling import Disagreement, Spread
 from evaljudge.judges.collector import JudgeFindings
 from evaljudge.sections.figures import count, percent
 from evaljudge.text import means_selfsame, one_line
@@ -45,16 +45,6 @@ class Selected:
     unscored: int
     thresholds: Sequence[Mapping[str, Any]] = ()
     undecided: int = 0  # of the selected: texts about which the judge was undecided
-
-
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """How far the scores are from people's ratings on the texts that the page shows: of each text
-    the distance between its places among all scores and among all ratings of the run."""
-
-    scorer: str
-    axis: str  # that people rated
-    apart: Sequence[float | None]  # in the order of `telling`; from 0 to 1, None: not both there
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -17,13 +17,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import product
 from math import fsum, isfinite, nan
 
 import numpy as np
-from numpy.typing import NDArray
 
 import evaljudge
+from evaljudge.agreement.rated import Floats
 from evaljudge.errors import UserError, unknown
 from evaljudge.metrics import check_name
 from evaljudge.records import ANY_AXIS, Score
@@ -57,11 +57,11 @@ class Mix:
     def signature(self, name: str) -> str:
         return f"{name}@{VERSION} | mix {self.name} | evaljudge {evaljudge.__version__}"
 
-    def of(self, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-        """NaN where a part is, or where the sum is no number."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            mixed = sum(columns[part] * weight for part, weight in self.parts)
-        return np.where(np.isfinite(mixed), mixed, nan)
+    def of(self, columns: Mapping[str, Floats]) -> Floats:
+        """NaN where a part is, or where the result is no number."""
+        rows = np.stack([columns[part] for part, _ in self.parts], axis=1).tolist()
+        found = (self.of_values(row) if all(map(isfinite, row)) else nan for row in rows)
+        return np.array(list(found), np.float64)
 
     def of_values(self, values: Iterable[float]) -> float | None:
         """One candidate's, of its parts' values in order; None where the sum is no number."""
@@ -78,10 +78,6 @@ class Mix:
         if not limited:
             return [ANY_AXIS]
         return [axis for axis in limited[0] if all(axis in others for others in limited)]
-
-
-def all_pairs(scorers: Collection[str]) -> list[Mix]:
-    return [Mix(((one, 1.0), (other, 1.0))) for one, other in combinations(scorers, 2)]
 
 
 def mix_of(text: str, scorers: Collection[str], where: str = "--mix") -> Mix:

@@ -21,10 +21,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
-from math import isnan, nan, prod
+from math import nan
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from evaljudge.agreement.rated import Text
 from evaljudge.corpora.rows import DOTTED, Row, name_in
 from evaljudge.corpora.sheets import LABEL, RATER, rating_in, read_sheet
 from evaljudge.errors import UserError
@@ -35,8 +36,6 @@ from evaljudge.text import shown
 FEWEST_OTHERS, FAR = 3, 2
 """A rating is far from the others where these have so many different values, and it is so many
 times their range away from the nearest."""
-Text = tuple[str, str]
-"""Its document and its system."""
 BESIDE = {LABEL, RATER, "doc_id", "system", "source", "context", "text"}
 """The columns that are no axes."""
 BEGINNING = 60
@@ -73,14 +72,24 @@ def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> F
             ratings = list(_ratings(row, axes))
             if ratings:
                 text = sheets.text(row, [axis for axis, _ in ratings])
-                given.add(text, ratings, row, _rater(row, file))
+                named = str(row.fields.get(RATER) or "").strip()
+                given.add(text, ratings, row, named or file.rpartition("/")[2])
                 rated += 1
         if not rated:
             said = "".join(f"; {_advice(column, axes)}" for column in unread)
             raise UserError(f"{file}: holds no rating: fill in {' or '.join(axes)}{said}")
         warnings += [f"{file}: {_advice(column, axes)}" for column in unread]
-    probabilities = sheets.probabilities()
-    uneven = [axis for axis in probabilities if sheets.is_uneven(axis)]
+    chances = {axis: sheets.chances(axis) for _, axis in sheets.rated}
+    uneven = [axis for axis, each in chances.items() if len(set(each.values())) > 1]
+    probabilities = {
+        axis: {
+            text: each.get(text, 0.0)
+            for (_, of), texts in sheets.rated.items()
+            for text in texts
+            if of == axis
+        }
+        for axis, each in chances.items()
+    }
     return FurtherRatings(given.texts(), probabilities, uneven, [*warnings, *given.slips()])
 
 
@@ -155,11 +164,6 @@ def _advice(column: str, axes: Sequence[str]) -> str:
     return f"column {shown(column)} is not read{hint}"
 
 
-def _rater(row: Row, file: str) -> str:
-    """Who left their name out goes by the file's."""
-    return str(row.fields.get(RATER) or "").strip() or file.rpartition("/")[2]
-
-
 @dataclass
 class _Given:
     """What each rater gave each text on each axis, and where."""
@@ -177,16 +181,17 @@ class _Given:
                 )
 
     def texts(self) -> dict[Text, RatedText]:
-        ratings: dict[Text, dict[str, float]] = {}
-        several: dict[Text, dict[str, tuple[float, ...]]] = {}
-        raters = self._raters
+        raters: dict[str, set[str]] = {}
+        for (_, axis), by_rater in self.found.items():
+            raters.setdefault(axis, set()).update(by_rater)
+        found: dict[Text, tuple[dict[str, float], dict[str, tuple[float, ...]]]] = {}
         for (text, axis), by_rater in self.found.items():
-            values = [by_rater[rater][0] if rater in by_rater else nan for rater in raters[axis]]
-            mean = fmean(value for value in values if not isnan(value))
-            ratings.setdefault(text, {})[axis] = mean
-            if len(values) > 1:
-                several.setdefault(text, {})[axis] = tuple(values)
-        return {text: RatedText(own, several.get(text, {})) for text, own in ratings.items()}
+            ratings, several = found.setdefault(text, ({}, {}))
+            ratings[axis] = fmean(value for value, _ in by_rater.values())
+            if len(raters[axis]) > 1:
+                each = (by_rater.get(rater, (nan, ""))[0] for rater in sorted(raters[axis]))
+                several[axis] = tuple(each)
+        return {text: RatedText(*both) for text, both in found.items()}
 
     def slips(self) -> Iterator[str]:
         """Ratings far outside all others: as a rule slips of the hand, such as 55 for 5."""
@@ -204,14 +209,6 @@ class _Given:
                         f"{by_value[odd]}: {axis} {odd:g} is far from all other ratings "
                         f"({others[0]:g} to {others[-1]:g}): is it a slip?"
                     )
-
-    @property
-    def _raters(self) -> dict[str, list[str]]:
-        """Those of each axis, in the order of their names."""
-        found: dict[str, set[str]] = {}
-        for (_, axis), by_rater in self.found.items():
-            found.setdefault(axis, set()).update(by_rater)
-        return {axis: sorted(names) for axis, names in found.items()}
 
 
 @dataclass
@@ -256,34 +253,14 @@ class _Sheets:
             self.rated.setdefault((name, axis), set()).add(text)
         return text
 
-    def probabilities(self) -> dict[str, dict[Text, float]]:
-        return {
-            axis: {text: self._of_any(axis, text) for text in set().union(*rated.values())}
-            for axis in dict.fromkeys(axis for _, axis in self.rated)
-            if (rated := self._rated(axis))
-        }
-
-    def is_uneven(self, axis: str) -> bool:
-        """Whether some text, rated or not, was more probable to be drawn and rated than another."""
-        texts = {
-            (doc_id, system)
-            for name in self._rated(axis)
-            for doc_id, systems in self.keys[name]["probabilities"].items()
-            for system in systems
-        }
-        return len({self._of_any(axis, text) for text in texts}) > 1
-
-    def _rated(self, axis: str) -> dict[str, set[Text]]:
-        """By sheet."""
-        return {name: texts for (name, of), texts in self.rated.items() if of == axis}
-
-    def _of_any(self, axis: str, text: Text) -> float:
-        """The probability of being drawn for one of the sheets, and rated."""
-        rated = self._rated(axis)
-        return 1 - prod(1 - self._probability(name, len(rated[name]), text) for name in rated)
-
-    def _probability(self, name: str, rated: int, text: Text) -> float:
-        """Of being drawn for this sheet, and rated; 0 for a text that joined the run later."""
-        key, (doc_id, system) = self.keys[name], text
-        share = rated / len(key["texts"])
-        return float(key["probabilities"].get(doc_id, {}).get(system, 0.0)) * share
+    def chances(self, axis: str) -> dict[Text, float]:
+        """How probable each text, rated or not, was to be drawn for one of the sheets, and rated;
+        a text that joined the run after a sheet could not be drawn for it."""
+        missed: dict[Text, float] = {}
+        for name, texts in ((name, t) for (name, of), t in self.rated.items() if of == axis):
+            share = len(texts) / len(self.keys[name]["texts"])
+            for doc_id, systems in self.keys[name]["probabilities"].items():
+                for system, drawn in systems.items():
+                    text = doc_id, system
+                    missed[text] = missed.get(text, 1.0) * (1 - float(drawn) * share)
+        return {text: 1 - miss for text, miss in missed.items()}

@@ -5,38 +5,71 @@ and cost.
     -> RunDifferences(settings=[{"key": "judges.direct.temperature", "first": 0.0, "second": 0.7}],
                       means=[MeanChange("direct", "fluency", None, PairedDifference(…)), …], …)
 
-A difference is always the second run's value less the first one's.
+A difference is always the second run's value less the first one's. Texts are paired by document and
+system, whatever the shards are.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evaljudge.agreement.rated import Floats, Key
+from evaljudge.agreement.rated import Floats, Key, Text, codes, is_repetition
 from evaljudge.analysis.findings import Coverage
-from evaljudge.analysis.selection_differences import (
-    SelectionChange,
-    selection_difference,
+from evaljudge.analysis.run_scores import (
+    RunScores,
+    ScoredRun,
+    about_selection,
+    aligned,
+    scale_name,
+    selected_texts,
     selections,
+    signatures,
 )
-from evaljudge.analysis.settings_differences import settings_differences
-from evaljudge.analysis.two_runs import CorpusChange, PairedRuns, ScoredRun, paired_runs
-from evaljudge.decisions.agreement_differences import (
+from evaljudge.analysis.settings_differences import SIDES, settings_differences
+from evaljudge.analysis.tables import rating_columns
+from evaljudge.decisions.differences import (
     AgreementDifference,
-    Four,
+    PairedDifference,
     agreement_differences,
+    paired_difference,
 )
-from evaljudge.decisions.differences import PairedDifference, paired_difference
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS
 from evaljudge.sections.figures import count
 from evaljudge.text import means_selfsame
 
+FEW_NAMED = 5
 Row = Mapping[str, Any]
+Maybe = float | None
+
+
+@dataclass(frozen=True)
+class CorpusChange:
+    """How many are in both runs and in one alone; of those in both, how many are not the same."""
+
+    documents: int
+    documents_first: int  # only in the first
+    documents_second: int
+    sources_changed: int
+    texts: int
+    texts_first: int
+    texts_second: int
+    texts_changed: int
+    ratings_changed: int  # texts that people rated otherwise, or in one run alone
+    changed: Sequence[Mapping[str, str]]
+    """The first few documents and texts that are not the same."""
+
+    @property
+    def is_none(self) -> bool:
+        counts = self.documents_first, self.documents_second, self.texts_first, self.texts_second
+        return not any([*counts, self.sources_changed, self.texts_changed, self.ratings_changed])
 
 
 @dataclass(frozen=True)
@@ -50,9 +83,12 @@ class CoverageChange:
     reasons: Mapping[str, tuple[int, int]]
 
     @property
-    def shares(self) -> tuple[float | None, float | None]:
+    def shares(self) -> tuple[Maybe, Maybe]:
         """Scored of expected."""
-        first, second = map(_share, self.scored, self.expected)
+        first, second = (
+            scored / expected if expected else None
+            for scored, expected in zip(self.scored, self.expected, strict=True)
+        )
         return first, second
 
     @property
@@ -66,6 +102,31 @@ class MeanChange:
     axis: str
     system: str | None  # None: of all systems
     found: PairedDifference
+
+
+@dataclass(frozen=True)
+class SelectionChange:
+    """Of the texts that both runs have; `flips` are those that one of them selected."""
+
+    name: str
+    both: int
+    first: int
+    second: int
+    unpaired: tuple[int, int]  # selected texts that the other run does not have
+    rule_changed: bool
+    rules: tuple[Row, Row]
+    thresholds: tuple[Sequence[Row], Sequence[Row]]
+    flips: Sequence[Row]
+
+    @property
+    def flipped(self) -> float:
+        """Of the texts that either run selected, the share that only one did."""
+        either = self.both + self.first + self.second
+        return (self.first + self.second) / either if either else 0.0
+
+    @property
+    def is_none(self) -> bool:
+        return not (self.flips or any(self.unpaired) or self.rule_changed)
 
 
 @dataclass(frozen=True)
@@ -84,47 +145,82 @@ class RunDifferences:
     selections: Sequence[SelectionChange]
     selection_names: tuple[Sequence[str], Sequence[str]]
     """Those that only one run has."""
-    cost: Mapping[str, tuple[float | None, float | None]]
-
-    @property
-    def shares(self) -> tuple[float | None, float | None]:
-        """Scored of expected, over all scorers and axes of each run."""
-        first, second = (
-            _share(
-                sum(one.scored[side] for one in self.coverage),
-                sum(one.expected[side] for one in self.coverage),
-            )
-            for side in (0, 1)
-        )
-        return first, second
+    cost: Mapping[str, tuple[Maybe, Maybe]]
 
 
-def _share(scored: int, expected: int) -> float | None:
-    return scored / expected if expected else None
+class _Side:
+    """One of the two runs: its scores, and the hashes of what it has under each name."""
+
+    def __init__(self, run: ScoredRun) -> None:
+        self.run, self.scores = run, RunScores(run.output, run.scored)
+        self.keys = [key for key in self.scores.scales if not is_repetition(key[0])]
+        self.documents: dict[str, bytes] = {}
+        self.texts: dict[Text, bytes] = {}
+        self.ratings: dict[Text, Mapping[str, float]] = {}
+        for cases in run.output.ahead(run.output.cases, run.shards):
+            for case in cases:
+                of, doc_id = case.document, case.document.doc_id
+                self.documents[doc_id] = _hash(of.source, of.context, of.references)
+                for one in case.candidates:
+                    self.texts[doc_id, one.system] = _hash(one.text)
+                    if one.ratings:
+                        self.ratings[doc_id, one.system] = one.ratings
+
+    def columns(self, texts: Sequence[Text]) -> dict[Key, Floats]:
+        rows = self.scores.rows_of(texts)
+        return {key: aligned(self.scores.scores[key], rows) for key in self.keys}
+
+
+def _hash(*what: Any) -> bytes:
+    return blake2b(json.dumps(what).encode(), digest_size=16).digest()
 
 
 def run_differences(first: ScoredRun, second: ScoredRun, *, seed: int = 0) -> RunDifferences:
-    paired = paired_runs(first, second)
-    scales = [set(scores) for scores in paired.scores]
+    sides = _Side(first), _Side(second)
+    texts = sorted(sides[0].texts.keys() & sides[1].texts.keys())
+    columns = [side.columns(texts) for side in sides]
+    shared = [key for key in columns[0] if key in columns[1]]
+    scales = [set(side.keys) for side in sides]
     names = [set(selections(run)) for run in (first, second)]
+    corpus = _corpus(*sides, texts)
+    warnings = [*first.warnings, *second.warnings, *_warnings(corpus)]
     return RunDifferences(
         first=first.out,
         second=second.out,
-        warnings=list(
-            dict.fromkeys([*first.warnings, *second.warnings, *_warnings(paired.corpus)])
-        ),
-        settings=settings_differences(first, second, paired.signatures),
-        corpus=paired.corpus,
+        warnings=list(dict.fromkeys(warnings)),
+        settings=settings_differences(first, second, list(map(signatures, (first, second)))),
+        corpus=corpus,
         scorers=(sorted(scales[0] - scales[1]), sorted(scales[1] - scales[0])),
-        coverage=list(_coverage(*paired.coverage)),
-        means=list(_means(paired)),
-        agreement=list(_agreement(paired, seed)),
+        coverage=[_coverage(key, *sides) for key in sorted(scales[0] | scales[1])],
+        means=list(_means(texts, shared, *columns)),
+        agreement=list(_agreement(texts, shared, sides, columns, seed)),
         selections=[
-            selection_difference(paired, first, second, name)
+            _selection(texts, columns, (first, second), name)
             for name in sorted(names[0] & names[1])
         ],
         selection_names=(sorted(names[0] - names[1]), sorted(names[1] - names[0])),
         cost=_cost(first.about, second.about),
+    )
+
+
+def _corpus(first: _Side, second: _Side, paired: Sequence[Text]) -> CorpusChange:
+    documents = sorted(first.documents.keys() & second.documents.keys())
+    sources = [name for name in documents if first.documents[name] != second.documents[name]]
+    texts = [text for text in paired if first.texts[text] != second.texts[text]]
+    return CorpusChange(
+        len(documents),
+        len(first.documents) - len(documents),
+        len(second.documents) - len(documents),
+        len(sources),
+        len(paired),
+        len(first.texts) - len(paired),
+        len(second.texts) - len(paired),
+        len(texts),
+        sum(first.ratings.get(text) != second.ratings.get(text) for text in paired),
+        [
+            *({"doc_id": doc_id} for doc_id in sources[:FEW_NAMED]),
+            *({"doc_id": doc_id, "system": system} for doc_id, system in texts[:FEW_NAMED]),
+        ],
     )
 
 
@@ -143,21 +239,19 @@ def _warnings(corpus: CorpusChange) -> Iterator[str]:
         yield "no text is in both runs, so no scores can be compared"
 
 
-def _coverage(
-    first: Mapping[Key, Coverage], second: Mapping[Key, Coverage]
-) -> Iterator[CoverageChange]:
-    for key in sorted(first.keys() | second.keys()):
-        one, other = (of.get(key, Coverage(*key, 0, 0, {})) for of in (first, second))
-        kinds = [{group.kind: group.times for group in grouped(of.reasons)} for of in (one, other)]
-        times = {
-            kind: (kinds[0].get(kind, 0), kinds[1].get(kind, 0)) for kind in kinds[0] | kinds[1]
-        }
-        yield CoverageChange(
-            *key,
-            scored=(one.scored, other.scored),
-            expected=(_expected(one), _expected(other)),
-            reasons={kind: two for kind, two in times.items() if two[0] != two[1]},
-        )
+def _coverage(key: Key, *sides: _Side) -> CoverageChange:
+    one, other = (
+        side.scores.coverage(key) if key in side.keys else Coverage(*key, 0, 0, {})
+        for side in sides
+    )
+    kinds = [{group.kind: group.times for group in grouped(of.reasons)} for of in (one, other)]
+    times = {kind: (kinds[0].get(kind, 0), kinds[1].get(kind, 0)) for kind in kinds[0] | kinds[1]}
+    return CoverageChange(
+        *key,
+        scored=(one.scored, other.scored),
+        expected=(_expected(one), _expected(other)),
+        reasons={kind: two for kind, two in times.items() if two[0] != two[1]},
+    )
 
 
 def _expected(row: Coverage) -> int:
@@ -165,45 +259,87 @@ def _expected(row: Coverage) -> int:
     return row.expected - itself
 
 
-def _means(paired: PairedRuns) -> Iterator[MeanChange]:
-    for key in _shared_keys(paired):
-        first, second = (scores[key] for scores in paired.scores)
-        yield MeanChange(*key, None, paired_difference(*_by_document(paired, first, second)))
-        for code, system in enumerate(paired.system_names):
-            of = paired.systems == code
-            sides = first[of, None], second[of, None]  # at most one text of each document
-            yield MeanChange(*key, system, paired_difference(*sides))
+def _means(
+    texts: Sequence[Text], shared: Sequence[Key], *sides: Mapping[Key, Floats]
+) -> Iterator[MeanChange]:
+    documents, systems = codes(doc_id for doc_id, _ in texts), codes(name for _, name in texts)
+    for key in shared:
+        first, second = (side[key] for side in sides)
+        tables = (_by_document(documents, column) for column in (first, second))
+        yield MeanChange(*key, None, paired_difference(*tables))
+        for code, system in enumerate(sorted({name for _, name in texts})):
+            of = systems == code  # at most one text of each document
+            yield MeanChange(*key, system, paired_difference(first[of, None], second[of, None]))
 
 
-def _shared_keys(paired: PairedRuns) -> list[Key]:
-    return [key for key in paired.scores[0] if key in paired.scores[1]]
+def _by_document(documents: NDArray[np.int64], column: Floats) -> Floats:
+    """As a table with a row for each document; the texts lie in the order of their documents."""
+    sizes = np.bincount(documents)
+    places = np.arange(documents.size) - (np.cumsum(sizes) - sizes)[documents]
+    table = np.full((sizes.size, int(sizes.max(initial=0))), np.nan)
+    table[documents, places] = column
+    return table
 
 
-def _by_document(paired: PairedRuns, *columns: Floats) -> Iterator[Floats]:
-    """As tables with a row for each document; the texts lie in the order of their documents."""
-    sizes = np.bincount(paired.documents)
-    places = np.arange(paired.documents.size) - (np.cumsum(sizes) - sizes)[paired.documents]
-    for column in columns:
-        table = np.full((sizes.size, int(sizes.max(initial=0))), np.nan)
-        table[paired.documents, places] = column
-        yield table
-
-
-def _agreement(paired: PairedRuns, seed: int) -> Iterator[AgreementDifference]:
+def _agreement(
+    texts: Sequence[Text], shared: Sequence[Key], sides: Sequence[_Side],
+    columns: Sequence[Mapping[Key, Floats]], seed: int,
+) -> Iterator[AgreementDifference]:  # fmt: skip
     """Of every scorer and the human axes that it meets."""
-    met = dict[tuple[str, str], Four]()
-    for scorer, axis in _shared_keys(paired):
-        first, second = (side[scorer, axis] for side in paired.scores)
-        for human in sorted(paired.human[0].keys() & paired.human[1].keys()):
-            if axis in (human, ANY_AXIS):
-                met[scorer, human] = first, second, paired.human[0][human], paired.human[1][human]
-    found = agreement_differences(paired.documents, paired.systems, list(met.values()), seed=seed)
+    human = [rating_columns([side.ratings.get(text, {}) for text in texts]) for side in sides]
+    met = {
+        (scorer, name): (columns[0][key], columns[1][key], human[0][name], human[1][name])
+        for key in shared
+        for (scorer, axis) in [key]
+        for name in sorted(human[0].keys() & human[1].keys())
+        if axis in (name, ANY_AXIS)
+    }
+    documents, systems = codes(doc_id for doc_id, _ in texts), codes(name for _, name in texts)
+    found = agreement_differences(documents, systems, list(met.values()), seed=seed)
     for (scorer, axis), levels in zip(met, found, strict=True):
         for row in levels:
             yield replace(row, scorer=scorer, axis=axis)
 
 
-def _cost(*runs: Mapping[str, Any]) -> dict[str, tuple[float | None, float | None]]:
+def _selection(
+    texts: Sequence[Text],
+    columns: Sequence[Mapping[Key, Floats]],
+    runs: Sequence[ScoredRun],
+    name: str,
+) -> SelectionChange:
+    """`texts`: those that both runs have; `columns`: their scores in each run."""
+    first, second = (about_selection(run, name) for run in runs)
+    row_of = {text: row for row, text in enumerate(texts)}
+    chosen = [list(selected_texts(run, name)) for run in runs]
+    known = [{text for text in of if text in row_of} for of in chosen]
+    only = sorted(known[0] - known[1]), sorted(known[1] - known[0])
+    conditions = [one for about in (first, second) for one in about["rule"]["all"]]
+    scales = list(dict.fromkeys((one["scorer"], one["axis"]) for one in conditions))
+    return SelectionChange(
+        name=name,
+        both=len(known[0] & known[1]),
+        first=len(only[0]),
+        second=len(only[1]),
+        unpaired=(len(chosen[0]) - len(known[0]), len(chosen[1]) - len(known[1])),
+        rule_changed=first["rule"] != second["rule"],
+        rules=(first["rule"], second["rule"]),
+        thresholds=(first["thresholds"], second["thresholds"]),
+        flips=[
+            {"doc_id": text[0], "system": text[1], "selected": side}
+            | {"values": {scale_name(*s): _values(columns, s, row_of[text]) for s in scales}}
+            for side, flipped in zip(SIDES, only, strict=True)
+            for text in flipped
+        ],
+    )
+
+
+def _values(columns: Sequence[Mapping[Key, Floats]], scale: Key, row: int) -> list[float | None]:
+    """In both runs."""
+    values = [float(of[scale][row]) if scale in of else np.nan for of in columns]
+    return [value if np.isfinite(value) else None for value in values]
+
+
+def _cost(*runs: Mapping[str, Any]) -> dict[str, tuple[Maybe, Maybe]]:
     """Seconds are those of all workers together."""
     sides = []
     for about in runs:

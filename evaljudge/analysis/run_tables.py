@@ -29,7 +29,7 @@ from typing import (
 
 from pydantic_core import from_json
 
-from evaljudge.analysis.two_runs import scale_name
+from evaljudge.analysis.run_scores import RunScores, scale_name
 from evaljudge.errors import Damaged, UserError, unknown
 from evaljudge.judges import plugin
 from evaljudge.model.asks import Failed
@@ -79,14 +79,13 @@ class RunTables:
         return _signed(_with_details(schema_of(Brief), CONTENT, _brief_details(self._kind(judge))))
 
     def scores(self, columns: Sequence[str] | None) -> Iterator[pa.Table]:
-        schema = _chosen(self.score_schema(), columns)
-        there = set(self.output.place.names("scores"))
-        shards = [s for s in self.output.shards() if self._is_done or s.file in there]
-        return self._each(partial(self._scores, schema), shards)
+        return self._each(
+            partial(self._scores, _chosen(self.score_schema(), columns)), self._scored
+        )
 
     def wide_scores(self) -> Iterator[pa.Table]:
         """A row for each candidate, with a column for each scorer and axis and for people's."""
-        return map(_wide, self.scores(["doc_id", "system", "scorer", "axis", "value", RATINGS]))
+        return self._each(self._wide, self._scored)
 
     def verdicts(self, judge: str, columns: Sequence[str] | None) -> Iterator[pa.Table]:
         schema = _chosen(self.verdict_schema(judge), columns)
@@ -117,6 +116,11 @@ class RunTables:
         """Then a file that is gone is damage."""
         return (self.output.run() or {}).get("state") == "done"
 
+    @property
+    def _scored(self) -> list[Shard]:
+        there = set(self.output.place.names("scores"))
+        return [s for s in self.output.shards() if self._is_done or s.file in there]
+
     def _committed(self, stage: Stage, output: Output) -> list[Shard]:
         there = output.committed(stage)
         return [s for s in self.output.shards() if self._is_done or s.number in there]
@@ -144,6 +148,18 @@ class RunTables:
             own = pa.array([ratings.get(text) for text in texts], schema.field(RATINGS).type)
             table = table.append_column(RATINGS, own)
         return _shaped(table, schema)
+
+    def _wide(self, shard: Shard) -> pa.Table:
+        import pyarrow as pa
+
+        found = RunScores(self.output, [shard])
+        texts = zip(*found.texts, strict=True) if found.texts else ((), ())
+        columns = {scale_name(*key): values for key, values in found.scores.items()}
+        columns |= {f"{HUMAN}.{axis}": values for axis, values in found.human.items()}
+        numbers = {name: pa.array(of, from_pandas=True) for name, of in columns.items()}
+        names = ("doc_id", "system")
+        named = {n: pa.array(of, pa.string()) for n, of in zip(names, texts, strict=True)}
+        return pa.table(named | numbers)
 
     def _detailed(
         self, file: str, json_column: str, schema: pa.Schema, details: Details
@@ -299,37 +315,3 @@ def _shaped(table: pa.Table, schema: pa.Schema) -> pa.Table:
         return found.cast(field.type)
 
     return pa.table([column(field) for field in schema], schema=schema)
-
-
-def _wide(scores: pa.Table) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    keys = zip(scores["scorer"].to_pylist(), scores["axis"].to_pylist(), strict=True)
-    scales = pa.array([scale_name(*key) for key in keys], pa.string())
-    names = scales.unique().to_pylist()
-    by_candidate = scores.select(["doc_id", "system", "value", RATINGS]).append_column(
-        "scale", scales
-    )
-    options = pc.PivotWiderOptions(names)
-    grouped = by_candidate.group_by(["doc_id", "system"], use_threads=False).aggregate(
-        [(["scale", "value"], "pivot_wider", options)]
-    )
-    values = grouped.column(2).combine_chunks()
-    wide = grouped.select(["doc_id", "system"])
-    for name in names:
-        wide = wide.append_column(name, values.field(name))
-    return _with_ratings(wide, scores)
-
-
-def _with_ratings(wide: pa.Table, scores: pa.Table) -> pa.Table:
-    import pyarrow as pa
-
-    keys = ("doc_id", "system")
-    every = zip(*(scores[name].to_pylist() for name in (*keys, RATINGS)), strict=True)
-    ratings = {(doc_id, system): dict(rated or ()) for doc_id, system, rated in every}
-    texts = list(zip(*(wide[name].to_pylist() for name in keys), strict=True))
-    for axis in dict.fromkeys(axis for rated in ratings.values() for axis in rated):
-        own = pa.array([ratings[text].get(axis) for text in texts], pa.float64())
-        wide = wide.append_column(f"{HUMAN}.{axis}", own)
-    return wide

@@ -25,7 +25,7 @@ from evaljudge.identity import short
 from evaljudge.judges.checked import check_scores, own_code
 from evaljudge.judges.collector import Collector, SeenShard
 from evaljudge.judges.protocol import Fitted, Judge
-from evaljudge.records import Brief, Case, Score, Verdict
+from evaljudge.records import Case, Score, Verdict
 from evaljudge.storage import Output, Panel, Shard
 
 FILE = "report/fitted.json"
@@ -102,7 +102,9 @@ class Scoring:
                 verdicts,
                 checks,
                 mine,
-                partial(self._briefs_of, judge, output, shard),
+                partial(
+                    output.of(self.panels.get(judge.name, Panel())).own_briefs, judge.kind, shard
+                ),
             )
             with own_code(judge, "see"):
                 scored.collected[judge.name].see(seen)
@@ -117,9 +119,6 @@ class Scoring:
             if self.judges:
                 scored.addressing.see(case)
         return scored
-
-    def _briefs_of(self, judge: Judge, output: Output, shard: Shard) -> list[Brief]:
-        return output.of(self.panels.get(judge.name, Panel())).own_briefs(judge.kind, shard)
 
 
 def fit(scoring: Scoring, output: Output, shards: Sequence[Shard]) -> Scoring:

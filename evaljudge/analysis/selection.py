@@ -24,45 +24,38 @@ agreement/precision.py says how it is chosen, and how it is tested on other docu
 estimate. With `confidence` the threshold is certified, or there is none (decisions/certified.py).
 
 Shards are read one at a time: first, where a rule has a top_fraction, to find the thresholds, then
-to write. The values that a threshold is found among lie in an index on disk: memory does not grow
-with the corpus.
+to write.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from fractions import Fraction
-from functools import cached_property
 from types import MappingProxyType
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from evaljudge.agreement import Precise, precise
-from evaljudge.agreement.rated import Rated
-from evaljudge.analysis.calibrated import FEW, uncertified
+from evaljudge.agreement.rated import Grid, Key, Rated
+from evaljudge.analysis.calibration import FEW, uncertified
 from evaljudge.analysis.findings import Selected
-from evaljudge.analysis.tables import Column, Tables
+from evaljudge.analysis.tables import Column
 from evaljudge.config import Condition, Selection
 from evaljudge.decisions.certified import Certified, certified
-from evaljudge.decisions.grid import Grid
 from evaljudge.sections.figures import short
 from evaljudge.storage import Output, Shard
-from evaljudge.storage.index import Index, index_on_disk
-from evaljudge.storage.tables import Scale
-
-Candidate = tuple[str, str, str]
-"""Its document, its system and its text."""
 
 
 class Target(NamedTuple):
     """A precision on a scale, and from which rating on a candidate is good."""
 
-    scale: Scale
+    scale: Key
     precision: float
     good: float
     confidence: float | None = None
@@ -71,17 +64,18 @@ class Target(NamedTuple):
 
 Found = Mapping[Target, Precise | Certified | None]
 """The threshold for each target; None where too few documents are rated."""
-Tops = Mapping[tuple[Scale, float], float | None]
+Tops = Mapping[tuple[Key, float], float | None]
 """The threshold of each scale and top_fraction; None where nothing is scored on that scale."""
-SCORED = "CREATE TABLE scored (scorer TEXT, axis TEXT, value REAL);"
-SCORED_COLUMNS = ("scorer", "axis", "value")
+Scores = Mapping[Key, tuple[float, float | None]]
+"""A text's scores, each with the doubt about it, where the scorer says it."""
+COLUMNS = ["doc_id", "system", "scorer", "axis", "value", "doubt"]
 UNDECIDED, MOST_UNDECIDED = 0.9, 0.2
 """The doubt above which a judge was undecided about a text, and how many such texts a selection may
 have without a warning."""
 NONE_FOUND: Found = MappingProxyType({})
 
 
-def scale_of(condition: Condition) -> Scale:
+def scale_of(condition: Condition) -> Key:
     return condition.scorer, condition.axis
 
 
@@ -92,30 +86,28 @@ def target_of(condition: Condition) -> Target | None:
 
 
 def targets(
-    selections: Sequence[Selection], tables: Tables, grid: Grid, resamples: int, seed: int
+    selections: Sequence[Selection], rated: Rated, grid: Grid, resamples: int, seed: int
 ) -> Found:
     """The threshold for each precision that a condition asks for."""
     conditions = (one for rule in selections for one in rule.all)
     asked = {target for one in conditions if (target := target_of(one)) is not None}
-    return {target: _found(target, tables, grid, resamples, seed) for target in asked}
+    return {target: _found(target, rated, grid, resamples, seed) for target in asked}
 
 
 def _found(
-    target: Target, tables: Tables, grid: Grid, resamples: int, seed: int
+    target: Target, rated: Rated, grid: Grid, resamples: int, seed: int
 ) -> Precise | Certified | None:
     scale, precision, good, confidence = target
-    axis = scale[1]
-    if confidence is not None:
-        if scale not in grid.scores or axis not in grid.human:
-            return None
-        documents = np.repeat(np.array(grid.documents, dtype=object), len(grid.systems))
-        every = documents, grid.scores[scale].ravel(), grid.human[axis].ravel()
-        return certified(*every, good=good, target=precision, confidence=confidence, seed=seed)
-    rated = tables.as_rated()
-    if scale not in rated.scores or axis not in rated.human:
+    table = rated if confidence is None else grid
+    if scale not in table.scores or scale[1] not in table.human:
         return None
-    rows = tables.doc_ids(), rated.scores[scale], rated.human[axis]
-    return precise(*rows, good=good, target=precision, resamples=resamples, seed=seed)
+    scores, human = table.scores[scale].ravel(), table.human[scale[1]].ravel()
+    if confidence is None:
+        rows = rated.doc_ids, scores, human
+        return precise(*rows, good=good, target=precision, resamples=resamples, seed=seed)
+    documents = np.repeat(np.array(grid.documents, dtype=object), len(grid.systems))
+    every = documents, scores, human
+    return certified(*every, good=good, target=precision, confidence=confidence, seed=seed)
 
 
 def select(
@@ -126,122 +118,111 @@ def select(
 
     `found`: the threshold of each precision that a condition asks for.
     """
-    tops, names = _tops(output, shards, selections), [rule.name for rule in selections]
+    tops, names = _tops(output, shards, selections), {rule.name for rule in selections}
     with ExitStack() as files:
-        opened = [files.enter_context(output.place.writing(f"selected/{n}.jsonl")) for n in names]
         filters = [
-            _Filter(rule, tops, found, file) for rule, file in zip(selections, opened, strict=True)
+            _Filter(
+                rule,
+                tops,
+                found,
+                files.enter_context(output.place.writing(f"selected/{rule.name}.jsonl")),
+            )
+            for rule in selections
         ]
-        for candidates in _by_shard(output, shards, {s for one in filters for s in one.scales}):
+        scales = {scale for one in filters for scale in one.scales}
+
+        def read(shard: Shard) -> tuple[list[tuple[Any, ...]], list[tuple[str, str, str]]]:
+            return output.numbers(shard, scales, COLUMNS), output.texts(shard)
+
+        for rows, texts in output.ahead(read, shards if scales else ()):
+            scores = dict[tuple[str, str], dict[Key, tuple[float, float | None]]]()
+            for doc_id, system, scorer, axis, value, doubt in rows:
+                scores.setdefault((doc_id, system), {})[scorer, axis] = value, doubt
             for one in filters:
-                for candidate, values, doubts in candidates:
-                    one.see(candidate, values, doubts)
+                for doc_id, system, text in texts:
+                    one.see(doc_id, system, text, scores.get((doc_id, system), {}))
     selected = [one.selected() for one in filters]
     for rule in selected:
         output.place.write_json(f"selected/{rule.name}.json", asdict(rule))
-    _remove_others(output, names)
-    return selected
-
-
-def _remove_others(output: Output, names: Collection[str]) -> None:
-    """The pairs of files of earlier selections; any other file is not ours."""
     there = set(output.place.names("selected"))
-    for file in there:
+    for file in there:  # those of earlier selections; any other file is not ours
         name = file.removesuffix(".jsonl")
         if name not in {*names, file} and f"{name}.json" in there:
             output.place.remove(f"selected/{file}")
             output.place.remove(f"selected/{name}.json")
+    return selected
 
 
-@dataclass
 class _Filter:
     """One selection's conditions, the file it writes, and its counts."""
 
-    rule: Selection
-    tops: Tops
-    precise: Found
-    file: IO[bytes]
-    considered: int = 0
-    passed: int = 0
-    unscored: int = 0
-    undecided: int = 0
-
-    @cached_property
-    def scales(self) -> list[Scale]:
-        return list(dict.fromkeys(map(scale_of, self.rule.all)))
-
-    @cached_property
-    def _bounds(self) -> list[tuple[Scale, float, float]]:
-        """Of each condition, the least and the highest value that it lets through."""
-        return [
+    def __init__(self, rule: Selection, tops: Tops, found: Found, file: IO[bytes]) -> None:
+        self._rule, self._tops, self._found, self._file = rule, tops, found, file
+        self.scales = list(dict.fromkeys(map(scale_of, rule.all)))
+        self._considered = self._passed = self._unscored = self._undecided = 0
+        self._bounds = [
             (
                 scale_of(condition),
                 max(self._lower_bounds(condition)),
                 math.inf if condition.at_most is None else condition.at_most,
             )
-            for condition in self.rule.all
+            for condition in rule.all
         ]
 
     def _lower_bounds(self, condition: Condition) -> Iterator[float]:
-        top = None
-        if condition.top_fraction is not None:
-            top = self.tops[scale_of(condition), condition.top_fraction]
+        top = self._tops.get((scale_of(condition), condition.top_fraction or 0.0))
         yield from (-math.inf if one is None else one for one in (condition.at_least, top))
         if (target := target_of(condition)) is not None:
-            found = self.precise[target]
+            found = self._found[target]
             yield math.inf if found is None or found.threshold is None else found.threshold
 
-    def see(
-        self, candidate: Candidate, values: Mapping[Scale, float], doubts: Mapping[Scale, float]
-    ) -> None:
-        self.considered += 1
-        if any(scale not in values for scale in self.scales):
-            self.unscored += 1
-        elif all(least <= values[scale] <= most for scale, least, most in self._bounds):
-            self.passed += 1
-            doc_id, system, text = candidate
-            row: dict[str, Any] = {"doc_id": doc_id, "system": system, "text": text}
-            row["values"] = self._nested(values)
-            if own := self._nested(doubts):
-                row["doubt"] = own
-                self.undecided += any(
-                    doubt > UNDECIDED for by_axis in own.values() for doubt in by_axis.values()
-                )
-            self.file.write(f"{json.dumps(row, ensure_ascii=False)}\n".encode())
-
-    def _nested(self, found: Mapping[Scale, float]) -> dict[str, dict[str, float]]:
-        """By scorer and axis, those of the rule."""
-        own: dict[str, dict[str, float]] = {}
-        for scale in self.scales:
-            if scale in found:
-                scorer, axis = scale
-                own.setdefault(scorer, {})[axis] = found[scale]
-        return own
+    def see(self, doc_id: str, system: str, text: str, scores: Scores) -> None:
+        self._considered += 1
+        if any(scale not in scores for scale in self.scales):
+            self._unscored += 1
+        elif all(least <= scores[scale][0] <= most for scale, least, most in self._bounds):
+            self._passed += 1
+            values, doubts = dict[str, dict[str, float]](), dict[str, dict[str, float]]()
+            for scorer, axis in self.scales:
+                value, doubt = scores[scorer, axis]
+                values.setdefault(scorer, {})[axis] = value
+                if doubt is not None:
+                    doubts.setdefault(scorer, {})[axis] = doubt
+            each = (doubt for by_axis in doubts.values() for doubt in by_axis.values())
+            self._undecided += any(doubt > UNDECIDED for doubt in each)
+            row = {"doc_id": doc_id, "system": system, "text": text, "values": values}
+            row |= {"doubt": doubts} if doubts else {}
+            self._file.write(f"{json.dumps(row, ensure_ascii=False)}\n".encode())
 
     def selected(self) -> Selected:
-        rule = self.rule.model_dump(exclude_none=True)
-        counts = self.considered, self.passed, self.unscored
-        thresholds = [row for condition in self.rule.all for row in self._thresholds(condition)]
-        return Selected(self.rule.name, rule, *counts, thresholds, self.undecided)
+        rule = self._rule.model_dump(exclude_none=True)
+        counts = self._considered, self._passed, self._unscored
+        thresholds = [row for condition in self._rule.all for row in self._thresholds(condition)]
+        return Selected(self._rule.name, rule, *counts, thresholds, self._undecided)
 
     def _thresholds(self, condition: Condition) -> Iterator[dict[str, Any]]:
         """The thresholds that top_fraction and precision led to."""
-        known = {"scorer": condition.scorer, "axis": condition.axis}
+        known: dict[str, Any] = {"scorer": condition.scorer, "axis": condition.axis}
         if (top := condition.top_fraction) is not None:
-            yield known | {"top_fraction": top, "value": self.tops[scale_of(condition), top]}
+            yield known | {"top_fraction": top, "value": self._tops[scale_of(condition), top]}
         if (target := target_of(condition)) is not None:
-            asked = known | {"precision": target.precision, "good": target.good}
-            found = self.precise[target]
-            if target.confidence is None:
-                yield asked | {"kind": "estimate"} | _precise_json(found)
+            known |= {"precision": target.precision, "good": target.good}
+            if target.confidence is not None:
+                known |= {"confidence": target.confidence, "kind": "certified"}
             else:
-                sure = {"confidence": target.confidence, "kind": "certified"}
-                yield asked | sure | _certified_json(found)
+                known |= {"kind": "estimate"}
+            yield known | _as_json(self._found[target], target)
 
 
-def _certified_json(found: Precise | Certified | None) -> dict[str, Any]:
-    if not isinstance(found, Certified):
-        return {"value": None, "documents": None, "needed": None}
+def _as_json(found: Precise | Certified | None, target: Target) -> dict[str, Any]:
+    if found is None:
+        if target.confidence is None:
+            return dict.fromkeys(("value", "best", "documents", "cross_fitted"))
+        return dict.fromkeys(("value", "documents", "needed"))
+    if isinstance(found, Precise):
+        shares = {"precision": asdict(found.precision), "recall": asdict(found.recall)}
+        chosen = {"value": found.threshold, "best": found.best, "documents": found.documents}
+        return chosen | {"cross_fitted": shares}
     return {
         "value": found.threshold,
         "documents": found.documents,
@@ -252,14 +233,6 @@ def _certified_json(found: Precise | Certified | None) -> dict[str, Any]:
     }
 
 
-def _precise_json(found: Precise | Certified | None) -> dict[str, Any]:
-    if not isinstance(found, Precise):
-        return {"value": None, "best": None, "documents": None, "cross_fitted": None}
-    shares = {"precision": asdict(found.precision), "recall": asdict(found.recall)}
-    chosen = {"value": found.threshold, "best": found.best, "documents": found.documents}
-    return chosen | {"cross_fitted": shares}
-
-
 def _tops(output: Output, shards: Sequence[Shard], selections: Sequence[Selection]) -> Tops:
     sought = {
         (scale_of(condition), condition.top_fraction)
@@ -267,51 +240,28 @@ def _tops(output: Output, shards: Sequence[Shard], selections: Sequence[Selectio
         for condition in selection.all
         if condition.top_fraction is not None
     }
-    if not sought:
-        return {}
-    scales = {scale for scale, _ in sought}
-    with index_on_disk(SCORED) as index:
-        for rows in output.ahead(lambda s: output.numbers(s, scales, SCORED_COLUMNS), shards):
-            index.executemany("INSERT INTO scored VALUES (?, ?, ?)", rows)
-        return {(scale, part): highest(index, scale, part) for scale, part in sought}
+    values = {scale: array("d") for scale, _ in sought}
+
+    def read(shard: Shard) -> list[tuple[Any, ...]]:
+        return output.numbers(shard, values, ("scorer", "axis", "value"))
+
+    for rows in output.ahead(read, shards if sought else ()):
+        for scorer, axis, value in rows:
+            values[scorer, axis].append(value)
+    return {(scale, part): highest(values[scale], part) for scale, part in sought}
 
 
-def highest(index: Index, scale: Scale, fraction: float) -> float | None:
-    """The lowest of the highest ceil(fraction * n) of a scale's n values."""
-    values = "FROM scored WHERE scorer = ? AND axis = ?"
-    (number,) = index.execute(f"SELECT count(*) {values}", scale).fetchone()
-    place = share_of(fraction, number) - 1
-    ranked = f"SELECT value {values} ORDER BY value DESC LIMIT 1 OFFSET ?"
-    found: tuple[float] | None = index.execute(ranked, (*scale, place)).fetchone()
-    return found[0] if found else None
+def highest(values: Sequence[float], fraction: float) -> float | None:
+    """The lowest of the highest ceil(fraction * n) of n values."""
+    if not values:
+        return None
+    place = len(values) - share_of(fraction, len(values))
+    return float(np.partition(np.array(values), place)[place]) + 0.0  # never -0.0
 
 
 def share_of(fraction: float, number: int) -> int:
     """ceil(fraction * number) of the decimal as it is written: 0.07 of 100 is 7, never 8."""
     return math.ceil(Fraction(repr(fraction)) * number)
-
-
-def _by_shard(
-    output: Output, shards: Sequence[Shard], scales: set[Scale]
-) -> Iterator[list[tuple[Candidate, dict[Scale, float], dict[Scale, float]]]]:
-    """Each shard's candidates, in case order, with their scores on these scales and the doubt
-    about them, as far as the scorers say it."""
-    if not scales:
-        return
-
-    columns = ["doc_id", "system", *SCORED_COLUMNS, "doubt"]
-
-    def read(shard: Shard) -> tuple[list[tuple[Any, ...]], list[Candidate]]:
-        return output.numbers(shard, scales, columns), output.texts(shard)
-
-    for rows, candidates in output.ahead(read, shards):
-        values: dict[tuple[str, str], dict[Scale, float]] = {}
-        doubts: dict[tuple[str, str], dict[Scale, float]] = {}
-        for doc_id, system, scorer, axis, value, doubt in rows:
-            values.setdefault((doc_id, system), {})[scorer, axis] = value
-            if doubt is not None:
-                doubts.setdefault((doc_id, system), {})[scorer, axis] = doubt
-        yield [(one, values.get(one[:2], {}), doubts.get(one[:2], {})) for one in candidates]
 
 
 def unmet(selections: Sequence[Selection], rated: Rated, found: Found) -> list[str]:
@@ -335,7 +285,7 @@ def undecided(selected: Sequence[Selected]) -> Iterator[str]:
             )
 
 
-def out_of_reach(selections: Sequence[Selection], columns: Mapping[Scale, Column]) -> Iterator[str]:
+def out_of_reach(selections: Sequence[Selection], columns: Mapping[Key, Column]) -> Iterator[str]:
     """Thresholds that no score of the run reaches: as a rule they are of another scale."""
     for rule in selections:
         for condition in rule.all:

@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evaljudge.analysis.two_runs import SIDES, ScoredRun
+from evaljudge.analysis.run_scores import ScoredRun
 from evaljudge.engines.trust import SECRET_NAME
 from evaljudge.text import without_secrets
 
@@ -22,6 +22,7 @@ Row = Mapping[str, Any]
 Tree = Mapping[str, Any]
 Signatures = Mapping[str, str]
 HIDDEN = "(hidden)"
+SIDES = ("first", "second")
 
 
 def settings_differences(
@@ -36,7 +37,11 @@ def settings_differences(
         if lines[0] != lines[1] and not rows and not bound:
             rows = [{"key": f"{scorer}.signature"} | dict(zip(SIDES, lines, strict=True))]
         made += [row for row in rows if _change(row) not in said and row not in made]
-    return list(map(_masked, [*bound, *made]))
+    return [  # nothing secret is shown, wherever a configuration has it
+        {"key": row["key"]}
+        | {side: _harmless(row[side], row["key"]) for side in SIDES if side in row}
+        for row in [*bound, *made]
+    ]
 
 
 def _bound(about: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,12 +76,6 @@ def _change(row: Row) -> str:
     """What a row says, whether the fingerprint says it or a signature, which has shorter keys."""
     *_, last = row["key"].split(".")
     return json.dumps([last, f"{row.get('first')}", f"{row.get('second')}"])
-
-
-def _masked(row: Row) -> Row:
-    """Nothing secret is shown, wherever a configuration has it."""
-    sides = {side: _harmless(row[side], row["key"]) for side in SIDES if side in row}
-    return {"key": row["key"]} | sides
 
 
 def _harmless(value: Any, key: str) -> Any:

@@ -20,11 +20,10 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from evaljudge.agreement.rated import Ids, Key, Rated
+from evaljudge.agreement.rated import Floats, Grid, Key, Rated, codes
+from evaljudge.analysis.addressing import NearCopies
 from evaljudge.analysis.findings import Coverage
-from evaljudge.analysis.near_copies import NearCopies
-from evaljudge.decisions.grid import Grid
-from evaljudge.records import Candidate, Case, Score
+from evaljudge.records import Case, Score
 
 MOST_KEPT = 100_000
 MOST_CELLS = 2**22
@@ -52,9 +51,6 @@ class Column:
     def scored(self) -> int:
         return self.counts.total()
 
-    def coverage(self, key: Key) -> Coverage:
-        return Coverage(*key, self.scored, self.reasons.total(), dict(self.reasons))
-
     def add(self, score: Score) -> None:
         value, system = score.value, score.system
         if value is None:
@@ -64,6 +60,10 @@ class Column:
             self.sums[system] = self.sums.get(system, 0.0) + value
             self.lowest = value if value < self.lowest else self.lowest
             self.highest = value if value > self.highest else self.highest
+
+    def keep(self, score: Score) -> None:
+        self.kept.append(nan if score.value is None else score.value)
+        self.doubts.append(nan if score.doubt is None else score.doubt)
 
     def __iadd__(self, other: Column) -> Self:
         self.reasons.update(other.reasons)
@@ -113,66 +113,35 @@ class Tables:
         self.probabilities: Mapping[str, Mapping[tuple[str, str], float]] = {}
         """By human axis: those of the texts that were drawn for rating (see ratings.py)."""
 
-    @property
-    def kept(self) -> Sequence[Kept]:
-        """The candidates whose scores are kept, in the order of the corpus."""
-        return self._kept
-
-    def ratings(self) -> dict[str, NDArray[np.float64]]:
-        """Of those that are kept, by axis; NaN where nobody rated."""
-        return _ratings(self._kept)
-
-    @property
-    def rows(self) -> list[Kept]:
-        """The rated candidates."""
-        return [one for one in self._kept if one.ratings]
-
-    @property
-    def documents(self) -> Mapping[str, int]:
-        """The number that a rated document has among those of `as_rated`: by doc_id, sorted, so
-        that resampling does not depend on the order of the rows."""
-        return _numbered([row.doc_id for row in self.rows])
-
-    def doc_ids(self) -> Ids:
-        """The document of each row of `as_rated`."""
-        return np.array([row.doc_id for row in self.rows], dtype=object)
-
-    def system_names(self) -> Ids:
-        """Likewise its system."""
-        return np.array([row.system for row in self.rows], dtype=object)
-
     def add(self, case: Case, scores: ByScale) -> None:
-        rated = sum(bool(one.ratings) for one in case.candidates)
+        doc_id, rated = case.document.doc_id, sum(bool(one.ratings) for one in case.candidates)
         self.cases += 1
         self.candidates += len(case.candidates)
         self.rated += rated
         self.copies.see(case)
         self._unrated += 0 if rated else len(case.candidates)
-        self._kept += [
-            Kept(case.document.doc_id, one.system, one.ratings, one.raters, _words(one))
-            for one in case.candidates
-        ]
-        for key in self.columns:
-            self._add_scores(case, scores, key, is_kept=True)
+        for one in case.candidates:
+            words = len(one.text.split()) if one.ratings else 0
+            self._kept.append(Kept(doc_id, one.system, one.ratings, one.raters, words))
+        self._add_scores(case, scores, self.columns, is_kept=True)
         self._keep_few()
 
     def add_scores(self, case: Case, scores: ByScale, keys: Iterable[Key]) -> None:
         """A new key begins a column, which must be given all cases in the same order."""
         if self._names is None:
             self._names = frozenset(one.doc_id for one in self._kept)
-        for key in keys:
-            if key not in self.columns:
-                self.columns[key] = Column()
-            self._add_scores(case, scores, key, is_kept=case.document.doc_id in self._names)
+        self._add_scores(case, scores, keys, is_kept=case.document.doc_id in self._names)
 
-    def _add_scores(self, case: Case, scores: ByScale, key: Key, *, is_kept: bool) -> None:
-        column = self.columns[key]
-        for candidate in case.candidates:
-            score = scores[candidate.system, *key]
-            column.add(score)
-            if is_kept:
-                column.kept.append(nan if score.value is None else score.value)
-                column.doubts.append(nan if score.doubt is None else score.doubt)
+    def _add_scores(
+        self, case: Case, scores: ByScale, keys: Iterable[Key], *, is_kept: bool
+    ) -> None:
+        for key in keys:
+            column = self.columns.setdefault(key, Column())
+            for candidate in case.candidates:
+                score = scores[candidate.system, *key]
+                column.add(score)
+                if is_kept:
+                    column.keep(score)
 
     def leave_out(self, cases: int, candidates: int, reason: str) -> None:
         """Count cases that cannot be read: their candidates are unscored by every scorer."""
@@ -201,7 +170,7 @@ class Tables:
             return
         dropped = self._too_many()
         is_kept = np.array([one.doc_id not in dropped for one in self._kept])
-        self._kept = [one for one in self._kept if one.doc_id not in dropped]
+        self._kept = list(compress(self._kept, is_kept))
         for column in self.columns.values():
             column.kept = array("d", np.array(column.kept)[is_kept].tobytes())
             column.doubts = array("f", np.array(column.doubts)[is_kept].tobytes())
@@ -211,14 +180,17 @@ class Tables:
     def _too_many(self) -> set[str]:
         """The unrated documents beyond MOST_KEPT candidates, in the order of their hashes."""
         sizes = Counter(one.doc_id for one in self._kept)
-        for row in self.rows:
-            sizes.pop(row.doc_id, None)
+        for doc_id in {one.doc_id for one in self._kept if one.ratings}:
+            del sizes[doc_id]
         ordered = sorted(sizes, key=_hash)
         sums = np.cumsum([sizes[doc_id] for doc_id in ordered])
         return set(ordered[int(np.searchsorted(sums, MOST_KEPT, side="right")) :])
 
     def coverage(self) -> list[Coverage]:
-        return [column.coverage(key) for key, column in self.columns.items()]
+        return [
+            Coverage(*key, column.scored, column.reasons.total(), dict(column.reasons))
+            for key, column in self.columns.items()
+        ]
 
     def systems(self) -> list[SystemMean]:
         return [
@@ -228,51 +200,48 @@ class Tables:
         ]
 
     def as_rated(self) -> Rated:
-        """The rated candidates as arrays."""
-        rows, is_rated = self.rows, np.array([bool(one.ratings) for one in self._kept], bool)
-        by_raters = dict.fromkeys(axis for row in rows for axis in row.raters)
-        return Rated(
-            documents=codes([row.doc_id for row in rows]),
-            systems=codes([row.system for row in rows]),
-            scores={key: np.array(column.kept)[is_rated] for key, column in self.columns.items()},
-            human=_ratings(rows),
-            raters={axis: [r.raters.get(axis, ()) for r in rows] for axis in by_raters},
-            lengths=np.array([row.words for row in rows], np.float64),
-        )
+        """The rated candidates."""
+        return self._frame(np.array([bool(one.ratings) for one in self._kept], bool))
+
+    def as_kept(self) -> Rated:
+        """All that is kept, in the order of the corpus."""
+        return self._frame(np.ones(len(self._kept), bool))
 
     def as_grid(self) -> Grid:
         """All that is kept, a row for each document and a column for each system."""
         dropped, rare = self._too_many(), _rare_systems(self._kept)
-        is_kept = [r.doc_id not in dropped and r.system not in rare for r in self._kept]
-        rows = list(compress(self._kept, is_kept))
-        documents, systems = (
-            _numbered(row.doc_id for row in rows),
-            _numbered(r.system for r in rows),
+        frame = self._frame(
+            np.array([r.doc_id not in dropped and r.system not in rare for r in self._kept], bool)
         )
-        at = [documents[row.doc_id] for row in rows], [systems[row.system] for row in rows]
+        probabilities = {
+            axis: np.array([known.get(text, nan) for text in frame.texts])
+            for axis, known in self.probabilities.items()
+        }
+        return Grid.of(frame, self._is_sample or bool(dropped or rare), probabilities)
 
-        def placed(values: NDArray[np.float64]) -> NDArray[np.float64]:
-            table = np.full((len(documents), len(systems)), nan)
-            table[at] = values
-            return table
+    def _frame(self, chosen: NDArray[np.bool_]) -> Rated:
+        rows = list(compress(self._kept, chosen))
+        by_raters = dict.fromkeys(axis for row in rows for axis in row.raters)
 
-        scores = {key: np.array(column.kept)[is_kept] for key, column in self.columns.items()}
-        return Grid(
-            documents=tuple(documents),
-            systems=tuple(systems),
-            scores={key: placed(values) for key, values in scores.items()},
-            human={axis: placed(values) for axis, values in _ratings(rows).items()},
-            is_sample=self._is_sample or bool(dropped or rare),
-            probabilities={
-                axis: placed(np.array([known.get((r.doc_id, r.system), nan) for r in rows]))
-                for axis, known in self.probabilities.items()
-            },
+        def kept(values: array[float]) -> Floats:
+            return np.array(values)[chosen]
+
+        return Rated(
+            documents=codes(row.doc_id for row in rows),
+            systems=codes(row.system for row in rows),
+            scores={key: kept(column.kept) for key, column in self.columns.items()},
+            human=rating_columns([row.ratings for row in rows]),
+            raters={axis: [r.raters.get(axis, ()) for r in rows] for axis in by_raters},
+            lengths=np.array([row.words for row in rows], np.float64),
+            texts=[(row.doc_id, row.system) for row in rows],
+            doubts={key: kept(column.doubts) for key, column in self.columns.items()},
         )
 
 
-def _ratings(rows: Sequence[Kept]) -> dict[str, NDArray[np.float64]]:
-    axes = dict.fromkeys(axis for row in rows for axis in row.ratings)
-    return {axis: np.array([row.ratings.get(axis, nan) for row in rows]) for axis in axes}
+def rating_columns(rows: Sequence[Mapping[str, float]]) -> dict[str, Floats]:
+    """Each text's ratings as a column for each axis; NaN where there is none."""
+    axes = dict.fromkeys(axis for row in rows for axis in row)
+    return {axis: np.array([row.get(axis, nan) for row in rows]) for axis in axes}
 
 
 def _rare_systems(rows: Sequence[Kept]) -> set[str]:
@@ -282,18 +251,5 @@ def _rare_systems(rows: Sequence[Kept]) -> set[str]:
     return set(sorted(texts, key=lambda name: (-texts[name], name))[max(1, most) :])
 
 
-def _words(candidate: Candidate) -> int:
-    return len(candidate.text.split()) if candidate.ratings else 0
-
-
 def _hash(doc_id: str) -> bytes:
     return blake2b(doc_id.encode(errors="surrogatepass"), digest_size=8).digest()
-
-
-def _numbered(names: Iterable[str]) -> dict[str, int]:
-    return {name: number for number, name in enumerate(sorted(set(names)))}
-
-
-def codes(names: Sequence[str]) -> NDArray[np.int64]:
-    number_of = _numbered(names)
-    return np.array([number_of[name] for name in names], np.int64)

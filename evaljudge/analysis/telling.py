@@ -1,14 +1,22 @@
-"""Which texts a report shows: the most telling ones, and not the first of the corpus.
+"""What the report's page draws: which texts it shows, and counts of how scores are spread.
 
-In turn: a text where the judge and people disagree most, one about which the judge is most
-undecided, one of the lowest of an axis' best system (to which the page's first screen leads), and
-one of those that are spread evenly over the scores, from the lowest to the highest. Where nobody
-rated, or no scorer says how undecided it is, the others have that share, too.
+The page shows the most telling texts, and not the first of the corpus. In turn: a text where the
+judge and people disagree most, one about which the judge is most undecided, one of the lowest of an
+axis' best system (to which the page's first screen leads), and one of those that are spread evenly
+over the scores, from the lowest to the highest. Where nobody rated, or no scorer says how undecided
+it is, the others have that share, too.
+
+    spreads(grid)  ->  [Spread("synthetic", "fluency", low=1.0, high=5.0,
+                               systems={"A": (0, 3, 12, …), "B": (9, 4, …)}, people=(…))]
+
+A scorer's range is cut into BINS bins of equal width. A threshold at the edge of a bin therefore
+selects exactly as many texts as the counts say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from math import isfinite
 from statistics import fmean
@@ -18,27 +26,31 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from evaljudge.agreement.rated import Floats, Key
-from evaljudge.analysis.findings import Disagreement
-from evaljudge.analysis.tables import Tables
+from evaljudge.agreement.rated import Floats, Grid, Key, Rated, Text
 from evaljudge.records import ANY_AXIS
 
 WORST = 3
 """Of a system's lowest texts."""
 Numbers = NDArray[np.floating[Any]]
-Text = tuple[str, str]
-"""Its document and its system."""
 
 
-def telling_texts(tables: Tables, headlines: Iterable[Key], wanted: int) -> list[Text]:
-    """The most telling first; `headlines`: the scorers and axes that count."""
-    names = [(one.doc_id, one.system) for one in tables.kept]
-    scores = {key: np.array(tables.columns[key].kept) for key in headlines}
-    doubts = {key: np.array(tables.columns[key].doubts) for key in headlines}
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """How far the scores are from people's ratings on the texts that the page shows: of each text
+    the distance between its places among all scores and among all ratings of the run."""
+
+    scorer: str
+    axis: str  # that people rated
+    apart: Sequence[float | None]  # in the order of `telling`; from 0 to 1, None: not both there
+
+
+def telling_texts(kept: Rated, headlines: Iterable[Key], wanted: int) -> list[Text]:
+    """The most telling first, of all that is kept; `headlines`: the scorers and axes that count."""
+    names, scores = kept.texts, {key: kept.scores[key] for key in headlines}
     lists = [
-        _falling(_most_apart(tables, scores)),
-        _falling(_most(doubts.values(), len(names))),
-        _worst_of_the_best(scores, [one.system for one in tables.kept]),
+        _falling(_most_apart(kept, scores)),
+        _falling(_most([kept.doubts[key] for key in scores], len(names))),
+        _worst_of_the_best(scores, [system for _, system in names]),
         _spread(scores, len(names)),
     ]
     chosen = dict[int, None]()
@@ -49,15 +61,14 @@ def telling_texts(tables: Tables, headlines: Iterable[Key], wanted: int) -> list
     return [names[at] for at in islice(chosen, wanted)]
 
 
-def disagreements(tables: Tables, texts: Sequence[Text]) -> list[Disagreement]:
+def disagreements(kept: Rated, texts: Sequence[Text]) -> list[Disagreement]:
     """Of these texts, for each scorer and each axis that people rated: for a scorer with axes its
     own, for one without each of them."""
-    places = {(one.doc_id, one.system): at for at, one in enumerate(tables.kept)}
-    rows, rated = [places[text] for text in texts], tables.ratings()
-    found = []
-    for (scorer, axis), column in tables.columns.items():
-        for name in [name for name in rated if axis in (name, ANY_AXIS)]:
-            apart = disagreement(np.array(column.kept), rated[name])[rows].tolist()
+    places = {text: at for at, text in enumerate(kept.texts)}
+    rows, found = [places[text] for text in texts], []
+    for (scorer, axis), column in kept.scores.items():
+        for name in [name for name in kept.human if axis in (name, ANY_AXIS)]:
+            apart = disagreement(column, kept.human[name])[rows].tolist()
             found.append(Disagreement(scorer, name, [x if isfinite(x) else None for x in apart]))
     return found
 
@@ -83,21 +94,20 @@ def _places_of(values: Numbers) -> tuple[Floats, Floats]:
     return rankdata(values, "min"), rankdata(values, "max")
 
 
-def _most_apart(tables: Tables, scores: Mapping[Key, Floats]) -> Floats:
+def _most_apart(kept: Rated, scores: Mapping[Key, Floats]) -> Floats:
     """The most disagreement of all scorers and axes; NaN where nobody rated the text."""
     apart = [
         disagreement(values, ratings)
-        for name, ratings in tables.ratings().items()
+        for name, ratings in kept.human.items()
         for (_, axis), values in scores.items()
         if axis in (name, ANY_AXIS)
     ]
-    return _most(apart, len(tables.kept))
+    return _most(apart, len(kept.texts))
 
 
 def _most(columns: Iterable[Floats], texts: int) -> Floats:
     each = [column for column in columns if len(column) == texts]
-    found: Floats = np.fmax.reduce([np.full(texts, np.nan), *each])
-    return found
+    return np.fmax.reduce([np.full(texts, np.nan), *each])
 
 
 def _falling(values: Floats) -> Iterator[int]:
@@ -136,8 +146,7 @@ def _spread(scores: Mapping[Key, Floats], texts: int) -> Iterator[int]:
 
 
 def _places(values: Floats) -> Floats:
-    ranks: Floats = rankdata(np.where(np.isfinite(values), values, np.nanmin([*values, 0.0])))
-    return ranks
+    return rankdata(np.where(np.isfinite(values), values, np.nanmin([*values, 0.0])))
 
 
 def _halving(size: int) -> Iterator[int]:
@@ -150,3 +159,84 @@ def _halving(size: int) -> Iterator[int]:
                 seen.add(at)
                 yield at
         parts *= 2
+
+
+Bins = NDArray[np.int64]
+BINS = 100
+MOST_RATINGS = 41
+"""Of different ratings. Where people gave more, their range is cut into so many values."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetRatings:
+    """How many texts with a score in this bin people gave this rating."""
+
+    axis: str
+    ratings: Sequence[float]
+    """Rising."""
+    counts: Sequence[tuple[int, int, int]]
+    """Bin, place in `ratings`, number of texts; without those that nothing met."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The scores of one scorer on one axis."""
+
+    scorer: str
+    axis: str
+    low: float
+    high: float
+    systems: Mapping[str, Sequence[int]]
+    """How many texts of each system have a score in each bin."""
+    people: Sequence[MetRatings] = field(default=())
+    """For each rated axis that the scorer is compared with."""
+    is_sample: bool = False
+
+    @property
+    def counts(self) -> list[int]:
+        """Of all systems together."""
+        return [sum(column) for column in zip(*self.systems.values(), strict=True)]
+
+
+def spreads(grid: Grid) -> list[Spread]:
+    """Of every scorer and axis with at least one score."""
+    return [made for key in grid.scores if (made := _spread_of(grid, *key))]
+
+
+def _spread_of(grid: Grid, scorer: str, axis: str) -> Spread | None:
+    table = grid.scores[scorer, axis]
+    known = table[np.isfinite(table)]
+    if not known.size:
+        return None
+    low, high = float(known.min()), float(known.max())
+    places = np.searchsorted(edges(low, high), table, side="right") - 1
+    bins = np.where(np.isfinite(table), places, -1)
+    counts = {
+        system: tuple(np.bincount(column[column >= 0], minlength=BINS).tolist())
+        for system, column in zip(grid.systems, bins.T, strict=True)
+        if (column >= 0).any()
+    }
+    people = [
+        met
+        for name, ratings in grid.human.items()
+        if axis in (name, ANY_AXIS) and (met := _met(name, bins, ratings))
+    ]
+    return Spread(scorer, axis, low, high, counts, people, grid.is_sample)
+
+
+def edges(low: float, high: float) -> Floats:
+    """The lowest score of each bin."""
+    return low + np.arange(BINS, dtype=np.float64) * ((high - low) / BINS)
+
+
+def _met(axis: str, bins: Bins, ratings: Floats) -> MetRatings | None:
+    both = (bins >= 0) & np.isfinite(ratings)
+    if not both.any():
+        return None
+    given = np.unique(ratings[both])
+    if len(given) > MOST_RATINGS:
+        given = np.linspace(given[0], given[-1], MOST_RATINGS)
+    places = np.abs(ratings[both][:, None] - given).argmin(axis=1)
+    pairs, numbers = np.unique(np.stack([bins[both], places]), axis=1, return_counts=True)
+    counts = [(int(b), int(r), int(n)) for b, r, n in zip(*pairs, numbers, strict=True)]
+    return MetRatings(axis, given.tolist(), counts)

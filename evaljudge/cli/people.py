@@ -47,9 +47,9 @@ def _calibrate(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the calibration as JSON.")] = False,
 ) -> None:
-    from evaljudge.commands.calibrate import CalibratedScores, calibrated
+    from evaljudge.commands.calibrate import calibrated
 
-    _print_and_write(CalibratedScores(calibrated(options)), out, as_json)
+    _print_and_write(calibrated(options), out, as_json)
 
 
 def _print_and_write(made: Agreed | CalibratedScores, out: str | None, as_json: bool) -> None:

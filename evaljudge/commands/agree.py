@@ -8,11 +8,10 @@ Without scores or metrics it shows how far the ratings agree among themselves.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from evaljudge.agreement import Agreement
-from evaljudge.agreement.rated import Rated
 from evaljudge.analyses import Rank, RunFrame, in_order, rows_of, warned_of
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.mixes import Mix, check_axes, mix_of, mixed_scores
@@ -109,7 +108,11 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
         tables.add(case, _scores(case, given, reasons, mixes, axes))
     rated = tables.as_rated()
     refuse_unknown("--axis", "human axis", on, rated.human)
-    warnings = [*read.left_out, *cautions_of(metrics), *_unmet(rated)]
+    warnings = [*read.left_out, *cautions_of(metrics)]
+    for scorer, axis in rated.scores:
+        if axis != ANY_AXIS and axis not in rated.human:  # mostly a spelling mistake
+            strange = unknown("human axis", axis, rated.human)
+            warnings.append(f"{scorer}: no rating to compare with: {strange}")
     warnings += [*read.notes, *how.unread, *tables.copies.warnings]
     looked_at, grid = rated, tables.as_grid()
     if on:
@@ -138,13 +141,6 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
         warnings=in_order({Rank.MISSING: warnings}, warned_of(run, rows)),
         rows=rows,
     )
-
-
-def _unmet(rated: Rated) -> Iterator[str]:
-    """Scorers whose axis nobody rated: mostly a spelling mistake."""
-    for scorer, axis in rated.scores:
-        if axis != ANY_AXIS and axis not in rated.human:
-            yield f"{scorer}: no rating to compare with: {unknown('human axis', axis, rated.human)}"
 
 
 def _measure(metrics: Sequence[Metric], cases: Sequence[Case], given: Given, seed: int) -> Reasons:

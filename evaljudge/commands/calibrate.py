@@ -8,31 +8,28 @@ A scorer's axis meets the human axis of the same name; a scorer without axes is 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isfinite, nan
+from math import isfinite
+from typing import Any
 
 import numpy as np
 
 from evaljudge.agreement import Precise, calibration, precise
-from evaljudge.agreement.rated import Key
-from evaljudge.analysis.calibrated import (
+from evaljudge.agreement.rated import Key, Rated, Text
+from evaljudge.analysis.calibration import (
     FEW,
     SUFFIX,
-    Calibrated,
     CalibratedRow,
-    Candidates,
-    Rows,
     calibration_json,
     fit_of,
     write_calibrated,
 )
 from evaljudge.commands.given import read_rated, refuse_unknown
 from evaljudge.commands.options import CalibrateOptions
-from evaljudge.corpora.scores import Given
 from evaljudge.decisions.certified import Certified, certified
 from evaljudge.errors import UserError, unknown
-from evaljudge.records import ANY_AXIS, Case
+from evaljudge.records import ANY_AXIS
 from evaljudge.report.calibrated import calibrated_text
 from evaljudge.sections.figures import short
 from evaljudge.settings import AnyPath, as_path
@@ -44,64 +41,77 @@ from evaljudge.text import listed
 class CalibratedScores:
     """What `evaljudge calibrate` found; it is shown as the command prints it."""
 
-    found: Calibrated
+    rows: Sequence[CalibratedRow]
+    """A scorer on a human axis each."""
+    warnings: Sequence[str]
+    folds: int
+    texts: Sequence[Text]
+    bodies: Sequence[str]
+    """What the texts say."""
 
     def __repr__(self) -> str:
         return self.text.rstrip("\n")
 
     @property
-    def rows(self) -> Sequence[CalibratedRow]:
-        """A scorer on a human axis each."""
-        return self.found.rows
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        return self.found.warnings
-
-    @property
     def text(self) -> str:
-        return calibrated_text(self.found)
+        return calibrated_text(self.rows, self.folds, self.warnings)
 
     @property
     def json(self) -> str:
-        return json.dumps(calibration_json(self.found), indent=1) + "\n"
+        return json.dumps(calibration_json(self.rows), indent=1) + "\n"
 
     def write(self, out: AnyPath) -> None:
         """The calibrated scores, the selections and calibration.json, to a path or URI."""
-        write_calibrated(Place(as_path(out, "out")), self.found)
+        write_calibrated(Place(as_path(out, "out")), self.texts, self.bodies, self.rows)
 
 
-def calibrated(wanted: CalibrateOptions) -> Calibrated:
+def calibrated(wanted: CalibrateOptions) -> CalibratedScores:
     _check(wanted)
     read = read_rated(wanted, "calibrate to")
-    candidates, warnings = _candidates(read.cases), [*read.left_out, *read.notes]
-    rows = list(_rows(wanted, candidates, read.given, warnings))
-    return Calibrated(candidates, rows, wanted.folds, warnings)
+    frame, warnings = read.frame, [*read.left_out, *read.notes]
+    rows = list(_rows(wanted, frame, warnings))
+    bodies = [candidate.text for case in read.cases for candidate in case.candidates]
+    return CalibratedScores(rows, warnings, wanted.folds, frame.texts, bodies)
 
 
-def _rows(
-    wanted: CalibrateOptions, candidates: Candidates, given: Given, warnings: list[str]
-) -> Iterator[CalibratedRow]:
+def _rows(wanted: CalibrateOptions, frame: Rated, warnings: list[str]) -> Iterator[CalibratedRow]:
     """Those of the wanted scorers and axes; what stands in the way of one is a warning."""
-    met, found = _met(wanted, candidates, given, warnings), 0
+    met, found = _met(wanted, frame, warnings), 0
     for (scorer, _), _ in met:
         if wanted.confidence is not None and scorer.endswith(SUFFIX):
             raise UserError(
                 f"--confidence: {scorer} was fitted to ratings, so they cannot certify it: name "
                 f"what it is made of, with --scorer {scorer.removesuffix(SUFFIX)}"
             )
-    highest = max(float(np.nanmax(candidates.human[axis])) for _, axis in met)
+    highest = max(float(np.nanmax(frame.human[axis])) for _, axis in met)
     if wanted.good is not None and wanted.good > highest:
         known = f"the highest is {short(highest)}"
         raise UserError(f"--good {short(wanted.good)}: above every rating; {known}")
+    seed, resamples = wanted.seed, wanted.resamples
+    how: dict[str, Any] = {"folds": wanted.folds, "resamples": resamples, "seed": seed}
     for key, axis in met:
-        row = _row(wanted, candidates, key, axis, given[key])
-        if row is None:
+        rows = frame.doc_ids, frame.scores[key], frame.human[axis]
+        made = calibration(*rows, **how)
+        if made is None:
             warnings.append(f"{key[0]} on {axis}: {FEW}")
-        else:
-            warnings += _doubts(wanted, row)
-            found += 1
-            yield row
+            continue
+        fit = fit_of(key, axis, frame, made.fitted, wanted.seed)
+        selection: Precise | Certified | None = None
+        if wanted.good is not None and wanted.precision is not None:
+            aim: dict[str, Any] = {"good": wanted.good, "target": wanted.precision}
+            if wanted.confidence is None:
+                selection = precise(*rows, **(aim | how))
+            else:
+                aim |= {"confidence": wanted.confidence, "seed": seed}
+                selection = certified(*rows, **aim)
+        row = CalibratedRow(fit, rows[1], made, selection)
+        if fit.fitted.folds < wanted.folds:
+            documents = fit.fitted.documents
+            warnings.append(f"{row.name}: {documents} documents, so as many folds")
+        if fit.doubt:
+            warnings.append(f"{row.name}: ratings {fit.doubt}")
+        found += 1
+        yield row
     if not found:
         raise UserError(f"nothing can be calibrated: {'; '.join(warnings)}")
 
@@ -130,26 +140,12 @@ def _check(wanted: CalibrateOptions) -> None:
         )
 
 
-def _candidates(cases: Sequence[Case]) -> Candidates:
-    doc_ids = [case.document.doc_id for case in cases for _ in case.candidates]
-    every = [candidate for case in cases for candidate in case.candidates]
-    axes = sorted({axis for one in every for axis in one.ratings})
-    return Candidates(
-        np.array(doc_ids, dtype=object),
-        np.array([one.system for one in every], dtype=object),
-        [one.text for one in every],
-        {axis: np.array([one.ratings.get(axis, nan) for one in every]) for axis in axes},
-    )
-
-
-def _met(
-    wanted: CalibrateOptions, candidates: Candidates, given: Given, warnings: list[str]
-) -> list[tuple[Key, str]]:
+def _met(wanted: CalibrateOptions, frame: Rated, warnings: list[str]) -> list[tuple[Key, str]]:
     """The scorers that are wanted, each with the human axes that it meets."""
-    human, scorers, on = candidates.human, listed(wanted.scorer), listed(wanted.axis)
-    refuse_unknown("--scorer", "scorer", scorers, {scorer for scorer, _ in given})
+    human, scorers, on = sorted(frame.human), listed(wanted.scorer), listed(wanted.axis)
+    refuse_unknown("--scorer", "scorer", scorers, {scorer for scorer, _ in frame.scores})
     refuse_unknown("--axis", "human axis", on, human)
-    chosen = [key for key in given if not scorers or key[0] in scorers]
+    chosen = [key for key in frame.scores if not scorers or key[0] in scorers]
     for scorer, own in chosen:
         if own not in human and own != ANY_AXIS:
             strange = unknown("human axis", own, human)
@@ -160,40 +156,3 @@ def _met(
         some = warnings or [f"no scorer that is wanted has scores of {', '.join(axes)}"]
         raise UserError(f"nothing can be calibrated: {'; '.join(some)}")
     return met
-
-
-def _row(
-    wanted: CalibrateOptions,
-    candidates: Candidates,
-    key: Key,
-    axis: str,
-    column: Mapping[tuple[str, str], float | None],
-) -> CalibratedRow | None:
-    documents, systems = candidates.documents, candidates.systems
-    values = map(column.get, zip(documents, systems, strict=True))
-    scores = np.array([nan if value is None else value for value in values])
-    rows = documents, scores, candidates.human[axis]
-    how = {"folds": wanted.folds, "resamples": wanted.resamples, "seed": wanted.seed}
-    found = calibration(*rows, **how)
-    if found is None:
-        return None
-    fit = fit_of(key, axis, rows, systems, found.fitted, wanted.seed)
-    return CalibratedRow(fit, scores, found, _selection(wanted, rows))
-
-
-def _selection(wanted: CalibrateOptions, rows: Rows) -> Precise | Certified | None:
-    good, precision, seed = wanted.good, wanted.precision, wanted.seed
-    if good is None or precision is None:
-        return None
-    if (confidence := wanted.confidence) is not None:
-        return certified(*rows, good=good, target=precision, confidence=confidence, seed=seed)
-    how = {"folds": wanted.folds, "resamples": wanted.resamples, "seed": seed}
-    return precise(*rows, good=good, target=precision, **how)
-
-
-def _doubts(wanted: CalibrateOptions, row: CalibratedRow) -> Iterator[str]:
-    fitted = row.fit.fitted
-    if fitted.folds < wanted.folds:
-        yield f"{row.name}: {fitted.documents} documents, so as many folds"
-    if row.fit.doubt:
-        yield f"{row.name}: ratings {row.fit.doubt}"

@@ -4,6 +4,10 @@
     -> Diffed(differences=RunDifferences(…), looked=[Looked(…)])
 
 The terminal shows what changed; JSON has all of it.
+
+`--fail-if-lower`: is a scorer's mean lower by more than the tolerance? Student's t over documents,
+one-sided, at 5% after Holm's correction for all that are looked at, so that the chance of a false
+alarm does not grow with their number.
 """
 
 from __future__ import annotations
@@ -15,11 +19,18 @@ from typing import Any
 
 from evaljudge.agreement import LEVELS
 from evaljudge.agreement.significance import holm
-from evaljudge.analysis.run_differences import MeanChange, RunDifferences, run_differences
-from evaljudge.analysis.two_runs import SIDES, CorpusChange, scored_run
-from evaljudge.commands.conditions import Looked, lower, on_axis
+from evaljudge.analysis.run_differences import (
+    CorpusChange,
+    MeanChange,
+    RunDifferences,
+    run_differences,
+)
+from evaljudge.analysis.run_scores import scale_name, scored_run
+from evaljudge.analysis.settings_differences import SIDES
 from evaljudge.commands.options import DiffOptions
-from evaljudge.decisions.agreement_differences import AgreementDifference
+from evaljudge.decisions.differences import AgreementDifference, p_lower
+from evaljudge.errors import UserError, unknown
+from evaljudge.records import ANY_AXIS
 from evaljudge.report.screen import on_screen
 from evaljudge.sections import Table
 from evaljudge.sections.figures import (
@@ -39,6 +50,19 @@ LOWER = 4
 """The exit code where a mean that `--fail-if-lower` looks at is lower."""
 ALPHA = 0.05
 MOST_ROWS, MOST_FLIPS = 16, 2
+
+
+@dataclass(frozen=True)
+class Looked:
+    scale: str
+    difference: float
+    p: float
+    p_holm: float
+    failed: bool
+
+    def __str__(self) -> str:
+        change = f"{short(abs(self.difference))} {'lower' if self.difference < 0 else 'higher'}"
+        return f"{self.scale}: {change}, p {probability(self.p_holm)}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,7 +91,10 @@ class Diffed:
         found = self.differences
         rows = asdict(found) | {
             "coverage": [asdict(one) | {"shares": one.shares} for one in found.coverage],
-            "means": [_flat(one) for one in found.means],
+            "means": [
+                {"scorer": one.scorer, "axis": one.axis, "system": one.system} | asdict(one.found)
+                for one in found.means
+            ],
             "selections": [asdict(one) | {"flipped": one.flipped} for one in found.selections],
             "looked": [asdict(one) for one in self.looked],
         }
@@ -80,8 +107,49 @@ def compare_runs(wanted: DiffOptions) -> Diffed:
     return Diffed(found, lower(listed(wanted.fail_if_lower), wanted.tolerance, found))
 
 
-def _flat(row: MeanChange) -> dict[str, Any]:
-    return {"scorer": row.scorer, "axis": row.axis, "system": row.system} | asdict(row.found)
+def lower(names: Sequence[str], tolerance: float, found: RunDifferences) -> list[Looked]:
+    """Each scale once; a name that is not known, or a mean that cannot be tested, is a mistake."""
+    if not 0 <= tolerance < float("inf"):
+        raise UserError(f"--tolerance {tolerance:g}: give a number of 0 or more")
+    if tolerance and not names:
+        raise UserError("--tolerance is that of --fail-if-lower: name a scorer with it")
+    rows = list(dict.fromkeys(row for name in names for row in _scales(name, found)))
+    ps = list[float]()
+    for row in rows:
+        if (p := p_lower(row.found, tolerance)) is None:
+            raise UserError(
+                f"--fail-if-lower {scale_name(row.scorer, row.axis)}: fewer than two documents "
+                "have scores in both runs, so nothing can be tested"
+            )
+        ps.append(p)
+    return [
+        Looked(
+            _on_axis(row.scorer, row.axis), row.found.difference or 0.0, p, p_holm, p_holm < ALPHA
+        )
+        for row, p, p_holm in zip(rows, ps, holm(ps), strict=True)
+    ]
+
+
+def _scales(name: str, found: RunDifferences) -> list[MeanChange]:
+    """One axis of a scorer, or all that it has, in both runs."""
+    for run, keys in zip("AB", found.scorers, strict=True):
+        for key in keys:
+            if name in (key[0], scale_name(*key)):
+                scale = scale_name(*key)
+                raise UserError(f"--fail-if-lower {name}: only {run} has scores of {scale}")
+    names = {
+        row: (row.scorer, scale_name(row.scorer, row.axis))
+        for row in found.means
+        if row.system is None
+    }
+    if wanted := [row for row, both in names.items() if name in both]:
+        return wanted
+    known = {one for both in names.values() for one in both}
+    raise UserError(f"--fail-if-lower {name}: {unknown('scorer', name, known)}")
+
+
+def _on_axis(scorer: str, axis: str) -> str:
+    return scorer if axis == ANY_AXIS else f"{scorer} on {axis}"
 
 
 def _lines(found: RunDifferences) -> Iterator[str]:
@@ -93,7 +161,7 @@ def _lines(found: RunDifferences) -> Iterator[str]:
         "settings": list(_settings(found.settings)),
         "corpus": list(_corpus(found.corpus)),
         "scorers": list(
-            _only("scorers", [[on_axis(*key) for key in keys] for keys in found.scorers])
+            _only("scorers", [[_on_axis(*key) for key in keys] for keys in found.scorers])
         ),
         "coverage": list(_coverage(found)),
         "scores": list(_means(found)),
@@ -121,24 +189,24 @@ def _table(
 
 
 def _settings(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    shown = [[row["key"], *(_value(row, side) for side in SIDES)] for row in rows]
+    shown = [
+        [row["key"]]
+        + [json.dumps(row[one], ensure_ascii=False) if one in row else "absent" for one in SIDES]
+        for row in rows
+    ]
     yield from _table("Settings", ["key", "A", "B"], shown, "lll")
-
-
-def _value(row: Mapping[str, Any], side: str) -> str:
-    return json.dumps(row[side], ensure_ascii=False) if side in row else "absent"
 
 
 def _corpus(corpus: CorpusChange) -> Iterator[str]:
     if corpus.is_none:
         return
     heads = ["", "only in A", "only in B", "in both", "not the same"]
+    documents = corpus.documents_first, corpus.documents_second, corpus.documents
+    texts = corpus.texts_first, corpus.texts_second, corpus.texts
     rows = [
-        ["documents", *map(count, (corpus.documents_first, corpus.documents_second,
-                                   corpus.documents, corpus.sources_changed))],
-        ["texts", *map(count, (corpus.texts_first, corpus.texts_second, corpus.texts,
-                               corpus.texts_changed))],
-    ]  # fmt: skip
+        ["documents", *map(count, (*documents, corpus.sources_changed))],
+        ["texts", *map(count, (*texts, corpus.texts_changed))],
+    ]
     yield from _table("Corpus", heads, rows, "lrrrr")
     if corpus.changed:
         named = ", ".join(" by ".join(one.values()) for one in corpus.changed)
@@ -152,57 +220,47 @@ def _only(what: str, sides: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _coverage(found: RunDifferences) -> Iterator[str]:
-    rows = [
-        [
-            one.scorer,
-            one.axis,
-            *(_share(*two) for two in zip(one.scored, one.expected, strict=True)),
-            "; ".join(f"{kind} ({count(a)} → {count(b)})" for kind, (a, b) in one.reasons.items()),
-        ]
-        for one in found.coverage
-        if all(one.expected) and not one.is_none
-    ]
+    rows = []
+    for one in found.coverage:
+        if not all(one.expected) or one.is_none:
+            continue
+        shares = (
+            f"{percent(scored / expected)} of {count(expected)}"
+            for scored, expected in zip(one.scored, one.expected, strict=True)
+        )
+        reasons = (f"{kind} ({count(a)} → {count(b)})" for kind, (a, b) in one.reasons.items())
+        rows.append([one.scorer, one.axis, *shares, "; ".join(reasons)])
     heads = ["scorer", "axis", "A", "B", "unscored (A → B)"]
     yield from _table("Scored", heads, rows, "llrrl")
-
-
-def _share(scored: int, expected: int) -> str:
-    return f"{percent(scored / expected)} of {count(expected)}"
 
 
 def _means(found: RunDifferences) -> Iterator[str]:
     changed = [row for row in found.means if row.system is None and row.found.changed]
     overall = sorted(changed, key=lambda row: 1.0 if row.found.p is None else row.found.p)
     heads = ["scorer", "axis", "A", "B", "B - A", "p", "documents"]
-    rows = [[row.scorer, row.axis, *_mean_cells(row)] for row in overall]
+    rows = [_mean_cells(row) for row in overall]
     yield from _table("Mean scores of the texts that both runs scored", heads, rows, "llrrrrr")
-    told_apart = list(_told_apart(found.means))
-    heads = ["system", "scorer", "axis", *heads[2:]]
-    rows = [[row.system or "", row.scorer, row.axis, *_mean_cells(row)] for row in told_apart]
-    yield from _table("Systems whose mean changed (p below 0.05, by Holm's method)",
-                      heads, rows, "lllrrrrr")  # fmt: skip
+    by_scale = dict[tuple[str, str], list[MeanChange]]()
+    for row in found.means:
+        if row.system is not None and row.found.p is not None and not only("sample", row.found.n):
+            by_scale.setdefault((row.scorer, row.axis), []).append(row)
+    rows = [
+        [row.system or "", *_mean_cells(row)]
+        for of_scale in by_scale.values()
+        for row, p in zip(of_scale, holm([row.found.p or 0.0 for row in of_scale]), strict=True)
+        if p < ALPHA
+    ]
+    title = "Systems whose mean changed (p below 0.05, by Holm's method)"
+    yield from _table(title, ["system", *heads], rows, "lllrrrrr")
 
 
 def _mean_cells(row: MeanChange) -> list[str]:
-    of, few = row.found, only("sample", row.found.n)
-    change = (
-        f"{correlation(of.difference)} ({few})"
-        if few
-        else (bracketed(of.difference, of.low, of.high))
-    )
-    p = NONE if few else probability(of.p)
-    return [correlation(of.first), correlation(of.second), change, p, count(of.n)]
-
-
-def _told_apart(means: Sequence[MeanChange]) -> Iterator[MeanChange]:
-    """Among the systems of each scorer and axis."""
-    by_scale = dict[tuple[str, str], list[MeanChange]]()
-    for row in means:
-        if row.system is not None and row.found.p is not None and not only("sample", row.found.n):
-            by_scale.setdefault((row.scorer, row.axis), []).append(row)
-    for rows in by_scale.values():
-        adjusted = holm([row.found.p or 0.0 for row in rows])
-        yield from (row for row, p in zip(rows, adjusted, strict=True) if p < ALPHA)
+    of, p = row.found, probability(row.found.p)
+    change = bracketed(of.difference, of.low, of.high)
+    if few := only("sample", of.n):
+        change, p = f"{correlation(of.difference)} ({few})", NONE
+    means = correlation(of.first), correlation(of.second)
+    return [row.scorer, row.axis, *means, change, p, count(of.n)]
 
 
 def _agreement(found: RunDifferences) -> Iterator[str]:
@@ -215,9 +273,8 @@ def _agreement(found: RunDifferences) -> Iterator[str]:
         for scale, of in by_scale.items()
         if any(one.difference for one in of.values())
     ]
-    heads = ["scorer", "axis", *LEVELS]
-    yield from _table("Spearman's correlation with people: B - A at each level",
-                      heads, rows, "llrrr")  # fmt: skip
+    title = "Spearman's correlation with people: B - A at each level"
+    yield from _table(title, ["scorer", "axis", *LEVELS], rows, "llrrr")
 
 
 def _agreement_cell(one: AgreementDifference) -> str:
@@ -239,13 +296,12 @@ def _selections(found: RunDifferences) -> Iterator[str]:
         )
         for side, name in zip(SIDES, "AB", strict=True):
             for flip in [row for row in one.flips if row["selected"] == side][:MOST_FLIPS]:
-                values = (f"{scale} {_two(two)}" for scale, two in flip["values"].items())
+                values = (
+                    f"{scale} {' → '.join(NONE if one is None else short(one) for one in two)}"
+                    for scale, two in flip["values"].items()
+                )
                 text = f"{flip['doc_id']} by {flip['system']}, {'; '.join(values)}"
                 yield f"           only in {name}: {one_line(text)}"
-
-
-def _two(values: Sequence[float | None]) -> str:
-    return " → ".join(NONE if value is None else short(value) for value in values)
 
 
 def _cost(cost: Mapping[str, tuple[float | None, float | None]]) -> Iterator[str]:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from evaljudge.agreement.rated import Floats, Rated, Text, codes
+from evaljudge.analysis.tables import rating_columns
 from evaljudge.commands.options import RatedOptions
 from evaljudge.corpora import Corpus, notes_on, open_corpus, refuse_empty, source_of
 from evaljudge.corpora.advice import named_columns
@@ -29,6 +33,25 @@ class RatedCases:
     """A warning, where scores belong to no candidate."""
     notes: Sequence[str]
     """Warnings of what was not read."""
+
+    @property
+    def frame(self) -> Rated:
+        """A row for each candidate, rated or not."""
+        every = [(case.document.doc_id, one) for case in self.cases for one in case.candidates]
+        texts = [(doc_id, one.system) for doc_id, one in every]
+        return Rated(
+            codes(doc_id for doc_id, _ in texts),
+            codes(system for _, system in texts),
+            {key: _column(values, texts) for key, values in self.given.items()},
+            rating_columns([one.ratings for _, one in every]),
+            {},
+            texts=texts,
+        )
+
+
+def _column(values: Mapping[Text, float | None], texts: Sequence[Text]) -> Floats:
+    """NaN where there is no score."""
+    return np.array([values.get(text) for text in texts], np.float64)
 
 
 def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:

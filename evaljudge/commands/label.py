@@ -18,19 +18,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from evaljudge.agreement.rated import Floats, Key, is_repetition
-from evaljudge.analysis.labelling import (
-    METHODS,
-    Method,
-    Population,
-    read_population,
-    sized,
-)
+from evaljudge.agreement.rated import Codes, Floats, Key, Text, codes, is_repetition
+from evaljudge.analysis.labelling import METHODS, Method, doubts_of, sized
 from evaljudge.analysis.ratings import beginning
+from evaljudge.analysis.run_scores import RunScores
 from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import LabelOptions
 from evaljudge.corpora.sheets import JSONL, LABEL, RATER, ending_of, sheet
-from evaljudge.decisions.sampling import Codes, draw, inclusion
+from evaljudge.decisions.sampling import draw, inclusion
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS, Candidate, Document
 from evaljudge.settings import as_path
@@ -44,11 +39,10 @@ UNEVEN = (
     "some texts were more probable to be drawn than others, so thresholds with `confidence` cannot "
     "be certified by this sheet: for that, use --by random"
 )
-THERE = "is there already, and may hold ratings: take another name"
 GONE = {"neyman": "stratified", "near-threshold": "random"}
 """Methods of earlier versions, and what is used in place of each."""
-Text = tuple[Document, Candidate]
-Texts = Mapping[str, Text]
+THERE = "is there already, and may hold ratings: take another name"
+Texts = Mapping[str, tuple[Document, Candidate]]
 """By label."""
 
 
@@ -94,12 +88,16 @@ def label_texts(wanted: LabelOptions) -> WrittenSheet:
     ending, (place, name) = _checked(wanted, to), to_write(to)
     if place.kind(name) != "NotFound":
         raise UserError(f"{to}: {THERE}")
-    output, run = _opened(out)
+    run = Output(out).known_run()
+    output = Output(out, None, run["id"])
     with claimed(out):
         key = _new_key(output, name.removesuffix(ending))
         axes = _axes(wanted, run)
-        sizes = _sizes(wanted, output, run, axes)
-        texts, content = _drawn(wanted, output, sizes, axes, _rng(wanted.seed, key))
+        population = _population(wanted, output, run, axes)
+        # sheets of other names are drawn independently, so that several can be put together
+        drawing = int.from_bytes(blake2b(key.encode()).digest())
+        rng = np.random.default_rng([wanted.seed, drawing])
+        texts, content = _drawn(wanted, output, population, axes, rng)
         output.create_label_key(key, content)
         try:
             if not place.create(name, sheet(_columns(texts, axes), _rows(texts), ending)):
@@ -115,9 +113,9 @@ def label_texts(wanted: LabelOptions) -> WrittenSheet:
         axes,
         len(texts),
         len({document.doc_id for document, _ in texts.values()}),
-        len(sizes.population.at),
-        sizes.scorer,
-        bool(np.ptp(sizes.probabilities) == 0),
+        len(population.texts),
+        population.scorer,
+        bool(np.ptp(population.probabilities) == 0),
     )
 
 
@@ -137,11 +135,6 @@ def _checked(wanted: LabelOptions, to: str) -> str:
     return ending_of(to)
 
 
-def _opened(out: str) -> tuple[Output, Mapping[str, Any]]:
-    run = Output(out).known_run()
-    return Output(out, run.get("briefs"), run["id"]), run
-
-
 def _new_key(output: Output, name: str) -> str:
     """The key's name, from that of the sheet."""
     key = re.sub(r"[^A-Za-z0-9_.-]", "-", name).lstrip(".") or "sheet"
@@ -159,60 +152,53 @@ def _axes(wanted: LabelOptions, run: Mapping[str, Any]) -> list[str]:
     return [axis for axis in known if axis in axes or not axes]
 
 
-def _rng(seed: int, key: str) -> np.random.Generator:
-    """Sheets of other names are drawn independently, so that several can be put together."""
-    return np.random.default_rng([seed, int.from_bytes(blake2b(key.encode()).digest())])
-
-
-# the sizes
+# what is drawn
 
 
 @dataclass(frozen=True)
-class _Sized:
-    population: Population
+class _Population:
+    """Every text that is not empty, and how probable it is to be drawn."""
+
+    texts: Sequence[Text]
+    shards: Sequence[Shard]
+    """Of each text."""
     probabilities: Floats
     strata: Codes | None
     scorer: str
 
 
-def _sizes(
+def _population(
     wanted: LabelOptions, output: Output, run: Mapping[str, Any], axes: Sequence[str]
-) -> _Sized:
-    by, shards = cast("Method", wanted.by), _scored_shards(output)
-    known = _scales(output, shards)
-    meeting = [key for key in known if key[1] in (*axes, ANY_AXIS) and not is_repetition(key[0])]
-    scales, scorer = list[Key](), ""
-    judges = list[str]()
-    match by:
-        case "stratified":
-            scorer = _scorer(wanted, meeting)
-            scales = [key for key in meeting if key[0] == scorer]
-        case "doubt":
-            judges, scales = list(run["fingerprint"]["judges"]), meeting
-    population = read_population(output, shards, scales, judges, axes)
-    if not population.at:
-        raise UserError(f"{output.uri}: holds no text that people could rate")
-    sizes, strata = sized(population, by)
-    return _Sized(population, inclusion(sizes, wanted.n), strata, scorer)
-
-
-def _scored_shards(output: Output) -> list[Shard]:
-    """All of the run's: texts of others could not be drawn, and nothing would be known of them."""
-    shards, there = output.shards(), set(output.place.names("scores"))
+) -> _Population:
+    by, shards = cast("Method", wanted.by), output.shards()
+    there = set(output.place.names("scores"))
     if missing := sum(shard.file not in there for shard in shards):
+        # texts of others could not be drawn, and nothing would be known of them
         raise UserError(
             f"{output.uri}: {missing} of {len(shards)} shards have no scores: finish the run with "
             "`evaljudge run` first"
         )
-    return shards
-
-
-def _scales(output: Output, shards: Sequence[Shard]) -> list[Key]:
-    """Every scorer of the run with its axes, the first judge's headline first."""
-    for shard in shards:
-        if found := dict.fromkeys((row.scorer, row.axis) for row in output.scores(shard)):
-            return list(found)
-    return []
+    read = RunScores(output, shards)
+    rows = np.flatnonzero(~read.is_blank)
+    if not rows.size:
+        raise UserError(f"{output.uri}: holds no text that people could rate")
+    texts = [read.texts[row] for row in rows]
+    scales = [key for key in read.scales if key[1] in (*axes, ANY_AXIS)]
+    scales = [key for key in scales if not is_repetition(key[0])]
+    scorer = ""
+    if by == "stratified":
+        scorer = _scorer(wanted, scales)
+        scales = [key for key in scales if key[0] == scorer]
+    judges = list(run["fingerprint"]["judges"]) if by == "doubt" else []
+    doubts = doubts_of(output, shards, judges, axes)
+    sizes, strata = sized(
+        by,
+        codes(system for _, system in texts),
+        {key: read.scores[key][rows] for key in scales},
+        np.array([doubts.get(text, np.nan) for text in texts], np.float64),
+    )
+    places = [read.shard_of(row) for row in rows.tolist()]
+    return _Population(texts, places, inclusion(sizes, wanted.n), strata, scorer)
 
 
 def _scorer(wanted: LabelOptions, meeting: Sequence[Key]) -> str:
@@ -224,17 +210,25 @@ def _scorer(wanted: LabelOptions, meeting: Sequence[Key]) -> str:
     return wanted.scorer or known[0]
 
 
-# what is drawn
-
-
 def _drawn(
-    wanted: LabelOptions, output: Output, sized: _Sized, axes: Sequence[str],
+    wanted: LabelOptions, output: Output, population: _Population, axes: Sequence[str],
     rng: np.random.Generator,
 ) -> tuple[Texts, dict[str, Any]]:  # fmt: skip
     """The texts by label, in the order of the sheet, and the content of the key."""
-    population, probabilities = sized.population, sized.probabilities
-    drawn = draw(probabilities, population.documents, rng, sized.strata).tolist()
-    texts = dict(zip(_labels(len(drawn)), _texts(output, population, drawn), strict=True))
+    probabilities = population.probabilities
+    documents = codes(doc_id for doc_id, _ in population.texts)
+    drawn = draw(probabilities, documents, rng, population.strata).tolist()
+    chosen = [population.texts[place] for place in drawn]
+    is_drawn = set(chosen).__contains__
+    shards = dict.fromkeys(population.shards[place] for place in sorted(drawn))
+    found = {
+        (case.document.doc_id, one.system): (case.document, one)
+        for cases in output.ahead(output.cases, shards)
+        for case in cases
+        for one in case.candidates
+        if is_drawn((case.document.doc_id, one.system))
+    }
+    texts = dict(zip(_labels(len(drawn)), (found[text] for text in chosen), strict=True))
     known = {
         label: {
             "doc_id": document.doc_id,
@@ -243,24 +237,11 @@ def _drawn(
         }
         for label, (document, candidate) in texts.items()
     }
-    about = {"by": wanted.by, "scorer": sized.scorer, "seed": wanted.seed, "axes": list(axes)}
+    about = {"by": wanted.by, "scorer": population.scorer, "seed": wanted.seed, "axes": list(axes)}
     by_document: dict[str, dict[str, float]] = {}
-    for (doc_id, system), probability in zip(population.at, probabilities.tolist(), strict=True):
+    for (doc_id, system), probability in zip(population.texts, probabilities.tolist(), strict=True):
         by_document.setdefault(doc_id, {})[system] = probability
     return texts, {**about, "texts": known, "probabilities": by_document}
-
-
-def _texts(output: Output, population: Population, drawn: Sequence[int]) -> list[Text]:
-    wanted = {population.at[place] for place in drawn}
-    shards = dict.fromkeys(population.shards[place] for place in sorted(drawn))
-    found = {
-        (case.document.doc_id, one.system): (case.document, one)
-        for cases in output.ahead(output.cases, shards)
-        for case in cases
-        for one in case.candidates
-        if (case.document.doc_id, one.system) in wanted
-    }
-    return [found[population.at[place]] for place in drawn]
 
 
 def _labels(number: int) -> list[str]:

@@ -7,7 +7,7 @@ have the names of the commands' options, with `_` for `-`.
 from __future__ import annotations
 
 from evaljudge.commands.agree import Agreed, agreement_of
-from evaljudge.commands.calibrate import CalibratedScores, calibrated
+from evaljudge.commands.calibrate import calibrated
 from evaljudge.commands.check import Checked, check_run
 from evaljudge.commands.diff import compare_runs
 from evaljudge.commands.label import label_texts
@@ -21,7 +21,7 @@ from evaljudge.commands.options import (
 from evaljudge.settings import AnyPath, as_path
 
 agree = function(AgreeOptions, lambda wanted: Agreed(agreement_of(wanted)))
-calibrate = function(CalibrateOptions, lambda wanted: CalibratedScores(calibrated(wanted)))
+calibrate = function(CalibrateOptions, calibrated)
 diff = function(DiffOptions, compare_runs)
 label = function(LabelOptions, label_texts)
 

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from evaljudge.analysis.two_runs import scored_run
+from evaljudge.analysis.run_scores import scored_run
 from evaljudge.commands.options import ViewOptions
 from evaljudge.errors import UserError
 from evaljudge.runs.outcome import open_run
 from evaljudge.storage import to_write
-from evaljudge.viewer.index import TwoRunsIndex
 from evaljudge.viewer.labels import LabelSheet
 from evaljudge.viewer.server import Site, served
 from evaljudge.viewer.site import LabelSite, RunSite
@@ -34,7 +33,7 @@ def made_site(options: ViewOptions) -> Site:
         raise UserError("--rater is for a sheet of texts to rate: name it with --label")
     other = scored_run(options.beside) if options.beside else None
     found = RunSite(scored_run(options.out), open_run(options.out).findings, other)
-    if isinstance(found.index, TwoRunsIndex) and not found.index.shared_texts:
+    if other is not None and not found.index.shared_texts:
         raise UserError(
             f"{options.beside}: it has no text of {options.out} (by document and system), so there "
             "is nothing to compare"

@@ -137,8 +137,7 @@ def _counts(document: Codes, scores: Floats, thresholds: Floats, documents: int)
     place = thresholds.size - np.searchsorted(thresholds[::-1], scores, side="right")
     counts = np.zeros((documents, thresholds.size + 1))
     np.add.at(counts, (document, place), 1)
-    reaching: Floats = counts[:, :-1].cumsum(axis=1)
-    return reaching
+    return counts[:, :-1].cumsum(axis=1)
 
 
 @dataclass(frozen=True)
@@ -159,15 +158,13 @@ class _Labelled:
     @property
     def expected(self) -> Floats:
         """Of a document, by the scores alone: how many rated candidates are selected."""
-        expected: Floats = self.coverages * self.selected[:, -1].mean()
-        return expected
+        return self.coverages * self.selected[:, -1].mean()
 
     def stakes(self, documents: int) -> Floats:
         """For a precision that this many documents can just tell from the target."""
         variance = self._variance(self.target)
         best = np.sqrt(2 * self.evidence / (documents * variance))
-        stakes: Floats = np.minimum(best, MOST_STAKED / (self.target * self.most))
-        return stakes
+        return np.minimum(best, MOST_STAKED / (self.target * self.most))
 
     def start(self, documents: int) -> int:
         """Which threshold is tested first."""
@@ -202,8 +199,7 @@ class _Labelled:
 
     def _log_wealth(self, at: int, documents: int) -> Floats:
         excess = self.hits[:, at] - self.target * self.selected[:, at]
-        wealth: Floats = np.log1p(self.stakes(documents)[at] * excess)
-        return wealth
+        return np.log1p(self.stakes(documents)[at] * excess)
 
     def _variance(self, precision: float) -> Floats:
         """Of the good selected candidates of a document, as far as it is known without ratings."""

@@ -74,8 +74,7 @@ class Residuals:
     def reaching(self, fold: int, distances: Floats) -> Floats:
         """The weight of the residuals that are at least so large."""
         places = np.searchsorted(self.sizes[fold], distances - _ROUNDING)
-        weights: Floats = self.weights[fold][places]
-        return weights
+        return self.weights[fold][places]
 
 
 @dataclass(frozen=True)
@@ -87,8 +86,7 @@ class Map:
     spreads: Floats
 
     def spread(self, scores: Floats) -> Floats:
-        spreads: Floats = np.interp(scores, self.scores, self.spreads)
-        return spreads
+        return np.interp(scores, self.scores, self.spreads)
 
 
 def fit_map(scores: Floats, ratings: Floats) -> Map:

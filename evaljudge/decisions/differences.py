@@ -1,24 +1,35 @@
-"""How much higher the second of two tables of scores is, on the texts that both have.
+"""How much higher the second of two tables of scores is, and whether it agrees better with people.
 
     paired_difference([[4, 3], [5, nan]], [[4, 4], [3, 2]])
     -> PairedDifference(first=4.25, second=3.5, difference=-0.75, low=-16.6, high=15.1, p=0.66,
                         n=2, texts=3, changed=2)
+    agreement_differences(documents, systems, [(first, second, human, human)])
+    -> [[AgreementDifference("sample", "spearman", first=0.44, second=0.47, difference=0.03,
+                             low=-0.01, high=0.07, n=100), …]]
 
 The tables may be two runs of one scorer, or two systems of one run (a column each). A document is
 the unit: the texts of a document are averaged first, so each document weighs the same, however
 many texts it has. The interval and the p are Student's, of the documents' mean differences: with
 few documents a normal or a percentile bootstrap interval is too narrow, and this one is not.
+
+Agreement is that with ratings on the same texts: those that have all four numbers. At sample level
+a document where either correlation is undefined is left out for both. The interval is Student's, of
+the parts that each document adds to both (agreement/documents.py).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import sqrt
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import isnan, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evaljudge.agreement import LEVELS, Coefficient, Level
+from evaljudge.agreement.documents import error, on_one_thread
 from evaljudge.agreement.rated import Floats
+from evaljudge.agreement.significance import Correlated, measured, paired_values
 
 ROUNDING = 1e-12  # a standard error that is no larger, relative to the value, is rounding
 Maybe = float | None
@@ -47,7 +58,11 @@ def paired_difference(first: ArrayLike, second: ArrayLike) -> PairedDifference:
     kept = texts > 0
     one, other = (np.where(both, table, 0.0)[kept] for table in tables)
     gaps = (other - one).sum(axis=1) / texts[kept]
-    difference, low, high, p = mean_with_interval(gaps)
+    difference, spread = _mean(gaps), None
+    low = high = p = None
+    if difference is not None and gaps.size > 1:
+        spread = float(gaps.std(ddof=1)) / sqrt(gaps.size)
+        low, high, p = student(difference, spread, gaps.size)
     return PairedDifference(
         first=_mean(one.sum(axis=1) / texts[kept]),
         second=_mean(other.sum(axis=1) / texts[kept]),
@@ -55,7 +70,7 @@ def paired_difference(first: ArrayLike, second: ArrayLike) -> PairedDifference:
         low=low,
         high=high,
         p=p,
-        error=float(gaps.std(ddof=1)) / sqrt(gaps.size) if gaps.size > 1 else None,
+        error=spread,
         n=gaps.size,
         texts=int(texts.sum()),
         changed=int(np.count_nonzero(one != other)),
@@ -81,16 +96,6 @@ def _mean(values: Floats) -> float | None:
     return float(values.mean()) if values.size else None
 
 
-def mean_with_interval(values: Floats) -> tuple[Maybe, Maybe, Maybe, Maybe]:
-    """The mean of independent values, its 95% interval, and the p of the mean being 0."""
-    if not values.size:
-        return None, None, None, None
-    mean = float(values.mean())
-    if values.size < 2:
-        return mean, None, None, None
-    return mean, *student(mean, float(values.std(ddof=1)) / sqrt(values.size), values.size)
-
-
 def student(value: float, error: float, units: int) -> tuple[Maybe, Maybe, Maybe]:
     """The 95% interval of a value with this standard error, and the p of its being 0.
 
@@ -103,3 +108,63 @@ def student(value: float, error: float, units: int) -> tuple[Maybe, Maybe, Maybe
         return (None, None, None) if value else (0.0, 0.0, 1.0)
     margin = error * float(stdtrit(units - 1, 0.975))
     return value - margin, value + margin, float(2 * stdtr(units - 1, -abs(value) / error))
+
+
+Four = tuple[Floats, Floats, Floats, Floats]
+"""The first scores, the second ones, and the ratings that each are compared with: a row a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementDifference:
+    scorer: str = field(default="", kw_only=True)  # empty until the caller names it
+    axis: str = field(default="", kw_only=True)
+    level: Level
+    coefficient: Coefficient
+    first: float | None  # each None where undefined
+    second: float | None
+    difference: float | None  # second - first
+    low: float | None  # 95% interval
+    high: float | None
+    n: int  # documents (sample), systems (system) or texts (summary)
+    sampled: bool = False  # the interval comes from a seeded sample of documents
+
+
+@on_one_thread
+def agreement_differences(
+    documents: ArrayLike, systems: ArrayLike, compared: Sequence[Four], *, seed: int = 0
+) -> list[list[AgreementDifference]]:
+    """Of each four columns, one result per level; NaN where unscored or unrated."""
+    columns = [column for four in compared for column in _on_the_same_texts(four)]
+    sides = [(at + side, at + 2 + side) for at in range(0, len(columns), 4) for side in (0, 1)]
+    found = measured(documents, systems, columns, sides, LEVELS, "spearman", seed)
+    by_level = [
+        [_difference(level, *two) for two in zip(each[::2], each[1::2], strict=True)]
+        for level, each in zip(LEVELS, found, strict=True)
+    ]
+    return [list(levels) for levels in zip(*by_level, strict=True)]
+
+
+def _on_the_same_texts(four: Four) -> Four:
+    both = np.isfinite(np.stack(four)).all(axis=0)
+    one, other, human, other_human = (np.where(both, column, np.nan) for column in four)
+    return one, other, human, other_human
+
+
+def _difference(level: Level, one: Correlated, other: Correlated) -> AgreementDifference:
+    first, second, gaps, n = paired_values(level, one, other)
+    defined = not (isnan(first) or isnan(second))
+    spread, units = error(gaps)
+    low = high = None
+    if defined and not isnan(spread):
+        low, high, _ = student(second - first, spread, units)
+    return AgreementDifference(
+        level,
+        "spearman",
+        None if isnan(first) else first,
+        None if isnan(second) else second,
+        second - first if defined else None,
+        low,
+        high,
+        n=n,
+        sampled=one.sampled,
+    )

@@ -70,7 +70,7 @@ class FamilyPairs:
         with_own = [(one, other) for one in mine for other in theirs]
         elsewhere = list(combinations(theirs, 2))
         scored = np.where(known, scores, np.nan)
-        won = (_won(scored, pairs) for pairs in (with_own, elsewhere))
+        won = ((np.sign(_gaps(scored, pairs)) + 1) / 2 for pairs in (with_own, elsewhere))
         return cls(np.where(known, np.stack(tables), np.nan), with_own, elsewhere, *won)
 
     @property
@@ -102,12 +102,7 @@ class FamilyPairs:
 
 def _gaps(level: Floats, pairs: Sequence[tuple[int, int]]) -> Floats:
     first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    gaps: Floats = level[:, first] - level[:, second]
-    return gaps
-
-
-def _won(scores: Floats, pairs: Sequence[tuple[int, int]]) -> Floats:
-    return (np.sign(_gaps(scores, pairs)) + 1) / 2
+    return level[:, first] - level[:, second]
 
 
 def seen_by(tables: Floats) -> Floats:
@@ -116,8 +111,7 @@ def seen_by(tables: Floats) -> Floats:
     scaled = tables / np.where(spread > 0, spread, 1.0)
     level = scaled.mean(axis=0)
     means = _system_means(level)
-    drawn: Floats = means + reliability(scaled) * (level - means)
-    return drawn
+    return means + reliability(scaled) * (level - means)
 
 
 def reliability(tables: Floats) -> float:
@@ -135,8 +129,7 @@ def reliability(tables: Floats) -> float:
 def _system_means(table: Floats) -> Floats:
     known = np.isfinite(table)
     sums = np.where(known, table, 0.0).sum(axis=0)
-    means: Floats = sums / np.maximum(known.sum(axis=0), 1)
-    return means
+    return sums / np.maximum(known.sum(axis=0), 1)
 
 
 def steepness(gaps: Floats, won: Floats) -> float:

@@ -33,12 +33,11 @@ def detectable(
     NaN where there are fewer than two documents.
     """
     n = np.asarray(documents, dtype=np.float64)
-    found: Floats = np.where(
+    return np.where(
         n >= _FEWEST,
         np.asarray(spread) * _standardised(np.maximum(n, _FEWEST), alpha, power),
         np.nan,
     )
-    return found
 
 
 def documents_needed(
@@ -68,5 +67,4 @@ def _standardised(documents: Floats, alpha: float, power: float) -> Floats:
     critical = special.stdtrit(freedom, 1 - alpha / 2)
     near = special.nctdtrinc(freedom, 1 - power, np.minimum(critical, _FAR))
     far = critical * np.sqrt(special.chdtri(freedom, 1 - power) / freedom)
-    found: Floats = np.where(critical < _FAR, near, far) / np.sqrt(documents)
-    return found
+    return np.where(critical < _FAR, near, far) / np.sqrt(documents)

@@ -17,6 +17,11 @@ Three things differ from the authors' package (`as_published` is as they have it
 
 Variances are of sums over documents, since texts of one document depend on each other. Degrees of
 freedom are Satterthwaite's, of what labelled documents and what the other documents contribute.
+
+Texts are all scored and in part rated. Labels are the ratings of texts that are scored, too. They
+were drawn at random, either alike for all texts of a system (for all texts, where some system has
+few labels), or with the probabilities given: a label drawn with probability 0.1 then stands for ten
+texts. A rated text without a probability was not drawn, so it is no label.
 """
 
 from __future__ import annotations
@@ -24,10 +29,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from evaljudge.agreement.rated import Floats
-from evaljudge.decisions.labelled import Bools, Labelled
 
 LEVEL = 0.95
 UNLIKE = 3
@@ -77,8 +82,7 @@ class Terms:
     @property
     def few(self) -> Floats:
         """Delete-one influences overstate a variance by n / (n - 1)."""
-        factor: Floats = np.sqrt((self.labels - 1) / self.labels)
-        return factor
+        return np.sqrt((self.labels - 1) / self.labels)
 
 
 @dataclass(frozen=True)
@@ -97,10 +101,10 @@ class Powered:
 
 def powered(terms: Terms, of: Floats, tuned_for: Floats, as_published: bool = False) -> Powered:
     """Both matrices hold a column of factors, one for each system, for each sum of their means."""
-    slope = _tuned(terms, tuned_for, as_published)
-    none = _Slope(0.0, np.zeros_like(slope.influences))
-    by_labels, corrected = (_Means(terms, one, as_published).combined(of) for one in (none, slope))
-    return Powered(slope.value, by_labels, corrected)
+    slope, influences = _tuned(terms, tuned_for, as_published)
+    by_labels = _combined(terms, 0.0, np.zeros_like(influences), of, as_published)
+    corrected = _combined(terms, slope, influences, of, as_published)
+    return Powered(slope, by_labels, corrected)
 
 
 def powered_together(sample: Labelled) -> Powered:
@@ -133,16 +137,9 @@ class Combined:
         return [float(p) if known else None for p, known in zip(ps, self.is_known, strict=True)]
 
 
-@dataclass(frozen=True)
-class _Slope:
-    """`influences`: of each document."""
-
-    value: float
-    influences: Floats
-
-
-def _tuned(terms: Terms, of: Floats, as_published: bool) -> _Slope:
-    """The slope that makes a sum of variances least, one for each column of `of`."""
+def _tuned(terms: Terms, of: Floats, as_published: bool) -> tuple[float, Floats]:
+    """The slope that makes a sum of variances least, one for each column of `of`, and the influence
+    of each document on it."""
     by_rating = terms.shares * terms.by_rating @ of
     by_gap = (terms.by_text / terms.texts - terms.shares * terms.by_label) @ of
     together, alone = (-by_rating * by_gap).sum(axis=1), (by_gap**2).sum(axis=1)
@@ -151,57 +148,50 @@ def _tuned(terms: Terms, of: Floats, as_published: bool) -> _Slope:
         variances = (terms.by_text**2).sum(axis=0) / (terms.texts - 1)
         spread = float(np.sum(variances * (1 / terms.labels - 1 / terms.texts)))
     if spread <= terms.rounding**2:
-        return _Slope(0.0, np.zeros_like(alone))
+        return 0.0, np.zeros_like(alone)
     value = float(together.sum()) / spread
     left = spread - alone
     is_alone = left <= terms.rounding**2  # without this document there would be no slope
     rest = np.where(is_alone, 1.0, left)
-    return _Slope(value, np.where(is_alone, value, (together - value * alone) / rest))
+    return value, np.where(is_alone, value, (together - value * alone) / rest)
 
 
-class _Means:
-    """The systems' means at one slope, with the influence of each document on each of them."""
+def _combined(
+    terms: Terms, slope: float, by_document: Floats, of: Floats, as_published: bool
+) -> Combined:
+    """Sums of the systems' means at one slope: a column of factors in `of` for each.
 
-    def __init__(self, terms: Terms, slope: _Slope, as_published: bool) -> None:
-        self._terms, self._is_normal = terms, as_published
-        self._parameters = 2 if slope.value else 1
-        self.values = terms.ratings + slope.value * terms.gaps
-        residuals = terms.by_rating - slope.value * terms.by_label
-        by_score = slope.value * terms.by_text / terms.texts
-        if as_published:
-            self.influences = _centred(terms, by_score) + terms.shares * residuals
-        else:
-            gaps = terms.gaps + terms.without * terms.by_label - terms.by_text / terms.texts
-            by_slope = slope.influences[:, None] * gaps
-            self.influences = terms.few * terms.without * residuals + by_score + by_slope
-
-    def combined(self, of: Floats) -> Combined:
-        """A column of `of` for each sum of the systems' means: the factor of each system."""
-        terms = self._terms
-        squares = (self.influences @ of) ** 2
-        variances = squares.sum(axis=0)
-        is_known = variances > self._rounding(of)
-        if self._is_normal:
-            return Combined(self.values @ of, variances, np.full_like(variances, np.inf), is_known)
-        is_part = of != 0
-        is_known &= np.sum(terms.is_unlike @ is_part, axis=0) >= UNLIKE
-        is_labelled = terms.is_labelled @ is_part
-        is_other = (terms.is_unlabelled @ is_part) & ~is_labelled
-        weights = terms.shares**2 @ of**2
-        labels = weights.sum(axis=0) ** 2 / (weights**2).sum(axis=0)
-        free = _satterthwaite(
-            (squares * ~is_other).sum(axis=0),
-            (squares * is_other).sum(axis=0),
-            labels - self._parameters,
-            is_other.sum(axis=0) - 1.0,
-        )
-        return Combined(self.values @ of, variances, free, is_known)
-
-    def _rounding(self, of: Floats) -> Floats:
-        """A variance up to this is that of numbers which are all equal."""
-        size = np.abs(self._terms.ratings) + np.abs(self.values)
-        rounding: Floats = (1e-9 * size @ np.abs(of)) ** 2
-        return rounding
+    `by_document`: the influence of each document on the slope.
+    """
+    means = terms.ratings + slope * terms.gaps
+    residuals = terms.by_rating - slope * terms.by_label
+    by_score = slope * terms.by_text / terms.texts
+    if as_published:
+        influences = _centred(terms, by_score) + terms.shares * residuals
+    else:
+        gaps = terms.gaps + terms.without * terms.by_label - terms.by_text / terms.texts
+        by_slope = by_document[:, None] * gaps
+        influences = terms.few * terms.without * residuals + by_score + by_slope
+    squares = (influences @ of) ** 2
+    variances = squares.sum(axis=0)
+    # a variance up to this is that of numbers which are all equal
+    rounding = (1e-9 * (np.abs(terms.ratings) + np.abs(means)) @ np.abs(of)) ** 2
+    is_known = variances > rounding
+    if as_published:
+        return Combined(means @ of, variances, np.full_like(variances, np.inf), is_known)
+    is_part = of != 0
+    is_known &= np.sum(terms.is_unlike @ is_part, axis=0) >= UNLIKE
+    is_labelled = terms.is_labelled @ is_part
+    is_other = (terms.is_unlabelled @ is_part) & ~is_labelled
+    weights = terms.shares**2 @ of**2
+    labels = weights.sum(axis=0) ** 2 / (weights**2).sum(axis=0)
+    free = _satterthwaite(
+        (squares * ~is_other).sum(axis=0),
+        (squares * is_other).sum(axis=0),
+        labels - (2 if slope else 1),
+        is_other.sum(axis=0) - 1.0,
+    )
+    return Combined(means @ of, variances, free, is_known)
 
 
 def _unlike(sample: Labelled) -> Bools:
@@ -239,3 +229,103 @@ def p_random(terms: Terms) -> float | None:
     if error <= terms.rounding or free < 1:
         return None
     return float(2 * stats.t.sf(abs(float(terms.gaps.sum())) / error, free))
+
+
+Bools = NDArray[np.bool_]
+FEWEST = 6
+"""Labels of a system below which nothing is estimated: their spread is hardly known."""
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Tables (documents, systems). A cell is one text, or those of a document together."""
+
+    is_scored: Bools
+    is_labelled: Bools
+    scores: Floats  # 0 where unscored
+    labelled_scores: Floats  # of the labelled texts; 0 where not labelled
+    ratings: Floats  # 0 where not labelled
+    sizes: Floats  # how many texts a cell has
+    weights: Floats  # how many texts a label stands for; 0 where not labelled
+
+    @property
+    def texts(self) -> Floats:
+        """How many each system has."""
+        return self.sizes.sum(axis=0)
+
+    @property
+    def labels(self) -> Floats:
+        """How many labelled cells each system has."""
+        return self.is_labelled.sum(axis=0, dtype=np.float64)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether some of the texts are labelled, not all and not none."""
+        return bool(0 < self.is_labelled.sum() < self.is_scored.sum())
+
+    def of(self, systems: Bools) -> Labelled:
+        """Of these systems alone."""
+        return Labelled(
+            self.is_scored[:, systems],
+            self.is_labelled[:, systems],
+            self.scores[:, systems],
+            self.labelled_scores[:, systems],
+            self.ratings[:, systems],
+            self.sizes[:, systems],
+            self.weights[:, systems],
+        )
+
+    @property
+    def is_of_all(self) -> bool:
+        """Whether there are labels enough, and no system lacks them that would have some by chance.
+
+        Else the labels say nothing of all texts together.
+        """
+        expected = self.texts * self.labels.sum() / max(float(self.texts.sum()), 1.0)
+        lacking = (self.labels == 0) & (expected >= FEWEST)
+        return bool(self.is_labelled.any(axis=1).sum() >= FEWEST and not lacking.any())
+
+    def together(self) -> Labelled:
+        """One column: of each document, the means of its texts and of its labels."""
+        sizes, weights = self.sizes.sum(axis=1), self.weights.sum(axis=1)
+
+        def mean(values: Floats, by: Floats, total: Floats) -> Floats:
+            means: Floats = (by * values).sum(axis=1) / np.where(total > 0, total, 1.0)
+            return means[:, None]
+
+        return Labelled(
+            np.any(self.is_scored, axis=1, keepdims=True),
+            np.any(self.is_labelled, axis=1, keepdims=True),
+            mean(self.scores, self.sizes, sizes),
+            mean(self.labelled_scores, self.weights, weights),
+            mean(self.ratings, self.weights, weights),
+            sizes[:, None],
+            weights[:, None],
+        )
+
+
+def labelled(scores: Floats, human: Floats, probabilities: Floats | None = None) -> Labelled:
+    """From tables (documents, systems), NaN where unscored, unrated or not drawn."""
+    is_scored = np.isfinite(scores)
+    is_labelled = is_scored & np.isfinite(human)
+    if probabilities is None:
+        probabilities = np.broadcast_to(_shares(is_labelled, is_scored), scores.shape)
+    else:
+        is_labelled &= probabilities > 0
+    return Labelled(
+        is_scored,
+        is_labelled,
+        np.where(is_scored, scores, 0.0),
+        np.where(is_labelled, scores, 0.0),
+        np.where(is_labelled, human, 0.0),
+        is_scored.astype(np.float64),
+        np.where(is_labelled, 1 / np.where(is_labelled, probabilities, 1.0), 0.0),
+    )
+
+
+def _shares(is_labelled: Bools, is_scored: Bools) -> Floats:
+    """Of each system's texts those with a label; of all texts, where some system has few labels."""
+    labels, texts = is_labelled.sum(axis=0), is_scored.sum(axis=0)
+    if np.any((labels < FEWEST) & (texts > 0)):
+        labels, texts = labels.sum(keepdims=True), texts.sum(keepdims=True)
+    return labels / np.maximum(texts, 1)

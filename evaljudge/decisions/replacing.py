@@ -22,11 +22,14 @@ A rater is a column. Where a column holds several people, the test is of one of 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special  # type: ignore[import-untyped, unused-ignore]
+from scipy.stats import (  # type: ignore[import-untyped, unused-ignore]
+    false_discovery_control,
+)
 
 from evaljudge.agreement.pairs import Codes, Floats
 
@@ -71,13 +74,6 @@ class Replacing:
         return self.winning_rate is not None and self.winning_rate >= MAJORITY
 
 
-class Jackknifed(NamedTuple):
-    """A mean over texts: all of them, and without each document (of all, in one order)."""
-
-    value: float
-    without: Floats
-
-
 def replacing(
     judge: ArrayLike, ratings: ArrayLike, documents: ArrayLike, *,
     closeness: Closeness = "rmse", epsilon: float = 0.1, fewest: int = FEWEST_TEXTS,
@@ -95,78 +91,43 @@ def replacing(
     chosen = np.flatnonzero(rated >= max(fewest, 2))
     if not chosen.size:
         return None
-    found = [_Compared.of(scores, table, document, rater, closeness) for rater in chosen]
-    texts = [one.p_texts(epsilon) for one in found]
-    clustered = [one.p_clustered(units.size, epsilon) for one in found]
+    advantages, texts, clustered = list[tuple[float, Floats]](), list[float](), list[float]()
+    raters = []
+    for rater in chosen.tolist():
+        rows = np.isfinite(table[:, rater])
+        others, of = np.delete(table[rows], rater, axis=1), document[rows]
+        apart = [_distances(x[rows], others, closeness) for x in (scores, table[:, rater])]
+        closer, itself = apart[0] <= apart[1], (apart[1] <= apart[0]).astype(np.float64)
+        lead = itself - closer
+        error = float(lead.std(ddof=1) / np.sqrt(lead.size))
+        texts.append(_p(float(lead.mean()) - epsilon, error, lead.size - 1))
+        own = np.unique(of).size
+        by_documents = np.nan
+        if own > 1:
+            value, without = _jackknifed(lead, of, units.size)
+            by_documents = _p(value - epsilon, _error(value, without, own), own - 1)
+        clustered.append(by_documents)
+        advantages.append(_jackknifed(closer.astype(np.float64), of, units.size))
+        raters.append((rater, lead.size, own, float(closer.mean()), float(itself.mean())))
     corrected, clustered_corrected = _corrected(texts), _corrected(clustered)
-    shares = [_jackknifed(one.judge, one.documents, units.size) for one in found]
-    advantage = Jackknifed(
-        float(np.mean([share.value for share in shares])),
-        np.mean([share.without for share in shares], axis=0),
-    )
-    low, high = _interval(advantage)
+    advantage = float(np.mean([value for value, _ in advantages]))
+    low, high = _interval(advantage, np.mean([without for _, without in advantages], axis=0))
     is_clustered = np.isfinite(clustered_corrected).all()
     return Replacing(
         epsilon=epsilon,
         winning_rate=_rejected(clustered_corrected) if is_clustered else None,
         winning_rate_texts=_rejected(corrected),
-        advantage=advantage.value,
+        advantage=advantage,
         low=low,
         high=high,
         raters=tuple(
-            BesideRater(
-                rater=int(rater),
-                n=one.judge.size,
-                documents=np.unique(one.documents).size,
-                judge=float(one.judge.mean()),
-                itself=float(one.itself.mean()),
-                p=float(p),
-                p_corrected=float(p_corrected),
-                p_clustered=_known(by_documents),
-                p_clustered_corrected=_known(by_documents_corrected),
-            )
-            for rater, one, p, p_corrected, by_documents, by_documents_corrected in zip(
-                chosen, found, texts, corrected, clustered, clustered_corrected, strict=True
+            BesideRater(*rater, p, float(p_corrected), *map(_known, by_documents))
+            for rater, p, p_corrected, *by_documents in zip(
+                raters, texts, corrected, clustered, clustered_corrected, strict=True
             )
         ),
         left_out=int(np.count_nonzero(rated)) - chosen.size,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Compared:
-    """On each text of one rater: 1 where the judge, or the rater, is at least as close."""
-
-    judge: Floats
-    itself: Floats
-    documents: Codes
-
-    @classmethod
-    def of(
-        cls, scores: Floats, table: Floats, document: Codes, rater: int, closeness: Closeness
-    ) -> "_Compared":
-        rows = np.isfinite(table[:, rater])
-        others = np.delete(table[rows], rater, axis=1)
-        judge = _distances(scores[rows], others, closeness)
-        itself = _distances(table[rows, rater], others, closeness)
-        return cls(
-            judge=(judge <= itself).astype(np.float64),
-            itself=(itself <= judge).astype(np.float64),
-            documents=document[rows],
-        )
-
-    def p_texts(self, epsilon: float) -> float:
-        """That the rater's lead is below epsilon: a t test over texts."""
-        lead = self.itself - self.judge
-        error = lead.std(ddof=1) / np.sqrt(lead.size)
-        return _p(float(lead.mean()) - epsilon, float(error), lead.size - 1)
-
-    def p_clustered(self, documents: int, epsilon: float) -> float:
-        own = np.unique(self.documents).size
-        if own < 2:
-            return np.nan
-        lead = _jackknifed(self.itself - self.judge, self.documents, documents)
-        return _p(lead.value - epsilon, _error(lead, own), own - 1)
 
 
 def _distances(given: Floats, others: Floats, closeness: Closeness) -> Floats:
@@ -174,30 +135,27 @@ def _distances(given: Floats, others: Floats, closeness: Closeness) -> Floats:
     apart = others - given[:, None]
     apart = apart**2 if closeness == "rmse" else (apart != 0).astype(np.float64)
     there = np.isfinite(others)
-    distances: Floats = np.sqrt(np.where(there, apart, 0.0).sum(axis=1) / there.sum(axis=1))
-    return distances
+    return np.sqrt(np.where(there, apart, 0.0).sum(axis=1) / there.sum(axis=1))
 
 
-def _jackknifed(values: Floats, documents: Codes, size: int) -> Jackknifed:
-    """Without a document that has no value, the mean is that of all."""
-    sums = np.bincount(documents, values, size)
-    counts = np.bincount(documents, minlength=size)
-    left = values.size - counts
-    without = (values.sum() - sums) / np.maximum(left, 1)
-    return Jackknifed(float(values.mean()), np.where(left > 0, without, np.nan))
+def _jackknifed(values: Floats, documents: Codes, size: int) -> tuple[float, Floats]:
+    """The mean over texts, and that without each document; without one that has no value, it is
+    that of all."""
+    left = values.size - np.bincount(documents, minlength=size)
+    without = (values.sum() - np.bincount(documents, values, size)) / np.maximum(left, 1)
+    return float(values.mean()), np.where(left > 0, without, np.nan)
 
 
-def _error(found: Jackknifed, documents: int) -> float:
-    squares = np.sum((found.without - found.value) ** 2)
-    return float(np.sqrt(squares * (documents - 1) / documents))
+def _error(value: float, without: Floats, documents: int) -> float:
+    return float(np.sqrt(np.sum((without - value) ** 2) * (documents - 1) / documents))
 
 
-def _interval(advantage: Jackknifed) -> tuple[float | None, float | None]:
-    documents = advantage.without.size
-    if documents < 2 or not np.isfinite(advantage.without).all():
+def _interval(value: float, without: Floats) -> tuple[float | None, float | None]:
+    documents = without.size
+    if documents < 2 or not np.isfinite(without).all():
         return None, None
-    reach = special.stdtrit(documents - 1, _TAIL) * _error(advantage, documents)
-    low, high = np.clip([advantage.value - reach, advantage.value + reach], 0.0, 1.0)
+    reach = special.stdtrit(documents - 1, _TAIL) * _error(value, without, documents)
+    low, high = np.clip([value - reach, value + reach], 0.0, 1.0)
     return float(low), float(high)
 
 
@@ -209,11 +167,9 @@ def _p(lead: float, error: float, freedom: int) -> float:
 
 def _corrected(p: Sequence[float]) -> Floats:
     """Benjamini and Yekutieli's; NaN where any is unknown."""
-    order, ranks = np.argsort(p), np.arange(1, len(p) + 1)
-    scaled = np.asarray(p)[order] * len(p) * np.sum(1 / ranks) / ranks
-    corrected = np.empty(len(p))
-    corrected[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
-    return corrected
+    if np.isnan(p).any():
+        return np.full(len(p), np.nan)
+    return false_discovery_control(p, method="by")
 
 
 def _rejected(corrected: Floats) -> float:

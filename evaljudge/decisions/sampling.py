@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from evaljudge.agreement.rated import Floats
+from evaljudge.agreement.rated import Codes, Floats
 
 FLOOR = 0.1
 """The least size of a text as a share of the largest: no weight is more than ten times another."""
@@ -30,7 +30,6 @@ BANDS = 4
 LEVEL = 0.95
 FEWEST = 6
 """Documents behind an interval: of fewer, unequal weights leave too little to estimate it from."""
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -89,8 +88,7 @@ def bands(systems: Codes, scores: Floats) -> Codes:
     if scored.any():
         ends = np.quantile(scores[scored], np.arange(1, BANDS) / BANDS)
         band[scored] = np.searchsorted(ends, scores[scored], side="left")
-    found: Codes = systems * (BANDS + 1) + band
-    return found
+    return systems * (BANDS + 1) + band
 
 
 def doubtful(doubts: Floats) -> Floats:

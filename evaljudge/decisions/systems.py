@@ -20,6 +20,13 @@ more documents times pairs than MOST_FLIPPED, p is the paired t-test's: with man
 nearly the same.
 
 Of more than MOST_SYSTEMS systems, those with the most documents are compared.
+
+Letters are a compact letter display: two systems share one exactly where they are not told apart
+(Piepho, 2004). Every letter is a clique of the graph that joins those, grown from a pair that
+shares no letter yet; a letter that the others make superfluous is dropped (Gramm et al., 2007,
+compare such ways to few letters).
+
+    letters([[0, 0, 1], [0, 0, 0], [1, 0, 0]])  -> ["a", "ab", "b"]
 """
 
 from __future__ import annotations
@@ -28,17 +35,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import ceil, isfinite, log2
+from string import ascii_lowercase
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from evaljudge.agreement.bootstrap import on_one_thread
+from evaljudge.agreement.documents import on_one_thread
 from evaljudge.agreement.pairs import Floats
 from evaljudge.agreement.significance import holm
 
-from .letters import letters
 from .power import ALPHA, POWER, detectable, documents_needed
 
 Test = Literal["exact", "permutation", "t"]
@@ -112,8 +119,7 @@ class _Estimate:
 
     @property
     def error(self) -> Floats:
-        error: Floats = self.spread / np.sqrt(np.maximum(self.n, 1))
-        return error
+        return self.spread / np.sqrt(np.maximum(self.n, 1))
 
     def interval(self) -> tuple[Floats, Floats]:
         """None where all values are equal: how far others would be from them is not known."""
@@ -136,8 +142,7 @@ class _Compared:
     def gaps(self) -> Floats:
         """(documents, pairs); not kept, since those of many documents are large."""
         ones, others = ([place[side] for place in self.places] for side in (0, 1))
-        found: Floats = self.table[:, ones] - self.table[:, others]
-        return found
+        return self.table[:, ones] - self.table[:, others]
 
     @property
     def documents(self) -> int:
@@ -197,8 +202,7 @@ def _t_ps(gaps: Floats) -> Floats:
     found = _estimate(gaps)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(found.mean == 0, 0.0, found.mean / found.error)
-    p: Floats = 2 * special.stdtr(found.n - 1, -np.abs(t))
-    return p
+    return 2 * special.stdtr(found.n - 1, -np.abs(t))
 
 
 def _exact_ps(gaps: Floats) -> Floats:
@@ -288,8 +292,7 @@ def _detectable(gaps: _Estimate, alpha: float) -> Floats:
 
 
 def _needed(gaps: _Estimate, alpha: float) -> Floats:
-    found: Floats = np.maximum(documents_needed(gaps.mean, gaps.spread, alpha), _fewest(alpha))
-    return found
+    return np.maximum(documents_needed(gaps.mean, gaps.spread, alpha), _fewest(alpha))
 
 
 def _median(values: Floats) -> float | None:
@@ -303,3 +306,56 @@ def _columns(*columns: Floats) -> list[list[float | None]]:
 
 def _counts(values: Floats) -> list[int | None]:
     return [int(v) if isfinite(v) else None for v in values.tolist()]
+
+
+Flags = NDArray[np.bool_]
+
+
+def letters(apart: ArrayLike) -> list[str]:
+    """`apart`: (items, items), whether two are told apart; items in the order they are shown in."""
+    joined = ~np.asarray(apart, dtype=bool)
+    np.fill_diagonal(joined, True)
+    needed = _not_superfluous(list(_cliques(joined)))
+    groups = sorted(needed, key=lambda group: np.flatnonzero(group).tolist())
+    named = [(_letter(number), group) for number, group in enumerate(groups)]
+    return ["".join(name for name, group in named if group[i]) for i in range(len(joined))]
+
+
+def _cliques(joined: Flags) -> Iterator[Flags]:
+    """Every item, and every pair that is joined, is in one of them."""
+    covered = np.zeros_like(joined)
+    for one in range(len(joined)):
+        for other in range(one, len(joined)):
+            if joined[one, other] and not covered[one, other]:
+                clique = _grown(joined, one, other)
+                covered |= np.outer(clique, clique)
+                yield clique
+
+
+def _grown(joined: Flags, one: int, other: int) -> Flags:
+    """With those after `one` first, then those before it, as long as all are joined."""
+    fitting: Flags = joined[one] & joined[other]
+    order = np.roll(np.arange(len(joined)), -one)
+    for item in order:
+        if fitting[item]:
+            fitting = fitting & joined[item]
+    return fitting
+
+
+def _not_superfluous(groups: Sequence[Flags]) -> list[Flags]:
+    """Without those whose pairs are all in another, too."""
+    times = sum((np.outer(group, group).astype(int) for group in groups), start=np.zeros(1, int))
+    kept = []
+    for group in groups:
+        own = np.outer(group, group)
+        if (times[own] > 1).all():
+            times = times - own
+        else:
+            kept.append(group)
+    return kept
+
+
+def _letter(number: int) -> str:
+    """a to z, then a2 to z2: letters that are written together can still be read."""
+    turn, place = divmod(number, len(ascii_lowercase))
+    return ascii_lowercase[place] + (str(turn + 1) if turn else "")

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evaljudge.agreement import Measured
-from evaljudge.agreement.bootstrap import ratio_of_sums
-from evaljudge.agreement.jackknife import EQUAL, p_value
+from evaljudge.agreement.documents import EQUAL, p_value, ratio_of_sums
 from evaljudge.agreement.pairs import Floats
 from evaljudge.agreement.significance import holm
 from evaljudge.config import Config, CorpusConfig, load_config

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evaljudge.agreement import Measured, Precise
-from evaljudge.analysis.calibrated import Calibrated, CalibratedRow, uncertified
+from evaljudge.analysis.calibration import CalibratedRow, uncertified
 from evaljudge.decisions.certified import Certified
 from evaljudge.report.lines import at_once
 from evaljudge.report.screen import on_screen, wrapped
@@ -45,16 +45,16 @@ CERTIFIED = (
 )
 
 
-def calibrated_text(found: Calibrated) -> str:
-    folds = max((row.fit.fitted.folds for row in found.rows), default=found.folds)
+def calibrated_text(rows: Sequence[CalibratedRow], folds: int, warned: Sequence[str]) -> str:
+    folds = max((row.fit.fitted.folds for row in rows), default=folds)
     head = f"Calibrated to human ratings: isotonic, cross-fitted in {folds} folds by document"
-    warnings = [f"warning    {one_line(warning)}\n" for warning in found.warnings]
-    blocks = [f"{head}\n{on_screen(_errors(found.rows))}", wrapped(ERRORS)]
-    if any(row.fit.intervals for row in found.rows):
-        blocks.append(f"Intervals for single texts\n{on_screen(_intervals(found.rows))}")
-    if any(only("sample", row.fit.fitted.documents) for row in found.rows):
+    warnings = [f"warning    {one_line(warning)}\n" for warning in warned]
+    blocks = [f"{head}\n{on_screen(_errors(rows))}", wrapped(ERRORS)]
+    if any(row.fit.intervals for row in rows):
+        blocks.append(f"Intervals for single texts\n{on_screen(_intervals(rows))}")
+    if any(only("sample", row.fit.fitted.documents) for row in rows):
         blocks.append(wrapped(FEW_DOCUMENTS))
-    selections = [(row, row.selection) for row in found.rows if row.selection is not None]
+    selections = [(row, row.selection) for row in rows if row.selection is not None]
     if selections:
         blocks += _selections(selections)
     return "".join(warnings) + "\n" * bool(warnings) + "\n\n".join(blocks) + "\n"

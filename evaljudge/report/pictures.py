@@ -12,7 +12,7 @@ from math import sqrt
 
 from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Findings
-from evaljudge.analysis.spreads import BINS, MetRatings, Spread
+from evaljudge.analysis.telling import BINS, MetRatings, Spread
 from evaljudge.records import ANY_AXIS
 from evaljudge.report.first import MOST_SYSTEMS, tick_label, ticks
 from evaljudge.report.headlines import Headline, headlines

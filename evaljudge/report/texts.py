@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evaljudge.analysis.findings import Findings
-from evaljudge.analysis.spreads import BINS
+from evaljudge.analysis.telling import BINS
 from evaljudge.records import ANY_AXIS, Candidate, Document, Score
 from evaljudge.sections import Section, View
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from evaljudge.analysis.calibrated import SUFFIX, calibrated_name
+from evaljudge.analysis.calibration import SUFFIX, calibrated_name
 from evaljudge.analysis.combining import Combination, combinations_of
 from evaljudge.analysis.costs import Price
 from evaljudge.analysis.mixes import Mix, mixes_of

@@ -18,8 +18,7 @@ from evaljudge.analysis.ratings import FurtherRatings, keep_ratings, read_rating
 from evaljudge.analysis.ratings import unmet as unmet_ratings
 from evaljudge.analysis.scoring import Scored, Scoring, fit
 from evaljudge.analysis.selection import out_of_reach, select, targets, undecided, unmet
-from evaljudge.analysis.spreads import spreads
-from evaljudge.analysis.telling import disagreements, telling_texts
+from evaljudge.analysis.telling import disagreements, spreads, telling_texts
 from evaljudge.corpora import notes_on
 from evaljudge.engines import Identity
 from evaljudge.errors import UserError
@@ -122,8 +121,6 @@ def findings_of(
     scoring = fit(_scoring(job, output, shards, ratings), output, shards)
     scored = _scored(job, scoring, shards, begun=begun)
     scored.tables.probabilities = ratings.probabilities
-    rated = ((row.doc_id, row.system) for row in scored.tables.rows)
-    of_ratings = [*ratings.warnings, *unmet_ratings(ratings.texts, rated)]
     again = output, shards, scored.tables
     weighted = weigh_shards(job.weighted, job.scorers, job.config.seed, *again)
     wanted = {scorer: job.scorers[scorer] for scorer in job.config.calibrate}
@@ -132,9 +129,10 @@ def findings_of(
         scored.tables.leave_out(shard.cases, shard.candidates, DAMAGED_FILE)
     tables, people, grid = scored.tables, scored.tables.as_rated(), scored.tables.as_grid()
     judged = {axis.name for axis in job.task.axes if job.judges}
+    of_ratings = [*ratings.warnings, *unmet_ratings(ratings.texts, people.texts)]
     of_ratings += [f"corpus: {note}" for note in nearly_met(judged, people.human)]
     resamples = job.config.agreement.resamples
-    aims = targets(job.config.select, tables, grid, resamples, job.config.seed)
+    aims = targets(job.config.select, people, grid, resamples, job.config.seed)
     run = RunFrame(
         tables=tables,
         rated=people,
@@ -151,7 +149,8 @@ def findings_of(
         thresholds=aims,
     )
     rows = rows_of(run)
-    found = Found(people, tables.documents, rows["agreement"])
+    documents = dict(zip(people.doc_ids.tolist(), people.documents.tolist(), strict=True))
+    found = Found(people, documents, rows["agreement"])
     by_judge = [judge_findings(judge, scored.collected[judge.name], found) for judge in job.judges]
     selected = select(output, shards, job.config.select, aims)
     first = [*notes, *without_scores(tables.coverage()), *scored.addressing.warnings]
@@ -173,7 +172,8 @@ def findings_of(
         Rank.UNREAD: [f"agreement: {told}" for told in job.config.agreement.unread],
         Rank.COST: list(accounts.cost_warnings),
     }
-    telling = telling_texts(tables, _headlines(job), job.config.view)
+    kept = tables.as_kept()
+    telling = telling_texts(kept, _headlines(job), job.config.view)
     return Findings(
         run=job.config.out,
         task=job.task.name,
@@ -198,7 +198,7 @@ def findings_of(
         combined=list(job.combined),
         spreads=spreads(grid),
         telling=telling,
-        disagreements=disagreements(tables, telling),
+        disagreements=disagreements(kept, telling),
         within_documents=job.within_documents,
         meanings=job.meanings,
         rows=rows,

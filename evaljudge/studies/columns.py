@@ -105,7 +105,7 @@ class Columns:
     @property
     def has_mostly_two_texts(self) -> bool:
         """Whether half of the documents have so few rated texts that they correlate by 1 or -1."""
-        texts = Counter(row.doc_id for row in self._rated.rows)
+        texts = Counter(doc_id for doc_id, _ in self._rated.as_rated().texts)
         return bool(texts) and median(texts.values()) <= 2
 
     def compared(self, wanted: Trials, how: AgreementConfig) -> Averaged | None:
@@ -165,10 +165,9 @@ class Columns:
 
     def _trial(self, trial: str, axes: Iterable[str]) -> dict[str, NDArray[np.float64]]:
         columns = self._values.get(trial, {})
-        candidates = [(row.doc_id, row.system) for row in self._rated.rows]
         found = {axis: columns.get(axis, columns.get(ANY_AXIS, {})) for axis in axes}
         return {
-            axis: np.array([values.get(at, np.nan) for at in candidates])
+            axis: np.array([values.get(at, np.nan) for at in self._rated.as_rated().texts])
             for axis, values in found.items()
         }
 

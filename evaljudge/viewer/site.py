@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
+from evaljudge.agreement.rated import Text
 from evaljudge.analysis.findings import Findings
-from evaljudge.analysis.two_runs import ScoredRun
+from evaljudge.analysis.run_scores import ScoredRun
 from evaljudge.records import Case
 from evaljudge.report.page import environment, file_text, page, parts, text_html
 from evaljudge.report.texts import beginning, spread_data
 from evaljudge.runs.shown import shown_in
 from evaljudge.storage import Shard
 from evaljudge.text import one_line
-from evaljudge.viewer.index import RunIndex, Text, TwoRunsIndex
+from evaljudge.viewer.index import RunIndex
 from evaljudge.viewer.labels import LabelSheet
 from evaljudge.viewer.server import BYTES, HTML, TEXT, Given, Refused, Response, Site, as_json
 
@@ -38,8 +39,8 @@ class RunSite:
 
     def __init__(self, run: ScoredRun, findings: Findings, other: ScoredRun | None = None) -> None:
         """`other`: a run that is compared with it."""
-        self.findings, self._other = findings, other
-        self.index = RunIndex(run) if other is None else TwoRunsIndex(run, RunIndex(other))
+        self.findings = findings
+        self.index = RunIndex(run, None if other is None else RunIndex(other))
         routes = (self.names, self.column, self.begins, self.text, self.search)
         self.site = Site({"/": self.page, **{f"/{route.__name__}": route for route in routes}})
         self._cases = lru_cache(KEPT)(self._read_cases)
@@ -54,9 +55,9 @@ class RunSite:
             "reasons": index.reasons,
             "selections": index.selections,
         }
-        if self._other is not None and isinstance(index, TwoRunsIndex):
-            name = self._other.out.rstrip("/").rpartition("/")[2]
-            data |= {"other": self._other.out, "other_name": name, "compared": index.comparison}
+        if index.other is not None:
+            out, name = index.other.run.out, index.other.run.out.rstrip("/").rpartition("/")[2]
+            data |= {"other": out, "other_name": name, "compared": index.comparison}
         return Response(page(self.findings, data=data).encode(), HTML)
 
     def names(self, given: Given) -> Response:

@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaljudge.agreement import COEFFICIENTS, LEVELS, Agreement, agreements, comparisons, jackknife
+from evaljudge.agreement import COEFFICIENTS, LEVELS, Agreement, agreements, comparisons
+from evaljudge.agreement import documents as over_documents
 from evaljudge.agreement.accuracy import calibrated_lists
-from evaljudge.agreement.coefficients import centred_ranks
-from evaljudge.agreement.jackknife import Estimates
+from evaljudge.agreement.documents import Estimates
+from evaljudge.agreement.levels import sample_level, system_level
 from evaljudge.agreement.pairs import PairTable, linked, table_of, tables
-from evaljudge.agreement.sample import sample_level
 from evaljudge.agreement.summary import summary_level
-from evaljudge.agreement.system import system_level
 from tests.fishers import bounds
 
 Number = float | int
@@ -214,7 +213,7 @@ def test_documents_of_a_group_are_left_out_together() -> None:
             expected = interval(found.level, coefficient, rows, epsilon, most=4)
             least = 0.0 if coefficient == "accuracy" else -1.0
             value, parts = found.values[0, place], found.parts[0, place]
-            given = jackknife.interval(value, parts, found.level, least=least)
+            given = over_documents.interval(value, parts, found.level, least=least)
             assert given == pytest.approx(expected)
 
 
@@ -297,12 +296,6 @@ def test_tie_thresholds_found_among_near_pairs_are_those_of_all_pairs(seed: int)
         agreed = [np.sum(np.where(apart > epsilon, ahead, 0) == order) for epsilon in epsilons]
         expected.append(epsilons[int(np.argmax(agreed))])
     assert calibrated_lists(scores, ratings) == expected
-
-
-def test_centred_ranks_are_those_of_scipy() -> None:
-    values = np.random.default_rng(0).integers(0, 9, size=(5, 3, 30)).astype(float)
-    expected = stats.rankdata(values, axis=-1) - 15.5
-    np.testing.assert_array_equal(centred_ranks(values), expected)
 
 
 def test_comparisons_that_share_columns_are_found() -> None:

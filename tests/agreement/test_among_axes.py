@@ -5,10 +5,9 @@ import numpy as np
 from evaljudge.agreement import LEVELS, Coefficient, agreements
 from evaljudge.agreement.agree import among
 from evaljudge.agreement.coefficients import CORRELATIONS
+from evaljudge.agreement.levels import sample_level, system_level
 from evaljudge.agreement.pairs import table_of
-from evaljudge.agreement.sample import sample_level
 from evaljudge.agreement.summary import summary_level
-from evaljudge.agreement.system import system_level
 
 DOCUMENTS, SYSTEMS = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2]
 AXES = {"a": [1, 2, 3, 1, 3, 2], "b": [1, 2, 3, 1, 2, 3], "c": [3, 2, 1, 3, 1, 2], "d": [1] * 6}
@@ -43,6 +42,6 @@ def test_what_compares_every_two_candidates_is_not_computed_unasked() -> None:
     pairs = table_of(DOCUMENTS, SYSTEMS, AXES["a"], AXES["b"])
     wanted: tuple[Coefficient, ...] = ("spearman",)
     summary = summary_level(pairs, 0, wanted)
-    for estimate in (sample_level(pairs, wanted), system_level(pairs, wanted), summary):
+    for estimate in (sample_level(pairs, 0, wanted), system_level(pairs, 0, wanted), summary):
         assert np.isnan([estimate.epsilons[0], estimate.values[0, -1]]).all()
     assert np.isnan(summary.values[0]).tolist() == [False, True, False, True, True]

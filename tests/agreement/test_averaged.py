@@ -10,7 +10,6 @@ import pytest
 from scipy import stats
 
 from evaljudge.agreement import Averaged, Correlation, averaged, holm
-from evaljudge.agreement.agree import agreements
 from tests.fishers import bounds
 
 # Three candidates a document; people rank them 1 2 3 everywhere.
@@ -76,15 +75,6 @@ def test_who_is_best_of_each_column_and_ties_share_it() -> None:
     assert [one.name for one in coherence.challengers] == ["direct"]
 
 
-def test_a_challengers_difference_is_over_what_both_have() -> None:
-    found = found_of(METHODS)
-    coherence, fluency, average = (column.challengers[0] for column in found.columns)
-    # ours - direct: coherence .5 and 1 (the flat document is out), fluency 2, 0 and -.5
-    assert (coherence.difference, coherence.n) == (pytest.approx(0.75), 2)
-    assert (fluency.difference, fluency.n) == (pytest.approx(0.5), 3)
-    assert (average.difference, average.n) == (pytest.approx(0.625), 3)
-
-
 def test_under_two_shared_documents_there_is_no_p() -> None:
     methods = {
         "best": {"coherence": [UP, UP, UP], "fluency": [UP, UP, UP]},
@@ -98,24 +88,6 @@ def test_under_two_shared_documents_there_is_no_p() -> None:
     assert (often.p, often.p_holm) == (2 / 2**3, 2 / 2**3)  # alike everywhere, alone to be tested
     assert None not in {one.p_holm for one in fluency.challengers}
     assert (average.challengers[0].p, average.challengers[0].n) == (None, 3)
-
-
-def test_trials_have_a_mean_and_a_spread() -> None:
-    trials = [
-        {"coherence": [UP, UP], "fluency": [UP, DOWN]},  # 1 and 0: average 0.5
-        {"coherence": [SWAPPED, UP], "fluency": [SWAPPED, UP]},  # .75 and .75
-        {"coherence": [SWAPPED, SWAPPED], "fluency": [UP, SWAPPED]},  # .5 and .75: .625
-    ]
-    found = found_of({"sampled": trials, "one": trials[0], "again": trials[:1]})
-    sampled, one, again = found.methods
-    assert (sampled.trials, one.trials, again.trials) == (3, 1, 1)
-    assert values(found)["sampled"] == pytest.approx([0.75, 0.5, 0.625])
-    # deviations: .25 0 -.25; -.5 .25 .25; -.125 .125 0
-    assert [column.spread for column in sampled.columns] == pytest.approx(
-        [0.25, (0.375 / 2) ** 0.5, 0.125]
-    )
-    assert one.columns == again.columns
-    assert {column.spread for column in one.columns} == {None}
 
 
 def test_a_trial_without_a_value_leaves_the_method_without_one() -> None:
@@ -269,30 +241,6 @@ def test_against_loops_from_the_definitions(seed: int, coefficient: Correlation)
             assert (rival.p, rival.p_holm) == pytest.approx((ps[at], adjusted[at]))
 
 
-def test_one_method_on_one_axis_is_what_agreements_says() -> None:
-    corpus = random_corpus(5)
-    scores, human = corpus["methods"]["good"]["fluency"], corpus["human"]["fluency"]
-    codes = corpus["documents"], corpus["systems"]
-    alone = averaged(*codes, {"a": {"fluency": scores}}, {"fluency": human})
-    expected = agreements(*codes, scores, human, coefficients=["spearman"])[0]
-    for column in alone.methods[0].columns:
-        assert (column.value, column.low, column.high, column.n) == pytest.approx(
-            (expected.value, expected.low, expected.high, expected.n)
-        )
-
-
-def test_the_order_of_rows_and_of_other_methods_does_not_matter() -> None:
-    corpus = random_corpus(6)
-    again = reordered(corpus, np.random.default_rng(0).permutation(corpus["documents"].size))
-    again["methods"] = dict(reversed(again["methods"].items()))
-    one, other = averaged(**corpus), averaged(**again)
-    assert one.methods == other.methods[::-1]
-    assert [column.best for column in one.columns] == [column.best for column in other.columns]
-    for here, there in zip(one.columns, other.columns, strict=True):
-        ps = {rival.name: rival.p for rival in here.challengers}
-        assert ps == {rival.name: rival.p for rival in there.challengers}
-
-
 def test_beside_its_own_value_a_method_has_that_on_the_documents_of_all() -> None:
     """On coherence `direct` lacks the second document; `half` and its like have no fluency."""
     found = found_of(METHODS)
@@ -304,13 +252,6 @@ def test_beside_its_own_value_a_method_has_that_on_the_documents_of_all() -> Non
     assert common["half"][1:] == [None, None]
 
 
-def test_a_method_without_any_value_leaves_the_others_their_documents() -> None:
-    methods = {"ours": {"coherence": [UP, UP]}, "none": {"coherence": [FLAT, NONE]}}
-    found = found_of(methods, ["coherence"])
-    assert [column.common for column in found.columns] == [2, 2]
-    assert [one.common for one in found.methods[0].columns] == [1.0, 1.0]
-
-
 def test_methods_that_share_no_document_are_untested_and_have_no_common_value() -> None:
     apart = {"a": {"coherence": [UP, UP, NONE, NONE]}, "b": {"coherence": [NONE, NONE, UP, DOWN]}}
     found = found_of(apart, ["coherence"])
@@ -318,9 +259,3 @@ def test_methods_that_share_no_document_are_untested_and_have_no_common_value() 
     assert [one.common for method in found.methods for one in method.columns] == [None] * 4
     (other,) = found.columns[0].challengers
     assert (other.difference, other.p, other.p_holm, other.n) == (None, None, None, 0)
-
-
-def test_common_documents_are_those_of_every_trial() -> None:
-    trials = {"a": [{"coherence": [UP, DOWN]}, {"coherence": [UP, NONE]}]}
-    found = found_of(trials, ["coherence"])
-    assert (found.columns[0].common, found.methods[0].columns[0].common) == (1, 1.0)

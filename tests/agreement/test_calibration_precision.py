@@ -5,11 +5,10 @@ from math import isnan, nan
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.agreement import Measured, Precise, precise
-from evaljudge.agreement.bootstrap import interval, multiplicities
+from evaljudge.agreement import Measured, precise
+from evaljudge.agreement.documents import multiplicities, percentiles
 from evaljudge.agreement.folds import folded
 from evaljudge.agreement.precision import lowest_threshold, precisions
 
@@ -42,20 +41,6 @@ def test_equal_scores_are_selected_together() -> None:
 DOCUMENTS = [0, 0, 0, 1, 1, 1]
 SCORES = [0.9, 0.5, 0.1, 0.8, 0.6, 0.2]
 RATINGS = [5, 1, 4, 4, 5, 1]
-
-
-def test_two_documents_select_from_each_other() -> None:
-    """The first asks for 0.9, which selects nothing of the second; the second, for 0.6."""
-    found = precise(DOCUMENTS, SCORES, RATINGS, good=4, target=0.75)
-    assert found is not None
-    assert (found.threshold, found.best) == (0.5, 1)
-    assert set(found.thresholds) == {0.6, 0.9}
-    assert (found.base.value, found.base.n) == (pytest.approx(4 / 6), 6)
-    assert (found.selected.value, found.selected.n) == (pytest.approx(1 / 6), 6)
-    assert (found.precision.value, found.precision.n) == (1, 1)
-    assert (found.recall.value, found.recall.n) == (1 / 4, 4)
-    # Resamples of the first alone, both, or the second alone: 1/2, 1/4 or none of the good.
-    assert (found.recall.low, found.recall.high) == (0, 1 / 2)
 
 
 def test_no_threshold_says_the_best_there_is() -> None:
@@ -139,38 +124,5 @@ def test_shares_and_their_intervals_by_loops(seed: int, target: float) -> None:
             times = dict(zip(known, weights, strict=True))
             above, below = (sum(times[rows[i][0]] for i in part) for part in (some, whole))
             values.append(above / below if below else nan)
-        expected = interval(np.array(values)) if whole else (None, None)
+        expected = percentiles(np.array(values)) if whole else (None, None)
         assert (share.low, share.high) == pytest.approx(expected)
-
-
-@given(rows, st.integers(0, 5), st.lists(few, min_size=24, max_size=24))
-def test_no_document_chooses_its_own_threshold(
-    rows: list[Row], chosen: int, said: list[float]
-) -> None:
-    others = [
-        (d, score, said[i] if d == chosen and not isnan(rating) else rating)
-        for i, (d, score, rating) in enumerate(rows)
-    ]
-
-    def thresholds(some: list[Row]) -> Precise | None:
-        return precise(*zip(*some, strict=True), good=1, target=0.6, folds=3, resamples=0)
-
-    before, after = thresholds(rows), thresholds(others)
-    dealt = folded(*zip(*rows, strict=True), 3, 0)
-    assert (before is None) == (after is None) == (dealt is None)
-    if before is not None and after is not None and dealt is not None:
-        own = {int(fold) for row, fold in zip(rows, dealt.fold[0], strict=True) if row[0] == chosen}
-        for fold in own - {-1}:
-            assert before.thresholds[fold] == after.thresholds[fold]
-
-
-@given(rows)
-def test_a_rising_transform_of_scores_selects_the_same(rows: list[Row]) -> None:
-    moved = [(d, score**3 + 5, rating) for d, score, rating in rows]
-    one, other = (
-        precise(*zip(*some, strict=True), good=1, target=0.6, resamples=20)
-        for some in (rows, moved)
-    )
-    assert (one is None) == (other is None)
-    if one is not None and other is not None:
-        assert (one.precision, one.recall, one.best) == (other.precision, other.recall, other.best)

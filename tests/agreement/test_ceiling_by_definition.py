@@ -7,9 +7,8 @@ from math import isfinite, nan, sqrt
 import numpy as np
 import pytest
 
-from evaljudge.agreement import LEVELS, agreements
+from evaljudge.agreement import agreements
 from evaljudge.agreement.agree import Ceiling, ceiling
-from evaljudge.agreement.coefficients import CORRELATIONS
 from tests.fishers import bounds
 
 Row = tuple[int, int, list[float]]  # document, system, a rating or NaN per rater
@@ -27,10 +26,6 @@ def test_by_hand() -> None:
     # The first and second against means of 2 throughout: undefined; the third against 1 2 3: -1.
     assert (found.value, found.n, found.raters) == (-1.0, 3, 1)
     assert (found.low, found.high) == (None, None)
-
-
-def test_levels_and_coefficients_come_in_one_order() -> None:
-    assert list(measured([(0, 0, [1, 2])])) == list(product(LEVELS, CORRELATIONS))
 
 
 def rows_of(seed: int, few: int = 0) -> list[Row]:
@@ -97,18 +92,6 @@ def test_intervals_where_raters_saw_different_documents(seed: int) -> None:
         n = int(pulling.sum())
         error = sqrt(n / (n - 1) * float((pulls**2).sum()))
         assert (one.low, one.high) == pytest.approx(bounds(key[0], one.value, error, n), abs=1e-9)
-
-
-def test_intervals_where_all_rated_all_are_of_the_whole_without_each_document() -> None:
-    rows: list[Row] = [(d, s, [float(x) for x in given]) for (d, s), given in zip(
-        product(range(7), range(4)), np.random.default_rng(1).normal(size=(28, 3)), strict=True,
-    )]  # fmt: skip
-    for key, one in measured(rows).items():
-        if key[0] != "sample":
-            without = [measured([row for row in rows if row[0] != d])[key].value for d in range(7)]
-            error = sqrt(6 * np.var(without))
-            expected = bounds(key[0], one.value, error, 7)
-            assert (one.low, one.high) == pytest.approx(expected, abs=1e-9)
 
 
 def test_raters_that_agree_wholly() -> None:

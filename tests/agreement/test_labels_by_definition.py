@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from evaljudge.agreement.bootstrap import interval
 from evaljudge.agreement.coefficients import BUDGET
+from evaljudge.agreement.documents import percentiles
 from evaljudge.agreement.labels import (
     MOST_LABELS,
     LabelAgreement,
@@ -151,7 +151,7 @@ def test_intervals_of_kappa(weights: Weights | None, seed: int) -> None:
         kappa_by_loops([a[i] for i in rows], [b[i] for i in rows], weights)
         for rows in redrawn(documents, 60, 4, kept)
     ]
-    assert (found.low, found.high) == pytest.approx(interval(np.array(values)))
+    assert (found.low, found.high) == pytest.approx(percentiles(np.array(values)))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -163,7 +163,7 @@ def test_intervals_of_alpha(metric: Metric, seed: int) -> None:
     values = [
         alpha_by_loops([units[i] for i in rows], metric) for rows in redrawn(documents, 60, 4, kept)
     ]
-    assert (found.low, found.high) == pytest.approx(interval(np.array(values)))
+    assert (found.low, found.high) == pytest.approx(percentiles(np.array(values)))
 
 
 @pytest.mark.parametrize(

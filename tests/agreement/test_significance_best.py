@@ -7,8 +7,6 @@ from math import atanh, nan
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from evaljudge.agreement import LEVELS, MAX_POOLED, Agreement, Level, agreements
@@ -29,24 +27,6 @@ Scores = Mapping[str, Sequence[float] | np.ndarray]
 )
 def test_holm(ps: list[float], expected: list[float]) -> None:
     assert holm(ps) == pytest.approx(expected)
-
-
-@given(st.lists(st.floats(0, 1), max_size=8), st.floats(0.001, 0.999))
-def test_holm_rejects_what_stepping_down_rejects(ps: list[float], alpha: float) -> None:
-    adjusted = holm(ps)
-    assert {i for i, p in enumerate(adjusted) if p <= alpha} == stepped_down(ps, alpha)
-    assert all(p <= q <= 1 for p, q in zip(ps, adjusted, strict=True))
-    in_order = [q for _, q in sorted(zip(ps, adjusted, strict=True))]
-    assert in_order == sorted(adjusted)
-
-
-def stepped_down(ps: Sequence[float], alpha: float) -> set[int]:
-    """By definition: reject the smallest while it is at most alpha / (how many are left)."""
-    left = sorted(range(len(ps)), key=ps.__getitem__)
-    rejected = set()
-    while left and len(left) * ps[left[0]] <= alpha:
-        rejected.add(left.pop(0))
-    return rejected
 
 
 def scorers(seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:

@@ -343,11 +343,6 @@ def test_a_scorer_that_only_one_run_has_is_a_mistake(bench: Bench) -> None:
             bench.diff("a", "half", name)
 
 
-def test_a_tolerance_of_nothing_is_a_mistake(bench: Bench) -> None:
-    with pytest.raises(UserError, match="name a scorer with it"):
-        bench.diff("a", "b", tolerance=0.1)
-
-
 def test_the_command(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     a, b = (str(bench.folder / name) for name in "ab")
     first, second = (table(bench.folder / name) for name in "ab")

@@ -313,12 +313,6 @@ def test_texts_that_were_not_drawn_evenly_certify_nothing(loop: Loop) -> None:
     assert loop.report("funeven.csv", select=on_another).findings.rated == 12
 
 
-def test_the_old_method_says_what_to_use(loop: Loop, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("label", loop.out, "--by", "near-threshold", "--to", str(loop.folder / "s.csv"))
-    (said,) = command(capsys, *words, code=2)[1].splitlines()
-    assert "is no longer offered: use --by random" in said
-
-
 def test_plain_rows_need_no_key_and_take_the_place_of_the_corpus_s(tmp_path: Path) -> None:
     loop = Loop(tmp_path)
     rows = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
@@ -520,16 +514,6 @@ def test_numbers_as_people_write_them(loop: Loop, value: str, rating: float) -> 
     loop.fill([row | {"fluency": value} for row in loop.sheet()])
     (row,) = [r for r in loop.report("filled.csv").findings["labelled"] if r.system == ANY_SYSTEM]
     assert row.value == pytest.approx(rating)
-
-
-def test_a_rater_is_the_same_in_another_encoding(loop: Loop) -> None:
-    loop.label(n=4)
-    rows = [row | {"fluency": 4, "text": "", "rater": "Jörg"} for row in loop.sheet()]
-    one, two = loop.fill(rows, "one.csv"), loop.folder / "two.csv"
-    content = (loop.folder / one).read_text(encoding="utf-8-sig")
-    two.write_bytes(content.encode("cp1252"))
-    findings = loop.report(one, "two.csv").findings
-    assert (findings.rated, findings["ceiling"], findings["labels"]) == (4, [], [])
 
 
 @pytest.mark.service

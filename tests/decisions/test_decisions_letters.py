@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.decisions.letters import letters
+from evaljudge.decisions.systems import letters
 
 
 def shared(one: str, other: str) -> bool:

@@ -3,7 +3,7 @@ what is true."""
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -66,13 +66,6 @@ def test_means_and_differences_have_scipys_t_intervals() -> None:
         assert (pair.low, pair.high) == pytest.approx(tuple(interval))
         assert pair.difference == pytest.approx(np.mean(first - second))
         assert pair.n == first.size
-
-
-def test_the_highest_mean_is_first() -> None:
-    found = ranked(made(30, spread=1.0))
-    assert [one.system for one in found.systems] == ["D", "C", "B", "A"]
-    assert [(p.first, p.second) for p in found.pairs] == list(combinations("DCBA", 2))
-    assert all((pair.difference or 0) > 0 for pair in found.pairs)
 
 
 @pytest.mark.parametrize("documents", [2, 5, 9])
@@ -155,11 +148,6 @@ def test_alike_to_the_digit_is_p_1_in_every_test() -> None:
 
 # statsmodels 0.14.6: multipletests(PS, method="holm")[1]
 PS = [0.0004, 0.011, 0.03, 0.011, 0.6, 0.2, 0.0091, 0.049]
-ADJUSTED = [0.0032, 0.066, 0.12, 0.066, 0.6, 0.4, 0.0637, 0.147]
-
-
-def test_holm_is_that_of_statsmodels() -> None:
-    assert holm(PS) == pytest.approx(ADJUSTED)
 
 
 def test_every_p_is_adjusted_for_all_pairs_of_its_table() -> None:

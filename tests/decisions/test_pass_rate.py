@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaljudge.decisions.pass_rate import PassRate, pass_rate
+from evaljudge.decisions.people import PassRate, pass_rate
 from evaljudge.decisions.powered import NOTHING
 
 NAN = np.nan

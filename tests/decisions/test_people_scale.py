@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaljudge.decisions.labelled import labelled
-from evaljudge.decisions.pass_rate import pass_rate
-from evaljudge.decisions.people import PeopleScale, people_scale
-from evaljudge.decisions.powered import Terms, powered
+from evaljudge.decisions.people import PeopleScale, pass_rate, people_scale
+from evaljudge.decisions.powered import Terms, labelled, powered
 
 BENCHES = Path(__file__).parents[2] / "benches"
 NAN = np.nan

@@ -9,7 +9,7 @@ import pytest
 from evaljudge.agreement import Agreement
 from evaljudge.analyses.jury import LeftOut
 from evaljudge.analysis.findings import Coverage, Findings
-from evaljudge.analysis.spreads import BINS, MetRatings, Spread
+from evaljudge.analysis.telling import BINS, MetRatings, Spread
 from evaljudge.decisions.systems import SystemRanking, rank_systems
 from evaljudge.records import HUMAN
 from evaljudge.report import coverage_text, missing, page, pictures, summary

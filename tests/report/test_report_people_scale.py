@@ -8,8 +8,7 @@ from markdown_it import MarkdownIt
 
 from evaljudge.analyses.people_scale import section
 from evaljudge.analysis.findings import Findings
-from evaljudge.decisions.pass_rate import pass_rate
-from evaljudge.decisions.people import PeopleScale, people_scale
+from evaljudge.decisions.people import PeopleScale, pass_rate, people_scale
 from evaljudge.decisions.powered import NOTHING
 from evaljudge.report import agreement_markdown, agreement_text, page
 from tests.frames import replaced

@@ -11,7 +11,7 @@ import pytest
 from evaljudge.agreement import LengthHeld
 from evaljudge.analysis.costs import CostRow, Price
 from evaljudge.analysis.findings import Findings
-from evaljudge.analysis.spreads import BINS, Spread
+from evaljudge.analysis.telling import BINS, Spread
 from evaljudge.judges.collector import JudgeFindings
 from evaljudge.report import agreement_markdown, agreement_text, page, read_findings, write_findings
 from evaljudge.report.pictures import MOST_ROWS

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import evaljudge
-from evaljudge.analysis.two_runs import scored_run
+from evaljudge.analysis.run_scores import scored_run
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.viewer.labels import LabelSheet
 from evaljudge.viewer.server import served

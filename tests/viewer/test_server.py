@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import evaljudge
-from evaljudge.analysis.two_runs import scored_run
+from evaljudge.analysis.run_scores import scored_run
 from evaljudge.errors import UserError
 from evaljudge.viewer.labels import LabelSheet
 from evaljudge.viewer.server import MOST_POSTED, Site, serving

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import evaljudge
-from evaljudge.analysis.two_runs import scored_run
+from evaljudge.analysis.run_scores import scored_run
 from evaljudge.commands.options import ViewOptions
 from evaljudge.commands.view import made_site, viewing
 from evaljudge.errors import UserError
-from evaljudge.viewer.index import RunIndex, TwoRunsIndex
+from evaljudge.viewer.index import RunIndex
 from tests.viewer.pages import make_run
 
 JUDGES: dict[str, Any] = {"judges": {"geval": {}}, "view": 20}
@@ -33,7 +33,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> evaljudge.Outcome:
 
 def test_the_same_run_differs_in_nothing(first: evaljudge.Outcome) -> None:
     run = scored_run(first.out)
-    index = TwoRunsIndex(run, RunIndex(run))
+    index = RunIndex(run, RunIndex(run))
     assert index.comparison == {
         "texts": 120, "differ": [0] * len(index.scales), "shared": ["fair", "good"], "changed": [],
         "otherwise": [],
@@ -44,9 +44,12 @@ def test_a_rule_that_differs_is_not_compared(first: evaljudge.Outcome, tmp_path:
     other = make_run(tmp_path, "next", judges={"direct": {"steps": False}}, select=[])
     there = make_run(tmp_path, "third", **JUDGES, **rule(4))
     run = scored_run(first.out)
-    index = TwoRunsIndex(run, RunIndex(scored_run(there.out)))
-    assert (index.comparison["shared"], index.comparison["changed"]) == (["fair"], ["good"])
-    lacking = TwoRunsIndex(run, RunIndex(scored_run(other.out))).comparison
+    index = RunIndex(run, RunIndex(scored_run(there.out)))
+    assert (index.comparison["shared"], index.comparison["changed"]) == (
+        ["fair"],
+        ["good"],
+    )
+    lacking = RunIndex(run, RunIndex(scored_run(other.out))).comparison
     assert lacking["differ"][index.scales.index(("geval", "fluency"))] is None
     assert lacking["differ"][index.scales.index(("words", "*"))] == 0
     assert (lacking["shared"], lacking["changed"]) == ([], [])
@@ -54,7 +57,7 @@ def test_a_rule_that_differs_is_not_compared(first: evaljudge.Outcome, tmp_path:
 
 def test_a_scorer_that_is_made_otherwise_is_named(first: evaljudge.Outcome, tmp_path: Path) -> None:
     other = make_run(tmp_path, "next", judges={"geval": {"samples": 8}}, **rule(3))
-    index = TwoRunsIndex(scored_run(first.out), RunIndex(scored_run(other.out)))
+    index = RunIndex(scored_run(first.out), RunIndex(scored_run(other.out)))
     assert "geval" in index.comparison["otherwise"]
     assert "words" not in index.comparison["otherwise"]
 

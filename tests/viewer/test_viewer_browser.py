@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import evaljudge
-from evaljudge.analysis.two_runs import scored_run
+from evaljudge.analysis.run_scores import scored_run
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.viewer.index import RunIndex
 from tests.viewer.pages import (

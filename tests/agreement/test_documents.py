@@ -1,4 +1,4 @@
-"""Parts, their intervals and their p, by hand and by scipy."""
+"""Parts of documents and draws of them, their intervals and p, by hand and by scipy."""
 
 from math import nan
 
@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaljudge.agreement.bootstrap import Level
-from evaljudge.agreement.jackknife import interval, jackknifed, mean_parts, means, p_value
+from evaljudge.agreement.documents import (
+    Level,
+    interval,
+    jackknifed,
+    mean_parts,
+    means,
+    multiplicities,
+    p_value,
+    percentiles,
+)
 
 GAPS = np.array([0.3, -0.1, nan, 0.2, 0.05, 0.4])
 KNOWN = GAPS[np.isfinite(GAPS)]
@@ -66,3 +74,29 @@ def test_p_is_students_and_of_signs_where_nothing_spreads() -> None:
     assert p_value(0.2, alike) == 2 / 2**4  # all four up, or all four down
     assert p_value(1e-12, np.array([1e-12] * 5)) == 1.0
     assert p_value(0.2, np.array([0.2, nan])) is None
+
+
+def test_a_resample_draws_as_many_documents_as_there_are() -> None:
+    (weights,) = multiplicities(7, resamples=50, seed=0, block=50)
+    assert weights.shape == (50, 7)
+    assert set(weights.sum(axis=1)) == {7.0}
+
+
+def test_draws_do_not_depend_on_the_block() -> None:
+    (whole,) = multiplicities(9, resamples=20, seed=5, block=20)
+    parts = list(multiplicities(9, resamples=20, seed=5, block=6))
+    assert [len(part) for part in parts] == [6, 6, 6, 2]
+    np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (np.linspace(0.0, 1.0, 41), (0.025, 0.975)),
+        ([np.nan, 0.5], (0.5, 0.5)),
+        ([np.nan, np.nan, 0.5], (None, None)),
+        ([np.nan], (None, None)),
+    ],
+)
+def test_percentiles(values: list[float], expected: tuple[float | None, float | None]) -> None:
+    assert percentiles(np.array(values)) == pytest.approx(expected)

@@ -1,0 +1,133 @@
+"""Sample level and system level: within documents, and between systems.
+
+documents [0 0 0 1 1 1], scores [1 2 3 1 3 2], human [1 2 3 1 2 3]
+-> at sample level Spearman 1 and 0.5 -> 0.75
+
+Sample level is the mean over documents of the statistic across a document's candidates; system
+level says how the systems' mean scores agree with their mean ratings. There the jackknife leaves
+out a tenth of the documents at a time. Without a single one of many, the order of the systems is
+nearly always the same, and their correlation would seem certain.
+"""
+
+from collections.abc import Collection
+
+import numpy as np
+from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
+
+from .accuracy import MAX_COMPARED, Gaps, Ordering, accuracies, calibrated, calibrated_lists
+from .coefficients import BUDGET, COEFFICIENTS, Coefficient, column_correlations, quotient
+from .documents import Estimates, jackknifed, means
+from .pairs import Codes, Floats, PairTable, stacked
+
+
+def sample_level(
+    table: PairTable, seed: int = 0, wanted: Collection[Coefficient] = COEFFICIENTS
+) -> Estimates:
+    """Accuracy, the slowest coefficient, is NaN where it is not wanted."""
+    epsilons = _epsilons(table) if "accuracy" in wanted else np.full(len(table.compared), np.nan)
+    parts = by_document(table, epsilons)
+    units = np.isfinite(parts).sum(axis=2)
+    return Estimates(
+        level="sample",
+        values=means(parts),
+        parts=parts,
+        units=units,
+        skipped=table.document_count + table.lost_documents - units,
+        epsilons=epsilons,
+    )
+
+
+def document_correlations(table: PairTable, coefficient: Coefficient) -> Floats:
+    """Each document's, in the first comparison of the table."""
+    no_accuracy = np.full(len(table.compared), np.nan)
+    return by_document(table, no_accuracy)[0, COEFFICIENTS.index(coefficient)]
+
+
+def by_document(table: PairTable, epsilons: Floats) -> Floats:
+    """(comparisons, 5, documents)"""
+    found = np.full((len(table.compared), len(COEFFICIENTS), table.document_count), np.nan)
+    for chosen, cells in stacked(table):
+        values = table.values[:, cells]
+        found[:, :-1, chosen] = column_correlations(values, table.compared)
+        if cells.shape[1] <= MAX_COMPARED and np.isfinite(epsilons).any():
+            once = np.ones((chosen.size, 1, cells.shape[1]))
+            found[:, -1, chosen] = accuracies(values, table.compared, once, epsilons)[..., 0]
+    return found
+
+
+def _epsilons(table: PairTable) -> Floats:
+    """Every document weighs the same, whatever its number of pairs."""
+    gaps: list[list[Gaps]] = [[] for _ in table.compared]
+    for chosen, cells in stacked(table):
+        columns = cells.shape[1]
+        if not 1 < columns <= MAX_COMPARED:
+            continue
+        weight = 2.0 / (columns * (columns - 1))
+        step = max(1, BUDGET // columns**2)
+        for start in range(0, chosen.size, step):
+            values = table.values[:, cells[start : start + step]]
+            orders = [Ordering.of(column).halved() for column in values]
+            for found, (one, other) in zip(gaps, table.compared, strict=True):
+                found.append(orders[one].gaps(orders[other], weight))
+    return np.array([calibrated(found) for found in gaps])
+
+
+GROUPS = 10  # of documents: a divisor of MOST_GROUPS
+ROUNDING_BITS = 40  # two means that agree in so many bits (a part in 10^12) are tied
+
+
+def system_level(
+    table: PairTable, seed: int = 0, wanted: Collection[Coefficient] = COEFFICIENTS
+) -> Estimates:
+    """Accuracy is NaN where it is not wanted."""
+    compared = table.compared
+    groups = table.groups % GROUPS
+    there = np.unique(groups)
+    values = _means(table, groups)  # (columns, all documents and those without a group, systems)
+    epsilons = np.full(len(compared), np.nan)
+    if "accuracy" in wanted and table.system_count <= MAX_COMPARED:
+        sides = values[:, 0]
+        epsilons = np.array([calibrated_lists(sides[x], [sides[y]])[0] for x, y in compared])
+    present = np.isfinite(values[0]).astype(np.float64)
+    correlations = column_correlations(values, compared)
+    accurate = accuracies(values, compared, present[:, None], epsilons)
+    found = np.concatenate([correlations, accurate[:, None, :, 0]], axis=1)
+    shape = len(compared), len(COEFFICIENTS)
+    parts = np.full((*shape, GROUPS), np.nan)
+    parts[..., there] = jackknifed(found[..., 0], found[..., 1:])
+    return Estimates(
+        level="system",
+        values=found[..., 0],
+        parts=parts,
+        units=np.full(shape, table.system_count),
+        skipped=np.full(shape, table.lost_systems),
+        epsilons=epsilons,
+    )
+
+
+def _means(table: PairTable, groups: Codes) -> Floats:
+    """Of each system, first of all documents, then without each group of them that there is.
+
+    Without a group, a system that has all its texts there has none: NaN.
+    """
+    there, codes = np.unique(groups, return_inverse=True)
+    shape, cells = (there.size, table.system_count), (codes[table.documents], table.systems)
+
+    def left(column: Floats) -> Floats:
+        own = sparse.csr_array((column, cells), shape=shape).toarray()
+        whole = own.sum(axis=0)
+        return np.concatenate([whole[None], whole - own])
+
+    counts = left(np.ones(table.documents.size))
+    typical = [left(np.abs(column))[0] / counts[0] for column in table.values]
+    return np.stack([
+        settled_means(quotient(left(column), counts), size)
+        for column, size in zip(table.values, typical, strict=True)
+    ])  # fmt: skip
+
+
+def settled_means(means: Floats, typical: Floats) -> Floats:
+    """Without the last bits, where the order of summation alone would break or invent ties."""
+    mantissa, exponent = np.frexp(means)
+    rounded = np.ldexp(np.rint(np.ldexp(mantissa, ROUNDING_BITS)), exponent - ROUNDING_BITS)
+    return np.where(np.abs(means) < np.ldexp(typical, -ROUNDING_BITS), 0.0, rounded)

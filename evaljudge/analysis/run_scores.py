@@ -1,0 +1,251 @@
+"""The scores, doubts, reasons and ratings of all texts of a run, as columns.
+
+    scores = RunScores(scored_run("runs/a"))
+    scores.scores["synthetic", "fluency"]   # a number for each text, NaN where it is unscored
+    scores.beside(other.texts)              # the places of another run's texts in these columns
+
+In memory are a number for each score and rating, and the names of documents. Texts and evidence are
+read when they are asked for, each from its shard.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaljudge.agreement.rated import Floats, Key, Text
+from evaljudge.analysis.findings import Coverage
+from evaljudge.errors import UserError
+from evaljudge.records import ANY_AXIS
+from evaljudge.storage import DERIVED, SHARDS, Output, Shard, holder
+
+Reasons = NDArray[np.int16]
+Row = Mapping[str, Any]
+
+
+def scale_name(scorer: str, axis: str) -> str:
+    """A scorer and an axis as one name: `synthetic.fluency`, and `words` where it has none."""
+    return scorer if axis == ANY_AXIS else f"{scorer}.{axis}"
+
+
+@dataclass(frozen=True)
+class ScoredRun:
+    """A run, what run.json says of it, and which of its shards have scores."""
+
+    out: str
+    output: Output
+    about: Mapping[str, Any]
+    shards: Sequence[Shard]
+    scored: Sequence[Shard]
+    warnings: Sequence[str]
+
+
+def scored_run(out: str) -> ScoredRun:
+    """Refused in one line where no run lies there, or nothing is scored yet."""
+    at_work, output = holder(out), Output(out)
+    about, has_listing = output.known_run(), output.has_listing
+    shards, warnings = output.shards(), list[str]()
+    there = set(output.place.names("scores"))
+    if there and not has_listing:
+        raise output.damaged(SHARDS, "is gone")
+    is_done = about.get("state") == "done"  # then a file that is gone is damage, which reading says
+    scored = [shard for shard in shards if is_done or shard.file in there]
+    if not scored:
+        raise UserError(f"{out}: nothing is scored yet: `evaljudge report CONFIG` writes them")
+    if at_work:
+        warnings.append(f"{out}: at work is {at_work}: what it writes meanwhile may be missed")
+    if len(scored) < len(shards):
+        missing = f"{len(shards) - len(scored):,} of {len(shards):,} shards have no scores"
+        warnings.append(f"{out}: {missing}: only the others are compared")
+    return ScoredRun(out, Output(out, None, about["id"]), about, shards, scored, warnings)
+
+
+def signatures(run: ScoredRun) -> dict[str, str]:
+    return {score.scorer: score.signature for score in run.output.scores(run.scored[0])}
+
+
+# what a run selected
+
+
+def selections(run: ScoredRun) -> list[str]:
+    """Those that the last report wrote."""
+    files = run.about.get(DERIVED)
+    if files is None:  # an earlier version did not note them
+        there = run.output.place.names("selected")
+        files = [f"selected/{name}" for name in there if f"{name}l" in there]
+    found = (re.fullmatch(r"selected/(.+)\.json", name) for name in files)
+    return [match[1] for match in found if match]
+
+
+def selection_rule(run: ScoredRun, name: str) -> Row:
+    """As the last report wrote it."""
+    rule: Row = about_selection(run, name)["rule"]
+    return rule
+
+
+def about_selection(run: ScoredRun, name: str) -> dict[str, Any]:
+    """The rule and its counts."""
+    with _proven(run, f"selected/{name}.json") as lines:
+        about: dict[str, Any] = json.loads(b"".join(lines))
+    return about
+
+
+def selected_texts(run: ScoredRun, name: str) -> Iterator[Text]:
+    with _proven(run, f"selected/{name}.jsonl") as lines:
+        for line in lines:
+            text = json.loads(line)
+            yield text["doc_id"], text["system"]
+
+
+@contextmanager
+def _proven(run: ScoredRun, name: str) -> Iterator[Iterator[bytes]]:
+    """A file's lines; they must be read to the end, and be as the last report wrote them."""
+    output, digest = run.output, sha256()
+
+    def each(lines: Iterable[bytes]) -> Iterator[bytes]:
+        for line in lines:
+            digest.update(line)
+            yield line
+
+    try:
+        with output.place.open(name) as stream, io.BufferedReader(stream) as lines:  # type: ignore[type-var]
+            yield each(lines)
+    except FileNotFoundError:
+        raise output.damaged(name, "is gone") from None
+    except (ValueError, KeyError, TypeError):  # no JSON, or another's
+        raise output.damaged(name, "cannot be read") from None
+    if run.about.get(DERIVED, {}).get(name, digest.hexdigest()) != digest.hexdigest():
+        raise output.damaged(name, "is not as the last report wrote it")
+
+
+# its numbers
+
+
+class RunScores:
+    """`precision`: of the numbers in memory."""
+
+    def __init__(
+        self,
+        output: Output,
+        shards: Sequence[Shard],
+        precision: type[np.floating[Any]] = np.float64,
+    ) -> None:
+        self._shards, self._precision = shards, precision
+        parts = list(output.ahead(lambda shard: _Part(output, shard), shards))
+        self._starts = [0, *np.cumsum([len(part.texts) for part in parts]).tolist()]
+        self.texts = [text for part in parts for text in part.texts]
+        self.is_blank = np.array([blank for part in parts for blank in part.is_blank], bool)
+        self.scales = list(dict.fromkeys(key for part in parts for key in part.rows))
+        self.reasons = sorted({reason for part in parts for reason in part.reasons.values()})
+        code_of = {reason: code for code, reason in enumerate(self.reasons)}
+        self.scores: dict[Key, Floats] = {key: self._empty() for key in self.scales}
+        self.doubts: dict[Key, Floats] = {key: self._empty() for key in self.scales}
+        self.human: dict[str, Floats] = {
+            axis: self._empty() for part in parts for axis in part.ratings
+        }
+        self.unscored: dict[Key, Reasons] = {
+            key: np.full(len(self.texts), -1, np.int16) for key in self.scales
+        }
+        """The place of each text's reason among `reasons`; -1: it is scored."""
+        for start, part in zip(self._starts, parts, strict=False):
+            for key, rows in part.rows.items():
+                at = start + part.places[rows]
+                self.scores[key][at], self.doubts[key][at] = part.values[rows], part.doubts[rows]
+                missing = [row for row in rows.tolist() if row in part.reasons]
+                self.unscored[key][start + part.places[missing]] = [
+                    code_of[part.reasons[row]] for row in missing
+                ]
+            for axis, ratings in part.ratings.items():
+                self.human[axis][start : start + len(part.texts)] = ratings
+
+    def _empty(self) -> Floats:
+        return np.full(len(self.texts), np.nan, self._precision)
+
+    @cached_property
+    def row_of(self) -> Mapping[Text, int]:
+        return {text: row for row, text in enumerate(self.texts)}
+
+    def rows_of(self, texts: Sequence[Text]) -> NDArray[np.intp]:
+        """The places of these texts; -1 where it has none of them."""
+        return np.fromiter((self.row_of.get(text, -1) for text in texts), np.intp, len(texts))
+
+    def shard_of(self, row: int) -> Shard:
+        return self._shards[bisect_right(self._starts, row) - 1]
+
+    def coverage(self, key: Key) -> Coverage:
+        codes = self.unscored[key]
+        found, times = np.unique(codes[codes >= 0], return_counts=True)
+        reasons = {self.reasons[code]: n for code, n in zip(found, times.tolist(), strict=True)}
+        return Coverage(*key, int(np.isfinite(self.scores[key]).sum()), int(times.sum()), reasons)
+
+    def rate(self, ratings: Mapping[Text, Mapping[str, float]]) -> None:
+        """Add ratings, or put them in place of those that are there."""
+        for text in ratings.keys() & self.row_of.keys():
+            for axis, rating in ratings[text].items():
+                self.human.setdefault(axis, self._empty())[self.row_of[text]] = rating
+
+
+def aligned(
+    column: NDArray[Any] | None, rows: NDArray[np.intp], nothing: Any = np.nan
+) -> NDArray[Any]:
+    """The column in the order of these rows; `nothing` for those that are -1."""
+    if column is None or not len(column):
+        return np.full(len(rows), nothing)
+    return np.where(rows >= 0, column[rows], nothing)
+
+
+class _Part:
+    """What one shard holds."""
+
+    def __init__(self, output: Output, shard: Shard) -> None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        cases = output.case_table(shard, ["doc_id", "candidates"])
+        lists = cases["candidates"].combine_chunks()
+        doc_ids = cases["doc_id"].combine_chunks().take(pc.list_parent_indices(lists))
+        candidates = lists.flatten()
+        systems = candidates.field("system")
+        self.texts: list[Text] = list(zip(doc_ids.to_pylist(), systems.to_pylist(), strict=True))
+        trimmed = pc.utf8_trim_whitespace(candidates.field("text"))
+        self.is_blank: list[bool] = pc.equal(trimmed, "").to_pylist()
+        self.ratings = _columns(candidates.field("ratings"))
+        scores = output.score_table(shard)
+        mine = pc.binary_join_element_wise(scores["doc_id"], scores["system"], "\0")
+        names = pc.binary_join_element_wise(doc_ids, systems, "\0")
+        places = pc.index_in(mine, value_set=names).to_numpy(zero_copy_only=False)
+        self.places: NDArray[np.intp] = places.astype(np.intp)
+        """The text of each score."""
+        self.values, self.doubts = scores["value"].to_numpy(), scores["doubt"].to_numpy()
+        unscored = np.flatnonzero(~np.isfinite(self.values))
+        why = scores["reason"].take(pa.array(unscored)).to_pylist()
+        self.reasons: dict[int, str] = dict(zip(unscored.tolist(), why, strict=True))
+        scale = pc.binary_join_element_wise(scores["scorer"], scores["axis"], "\0")
+        coded = scale.combine_chunks().dictionary_encode()
+        codes = coded.indices.to_numpy(zero_copy_only=False)
+        self.rows: dict[Key, NDArray[np.intp]] = {}
+        """The scores on each scale."""
+        for code, name in enumerate(coded.dictionary.to_pylist()):
+            scorer, axis = name.split("\0")
+            self.rows[scorer, axis] = np.flatnonzero(codes == code)
+
+
+def _columns(maps: Any) -> dict[str, NDArray[Any]]:
+    """From a column of maps to one column for each axis."""
+    import pyarrow.compute as pc
+
+    return {
+        axis: pc.map_lookup(maps, axis, "first").to_numpy(zero_copy_only=False)
+        for axis in dict.fromkeys(maps.keys.to_pylist())
+    }
