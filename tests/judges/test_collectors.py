@@ -30,7 +30,6 @@ from evaljudge.judges.collector import (
     all_judges,
 )
 from evaljudge.judges.entities import LABELS
-from evaljudge.judges.entities.evidence import read_judged
 from evaljudge.judges.entities.labels import question_rows
 from evaljudge.judges.protocol import Judge
 from evaljudge.model.asks import Failed, Prompt
@@ -127,12 +126,12 @@ def added(make: Callable[[], Collector], shards: Sequence[SeenShard]) -> Collect
 
 def labelled(folder: Path, shards: Sequence[SeenShard], draw: Random) -> CollectorOptions:
     """People's labels of every third question that a judge of entities asked."""
-    texts = [
-        read_judged(one, shard.texts[one.doc_id, one.system])
+    rows = [
+        row
         for shard in shards
         for one in shard.verdicts
-    ]
-    rows = [row for text in texts for row in question_rows(text)][::3]
+        for row in question_rows(one, shard.texts[one.doc_id, one.system])
+    ][::3]
     told = [json.dumps(row | {"label": draw.choice(["yes", "no", None])}) for row in rows]
     (folder / "labels.jsonl").write_text("\n".join(told))
     return CollectorOptions(resamples=20, keys={LABELS: str(folder / "labels.jsonl")})

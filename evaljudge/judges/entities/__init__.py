@@ -37,7 +37,7 @@ PLUGIN = Plugin(
     needs="a model; references are used where there are some, else the source",
     exports={"entities": export_entities},
     show=shown_by("evaljudge.judges.entities.view:shown_evidence"),
-    verdict_columns="evaljudge.judges.entities.evidence:verdict_columns",
+    verdict_columns="evaljudge.judges.entities.evidence:read_evidence",
     brief_columns="evaljudge.judges.entities.evidence:brief_columns",
     picture=pictured_by("evaljudge.judges.entities.view:pictured_evidence"),
 )

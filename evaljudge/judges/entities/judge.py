@@ -9,7 +9,7 @@ become verdicts and shares by equations.py, or by the model of modelled.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -17,16 +17,16 @@ from pydantic import Field, model_validator
 
 from evaljudge.judges.collector import CollectorOptions
 from evaljudge.judges.entities import LABELS, equations, extraction, rubric
-from evaljudge.judges.entities.equations import Decide, Tally, majority
+from evaljudge.judges.entities.equations import Decide, Tally, Value, majority
 from evaljudge.judges.entities.extraction import Extraction
-from evaljudge.judges.entities.findings import EntityFindings
+from evaljudge.judges.entities.findings import counted, report
 from evaljudge.judges.entities.labels import read_labels
 from evaljudge.judges.entities.modelled import VoteModel, model_votes, patterns
 from evaljudge.judges.entities.rubric import RubricEntry, RubricWriting
-from evaljudge.judges.entities.sheet import Sheet
-from evaljudge.judges.entities.voting import PROMPTS, Voting, options_of, templates
+from evaljudge.judges.entities.voting import PROMPTS, TEMPLATES, Sheet, Voting, options_of
 from evaljudge.judges.protocol import Fitted, Judge, Judged, Part
 from evaljudge.judges.shared.asking import reason_unscorable, scored
+from evaljudge.judges.shared.counting import SumCollector
 from evaljudge.judges.shared.structured import Bill
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Options, Writing
@@ -52,7 +52,7 @@ MODELLED_AXES = ("consistency", "relevance")
 """The shares and axes that rest on more than two prompts."""
 RUBRIC = "rubric"
 Consistency = Literal["equation-3", "supported"]
-CONSISTENCY: Mapping[Consistency, Callable[[Tally | Failed], float | Failed]] = {
+CONSISTENCY: Mapping[Consistency, Callable[[Tally | Failed], Value]] = {
     "equation-3": equations.consistency,
     "supported": equations.supported,
 }
@@ -117,7 +117,7 @@ class Entities(Judge):
         by_model = [rubric.COVERED, rubric.STATED] if given.match == "model" else []
         self.options: Sequence[Options] = list(dict.fromkeys(by_choice + by_model))
         self._writing_hash = task.pack.hash(extraction.TEMPLATES + rubric.TEMPLATES)
-        self._voting_hash = task.pack.hash(templates())
+        self._voting_hash = task.pack.hash(TEMPLATES)
         self._nouns = dict(task.nouns)
 
     @property
@@ -175,7 +175,7 @@ class Entities(Judge):
         named = (document.doc_id, "", self.kind, ANY_AXIS, RUBRIC)
         if isinstance(content, Failed):
             return [Brief(*named, {}, "unscored", content.reason, tokens=bill.tokens)]
-        return [Brief(*named, content | {"replies": asdict(bill.replies)}, tokens=bill.tokens)]
+        return [Brief(*named, content | {"replies": bill.replies}, tokens=bill.tokens)]
 
     # stage two: the candidates' entities, and every prompt's vote on them
 
@@ -194,7 +194,7 @@ class Entities(Judge):
         for candidate in case.candidates:
             known = (case.document.doc_id, candidate.system, self.name, ANY_AXIS)
             if sheet := by_system.get(candidate.system):
-                tokens = sheet.extracted.bill.tokens
+                tokens = sheet.bill.tokens
                 found.append(Verdict(*known, sheet.evidence(), tokens=tokens))
             else:
                 reason = reason_unscorable(case.document, candidate)
@@ -228,9 +228,11 @@ class Entities(Judge):
             return None
         return _ByModel(self._scores, model_votes(patterns(verdicts)))
 
-    def collecting(self, wanted: CollectorOptions) -> Callable[[], EntityFindings]:
+    def collecting(self, wanted: CollectorOptions) -> Callable[[], SumCollector]:
         file = wanted.keys.get(LABELS)
-        return partial(EntityFindings, self.name, wanted, read_labels(file) if file else None)
+        labels = read_labels(file) if file else None
+        reported = partial(report, self.name, wanted, labels)
+        return partial(SumCollector, partial(counted, labels), reported)
 
     def _scores(self, verdict: Verdict, modelled: Decide) -> list[Score]:
         consistent = CONSISTENCY[self._settings.consistency]

@@ -23,7 +23,7 @@ from evaljudge.judges.collector import CollectorOptions
 from evaljudge.judges.pairs.comparing import PairQuestion, read_comparison
 from evaljudge.judges.pairs.contest import Contest, Ranking, Swap
 from evaljudge.judges.pairs.equations import doubt, rank_score
-from evaljudge.judges.pairs.findings import PairsFindings
+from evaljudge.judges.pairs.findings import counted, report
 from evaljudge.judges.pairs.instructions import (
     OURS,
     Instructions,
@@ -33,6 +33,7 @@ from evaljudge.judges.pairs.instructions import (
 )
 from evaljudge.judges.pairs.sorting import Beam, Likelihood, by_merge_sort, by_round_robin
 from evaljudge.judges.protocol import Judge, Judged, Part
+from evaljudge.judges.shared.counting import SumCollector
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed
 from evaljudge.model.counting import cost
@@ -217,5 +218,5 @@ class PairsJudge(Judge):
             for scorer, value in zip(self.scorers, values, strict=True)
         ]
 
-    def collecting(self, wanted: CollectorOptions) -> Callable[[], PairsFindings]:
-        return partial(PairsFindings, self.name)
+    def collecting(self, wanted: CollectorOptions) -> Callable[[], SumCollector]:
+        return partial(SumCollector, counted, partial(report, self.name))

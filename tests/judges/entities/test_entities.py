@@ -17,7 +17,7 @@ from evaljudge.engines.scripted import Scripted
 from evaljudge.identity import brief_key, score_signature
 from evaljudge.judges.entities.judge import Entities
 from evaljudge.judges.entities.rubric import rubric_of
-from evaljudge.judges.entities.voting import PROMPTS, templates
+from evaljudge.judges.entities.voting import PROMPTS, TEMPLATES
 from evaljudge.model.asks import Failed, Options, Prompt, Writing
 from evaljudge.prompts import Pack, Task, load_task
 from evaljudge.records import Axis, Brief, Candidate, Case, Document, Verdict
@@ -29,7 +29,7 @@ VOTE = "{{ mode }}|%s|<source>{{ source }}</source><truth>{{ truth }}</truth>" \
        "<target>{{ target }}</target><heading>{{ heading }}</heading>" \
        "<definition>{{ definition }}</definition><subject>{{ %s }}</subject>"  # fmt: skip
 PACK = Pack(
-    {name: VOTE % (name, "sentence" if "readability" in name else "entity") for name in templates()}
+    {name: VOTE % (name, "sentence" if "readability" in name else "entity") for name in TEMPLATES}
     | {
         "entities.extract": "extract|{{ most }}|<text>{{ text }}</text>",
         "entities.verify": "verify|{{ most }}|<text>{{ text }}</text>"

@@ -20,10 +20,10 @@ import evaljudge
 from evaljudge.commands.plan import planned_text
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
-from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
+from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
 from evaljudge.judges.pairs.comparing import read_comparison
 from evaljudge.judges.pairs.contest import ALONE
-from evaljudge.judges.pairs.findings import PairsFindings, PairsRow
+from evaljudge.judges.pairs.findings import PairsRow
 from evaljudge.judges.pairs.judge import PairsJudge
 from evaljudge.judges.pairs.view import verdict_columns
 from evaljudge.model.asks import Failed, Options, Prompt
@@ -300,16 +300,14 @@ def shard_of(*cases: Case, model: Scripted, judge: PairsJudge) -> SeenShard:
 
 
 def row_of(*shards: SeenShard) -> PairsRow:
-    total = PairsFindings("mine")
+    total = judge().collecting(CollectorOptions())()
     for shard in shards:
-        collector = PairsFindings("mine")
-        collector.see(shard)
-        total += collector
+        total.see(shard)
     found = total.findings(Found(rated=None, documents={}, agreement=[]))  # type: ignore[arg-type]
     assert isinstance(found, JudgeFindings)
     ((row,),) = found.files.values()
     cells = [cell for table in found.sections[0].tables for cell in table.rows[0]]
-    assert cells[:2] == ["mine", "fluency"]
+    assert cells[:2] == ["pairs", "fluency"]
     return row
 
 

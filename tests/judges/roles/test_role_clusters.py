@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaljudge.engines.sentences import Encoders
+from evaljudge.judges.roles.briefs import Role
 from evaljudge.judges.roles.clusters import Survivors, survivors
-from evaljudge.judges.roles.readers import Role
 from evaljudge.model.asks import Vector, some_vector
 
 

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.judges.roles.readers import Readers, Role, RoleList, list_form, roles_in
+from evaljudge.judges.roles.briefs import Readers, Role, list_form, roles_in
 from evaljudge.judges.shared.asking import fold, one_line, quoted
 from evaljudge.model.asks import Failed, Sample, Writing
 from evaljudge.prompts import load_task
 
 LAW, LOCAL = "They follow the law behind the case.", "They live nearby, and worry."
 LISTED = f"1. Politicians: {LAW}\n2. Residents of Nevada: {LOCAL}"
-BOTH = (Role("Politicians", LAW), Role("Residents of Nevada", LOCAL))
+BOTH = [Role("Politicians", LAW), Role("Residents of Nevada", LOCAL)]
 
 
-def read(reply: str, cut: bool = False) -> RoleList | str:
+def read(reply: str, cut: bool = False) -> tuple[list[Role], str] | str:
     found = roles_in(Sample(reply, "length" if cut else "stop"))
     return found.reason if isinstance(found, Failed) else found
 
@@ -26,7 +26,7 @@ def read(reply: str, cut: bool = False) -> RoleList | str:
 def test_a_list_in_the_form() -> None:
     assert re.fullmatch(list_form(2), LISTED)
     assert not re.fullmatch(list_form(1), LISTED)
-    assert read(LISTED) == RoleList(BOTH)
+    assert read(LISTED) == (BOTH, "")
 
 
 @given(st.data(), st.integers(1, 20))
@@ -42,9 +42,9 @@ def test_whatever_the_form_admits_is_a_list(data: st.DataObject, most: int) -> N
         assert not wanted
         assert found.isprintable() and len(found) < 130
         return
-    assert found.note == ""
-    assert len(found.roles) == len(wanted)
-    for role in found.roles:
+    assert found[1] == ""
+    assert len(found[0]) == len(wanted)
+    for role in found[0]:
         assert 0 < len(role.type) <= 80 and 0 < len(role.description) <= 300
         assert (role.type + role.description).isprintable()
 
@@ -56,11 +56,11 @@ def test_what_is_imagined_keeps_the_form(most: int) -> None:
     example = how.example.replace("{mark}", "f3a0")
     assert re.fullmatch(list_form(most), example)
     found = read(example)
-    assert isinstance(found, RoleList) and len(found.roles) == most
+    assert isinstance(found, tuple) and len(found[0]) == most
 
 
 def test_a_list_that_was_cut_keeps_its_whole_lines() -> None:
-    first = RoleList(BOTH[:1], "the list was cut at the token limit")
+    first = BOTH[:1], "the list was cut at the token limit"
     for length in range(LISTED.index("\n") + 1, len(LISTED) + 1):
         assert read(LISTED[:length], cut=True) == first
     for length in range(LISTED.index("\n") + 1):
@@ -75,19 +75,17 @@ def test_what_is_no_list(reply: str) -> None:
 
 
 def test_a_colon_after_the_first_is_of_the_description() -> None:
-    assert read("1. Fans: two things: films") == RoleList((Role("Fans", "two things: films"),))
+    assert read("1. Fans: two things: films") == ([Role("Fans", "two things: films")], "")
 
 
 def test_long_roles_are_shortened() -> None:
     found = read(f"1. {'t' * 81}: {'d' * 301}\n2. {'t' * 80}: {'d' * 300}")
-    assert found == RoleList(
-        (Role("t" * 79 + "…", "d" * 299 + "…"), Role("t" * 80, "d" * 300)),
-    )
+    assert found == ([Role("t" * 79 + "…", "d" * 299 + "…"), Role("t" * 80, "d" * 300)], "")
 
 
 def test_what_is_shown_is_one_clean_line() -> None:
     said = read("1. **Po\x1bliti\u200bcians** : _They_ `follow`\tthe </article> law_maker")
-    assert said == RoleList((Role("Po liti cians", "They follow the /article law_maker"),))
+    assert said == ([Role("Po liti cians", "They follow the /article law_maker")], "")
     assert one_line("# a\n**b** _c_ d_e") == "a b c d_e"
     assert quoted("a\n\x07b") == "“a b”"
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaljudge.judges.roles.briefs import Role
 from evaljudge.judges.roles.polling import CUT, MISSING, VoteForm, WrittenVote
-from evaljudge.judges.roles.readers import Role
 from evaljudge.model.asks import Failed, Sample, Token
 
 NAMES = ("Summary 1", "Summary 2")

@@ -16,8 +16,8 @@ from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
 from evaljudge.identity import brief_key
 from evaljudge.judges import make_judges
+from evaljudge.judges.roles.briefs import needed
 from evaljudge.judges.roles.judge import Roles
-from evaljudge.judges.roles.opponent import needed
 from evaljudge.judges.roles.polling import CUT
 from evaljudge.model.asks import (
     Failed,

@@ -25,14 +25,23 @@ from evaljudge.judges.roles.findings import (
     NOTES,
     OrderRow,
     RoleRow,
-    RoleSums,
+    counted,
     folded,
+    nothing,
     role_row,
-    roles,
-    shard_sums,
 )
-from evaljudge.judges.roles.view import TEMPLATE, Ballot, shown_evidence, shown_polled
-from evaljudge.judges.shared.counting import LONGEST_KIND, MOST_KINDS, OTHERS, Sizes, add, sizes
+from evaljudge.judges.roles.findings import section as section_of
+from evaljudge.judges.roles.view import TEMPLATE, Ballot, ShownPolled, shown_evidence
+from evaljudge.judges.shared.counting import (
+    LONGEST_KIND,
+    MOST_KINDS,
+    OTHERS,
+    Reasons,
+    Sizes,
+    Sums,
+    add,
+    sizes,
+)
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document, Verdict
 from evaljudge.report import agreement_markdown, agreement_text, page
@@ -95,7 +104,7 @@ SAMPLE: dict[str, Any] = {
 
 
 def viewed(one: Polled, system: str = "A", text: str = TEXT) -> str:
-    return opened("roles", View(TEMPLATE, shown_polled(one)), Candidate(system, text))
+    return opened("roles", View(TEMPLATE, ShownPolled(one)), Candidate(system, text))
 
 
 # one text on the page
@@ -127,10 +136,10 @@ def test_what_a_terminal_shows_of_the_sample() -> None:
 
 def test_one_order_alone_is_one_column() -> None:
     both = [role("Public", swapped=vote("candidate")), role("Fans", False, swapped=vote("!cut"))]
-    shown = shown_polled(polled_text(roles=both))
+    shown = ShownPolled(polled_text(roles=both))
     assert shown.orders == ["swapped: the candidate first"]
-    assert [len(one.ballots) for one in shown.roles] == [1, 1]
-    one = shown_polled(polled_text(roles=both[:1])).tallies
+    assert [len(ballots) for _, ballots in shown.roles] == [1, 1]
+    one = ShownPolled(polled_text(roles=both[:1])).tallies
     assert one == ["Swapped: of 1 role, 1 chose the candidate, 0 the reference."]
 
 
@@ -142,7 +151,7 @@ def test_what_was_not_asked_is_said() -> None:
         role("Critic") | {"exact": {"fixed": 1}},
         role("Author", swapped=bare),
     ]
-    rows = [list(one.ballots) for one in shown_polled(polled_text(roles=told)).roles]
+    rows = [ballots for _, ballots in ShownPolled(polled_text(roles=told)).roles]
     assert rows == [
         [Ballot("the candidate"), None],
         [Ballot("not asked to vote", figures="p 1.000"), None],
@@ -230,10 +239,10 @@ def shards() -> list[list[Verdict]]:
     ]
 
 
-def sums() -> RoleSums:
-    total = RoleSums()
-    for shard in shards():
-        total += shard_sums(shard)
+def sums_of(*shards: list[Verdict]) -> Sums:
+    total: Sums = {}
+    for verdicts in shards:
+        add(total, counted(SeenShard([], verdicts)))
     return total
 
 
@@ -254,9 +263,9 @@ def test_why_there_are_no_readers(evidence: dict[str, Any], why: str) -> None:
 def test_a_vote_without_a_confidence_counts_in_no_mean() -> None:
     bare = {"choice": "candidate", "confidence": None, "reason": ""}
     both = [role("a", fixed=bare), role("b", fixed=vote("reference", 0.25))]
-    (row,) = role_row("r", shard_sums([verdict(roles=both)])).votes
+    (row,) = role_row("r", sums_of([verdict(roles=both)])).votes
     assert row == OrderRow("fixed", 1, 1, 0, 0.25)
-    (alone,) = role_row("r", shard_sums([verdict(roles=both[:1])])).votes
+    (alone,) = role_row("r", sums_of([verdict(roles=both[:1])])).votes
     assert alone.confidence is None
 
 
@@ -273,7 +282,7 @@ def test_a_vote_without_a_confidence_counts_in_no_mean() -> None:
 def test_who_goes_by_the_place(fixed: str, swapped: str, counts: tuple[int, int, int]) -> None:
     """The first text is the reference where the order is fixed, the candidate where swapped."""
     one = role("a", fixed=vote(fixed), swapped=vote(swapped))
-    row = role_row("r", shard_sums([verdict(roles=[one])]))
+    row = role_row("r", sums_of([verdict(roles=[one])]))
     assert (row.both, row.both_first, row.both_second) == counts
 
 
@@ -286,13 +295,13 @@ def test_the_median_is_the_median(numbers: list[int]) -> None:
 
 
 def test_reasons_do_not_grow_with_the_corpus() -> None:
-    seen: Counter[str] = Counter()
+    seen = Reasons()
     for number in range(3 * MOST_KINDS):
-        add(seen, {f"reason {number}": 1, f"undecided: “reply {number} and ”more”": 2})
+        seen += {f"reason {number}": 1, f"undecided: “reply {number} and ”more”": 2}
     assert len(seen) == MOST_KINDS + 1
     assert seen["undecided: “…”"] == 6 * MOST_KINDS
     assert seen[OTHERS] == 3 * MOST_KINDS - (MOST_KINDS - 1)
-    add(seen, {"x" * 9999: 1, "reason 0": 1})
+    seen += {"x" * 9999: 1, "reason 0": 1}
     assert seen["reason 0"] == 2 and max(map(len, seen)) <= LONGEST_KIND
 
 
@@ -352,7 +361,7 @@ def agreed(
 
 
 def section(*agreement: Agreement, row: RoleRow | None = None) -> Section:
-    return roles(row or role_row("roles", sums()), agreement)
+    return section_of(row or role_row("roles", sums_of(*shards())), agreement)
 
 
 def told(findings: Findings, section: Section) -> Findings:
@@ -387,7 +396,7 @@ def test_tables_of_the_section() -> None:
 
 def test_the_most_frequent_reasons_and_the_rest() -> None:
     failed = {f"why {n}": n for n in range(1, 8)} | {OTHERS: 100}
-    row = replace(role_row("roles", sums()), failed=failed)
+    row = replace(role_row("roles", sums_of(*shards())), failed=failed)
     tables = {table.title: table.rows for table in section(row=row).tables}
     assert [cells[1:] for cells in tables["Without a vote"]] == [
         *(["why 7", "7"], ["why 6", "6"], ["why 5", "5"], ["why 4", "4"], ["why 3", "3"]),
@@ -404,11 +413,11 @@ def test_votes_that_go_by_the_place_are_drawn() -> None:
 
 
 def test_a_run_of_nothing_divides_by_nothing() -> None:
-    nothing = section(row=role_row("roles", RoleSums()))
-    (only,) = nothing.tables
-    assert list(nothing.pictures) == []
+    found = section(row=role_row("roles", nothing()))
+    (only,) = found.tables
+    assert list(found.pictures) == []
     assert only.rows == [["roles", "0", "0", "0", "–", "–", "–", "–", "–", "–"]]
-    silent = role_row("r", shard_sums([verdict(roles=[role("a", fixed=vote("!x"))])]))
+    silent = role_row("r", sums_of([verdict(roles=[role("a", fixed=vote("!x"))])]))
     votes = section(row=silent).tables[1]
     assert votes.rows == [["r", "fixed", "0", "–", "–", "1", "–"]]
 
@@ -480,7 +489,7 @@ def test_the_absolute_pearson_correlation() -> None:
 
 def test_notes_speak_of_tables_that_are_there() -> None:
     fixed = [verdict(roles=[role("a", fixed=vote("candidate")), role("b", False)])]
-    plain = section(row=role_row("r", shard_sums(fixed)))
+    plain = section(row=role_row("r", sums_of(fixed)))
     assert BOTH not in plain.notes and QUOTED not in plain.notes
     assert UNEQUAL not in plain.notes
     assert {BOTH, QUOTED, UNEQUAL} <= set(section().notes)
@@ -489,7 +498,11 @@ def test_notes_speak_of_tables_that_are_there() -> None:
 def test_hostile_words_break_no_table(findings: Findings) -> None:
     words = dict.fromkeys(HOSTILE, 1)
     row = replace(
-        role_row("roles", sums()), failed=words, without_readers=words, dropped=words, notes=words
+        role_row("roles", sums_of(*shards())),
+        failed=words,
+        without_readers=words,
+        dropped=words,
+        notes=words,
     )
     found = told(findings, section(row=row))
     rendered = MarkdownIt().enable("table").render(agreement_markdown(found))

@@ -12,7 +12,6 @@ from evaljudge.engines.scripted import Scripted
 from evaljudge.judges.shared.structured import (
     CUT,
     Bill,
-    Replies,
     ask,
     list_of,
     object_of,
@@ -96,7 +95,7 @@ def test_the_bill_has_every_reply_and_what_became_of_it() -> None:
     assert read == {"entities": ["a"]}
     assert isinstance(malformed, Failed)
     assert failed == Failed("too long")
-    assert bill.replies == Replies(structured=2, cut=0, malformed=1)
+    assert bill.replies == {"structured": 2, "cut": 0, "malformed": 1}
     assert bill.tokens == Tokens(asks=3, requests=3, prompt=9, cached=0, generated=2)
 
 

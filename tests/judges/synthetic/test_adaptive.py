@@ -211,7 +211,7 @@ def test_the_report_counts_what_was_asked() -> None:
     found = verdict(judge(), Says(certain_at(4, FIVE)))
     seen = SeenShard([CASE], [found], [], judge().score(found))
     sums = shard_sums("synthetic", seen)["fluency"]
-    assert (sums.comparisons, sums.inferred, sums.certain) == (2, 3, 2)
+    assert (sums["comparisons"], sums["inferred"], sums["certain"]) == (2, 3, 2)
     (table,) = (
         one
         for one in validity(validity_rows("synthetic", {"fluency": sums}, NOBODY, {})).tables

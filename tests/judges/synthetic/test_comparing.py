@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.judges.synthetic.comparing import COMPARE, YES_NO, Form
-from evaljudge.judges.synthetic.evidence import answers_of, read_levels
+from evaljudge.judges.synthetic.evidence import COMPARE, YES_NO, Form, answers_of, read_levels
 from evaljudge.model.asks import Chosen
 from tests.judges.synthetic.builders import Answers, answers
 

@@ -10,8 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.judges.synthetic.comparing import COMPARE, YES_NO, Form
-from evaljudge.judges.synthetic.evidence import answers_of, compared_texts, read_levels
+from evaljudge.judges.synthetic.evidence import (
+    COMPARE,
+    YES_NO,
+    Form,
+    answers_of,
+    compared_texts,
+    read_levels,
+)
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.judges.synthetic.validity import _of_candidates
 from evaljudge.model.asks import Chosen, add_in_logs
@@ -128,7 +134,7 @@ def test_a_folder_may_hold_evidence_of_both_kinds() -> None:
     step = p["Better"] - p["Worse"]
     assert found == pytest.approx({"A": 9 * 0.25, "B": 9 * step, "C": 4 * 0.25 + 5 * step})
     sums = _of_candidates([verdict.evidence["levels"] for verdict in verdicts])
-    assert sums.mass == pytest.approx(5 * 0.75 + 4 * mass)
+    assert sums["mass"] == pytest.approx(5 * 0.75 + 4 * mass)
 
 
 def test_what_was_inferred_is_stored() -> None:

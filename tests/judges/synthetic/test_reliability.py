@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 from evaljudge.judges.collector import SeenShard
-from evaljudge.judges.shared.counting import add_by_key, wilson
+from evaljudge.judges.shared.counting import Sums, add, wilson
+from evaljudge.judges.synthetic.findings import NOTES
 from evaljudge.judges.synthetic.reliability import (
     ReliabilityRow,
-    ReliabilitySums,
     reliability,
     reliability_rows,
     reliability_sums,
@@ -54,9 +54,9 @@ def world(
 
 
 def row_of(shards: list[SeenShard]) -> ReliabilityRow:
-    total: dict[str, ReliabilitySums] = {}
+    total: Sums = {}
     for shard in shards:
-        add_by_key(total, reliability_sums(shard))
+        add(total, reliability_sums(shard))
     (row,) = reliability_rows("s", total)
     return row
 
@@ -122,7 +122,7 @@ def test_ratings_outside_the_levels_leave_their_axis_out() -> None:
     far = Candidate("A", "text", {"fluency": 7.0})
     case = Case(shard.cases[0].document, (far, *shard.cases[0].candidates[1:]))
     sums = reliability_sums(SeenShard([case], shard.verdicts))
-    assert sums["fluency"].beyond == 3
+    assert sums["fluency"]["beyond"] == 3
     assert reliability_rows("s", sums) == []
 
 
@@ -135,7 +135,7 @@ def test_a_single_document_and_certain_bins() -> None:
     verdicts = [Verdict(f"d{n}", system, "s", "fluency", {"levels": levels[:2]})
                 for n in range(4) for system in SYSTEMS]  # fmt: skip
     beyond = reliability_sums(SeenShard(cases, verdicts))
-    assert beyond["fluency"].beyond == 24
+    assert beyond["fluency"]["beyond"] == 24
     verdicts = [Verdict(one.doc_id, one.system, "s", "fluency", {"levels": [
         *levels[:2], levels[2] | {"inferred": [0, 1]}]}) for one in verdicts]  # fmt: skip
     (bin_,) = row_of([SeenShard(cases, verdicts)]).bins
@@ -148,12 +148,12 @@ def test_without_ratings_there_is_nothing() -> None:
     shards, _ = world(3)
     cases = [Case(one.document, (Candidate("A", "text"),)) for s in shards for one in s.cases]
     assert reliability_sums(SeenShard(cases, [v for s in shards for v in s.verdicts])) == {}
-    assert reliability([]).tables[0].rows == []
+    assert reliability([], NOTES).tables[0].rows == []
 
 
 def test_a_picture_of_each_axis() -> None:
     row = row_of(world(40)[0])
-    section = reliability([row])
+    section = reliability([row], NOTES)
     (picture,) = section.pictures
     assert isinstance(picture, Points)
     assert picture.title == "s on fluency"

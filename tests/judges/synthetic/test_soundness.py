@@ -13,10 +13,9 @@ from evaljudge.engines.scripted import Scripted
 from evaljudge.execution.case import case_models
 from evaljudge.judges.shared.references import text_of
 from evaljudge.judges.shared.scale import named, ratings
-from evaljudge.judges.synthetic.comparing import COMPARE, YES_NO, Comparing
-from evaljudge.judges.synthetic.evidence import answers_of
+from evaljudge.judges.synthetic.comparing import Comparing
+from evaljudge.judges.synthetic.evidence import COMPARE, YES_NO, answers_of
 from evaljudge.judges.synthetic.judge import Synthetic
-from evaljudge.judges.synthetic.soundness import Soundness
 from evaljudge.model.asks import Failed
 from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
@@ -46,26 +45,29 @@ def sound(
     levels: int = 5,
     predict: str = "probabilities",
     axes: Sequence[str] = ("fluency",),
-) -> Soundness:
+) -> Comparing:
     """The part of such a judge that makes its checks."""
     form = YES_NO if predict == "yes-no" else COMPARE
-    comparing = Comparing(load_task("summary", list(axes)), form, ratings(levels))
-    return Soundness("synthetic", comparing, neighbours, exchanged)
+    task = load_task("summary", list(axes))
+    return Comparing(task, form, ratings(levels), neighbours, exchanged)
 
 
 def checks_of(
-    soundness: Soundness, model: Scripted, told: list[Brief], case: Case = CASE
+    comparing: Comparing, model: Scripted, told: list[Brief], case: Case = CASE
 ) -> list[Verdict]:
     by_axis = {
         axis: {float(brief.part): text_of(brief) for brief in told if brief.axis == axis.name}
         for axis in load_task("summary").axes
     }
     levels = {axis: mine for axis, mine in by_axis.items() if mine}
-    placing = soundness._comparing.placing
-    placings = [placing(case, a, one, levels[a]) for a in levels for one in case.candidates]
+    placings = [
+        comparing.placing(case.document, axis, one, levels[axis])
+        for axis in levels
+        for one in case.candidates
+    ]
     for one in placings:
-        one.levels |= {rating: {} for rating in one.pairs}
-    return asyncio.run(soundness.checks(case, levels, placings, model))
+        one.levels |= {rating: {} for rating in one.references}
+    return asyncio.run(comparing.checks("synthetic", case, levels, placings, model))
 
 
 # neighbours
