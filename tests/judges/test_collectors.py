@@ -157,15 +157,6 @@ def test_collectors_of_shards_add_up_to_one_of_them_all(
     assert all(at_once.files.values())
 
 
-@pytest.mark.parametrize("kind", COLLECTING)
-def test_a_fresh_collector_adds_nothing(kind: str) -> None:
-    judge, shards = judge_of(kind), shards_of(kind, 0)
-    make, found = judge.collecting(CollectorOptions()), found_of(judge, shards)
-    more = seen(make, shards)
-    more += make()
-    assert more.findings(found) == seen(make, shards).findings(found)
-
-
 @pytest.mark.usefixtures("hundred_columns")
 def test_sections_are_in_every_report_that_has_them(findings: Findings) -> None:
     told = []
@@ -243,17 +234,6 @@ def test_tables_of_shards_add_up_to_one_of_all_cases(shards: list[list[Any]]) ->
     assert list(mine.raters.items()) == list(others.raters.items())
 
 
-def test_an_axis_and_a_system_that_appear_late_leave_gaps_before_them() -> None:
-    total = filled([("d1", [("B", {"fluency": 2.0}, {}, 1.0, None)])])
-    total += filled([("d0", [("A", {"coherence": 4.0}, {"coherence": (4.0, 5.0)}, 3.0, 2.0)])])
-    found = total.as_rated()
-    assert found.documents.tolist() == [1, 0] and found.systems.tolist() == [1, 0]
-    np.testing.assert_array_equal(found.human["fluency"], [2.0, np.nan])
-    np.testing.assert_array_equal(found.human["coherence"], [np.nan, 4.0])
-    np.testing.assert_array_equal(found.scores["words", ANY_AXIS], [np.nan, 2.0])
-    assert found.raters == {"coherence": [(), (4.0, 5.0)]}
-
-
 # sections of several judges
 
 
@@ -293,8 +273,3 @@ def test_tables_of_other_columns_stay_apart() -> None:
     titled = table("U", ["axis", "true 1"], ["fluency", "1.2"])
     (found,) = merged([Section("S", [], [five]), Section("S", [], [two, titled])])
     assert found.tables == [five, two, titled]
-
-
-def test_one_judge_s_sections_stay_as_they_are() -> None:
-    sections = [Section(t, ["about"], [table("T", ["judge"], ["a"])], ["note"]) for t in "SR"]
-    assert merged(sections) == sections

@@ -5,7 +5,7 @@ report and its views, whose fields are the columns of a table of verdicts.
      "entities": [{"entity": "The river rose", "span": [0, 15], "heading": None, …}], …}
     ->  EntitiesEvidence(
             rubric=[WantedEntity("The bridge closed", RuledEntity("no", "majority", votes))],
-            entities=[FoundEntity("The river rose", 0, 15, None, RuledEntity(…), RuledEntity(…))], …)
+            entities=[FoundEntity("The river rose", 0, 15, None, …, …)], …)
 
 The verdicts come from the votes by the same rules as for the scores.
 """

@@ -19,7 +19,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from inspect import iscoroutinefunction
 from math import isfinite, log
 from typing import Any, Generic, TypeVar
 
@@ -151,12 +150,7 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             pack = replace(pack, templates={**pack.templates, template: self.question})
         axes = task.axes if self.each_axis else (Axis(ANY_AXIS, "", context=True),)
         super().__init__(name, axes, pack, template)
-        words = ANY_WORDS if self.each_axis else {}
-        try:
-            pack.check(template, ["target"], **self._nouns, **words)
-        except UserError as error:
-            more = "" if self.each_axis else " (axis and description only with `each_axis = True`)"
-            raise UserError(f"{error}{more if 'is undefined' in str(error) else ''}") from None
+        pack.check(template, ["target"], **self._nouns, **(ANY_WORDS if self.each_axis else {}))
         if not pack.markers_of(template):
             self.cautions = (f"judges.{name}: {UNMARKED}",)
         self.options = (Options(tuple(self.answers)),) if self.answers else ()
@@ -194,26 +188,16 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
 
     def _refuse_unfinished(self, pack: Pack) -> None:
         kind = type(self)
-        own = {one for one in ("value", "read") if getattr(kind, one) != getattr(OneQuestion, one)}
         lacks = [f"a `{one}`" for one in ("kind", "version") if not hasattr(self, one)]
-        if not (own or self.answers):
-            lacks.append("`answers` and `value`, or `read`")
-        elif self._method not in own:
-            lacks.append("`answers` for its `value`" if "value" in own else f"a `{self._method}`")
+        if getattr(kind, self._method) == getattr(OneQuestion, self._method):
+            lacks.append(f"`answers` and `value`, or `read` (it lacks a `{self._method}`)")
         if not (lacks or self.question or pack.advice) and f"{self.kind}.ask" not in pack.templates:
             lacks.append("a `question`, or the file `ask.j2` among the prompts of its folder")
+        different = {str(answer).casefold() for answer in self.answers}
+        if isinstance(self.answers, str) or 0 < len(different) < max(2, len(self.answers)):
+            lacks.append("`answers` that are two texts or more and differ by more than their case")
         if lacks:
             raise UserError(f"judges.{self.name}: the class {kind.__name__} needs {lacks[0]}")
-        if iscoroutinefunction(getattr(kind, self._method)):
-            said = f"the `{self._method}` of {kind.__name__} should not be `async`"
-            raise UserError(f"judges.{self.name}: {said}")
-        if not (isinstance(self.keys, type) and issubclass(self.keys, Settings)):
-            raise UserError(f"judges.{self.name}: the `keys` of {kind.__name__} should be a class "
-                            "that inherits from evaljudge.settings.Settings")  # fmt: skip
-        texts = {answer.casefold() for answer in self.answers if isinstance(answer, str)}
-        if isinstance(self.answers, str) or len(texts) != len(self.answers) or len(texts) == 1:
-            raise UserError(f"judges.{self.name}: the `answers` of {kind.__name__} should be two "
-                            "texts or more that differ by more than their case")  # fmt: skip
 
     def _try_scoring(self) -> None:
         """A bug in the scoring is found now, and not when a model has answered everything."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from math import log
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,10 +32,6 @@ def by_steps(axes: list[str] | None = None, **settings: Any) -> Direct:
 
 def verdicts_of(judge: Direct, model: Scripted, case: Case = CASE) -> dict[str, Verdict]:
     return {v.system: v for v in asyncio.run(judge.verdicts(case, [], model)).verdicts}
-
-
-def saying(reply: str | Failed) -> Scripted:
-    return Scripted(writes=lambda prompt, how: reply)
 
 
 def read(reply: str, cut: bool = False) -> float | str:
@@ -96,10 +91,6 @@ def test_what_is_no_rating(reply: str, why: str) -> None:
     assert read(reply) == f"{why} the reply: “{line}”"
 
 
-def test_an_empty_reply() -> None:
-    assert read("") == read(" \n") == "the reply was empty"
-
-
 @pytest.mark.parametrize("reply", ["4", "4/5", "four", "Rating: 4\n", "4\n\nIt is", "4. It is"])
 def test_a_number_before_the_cut_counts(reply: str) -> None:
     assert read(reply, cut=True) == 4
@@ -108,15 +99,6 @@ def test_a_number_before_the_cut_counts(reply: str) -> None:
 @pytest.mark.parametrize("reply", ["Rating: between 3", "I give it 4.", "The summary is", "3 or"])
 def test_a_reply_cut_before_its_number_was_whole(reply: str) -> None:
     assert read(reply, cut=True) == f"cut at the token limit before a rating was given: “{reply}”"
-
-
-def test_a_reason_is_one_short_line() -> None:
-    assert (
-        read("So\x1b[31m\tsaid\u2028 she\n\nagain")
-        == "no rating in the reply: “So [31m said she again”"
-    )
-    assert read("x" * 60) == f"no rating in the reply: “{'x' * 60}”"
-    assert read("x" * 61) == f"no rating in the reply: “{'x' * 59}…”"
 
 
 NUMBERS = st.sampled_from(
@@ -131,12 +113,6 @@ def test_any_reply_is_a_rating_of_the_scale_or_one_line(reply: str, cut: bool) -
         assert found.isprintable() and len(found) < 130
     else:
         assert 1 <= found <= 5
-
-
-@given(st.integers(100, 500).map(lambda n: n / 100))
-def test_a_rating_is_read_however_it_is_dressed(rating: float) -> None:
-    for dress in ("{}", "**{}**", "Rating: {}", "{}/5", "I would give it a {}.", "{}\nIt is fine."):
-        assert read(dress.format(rating)) == rating
 
 
 # what is asked, and the evidence
@@ -207,30 +183,6 @@ def test_it_asks_what_geval_asks() -> None:
     assert rated["A", "fluency"] == {"reply": "4", "rating": 4.0}
 
 
-def test_steps_are_the_default_and_a_brief_of_each_axis() -> None:
-    one = by_steps(["fluency", "relevance"])
-    assert [(part.axis, part.name) for part in one.parts()] == [
-        ("fluency", "steps"), ("relevance", "steps"),
-    ]  # fmt: skip
-    briefs = asyncio.run(one.brief(CASE.document, [], Hearing()))
-    assert {(brief.judge, brief.content["text"]) for brief in briefs} == {("direct", "1. Read.")}
-    assert by_steps(steps_tokens=99).parts() != by_steps().parts()
-
-
-def test_what_it_asks_by_steps_is_bound() -> None:
-    asking = by_steps().asking
-    assert asking["prompts"] == Geval({}, load_task("summary", ["fluency"])).asking["prompts"]
-    assert (asking["steps"], asking["steps_tokens"]) == (True, 512)
-    assert (judge().asking["steps"], "steps_tokens" in judge().asking) == (False, False)
-
-
-def test_settings_reach_the_model() -> None:
-    seen: list[Writing] = []
-    model = Scripted(writes=lambda prompt, how: (seen.append(how), "3")[1])
-    verdicts_of(judge(max_tokens=200, temperature=0.7), model)
-    assert set(seen) == {Writing(max_tokens=200, temperature=0.7)}
-
-
 def test_a_reply_that_the_engine_cut() -> None:
     class Cut(Scripted):
         async def write(self, prompts: Any, how: Writing) -> list[Written | Failed]:
@@ -239,18 +191,3 @@ def test_a_reply_that_the_engine_cut() -> None:
     verdict = verdicts_of(judge(), Cut())["A"]
     assert verdict.evidence == {"reply": "The summary"}
     assert verdict.reason.startswith("cut at the token limit before a rating was given")
-
-
-def test_the_short_question_needs_no_brief() -> None:
-    one = judge()
-    assert list(one.parts()) == []
-    assert asyncio.run(one.brief(CASE.document, [], saying("4"))) == []
-
-
-def test_what_it_asks_is_bound(tmp_path: Path) -> None:
-    (tmp_path / "direct.rate.j2").write_text("{{ target }}: 1 to 5?")
-    own = Direct({"steps": False}, load_task("summary", prompts=str(tmp_path)))
-    assert own.asking["prompts"] != judge().asking["prompts"]
-    assert {k: judge().asking[k] for k in ("max_tokens", "temperature")} == {
-        "max_tokens": 16, "temperature": 0.0,
-    }  # fmt: skip

@@ -16,12 +16,10 @@ from evaljudge.judges.entities.evidence import EntitiesEvidence, read_evidence
 from evaljudge.judges.entities.findings import (
     counted,
     entities,
-    entity_agreement,
     entity_row,
     nothing,
 )
-from evaljudge.judges.entities.labels import EntityAgreementRow
-from evaljudge.judges.entities.view import MOST_NAMED, TEMPLATE, pieces, shown_evidence, shown_text
+from evaljudge.judges.entities.view import TEMPLATE, pieces, shown_evidence, shown_text
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.counting import Sums, add
 from evaljudge.records import Candidate, Verdict
@@ -147,12 +145,6 @@ def test_a_sentence_that_cuts_an_entity_names_it_once() -> None:
     ]
 
 
-def test_many_in_one_place_are_counted_on() -> None:
-    many = [entity(str(n), (0, 9), "yes") for n in range(MOST_NAMED + 3)]
-    first, _ = pieces(*judged_text(entities=many))
-    assert first.label.endswith(f"{MOST_NAMED} yes; and 3 more")
-
-
 @pytest.mark.parametrize("span", [(5, 5), (9, 2), (-7, 0), (33, 90), (500, 900), (0, 0)])
 def test_a_span_without_words_marks_nothing(span: tuple[int, int]) -> None:
     text = judged_text(entities=[entity("lost", span, "no")], sentences=[sentence(span, "yes")])
@@ -162,10 +154,6 @@ def test_a_span_without_words_marks_nothing(span: tuple[int, int]) -> None:
     assert shown_text(*text).lists["Entities whose words are not in the text"] == [
         ("1 no: lost", "")
     ]
-
-
-def test_an_empty_text_has_no_pieces() -> None:
-    assert pieces(*judged_text("", entities=[entity("e", (0, 4), "yes")])) == []
 
 
 SPANS = st.tuples(st.integers(-9, 60), st.integers(-9, 60))
@@ -196,26 +184,6 @@ def test_pieces_join_to_the_text_and_carry_all_that_hold_them(
 # one text on the page
 
 
-def test_by_which_rule_each_verdict_came_about() -> None:
-    shown = shown_text(*judged_text(**SAMPLE))
-    rules = {(one.name, one.aspect): (one.verdict, one.rule) for one in shown.answers}
-    assert rules == {
-        ("1", "correctness"): ("yes", "majority"),
-        ("1", "alignment"): ("yes", "majority"),
-        ("2", "correctness"): ("no", "divided, which is a no"),
-        ("2", "alignment"): ("no", "divided, which is a no"),
-        ("3", "correctness"): ("unknown", "majority"),
-        ("3", "alignment"): ("yes", "majority"),
-        ("R1", "completeness"): ("no", "majority"),
-        ("R2", "completeness"): ("contradict", "majority"),
-        ("R3", "completeness"): ("partially", "majority"),
-        ("R4", "completeness"): ("yes", "exception (partially, partially, yes: yes)"),
-        ("R5", "completeness"): ("no answer", "no answer"),
-        ("S1", "readability"): ("no issue", "any issue"),
-        ("S2", "readability"): ("has an issue", "any issue"),
-    }
-
-
 def test_what_a_terminal_shows_of_the_sample() -> None:
     section = shown_evidence(JudgedCandidate(Candidate("A", TEXT), verdict(**SAMPLE)))
     (table,) = section.tables
@@ -241,12 +209,6 @@ def test_what_a_terminal_shows_of_the_sample() -> None:
         "Entities whose words are not in the text: 3 unknown: Elsewhere",
         "Dropped, since no words support them: A moon landing",
     ]
-
-
-def test_a_terminal_says_that_nothing_is_missing() -> None:
-    whole = verdict(rubric=[wanted("The river rose", "yes", "yes", "yes")])
-    section = shown_evidence(JudgedCandidate(Candidate("A", TEXT), whole))
-    assert section.notes[1:] == ["Nothing of the rubric is missing (1 entity)."]
 
 
 def test_answers_with_probabilities_reasons_and_failures() -> None:
@@ -280,12 +242,6 @@ def test_the_page_says_verdicts_in_words(findings: Findings) -> None:
         "The river rose 1 yes; 2 no, misplaced and fell 2 no, misplaced. "
         "It rain. writing: grammar, spelling"
     )
-
-
-def test_a_part_that_could_not_be_had_says_why(findings: Findings) -> None:
-    failed = viewed(judged_text(failed={"rubric": "the reply was cut"}))
-    assert "rubric</bdi> (<bdi>the reply was cut</bdi>)" in failed
-    assert "Nothing of the rubric" not in failed
 
 
 ALL_HOSTILE = " ".join(HOSTILE)
@@ -373,25 +329,3 @@ def test_a_run_of_nothing_divides_by_nothing() -> None:
     assert sizes.rows == [["entities", "0", "–", "–", "–", "0", "0", "–", "–", "–"]]
     assert verdicts.rows[0][2:] == ["0", "–", "–", "–", "–", "–", "0"]
     assert replies.rows == [["entities", "0", "0", "–", "0", "–"]]
-
-
-LABELLED = EntityAgreementRow(
-    "facts", "alignment", "l | x.jsonl", 0.5, 0.25, 1.0, 0.755, 200, 3, 2, 1
-)
-UNDEFINED = EntityAgreementRow("facts", "readability", "l", None, None, None, None, 0, 0, 0, 7)
-
-
-def test_rows_of_labels() -> None:
-    (table,) = entity_agreement([LABELLED, UNDEFINED]).tables
-    assert [row[3:] for row in table.rows] == [
-        ["0.500 [0.250, 1.000]", "75.5%", "200", "3", "2", "1"],
-        ["–", "–", "0", "0", "0", "7"],
-    ]
-
-
-def test_a_sentence_is_free_of_issues_only_where_every_prompt_says_so() -> None:
-    told = [sentence((0, 3), *answers) for answers in (
-        ("no", "no", "no", "no"), ("no", "no", "no", "!cut"), ("!cut", "yes", "no", "no")
-    )]  # fmt: skip
-    found, _ = judged_text(sentences=told)
-    assert [one.verdict for one in found.sentences] == ["no", None, "yes"]

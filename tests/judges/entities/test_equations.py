@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations_with_replacement, permutations
-from random import Random
 
 import pytest
 from hypothesis import given
@@ -121,11 +119,6 @@ def test_formulas() -> None:
     assert relevance(tally([P, N]), tally([Y])) == (1 / 2 + 1) / 2
 
 
-@pytest.mark.parametrize(("answer", "worth"), [(Y, 1), (P, 0.5), (N, 0), (C, 0), (U, 0)])
-def test_worth(answer: Answer, worth: float) -> None:
-    assert correctness(tally([answer])) == worth
-
-
 def test_entities_without_a_verdict_are_left_out_and_counted() -> None:
     lost = tally([Y, Failed("cut"), P, Failed("cut"), N])
     assert (sum(lost.values()), lost[None]) == (5, 2)
@@ -204,34 +197,6 @@ def test_nothing_to_count_is_a_reason() -> None:
     assert readability(issues([])) == Failed("the text has no sentences")
     assert readability(issues([{"flow": Failed("cut")}])) == LOST
     assert scaled(no_entities) == no_entities
-
-
-VERDICTS = st.lists(st.sampled_from(OPTIONS["correctness"]), min_size=1)
-
-
-def shares(of: Tally) -> list[float]:
-    found = [
-        correctness(of),
-        consistency(of),
-        unknown_share(of),
-        share_of_yes(of),
-        relevance(of, of),
-    ]
-    return [one for one in found if not isinstance(one, Failed)]
-
-
-@given(VERDICTS, st.randoms())
-def test_shares_do_not_depend_on_the_order(verdicts: list[Answer], random: Random) -> None:
-    shuffled = random.sample(verdicts, len(verdicts))
-    assert shares(tally(verdicts)) == shares(tally(shuffled))
-    assert len(shares(tally(verdicts))) == 5
-    assert all(0 <= one <= 1 for one in shares(tally(verdicts)))
-
-
-@given(VERDICTS)
-def test_what_is_confirmed_is_not_denied(verdicts: Sequence[Answer]) -> None:
-    confirmed, _, unknown, *_ = shares(tally(verdicts))
-    assert confirmed <= shares(tally(verdicts))[1] - unknown + 1e-9
 
 
 @given(st.lists(st.lists(st.sampled_from(OPTIONS["correctness"]), min_size=1), min_size=1))

@@ -20,9 +20,6 @@ from evaljudge.judges.entities.equations import (
     NO_BALLOT,
     OPTIONS,
     Answer,
-    Ruling,
-    majority,
-    ruling,
 )
 from evaljudge.judges.entities.modelled import (
     AspectModel,
@@ -160,21 +157,6 @@ def test_equally_likely_verdicts_are_the_ballots(given: Given) -> None:
     assert model.of(given) == "no"
 
 
-def test_equally_likely_verdicts_that_the_ballots_do_not_name() -> None:
-    """Of three different answers the ballots make `no`, which nobody here finds likely."""
-    alike: dict[Answer, dict[Answer, float]] = {
-        "no": {"no": 0.98, "contradict": 0.01, "partially": 0.01},
-        "contradict": {"no": 0.01, "contradict": 0.5, "partially": 0.49},
-        "partially": {"no": 0.01, "contradict": 0.49, "partially": 0.5},
-    }
-    shares: Mapping[Answer, float] = {"no": 0.0001, "contradict": 0.49995, "partially": 0.49995}
-    labels: tuple[Answer, ...] = ("no", "contradict", "partially")
-    model = AspectModel(True, True, 2, labels, ("a", "b"), shares, {"a": alike, "b": alike})
-    ballot: Given = {"a": "partially", "b": "contradict"}
-    assert ruling(list(ballot.values())) == Ruling("no", "divided")
-    assert model.of(ballot) == "contradict"  # the first of them
-
-
 def test_without_an_answer_there_is_no_verdict() -> None:
     model = VoteModel({"completeness": BY_HAND})
     assert BY_HAND.of({}) == NO_BALLOT
@@ -209,50 +191,6 @@ def test_is_what_the_repeated_rows_give() -> None:
         np.testing.assert_allclose(list(chances.values()), posterior, rtol=1e-6, atol=1e-12)
         assert not isinstance(said, Failed)
         assert chances[said] == max(chances.values())
-
-
-def test_a_bad_prompt_is_found_out() -> None:
-    truth, given = simulated(3000, seed=0)
-    model = model_votes(patterns(run_of(given))).aspects["completeness"]
-    modelled = [model.of(one) for one in given]
-    voted = [majority("completeness", votes(one)) for one in given]
-    right = [np.mean([v == t for v, t in zip(of, truth, strict=True)]) for of in (voted, modelled)]
-    assert right[1] > right[0] + 0.08
-    parts: Given = {"coverage": "partially", "presence": "partially", "support": "yes"}
-    assert ruling(list(parts.values())) == Ruling("yes", "exception")
-    assert model.of(parts) == "partially"  # a bad prompt's yes makes no whole of two parts
-
-
-def test_the_sample_that_the_module_opens_with() -> None:
-    _, given = simulated(3000, seed=0)
-    found = patterns(run_of(given))
-    model = model_votes(found)
-    sample: list[tuple[tuple[Answer, ...], int, Answer, Answer, float]] = [
-        (("yes", "no", "yes"), 130, "yes", "yes", 0.91),
-        (("partially", "partially", "yes"), 252, "yes", "partially", 0.97),
-        (("no", "partially", "yes"), 62, "no", "no", 0.77),
-        (("partially", "no", "yes"), 54, "no", "partially", 0.85),
-    ]
-    for ballot, times, voted, said, chance in sample:
-        assert found["completeness"].counts[ballot] == times
-        asked = dict(zip(PROMPTS, ballot, strict=True))
-        assert majority("completeness", votes(asked)) == voted
-        assert model.of("completeness", votes(asked)) == said
-        assert round(model.aspects["completeness"].chances(asked)[said], 2) == chance
-    told = model.learnt["completeness"]
-    assert round(told["shares"]["yes"], 2) == 0.56
-    support = told["confusions"]["support"]
-    assert [round(support["yes"]["yes"], 2), round(support["no"]["yes"], 2)] == [0.95, 0.81]
-
-
-def test_the_order_of_a_run_does_not_matter() -> None:
-    _, given = simulated(300, seed=3)
-    run = run_of(given)
-    told = model_votes(patterns(run)).learnt
-    Random(0).shuffle(run)
-    turned = [dict(reversed(list(one.items()))) for one in reversed(given)]
-    assert model_votes(patterns(run)).learnt == told
-    assert model_votes(patterns(run_of(turned, to_a_verdict=7))).learnt == told
 
 
 # what is told

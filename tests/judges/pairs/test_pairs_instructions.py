@@ -117,21 +117,6 @@ def test_every_instruction_is_asked_and_the_fairest_is_kept() -> None:
     assert [kept.score(verdicts[s])[0].value for s in "ABC"] == [0, 0.5, 1]
 
 
-def test_scores_are_those_of_the_instruction_that_is_kept() -> None:
-    """The two instructions rank the texts in opposite orders here."""
-    asker = judge(optimise="fairness", paraphrases=1)
-    _, verdicts = done(asker, Biased())
-    verdict = verdicts["A"]
-    tried = dict(verdict.evidence["instructions"])
-    order = [["A"], ["B"], ["C"]]
-    tried["1"] = tried["1"] | {"rank": 1, "order": order, "strength": 9.0}
-    changed = Verdict("d1", "A", "pairs", "fluency", {"instructions": tried})
-    fitted = asker.fit(verdicts.values())
-    assert fitted is not None
-    assert [score.value for score in fitted.score(changed)] == [1, 9.0]
-    assert asker.score(verdict)[0].value == 0
-
-
 def test_as_in_zepo_both_orders_say_what_is_fair_and_one_ranks() -> None:
     """The place is worth so much here that one order ranks otherwise than both."""
     found, fair = {}, {}
@@ -167,17 +152,6 @@ def test_no_text_is_given_up_for_fairness() -> None:
         "first_place": {"0": 1, "1": 0.5, "2": 0.25},
     }  # fmt: skip
     assert all(kept.score(verdict)[0].value is not None for verdict in verdicts.values())
-
-
-def test_one_paraphrase_alone() -> None:
-    asker = judge(instruction=2)
-    briefs, verdicts = done(asker, Biased())
-    assert [brief.part for brief in briefs] == ["instruction-2"]
-    assert verdicts["C"].evidence["rank"] == 1
-    assert asker.fit(verdicts.values()) is None
-    assert asker.asking["instruction"] == 2
-    known = asyncio.run(asker.brief(CASE.document, briefs, Biased()))
-    assert known == []
 
 
 def test_a_paraphrase_that_failed() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
@@ -11,9 +10,8 @@ from math import ceil, log2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import spearmanr
 
-from evaljudge.judges.pairs.equations import SUREST, bradley_terry
+from evaljudge.judges.pairs.equations import SUREST
 from evaljudge.judges.pairs.sorting import (
     Beam,
     LogOdds,
@@ -124,59 +122,4 @@ def test_texts_of_the_same_strength_share_a_place() -> None:
     assert end.value.value == [[0, 1, 2], [3]]
 
 
-def test_a_model_that_cannot_decide_keeps_the_order() -> None:
-    order, known, _ = ranked([4, 1, 3, 2], lambda i, j: 0.0, by_beam(1))
-    assert order == [4, 1, 3, 2]
-    assert len(known) / 2 == 4
-
-
 # noise
-
-
-def noisy(seed: int, n: int) -> tuple[list[float], Odds]:
-    """True qualities, and a judge whose log-odds are their difference and as much noise."""
-    source = random.Random(seed)
-    quality = [source.gauss(0, 1) for _ in range(n)]
-    noise = {(i, j): source.gauss(0, 1) for i in range(n) for j in range(i)}
-
-    def odds(i: int, j: int) -> float:
-        return quality[i] - quality[j] + (noise[i, j] if i > j else -noise[j, i])
-
-    return quality, odds
-
-
-def agreement(ranking: Ranking, lists: int = 60, n: int = 16) -> tuple[float, float, float]:
-    """Spearman's correlation with the true order: of the ranking, and of the strengths by the same
-    comparisons; and how many these were. Means over lists."""
-    sums = [0.0, 0.0, 0.0]
-    for seed in range(lists):
-        quality, odds = noisy(seed, n)
-        order, known, _ = ranked(range(n), odds, ranking)
-        strengths = bradley_terry(range(n), known)
-        places = {text: -place for place, text in enumerate(order)}
-        sums[0] += float(spearmanr(quality, [places[text] for text in range(n)])[0])
-        sums[1] += float(spearmanr(quality, [strengths[text] for text in range(n)])[0])
-        sums[2] += len(known) / 2
-    return sums[0] / lists, sums[1] / lists, sums[2] / lists
-
-
-@pytest.mark.parametrize("threshold", [0.1, 0.2])
-def test_with_noise_a_wider_beam_ranks_better(threshold: float) -> None:
-    """Up to a width of four; twice that changes hardly anything."""
-    found = [agreement(by_beam(width, threshold)) for width in (1, 2, 4, 8)]
-    by_rank, by_strength, comparisons = zip(*found, strict=True)
-    assert by_rank[:3] == tuple(sorted(by_rank[:3]))
-    assert by_rank[3] > by_rank[2] - 0.005
-    assert by_strength[:3] == tuple(sorted(by_strength[:3]))
-    assert comparisons == tuple(sorted(comparisons))
-    assert by_rank[-1] - by_rank[0] > 0.04
-    robin, _, every = agreement(by_round_robin)
-    assert (robin > by_rank[-1], every) == (True, 120)
-
-
-def test_by_the_mean_of_a_way_a_wider_beam_ranks_no_better() -> None:
-    """As in the README: its own comparisons cannot show that a way began wrongly."""
-    narrow, wide = (
-        agreement(partial(by_merge_sort, beam=Beam(width, 0.2, "path")))[0] for width in (1, 8)
-    )
-    assert wide < narrow + 0.01

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations
 from math import cos, radians, sin
 
 import numpy as np
@@ -48,15 +47,6 @@ def test_paraphrases_merge() -> None:
     assert (found.clusters, found.note) == (3, "")
 
 
-def test_more_clusters_where_they_are_needed() -> None:
-    """Three clusters leave one dynamic role; at four, the second pair comes apart."""
-    found = survivors(named("a b"), named("c d e"), at(0, 90, 4, 94, 180), 1)
-    assert (kept(found), found.clusters) == ("a b e", 3)
-    found = survivors(named("a b"), named("c d e"), at(0, 90, 8, 94, 180), 2)
-    assert (kept(found), found.clusters) == ("a b c e", 4)
-    assert why(found) == {"d": "in one cluster with the static role “b”"}
-
-
 def test_near_duplicates_count_as_one() -> None:
     """cos 2.5° = .99905, cos 2.6° = .99897; of two alike the earlier stays, a static one first."""
     found = survivors(named("a"), named("b c d"), at(0, 2.5, 90, 92.5), 3)
@@ -64,56 +54,6 @@ def test_near_duplicates_count_as_one() -> None:
     assert why(found) == {"b": "the same as “a”", "d": "the same as “c”"}
     assert found.note == "1 of 3 dynamic roles: no more of them are distinct"
     assert kept(survivors(named("a"), named("b c d"), at(0, 2.6, 90, 92.6), 3)) == "a b c d"
-
-
-def test_more_wanted_than_there_are() -> None:
-    found = survivors(named("a"), named("b c"), at(0, 90, 180), 6)
-    assert found == Survivors(
-        (*named("a"), *named("b c")), 3, (), "2 of 6 dynamic roles: no more of them are distinct"
-    )
-
-
-def test_none_wanted_and_none_invented() -> None:
-    found = survivors(named("a"), named("b"), at(0, 90), 0)
-    assert (kept(found), found.clusters, found.note) == ("a", 0, "")
-    assert why(found) == {"b": "no dynamic role is wanted"}
-    note = "0 of 4 dynamic roles: no more of them are distinct"
-    assert survivors(named("a b"), [], at(0, 90), 4) == Survivors(tuple(named("a b")), 0, (), note)
-    assert survivors([], [], [], 0) == Survivors((), 0)
-
-
-def test_no_static_role() -> None:
-    found = survivors([], named("a b c d e f"), at(0, 5, 10, 120, 125, 130), 2)
-    assert (kept(found), found.clusters) == ("b e", 2)
-    assert kept(survivors([], named("a b c"), at(0, 90, 180), 1)) == "b"
-
-
-def test_all_dynamic_roles_near_static_ones() -> None:
-    """They are distinct, and as many as are wanted must stay: those that part first."""
-    found = survivors(named("a b"), named("c d"), at(0, 90, 6, 100), 1)
-    assert (kept(found), found.clusters) == ("a b d", 3)
-    assert why(found) == {"c": "in one cluster with the static role “a”"}
-    assert kept(survivors(named("a b"), named("c d"), at(0, 90, 1, 91), 2)) == "a b"
-
-
-def test_a_tie_goes_to_the_earlier() -> None:
-    """Both of a cluster of two are equally near its centre."""
-    for types in ("x y z", "y x z"):
-        found = survivors(named("a"), named(types), at(0, 90, 100, 200), 2)
-        assert kept(found) == f"a {types[0]} z"
-
-
-def test_vectors_must_be_of_the_roles() -> None:
-    with pytest.raises(ValueError, match="2 vectors of 1 roles"):
-        survivors(named("a"), [], at(0, 90), 1)
-
-
-def test_the_order_of_dynamic_roles_changes_nobody() -> None:
-    places = dict(zip("b c d e f g".split(), at(80, 90, 105, 190, 200, 215), strict=True))
-    for order in permutations(places):
-        vectors = [*at(0), *(places[type_] for type_ in order)]
-        found = survivors(named("a"), named(" ".join(order)), vectors, 2)
-        assert {role.type for role in found.roles} == {"a", "c", "f"}
 
 
 def naive(vectors: list[Vector], fixed: int, keep: int) -> set[int]:

@@ -74,10 +74,6 @@ def test_what_is_no_list(reply: str) -> None:
     assert read(reply) == f"no readers in the reply: “{reply}”"
 
 
-def test_a_colon_after_the_first_is_of_the_description() -> None:
-    assert read("1. Fans: two things: films") == ([Role("Fans", "two things: films")], "")
-
-
 def test_long_roles_are_shortened() -> None:
     found = read(f"1. {'t' * 81}: {'d' * 301}\n2. {'t' * 80}: {'d' * 300}")
     assert found == ([Role("t" * 79 + "…", "d" * 299 + "…"), Role("t" * 80, "d" * 300)], "")
@@ -88,9 +84,3 @@ def test_what_is_shown_is_one_clean_line() -> None:
     assert said == ([Role("Po liti cians", "They follow the /article law_maker")], "")
     assert one_line("# a\n**b** _c_ d_e") == "a b c d_e"
     assert quoted("a\n\x07b") == "“a b”"
-
-
-def test_types_are_the_same_by_fold() -> None:
-    assert fold("The  General-Public!") == fold("the general public") == "the general public"
-    assert fold("हिन्दी पाठक") == "हिन्दी पाठक"
-    assert fold("* – !") == ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from math import exp, log
+from math import log
 
 import pytest
 from hypothesis import given
@@ -88,13 +88,6 @@ def test_why_a_role_has_no_vote() -> None:
 # equation (3)
 
 
-def tokens(text: str, own: float, others: float, form: VoteForm) -> list[Token]:
-    """A letter each; those of choices and reasons have the one log-probability."""
-    votes = [vote for vote in form.read(stopped(text)) if isinstance(vote, WrittenVote)]
-    inside = {at for vote in votes for at in range(*vote.span)}
-    return [Token(at, at + 1, own if at in inside else others) for at in range(len(text))]
-
-
 def test_the_confidence_is_the_mean_in_logs_over_choice_and_reason() -> None:
     """`: ` is of the name, `.⏎` begins in the reason: (.5 · .25 · .5)^(1/3)."""
     public = FORM.read(stopped(REPLY))[0]
@@ -104,24 +97,3 @@ def test_the_confidence_is_the_mean_in_logs_over_choice_and_reason() -> None:
         Token(25, 39, log(0.25)), Token(39, 41, log(0.5)), Token(41, len(REPLY), log(0.03)),
     ]  # fmt: skip
     assert public.confidence(given) == pytest.approx((0.5 * 0.25 * 0.5) ** (1 / 3))
-
-
-@pytest.mark.parametrize("longer", ["Critic", "Critic of summaries and of all that is written" * 3])
-def test_a_longer_name_changes_no_confidence(longer: str) -> None:
-    """Names are dictated by the form: each of their tokens is as good as certain, or never said."""
-    form = VoteForm([Role(longer, "style"), Role("Public", "news")], NAMES)
-    text = f"{longer}: Summary 2 — Fine.\nPublic: Summary 1 — Fine."
-    for others in (0.0, log(1e-9)):
-        for vote in form.read(stopped(text)):
-            assert isinstance(vote, WrittenVote)
-            assert vote.confidence(tokens(text, log(0.7), others, form)) == pytest.approx(0.7)
-
-
-def test_letters_of_several_tokens_count_where_they_begin() -> None:
-    """A tokenizer of bytes gives a letter's first tokens no length."""
-    form = VoteForm([Role("R", "all")], ("回 1", "回 2"))
-    (vote,) = form.read(stopped("R: 回 2 — 好"))
-    assert isinstance(vote, WrittenVote)
-    given = [Token(0, 2, -9.0), Token(2, 3, -1.0), Token(3, 3, -2.0), Token(3, 4, -3.0),
-             Token(4, 10, -2.0)]  # fmt: skip
-    assert vote.confidence(given) == pytest.approx(exp(-2.0))

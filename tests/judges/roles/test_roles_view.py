@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 
 from evaljudge.agreement import Agreement
 from evaljudge.agreement.rated import Rated
@@ -23,7 +18,6 @@ from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.roles.evidence import Polled, read_polled
 from evaljudge.judges.roles.findings import (
     NOTES,
-    OrderRow,
     RoleRow,
     counted,
     folded,
@@ -37,17 +31,14 @@ from evaljudge.judges.shared.counting import (
     MOST_KINDS,
     OTHERS,
     Reasons,
-    Sizes,
     Sums,
     add,
-    sizes,
 )
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document, Verdict
-from evaljudge.report import agreement_markdown, agreement_text, page
-from evaljudge.sections import Bars, Section, View
+from evaljudge.sections import Section, View
 from evaljudge.text import one_line
-from tests.judges.reading import HOSTILE, Reader, assert_harmless, assert_nothing_is_added, opened
+from tests.judges.reading import HOSTILE, Reader, assert_nothing_is_added, opened
 
 TEXT = "The river rose and fell."
 ABSOLUTE, BOTH, QUOTED, UNEQUAL = (
@@ -134,15 +125,6 @@ def test_what_a_terminal_shows_of_the_sample() -> None:
     ]
 
 
-def test_one_order_alone_is_one_column() -> None:
-    both = [role("Public", swapped=vote("candidate")), role("Fans", False, swapped=vote("!cut"))]
-    shown = ShownPolled(polled_text(roles=both))
-    assert shown.orders == ["swapped: the candidate first"]
-    assert [len(ballots) for _, ballots in shown.roles] == [1, 1]
-    one = ShownPolled(polled_text(roles=both[:1])).tallies
-    assert one == ["Swapped: of 1 role, 1 chose the candidate, 0 the reference."]
-
-
 def test_what_was_not_asked_is_said() -> None:
     """Of a role, an order may be there without a vote, and a vote without a confidence."""
     bare = {"choice": "candidate", "confidence": None, "reason": ""}
@@ -213,11 +195,6 @@ def test_hostile_texts_stay_texts(findings: Findings) -> None:
     assert found == [" ".join(reason.split()) for reason in reasons]
 
 
-def test_a_reason_is_bounded_and_a_page_too(findings: Findings) -> None:
-    endless = polled_text(roles=[role("Public", fixed=vote("candidate", 0.5, "word " * 9999))])
-    assert len(viewed(endless)) < 6000
-
-
 # counts
 
 
@@ -260,15 +237,6 @@ def test_why_there_are_no_readers(evidence: dict[str, Any], why: str) -> None:
     assert polled_text(**{"roles": [role("Public")]} | evidence).no_readers == why
 
 
-def test_a_vote_without_a_confidence_counts_in_no_mean() -> None:
-    bare = {"choice": "candidate", "confidence": None, "reason": ""}
-    both = [role("a", fixed=bare), role("b", fixed=vote("reference", 0.25))]
-    (row,) = role_row("r", sums_of([verdict(roles=both)])).votes
-    assert row == OrderRow("fixed", 1, 1, 0, 0.25)
-    (alone,) = role_row("r", sums_of([verdict(roles=both[:1])])).votes
-    assert alone.confidence is None
-
-
 @pytest.mark.parametrize(
     ("fixed", "swapped", "counts"),
     [
@@ -284,14 +252,6 @@ def test_who_goes_by_the_place(fixed: str, swapped: str, counts: tuple[int, int,
     one = role("a", fixed=vote(fixed), swapped=vote(swapped))
     row = role_row("r", sums_of([verdict(roles=[one])]))
     assert (row.both, row.both_first, row.both_second) == counts
-
-
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=30))
-def test_the_median_is_the_median(numbers: list[int]) -> None:
-    import statistics
-
-    found = sizes(Counter(numbers))
-    assert found == Sizes(len(numbers), statistics.median(numbers), min(numbers), max(numbers))
 
 
 def test_reasons_do_not_grow_with_the_corpus() -> None:
@@ -332,11 +292,6 @@ def found_in(
         collector.see(SeenShard(cases, mine))
     nobody = Rated(np.array([], int), np.array([], int), {}, {}, {})
     return collector.findings(Found(nobody, {}, agreement))
-
-
-def test_a_run_is_read_by_shards() -> None:
-    (row,) = found_in(3).files["roles"]
-    assert (row.judge, row.candidates, row.documents, row.both) == ("roles", 6, 3, 24)
 
 
 def test_a_judge_of_another_name_tells_of_its_own_scorers() -> None:
@@ -394,24 +349,6 @@ def test_tables_of_the_section() -> None:
     }
 
 
-def test_the_most_frequent_reasons_and_the_rest() -> None:
-    failed = {f"why {n}": n for n in range(1, 8)} | {OTHERS: 100}
-    row = replace(role_row("roles", sums_of(*shards())), failed=failed)
-    tables = {table.title: table.rows for table in section(row=row).tables}
-    assert [cells[1:] for cells in tables["Without a vote"]] == [
-        *(["why 7", "7"], ["why 6", "6"], ["why 5", "5"], ["why 4", "4"], ["why 3", "3"]),
-        [OTHERS, "103"],
-    ]
-
-
-def test_votes_that_go_by_the_place_are_drawn() -> None:
-    (picture,) = section().pictures
-    assert isinstance(picture, Bars)
-    (row,) = picture.rows
-    assert (row.name, row.value, row.figure) == ("roles", 0.5, "50.0% of 8")
-    assert (row.low, row.high) == pytest.approx((0.2152, 0.7848), abs=1e-4)
-
-
 def test_a_run_of_nothing_divides_by_nothing() -> None:
     found = section(row=role_row("roles", nothing()))
     (only,) = found.tables
@@ -438,22 +375,6 @@ def test_intervals_are_folded(
     interval: tuple[float | None, float | None], sizes_: tuple[float | None, float | None]
 ) -> None:
     assert folded(*interval) == sizes_
-
-
-CORRELATION = st.floats(-1, 1)
-
-
-@given(CORRELATION, CORRELATION, st.floats(0, 1))
-def test_a_folded_interval_holds_the_size_of_all_that_it_held(
-    one: float, other: float, part: float
-) -> None:
-    low, high = sorted((one, other))
-    least, most = folded(low, high)
-    value = min(max(low + part * (high - low), low), high)
-    assert least is not None and most is not None
-    assert least <= abs(value) <= most
-    assert {least, most} <= {abs(low), abs(high), 0.0}
-    assert (least == 0) == (low <= 0 <= high)
 
 
 def test_the_absolute_pearson_correlation() -> None:
@@ -485,30 +406,3 @@ def test_the_absolute_pearson_correlation() -> None:
     ]
     assert sum(note.startswith("†") for note in of_judge.notes) == 1
     assert ABSOLUTE in of_judge.notes and ABSOLUTE not in section().notes
-
-
-def test_notes_speak_of_tables_that_are_there() -> None:
-    fixed = [verdict(roles=[role("a", fixed=vote("candidate")), role("b", False)])]
-    plain = section(row=role_row("r", sums_of(fixed)))
-    assert BOTH not in plain.notes and QUOTED not in plain.notes
-    assert UNEQUAL not in plain.notes
-    assert {BOTH, QUOTED, UNEQUAL} <= set(section().notes)
-
-
-def test_hostile_words_break_no_table(findings: Findings) -> None:
-    words = dict.fromkeys(HOSTILE, 1)
-    row = replace(
-        role_row("roles", sums_of(*shards())),
-        failed=words,
-        without_readers=words,
-        dropped=words,
-        notes=words,
-    )
-    found = told(findings, section(row=row))
-    rendered = MarkdownIt().enable("table").render(agreement_markdown(found))
-    assert rendered.count("<h3>") == 8
-    assert not re.search(r"<(script|img)", rendered)
-    ordinary = Reader(page(told(findings, section())))
-    assert set(Reader(page(found)).elements) <= set(ordinary.elements)
-    for text in (agreement_text(found), page(found)):
-        assert_harmless(text)

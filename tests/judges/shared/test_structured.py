@@ -103,8 +103,3 @@ def test_the_bill_has_every_reply_and_what_became_of_it() -> None:
 def test_what_is_imagined_is_what_was_asked_for(schema: Any) -> None:
     said = imagined_value(schema, "some words of a text that is not known yet")
     assert parsed(written(json.dumps(said)), schema) == said
-
-
-def test_imagined_lists_are_half_as_long_as_they_may_be_and_differ() -> None:
-    said = imagined_value(object_of({"entities": list_of(string(40), 8)}), "words")
-    assert len(set(said["entities"])) == 4

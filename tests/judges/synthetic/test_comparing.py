@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.judges.synthetic.evidence import COMPARE, YES_NO, Form, answers_of, read_levels
+from evaljudge.judges.synthetic.evidence import COMPARE, YES_NO, Form, answers_of
 from evaljudge.model.asks import Chosen
 from tests.judges.synthetic.builders import Answers, answers
 
@@ -83,12 +83,6 @@ def test_two_questions_are_read_together(
     assert reading(YES_NO, asked_both(better, worse)) == pytest.approx(answers(*read))
 
 
-def test_two_questions_of_little_mass_are_read_by_their_shares() -> None:
-    replies = [yes(0.9, of=0.1), yes(0.2, of=1e-6)]
-    assert reading(YES_NO, replies) == pytest.approx(answers(0.72, 0.02, 0.26))
-    assert read_levels([YES_NO.evidence(replies)])[1] == pytest.approx((0.1 + 1e-6) / 2)
-
-
 @pytest.mark.parametrize(
     ("here", "exchanged", "read"),
     [
@@ -130,17 +124,6 @@ def test_orders_that_exclude_each_other_say_nothing(
 ) -> None:
     logs = (form.logs([form.evidence(order)]) for order in (here, exchanged))
     assert form.averaged(*logs).max(axis=2).min() == -inf
-
-
-def test_what_is_stored_of_a_comparison() -> None:
-    (reply,) = compared(0.4, 0.1, 0)
-    assert COMPARE.evidence([reply]) == {
-        "logprobs": {"Better": log(0.4), "Worse": log(0.1), "Similar": -inf},
-    }
-    told = YES_NO.evidence([yes(0.9), yes(0.2, of=0.5)])
-    assert list(told) == ["better", "worse"]
-    assert told["better"] == {"logprobs": {"Yes": log(0.9), "No": log(1 - 0.9)}}
-    assert told["worse"] == {"logprobs": {"Yes": log(0.2 * 0.5), "No": log((1 - 0.2) * 0.5)}}
 
 
 # laws

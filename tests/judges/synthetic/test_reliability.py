@@ -144,13 +144,6 @@ def test_a_single_document_and_certain_bins() -> None:
     assert bin_.low == pytest.approx(4 / (4 + t**2))  # four documents, not 24 comparisons
 
 
-def test_without_ratings_there_is_nothing() -> None:
-    shards, _ = world(3)
-    cases = [Case(one.document, (Candidate("A", "text"),)) for s in shards for one in s.cases]
-    assert reliability_sums(SeenShard(cases, [v for s in shards for v in s.verdicts])) == {}
-    assert reliability([], NOTES).tables[0].rows == []
-
-
 def test_a_picture_of_each_axis() -> None:
     row = row_of(world(40)[0])
     section = reliability([row], NOTES)

@@ -91,23 +91,6 @@ def test_each_reference_is_judged_against_the_one_below_it(levels: int) -> None:
     assert check.tokens.asks == levels - 1
 
 
-def test_a_reference_that_is_missing_is_nobody_s_neighbour() -> None:
-    """Nor are the levels above and below it each other's."""
-    asked: list[Question] = []
-    (check,) = checks_of(sound(1, 1), listening(asked), briefs(missing=[3.0]))
-    assert asked == [("level 2", "level 1", ""), ("level 5", "level 4", "")]
-    assert check.evidence["exchanged"] == []  # no candidate could be placed at all
-
-
-def test_each_axis_has_a_check_of_its_own() -> None:
-    axes = ("coherence", "fluency")
-    told = [*briefs(3, axis="coherence"), *briefs(3, [5.0], axis="fluency")]
-    found = checks_of(sound(1, 0, axes=axes, levels=3), listening([]), told)
-    assert [(v.axis, len(v.evidence["neighbours"])) for v in found] == [
-        ("coherence", 2), ("fluency", 1),
-    ]  # fmt: skip
-
-
 # exchanged
 
 
@@ -150,22 +133,6 @@ def test_yes_and_no_are_read_back_to_the_usual_order() -> None:
         assert told["exchanged"] == pytest.approx({"Better": 0.5, "Worse": 0, "Similar": 0.5})
 
 
-@pytest.mark.parametrize("predict", ["probabilities", "yes-no"])
-def test_what_is_asked_in_both_orders_is_looked_at_for_nothing(predict: str) -> None:
-    one = looking(0, 0, predict=predict, swap="both")
-    asked: list[Question] = []
-    models = case_models(listening(asked), [one], set(), set())
-    model = models[one.name]
-    verdicts, (check,) = asyncio.run(one.verdicts(CASE, briefs(), model))
-    assert [(t["system"], t["rating"]) for t in check.evidence["exchanged"]] == [
-        (system, rating) for system in "AB" for rating in ratings(5)
-    ]
-    questions = 2 if predict == "yes-no" else 1
-    assert len(asked) == len(set(asked)) == 2 * 5 * 2 * questions
-    assert check.tokens.asks == 0
-    assert sum(verdict.tokens.asks for verdict in verdicts) == len(asked)
-
-
 def test_the_usual_order_is_not_asked_again() -> None:
     one, asked = looking(1, 1), list[Question]()
     models = case_models(listening(asked), [one], set(), set())
@@ -203,20 +170,6 @@ def test_a_reply_that_failed_leaves_its_entry_out() -> None:
         assert pairs == [(1, 2), (3, 4), (4, 5)]
         looked = [(told["system"], told["rating"]) for told in check.evidence["exchanged"]]
         assert looked == [("A", r) for r in (1, 3, 5)] + [("B", r) for r in (1, 2, 3, 4, 5)]
-
-
-def test_an_empty_source_has_no_check() -> None:
-    asked: list[Question] = []
-    case = Case(Document("d1", " \n"), CASE.candidates)
-    assert checks_of(sound(1, 1), listening(asked), briefs(), case) == []
-    assert asked == []
-
-
-def test_no_shares_ask_nothing() -> None:
-    asked: list[Question] = []
-    (check,) = checks_of(sound(0, 0), listening(asked), briefs())
-    assert check.evidence == {"neighbours": [], "exchanged": []}
-    assert (asked, check.tokens.asks) == ([], 0)
 
 
 # draws
@@ -267,21 +220,3 @@ def test_the_draw_is_by_names_alone_and_a_larger_one_holds_the_smaller() -> None
     assert len(large[1]) == 5 * DOCUMENTS
     other = looking(0.1, 0.1, predict="sampled", samples=5)
     assert drawn(other) == small  # of another judge's comparisons the same
-
-
-def test_the_order_of_candidates_changes_no_draw() -> None:
-    one = sound(1, 0.5)
-    turned = Case(CASE.document, CASE.candidates[::-1])
-    (here,), (there,) = (checks_of(one, Scripted(), briefs(), case) for case in (CASE, turned))
-    looked = [
-        sorted((told["system"], told["rating"]) for told in check.evidence["exchanged"])
-        for check in (here, there)
-    ]
-    assert 0 < len(looked[0]) < 10
-    assert looked[0] == looked[1]
-
-
-def test_the_judge_says_that_it_can_look_at_itself() -> None:
-    one = Synthetic({}, load_task("summary", ["fluency"]))
-    assert one.has_checks
-    assert one.asking["checks"] == {"neighbours": 1.0, "exchanged": 0.1}
