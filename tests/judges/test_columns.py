@@ -75,9 +75,7 @@ def test_entities_with_votes_of_every_kind() -> None:
         "entities": [{"entity": "a", "words": "b", "heading": "", "in": [0, 1]}],
     }
     brief = row_of("entities", content, of_brief=True)
-    assert brief["rubric"] == [
-        {"entity": "a", "words": "b", "heading": "", "references": [0, 1]},
-    ]
+    assert brief["rubric"] == [{"entity": "a", "words": "b", "heading": "", "references": [0, 1]}]
 
 
 def test_roles_without_an_answer_are_null() -> None:

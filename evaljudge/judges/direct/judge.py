@@ -84,10 +84,12 @@ class Direct(RatingJudge[Written]):
     def scorers(self) -> Sequence[str]:
         return [self.name]
 
-    async def _ask(self, prompts: Sequence[Prompt], model: Model) -> Sequence[Written | Failed]:
+    async def _ask(
+        self, prompts: Sequence[Prompt], texts: Sequence[str], model: Model
+    ) -> Sequence[Written | Failed]:
         return await model.write(prompts, self._how)
 
-    def _read(self, axis: Axis, reply: Written) -> tuple[dict[str, Any], str]:
+    def _read(self, axis: Axis, text: str, reply: Written) -> tuple[dict[str, Any], str]:
         rating = rating_of(reply.samples[0], axis.name, axis.words["axis"])
         if isinstance(rating, Failed):
             return {"reply": reply.text}, rating.reason

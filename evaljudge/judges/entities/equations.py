@@ -61,9 +61,7 @@ SHARES = ("completeness", "correctness", "consistency", "supported", "unknown", 
 AXES = ("consistency", "relevance", "coherence", "fluency")
 """SummEval's, which `entities` scores where the task has them."""
 
-EXCEPTIONS: Mapping[tuple[Answer, ...], Answer] = {
-    ("partially", "partially", "yes"): "yes",
-}
+EXCEPTIONS: Mapping[tuple[Answer, ...], Answer] = {("partially", "partially", "yes"): "yes"}
 """Sorted ballots that the majority does not decide."""
 DIVIDED: Answer = "no"
 WORTH: Mapping[Answer, float] = {
@@ -209,9 +207,7 @@ def scaled(share: Value) -> Value:
 
 
 def shares_of(
-    verdict: Verdict,
-    decide: Decide,
-    consistent: Callable[[Tally | Failed], Value] = consistency,
+    verdict: Verdict, decide: Decide, consistent: Callable[[Tally | Failed], Value] = consistency
 ) -> Shares:
     """Every number that a verdict gives; `consistent` gives the one on the axis consistency.
 

@@ -25,12 +25,7 @@ import yaml
 from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
 from evaljudge.judges.entities.equations import NO_RUBRIC, OPTIONS, Answer, Aspect, Rule
 from evaljudge.judges.entities.evidence import questions, read_evidence
-from evaljudge.judges.entities.labels import (
-    EntityAgreementRow,
-    Labels,
-    answered,
-    label_agreement,
-)
+from evaljudge.judges.entities.labels import EntityAgreementRow, Labels, answered, label_agreement
 from evaljudge.judges.shared.counting import Sizes, Sums, size_columns, sizes, table
 from evaljudge.sections import Section
 from evaljudge.sections.figures import NONE, bracketed, percent, ratio

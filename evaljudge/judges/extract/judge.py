@@ -112,7 +112,9 @@ class ExtractThenRate(QuestionJudge[Chosen]):
     def _words(self, axis: Axis) -> dict[str, str]:
         return self._nouns | axis.words
 
-    async def _ask(self, prompts: Sequence[Prompt], model: Model) -> Sequence[Chosen | Failed]:
+    async def _ask(
+        self, prompts: Sequence[Prompt], texts: Sequence[str], model: Model
+    ) -> Sequence[Chosen | Failed]:
         return await model.choose(prompts, RATINGS)
 
     def _verdict(
@@ -128,7 +130,7 @@ class ExtractThenRate(QuestionJudge[Chosen]):
         shown = {"extract": list(extract.chosen), "sentences": extract.of}
         return replace(verdict, evidence={**verdict.evidence, **shown})
 
-    def _read(self, axis: Axis, reply: Chosen) -> tuple[dict[str, Any], str]:
+    def _read(self, axis: Axis, text: str, reply: Chosen) -> tuple[dict[str, Any], str]:
         return reply.evidence, ""
 
     # the driver: arithmetic, no model

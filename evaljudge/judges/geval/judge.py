@@ -77,10 +77,12 @@ class Geval(RatingJudge[Chosen]):
         sampled = [f"{self.name}.sampled"] if self._settings.samples else []
         return [self.name, *sampled]
 
-    async def _ask(self, prompts: Sequence[Prompt], model: Model) -> Sequence[Chosen | Failed]:
+    async def _ask(
+        self, prompts: Sequence[Prompt], texts: Sequence[str], model: Model
+    ) -> Sequence[Chosen | Failed]:
         return await model.choose(prompts, RATINGS, self._settings.samples)
 
-    def _read(self, axis: Axis, reply: Chosen) -> tuple[dict[str, Any], str]:
+    def _read(self, axis: Axis, text: str, reply: Chosen) -> tuple[dict[str, Any], str]:
         evidence = reply.evidence
         if self._settings.samples:
             drawn = Counter(reply.samples)

@@ -20,7 +20,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import inf
 from typing import Any
 
 from evaljudge.errors import UserError
@@ -33,21 +32,8 @@ from evaljudge.records import Axis, Candidate, Document
 TEMPLATE = "pairs.compare"
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerWords:
-    """The words for: the first text is better, the second one is, neither."""
-
-    first: str
-    second: str
-    tie: str = ""
-
-    @property
-    def options(self) -> Options:
-        return Options(tuple(filter(None, (self.first, self.second, self.tie))))
-
-
-FIRST_OR_SECOND = AnswerWords("First", "Second")
-BETTER_OR_WORSE = AnswerWords("Worse", "Better", "Similar")
+FIRST_OR_SECOND, BETTER_OR_WORSE = ("First", "Second"), ("Worse", "Better", "Similar")
+"""The words for: the first text is better, the second one is, neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +57,8 @@ class ReadPair:
 def _odds_of_first(logprobs: Mapping[str, float] | None) -> float | None:
     if logprobs is None:
         return None
-    words = BETTER_OR_WORSE if BETTER_OR_WORSE.tie in logprobs else FIRST_OR_SECOND
-    return log_odds(logprobs[words.first], logprobs[words.second], logprobs.get(words.tie, -inf))
+    words = BETTER_OR_WORSE if "Similar" in logprobs else FIRST_OR_SECOND
+    return log_odds(*(logprobs[word] for word in words))
 
 
 def read_comparison(stored: Mapping[str, Any]) -> ReadPair:
@@ -104,8 +90,8 @@ class PairQuestion:
         nothing = dict.fromkeys(("source", "context", *needed, *own), "")
         question = self._pack.render(TEMPLATE, nothing, **self._nouns, **ANY_WORDS).text
         for answers in (BETTER_OR_WORSE, FIRST_OR_SECOND):
-            if all(re.search(rf"\b{name}\b", question) for name in answers.options.names):
-                self.answers = answers
+            if all(re.search(rf"\b{name}\b", question) for name in answers):
+                self.options = Options(answers)
                 break
         else:
             raise UserError(f"prompt {TEMPLATE}: it should name its answers: First and Second, or "
@@ -122,5 +108,4 @@ class PairQuestion:
         prompt = self._pack.render(TEMPLATE, given, **axis.words, **self._nouns)
         # a model that only imagines answers goes by a drawn order of the texts
         ranks = [drawn(document.doc_id, text.system, "imagined") for text in texts]
-        example = self.answers.first if ranks[0] < ranks[1] else self.answers.second
-        return replace(prompt, example=example)
+        return replace(prompt, example=self.options.names[ranks[0] >= ranks[1]])

@@ -90,7 +90,7 @@ class PairsJudge(Judge):
         self._ranking: Ranking = partial(by_merge_sort, beam=beam)
         if given.method == "round_robin":
             self._ranking = by_round_robin
-        self.options = [self._comparing.answers.options]
+        self.options = [self._comparing.options]
         self.cautions = [f"judges.{name}: {CAUTION}"]
 
     @property
@@ -160,7 +160,7 @@ class PairsJudge(Judge):
             if (orders := [order for pair in one.wanted() for order in one.orders(pair)])
         ]:
             prompts = [one.prompt(order) for one, orders in wanted for order in orders]
-            replies = iter(await model.choose(prompts, self._comparing.answers.options))
+            replies = iter(await model.choose(prompts, self._comparing.options))
             for one, orders in wanted:
                 one.learn({order: next(replies) for order in orders})
         return Judged([

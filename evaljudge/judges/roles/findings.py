@@ -36,14 +36,7 @@ from evaljudge.judges.shared.counting import (
     table,
 )
 from evaljudge.sections import Bars, Section, Table
-from evaljudge.sections.figures import (
-    NONE,
-    SAMPLED,
-    SAMPLED_NOTE,
-    bracketed,
-    ratio,
-    together,
-)
+from evaljudge.sections.figures import NONE, SAMPLED, SAMPLED_NOTE, bracketed, ratio, together
 
 MOST_REASONS = 5
 ROLES = "What the role-players say"

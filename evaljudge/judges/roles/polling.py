@@ -28,16 +28,7 @@ from evaljudge.judges.roles.briefs import Role
 from evaljudge.judges.roles.evidence import Order, confidence
 from evaljudge.judges.shared.asking import one_line, quoted
 from evaljudge.model import Model
-from evaljudge.model.asks import (
-    Failed,
-    Options,
-    Prompt,
-    Sample,
-    Token,
-    Weighed,
-    Writing,
-    Written,
-)
+from evaljudge.model.asks import Failed, Options, Prompt, Sample, Token, Weighed, Writing, Written
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
 from evaljudge.records import Candidate, Document, Tokens

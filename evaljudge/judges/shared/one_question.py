@@ -24,21 +24,16 @@ from typing import Any, Generic, TypeVar
 
 from evaljudge.errors import UserError, first_line
 from evaljudge.judges.protocol import Judge, Judged
-from evaljudge.judges.shared.asking import (
-    ANY_WORDS,
-    document_texts,
-    printable,
-    reason_unscorable,
-)
+from evaljudge.judges.shared.asking import ANY_WORDS, document_texts, printable, reason_unscorable
 from evaljudge.model import Model
-from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing, Written
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Weighed, Writing, Written
 from evaljudge.model.counting import cost
-from evaljudge.prompts import Pack, Task
+from evaljudge.prompts import Given, Pack, Task
 from evaljudge.records import ANY_AXIS, Axis, Brief, Candidate, Case, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
 
-Reply = TypeVar("Reply", bound=Written | Chosen)
-Texts = dict[str, str | None]
+Reply = TypeVar("Reply", bound=Written | Chosen | Weighed)
+Texts = Mapping[str, Given]
 LONGEST_REASON = 200
 SHORT_REPLIES = {"an empty reply": "", "white space": " \n", "the reply `4.`": "4.",
                  "the reply `None`": "None"}  # fmt: skip
@@ -60,13 +55,18 @@ class QuestionJudge(Judge, Generic[Reply]):
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
         pairs = [(axis, candidate) for axis in self._axes for candidate in case.candidates]
         asked = [self._prompt(case.document, axis, c, briefs) for axis, c in pairs]
-        prompts = [prompt for prompt in asked if isinstance(prompt, Prompt)]
-        replies = iter(await self._ask(prompts, model))
+        given = {at: prompt for at, prompt in enumerate(asked) if isinstance(prompt, Prompt)}
+        texts = [self._text(case.document, pairs[at][1]) for at in given]
+        replies = iter(await self._ask(list(given.values()), texts, model))
         verdicts = [
             self._verdict(case, axis, c, next(replies) if isinstance(one, Prompt) else one)
             for (axis, c), one in zip(pairs, asked, strict=True)
         ]
         return Judged(verdicts)
+
+    def _text(self, document: Document, candidate: Candidate) -> str:
+        """The text that is judged."""
+        return candidate.text
 
     def _prompt(
         self, document: Document, axis: Axis, candidate: Candidate, briefs: Sequence[Brief]
@@ -77,7 +77,7 @@ class QuestionJudge(Judge, Generic[Reply]):
         prepared = self._prepared(axis, briefs)
         if isinstance(prepared, Failed):
             return prepared
-        texts = document_texts(document, axis) | {"target": candidate.text} | prepared
+        texts = {**document_texts(document, axis), "target": candidate.text, **prepared}
         return self._pack.render(self._template, texts, **self._words(axis))
 
     def _verdict(
@@ -86,7 +86,7 @@ class QuestionJudge(Judge, Generic[Reply]):
         known = (case.document.doc_id, candidate.system, self.name, axis.name)
         if isinstance(reply, Failed):
             return Verdict(*known, {}, "unscored", reply.reason, cost([reply]))
-        evidence, reason = self._read(axis, reply)
+        evidence, reason = self._read(axis, self._text(case.document, candidate), reply)
         return Verdict(*known, evidence, "unscored" if reason else "ok", reason, cost([reply]))
 
     def _prepared(self, axis: Axis, briefs: Sequence[Brief]) -> Texts | Failed:
@@ -110,11 +110,13 @@ class QuestionJudge(Judge, Generic[Reply]):
         """The scores that follow from a verdict's evidence, in the order of `scorers`."""
 
     @abstractmethod
-    async def _ask(self, prompts: Sequence[Prompt], model: Model) -> Sequence[Reply | Failed]:
-        """One reply to each prompt."""
+    async def _ask(
+        self, prompts: Sequence[Prompt], texts: Sequence[str], model: Model
+    ) -> Sequence[Reply | Failed]:
+        """One reply to each prompt about a text."""
 
     @abstractmethod
-    def _read(self, axis: Axis, reply: Reply) -> tuple[dict[str, Any], str]:
+    def _read(self, axis: Axis, text: str, reply: Reply) -> tuple[dict[str, Any], str]:
         """A verdict's evidence, and why it is unscored, where it is."""
 
 
@@ -223,13 +225,13 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         return self._nouns | (axis.words if self.each_axis else {})
 
     async def _ask(
-        self, prompts: Sequence[Prompt], model: Model
+        self, prompts: Sequence[Prompt], texts: Sequence[str], model: Model
     ) -> Sequence[Written | Chosen | Failed]:
         if self.options:
             return await model.choose(prompts, self.options[0])
         return await model.write(prompts, Writing(self.max_tokens))
 
-    def _read(self, axis: Axis, reply: Written | Chosen) -> tuple[dict[str, Any], str]:
+    def _read(self, axis: Axis, text: str, reply: Written | Chosen) -> tuple[dict[str, Any], str]:
         if isinstance(reply, Chosen):
             return reply.evidence, ""
         return {"reply": reply.text}, ""

@@ -21,14 +21,7 @@ from typing import Any
 from evaljudge.judges.shared.asking import ANY_WORDS, document_texts, drawn, reason_unscorable
 from evaljudge.judges.shared.references import Text, check_place
 from evaljudge.judges.shared.scale import named
-from evaljudge.judges.synthetic.evidence import (
-    BETTER,
-    SIMILAR,
-    WORSE,
-    Answers,
-    Form,
-    answers_of,
-)
+from evaljudge.judges.synthetic.evidence import BETTER, SIMILAR, WORSE, Answers, Form, answers_of
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Prompt
 from evaljudge.model.counting import cost

@@ -17,11 +17,7 @@ import yaml
 
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
 from evaljudge.judges.shared.counting import Sums, share_bar, table
-from evaljudge.judges.synthetic.reliability import (
-    reliability,
-    reliability_rows,
-    reliability_sums,
-)
+from evaljudge.judges.synthetic.reliability import reliability, reliability_rows, reliability_sums
 from evaljudge.judges.synthetic.validity import ValidityRow, shard_sums, validity_rows
 from evaljudge.sections import BarRow, Bars, Section
 from evaljudge.sections.figures import NONE, bracketed, correlation, count, percent, ratio, short

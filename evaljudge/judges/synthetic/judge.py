@@ -44,13 +44,7 @@ from evaljudge.judges.synthetic.equations import (
     stacked,
     weighted_sum,
 )
-from evaljudge.judges.synthetic.evidence import (
-    COMPARE,
-    LADDER,
-    YES_NO,
-    answers_of,
-    compared_texts,
-)
+from evaljudge.judges.synthetic.evidence import COMPARE, LADDER, YES_NO, answers_of, compared_texts
 from evaljudge.judges.synthetic.findings import counted, report
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Options, Writing

@@ -13,12 +13,7 @@ from evaljudge.analysis.findings import Findings
 from evaljudge.judges.collector import SeenShard
 from evaljudge.judges.entities.equations import KINDS
 from evaljudge.judges.entities.evidence import EntitiesEvidence, read_evidence
-from evaljudge.judges.entities.findings import (
-    counted,
-    entities,
-    entity_row,
-    nothing,
-)
+from evaljudge.judges.entities.findings import counted, entities, entity_row, nothing
 from evaljudge.judges.entities.view import TEMPLATE, pieces, shown_evidence, shown_text
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.counting import Sums, add

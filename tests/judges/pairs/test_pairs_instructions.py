@@ -15,12 +15,7 @@ import pytest
 
 import evaljudge
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
-from evaljudge.judges.pairs.instructions import (
-    document_fairness,
-    fairest,
-    fairness,
-    first_place,
-)
+from evaljudge.judges.pairs.instructions import document_fairness, fairest, fairness, first_place
 from evaljudge.judges.pairs.judge import PairsJudge
 from evaljudge.judges.pairs.view import verdict_columns
 from evaljudge.judges.shared.counting import Sums, add

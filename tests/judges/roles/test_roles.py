@@ -17,16 +17,7 @@ from evaljudge.identity import brief_key
 from evaljudge.judges.roles.briefs import needed
 from evaljudge.judges.roles.judge import Roles
 from evaljudge.judges.roles.polling import CUT
-from evaljudge.model.asks import (
-    Failed,
-    Options,
-    Prompt,
-    Sample,
-    Token,
-    Weighed,
-    Writing,
-    Written,
-)
+from evaljudge.model.asks import Failed, Options, Prompt, Sample, Token, Weighed, Writing, Written
 from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
 

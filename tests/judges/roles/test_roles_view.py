@@ -16,24 +16,10 @@ from evaljudge.judges import make_judges
 from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.roles.evidence import Polled, read_polled
-from evaljudge.judges.roles.findings import (
-    NOTES,
-    RoleRow,
-    counted,
-    folded,
-    nothing,
-    role_row,
-)
+from evaljudge.judges.roles.findings import NOTES, RoleRow, counted, folded, nothing, role_row
 from evaljudge.judges.roles.findings import section as section_of
 from evaljudge.judges.roles.view import TEMPLATE, Ballot, ShownPolled, shown_evidence
-from evaljudge.judges.shared.counting import (
-    LONGEST_KIND,
-    MOST_KINDS,
-    OTHERS,
-    Reasons,
-    Sums,
-    add,
-)
+from evaljudge.judges.shared.counting import LONGEST_KIND, MOST_KINDS, OTHERS, Reasons, Sums, add
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document, Verdict
 from evaljudge.sections import Section, View
@@ -203,11 +189,7 @@ def shards() -> list[list[Verdict]]:
     alone = [role("Public", fixed=vote("candidate", 1.0), swapped=vote("!cut"))]
     no_readers = "readers could not be had: no roles in the reply: “I cannot”"
     return [
-        [
-            verdict(**SAMPLE),
-            verdict(system="B", **SAMPLE),
-            unscored("d1", "C", "empty text"),
-        ],
+        [verdict(**SAMPLE), verdict(system="B", **SAMPLE), unscored("d1", "C", "empty text")],
         [
             unscored("d2", "A", "empty text"),
             verdict("d2", "B", roles=alone, notes=[no_readers]),

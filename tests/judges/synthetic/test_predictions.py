@@ -18,15 +18,7 @@ from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
-from tests.judges.synthetic.builders import (
-    SAMPLE,
-    Answers,
-    Says,
-    answers,
-    briefs,
-    judge,
-    scripted,
-)
+from tests.judges.synthetic.builders import SAMPLE, Answers, Says, answers, briefs, judge, scripted
 
 CASE = Case(Document("d1", "The river rose."), (Candidate("A", "A flood."),))
 
@@ -151,10 +143,7 @@ def leaning(target: str, reference: str, relation: str) -> Answers:
 
 @pytest.mark.parametrize(
     ("predict", "p", "mass"),
-    [
-        ("probabilities", answers(0.4, 0.2, 0.4), 0.75),
-        ("yes-no", answers(0.375, 0.125, 0.5), 1.0),
-    ],
+    [("probabilities", answers(0.4, 0.2, 0.4), 0.75), ("yes-no", answers(0.375, 0.125, 0.5), 1.0)],
 )
 @pytest.mark.parametrize("levels", [2, 3, 5, 9])
 def test_both_orders_are_averaged(predict: str, p: Answers, mass: float, levels: int) -> None:
