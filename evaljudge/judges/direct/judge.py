@@ -76,9 +76,7 @@ class Direct(RatingJudge[Written]):
         unused = set() if self._settings.steps else {"steps_tokens"}
         return self._settings.model_dump(exclude=unused) | {"prompts": self._prompts}
 
-    @property
-    def meanings(self) -> Mapping[str, str]:
-        return {"": "The rating that the model wrote, from 1 (worst) to 5 (best)."}
+    meanings = {"": "The rating that the model wrote, from 1 (worst) to 5 (best)."}
 
     @property
     def scorers(self) -> Sequence[str]:

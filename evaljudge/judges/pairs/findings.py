@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
-from evaljudge.judges.pairs.comparing import read_comparison
+from evaljudge.judges.pairs.contest import read_comparison
 from evaljudge.judges.pairs.equations import doubt, preference, worth_of_place
 from evaljudge.judges.pairs.instructions import (
     by_document,

@@ -22,7 +22,7 @@ from operator import attrgetter
 from statistics import fmean
 from typing import Any
 
-from evaljudge.judges.pairs.comparing import read_comparison
+from evaljudge.judges.pairs.contest import read_comparison
 from evaljudge.judges.protocol import Part
 from evaljudge.judges.shared.asking import ANY_WORDS
 from evaljudge.judges.shared.counting import Sums, add

@@ -20,8 +20,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from evaljudge.judges.collector import CollectorOptions
-from evaljudge.judges.pairs.comparing import PairQuestion, read_comparison
-from evaljudge.judges.pairs.contest import Contest, Ranking, Swap
+from evaljudge.judges.pairs.contest import Contest, PairQuestion, Ranking, Swap, read_comparison
 from evaljudge.judges.pairs.equations import doubt, rank_score
 from evaljudge.judges.pairs.findings import counted, report
 from evaljudge.judges.pairs.instructions import (
@@ -76,12 +75,14 @@ class PairsSettings(Settings):
 class PairsJudge(Judge):
     kind = "pairs"
     version = "1"
+    axes: Sequence[str] = ()
     whole_documents = True
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self.name = name
         self._settings = read_settings(PairsSettings, settings, f"judges.{name}")
         self._axes = task.axes
+        self.axes = [axis.name for axis in task.axes]
         given = self._settings
         self._numbers = range(given.paraphrases + 1) if given.optimise else [given.instruction]
         self._instructions = Instructions(self.kind, task, self._numbers)
@@ -113,21 +114,15 @@ class PairsJudge(Judge):
         )
 
     @property
-    def axes(self) -> Sequence[str]:
-        return [axis.name for axis in self._axes]
-
-    @property
     def scorers(self) -> Sequence[str]:
         return [self.name, *self.other_readings]
 
-    @property
-    def meanings(self) -> Mapping[str, str]:
-        return {
-            "": "The share of the document's other texts that the text stands above, from 0 to 1; "
-            "it does not compare across documents.",
-            ".bradley-terry": "The text's strength among the texts of its document, in log-odds; 0 "
-            "is about their average.",
-        }
+    meanings = {
+        "": "The share of the document's other texts that the text stands above, from 0 to 1; "
+        "it does not compare across documents.",
+        ".bradley-terry": "The text's strength among the texts of its document, in log-odds; 0 "
+        "is about their average.",
+    }
 
     @property
     def other_readings(self) -> Sequence[str]:

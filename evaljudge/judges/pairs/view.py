@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
 
-from evaljudge.judges.pairs.comparing import ReadPair, read_comparison
+from evaljudge.judges.pairs.contest import ReadPair, read_comparison
 from evaljudge.judges.pairs.equations import preference, rank_score
 from evaljudge.judges.pairs.instructions import by_instruction
 from evaljudge.judges.plugin import JudgedCandidate

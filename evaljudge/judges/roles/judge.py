@@ -128,16 +128,14 @@ class Roles(Judge):
         used |= {"prompts": prompts | dict(self._rival.prompts), "roles": static}
         return used | {"names": list(self._polling.names)}
 
-    @property
-    def meanings(self) -> Mapping[str, str]:
-        return {
-            "": "The roles' votes for the text against a reference, each weighted by its "
-            "confidence: from 0 (none) to the number of roles (all).",
-            ".mean": "The votes for the text, by confidence, per role: from 0 (none) to 1 (all).",
-            ".exact": "The mean probability that a role prefers the text to a reference, 0 to 1.",
-            ".plain": "The probability that the text is preferred to a reference, 0 to 1, by one "
-            "question without roles.",
-        }
+    meanings = {
+        "": "The roles' votes for the text against a reference, each weighted by its "
+        "confidence: from 0 (none) to the number of roles (all).",
+        ".mean": "The votes for the text, by confidence, per role: from 0 (none) to 1 (all).",
+        ".exact": "The mean probability that a role prefers the text to a reference, 0 to 1.",
+        ".plain": "The probability that the text is preferred to a reference, 0 to 1, by one "
+        "question without roles.",
+    }
 
     @property
     def scorers(self) -> Sequence[str]:

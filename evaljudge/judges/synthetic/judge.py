@@ -110,12 +110,14 @@ class SyntheticSettings(Settings):
 class Synthetic(Judge):
     kind = "synthetic"
     version = "3"
+    axes: Sequence[str] = ()
     has_checks = True
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self.name = name
         self._settings = read_settings(SyntheticSettings, settings, f"judges.{name}")
         self._axes = task.axes
+        self.axes = [axis.name for axis in task.axes]
         self._form = YES_NO if self._settings.predict == "yes-no" else COMPARE
         if self._settings.layout == "ladder":
             self._form = LADDER
@@ -155,10 +157,6 @@ class Synthetic(Judge):
             "references. A judge that is sure of other answers asks less, and one that is not "
             "sure asks more."
         )
-
-    @property
-    def axes(self) -> Sequence[str]:
-        return [axis.name for axis in self._axes]
 
     @property
     def scorers(self) -> Sequence[str]:

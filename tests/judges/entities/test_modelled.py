@@ -15,12 +15,7 @@ import pytest
 
 from evaljudge.agreement import dawid_skene
 from evaljudge.judges.entities.equations import DIVIDED_BY_LOSS, NO_BALLOT, OPTIONS, Answer
-from evaljudge.judges.entities.modelled import (
-    AspectModel,
-    VoteModel,
-    model_votes,
-    patterns,
-)
+from evaljudge.judges.entities.modelled import AspectModel, VoteModel, model_votes, patterns
 from evaljudge.model.asks import Failed
 from evaljudge.records import Verdict
 

@@ -13,16 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.engines.scripted import Scripted
-from evaljudge.judges.extract.equations import (
+from evaljudge.judges.extract.judge import (
     SIZES,
     TOO_SMALL,
     Extract,
+    ExtractThenRate,
     chosen_sentences,
     extracted,
     grams,
+    read_evidence,
+    shown_evidence,
     tokens_in,
 )
-from evaljudge.judges.extract.judge import ExtractThenRate, read_evidence, shown_evidence
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.model.asks import Failed, Options, Prompt
 from evaljudge.prompts import load_task

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from evaljudge.engines.scripted import Scripted
 from evaljudge.judges.geval.judge import Geval, read_evidence
-from evaljudge.judges.shared.ratings import RATINGS
+from evaljudge.judges.shared.scale import RATINGS
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Sample, Writing, Written
 from evaljudge.model.remembering import Remembering
 from evaljudge.prompts import load_task

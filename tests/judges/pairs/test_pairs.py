@@ -19,7 +19,7 @@ import evaljudge
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
-from evaljudge.judges.pairs.comparing import read_comparison
+from evaljudge.judges.pairs.contest import read_comparison
 from evaljudge.judges.pairs.findings import PairsRow
 from evaljudge.judges.pairs.judge import PairsJudge
 from evaljudge.model.asks import Failed, Options, Prompt
