@@ -62,7 +62,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "judges/synthetic/test_synthetic.py",
         "judges/synthetic/test_predictions.py",
     ),
-    "judges/synthetic/evidence.py": ("judges/synthetic/test_comparing.py",),
+    "judges/synthetic/evidence.py": ("judges/synthetic/test_evidence.py",),
     "judges/entities/equations.py": (
         "judges/entities/test_equations.py",
         "judges/entities/test_entities.py",

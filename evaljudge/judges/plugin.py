@@ -98,17 +98,17 @@ def made_by(place: str) -> Callable[[Settings, Task, str], Judge]:
     return make
 
 
-def shown_by(place: str) -> Callable[[JudgedCandidate], Any]:
-    """Shows evidence, in a terminal or on the page, with the function at `module:function`, which
-    is imported when needed."""
+def shown_by(place: str) -> Callable[..., Any]:
+    """Shows evidence, in a terminal or on the page, or exports it, with the function at
+    `module:function`, which is imported when needed."""
 
-    def show(judged: JudgedCandidate) -> Any:
-        return _found_at(place, FunctionType)(judged)
+    def call(*given: Any) -> Any:
+        return _found_at(place, FunctionType)(*given)
 
-    return show
+    return call
 
 
-pictured_by = shown_by
+pictured_by = exported_by = shown_by
 
 
 def plugin_at(kind: str, place: str) -> Plugin:

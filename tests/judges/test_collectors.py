@@ -265,11 +265,3 @@ def test_identical_rows_stand_once() -> None:
         Section("S", [], [table("T", ["axis", "n"], *rows)]) for rows in ([same], [own, same])
     )
     assert found.tables == [table("T", ["axis", "n"], same, own)]
-
-
-def test_tables_of_other_columns_stay_apart() -> None:
-    five = table("T", ["axis", "true 1", "true 5"], ["fluency", "1.2", "4.9"])
-    two = table("T", ["axis", "true 1"], ["fluency", "1.2"])
-    titled = table("U", ["axis", "true 1"], ["fluency", "1.2"])
-    (found,) = merged([Section("S", [], [five]), Section("S", [], [two, titled])])
-    assert found.tables == [five, two, titled]

@@ -160,18 +160,3 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     kinds.cache_clear()
     yield tmp_path / "mine"
     kinds.cache_clear()
-
-
-def test_a_folder_and_an_entry_point_of_one_name_are_refused(
-    folders: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    points = [EntryPoint("direct", "my_package:PLUGIN", "evaljudge.judges")]
-    monkeypatch.setattr("evaljudge.plugins.entry_points", lambda group: points)
-    with pytest.raises(UserError, match="called 'direct': .*/judges/direct and my_package:PLUGIN"):
-        kinds()
-    points[0] = EntryPoint("mine", "my_package:PLUGIN", "evaljudge.judges")
-    assert kinds()["mine"] == "my_package:PLUGIN"
-    kinds.cache_clear()
-    points.append(EntryPoint("mine", "other:PLUGIN", "evaljudge.judges"))
-    with pytest.raises(UserError, match="called 'mine': my_package:PLUGIN and other:PLUGIN"):
-        kinds()

@@ -60,15 +60,6 @@ CONSISTENCY: Mapping[Consistency, Callable[[Tally | Failed], Value]] = {
 Count = Annotated[int, Field(ge=1)]
 
 
-@dataclass(frozen=True)
-class _Reading:
-    """What a scorer reads of a verdict: a share, or the numbers on human axes ("")."""
-
-    share: str
-    axes: Sequence[str]
-    modelled: bool = False
-
-
 class EntitiesSettings(Settings):
     rubric: Literal["auto", "references", "reference", "source"] = "auto"
     at_least: Count | None = None
@@ -132,14 +123,15 @@ class Entities(Judge):
         return self._settings.model_dump(include={"consistency"})
 
     @property
-    def _readings(self) -> Mapping[str, _Reading]:
-        found = {"": _Reading("", self._human)}
-        found |= {f".{share}": _Reading(share, self.axes) for share in equations.SHARES}
+    def _readings(self) -> Mapping[str, tuple[str, Sequence[str], bool]]:
+        """What each scorer reads of a verdict: a share, or the numbers on human axes (""); on
+        which axes; and whether by the model of the votes."""
+        found = {"": ("", self._human, False)}
+        found |= {f".{share}": (share, list(self.axes), False) for share in equations.SHARES}
         if self._settings.votes == "modelled":
-            axes = [axis for axis in self._human if axis in MODELLED_AXES]
-            found[MODELLED] = _Reading("", axes, True)
-            found |= {f".{s}{MODELLED}": _Reading(s, self.axes, True) for s in MODELLED_SHARES}
-        return {f"{self.name}{suffix}": one for suffix, one in found.items() if one.axes}
+            found[MODELLED] = ("", [a for a in self._human if a in MODELLED_AXES], True)
+            found |= {f".{s}{MODELLED}": (s, list(self.axes), True) for s in MODELLED_SHARES}
+        return {f"{self.name}{suffix}": one for suffix, one in found.items() if one[1]}
 
     @property
     def meanings(self) -> Mapping[str, str]:
@@ -153,7 +145,7 @@ class Entities(Judge):
         return list(self._readings)
 
     def axes_of(self, scorer: str) -> Sequence[str]:
-        return self._readings[scorer].axes
+        return self._readings[scorer][1]
 
     # stage one: the rubric
 
@@ -240,9 +232,9 @@ class Entities(Judge):
             equations.shares_of(verdict, decide, consistent) for decide in (majority, modelled)
         )
         return [
-            scored(verdict, scorer, axis, (weighed if one.modelled else voted)[one.share, axis])
-            for scorer, one in self._readings.items()
-            for axis in one.axes
+            scored(verdict, scorer, axis, (weighed if is_modelled else voted)[share, axis])
+            for scorer, (share, axes, is_modelled) in self._readings.items()
+            for axis in axes
         ]
 
 

@@ -183,10 +183,6 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         except ValueError as error:
             reason = printable(str(error))[:LONGEST_REASON] or "no score in the reply"
             return [Score(verdict.doc_id, verdict.system, self.name, verdict.axis, None, reason)]
-        except Exception as error:  # the author's own code may raise anything
-            reply = printable(str(verdict.evidence))[:LONGEST_REASON]
-            where = f"{verdict.doc_id}, {verdict.system}: {reply}"
-            raise self._mistake(where, error) from error
 
     def _refuse_unfinished(self, pack: Pack) -> None:
         kind = type(self)
@@ -212,14 +208,11 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             except ValueError:
                 continue
             except Exception as error:  # the author's own code may raise anything
-                raise self._mistake(case, error) from error
-
-    def _mistake(self, case: str, error: Exception) -> UserError:
-        said = f"{type(error).__name__}: {first_line(error)}"
-        return UserError(
-            f"judges.{self.name}: its `{self._method}` fails for {case}: {said} (where there "
-            "is no score, it raises a ValueError)"
-        )
+                said = f"its `{self._method}` fails for {case}: {type(error).__name__}"
+                raise UserError(
+                    f"judges.{self.name}: {said}: {first_line(error)} (where there is no score, it "
+                    "raises a ValueError)"
+                ) from error
 
     def _words(self, axis: Axis) -> dict[str, str]:
         return self._nouns | (axis.words if self.each_axis else {})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from math import log
 from typing import Any
 
 import pytest
@@ -12,8 +11,6 @@ from hypothesis import strategies as st
 
 from evaljudge.engines.scripted import Scripted
 from evaljudge.judges.direct.judge import Direct, rating_of
-from evaljudge.judges.geval.judge import Geval
-from evaljudge.judges.protocol import Judge
 from evaljudge.model.asks import Failed, Prompt, Sample, Writing, Written
 from evaljudge.prompts import load_task
 from evaljudge.records import Case, Verdict
@@ -24,10 +21,6 @@ def judge(task: str = "summary", axes: list[str] | None = None, **settings: Any)
     """With the short question, unless the settings say otherwise."""
     chosen = axes or (["fluency"] if task == "summary" else None)
     return Direct({"steps": False} | settings, load_task(task, chosen))
-
-
-def by_steps(axes: list[str] | None = None, **settings: Any) -> Direct:
-    return Direct(settings, load_task("summary", axes or ["fluency"]))
 
 
 def verdicts_of(judge: Direct, model: Scripted, case: Case = CASE) -> dict[str, Verdict]:
@@ -144,43 +137,6 @@ def test_each_candidate_is_asked_about_once_per_axis() -> None:
 
 
 # with the prompt of G-Eval, which is the default
-
-
-class Hearing(Scripted):
-    """Hears every question, and answers it by what it is asked for."""
-
-    def __init__(self, steps: str = "1. Read.", rating: str = "4") -> None:
-        self.heard: list[tuple[str, Writing | None]] = []
-        super().__init__(
-            writes=lambda p, how: self._hears(p, how, steps if p.is_common else rating),
-            chooses=lambda p, options: self._hears(
-                p, None, dict.fromkeys(options.names, log(1 / len(options.names)))
-            ),
-        )
-
-    def _hears(self, prompt: Prompt, how: Writing | None, reply: Any) -> Any:
-        self.heard.append((prompt.text, how))
-        return reply
-
-
-def asked_by(judge: Judge) -> tuple[Hearing, list[Verdict]]:
-    model = Hearing()
-    briefs = asyncio.run(judge.brief(CASE.document, [], model))
-    return model, asyncio.run(judge.verdicts(CASE, briefs, model)).verdicts
-
-
-def test_it_asks_what_geval_asks() -> None:
-    """Word for word, in both stages; only how the answer is taken differs."""
-    axes = ["fluency", "relevance"]
-    ours, verdicts = asked_by(by_steps(axes))
-    theirs, _ = asked_by(Geval({}, load_task("summary", axes)))
-    assert [text for text, _ in ours.heard] == [text for text, _ in theirs.heard]
-    assert [how for _, how in ours.heard[:2]] == [how for _, how in theirs.heard[:2]]
-    assert {how for _, how in ours.heard[2:]} == {Writing(max_tokens=16, temperature=0.0)}
-    assert "<steps>\n1. Read.\n</steps>" in ours.heard[2][0]
-    rated = {(v.system, v.axis): v.evidence for v in verdicts if v.status == "ok"}
-    assert rated.keys() == {(s, a) for s in "AB" for a in axes}
-    assert rated["A", "fluency"] == {"reply": "4", "rating": 4.0}
 
 
 def test_a_reply_that_the_engine_cut() -> None:

@@ -12,9 +12,7 @@ from typing import Any
 
 import pytest
 
-from evaljudge.engines import Identity
 from evaljudge.engines.scripted import Scripted
-from evaljudge.identity import brief_key
 from evaljudge.judges.entities.judge import Entities
 from evaljudge.judges.entities.voting import PROMPTS, TEMPLATES
 from evaljudge.model.asks import Failed, Options, Prompt, Writing
@@ -286,19 +284,6 @@ def test_an_imaging_result_under_the_wrong_heading_is_caught() -> None:
     assert values(found)["completeness", "*"] == 1.0
 
 
-def truthful(template: str, subject: str, told: Mapping[str, str]) -> str:
-    """An oracle on notes: what stands under a heading in the ground truth belongs there."""
-    if template == "section":
-        truth, under = told["truth"], told.get("heading")
-        part = truth.partition(f"{under}:\n")[2].partition("\n\n")[0] if under else truth
-        return "yes" if subject in part else "no"
-    if template == "stated":
-        return "yes" if subject in told["reference"] else "no"
-    if template == "covered":
-        return "no"
-    return all_well(template, subject, told)
-
-
 def by_lines(prompt: Prompt, how: Writing) -> str:
     """Entities are the lines of a note."""
     told = texts_in(prompt)
@@ -306,21 +291,6 @@ def by_lines(prompt: Prompt, how: Writing) -> str:
         found = [line[2:] for line in told["text"].splitlines() if line.startswith("- ")]
         return json.dumps({"entities": found or sentence_entities(told["text"])})
     return writer(prompt, how)
-
-
-def test_a_heading_that_nobody_else_knows_makes_no_section() -> None:
-    """`Here is the summary:` says nothing of what belongs below it: the text is a plain one."""
-    asked: list[Mapping[str, str]] = []
-
-    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
-        if template in PROMPTS["alignment"]:
-            asked.append(told)
-        return truthful(template, subject, told)
-
-    found = verdict(f"Here is the summary:\n{TRUTH}", answers)
-    assert values(found)["alignment", "*"] == 1.0
-    assert {told["heading"] for told in asked} == {""}
-    assert {told["source"] for told in asked} == {SOURCE, ""}
 
 
 # the rubric of many references
@@ -416,18 +386,6 @@ def test_entities_are_matched_by_their_vectors_where_that_is_wanted() -> None:
         "The bridge was closed": [0, 1],
     }
     assert all(options.names != ("Yes", "No", "Partially") for options in one.options)
-
-
-def test_what_a_brief_depends_on() -> None:
-    def key(one: Entities, document: Document = DOCUMENT) -> str:
-        return brief_key(one, one.parts()[0], document, Identity("m", "r", {}, {}))
-
-    usual = key(judge())
-    for other in ({"reasoning": True}, {"at_least": 3}, {"votes": "modelled"}, {"batch": 4}):
-        assert key(judge(**other)) == usual
-    assert key(judge(rubric="source")) != usual
-    assert key(judge(), Document("d1", SOURCE, ("Other.",))) != usual
-    assert key(judge(), Document("another", SOURCE, (TRUTH,))) == usual
 
 
 # malformed replies
@@ -541,18 +499,6 @@ def test_several_are_asked_about_at_once() -> None:
     assert values(found)["correctness", "*"] == 0.4
 
 
-def test_candidates_are_not_mixed_in_a_batch_and_each_pays_for_its_own() -> None:
-    asked: list[tuple[str, list[str]]] = []
-    writes = written_votes(asked, lambda n: {"answer": "Yes"})
-    one, case = judge(batch=8), Case(DOCUMENT, (Candidate("A", SUMMARY), Candidate("B", TRUTH)))
-    found = asyncio.run(one.verdicts(case, rubric(), scripted(all_well, writes))).verdicts
-    facts = [subjects for template, subjects in asked if template == "entities.correctness.facts"]
-    assert facts == [
-        ["The river rose", "The bridge collapsed"], ["The river rose", "The bridge was closed"],
-    ]  # fmt: skip
-    assert [verdict.evidence["replies"]["structured"] for verdict in found] == [3 + 12, 3 + 12]
-
-
 def invented(template: str, subject: str, told: Mapping[str, str]) -> str:
     """Nothing confirms the first entity; on the second the prompts are divided."""
     if template in PROMPTS["correctness"] and "river" in subject:
@@ -575,22 +521,6 @@ def test_what_nothing_confirms_costs_consistency_where_the_setting_says_so() -> 
     assert {k: v for k, v in by_paper.items() if k != ("", "consistency")} == {
         k: v for k, v in by_support.items() if k != ("", "consistency")
     }
-
-
-def test_the_evidence_tells_denied_from_divided_and_from_no_verdict() -> None:
-    def answers(template: str, subject: str, told: Mapping[str, str]) -> str | Failed:
-        if template in PROMPTS["correctness"] and "river" in subject:
-            return "no" if "denied" in told["source"] else Failed("cut")
-        return invented(template, subject, told)
-
-    found = verdict(answers=answers, document=Document("d1", "What is denied.", (TRUTH,))).evidence
-    river, bridge = found["entities"]
-    assert river["rulings"]["correctness"] == {"verdict": "no", "rule": "majority"}
-    assert bridge["rulings"]["correctness"] == {"verdict": "no", "rule": "divided"}
-    assert bridge["rulings"]["alignment"] == {"verdict": "yes", "rule": "majority"}
-    assert found["rubric"][0]["ruling"] == {"verdict": "yes", "rule": "majority"}
-    river, _ = verdict(answers=answers).evidence["entities"]
-    assert river["rulings"]["correctness"] == {"failed": "no prompt gave an answer"}
 
 
 def test_modelled_votes_stand_beside_the_majority() -> None:

@@ -292,13 +292,6 @@ def sums() -> Sums:
     return sums_of(*shards)
 
 
-def test_a_document_without_a_rubric_says_why() -> None:
-    empty = entity_row("e", sums_of([verdict()]))
-    assert empty.without_rubric == {"the rubric has no entities": 1}
-    unscored = Verdict("d", "A", "e", "*", {}, "unscored", "empty source")
-    assert entity_row("e", sums_of([unscored])).without_rubric == {"empty source": 1}
-
-
 def test_tables_of_the_section() -> None:
     section = entities(entity_row("entities", sums()))
     sizes, without, verdicts, rules, replies = (table.rows for table in section.tables)

@@ -279,15 +279,3 @@ def test_what_a_configuration_cannot_say(changes: dict[str, Any], said: str) -> 
 
 
 # the pass over a run
-
-
-def test_files_of_the_report_hold_the_rows_and_go_with_them(tmp_path: Path) -> None:
-    output = a_run(tmp_path / "run")
-    file = write(tmp_path / "l.jsonl", [label("d0", "alignment", "A river rose", "no")])
-    found_in(output, entity_labels=file)
-    (row,) = json.loads(output.place.read("report/entity_agreement.json"))
-    assert (row["judge"], row["aspect"], row["n"], row["same"]) == ("entities", "alignment", 1, 1.0)
-    found_in(output)
-    assert output.place.kind("report/entity_agreement.json") == "NotFound"
-    (row,) = json.loads(output.place.read("report/entities.json"))
-    assert (row["judge"], row["candidates"]) == ("entities", 4)

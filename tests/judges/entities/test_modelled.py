@@ -3,10 +3,8 @@ whose truth is known, in which one prompt says yes to nearly everything."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import fsum
 from random import Random
 from typing import Any
 
@@ -183,23 +181,6 @@ def test_is_what_the_repeated_rows_give() -> None:
 
 
 # what is told
-
-
-def test_told_is_plain_json() -> None:
-    _, given = simulated(50, seed=2)
-    facts = [votes({"facts": "yes", "details": "no"})]
-    told = model_votes(patterns([*run_of(given), verdict(entities=facts)])).learnt
-    assert json.loads(json.dumps(told)) == told
-    fitted = told["completeness"]
-    assert list(fitted) == [
-        "identified", "converged", "entities", "labels", "prompts", "shares", "confusions",
-    ]  # fmt: skip
-    assert (fitted["identified"], fitted["entities"]) == (True, 50)
-    assert (fitted["labels"], fitted["prompts"]) == (list(LABELS), list(PROMPTS))
-    rows = [row for prompt in PROMPTS for row in fitted["confusions"][prompt].values()]
-    assert len(rows) == 12
-    assert all(list(row) == list(LABELS) for row in rows)
-    assert [fsum(row.values()) for row in [*rows, fitted["shares"]]] == pytest.approx([1.0] * 13)
 
 
 def test_two_answers_an_entity_identify_nothing() -> None:

@@ -22,14 +22,11 @@ from evaljudge.judges.extract.judge import (
     extracted,
     grams,
     read_evidence,
-    shown_evidence,
     tokens_in,
 )
-from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.model.asks import Failed, Options, Prompt
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document, Verdict
-from evaljudge.sections import Section
 
 SOURCE = "It was late. Rain fell. They closed the bridge. The bridge was old."
 TEXT = "Rain closed the bridge."
@@ -178,16 +175,3 @@ def test_scores_by_hand() -> None:
 
 
 # what binds a run
-
-
-def test_what_people_are_shown() -> None:
-    def shown(**settings: Any) -> Section:
-        verdict = verdicts_of(judge(**settings), Noting())["A"]
-        return shown_evidence(JudgedCandidate(CASE.candidates[0], verdict))
-
-    section = shown(budget=8)
-    assert section.about == ["The model saw sentences 2 and 3 of the source's 4."]
-    assert section.tables[0].rows[:2] == [["5", "0.250"], ["4", "0.400"]]
-    assert section.notes == ["The mean rating by these probabilities is 3.70."]
-    assert shown(budget=5).about == ["The model saw sentence 3 of the source's 4."]
-    assert shown(extract="none").about == ["The model saw the whole source."]

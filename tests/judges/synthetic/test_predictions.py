@@ -49,27 +49,6 @@ def test_every_reading_of_the_module_s_sample() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"predict": "yes-no"},
-        {"swap": "both"},
-        {"predict": "yes-no", "swap": "both"},
-        {"predict": "sampled", "samples": 10, "trials": 3},
-        {"layout": "ladder"},
-    ],
-)
-def test_a_missing_level_leaves_every_scorer_without_a_value(settings: dict[str, Any]) -> None:
-    one, reason = judge(**settings), "no reference of level 2 on fluency: too long"
-    asked: list[tuple[str, str, str]] = []
-    model = scripted(lambda *question: answers(1, 1, 1), asked)
-    scores = one.score(verdict(one, model, briefs(missing=[2.0])))
-    assert [score.scorer for score in scores] == list(one.scorers)
-    assert {(score.value, score.reason) for score in scores} == {(None, reason)}
-    assert asked == []
-
-
 # yes and no
 
 YES = {

@@ -118,21 +118,6 @@ def test_a_comparison_is_read_in_both_places() -> None:
     assert asked == [*usual, *((reference, target, "") for target, reference, _ in usual)]
 
 
-def test_yes_and_no_are_read_back_to_the_usual_order() -> None:
-    """The reference is surely no better than the target, and in half of all cases worse."""
-
-    def says(target: str, reference: str, relation: str) -> Answers:
-        yes = {"better": 0.0, "worse": 0.5}[relation] if target.startswith("level") else 0.5
-        return {"Yes": yes, "No": 1 - yes}
-
-    one = sound(0, 1, levels=2, predict="yes-no")
-    (check,) = checks_of(one, listening([], says), briefs(2))
-    assert len(check.evidence["exchanged"]) == 4
-    for told in check.evidence["exchanged"]:
-        assert told["p"] == pytest.approx({"Better": 0.25, "Worse": 0.25, "Similar": 0.5})
-        assert told["exchanged"] == pytest.approx({"Better": 0.5, "Worse": 0, "Similar": 0.5})
-
-
 def test_the_usual_order_is_not_asked_again() -> None:
     one, asked = looking(1, 1), list[Question]()
     models = case_models(listening(asked), [one], set(), set())
