@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from evaljudge.engines import Engine, ModelSource, VllmEngines
-from evaljudge.judges.synthetic.comparing import COMPARE
+from evaljudge.judges.synthetic.evidence import COMPARE
 from evaljudge.model.asks import Prompt
 from evaljudge.model.counting import CountingModel
 from evaljudge.prompts import load_task

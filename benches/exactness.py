@@ -34,7 +34,7 @@ from tokenizers import Tokenizer
 from evaljudge.bundled.world.corpus import make_cases
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.vllm import VllmModel
-from evaljudge.judges.synthetic.comparing import COMPARE
+from evaljudge.judges.synthetic.evidence import COMPARE
 from evaljudge.model.asks import Chosen, Options, Prompt
 from tests.tiny import make_tiny_model
 

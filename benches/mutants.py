@@ -62,7 +62,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "judges/synthetic/test_synthetic.py",
         "judges/synthetic/test_predictions.py",
     ),
-    "judges/synthetic/soundness.py": ("judges/synthetic/test_soundness.py",),
+    "judges/synthetic/evidence.py": ("judges/synthetic/test_evidence.py",),
     "judges/entities/equations.py": (
         "judges/entities/test_equations.py",
         "judges/entities/test_entities.py",
@@ -72,7 +72,6 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "judges/shared/test_structured.py",
     ),
     "judges/entities/modelled.py": ("judges/entities/test_modelled.py",),
-    "judges/entities/sheet.py": ("judges/entities/test_entities.py",),
     "agreement/accuracy.py": (
         "agreement/test_agreement_literals.py",
         "agreement/test_agreement_by_definition.py",

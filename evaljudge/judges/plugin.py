@@ -91,26 +91,24 @@ def made_by(place: str) -> Callable[[Settings, Task, str], Judge]:
 
     def make(settings: Settings, task: Task, name: str) -> Judge:
         with _naming(f"judges.{name}"):
-            found = _judge_at(place)
-            if missing := [one for one in ("kind", "version") if not hasattr(found, one)]:
-                raise UserError(f"{place} lacks what every judge has: {', '.join(missing)}")
+            found = _judge_at(place, "kind", "version")
         judge: Judge = found(settings, task, name)
         return judge
 
     return make
 
 
-def shown_by(place: str) -> Callable[[JudgedCandidate], Any]:
-    """Shows evidence with the function at `module:function`, which is imported when needed."""
+def shown_by(place: str) -> Callable[..., Any]:
+    """Shows evidence, in a terminal or on the page, or exports it, with the function at
+    `module:function`, which is imported when needed."""
 
-    def show(judged: JudgedCandidate) -> Any:
-        return _found_at(place, FunctionType)(judged)
+    def call(*given: Any) -> Any:
+        return _found_at(place, FunctionType)(*given)
 
-    return show
+    return call
 
 
-pictured_by = shown_by
-"""Likewise for the page."""
+pictured_by = exported_by = shown_by
 
 
 def plugin_at(kind: str, place: str) -> Plugin:
@@ -146,29 +144,24 @@ def _class_at(place: str) -> tuple[Any, str]:
     """The class, and the digest of its module's source as it was imported."""
     if not re.fullmatch(r"\w+(\.\w+)*:\w+", place):
         raise UserError(f"{place!r} is not an import path: write it as package.module:Class")
-    module, _, name = place.partition(":")
-    if module.endswith(".py"):
-        raise UserError(f"{place}: write {module.removesuffix('.py')}:{name}, without .py")
     found = _judge_at(place)
     try:
-        source = inspect.getsource(sys.modules[module])
+        source = inspect.getsource(sys.modules[place.partition(":")[0]])
     except (OSError, TypeError):
-        raise UserError(f"{place}: the source of its module cannot be read: put the class into a "
-                        "file of its own") from None  # fmt: skip
+        raise UserError(f"{place}: the source of its module cannot be read") from None
     return found, hashlib.sha256(source.encode()).hexdigest()[:12]
 
 
-def _judge_at(place: str) -> Any:
+def _judge_at(place: str, *needed: str) -> Any:
     from evaljudge.judges.protocol import Judge
 
     found = _found_at(place, type)
     if not (inspect.isclass(found) and issubclass(found, Judge)):
         raise UserError(f"{place} is not a judge: it must be a class that inherits from "
                         "evaljudge.judges.protocol.Judge")  # fmt: skip
-    if missing := ", ".join(sorted(found.__abstractmethods__)):
-        raise UserError(f"{place} lacks what every judge has: {missing}")
-    if isinstance(getattr(found, "version", ""), int | float):
-        raise UserError(f'{place}: its `version` should be a text, such as "1"')
+    missing = [*sorted(found.__abstractmethods__), *(n for n in needed if not hasattr(found, n))]
+    if missing:
+        raise UserError(f"{place} lacks what every judge has: {', '.join(missing)}")
     return found
 
 
@@ -189,10 +182,7 @@ def _found_at(place: str, kind: type) -> Any:
         said = f"{type(error).__name__}: {first_line(error)}"
         raise UserError(f"{name} cannot be imported: {said}") from error
     if not hasattr(module, wanted):
-        known = [one for one, value in vars(module).items() if isinstance(value, kind)
-                 and (kind is Plugin or value.__module__ == name)]  # fmt: skip
-        if kind is Plugin and not known:
-            raise UserError(f"{name} has no `{wanted}`")
+        known = [name for name, value in vars(module).items() if isinstance(value, kind)]
         raise UserError(f"{name}: {unknown(_WORDS[kind], wanted, known)}")
     return getattr(module, wanted)
 

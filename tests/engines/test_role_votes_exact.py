@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from evaljudge.engines.vllm import VllmModel
+from evaljudge.judges.roles.briefs import list_form
 from evaljudge.judges.roles.judge import Roles
 from evaljudge.judges.roles.polling import CUT
-from evaljudge.judges.roles.readers import list_form
 from evaljudge.model.asks import Failed, Prompt, Weighed, Writing, Written
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document, Verdict

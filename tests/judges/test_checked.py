@@ -17,10 +17,9 @@ from evaljudge.judges.checked import own_code
 from evaljudge.judges.collector import NothingCollected
 from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.model.asks import Options, Prompt
-from evaljudge.records import ANY_AXIS, Candidate, Case, Document, Score, Verdict
+from evaljudge.records import ANY_AXIS, Score, Verdict
 from evaljudge.runs import pipeline
 from evaljudge.runs.job import make_job
-from evaljudge.runs.planning import plan_afresh
 from evaljudge.runs.watching import Watcher
 
 ANSWERS = Options(("Yes", "No"))
@@ -55,11 +54,6 @@ class LeavesOneOut(Sound):
         return Judged((await super().verdicts(case, briefs, model)).verdicts[1:])
 
 
-class GivesAList(Sound):
-    async def verdicts(self, case: Any, briefs: Any, model: Any) -> Any:
-        return (await super().verdicts(case, briefs, model)).verdicts
-
-
 class Fails(Sound):
     async def verdicts(self, case: Any, briefs: Any, model: Any) -> Any:
         return {}["axis"]
@@ -68,21 +62,6 @@ class Fails(Sound):
 class NoJson(Sound):
     def evidence(self, reply: Any) -> dict[str, Any]:
         return {"yes": object()}
-
-
-class IntegerKeys(Sound):
-    """JSON makes them strings, which the report would find."""
-
-    def evidence(self, reply: Any) -> dict[str, Any]:
-        return {"yes": {1: 0.5}}
-
-    def value(self, verdict: Verdict) -> Any:
-        return verdict.evidence["yes"][1]
-
-
-class OneScore(Sound):
-    def score(self, verdict: Verdict) -> Any:
-        return super().score(verdict)[0]
 
 
 class NoScore(Sound):
@@ -97,11 +76,8 @@ class Text(Sound):
 
 FIRST_CASE = {
     LeavesOneOut: "its `verdicts` gives none on (test-…-…, steady, *)",
-    GivesAList: "its `verdicts` gives list in place of Judged",
     Fails: "its `verdicts` fails at test_checked.py:…: KeyError: 'axis'",
     NoJson: "its `verdicts` fails: TypeError: Object of type object is not JSON serializable",
-    IntegerKeys: "its `score` fails at test_checked.py:…: KeyError: 1",
-    OneScore: "its `score` fails: TypeError: 'Score' object is not iterable",
     NoScore: "its `score` gives none on (test-…-…, steady, own, *)",
     Text: "its `score` gives 'high' in place of a number",
 }
@@ -155,15 +131,6 @@ def test_what_it_does_wrong_is_said_before_the_other_cases_are_asked(
     said = re.sub(r"(?<=[:-])\d+", "…", str(refused.value))
     assert said == f"judges.own: {FIRST_CASE[judge]}"
     assert run.asks <= 6 * OPEN
-
-
-def test_a_plan_finds_what_is_wrong_without_a_model(
-    run: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("evaljudge.runs.job.make_judges", lambda *_: [LeavesOneOut()])
-    case = Case(Document("d1", "source"), (Candidate("A", "a"), Candidate("B", "b")))
-    with pytest.raises(UserError, match=r"own: its `verdicts` gives none on \(d1, A, \*\)"):
-        plan_afresh(make_job(run.config, ScriptedEngines()), [case])
 
 
 class FindsNothing(NothingCollected):

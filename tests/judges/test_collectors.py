@@ -30,7 +30,6 @@ from evaljudge.judges.collector import (
     all_judges,
 )
 from evaljudge.judges.entities import LABELS
-from evaljudge.judges.entities.evidence import read_judged
 from evaljudge.judges.entities.labels import question_rows
 from evaljudge.judges.protocol import Judge
 from evaljudge.model.asks import Failed, Prompt
@@ -127,12 +126,12 @@ def added(make: Callable[[], Collector], shards: Sequence[SeenShard]) -> Collect
 
 def labelled(folder: Path, shards: Sequence[SeenShard], draw: Random) -> CollectorOptions:
     """People's labels of every third question that a judge of entities asked."""
-    texts = [
-        read_judged(one, shard.texts[one.doc_id, one.system])
+    rows = [
+        row
         for shard in shards
         for one in shard.verdicts
-    ]
-    rows = [row for text in texts for row in question_rows(text)][::3]
+        for row in question_rows(one, shard.texts[one.doc_id, one.system])
+    ][::3]
     told = [json.dumps(row | {"label": draw.choice(["yes", "no", None])}) for row in rows]
     (folder / "labels.jsonl").write_text("\n".join(told))
     return CollectorOptions(resamples=20, keys={LABELS: str(folder / "labels.jsonl")})
@@ -156,15 +155,6 @@ def test_collectors_of_shards_add_up_to_one_of_them_all(
     assert together == at_once
     assert all(table.rows for section in at_once.sections for table in section.tables)
     assert all(at_once.files.values())
-
-
-@pytest.mark.parametrize("kind", COLLECTING)
-def test_a_fresh_collector_adds_nothing(kind: str) -> None:
-    judge, shards = judge_of(kind), shards_of(kind, 0)
-    make, found = judge.collecting(CollectorOptions()), found_of(judge, shards)
-    more = seen(make, shards)
-    more += make()
-    assert more.findings(found) == seen(make, shards).findings(found)
 
 
 @pytest.mark.usefixtures("hundred_columns")
@@ -244,17 +234,6 @@ def test_tables_of_shards_add_up_to_one_of_all_cases(shards: list[list[Any]]) ->
     assert list(mine.raters.items()) == list(others.raters.items())
 
 
-def test_an_axis_and_a_system_that_appear_late_leave_gaps_before_them() -> None:
-    total = filled([("d1", [("B", {"fluency": 2.0}, {}, 1.0, None)])])
-    total += filled([("d0", [("A", {"coherence": 4.0}, {"coherence": (4.0, 5.0)}, 3.0, 2.0)])])
-    found = total.as_rated()
-    assert found.documents.tolist() == [1, 0] and found.systems.tolist() == [1, 0]
-    np.testing.assert_array_equal(found.human["fluency"], [2.0, np.nan])
-    np.testing.assert_array_equal(found.human["coherence"], [np.nan, 4.0])
-    np.testing.assert_array_equal(found.scores["words", ANY_AXIS], [np.nan, 2.0])
-    assert found.raters == {"coherence": [(), (4.0, 5.0)]}
-
-
 # sections of several judges
 
 
@@ -286,16 +265,3 @@ def test_identical_rows_stand_once() -> None:
         Section("S", [], [table("T", ["axis", "n"], *rows)]) for rows in ([same], [own, same])
     )
     assert found.tables == [table("T", ["axis", "n"], same, own)]
-
-
-def test_tables_of_other_columns_stay_apart() -> None:
-    five = table("T", ["axis", "true 1", "true 5"], ["fluency", "1.2", "4.9"])
-    two = table("T", ["axis", "true 1"], ["fluency", "1.2"])
-    titled = table("U", ["axis", "true 1"], ["fluency", "1.2"])
-    (found,) = merged([Section("S", [], [five]), Section("S", [], [two, titled])])
-    assert found.tables == [five, two, titled]
-
-
-def test_one_judge_s_sections_stay_as_they_are() -> None:
-    sections = [Section(t, ["about"], [table("T", ["judge"], ["a"])], ["note"]) for t in "SR"]
-    assert merged(sections) == sections

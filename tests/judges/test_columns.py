@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -75,9 +73,7 @@ def test_entities_with_votes_of_every_kind() -> None:
         "entities": [{"entity": "a", "words": "b", "heading": "", "in": [0, 1]}],
     }
     brief = row_of("entities", content, of_brief=True)
-    assert brief["rubric"] == [
-        {"entity": "a", "words": "b", "heading": "", "references": [0, 1]},
-    ]
+    assert brief["rubric"] == [{"entity": "a", "words": "b", "heading": "", "references": [0, 1]}]
 
 
 def test_roles_without_an_answer_are_null() -> None:
@@ -116,38 +112,6 @@ def test_baselines() -> None:
     assert row_of("likelihood", kept) == kept
 
 
-PLUGIN = """
-from evaljudge.judges.plugin import Plugin, made_by
-
-PLUGIN = Plugin(made_by("nowhere:Nothing"), verdict_columns="evaljudge.judges.mine.columns:rows")
-"""
-COLUMNS = """
-from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
-
-class MyColumns(TypedDict):
-    p: Mapping[str, float]
-    words: list[str] | None
-
-def rows(evidence: Sequence[Mapping[str, Any]]) -> list[MyColumns]:
-    return [{"p": one["p"], "words": one.get("words")} for one in evidence]
-"""
-SCRIPT = """
-import sys
-from evaljudge.analysis.run_tables import RunTables
-from evaljudge.records import Verdict
-from evaljudge.storage import Output, Shard
-
-output, shard = Output(sys.argv[1]), Shard(0, 1, 1)
-output.bind({"id": "s1", "fingerprint": {}})
-output.write_listing({"corpus": "", "ratings": "", "shards": [[0, 1, 1]]})
-output.write_verdicts("clear", shard, [Verdict("d", "A", "clear", "*", {"p": {"Yes": 0.5}})])
-output.commit("judge", shard, {"stage": "judge", "shard": 0, "worker": "", "worker_seconds": 0})
-(table,) = RunTables(output, {"clear": "mine"}).verdicts("clear", ["p", "words"])
-print(table.schema.field("words").type, table.to_pylist())
-"""
-
-
 @pytest.mark.parametrize("returned", ["", " -> list", " -> list[dict]"])
 def test_columns_without_names_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, returned: str
@@ -158,19 +122,3 @@ def test_columns_without_names_are_refused(
     _details.cache_clear()
     with pytest.raises(UserError, match="own_columns:rows: what it returns should be annotated"):
         _details("own_columns:rows")
-
-
-@pytest.mark.service
-def test_a_judge_of_one_s_own_names_its_columns(tmp_path: Path) -> None:
-    folder = tmp_path / "judges/mine"
-    folder.mkdir(parents=True)
-    (folder / "__init__.py").write_text(PLUGIN)
-    (folder / "columns.py").write_text(COLUMNS)
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(tmp_path / "out")],
-        env=os.environ | {"EVALJUDGE_JUDGES": str(tmp_path / "judges")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "list<item: string> [{'p': [('Yes', 0.5)], 'words': None}]\n"

@@ -11,7 +11,7 @@ import pytest
 from evaljudge.engines import Identity
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
-from evaljudge.identity import brief_key, fingerprint, score_signature
+from evaljudge.identity import brief_key, fingerprint
 from evaljudge.judges import kinds, make_judges
 from evaljudge.judges.protocol import Judge
 from evaljudge.prompts import load_task
@@ -28,18 +28,6 @@ def made(chosen: dict[str, dict[str, Any]]) -> dict[str, Judge]:
 
 def keys(judge: Judge) -> dict[str, str]:
     return {part.name: brief_key(judge, part, DOCUMENT, WRITER) for part in judge.parts()}
-
-
-def test_one_judge_twice() -> None:
-    judges = made({"synthetic": {}, "finer": {"judge": "synthetic", "levels": 9}})
-    assert list(judges) == ["synthetic", "finer"]
-    assert {judge.kind for judge in judges.values()} == {"synthetic"}
-    readings = ("level", "ordinal", "bradley-terry")
-    assert list(judges["synthetic"].scorers) == [
-        "synthetic", *(f"synthetic.{reading}" for reading in readings),
-    ]  # fmt: skip
-    assert list(judges["finer"].scorers) == ["finer", *(f"finer.{r}" for r in readings)]
-    assert len(judges["finer"].parts()) == 9
 
 
 @pytest.mark.parametrize("kind", kinds())
@@ -95,18 +83,10 @@ def test_judges_of_one_kind_share_the_keys_of_equal_parts() -> None:
         ({"finer": {}}, "judges: unknown judge 'finer'"),
         ({"sintetic": {}}, "unknown judge 'sintetic': did you mean 'synthetic'?"),
         ({"finer": {"judge": "sinthetic"}}, "did you mean 'synthetic'?"),
-        ({"finer": {"judge": ["synthetic"]}}, "judges: unknown judge"),
         ({"finer": {"judge": "brevity"}}, "(a class of your own is named module:Class)"),
-        ({"finer": {"judge": None}}, "judges: unknown judge 'None'"),
         ({"geval": {"judge": "synthetic"}}, "judges.geval: a judge of this kind goes by the name"),
         ({"a.b": {"judge": "synthetic"}}, "judges.a.b: a name may hold letters"),
-        ({"a#2": {"judge": "synthetic"}}, "judges.a#2: a name may hold letters"),
-        ({"a b": {"judge": "synthetic"}}, "judges.a b: a name may hold letters"),
         ({"../a": {"judge": "synthetic"}}, "judges.../a: a name may hold letters"),
-        ({"-a": {"judge": "synthetic"}}, "judges.-a: a name may hold letters"),
-        ({"": {"judge": "synthetic"}}, "judges.: a name may hold letters"),
-        ({"a\n": {"judge": "synthetic"}}, "a name may hold letters"),
-        ({"é": {"judge": "synthetic"}}, "a name may hold letters"),
         ({"a" * 101: {"judge": "synthetic"}}, "a name may hold letters"),
         ({"human": {"judge": "synthetic"}}, "and not be `human`"),
         ({"finer": {"judge": "synthetic", "levels": 4}}, "judges.finer.levels"),
@@ -117,11 +97,6 @@ def test_names_and_kinds_that_are_refused(chosen: dict[str, dict[str, Any]], sai
     with pytest.raises(UserError) as refused:
         make_judges(chosen, TASK)
     assert said in str(refused.value)
-
-
-def test_names_that_are_fine() -> None:
-    for name in ("a", "9", "A-b_c", "a" * 100, "Human", "synthetic-2"):
-        assert made({name: {"judge": "synthetic"}})[name].name == name
 
 
 def bound(chosen: dict[str, dict[str, Any]]) -> Any:
@@ -146,19 +121,6 @@ def test_a_run_is_bound_to_names_kinds_and_settings() -> None:
         )
     ]
     assert all(one != other for at, one in enumerate(told) for other in told[:at])
-
-
-def test_the_signature_tells_judges_of_one_kind_apart() -> None:
-    judges = made({
-        "synthetic": {},
-        "finer": {"judge": "synthetic", "levels": 9},
-        "again": {"judge": "synthetic"},
-    })  # fmt: skip
-    lines = {n: score_signature(j, WRITER, WRITER, "e 1", 0) for n, j in judges.items()}
-    assert len(set(lines.values())) == 3
-    assert lines["finer"].startswith("finer@3 | ")
-    assert '"judge": "synthetic"' in lines["finer"] and '"levels": 9' in lines["finer"]
-    assert '"judge"' not in lines["synthetic"]
 
 
 @pytest.mark.parametrize(

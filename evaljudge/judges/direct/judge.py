@@ -76,18 +76,18 @@ class Direct(RatingJudge[Written]):
         unused = set() if self._settings.steps else {"steps_tokens"}
         return self._settings.model_dump(exclude=unused) | {"prompts": self._prompts}
 
-    @property
-    def meanings(self) -> Mapping[str, str]:
-        return {"": "The rating that the model wrote, from 1 (worst) to 5 (best)."}
+    meanings = {"": "The rating that the model wrote, from 1 (worst) to 5 (best)."}
 
     @property
     def scorers(self) -> Sequence[str]:
         return [self.name]
 
-    async def _ask(self, prompts: Sequence[Prompt], model: Model) -> Sequence[Written | Failed]:
+    async def _ask(
+        self, prompts: Sequence[Prompt], texts: Sequence[str], model: Model
+    ) -> Sequence[Written | Failed]:
         return await model.write(prompts, self._how)
 
-    def _read(self, axis: Axis, reply: Written) -> tuple[dict[str, Any], str]:
+    def _read(self, axis: Axis, text: str, reply: Written) -> tuple[dict[str, Any], str]:
         rating = rating_of(reply.samples[0], axis.name, axis.words["axis"])
         if isinstance(rating, Failed):
             return {"reply": reply.text}, rating.reason

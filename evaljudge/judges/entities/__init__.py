@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evaljudge.judges.plugin import Plugin, made_by, pictured_by, shown_by
+from evaljudge.judges.plugin import Plugin, exported_by, made_by, pictured_by, shown_by
 
 LABELS = "entity_labels"
 
@@ -24,20 +24,14 @@ def files_of_labels(value: Any, judges: Mapping[str, Any]) -> dict[str, str]:
     return dict(value)
 
 
-def export_entities(out: str, to: str, judge: str | None) -> str:
-    from evaljudge.judges.entities import labels
-
-    return labels.export_entities(out, to, judge)
-
-
 PLUGIN = Plugin(
     made_by("evaljudge.judges.entities.judge:Entities"),
     keys={LABELS: files_of_labels},
     files=["entities", "entity_agreement"],
     needs="a model; references are used where there are some, else the source",
-    exports={"entities": export_entities},
+    exports={"entities": exported_by("evaljudge.judges.entities.labels:export_entities")},
     show=shown_by("evaljudge.judges.entities.view:shown_evidence"),
-    verdict_columns="evaljudge.judges.entities.evidence:verdict_columns",
+    verdict_columns="evaljudge.judges.entities.evidence:read_evidence",
     brief_columns="evaljudge.judges.entities.evidence:brief_columns",
     picture=pictured_by("evaljudge.judges.entities.view:pictured_evidence"),
 )

@@ -43,7 +43,8 @@ Votes = Mapping[str, Vote]
 """One entity's votes by prompt, as in the evidence: `{"presence": {"answer": "yes", …}, …}`."""
 Decide = Callable[[Aspect, Votes], Answer | Failed]
 """How the votes on one entity or sentence become its verdict."""
-Shares = Mapping[tuple[str, str], float | Failed]
+Value = float | Failed
+Shares = Mapping[tuple[str, str], Value]
 """By the name of the share ("" for a number on a human axis) and the axis."""
 
 OPTIONS: Mapping[Aspect, tuple[Answer, ...]] = {
@@ -60,9 +61,7 @@ SHARES = ("completeness", "correctness", "consistency", "supported", "unknown", 
 AXES = ("consistency", "relevance", "coherence", "fluency")
 """SummEval's, which `entities` scores where the task has them."""
 
-EXCEPTIONS: Mapping[tuple[Answer, ...], Answer] = {
-    ("partially", "partially", "yes"): "yes",
-}
+EXCEPTIONS: Mapping[tuple[Answer, ...], Answer] = {("partially", "partially", "yes"): "yes"}
 """Sorted ballots that the majority does not decide."""
 DIVIDED: Answer = "no"
 WORTH: Mapping[Answer, float] = {
@@ -107,60 +106,50 @@ def majority(aspect: Aspect, votes: Votes) -> Answer | Failed:
     return found if isinstance(found, Failed) else found.verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """How many entities (or sentences) have each verdict."""
-
-    verdicts: Mapping[Answer, int]
-    scored: int
-    unscored: int
-
-
+Tally = Mapping[Answer | None, int]
+"""How many entities (or sentences) have each verdict; None: how many have none."""
 NO_RUBRIC = "the rubric has no entities"
-
-
-def share(
-    of: Tally | Failed, among: Container[Answer], none: str = "the text has no entities"
-) -> float | Failed:
-    """The share that has one of these verdicts; Failed with the reason where there is none."""
-    return mean_worth(of, {answer: float(answer in among) for answer in WORTH}, none)
-
-
-def mean_worth(
-    of: Tally | Failed,
-    worth: Mapping[Answer, float] = WORTH,
-    none: str = "the text has no entities",
-) -> float | Failed:
-    if isinstance(of, Failed):
-        return of
-    if not of.scored:
-        return Failed("no verdict on any entity or sentence" if of.unscored else none)
-    return sum(worth[answer] * times for answer, times in of.verdicts.items()) / of.scored
+NO_ENTITIES, NO_SENTENCES = "the text has no entities", "the text has no sentences"
 
 
 def tally(verdicts: Iterable[Answer | Failed]) -> Tally:
     """Counts one verdict for each entity; Failed where it has none."""
-    given = list(verdicts)
-    scored = [verdict for verdict in given if not isinstance(verdict, Failed)]
-    return Tally(Counter(scored), scored=len(scored), unscored=len(given) - len(scored))
+    return Counter(None if isinstance(verdict, Failed) else verdict for verdict in verdicts)
 
 
-def completeness(rubric: Tally | Failed) -> float | Failed:
+def mean_worth(
+    of: Tally | Failed, worth: Mapping[Answer, float] = WORTH, none: str = NO_ENTITIES
+) -> Value:
+    """Failed, with the reason, where there is no verdict."""
+    if isinstance(of, Failed):
+        return of
+    given = {answer: times for answer, times in of.items() if answer is not None}
+    if not given:
+        return Failed("no verdict on any entity or sentence" if of.get(None) else none)
+    return sum(worth[answer] * times for answer, times in given.items()) / sum(given.values())
+
+
+def share(of: Tally | Failed, among: Container[Answer], none: str = NO_ENTITIES) -> Value:
+    """The share that has one of these verdicts."""
+    return mean_worth(of, {answer: float(answer in among) for answer in WORTH}, none)
+
+
+def completeness(rubric: Tally | Failed) -> Value:
     """Formula (1)."""
     return mean_worth(rubric, none=NO_RUBRIC)
 
 
-def correctness(target: Tally | Failed) -> float | Failed:
+def correctness(target: Tally | Failed) -> Value:
     """Formula (2)."""
     return mean_worth(target)
 
 
-def consistency(target: Tally | Failed) -> float | Failed:
+def consistency(target: Tally | Failed) -> Value:
     """Formula (3), of the verdicts on correctness."""
     return _rest(share(target, {"no"}))
 
 
-def supported(target: Tally | Failed) -> float | Failed:
+def supported(target: Tally | Failed) -> Value:
     """The share that is confirmed, at least in part."""
     return share(target, {"yes", "partially"})
 
@@ -173,19 +162,10 @@ def rejections(rulings: Iterable[Ruling | Failed], rule: Rule) -> Tally:
     )
 
 
-def unknown_share(target: Tally | Failed) -> float | Failed:
-    return share(target, {"unknown"})
-
-
-def share_of_yes(target: Tally | Failed) -> float | Failed:
-    """The share that is rightly placed (alignment), or rejected (`rejections`)."""
-    return share(target, {"yes"})
-
-
-def relevance(rubric: Tally | Failed, target: Tally | Failed) -> float | Failed:
+def relevance(rubric: Tally | Failed, target: Tally | Failed) -> Value:
     """The mean of the rubric's share that is found, at least in part, and the text's share that
     is relevant, from the verdicts on completeness and on alignment."""
-    found, placed = share(rubric, {"yes", "partially"}, NO_RUBRIC), share_of_yes(target)
+    found, placed = share(rubric, {"yes", "partially"}, NO_RUBRIC), share(target, {"yes"})
     if isinstance(found, Failed) or isinstance(placed, Failed):
         return found if isinstance(found, Failed) else placed
     return (found + placed) / 2
@@ -212,29 +192,22 @@ def issues(
     return tally(any_issue(found, kinds) for found in sentences)
 
 
-def writing_issues(sentences: Tally) -> float | Failed:
-    """Formula (4), from `issues`."""
-    return share(sentences, {"yes"}, "the text has no sentences")
+def readability(sentences: Tally) -> Value:
+    """The share of sentences without issues, which formula (4) counts."""
+    return _rest(share(sentences, {"yes"}, NO_SENTENCES))
 
 
-def readability(sentences: Tally) -> float | Failed:
-    """The share of sentences without issues."""
-    return _rest(writing_issues(sentences))
-
-
-def _rest(part: float | Failed) -> float | Failed:
+def _rest(part: Value) -> Value:
     return part if isinstance(part, Failed) else 1 - part
 
 
-def scaled(share: float | Failed) -> float | Failed:
+def scaled(share: Value) -> Value:
     """On the scale of ratings: `0 ↦ 1, ½ ↦ 3, 1 ↦ 5`."""
     return share if isinstance(share, Failed) else LOWEST + (HIGHEST - LOWEST) * share
 
 
 def shares_of(
-    verdict: Verdict,
-    decide: Decide,
-    consistent: Callable[[Tally | Failed], float | Failed] = consistency,
+    verdict: Verdict, decide: Decide, consistent: Callable[[Tally | Failed], Value] = consistency
 ) -> Shares:
     """Every number that a verdict gives; `consistent` gives the one on the axis consistency.
 
@@ -258,10 +231,10 @@ def shares_of(
         "correctness": correctness(right),
         "consistency": consistency(right),
         "supported": supported(right),
-        "unknown": unknown_share(right),
-        "denied": share_of_yes(lost.get("entities") or rejections(rulings, "majority")),
-        "divided": share_of_yes(lost.get("entities") or rejections(rulings, "divided")),
-        "alignment": share_of_yes(placed),
+        "unknown": share(right, {"unknown"}),
+        "denied": share(lost.get("entities") or rejections(rulings, "majority"), {"yes"}),
+        "divided": share(lost.get("entities") or rejections(rulings, "divided"), {"yes"}),
+        "alignment": share(placed, {"yes"}),
         "readability": readability(issues(sentences)),
     }
     on_axes = {

@@ -9,7 +9,7 @@ become verdicts and shares by equations.py, or by the model of modelled.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -17,16 +17,16 @@ from pydantic import Field, model_validator
 
 from evaljudge.judges.collector import CollectorOptions
 from evaljudge.judges.entities import LABELS, equations, extraction, rubric
-from evaljudge.judges.entities.equations import Decide, Tally, majority
+from evaljudge.judges.entities.equations import Decide, Tally, Value, majority
 from evaljudge.judges.entities.extraction import Extraction
-from evaljudge.judges.entities.findings import EntityFindings
+from evaljudge.judges.entities.findings import counted, report
 from evaljudge.judges.entities.labels import read_labels
 from evaljudge.judges.entities.modelled import VoteModel, model_votes, patterns
 from evaljudge.judges.entities.rubric import RubricEntry, RubricWriting
-from evaljudge.judges.entities.sheet import Sheet
-from evaljudge.judges.entities.voting import PROMPTS, Voting, options_of, templates
+from evaljudge.judges.entities.voting import PROMPTS, TEMPLATES, Sheet, Voting, options_of
 from evaljudge.judges.protocol import Fitted, Judge, Judged, Part
 from evaljudge.judges.shared.asking import reason_unscorable, scored
+from evaljudge.judges.shared.counting import SumCollector
 from evaljudge.judges.shared.structured import Bill
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Options, Writing
@@ -52,21 +52,12 @@ MODELLED_AXES = ("consistency", "relevance")
 """The shares and axes that rest on more than two prompts."""
 RUBRIC = "rubric"
 Consistency = Literal["equation-3", "supported"]
-CONSISTENCY: Mapping[Consistency, Callable[[Tally | Failed], float | Failed]] = {
+CONSISTENCY: Mapping[Consistency, Callable[[Tally | Failed], Value]] = {
     "equation-3": equations.consistency,
     "supported": equations.supported,
 }
 """What the score on the axis consistency is computed by."""
 Count = Annotated[int, Field(ge=1)]
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """What a scorer reads of a verdict: a share, or the numbers on human axes ("")."""
-
-    share: str
-    axes: Sequence[str]
-    modelled: bool = False
 
 
 class EntitiesSettings(Settings):
@@ -117,7 +108,7 @@ class Entities(Judge):
         by_model = [rubric.COVERED, rubric.STATED] if given.match == "model" else []
         self.options: Sequence[Options] = list(dict.fromkeys(by_choice + by_model))
         self._writing_hash = task.pack.hash(extraction.TEMPLATES + rubric.TEMPLATES)
-        self._voting_hash = task.pack.hash(templates())
+        self._voting_hash = task.pack.hash(TEMPLATES)
         self._nouns = dict(task.nouns)
 
     @property
@@ -132,14 +123,15 @@ class Entities(Judge):
         return self._settings.model_dump(include={"consistency"})
 
     @property
-    def _readings(self) -> Mapping[str, _Reading]:
-        found = {"": _Reading("", self._human)}
-        found |= {f".{share}": _Reading(share, self.axes) for share in equations.SHARES}
+    def _readings(self) -> Mapping[str, tuple[str, Sequence[str], bool]]:
+        """What each scorer reads of a verdict: a share, or the numbers on human axes (""); on
+        which axes; and whether by the model of the votes."""
+        found = {"": ("", self._human, False)}
+        found |= {f".{share}": (share, list(self.axes), False) for share in equations.SHARES}
         if self._settings.votes == "modelled":
-            axes = [axis for axis in self._human if axis in MODELLED_AXES]
-            found[MODELLED] = _Reading("", axes, True)
-            found |= {f".{s}{MODELLED}": _Reading(s, self.axes, True) for s in MODELLED_SHARES}
-        return {f"{self.name}{suffix}": one for suffix, one in found.items() if one.axes}
+            found[MODELLED] = ("", [a for a in self._human if a in MODELLED_AXES], True)
+            found |= {f".{s}{MODELLED}": (s, list(self.axes), True) for s in MODELLED_SHARES}
+        return {f"{self.name}{suffix}": one for suffix, one in found.items() if one[1]}
 
     @property
     def meanings(self) -> Mapping[str, str]:
@@ -153,7 +145,7 @@ class Entities(Judge):
         return list(self._readings)
 
     def axes_of(self, scorer: str) -> Sequence[str]:
-        return self._readings[scorer].axes
+        return self._readings[scorer][1]
 
     # stage one: the rubric
 
@@ -175,7 +167,7 @@ class Entities(Judge):
         named = (document.doc_id, "", self.kind, ANY_AXIS, RUBRIC)
         if isinstance(content, Failed):
             return [Brief(*named, {}, "unscored", content.reason, tokens=bill.tokens)]
-        return [Brief(*named, content | {"replies": asdict(bill.replies)}, tokens=bill.tokens)]
+        return [Brief(*named, content | {"replies": bill.replies}, tokens=bill.tokens)]
 
     # stage two: the candidates' entities, and every prompt's vote on them
 
@@ -194,7 +186,7 @@ class Entities(Judge):
         for candidate in case.candidates:
             known = (case.document.doc_id, candidate.system, self.name, ANY_AXIS)
             if sheet := by_system.get(candidate.system):
-                tokens = sheet.extracted.bill.tokens
+                tokens = sheet.bill.tokens
                 found.append(Verdict(*known, sheet.evidence(), tokens=tokens))
             else:
                 reason = reason_unscorable(case.document, candidate)
@@ -228,9 +220,11 @@ class Entities(Judge):
             return None
         return _ByModel(self._scores, model_votes(patterns(verdicts)))
 
-    def collecting(self, wanted: CollectorOptions) -> Callable[[], EntityFindings]:
+    def collecting(self, wanted: CollectorOptions) -> Callable[[], SumCollector]:
         file = wanted.keys.get(LABELS)
-        return partial(EntityFindings, self.name, wanted, read_labels(file) if file else None)
+        labels = read_labels(file) if file else None
+        reported = partial(report, self.name, wanted, labels)
+        return partial(SumCollector, partial(counted, labels), reported)
 
     def _scores(self, verdict: Verdict, modelled: Decide) -> list[Score]:
         consistent = CONSISTENCY[self._settings.consistency]
@@ -238,9 +232,9 @@ class Entities(Judge):
             equations.shares_of(verdict, decide, consistent) for decide in (majority, modelled)
         )
         return [
-            scored(verdict, scorer, axis, (weighed if one.modelled else voted)[one.share, axis])
-            for scorer, one in self._readings.items()
-            for axis in one.axes
+            scored(verdict, scorer, axis, (weighed if is_modelled else voted)[share, axis])
+            for scorer, (share, axes, is_modelled) in self._readings.items()
+            for axis in axes
         ]
 
 

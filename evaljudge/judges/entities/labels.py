@@ -12,7 +12,7 @@ order, which an export keeps. Cohen's kappa and its interval are computed by agr
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -25,7 +25,8 @@ from evaljudge.corpora.rows import Row
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges.collector import SeenShard
 from evaljudge.judges.entities.equations import OPTIONS, Answer, Aspect
-from evaljudge.judges.entities.evidence import JudgedText, judged_texts
+from evaljudge.judges.entities.evidence import Question, questions, read_evidence
+from evaljudge.records import Verdict
 from evaljudge.storage import Output, Shard, ahead, to_write
 from evaljudge.text import shown
 
@@ -45,27 +46,11 @@ class Labels:
     rows: Mapping[At, Sequence[Answer | None]]
 
 
-def question_rows(text: JudgedText) -> Iterator[dict[str, Any]]:
-    """The rows of an export."""
-    for question in text.questions:
-        yield {
-            "doc_id": text.doc_id,
-            "system": text.system,
-            "aspect": question.aspect,
-            "entity": question.entity,
-            "heading": question.heading or None,
-            "words": question.words,
-            "verdict": question.verdict,
-            "rule": question.rule,
-            "label": None,
-        }
-
-
-def answered(text: JudgedText, labels: Labels) -> list[Answered]:
+def answered(verdict: Verdict, asked: Sequence[Question], labels: Labels) -> list[Answered]:
     """The verdicts on a candidate that the file has rows for."""
     found = (
-        ((text.doc_id, text.system, asked.aspect, folded(asked.entity)), asked.verdict)
-        for asked in text.questions
+        ((verdict.doc_id, verdict.system, one.aspect, folded(one.entity)), one.ruling.verdict)
+        for one in asked
     )
     return [one for one in found if one[0] in labels.rows]
 
@@ -85,31 +70,21 @@ def read_labels(file: str) -> Labels:
 
 
 def _label(row: Row) -> tuple[At, Answer | None]:
-    doc_id, system, name, entity = (
-        _text(row, field) for field in ("doc_id", "system", "aspect", "entity")
-    )
-    aspect = next((aspect for aspect in OPTIONS if aspect == name), None)
-    if aspect is None:
-        raise UserError(f"{row.place}: {unknown('aspect', name, OPTIONS)}")
-    return (doc_id, system, aspect, folded(entity)), _answer(row, OPTIONS[aspect])
-
-
-def _answer(row: Row, answers: Sequence[Answer]) -> Answer | None:
+    for name in ("doc_id", "system", "aspect", "entity"):
+        if not isinstance(row.fields.get(name), str):
+            raise UserError(f"{row.place}: needs `{name}`, a text")
     if "label" not in row.fields:
         raise UserError(f"{row.place}: needs `label`: an answer, or null")
-    label = row.fields["label"]
-    found = next((answer for answer in answers if answer == label), None)
-    if found or label is None:
-        return found
-    said = shown(label) if isinstance(label, str) else json.dumps(label)[:60]
-    raise UserError(f"{row.place}: `label` is {said}: give one of {', '.join(answers)}, or null")
-
-
-def _text(row: Row, name: str) -> str:
-    value = row.fields.get(name)
-    if not isinstance(value, str):
-        raise UserError(f"{row.place}: needs `{name}`, a text")
-    return value
+    given, label = row.fields, row.fields["label"]
+    aspect = next((aspect for aspect in OPTIONS if aspect == given["aspect"]), None)
+    if aspect is None:
+        raise UserError(f"{row.place}: {unknown('aspect', given['aspect'], OPTIONS)}")
+    answer = next((answer for answer in OPTIONS[aspect] if answer == label), None)
+    if answer is None and label is not None:
+        known = ", ".join(OPTIONS[aspect])
+        said = shown(label) if isinstance(label, str) else json.dumps(label)[:60]
+        raise UserError(f"{row.place}: `label` is {said}: give one of {known}, or null")
+    return (given["doc_id"], given["system"], aspect, folded(given["entity"])), answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,24 +126,19 @@ def label_agreement(
             resamples=resamples,
             seed=seed,
         )
-        same = sum(verdict == label for verdict, label, _ in pairs[aspect])
-        unmet = [label for at, rest in left.items() if at[2] == aspect for label in rest]
-        given = [label for at, those in labels.rows.items() if at[2] == aspect for label in those]
-        rows.append(
-            EntityAgreementRow(
-                judge=judge,
-                aspect=aspect,
-                file=labels.file,
-                kappa=found.value,
-                low=found.low,
-                high=found.high,
-                same=same / found.n if found.n else None,
-                n=found.n,
-                unscored=found.skipped,
-                unmet=len(unmet) - unmet.count(None),
-                blank=given.count(None),
-            )
+        same = sum(verdict == label for verdict, label, _ in pairs[aspect]) / max(1, found.n)
+        unmet, given = (
+            [label for at, those in rest.items() if at[2] == aspect for label in those]
+            for rest in (left, labels.rows)
         )
+        rows.append(EntityAgreementRow(
+            *(judge, aspect, labels.file, found.value, found.low, found.high),
+            same=same if found.n else None,
+            n=found.n,
+            unscored=found.skipped,
+            unmet=len(unmet) - unmet.count(None),
+            blank=given.count(None),
+        ))  # fmt: skip
     return rows
 
 
@@ -183,9 +153,9 @@ def export_entities(out: str, to: str, judge: str | None = None) -> str:
     place, file = to_write(to)
     rows = candidates = 0
     with place.writing(file) as stream:
-        for texts in ahead(partial(_texts, output, name), shards):
-            candidates += len(texts)
-            for row in chain.from_iterable(map(question_rows, texts)):
+        for verdicts in ahead(partial(_question_rows, output, name), shards):
+            candidates += len(verdicts)
+            for row in chain.from_iterable(verdicts):
                 stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
                 rows += 1
         if not rows:  # raised before the file is complete, so that none appears
@@ -193,14 +163,32 @@ def export_entities(out: str, to: str, judge: str | None = None) -> str:
     return f"{rows:,} questions about {candidates:,} candidates: {to}"
 
 
-def _texts(output: Output, judge: str, shard: Shard) -> list[JudgedText]:
-    return judged_texts(SeenShard(output.cases(shard), list(output.verdicts(judge, shard))))
+def _question_rows(output: Output, judge: str, shard: Shard) -> list[list[dict[str, Any]]]:
+    """Of each verdict."""
+    seen = SeenShard(output.cases(shard), list(output.verdicts(judge, shard)))
+    return [question_rows(one, seen.texts[one.doc_id, one.system]) for one in seen.verdicts]
+
+
+def question_rows(verdict: Verdict, text: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "doc_id": verdict.doc_id,
+            "system": verdict.system,
+            "aspect": asked.aspect,
+            "entity": asked.entity,
+            "heading": asked.heading or None,
+            "words": asked.words,
+            "verdict": asked.ruling.verdict,
+            "rule": asked.ruling.rule,
+            "label": None,
+        }
+        for asked in questions(read_evidence(verdict.evidence), text)
+    ]
 
 
 def _judge_of(output: Output, wanted: str | None) -> str:
     judges_there: Mapping[str, Mapping[str, Any]] = output.known_run()["fingerprint"]["judges"]
-    kind = __package__.rpartition(".")[2]
-    judges = [name for name, own in judges_there.items() if own.get("judge", name) == kind]
+    judges = [name for name, own in judges_there.items() if own.get("judge", name) == "entities"]
     if wanted is not None and wanted not in judges:
         raise UserError(f"--judge: {unknown('judge of entities', wanted, judges)}")
     if not judges:

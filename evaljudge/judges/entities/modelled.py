@@ -48,8 +48,8 @@ from evaljudge.records import Verdict
 
 Chances = Mapping[Answer, float]
 """How likely each verdict is; they sum to 1."""
-Pattern = tuple[Answer | None, ...]
-"""What each prompt answered of an entity; None where it failed or was not asked."""
+Patterns = Counter[frozenset[tuple[str, Answer]]]
+"""How many entities the prompts gave these answers, each by its prompt."""
 
 PLACES: Mapping[Aspect, tuple[str, str]] = {
     "completeness": ("rubric", "votes"),
@@ -58,15 +58,6 @@ PLACES: Mapping[Aspect, tuple[str, str]] = {
 """Where the votes are in the evidence, for the aspects that have three prompts."""
 TIED = 1e-9
 DIGITS = 9
-
-
-@dataclass(frozen=True, slots=True)
-class Patterns:
-    """How often the prompts answered in each way, over all entities that have an answer."""
-
-    prompts: tuple[str, ...]
-    """Those that ever answered, sorted by name."""
-    counts: Counter[Pattern]
 
 
 @dataclass(frozen=True)
@@ -124,19 +115,13 @@ class VoteModel:
 
 def patterns(verdicts: Iterable[Verdict]) -> dict[Aspect, Patterns]:
     """The distinct patterns of a run of any length, and how often each occurs."""
-    counts: dict[Aspect, Counter[frozenset[tuple[str, Answer]]]] = {a: Counter() for a in PLACES}
+    counts: dict[Aspect, Patterns] = {aspect: Counter() for aspect in PLACES}
     for verdict in verdicts:
         for aspect, (part, place) in PLACES.items():
             entities = verdict.evidence.get(part, []) if verdict.status == "ok" else []
             given = (answers(aspect, entity[place]) for entity in entities)
             counts[aspect].update(frozenset(said.items()) for said in given if said)
-    found = {}
-    for aspect, counted in counts.items():
-        prompts = tuple(sorted({prompt for said in counted for prompt, _ in said}))
-        by_prompt = [(dict(said), times) for said, times in counted.items()]
-        rows = {tuple(said.get(prompt) for prompt in prompts): n for said, n in by_prompt}
-        found[aspect] = Patterns(prompts, Counter(rows))
-    return found
+    return counts
 
 
 def model_votes(found: Mapping[Aspect, Patterns]) -> VoteModel:
@@ -148,21 +133,20 @@ def _modelled(labels: tuple[Answer, ...], found: Patterns) -> AspectModel:
     from evaljudge.agreement import dawid_skene  # imports scipy, which no worker needs
     from evaljudge.agreement.voters import MISSING
 
-    entities = found.counts.total()
+    entities = found.total()
+    prompts = tuple(sorted({prompt for said in found for prompt, _ in said}))
     if not entities:
-        return AspectModel(False, False, 0, labels, found.prompts)
+        return AspectModel(False, False, 0, labels, prompts)
     code = {label: number for number, label in enumerate(labels)}
-    rows = sorted(
-        ([code[a] if a else MISSING for a in pattern], times)
-        for pattern, times in found.counts.items()
-    )
+    coded = [({prompt: code[a] for prompt, a in said}, times) for said, times in found.items()]
+    rows = sorted(([said.get(prompt, MISSING) for prompt in prompts], n) for said, n in coded)
     fitted = dawid_skene([row for row, _ in rows], len(labels), [times for _, times in rows])
-    known = (fitted.identified, fitted.converged, entities, labels, found.prompts)
+    known = (fitted.identified, fitted.converged, entities, labels, prompts)
     if not fitted.identified:
         return AspectModel(*known)
     confusions = {
         prompt: {true: _by_label(labels, row) for true, row in zip(labels, of_prompt, strict=True)}
-        for prompt, of_prompt in zip(found.prompts, fitted.confusions.tolist(), strict=True)
+        for prompt, of_prompt in zip(prompts, fitted.confusions.tolist(), strict=True)
     }
     return AspectModel(*known, _by_label(labels, fitted.shares.tolist()), confusions)
 

@@ -16,7 +16,6 @@ entity, and `at_least` is applied when a candidate is judged: another value need
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import ceil, fsum
 from typing import Any, Literal
 
@@ -36,12 +35,8 @@ STATED = Options(("Yes", "No", "Partially"))
 TEMPLATES = ("entities.covered", "entities.stated")
 
 
-@dataclass
-class Pooled:
-    """An entity of some reference, and the numbers of the references that have it."""
-
-    entity: Entity
-    having: set[int]
+Pool = list[tuple[Entity, set[int]]]
+"""Each an entity of some reference, and the numbers of the references that have it."""
 
 
 def origin_of(document: Document, wanted: Literal["auto"] | Origin) -> Origin:
@@ -92,90 +87,86 @@ class RubricWriting:
         failed = {n: e.entities for n, e in enumerate(found) if isinstance(e.entities, Failed)}
         if len(failed) == len(texts):
             return Failed(f"no reference's entities could be had: {failed[0].reason}")
-        pooling = _Pooling(self, texts, model, bill)
         entities = [() if isinstance(e.entities, Failed) else e.entities for e in found]
+        lost = list[Failed]()
         if self._encoder:
-            pool = await pooling.by_embedding(entities, self._encoder, self._similar)
+            pool = await self._by_embedding(entities, self._encoder, model)
         else:
-            pool = await pooling.by_model(entities)
-        lost = pooling.lost
+            pool = await self._by_model(entities, texts, model, bill, lost)
         return {
             "from": "references",
             "texts": len(texts),
-            "entities": [_as_json(one.entity) | {"in": sorted(one.having)} for one in pool],
+            "entities": [_as_json(entity) | {"in": sorted(having)} for entity, having in pool],
             "dropped": [entity for one in found for entity in one.dropped],
             "failed": {str(n): failure.reason for n, failure in failed.items()},
             "lost": {"votes": len(lost), "reason": lost[0].reason if lost else ""},
         }
 
-    def prompt(self, template: str, entity: Entity, **given: str) -> Prompt:
-        return self._pack.render(template, {"entity": entity.text, **given}, **self._words)
+    async def _by_model(
+        self, found: Sequence[Sequence[Entity]], texts: Sequence[str], model: Model, bill: Bill,
+        lost: list[Failed],
+    ) -> Pool:  # fmt: skip
+        """`lost`: the replies that could not be had."""
+
+        def prompt(template: str, entity: Entity, **given: str) -> Prompt:
+            return self._pack.render(template, {"entity": entity.text, **given}, **self._words)
+
+        async def choose(prompts: Sequence[Prompt], options: Options) -> list[str]:
+            """The likeliest answers; an empty one where there was no reply."""
+            replies = await model.choose(prompts, options) if prompts else []
+            bill.tokens += cost(replies)
+            lost.extend(reply for reply in replies if isinstance(reply, Failed))
+            chances = [reply.p if isinstance(reply, Chosen) else {"": 1.0} for reply in replies]
+            return [max(p, key=lambda name: p[name]) for p in chances]
+
+        pool: Pool = []
+        for number, entities in enumerate(found):
+            new = _not_in(pool, entities, number)
+            known = numbered([entity.text for entity, _ in pool])
+            asked = [prompt("entities.covered", one, entities=known) for one in new if pool]
+            covered = await choose(asked, COVERED) or [""] * len(new)
+            answers = zip(new, covered, strict=True)
+            pool += [(one, {number}) for one, answer in answers if answer != "Yes"]
+        open_ = [
+            (entity, having, n, text)
+            for n, text in enumerate(texts)
+            for entity, having in pool
+            if n not in having
+        ]
+        asked = [prompt("entities.stated", one, reference=text) for one, _, _, text in open_]
+        for (_, having, n, _), reply in zip(open_, await choose(asked, STATED), strict=True):
+            if reply == "Yes":
+                having.add(n)
+        return pool
+
+    async def _by_embedding(
+        self, found: Sequence[Sequence[Entity]], encoder: str, model: Model
+    ) -> Pool:
+        pool, known = Pool(), list[Vector]()
+        for number, entities in enumerate(found):
+            vectors = await model.embed([entity.text for entity in entities], encoder)
+            for entity, vector in zip(entities, vectors, strict=True):
+                alike = [(_cosine(vector, other), -n) for n, other in enumerate(known)]
+                best, place = max(alike, default=(-1.0, 0))
+                if best >= self._similar:
+                    pool[-place][1].add(number)
+                else:
+                    pool.append((entity, {number}))
+                    known.append(vector)
+        return pool
 
 
 def _as_json(entity: Entity) -> dict[str, Any]:
     return {"entity": entity.text, "words": entity.words, "heading": entity.heading}
 
 
-class _Pooling:
-    """Matches the entities of one document's references; `lost`: votes without a reply."""
-
-    def __init__(
-        self, writing: RubricWriting, texts: Sequence[str], model: Model, bill: Bill
-    ) -> None:
-        self._writing, self._texts, self._model, self._bill = writing, texts, model, bill
-        self.lost: list[Failed] = []
-
-    async def by_model(self, found: Sequence[Sequence[Entity]]) -> list[Pooled]:
-        ask, pool = self._writing.prompt, list[Pooled]()
-        for number, entities in enumerate(found):
-            new = _not_in(pool, entities, number)
-            known = numbered([one.entity.text for one in pool])
-            prompts = [ask("entities.covered", one, entities=known) for one in new if pool]
-            covered = await self._choose(prompts, COVERED) or [""] * len(new)
-            answers = zip(new, covered, strict=True)
-            pool += [Pooled(one, {number}) for one, answer in answers if answer != "Yes"]
-        texts = enumerate(self._texts)
-        open_ = [(one, n, text) for n, text in texts for one in pool if n not in one.having]
-        prompts = [ask("entities.stated", one.entity, reference=text) for one, _, text in open_]
-        for (one, n, _), reply in zip(open_, await self._choose(prompts, STATED), strict=True):
-            if reply == "Yes":
-                one.having.add(n)
-        return pool
-
-    async def by_embedding(
-        self, found: Sequence[Sequence[Entity]], encoder: str, similar: float
-    ) -> list[Pooled]:
-        pool: list[tuple[Pooled, Vector]] = []
-        for number, entities in enumerate(found):
-            texts = [entity.text for entity in entities]
-            vectors = await self._model.embed(texts, encoder)
-            for entity, vector in zip(entities, vectors, strict=True):
-                alike = [(_cosine(vector, other), -n) for n, (_, other) in enumerate(pool)]
-                best, place = max(alike, default=(-1.0, 0))
-                if best >= similar:
-                    pool[-place][0].having.add(number)
-                else:
-                    pool.append((Pooled(entity, {number}), vector))
-        return [one for one, _ in pool]
-
-    async def _choose(self, prompts: Sequence[Prompt], options: Options) -> list[str]:
-        """The likeliest answers; an empty one where there was no reply, which `lost` then has."""
-        if not prompts:
-            return []
-        replies = await self._model.choose(prompts, options)
-        self._bill.tokens += cost(replies)
-        self.lost += [reply for reply in replies if isinstance(reply, Failed)]
-        chances = [reply.p if isinstance(reply, Chosen) else {"": 1.0} for reply in replies]
-        return [max(p, key=lambda name: p[name]) for p in chances]
-
-
-def _not_in(pool: Sequence[Pooled], entities: Sequence[Entity], number: int) -> list[Entity]:
+def _not_in(pool: Pool, entities: Sequence[Entity], number: int) -> list[Entity]:
     """The entities that the pool does not have word for word; the others get this reference."""
-    known = {folded(one.entity.text): one for one in pool}
+    known = {folded(entity.text): having for entity, having in pool}
     new = []
     for entity in entities:
-        if same := known.get(folded(entity.text)):
-            same.having.add(number)
+        if (same := known.get(folded(entity.text))) is not None:
+            same.add(number)
         else:
             new.append(entity)
     return new

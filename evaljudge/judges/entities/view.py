@@ -1,8 +1,8 @@
 """Single texts on the page and in a terminal: their entities marked by verdict, and every answer.
 
-    shown_text(read_judged(verdict, "The river rose."))
+    shown_text(read_evidence(evidence), "The river rose.")
     ->  ShownText(pieces=[Piece("The river rose", "yes", "1 yes"), Piece(".")],
-                  missing=[("The bridge closed", "missing")], …)
+                  lists={"Of the rubric, missing": [("The bridge closed", "missing")]}, …)
 
 A text is cut wherever an entity or a badly written sentence begins or ends:
 
@@ -23,9 +23,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
 from pathlib import Path
+from typing import NamedTuple
 
 from evaljudge.judges.entities.equations import EXCEPTIONS, Vote
-from evaljudge.judges.entities.evidence import PLACED, JudgedText, Question, read_judged
+from evaljudge.judges.entities.evidence import (
+    PLACED,
+    EntitiesEvidence,
+    FoundEntity,
+    place,
+    questions,
+    read_evidence,
+)
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.sections import Section, Table, View
 from evaljudge.sections.figures import correlation
@@ -64,8 +72,7 @@ class Piece:
     """The kinds of issues, on the piece where such a sentence ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
+class Answers(NamedTuple):
     """Every prompt's answer on one entity and aspect, or on one sentence."""
 
     name: str
@@ -81,72 +88,65 @@ class Answers:
 @dataclass(frozen=True, slots=True)
 class ShownText:
     pieces: Sequence[Piece]
-    missing: Sequence[tuple[str, str]]
-    """An entity of the rubric, and whether it is missing or contradicted."""
-    partial: Sequence[str]
-    without_verdict: Sequence[str]
-    rubric: int
-    misplaced: Sequence[tuple[str, str]]
-    """An entity with its number, and the heading that it is under."""
-    nowhere: Sequence[str]
-    """Entities whose words are not in the text."""
-    dropped: Sequence[str]
-    failed: Sequence[tuple[str, str]]
+    whole: str
+    """That nothing of the rubric is missing, where that is so."""
+    lists: Mapping[str, Sequence[tuple[str, str]]]
+    """By its title, what is missing or wrong, each with a remark."""
     answers: Sequence[Answers]
 
 
-def shown_text(one: JudgedText) -> ShownText:
-    asked = [(wanted.entity, wanted.verdict) for wanted in one.rubric if wanted.votes]
+def shown_text(found: EntitiesEvidence, text: str) -> ShownText:
+    asked = [(e.entity, e.completeness.verdict) for e in found.rubric if e.completeness.votes]
+    numbered = list(enumerate(found.entities, 1))
+    of_rubric = {
+        "missing": [(entity, MISSING[verdict]) for entity, verdict in asked if verdict in MISSING],
+        "found only in part": [(entity, "") for entity, v in asked if v == "partially"],
+        "without a verdict": [(entity, "") for entity, verdict in asked if verdict is None],
+    }
+    is_whole = found.rubric and not any(of_rubric.values())
+    size = counted(len(found.rubric), "entity", "entities")
+    lists = {f"Of the rubric, {how}": entities for how, entities in of_rubric.items()} | {
+        "Misplaced": [
+            (f"{n}: {one.entity}", one.heading or "")
+            for n, one in numbered
+            if one.alignment.verdict == "no"
+        ],
+        "Entities whose words are not in the text": [
+            (f"{_said_of(n, one)}: {one.entity}", "")
+            for n, one in numbered
+            if not range(*place(one, text))
+        ],
+        "Dropped, since no words support them": [(entity, "") for entity in found.dropped],
+        "What could not be had": list(found.failed.items()),
+    }
     return ShownText(
-        pieces=pieces(one),
-        missing=[(text, MISSING[verdict]) for text, verdict in asked if verdict in MISSING],
-        partial=[text for text, verdict in asked if verdict == "partially"],
-        without_verdict=[text for text, verdict in asked if verdict is None],
-        rubric=len(one.rubric),
-        misplaced=[
-            (f"{placed.number}: {placed.entity}", placed.heading or "")
-            for _, placed in one.entities
-            if placed.verdict == "no"
-        ],
-        nowhere=[
-            f"{_said_of(right, placed)}: {right.entity}"
-            for right, placed in one.entities
-            if not right.place
-        ],
-        dropped=one.dropped,
-        failed=list(one.failed.items()),
-        answers=list(_answers(one)),
+        pieces(found, text),
+        f"Nothing of the rubric is missing ({size})." if is_whole else "",
+        {title: entities for title, entities in lists.items() if entities},
+        list(_answers(found, text)),
     )
+
+
+def _shown(judged: JudgedCandidate) -> ShownText:
+    return shown_text(read_evidence(judged.verdict.evidence), judged.candidate.text)
 
 
 def pictured_evidence(judged: JudgedCandidate) -> View:
-    return View(TEMPLATE, shown_text(read_judged(judged.verdict, judged.candidate.text)))
+    return View(TEMPLATE, _shown(judged))
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:
-    one = shown_text(read_judged(judged.verdict, judged.candidate.text))
-    rows = [[row.name, row.entity, row.aspect, row.verdict, "; ".join(row.answers)]
-            for row in one.answers]  # fmt: skip
+    one = _shown(judged)
     title, heads = "Entities and their verdicts", ["no.", "entity", "aspect", "verdict", "answers"]
-    tables = [Table(title, heads, rows, "lllll")] if rows else []
+    rows = [[a.name, a.entity, a.aspect, a.verdict, "; ".join(a.answers)] for a in one.answers]
+    lists = [
+        f"{head}: {entity}{f' ({remark})' if remark else ''}"
+        for head, entities in one.lists.items()
+        for entity, remark in entities
+    ]
     text = f"Text: {''.join(map(_marked, one.pieces))}"
-    return Section(title, [ABOUT], tables, [text, *_found(one)])
-
-
-def _found(one: ShownText) -> Iterator[str]:
-    """What is missing or wrong, a line for each."""
-    if one.rubric and not (one.missing or one.partial or one.without_verdict):
-        yield f"Nothing of the rubric is missing ({counted(one.rubric, 'entity', 'entities')})."
-    yield from (f"Of the rubric, {how}: {entity}" for entity, how in one.missing)
-    yield from (f"Of the rubric, found only in part: {entity}" for entity in one.partial)
-    yield from (f"Of the rubric, without a verdict: {entity}" for entity in one.without_verdict)
-    yield from (
-        f"Misplaced: {entity}{f', under {heading}' if heading else ''}"
-        for entity, heading in one.misplaced
-    )
-    yield from (f"Its words are not in the text: {entity}" for entity in one.nowhere)
-    yield from (f"Dropped, since no words support it: {entity}" for entity in one.dropped)
-    yield from (f"Failed: {part}: {why}" for part, why in one.failed)
+    notes = [text, *filter(None, [one.whole]), *lists]
+    return Section(title, [ABOUT], [Table(title, heads, rows, "lllll")] if rows else [], notes)
 
 
 def _marked(piece: Piece) -> str:
@@ -156,13 +156,14 @@ def _marked(piece: Piece) -> str:
     return f"{piece.text} [{said}]" if said else piece.text
 
 
-def _answers(one: JudgedText) -> Iterator[Answers]:
+def _answers(found: EntitiesEvidence, text: str) -> Iterator[Answers]:
     """Those on the text's own entities come first."""
-    for asked in sorted(one.questions, key=lambda asked: asked.aspect not in PLACED):
-        verdict, rule = asked.verdict or NO_BALLOT, RULES.get(asked.rule, NO_BALLOT)
+    for asked in sorted(questions(found, text), key=lambda asked: asked.aspect not in PLACED):
+        ruling = asked.ruling
+        verdict, rule = ruling.verdict or NO_BALLOT, RULES.get(ruling.rule, NO_BALLOT)
         if asked.aspect == "readability":
-            verdict, rule = ISSUES[asked.verdict], "any issue"
-        said = [_said(prompt, vote) for prompt, vote in asked.votes.items()]
+            verdict, rule = ISSUES[ruling.verdict], "any issue"
+        said = [_said(prompt, vote) for prompt, vote in ruling.votes.items()]
         known = (asked.number, harmless(asked.entity), asked.heading or "", asked.aspect)
         yield Answers(*known, verdict, rule, said)
 
@@ -179,35 +180,40 @@ def _said(prompt: str, vote: Vote) -> str:
     return f"{prompt}: {vote['answer']}{reason}"
 
 
-def pieces(one: JudgedText) -> list[Piece]:
+def pieces(found: EntitiesEvidence, text: str) -> list[Piece]:
     """In their order; their texts together are all of the text, made harmless."""
-    bad = [sentence for sentence in one.sentences if sentence.verdict == "yes"]
-    spans = [right.place for right, _ in one.entities] + [sentence.place for sentence in bad]
-    cuts = sorted({0, len(one.text), *(c for place in spans for c in (place.start, place.stop))})
-    found = []
+    numbered = [(range(*place(own, text)), n, own) for n, own in enumerate(found.entities, 1)]
+    bad = [(range(*place(s, text)), s) for s in found.sentences if s.verdict == "yes"]
+    spans = [span for span, *_ in numbered] + [span for span, _ in bad]
+    cuts = sorted({0, len(text), *(cut for span in spans for cut in (span.start, span.stop))})
+    parts = []
     for start, end in pairwise(cuts):
-        held = [(right, placed) for right, placed in one.entities if start in right.place]
-        sentence = next((sentence for sentence in bad if start in sentence.place), None)
-        ends = sentence is not None and sentence.place.stop == end
-        issues = ", ".join(sentence.kinds) if sentence and ends else ""
-        text, verdicts = harmless(one.text[start:end]), {r.verdict or "none" for r, _ in held}
+        held = [(n, own) for span, n, own in numbered if start in span]
+        issue = next(((span, one) for span, one in bad if start in span), None)
+        kinds = ""
+        if issue and issue[0].stop == end:
+            answers = issue[1].votes.items()
+            kinds = ", ".join(kind for kind, vote in answers if vote.get("answer") == "yes")
+        verdicts = {own.correctness.verdict or "none" for _, own in held}
         worst = next((verdict for verdict in WORST_FIRST if verdict in verdicts), "")
-        found.append(Piece(text, worst, _label(held), sentence is not None, issues))
+        parts.append(
+            Piece(harmless(text[start:end]), worst, _label(held), issue is not None, kinds)
+        )
     # where a sentence alone cuts a piece in two, the entities are named after the second part
-    labels = [piece.label for piece in found[1:]]
+    labels = [piece.label for piece in parts[1:]]
     return [
         replace(piece, label="") if piece.label == following else piece
-        for piece, following in zip_longest(found, labels)
+        for piece, following in zip_longest(parts, labels)
     ]
 
 
-def _said_of(right: Question, placed: Question) -> str:
+def _said_of(number: int, entity: FoundEntity) -> str:
     """`3 partially, misplaced`."""
-    misplaced = ", misplaced" if placed.verdict == "no" else ""
-    return f"{right.number} {right.verdict or 'none'}{misplaced}"
+    misplaced = ", misplaced" if entity.alignment.verdict == "no" else ""
+    return f"{number} {entity.correctness.verdict or 'none'}{misplaced}"
 
 
-def _label(held: Sequence[tuple[Question, Question]]) -> str:
-    named = [_said_of(right, placed) for right, placed in held[:MOST_NAMED]]
+def _label(held: Sequence[tuple[int, FoundEntity]]) -> str:
+    named = [_said_of(number, entity) for number, entity in held[:MOST_NAMED]]
     more = len(held) - len(named)
     return "; ".join(named) + (f"; and {more} more" if more else "")

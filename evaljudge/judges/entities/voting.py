@@ -1,4 +1,10 @@
-"""Votes: what each prompt says about each entity or sentence, with its probabilities or reasons.
+"""What every prompt is asked about a candidate, and how it votes.
+
+rubric      "The bridge closed"  presence yes, coverage yes, support partially
+entities    "The river rose"     [0, 15] under “Events”: facts yes, … | definition yes, …
+sentences   [0, 42]              flow no, language no, grammar yes, spelling no
+
+A prompt's vote on an entity or sentence, with its probabilities or its reason:
 
     presence, "The bridge closed"    {"answer": "yes", "p": {"yes": .8, …}, "mass": .97}
     `reasoning: true`                {"answer": "partially", "reason": "It names no bridge. …"}
@@ -12,16 +18,18 @@ from __future__ import annotations
 
 from asyncio import gather
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from evaljudge.judges.entities.equations import OPTIONS, Aspect, Vote
-from evaljudge.judges.entities.extraction import numbered
+from evaljudge.judges.entities.equations import OPTIONS, Aspect, Vote, ruling_of
+from evaljudge.judges.entities.extraction import Entity, Extracted, numbered
+from evaljudge.judges.shared.passages import same_heading, sentences
 from evaljudge.judges.shared.structured import Bill, ask, object_of, one_of, string
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
+from evaljudge.records import Candidate, Document
 
 PROMPTS: Mapping[Aspect, tuple[str, ...]] = {
     "completeness": ("presence", "coverage", "support"),
@@ -34,26 +42,119 @@ MATERIAL = ("source", "truth", "target", "heading", "definition")
 """The slots of the templates, of which every question fills some."""
 LONGEST_REASON = 600
 """Characters."""
-
-
 Material = Mapping[str, str | None]
 """Texts for a question, by slot."""
 
 
 @dataclass
 class BallotQuestion:
-    """What one prompt asks about one entity or sentence, and its vote once it is asked."""
+    """What one prompt asks about one entity or sentence; its vote goes into `votes`."""
 
     aspect: Aspect
     prompt: str
     subject: str
     given: Material
     bill: Bill
-    vote: Vote = field(default_factory=dict)
+    votes: dict[str, Vote]
 
-    @property
-    def template(self) -> str:
-        return f"entities.{self.aspect}.{self.prompt}"
+
+class Sheet:
+    """A candidate's evidence: its votes are empty until all `questions` are asked."""
+
+    def __init__(
+        self, document: Document, candidate: Candidate, rubric: Sequence[str] | Failed,
+        truth: str | None, extracted: Extracted, definitions: Mapping[str, str],
+    ) -> None:  # fmt: skip
+        """`truth`: the ground truth, where there is one beside the source; `definitions`: what
+        belongs under a heading."""
+        self.candidate, self.bill = candidate, extracted.bill
+        self.questions: list[BallotQuestion] = []
+        known: Material = {"source": document.source, "truth": truth}
+        facts = dict.fromkeys(PROMPTS["correctness"], known)
+        target: Material = {"target": candidate.text}
+        found, style = (
+            dict.fromkeys(PROMPTS[aspect], target) for aspect in ("completeness", "readability")
+        )
+        headings, of_truth = _headings(candidate.text), _headings(truth or "")
+        # a single unknown heading does not count: it may be just “Here is the summary:”
+        is_sectioned = len(headings) > 1 or any(
+            same_heading(h, known) for h in headings for known in [*definitions, *of_truth]
+        )
+
+        def placed(entity: Entity) -> dict[str, Material]:
+            """By the definition of its heading (without headings, by what the source is about),
+            and by the place that it has in the ground truth."""
+            heading = entity.heading if is_sectioned else ""
+            defined = (text for name, text in definitions.items() if same_heading(name, heading))
+            given: dict[str, Material] = {"definition": {"source": document.source}}
+            if heading:
+                given["definition"] = {"heading": heading, "definition": next(defined, None)}
+            if truth:
+                given["section"] = {"truth": truth, "heading": heading if of_truth else ""}
+            return given
+
+        parts = {"rubric": rubric, "entities": extracted.entities}
+        self._evidence: dict[str, Any] = {
+            "rubric": [
+                {"entity": entity, "votes": self._ask("completeness", entity, found)}
+                for entity in ([] if isinstance(rubric, Failed) else rubric)
+            ],
+            "entities": [
+                {
+                    "entity": one.text,
+                    "span": [one.start, one.end],
+                    "heading": one.heading or None,
+                    "correctness": self._ask("correctness", one.text, facts),
+                    "alignment": self._ask("alignment", one.text, placed(one)),
+                }
+                for one in ([] if isinstance(extracted.entities, Failed) else extracted.entities)
+            ],
+            "sentences": [
+                {
+                    "span": [place.start, place.end],
+                    "votes": self._ask("readability", place.text, style),
+                }
+                for place in sentences(candidate.text)
+            ],
+            "dropped": list(extracted.dropped),
+            "failed": {n: part.reason for n, part in parts.items() if isinstance(part, Failed)},
+        }
+
+    def _ask(self, aspect: Aspect, subject: str, given: Mapping[str, Material]) -> dict[str, Vote]:
+        """The votes to come; `given`: the material of each prompt."""
+        votes: dict[str, Vote] = {prompt: {} for prompt in given}
+        self.questions += [
+            BallotQuestion(aspect, prompt, subject, material, self.bill, votes)
+            for prompt, material in given.items()
+        ]
+        return votes
+
+    def evidence(self) -> dict[str, Any]:
+        """With the rulings, so that its readers can tell what is denied from what is divided."""
+        for entity in self._evidence["rubric"]:
+            entity["ruling"] = _ruling("completeness", entity["votes"])
+        for entity in self._evidence["entities"]:
+            aspects: tuple[Aspect, ...] = ("correctness", "alignment")
+            entity["rulings"] = {aspect: _ruling(aspect, entity[aspect]) for aspect in aspects}
+        return self._evidence | {"replies": self.bill.replies}
+
+
+def _ruling(aspect: Aspect, votes: Mapping[str, Vote]) -> dict[str, str]:
+    found = ruling_of(aspect, votes)
+    if isinstance(found, Failed):
+        return {"failed": found.reason}
+    return {"verdict": found.verdict, "rule": found.rule}
+
+
+def _headings(text: str) -> list[str]:
+    return list(dict.fromkeys(one.heading for one in sentences(text) if one.heading))
+
+
+def template(aspect: Aspect, prompt: str) -> str:
+    return f"entities.{aspect}.{prompt}"
+
+
+TEMPLATES = [template(aspect, prompt) for aspect, names in PROMPTS.items() for prompt in names]
 
 
 def slot_of(aspect: Aspect) -> str:
@@ -70,6 +171,7 @@ class Voting:
     def __init__(self, task: Task, how: Writing, reasoning: bool, batch: int) -> None:
         self._pack, self._how = task.pack, how
         self._reasoning, self._batch = reasoning, batch
+        self.by_choice = not reasoning and not batch
         self._words = {
             "source_noun": task.nouns["source"],
             "target_noun": task.nouns["target"],
@@ -77,12 +179,8 @@ class Voting:
         }
         for aspect, prompts in PROMPTS.items():
             for prompt in prompts:
-                name = f"entities.{aspect}.{prompt}"
-                self._pack.check(name, [slot_of(aspect)], without=MATERIAL, **self._words)
-
-    @property
-    def by_choice(self) -> bool:
-        return not self._reasoning and not self._batch
+                slots, name = [slot_of(aspect)], template(aspect, prompt)
+                self._pack.check(name, slots, without=MATERIAL, **self._words)
 
     async def ask(self, questions: Sequence[BallotQuestion], model: Model) -> None:
         for aspect in OPTIONS:
@@ -100,7 +198,7 @@ class Voting:
         replies = await model.choose(prompts, options_of(aspect))
         for question, reply in zip(questions, replies, strict=True):
             question.bill.tokens += cost([reply])
-            question.vote = _chosen(reply)
+            question.votes[question.prompt] = _chosen(reply)
 
     async def _write(self, batch: Sequence[BallotQuestion], aspect: Aspect, model: Model) -> None:
         prompt = self._prompt(batch[0], numbered([question.subject for question in batch]))
@@ -109,24 +207,24 @@ class Voting:
         schema = object_of({str(n): asked for n in range(1, len(batch) + 1)})
         reply = await ask(prompt, schema, self._how, model, batch[0].bill)
         for place, question in enumerate(batch, 1):
-            question.vote = _written(reply if isinstance(reply, Failed) else reply[str(place)])
+            vote: Vote = {"failed": reply.reason} if isinstance(reply, Failed) else {
+                "answer": reply[str(place)]["answer"].lower(),
+                "reason": reply[str(place)].get("reason", ""),
+            }  # fmt: skip
+            question.votes[question.prompt] = vote
 
     def _prompt(self, question: BallotQuestion, subject: str) -> Prompt:
         material = dict.fromkeys(MATERIAL) | dict(question.given)
         given = {**material, slot_of(question.aspect): subject}
-        return self._pack.render(question.template, given, **self._words)
-
-
-def templates() -> list[str]:
-    return [f"entities.{aspect}.{prompt}" for aspect, names in PROMPTS.items() for prompt in names]
+        return self._pack.render(template(question.aspect, question.prompt), given, **self._words)
 
 
 def _batches(questions: Sequence[BallotQuestion], size: int) -> Iterator[list[BallotQuestion]]:
     """In groups that share a prompt, its material and a bill."""
     alike: dict[tuple[Any, ...], list[BallotQuestion]] = {}
-    for question in questions:
-        material = tuple(sorted(question.given.items()))
-        alike.setdefault((question.template, material, id(question.bill)), []).append(question)
+    for one in questions:
+        material = tuple(sorted(one.given.items()))
+        alike.setdefault((one.aspect, one.prompt, material, id(one.bill)), []).append(one)
     for group in alike.values():
         yield from (group[start : start + size] for start in range(0, len(group), size))
 
@@ -137,9 +235,3 @@ def _chosen(reply: Chosen | Failed) -> Vote:
     p = {name.lower(): value for name, value in reply.p.items()}
     left_out = {"left_out": reply.left_out} if reply.left_out else {}
     return {"answer": max(p, key=lambda name: p[name]), "p": p, "mass": reply.mass, **left_out}
-
-
-def _written(reply: Mapping[str, str] | Failed) -> Vote:
-    if isinstance(reply, Failed):
-        return {"failed": reply.reason}
-    return {"answer": reply["answer"].lower(), "reason": reply.get("reason", "")}

@@ -23,7 +23,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from evaljudge.judges.plugin import JudgedCandidate
-from evaljudge.judges.shared.ratings import RATINGS, mean_rating, ratings_table
+from evaljudge.judges.shared.scale import RATINGS, mean_rating, ratings_table
 from evaljudge.judges.shared.steps import MOST_TOKENS, RatingJudge
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Prompt
@@ -65,22 +65,22 @@ class Geval(RatingJudge[Chosen]):
     def asking(self) -> Mapping[str, Any]:
         return self._settings.model_dump() | {"prompts": self._prompts}
 
-    @property
-    def meanings(self) -> Mapping[str, str]:
-        return {
-            "": "The mean of the ratings from 1 (worst) to 5 (best), by their probabilities.",
-            ".sampled": "The mean of drawn ratings, from 1 (worst) to 5 (best).",
-        }
+    meanings = {
+        "": "The mean of the ratings from 1 (worst) to 5 (best), by their probabilities.",
+        ".sampled": "The mean of drawn ratings, from 1 (worst) to 5 (best).",
+    }
 
     @property
     def scorers(self) -> Sequence[str]:
         sampled = [f"{self.name}.sampled"] if self._settings.samples else []
         return [self.name, *sampled]
 
-    async def _ask(self, prompts: Sequence[Prompt], model: Model) -> Sequence[Chosen | Failed]:
+    async def _ask(
+        self, prompts: Sequence[Prompt], texts: Sequence[str], model: Model
+    ) -> Sequence[Chosen | Failed]:
         return await model.choose(prompts, RATINGS, self._settings.samples)
 
-    def _read(self, axis: Axis, reply: Chosen) -> tuple[dict[str, Any], str]:
+    def _read(self, axis: Axis, text: str, reply: Chosen) -> tuple[dict[str, Any], str]:
         evidence = reply.evidence
         if self._settings.samples:
             drawn = Counter(reply.samples)

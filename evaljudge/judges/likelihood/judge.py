@@ -14,20 +14,19 @@ read (`weigh`). For `fluency`:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from heapq import nsmallest
 from math import exp, isfinite
 from typing import Any, TypedDict
 
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges.plugin import JudgedCandidate
-from evaljudge.judges.protocol import Judge, Judged
-from evaljudge.judges.shared.asking import ANY_WORDS, document_texts, reason_unscorable
+from evaljudge.judges.shared.asking import ANY_WORDS
+from evaljudge.judges.shared.one_question import QuestionJudge, Texts
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Prompt, Weighed
-from evaljudge.model.counting import cost
-from evaljudge.prompts import Given, Task
-from evaljudge.records import Axis, Brief, Candidate, Case, Document, Score, Verdict
+from evaljudge.prompts import Task
+from evaljudge.records import Axis, Brief, Candidate, Document
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import correlation
 from evaljudge.settings import Settings, read_settings
@@ -66,16 +65,15 @@ class LikelihoodSettings(Settings):
     demonstrations: Sequence[Demonstration] = ()
 
 
-class Likelihood(Judge):
+class Likelihood(QuestionJudge[Weighed]):
     kind = "likelihood"
     version = "1"
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
-        self.name = name
         self._settings = given = read_settings(LikelihoodSettings, settings, f"judges.{name}")
-        self._axes, self._pack = task.axes, task.pack
         self._nouns = {f"{slot}_noun": noun for slot, noun in task.nouns.items()}
-        self._template = "likelihood.back" if given.reversed else "likelihood.write"
+        template = "likelihood.back" if given.reversed else "likelihood.write"
+        super().__init__(name, task.axes, task.pack, template)
         shown = "target" if given.reversed else "source"
         for axis in (one.axis for one in given.demonstrations if one.axis is not None):
             if axis not in self.axes:
@@ -100,65 +98,42 @@ class Likelihood(Judge):
     def scorers(self) -> Sequence[str]:
         return [self.name]
 
-    @property
-    def axes(self) -> Sequence[str]:
-        return [axis.name for axis in self._axes]
-
-    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
-        pairs = [(axis, candidate) for axis in self._axes for candidate in case.candidates]
-        possible = [two for two in pairs if not reason_unscorable(case.document, two[1])]
-        prompts = [self._prompt(case.document, *two) for two in possible]
-        texts = [self._text(case.document, candidate) for _, candidate in possible]
-        replies = iter(await model.weigh(prompts, texts) if prompts else [])
-        return Judged([self._verdict(case, axis, c, replies) for axis, c in pairs])
-
-    def _prompt(self, document: Document, axis: Axis, candidate: Candidate) -> Prompt:
+    def _prepared(self, axis: Axis, briefs: Sequence[Brief]) -> Texts:
         shown = [one for one in self._settings.demonstrations if one.axis in (None, axis.name)]
-        texts: dict[str, Given] = {**document_texts(document, axis), "target": candidate.text}
-        texts |= {"example_sources": [one.source for one in shown]}
-        texts |= {"example_targets": [one.target for one in shown]}
-        return self._pack.render(self._template, texts, **self._nouns, **axis.words)
+        return {
+            "example_sources": [one.source for one in shown],
+            "example_targets": [one.target for one in shown],
+        }
+
+    def _words(self, axis: Axis) -> dict[str, str]:
+        return self._nouns | axis.words
 
     def _text(self, document: Document, candidate: Candidate) -> str:
         """The text whose probability is read."""
         return (document.source if self._settings.reversed else candidate.text).strip()
 
-    def _verdict(
-        self, case: Case, axis: Axis, candidate: Candidate, replies: Iterator[Weighed | Failed]
-    ) -> Verdict:
-        known = (case.document.doc_id, candidate.system, self.name, axis.name)
-        if reason := reason_unscorable(case.document, candidate):
-            return Verdict(*known, {}, "unscored", reason)
-        reply = next(replies)
-        tokens = cost([reply])
-        if isinstance(reply, Failed):
-            return Verdict(*known, {}, "unscored", reply.reason, tokens)
+    async def _ask(
+        self, prompts: Sequence[Prompt], texts: Sequence[str], model: Model
+    ) -> Sequence[Weighed | Failed]:
+        return await model.weigh(prompts, texts)
+
+    def _read(self, axis: Axis, text: str, reply: Weighed) -> tuple[dict[str, Any], str]:
         if not isfinite(reply.total):
-            return Verdict(*known, {}, "unscored", NO_PROBABILITY, tokens)
-        return Verdict(
-            *known, _evidence(self._text(case.document, candidate), reply), tokens=tokens
-        )
+            return {}, NO_PROBABILITY
+        least = nsmallest(LEAST_KEPT, reply.tokens, key=lambda token: token.logprob)
+        pieces = [{"text": text[one.start : one.end], "logprob": one.logprob} for one in least]
+        return {"logprob": reply.total, "weighed": len(reply.tokens), "least": pieces}, ""
 
     # the driver: arithmetic, no model
 
-    def score(self, verdict: Verdict) -> list[Score]:
-        known = (verdict.doc_id, verdict.system, self.name, verdict.axis)
-        if verdict.status != "ok":
-            return [Score(*known, None, verdict.reason)]
-        evidence = verdict.evidence
-        return [Score(*known, mean_log_probability(evidence["logprob"], evidence["weighed"]))]
+    def _values(self, evidence: Mapping[str, Any]) -> Sequence[float]:
+        return [mean_log_probability(evidence["logprob"], evidence["weighed"])]
 
 
 def mean_log_probability(log_probability: float, tokens: int) -> float:
     """Σ log p(token | those before it, the prompt) / the number of tokens, which all have the same
     weight, as its authors use it."""
     return log_probability / tokens
-
-
-def _evidence(text: str, reply: Weighed) -> dict[str, Any]:
-    least = nsmallest(LEAST_KEPT, reply.tokens, key=lambda token: token.logprob)
-    pieces = [{"text": text[one.start : one.end], "logprob": one.logprob} for one in least]
-    return {"logprob": reply.total, "weighed": len(reply.tokens), "least": pieces}
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:

@@ -22,10 +22,10 @@ from operator import attrgetter
 from statistics import fmean
 from typing import Any
 
-from evaljudge.judges.pairs.comparing import read_comparison
+from evaljudge.judges.pairs.contest import read_comparison
 from evaljudge.judges.protocol import Part
 from evaljudge.judges.shared.asking import ANY_WORDS
-from evaljudge.judges.shared.counting import Summed, add_by_key
+from evaljudge.judges.shared.counting import Sums, add
 from evaljudge.judges.shared.references import text_brief, text_of
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Writing, Written
@@ -122,63 +122,57 @@ def by_document(
             yield axis, number, mine
 
 
-@dataclass
-class FairnessSums(Summed):
-    """Of one instruction on one axis."""
-
-    texts: int = 0
-    """That the instruction ranked."""
-    documents: int = 0
-    """With an answer."""
-    first: float = 0.0
-    """The sum, over these documents, of the share of answers that decided for the first text."""
-
-    @property
-    def first_place(self) -> float:
-        """The share of answers for the first text, which is the mean over documents."""
-        return round(self.first / self.documents, DIGITS)
-
-    @property
-    def fairness(self) -> float:
-        """1 if both places are chosen equally often, 0 if one is always chosen."""
-        return 1 - 2 * abs(self.first_place - 0.5)
-
-
-def document_fairness(ranked: Collection[Mapping[str, Any]]) -> FairnessSums:
-    """`ranked`: one instruction's evidence on each text of a document, on one axis."""
+def document_fairness(ranked: Collection[Mapping[str, Any]]) -> Sums:
+    """Of one instruction's evidence on each text of a document, on one axis: how many texts it
+    `ranked`, whether the document is `answered` at all, and the share of answers that decided for
+    the `first` text."""
     compared = [read_comparison(pair) for evidence in ranked for pair in evidence["comparisons"]]
     answers = [odds for pair in compared for odds in (pair.first, pair.second) if odds is not None]
-    if not answers:
-        return FairnessSums(len(ranked))
-    share = fmean((1 + (odds > 0) - (odds < 0)) / 2 for odds in answers)
-    return FairnessSums(len(ranked), 1, share)
+    sums: Sums = {"ranked": len(ranked), "answered": int(bool(answers)), "first": 0.0}
+    if answers:
+        sums["first"] = fmean((1 + (odds > 0) - (odds < 0)) / 2 for odds in answers)
+    return sums
 
 
-def fairness_by_axis(verdicts: Iterable[Verdict]) -> dict[str, dict[str, FairnessSums]]:
+def first_place(sums: Sums) -> float | None:
+    """The share of answers for the first text, the mean over documents with an answer."""
+    return round(sums["first"] / sums["answered"], DIGITS) if sums["answered"] else None
+
+
+def fairness(sums: Sums) -> float | None:
+    """1 if both places are chosen equally often, 0 if one is always chosen."""
+    share = first_place(sums)
+    return None if share is None else 1 - 2 * abs(share - 0.5)
+
+
+def fairness_by_axis(verdicts: Iterable[Verdict]) -> Sums:
     """The sums of each instruction, by axis and number."""
-    found: dict[str, dict[str, FairnessSums]] = {}
+    found: Sums = {}
     for axis, number, texts in by_document(verdicts):
-        add_by_key(found.setdefault(axis, {}), {number: document_fairness(texts.values())})
+        add(found, {axis: {number: document_fairness(texts.values())}})
     return found
 
 
-def fairest(sums: Mapping[str, FairnessSums]) -> str:
+def fairest(tried: Mapping[str, Sums]) -> str:
     """The number of the instruction to keep; of equally fair ones the first.
 
     One that ranks fewer texts than the template's own is not kept: no score is given up for
     fairness.
     """
-    least = sums.get(str(OURS), FairnessSums()).texts
-    known = [number for number, own in sums.items() if own.documents and own.texts >= least]
-    best = min(known, key=lambda number: (-sums[number].fairness, int(number)), default=OURS)
-    return str(best)
+    least = tried[str(OURS)]["ranked"] if str(OURS) in tried else 0
+    fair = {
+        number: value
+        for number, own in tried.items()
+        if (value := fairness(own)) is not None and own["ranked"] >= least
+    }
+    return min(fair, key=lambda number: (-fair[number], int(number)), default=str(OURS))
 
 
 @dataclass(frozen=True)
 class KeptInstructions:
     """The instruction that is kept on each axis, and what each that was tried came to."""
 
-    tried: Mapping[str, Mapping[str, FairnessSums]]
+    tried: Mapping[str, Mapping[str, Sums]]
     scored_by: Callable[[Verdict, str | None], list[Score]]
 
     @property
@@ -186,8 +180,8 @@ class KeptInstructions:
         return {
             axis: {
                 "kept": fairest(sums),
-                "texts": {number: own.texts for number, own in sums.items()},
-                "first_place": {n: own.first_place for n, own in sums.items() if own.documents},
+                "texts": {number: own["ranked"] for number, own in sums.items()},
+                "first_place": {n: first_place(own) for n, own in sums.items() if own["answered"]},
             }
             for axis, sums in sorted(self.tried.items())
         }

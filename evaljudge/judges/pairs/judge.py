@@ -20,10 +20,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from evaljudge.judges.collector import CollectorOptions
-from evaljudge.judges.pairs.comparing import PairQuestion, read_comparison
-from evaljudge.judges.pairs.contest import Contest, Ranking, Swap
+from evaljudge.judges.pairs.contest import Contest, PairQuestion, Ranking, Swap, read_comparison
 from evaljudge.judges.pairs.equations import doubt, rank_score
-from evaljudge.judges.pairs.findings import PairsFindings
+from evaljudge.judges.pairs.findings import counted, report
 from evaljudge.judges.pairs.instructions import (
     OURS,
     Instructions,
@@ -33,6 +32,7 @@ from evaljudge.judges.pairs.instructions import (
 )
 from evaljudge.judges.pairs.sorting import Beam, Likelihood, by_merge_sort, by_round_robin
 from evaljudge.judges.protocol import Judge, Judged, Part
+from evaljudge.judges.shared.counting import SumCollector
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed
 from evaljudge.model.counting import cost
@@ -75,12 +75,14 @@ class PairsSettings(Settings):
 class PairsJudge(Judge):
     kind = "pairs"
     version = "1"
+    axes: Sequence[str] = ()
     whole_documents = True
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self.name = name
         self._settings = read_settings(PairsSettings, settings, f"judges.{name}")
         self._axes = task.axes
+        self.axes = [axis.name for axis in task.axes]
         given = self._settings
         self._numbers = range(given.paraphrases + 1) if given.optimise else [given.instruction]
         self._instructions = Instructions(self.kind, task, self._numbers)
@@ -89,7 +91,7 @@ class PairsJudge(Judge):
         self._ranking: Ranking = partial(by_merge_sort, beam=beam)
         if given.method == "round_robin":
             self._ranking = by_round_robin
-        self.options = [self._comparing.answers.options]
+        self.options = [self._comparing.options]
         self.cautions = [f"judges.{name}: {CAUTION}"]
 
     @property
@@ -112,21 +114,15 @@ class PairsJudge(Judge):
         )
 
     @property
-    def axes(self) -> Sequence[str]:
-        return [axis.name for axis in self._axes]
-
-    @property
     def scorers(self) -> Sequence[str]:
         return [self.name, *self.other_readings]
 
-    @property
-    def meanings(self) -> Mapping[str, str]:
-        return {
-            "": "The share of the document's other texts that the text stands above, from 0 to 1; "
-            "it does not compare across documents.",
-            ".bradley-terry": "The text's strength among the texts of its document, in log-odds; 0 "
-            "is about their average.",
-        }
+    meanings = {
+        "": "The share of the document's other texts that the text stands above, from 0 to 1; "
+        "it does not compare across documents.",
+        ".bradley-terry": "The text's strength among the texts of its document, in log-odds; 0 "
+        "is about their average.",
+    }
 
     @property
     def other_readings(self) -> Sequence[str]:
@@ -159,7 +155,7 @@ class PairsJudge(Judge):
             if (orders := [order for pair in one.wanted() for order in one.orders(pair)])
         ]:
             prompts = [one.prompt(order) for one, orders in wanted for order in orders]
-            replies = iter(await model.choose(prompts, self._comparing.answers.options))
+            replies = iter(await model.choose(prompts, self._comparing.options))
             for one, orders in wanted:
                 one.learn({order: next(replies) for order in orders})
         return Judged([
@@ -217,5 +213,5 @@ class PairsJudge(Judge):
             for scorer, value in zip(self.scorers, values, strict=True)
         ]
 
-    def collecting(self, wanted: CollectorOptions) -> Callable[[], PairsFindings]:
-        return partial(PairsFindings, self.name)
+    def collecting(self, wanted: CollectorOptions) -> Callable[[], SumCollector]:
+        return partial(SumCollector, counted, partial(report, self.name))

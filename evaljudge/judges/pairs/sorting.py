@@ -25,13 +25,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from evaljudge.judges.pairs.equations import (
-    Floats,
-    Pair,
-    bradley_terry,
-    log_preference,
-    preference,
-)
+from evaljudge.judges.pairs.equations import Floats, Pair, bradley_terry, log_preference, preference
 
 T = TypeVar("T")
 LogOdds = Mapping[Pair, float]
@@ -146,11 +140,7 @@ def _following(
 
 
 def _likelihoods(
-    ways: Sequence[_Way],
-    left: Sequence[int],
-    right: Sequence[int],
-    known: LogOdds,
-    how: Likelihood,
+    ways: Sequence[_Way], left: Sequence[int], right: Sequence[int], known: LogOdds, how: Likelihood
 ) -> list[float]:
     """`asked` goes by all comparisons between the two lists; one not asked says nothing."""
     if how == "path" or len(ways) == 1:

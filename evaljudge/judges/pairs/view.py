@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
 
-from evaljudge.judges.pairs.comparing import ReadPair, read_comparison
+from evaljudge.judges.pairs.contest import ReadPair, read_comparison
 from evaljudge.judges.pairs.equations import preference, rank_score
 from evaljudge.judges.pairs.instructions import by_instruction
 from evaljudge.judges.plugin import JudgedCandidate
@@ -95,13 +95,14 @@ class ShownOrder:
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:
-    orders, heads = _shown(judged), ["rank", "system", "this text preferred"]
+    orders = _shown(judged)
     tables = []
     for order in orders:
         rows: list[list[Cell]] = [
             [f"{row.rank:g}", list(map(Named, row.systems)), THIS if row.is_this else row.figures]
             for row in order.rows
         ]
+        heads = ["rank", "system", "this text preferred"]
         tables.append(Table(order.title or "The order", heads, rows, "lll"))
     return Section("The order", [ABOUT], tables, [order.summary for order in orders])
 
@@ -111,32 +112,25 @@ def pictured_evidence(judged: JudgedCandidate) -> View:
 
 
 def _shown(judged: JudgedCandidate) -> list[ShownOrder]:
-    system, found = judged.verdict.system, by_instruction(judged.verdict.evidence)
-    is_one = "instructions" not in judged.verdict.evidence
-    return [
-        _order(system, evidence, "" if is_one else f"Instruction {number}")
-        for number, evidence in found.items()
-    ]
-
-
-def _order(system: str, evidence: Mapping[str, Any], title: str) -> ShownOrder:
-    read = {pair.other: pair for pair in map(read_comparison, evidence["comparisons"])}
-    rows = []
-    for rank, same in zip(evidence["ranks"], evidence["order"], strict=True):
-        pair = read.get(same[0])
-        if pair is None:
-            rows.append(RankedRow(rank, same, system in same, None, NONE))
-        else:
-            rows.append(RankedRow(rank, same, False, pair.preference, _figures(pair)))
-    rank, of = evidence["rank"], sum(map(len, evidence["order"]))
-    by = f"{title}: rank" if title else "Rank"
-    share, strength = rank_score(rank, of), evidence["strength"]
-    summary = (
-        f"{by} {rank:g} of {of}: the score {share:.3f} is the share of the other texts that it "
-        f"stands above. Its strength by all comparisons is {strength:.2f}, where 0 is about the "
-        "average."
-    )
-    return ShownOrder(title, rows, summary)
+    system, kept = judged.verdict.system, judged.verdict.evidence
+    orders = []
+    for number, evidence in by_instruction(kept).items():
+        title = f"Instruction {number}" if "instructions" in kept else ""
+        read = {pair.other: pair for pair in map(read_comparison, evidence["comparisons"])}
+        rows = []
+        for rank, same in zip(evidence["ranks"], evidence["order"], strict=True):
+            pair = read.get(same[0])
+            chance, figures = (pair.preference, _figures(pair)) if pair else (None, NONE)
+            rows.append(RankedRow(rank, same, pair is None and system in same, chance, figures))
+        rank, of = evidence["rank"], sum(map(len, evidence["order"]))
+        summary = (
+            f"{f'{title}: rank' if title else 'Rank'} {rank:g} of {of}: the score "
+            f"{rank_score(rank, of):.3f} is the share of the other texts that it stands above. Its "
+            f"strength by all comparisons is {evidence['strength']:.2f}, where 0 is about the "
+            "average."
+        )
+        orders.append(ShownOrder(title, rows, summary))
+    return orders
 
 
 def _figures(pair: ReadPair) -> str:

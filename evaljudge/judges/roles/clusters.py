@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evaljudge.judges.roles.readers import Role
+from evaljudge.judges.roles.briefs import Role
 from evaljudge.model.asks import Vector
 
 ALIKE = 0.999

@@ -1,5 +1,4 @@
-"""What the roles said of one text, read from its verdict's evidence: one type for the judge, its
-report and its views, whose fields are the columns of a table of verdicts.
+"""What the roles said of one text, read from its verdict's evidence, and the paper's equations.
 
     {"roles": [{"type": "Critic", "description": "Checks the writing.", "static": True,
                 "votes": {"fixed": {"choice": "candidate", "confidence": 0.82, "reason": "…"}}}],
@@ -9,17 +8,24 @@ report and its views, whose fields are the columns of a table of verdicts.
                               {"fixed": RoleVote("candidate", 0.82, "…")}, exact={})],
             reference="A flood.", reference_from="human", dropped=[DroppedRole("Readers", "…")], …)
 
-`fixed`: the reference is the first text and the candidate the second; `swapped`: the other way.
+`fixed`: the reference is the first text and the candidate the second; `swapped`: the other way. The
+fields are also the columns of a table of verdicts. The scores are made of
+
+    General Public    Summary 2 (the candidate)   e^-.3 = .74       .74 + .82 = 1.56
+    Critic            Summary 1 (the reference)
+    Residents         Summary 2 (the candidate)   e^-.2 = .82       their mean over roles: .52
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import exp, fsum
+from statistics import fmean
 from typing import Any, Literal
 
-from evaljudge.judges.roles.readers import Role, notes_in, readers_in
-from evaljudge.model.asks import Failed
+from evaljudge.judges.roles.briefs import Role, notes_in, readers_in
+from evaljudge.model.asks import Failed, Token
 
 Order = Literal["fixed", "swapped"]
 Choice = Literal["candidate", "reference"]
@@ -123,3 +129,54 @@ def read_brief(content: Mapping[str, Any]) -> RolesBrief:
     if "text" in content:
         return RolesBrief(text=content["text"])
     return RolesBrief(readers_in(content), notes_in(content))
+
+
+# the equations of the paper, and other scores from the same poll
+
+
+def confidence(said: Sequence[Token]) -> float:
+    """Equation (3): exp of the mean log-probability of what a role said."""
+    return exp(fmean(token.logprob for token in said))
+
+
+def sum_of_votes(polled: Polled) -> float | Failed:
+    """Equation (4), the mean over the orders that were asked."""
+    orders = polled.roles[0].votes if polled.roles else ()
+    sums = [_sum_of_order([role.votes[order] for role in polled.roles]) for order in orders]
+    return _mean(sums, _nobody(polled))
+
+
+def _sum_of_order(votes: Sequence[RoleVote]) -> float | Failed:
+    """Scaled to the number of roles, where some gave no vote that can be read."""
+    read = [vote for vote in votes if vote.choice]
+    if not read:
+        return Failed(f"nobody voted: {votes[0].failed}")
+    total = fsum(vote.confidence or 0.0 for vote in read if vote.choice == "candidate")
+    return total * len(votes) / len(read)
+
+
+def mean_of_votes(polled: Polled) -> float | Failed:
+    total = sum_of_votes(polled)
+    return total if isinstance(total, Failed) else total / len(polled.roles)
+
+
+def mean_of_chances(polled: Polled) -> float | Failed:
+    """Over the roles, where each was asked for p(candidate)."""
+    chances = [p for role in polled.roles for p in role.exact.values()]
+    return _mean(chances, _nobody(polled))
+
+
+def plain_chance(polled: Polled) -> float | Failed:
+    """p(candidate) by the question without roles."""
+    return _mean(list(polled.plain.values()), "it was not asked")
+
+
+def _nobody(polled: Polled) -> str:
+    return ": ".join(["nobody votes", *polled.notes[:1]])
+
+
+def _mean(values: Sequence[float | Failed], none: str) -> float | Failed:
+    """The mean of the values; where all failed, the first reason; `none`: why there is no value."""
+    there = [value for value in values if not isinstance(value, Failed)]
+    failed = next((value for value in values if isinstance(value, Failed)), Failed(none))
+    return fsum(there) / len(there) if there else failed

@@ -1,9 +1,5 @@
 """What the role-players of a run said: counts of each shard, their sum, and the report.
 
-    role_row("roles", shard_sums(verdicts))
-    ->  RoleRow("roles", candidates=160, static=Sizes(158, 3.0, 3, 3),
-                votes=[OrderRow("fixed", candidate=640, reference=420, failed=3, …)], …)
-
 | judge | order | votes | for the candidate | for the reference | without | confidence |
 | ----- | ----- | ----: | ----------------: | ----------------: | ------: | ---------: |
 | roles | fixed | 1,060 |             60.3% |             39.6% |       3 |      0.742 |
@@ -19,30 +15,28 @@ run was extended, a document that got new candidates is in two shards, and count
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Self
 
 import yaml
 
 from evaljudge.agreement import LEVELS, Agreement
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
-from evaljudge.judges.roles.evidence import ORDERS, Choice, Order, read_polled
-from evaljudge.judges.shared.counting import OTHERS, Reasons, Sizes, Summed, share_bar, sized, sizes
-from evaljudge.records import Verdict
-from evaljudge.sections import Bars, Section, Table
-from evaljudge.sections.figures import (
-    NONE,
-    SAMPLED,
-    SAMPLED_NOTE,
-    bracketed,
-    correlation,
-    count,
-    ratio,
-    together,
+from evaljudge.judges.roles.evidence import ORDERS, read_polled
+from evaljudge.judges.shared.counting import (
+    OTHERS,
+    Reasons,
+    Sizes,
+    Sums,
+    share_bar,
+    size_columns,
+    sizes,
+    table,
 )
+from evaljudge.sections import Bars, Section, Table
+from evaljudge.sections.figures import NONE, SAMPLED, SAMPLED_NOTE, bracketed, ratio, together
 
 MOST_REASONS = 5
 ROLES = "What the role-players say"
@@ -83,41 +77,152 @@ class RoleRow:
     fewer: int  # documents that have fewer roles than those with the most
 
 
-def roles(row: RoleRow, agreement: Sequence[Agreement]) -> Section:
+def nothing() -> Sums:
+    """`static`, `dynamic`: how many candidates have so many such roles; `roles`: how many
+    documents. `choices`: what a role chose in both orders, where it voted in both."""
+    counters = ("static", "dynamic", "roles", "votes", "confidence", "confident", "choices")
+    reasons = ("failed", "without_readers", "dropped", "notes")
+    sums: Sums = {"candidates": 0, "documents": 0, **{name: Counter() for name in counters}}
+    return sums | {name: Reasons() for name in reasons}
+
+
+def counted(shard: SeenShard) -> Sums:
+    """Verdicts of one document follow each other, as they are stored.
+
+    All candidates of a document have its roles, except those that were not judged at all.
+    """
+    sums = nothing()
+    for _, own in groupby(shard.verdicts, lambda verdict: verdict.doc_id):
+        found = [(verdict.reason, read_polled(verdict.evidence)) for verdict in own]
+        reason, first = next((known for known in found if not known[0]), found[0])
+        sums["documents"] += 1
+        sums["candidates"] += len(found)
+        sums["roles"].update([len(first.roles)] if first.roles else [])
+        sums["without_readers"] += Counter(filter(None, [reason or first.no_readers]))
+        sums["dropped"] += Counter(dropped.reason for dropped in first.dropped)
+        sums["notes"] += dict.fromkeys((note for _, each in found for note in each.notes), 1)
+        for _, polled in found:
+            if polled.roles:
+                static = sum(role.static for role in polled.roles)
+                sums["static"][static] += 1
+                sums["dynamic"][len(polled.roles) - static] += 1
+            for role in polled.roles:
+                for order, vote in role.votes.items():
+                    sums["votes"][order, vote.choice] += 1
+                    if vote.choice is None:
+                        sums["failed"] += Counter([vote.failed or ""])
+                    if vote.confidence is not None:
+                        sums["confidence"][order] += vote.confidence
+                        sums["confident"][order] += 1
+                choices = tuple(vote.choice for vote in role.votes.values() if vote.choice)
+                if len(choices) == len(ORDERS):
+                    sums["choices"][choices] += 1
+    return sums
+
+
+def role_row(judge: str, sums: Sums) -> RoleRow:
+    votes, choices, roles = sums["votes"], sums["choices"], sums["roles"]
+    asked = [order for order in ORDERS if any(order == other for other, _ in votes)]
+    return RoleRow(
+        judge=judge,
+        candidates=sums["candidates"],
+        documents=sums["documents"],
+        static=sizes(sums["static"]),
+        dynamic=sizes(sums["dynamic"]),
+        votes=[
+            OrderRow(
+                order,
+                candidate=votes[order, "candidate"],
+                reference=votes[order, "reference"],
+                failed=votes[order, None],
+                confidence=sums["confidence"][order] / n
+                if (n := sums["confident"][order])
+                else None,
+            )
+            for order in asked
+        ],
+        both=choices.total(),
+        # the first text is the reference where the order is fixed, the candidate where swapped
+        both_first=choices["reference", "candidate"],
+        both_second=choices["candidate", "reference"],
+        roles=sizes(roles),
+        fewer=roles.total() - roles[max(roles, default=0)],
+        **{
+            name: dict(sums[name]) for name in ("failed", "without_readers", "dropped", "notes")
+        },
+    )  # fmt: skip
+
+
+def report(judge: str, scorers: Sequence[str], sums: Sums, found: Found) -> JudgeFindings:
+    row = role_row(judge, nothing() | sums)
+    own = [one for one in found.agreement if one.scorer in scorers]
+    return JudgeFindings([section(row, own)], {"roles": [row]})
+
+
+def section(row: RoleRow, agreement: Sequence[Agreement]) -> Section:
     """`agreement`: of this judge's scorers."""
     pearson = [one for one in agreement if one.coefficient == "pearson"]
     people = absolute_pearson(pearson)
+    differ = row.both_first + row.both_second
+    sizes_, unequal, votes, both = (
+        table(
+            "How many roles", [row], "judge", "documents", "candidates",
+            ("voted on", lambda r: r.static.of),
+            *size_columns("static", "static"), *size_columns("dynamic", "dynamic"), words=1,
+        ),
+        table(
+            "Where the number of roles differs", [row] if row.fewer else [], "judge",
+            ("documents with roles", lambda r: r.roles.of),
+            ("with fewer than the most", "fewer"),
+            ("share", lambda r: ratio(r.fewer, r.roles.of)),
+            *size_columns("", "roles")[1:], words=1,
+        ),
+        table(
+            "Votes", row.votes, ("judge", lambda _: row.judge), "order",
+            ("votes", lambda r: r.candidate + r.reference),
+            ("for the candidate", lambda r: ratio(r.candidate, r.candidate + r.reference)),
+            ("for the reference", lambda r: ratio(r.reference, r.candidate + r.reference)),
+            ("without", "failed"), "confidence",
+        ),
+        table(
+            "Where the two orders disagree", [row] if row.both else [], "judge",
+            ("votes in both", "both"), ("differ", lambda _: differ),
+            ("share", lambda r: ratio(differ, r.both)),
+            ("always the first", "both_first"), ("always the second", "both_second"), words=1,
+        ),
+    )  # fmt: skip
     parts = [
-        ("sizes", _sizes(row)),
-        ("unequal", _unequal(row)),
-        ("votes", _votes(row)),
-        ("", _reasons(row.judge, "Without a vote", "why without a vote", "votes", row.failed)),
-        ("both", _both(row)),
-        ("readers", _reasons(row.judge, "Documents without readers", "why without readers",
-                             "documents", row.without_readers)),
-        ("", _reasons(row.judge, "Roles that were not asked", "why not asked", "roles",
-                      row.dropped)),
-        ("", _reasons(row.judge, "Noted of documents", "noted", "documents", row.notes)),
+        ("sizes", sizes_),
+        ("unequal", unequal),
+        ("votes", votes),
+        ("", _reasons(row, "failed", "Without a vote", "why without a vote", "votes")),
+        ("both", both),
+        ("readers", _reasons(row, "without_readers", "Documents without readers",
+                             "why without readers", "documents")),
+        ("", _reasons(row, "dropped", "Roles that were not asked", "why not asked", "roles")),
+        ("", _reasons(row, "notes", "Noted of documents", "noted", "documents")),
         ("absolute", people),
     ]  # fmt: skip
-    present = [(note, table) for note, table in parts if table.rows]
+    present = [(note, own) for note, own in parts if own.rows]
     notes = [NOTES[note] for note, _ in present if note]
     notes += [NOTES["paper"]] if people.rows else []
     notes += [f"{SAMPLED} {SAMPLED_NOTE}"] if any(one.sampled for one in pearson) else []
-    is_quoted = any("“…”" in cells[1] for _, table in present for cells in table.rows)
+    is_quoted = any("“…”" in cells[1] for _, own in present for cells in own.rows)
     notes += [NOTES["quoted"]] if is_quoted else []
-    return Section(ROLES, [], [table for _, table in present], notes, _by_place(row))
+    bars = [share_bar(row.judge, differ, row.both)] if row.both else []
+    picture = Bars("Position", "Votes that go by the place", NOTES["by place"], bars)
+    return Section(ROLES, [], [own for _, own in present], notes, [picture] if bars else [])
 
 
-def _by_place(row: RoleRow) -> list[Bars]:
-    if not row.both:
-        return []
-    reading = (
-        "Share of votes, asked in both orders, that went by the place and not by the text. Short "
-        "is good. The line is Wilson's 95% interval, too narrow where roles vote alike."
-    )
-    bar = share_bar(row.judge, row.both_first + row.both_second, row.both)
-    return [Bars("Position", "Votes that go by the place", reading, [bar])]
+def _reasons(row: RoleRow, counted: str, title: str, why: str, of: str) -> Table:
+    """The most frequent reasons, and how often there was any other."""
+    times_of: Mapping[str, int] = getattr(row, counted)
+    named = [item for item in times_of.items() if item[0] != OTHERS]
+    named = sorted(named, key=lambda item: (-item[1], item[0]))[:MOST_REASONS]
+    others = sum(times_of.values()) - sum(times for _, times in named)
+    named += [(OTHERS, others)] if others else []
+    columns = [("judge", lambda _: row.judge), (why, lambda r: r[0]), (of, lambda r: r[1])]
+    return table(title, named, *columns)
 
 
 def absolute_pearson(rows: Sequence[Agreement]) -> Table:
@@ -146,156 +251,3 @@ def folded(low: float | None, high: float | None) -> tuple[float | None, float |
         return None, None
     least, most = sorted((abs(low), abs(high)))
     return (0.0 if low <= 0 <= high else least), most
-
-
-def _sizes(row: RoleRow) -> Table:
-    heads = ["documents", "candidates", "voted on", "static", "fewest", "most", "dynamic",
-             "fewest", "most"]  # fmt: skip
-    counts = map(count, (row.documents, row.candidates, row.static.of))
-    cells = [row.judge, *counts, *sized(row.static), *sized(row.dynamic)]
-    return Table("How many roles", ["judge", *heads], [cells], "l" + "r" * len(heads))
-
-
-def _unequal(row: RoleRow) -> Table:
-    """Where the judge's documents have different numbers of roles."""
-    heads = ["documents with roles", "with fewer than the most", "share", "fewest", "most"]
-    counts = map(count, (row.roles.of, row.fewer))
-    cells = [row.judge, *counts, ratio(row.fewer, row.roles.of), *sized(row.roles)[1:]]
-    rows = [cells] if row.fewer else []
-    return Table("Where the number of roles differs", ["judge", *heads], rows, "l" + "r" * 5)
-
-
-def _votes(row: RoleRow) -> Table:
-    heads = ["votes", "for the candidate", "for the reference", "without", "confidence"]
-    cells = []
-    for one in row.votes:
-        of = one.candidate + one.reference
-        shares = (ratio(one.candidate, of), ratio(one.reference, of))
-        more = (count(one.failed), correlation(one.confidence))
-        cells.append([row.judge, one.order, count(of), *shares, *more])
-    return Table("Votes", ["judge", "order", *heads], cells, "ll" + "r" * len(heads), lead=2)
-
-
-def _both(row: RoleRow) -> Table:
-    heads = ["votes in both", "differ", "share", "always the first", "always the second"]
-    differ = row.both_first + row.both_second
-    counts = [count(row.both), count(differ), ratio(differ, row.both)]
-    cells = [row.judge, *counts, count(row.both_first), count(row.both_second)]
-    rows = [cells] if row.both else []
-    return Table("Where the two orders disagree", ["judge", *heads], rows, "l" + "r" * len(heads))
-
-
-def _reasons(judge: str, title: str, why: str, of: str, counted: Mapping[str, int]) -> Table:
-    """The most frequent reasons, and how often there was any other."""
-    named = [item for item in counted.items() if item[0] != OTHERS]
-    named = sorted(named, key=lambda item: (-item[1], item[0]))[:MOST_REASONS]
-    others = sum(counted.values()) - sum(times for _, times in named)
-    named += [(OTHERS, others)] if others else []
-    cells = [[judge, reason, count(times)] for reason, times in named]
-    return Table(title, ["judge", why, of], cells, "llr", lead=2)
-
-
-class RoleFindings:
-    """Counts of the votes."""
-
-    def __init__(self, judge: str, scorers: tuple[str, ...]) -> None:
-        self._judge, self._scorers = judge, scorers
-        self._sums = RoleSums()
-
-    def see(self, shard: SeenShard) -> None:
-        self._sums += shard_sums(shard.verdicts)
-
-    def __iadd__(self, other: RoleFindings) -> Self:
-        self._sums += other._sums
-        return self
-
-    def findings(self, found: Found) -> JudgeFindings:
-        row = role_row(self._judge, self._sums)
-        own = [one for one in found.agreement if one.scorer in self._scorers]
-        return JudgeFindings([roles(row, own)], {"roles": [row]})
-
-
-@dataclass
-class RoleSums(Summed):
-    candidates: int = 0
-    documents: int = 0
-    static: Counter[int] = field(default_factory=Counter)
-    """The number of candidates with so many static roles."""
-    dynamic: Counter[int] = field(default_factory=Counter)
-    votes: Counter[tuple[Order, Choice | None]] = field(default_factory=Counter)
-    confidence: Counter[Order] = field(default_factory=Counter)
-    """The sum over the votes that have one."""
-    confident: Counter[Order] = field(default_factory=Counter)
-    failed: Reasons = field(default_factory=Reasons)
-    choices: Counter[tuple[Choice, ...]] = field(default_factory=Counter)
-    """What a role chose in both orders, where it voted in both."""
-    without_readers: Reasons = field(default_factory=Reasons)
-    dropped: Reasons = field(default_factory=Reasons)
-    notes: Reasons = field(default_factory=Reasons)
-    roles: Counter[int] = field(default_factory=Counter)
-    """The number of documents with so many roles."""
-
-
-def shard_sums(verdicts: Iterable[Verdict]) -> RoleSums:
-    """Verdicts of one document follow each other, as they are stored.
-
-    All candidates of a document have its roles, except those that were not judged at all.
-    """
-    sums = RoleSums()
-    for _, own in groupby(verdicts, lambda verdict: verdict.doc_id):
-        told = [(verdict.reason, read_polled(verdict.evidence)) for verdict in own]
-        reason, one = next((known for known in told if not known[0]), told[0])
-        sums.documents += 1
-        sums.roles.update([len(one.roles)] if one.roles else [])
-        sums.without_readers += Counter(filter(None, [reason or one.no_readers]))
-        sums.dropped += Counter(dropped.reason for dropped in one.dropped)
-        sums.notes += dict.fromkeys((note for _, each in told for note in each.notes), 1)
-        for _, one in told:
-            sums.candidates += 1
-            if one.roles:
-                static = sum(role.static for role in one.roles)
-                sums.static[static] += 1
-                sums.dynamic[len(one.roles) - static] += 1
-            for role in one.roles:
-                for order, vote in role.votes.items():
-                    sums.votes[order, vote.choice] += 1
-                    if vote.choice is None:
-                        sums.failed += Counter([vote.failed or ""])
-                    if vote.confidence is not None:
-                        sums.confidence[order] += vote.confidence  # type: ignore[assignment]  # a float
-                        sums.confident[order] += 1
-                choices = tuple(vote.choice for vote in role.votes.values() if vote.choice)
-                if len(choices) == len(ORDERS):
-                    sums.choices[choices] += 1
-    return sums
-
-
-def role_row(judge: str, sums: RoleSums) -> RoleRow:
-    asked = [order for order in ORDERS if any(order == other for other, _ in sums.votes)]
-    return RoleRow(
-        judge=judge,
-        candidates=sums.candidates,
-        documents=sums.documents,
-        static=sizes(sums.static),
-        dynamic=sizes(sums.dynamic),
-        votes=[
-            OrderRow(
-                order,
-                candidate=sums.votes[order, "candidate"],
-                reference=sums.votes[order, "reference"],
-                failed=sums.votes[order, None],
-                confidence=sums.confidence[order] / n if (n := sums.confident[order]) else None,
-            )
-            for order in asked
-        ],
-        failed=dict(sums.failed),
-        both=sums.choices.total(),
-        # the first text is the reference where the order is fixed, the candidate where swapped
-        both_first=sums.choices["reference", "candidate"],
-        both_second=sums.choices["candidate", "reference"],
-        without_readers=dict(sums.without_readers),
-        dropped=dict(sums.dropped),
-        notes=dict(sums.notes),
-        roles=sizes(sums.roles),
-        fewer=sums.roles.total() - sums.roles[max(sums.roles, default=0)],
-    )

@@ -1,9 +1,9 @@
 """Role-players that vote: is the candidate better than a reference, in whose eyes, and why.
 
 After "Large Language Models are Diverse Role-Players for Summarization Evaluation" (DRPE). The
-README says what is asked and how it is scored. Readers are invented for each document (readers.py)
+README says what is asked and how it is scored. Readers are invented for each document (briefs.py)
 and clustered with the task's static roles (clusters.py); all of them vote (polling.py), against a
-reference (opponent.py). A candidate that is the reference itself is not voted on.
+reference. A candidate that is the reference itself is not voted on.
 """
 
 from __future__ import annotations
@@ -18,22 +18,24 @@ from pydantic import Field, model_validator
 from evaljudge.errors import UserError
 from evaljudge.judges.collector import CollectorOptions
 from evaljudge.judges.protocol import Judge, Judged, Part
-from evaljudge.judges.roles import equations
-from evaljudge.judges.roles.clusters import Survivors, first_come, survivors
-from evaljudge.judges.roles.evidence import NO_READERS, Order, Polled, read_polled
-from evaljudge.judges.roles.findings import RoleFindings
-from evaljudge.judges.roles.opponent import Opponent, checked_axis
-from evaljudge.judges.roles.polling import WHICH, Ballots, Poll, Polling
-from evaljudge.judges.roles.readers import (
-    LISTS,
+from evaljudge.judges.roles import evidence
+from evaljudge.judges.roles.briefs import (
+    READERS,
+    TEMPLATES,
+    Opponent,
     Readers,
     Role,
+    checked_axis,
     notes_in,
     of_other_names,
     readers_in,
 )
-from evaljudge.judges.roles.readers import PART as READERS
+from evaljudge.judges.roles.clusters import Survivors, first_come, survivors
+from evaljudge.judges.roles.evidence import NO_READERS, ORDERS, Polled, read_polled
+from evaljudge.judges.roles.findings import counted, report
+from evaljudge.judges.roles.polling import WHICH, Polling
 from evaljudge.judges.shared.asking import reason_unscorable, scored
+from evaljudge.judges.shared.counting import SumCollector
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Options, Writing
 from evaljudge.prompts import Task
@@ -42,17 +44,12 @@ from evaljudge.settings import Settings, read_settings
 from evaljudge.text import IS_THE_REFERENCE, is_selfsame
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
-ORDERS: Mapping[str, tuple[Order, ...]] = {
-    "fixed": ("fixed",),
-    "swapped": ("swapped",),
-    "both": ("fixed", "swapped"),
-}
 Count = Annotated[int, Field(ge=1)]
 READINGS: Mapping[str, Callable[[Polled], float | Failed]] = {
-    "": equations.sum_of_votes,
-    ".mean": equations.mean_of_votes,
-    ".exact": equations.mean_of_chances,
-    ".plain": equations.plain_chance,
+    "": evidence.sum_of_votes,
+    ".mean": evidence.mean_of_votes,
+    ".exact": evidence.mean_of_chances,
+    ".plain": evidence.plain_chance,
 }
 """By the scorer's suffix."""
 
@@ -82,10 +79,10 @@ class RolesSettings(Settings):
             raise ValueError("level and axis are of `reference: level`")
         if self.level * 2 % 1:
             raise ValueError("level is a whole or a half number from 1 to 5")
-        if self.dynamic > LISTS * self.readers:
+        if self.dynamic > len(TEMPLATES) * self.readers:
             raise ValueError(
-                f"dynamic: {self.dynamic} readers cannot be had of {LISTS} lists of "
-                f"{self.readers}: set readers: {-(-self.dynamic // LISTS)} or more"
+                f"dynamic: {self.dynamic} readers cannot be had of {len(TEMPLATES)} lists of "
+                f"{self.readers}: set readers: {-(-self.dynamic // len(TEMPLATES))} or more"
             )
         return self
 
@@ -104,10 +101,12 @@ class Roles(Judge):
                             "file, or set static: false")  # fmt: skip
         how = Writing(given.max_tokens)
         axis = checked_axis(name, task, given.axis)
-        asked = (ORDERS[given.order], given.batch, given.exact, given.plain)
+        orders = ORDERS if given.order == "both" else (given.order,)
         self._readers = Readers(self.kind, task, how, given.readers)
         self._rival = Opponent(self.kind, task, how, given.reference, given.level, axis)
-        self._polling = Polling(task, how, *asked)
+        self._polling = Polling(
+            task, how, orders, batch=given.batch, exact=given.exact, plain=given.plain
+        )
         self._noun = task.nouns["source"]
         self.options: Sequence[Options] = [WHICH] if given.exact or given.plain else []
         self.encoders = [given.encoder] if given.dynamic and given.clustering else []
@@ -129,16 +128,14 @@ class Roles(Judge):
         used |= {"prompts": prompts | dict(self._rival.prompts), "roles": static}
         return used | {"names": list(self._polling.names)}
 
-    @property
-    def meanings(self) -> Mapping[str, str]:
-        return {
-            "": "The roles' votes for the text against a reference, each weighted by its "
-            "confidence: from 0 (none) to the number of roles (all).",
-            ".mean": "The votes for the text, by confidence, per role: from 0 (none) to 1 (all).",
-            ".exact": "The mean probability that a role prefers the text to a reference, 0 to 1.",
-            ".plain": "The probability that the text is preferred to a reference, 0 to 1, by one "
-            "question without roles.",
-        }
+    meanings = {
+        "": "The roles' votes for the text against a reference, each weighted by its "
+        "confidence: from 0 (none) to the number of roles (all).",
+        ".mean": "The votes for the text, by confidence, per role: from 0 (none) to 1 (all).",
+        ".exact": "The mean probability that a role prefers the text to a reference, 0 to 1.",
+        ".plain": "The probability that the text is preferred to a reference, 0 to 1, by one "
+        "question without roles.",
+    }
 
     @property
     def scorers(self) -> Sequence[str]:
@@ -173,19 +170,20 @@ class Roles(Judge):
         reasons = {c.system: _reason_not_asked(document, c, reference) for c in case.candidates}
         readable = [c for c in case.candidates if not reasons[c.system]]
         voters, notes = await self._voters(briefs, model)
-        polled = await self._polling.ask(Poll(document, reference, readable, voters.roles), model)
+        polled = await self._polling.ask(
+            document, reference, readable, voters.roles, len(self._static), model
+        )
         shared = {
             "reference": {"from": self._settings.reference, "text": reference},
             "dropped": [[role.type, why] for role, why in voters.dropped],
             "notes": notes,
         }
         found = {}
-        for candidate, ballots in zip(readable, polled, strict=True):
-            players = [self._role(n, role, ballots) for n, role in enumerate(voters.roles)]
+        for ballots in polled:
             plain = {"plain": ballots.plain} if self._settings.plain else {}
-            known = (document.doc_id, candidate.system, self.name, ANY_AXIS)
-            evidence = {"roles": players, **shared, **plain}
-            found[candidate.system] = Verdict(*known, evidence, tokens=ballots.tokens)
+            known = (document.doc_id, ballots.candidate.system, self.name, ANY_AXIS)
+            kept = {"roles": ballots.roles, **shared, **plain}
+            found[ballots.candidate.system] = Verdict(*known, kept, tokens=ballots.tokens)
         return Judged([
             found.get(c.system) or self._unscored(document, c, reasons[c.system])
             for c in case.candidates
@@ -194,17 +192,6 @@ class Roles(Judge):
     def _unscored(self, document: Document, candidate: Candidate, reason: str) -> Verdict:
         known = (document.doc_id, candidate.system, self.name, ANY_AXIS)
         return Verdict(*known, {}, "unscored", reason)
-
-    def _role(self, number: int, role: Role, found: Ballots) -> dict[str, Any]:
-        orders = ORDERS[self._settings.order]
-        evidence = {
-            "type": role.type,
-            "description": role.description,
-            "static": number < len(self._static),
-            "votes": {order: found.votes[number, order] for order in orders},
-        }
-        exact = {order: found.exact[number, order] for order in orders if self._settings.exact}
-        return evidence | ({"exact": exact} if exact else {})
 
     async def _voters(
         self, briefs: Sequence[Brief], model: Model
@@ -236,8 +223,8 @@ class Roles(Judge):
             scored(verdict, name, verdict.axis, failed or read(polled)) for name, read in readings
         ]
 
-    def collecting(self, wanted: CollectorOptions) -> Callable[[], RoleFindings]:
-        return partial(RoleFindings, self.name, tuple(self.scorers))
+    def collecting(self, wanted: CollectorOptions) -> Callable[[], SumCollector]:
+        return partial(SumCollector, counted, partial(report, self.name, tuple(self.scorers)))
 
 
 def _reason_not_asked(document: Document, candidate: Candidate, reference: str) -> str:

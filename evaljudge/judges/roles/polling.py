@@ -18,27 +18,17 @@ from __future__ import annotations
 
 import re
 from asyncio import gather
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise, product
 from typing import Any, Literal
 
-from evaljudge.judges.roles.equations import confidence
-from evaljudge.judges.roles.evidence import Order
-from evaljudge.judges.roles.readers import Role
+from evaljudge.judges.roles.briefs import Role
+from evaljudge.judges.roles.evidence import Order, confidence
 from evaljudge.judges.shared.asking import one_line, quoted
 from evaljudge.model import Model
-from evaljudge.model.asks import (
-    Chosen,
-    Failed,
-    Options,
-    Prompt,
-    Sample,
-    Token,
-    Weighed,
-    Writing,
-    Written,
-)
+from evaljudge.model.asks import Failed, Options, Prompt, Sample, Token, Weighed, Writing, Written
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
 from evaljudge.records import Candidate, Document, Tokens
@@ -46,7 +36,7 @@ from evaljudge.records import Candidate, Document, Tokens
 WHICH = Options(("1", "2"))
 TEMPLATES = ("roles.vote", "roles.choose", "roles.plain")
 OTHER_LETTERS = "the model's tokens do not spell the reply, so its votes have no confidence"
-NOTHING_TO_WEIGH = Failed("no vote in the reply")
+NOTHING_TO_WEIGH: Weighed | Failed = Failed("no vote in the reply")
 CUT = Failed("the reply was cut at its token limit before this role had voted")
 MISSING = Failed("no vote of this role in the reply")
 
@@ -113,34 +103,26 @@ def _escaped(text: str) -> str:
 
 @dataclass
 class Ballots:
-    """What was said of one candidate, as evidence: by role and order."""
+    """What was said of one candidate, as evidence: by each role and order, and without roles."""
 
-    votes: dict[tuple[int, Order], dict[str, Any]] = field(default_factory=dict)
-    exact: dict[tuple[int, Order], float | dict[str, str]] = field(default_factory=dict)
+    candidate: Candidate
+    roles: list[dict[str, Any]]
     plain: dict[Order, float | dict[str, str]] = field(default_factory=dict)
     tokens: Tokens = Tokens()
 
 
-@dataclass(frozen=True)
-class Poll:
-    """What one document's poll is about."""
+Asked = tuple[Ballots, Order, Sequence[Role]]
+"""What a prompt asks about: a candidate in an order, of these roles."""
 
-    document: Document
-    reference: str
-    candidates: Sequence[Candidate]
-    roles: Sequence[Role]
+
+Render = Callable[[str, Asked], Prompt]
 
 
 class Polling:
     def __init__(
-        self,
-        task: Task,
-        how: Writing,
-        orders: Sequence[Order],
-        batch: bool,
-        exact: bool,
+        self, task: Task, how: Writing, orders: Sequence[Order], *, batch: bool, exact: bool,
         plain: bool,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._pack, self._how, self._orders = task.pack, how, orders
         self._batch, self._exact, self._plain = batch, exact, plain
         noun = task.nouns["target"]
@@ -152,69 +134,86 @@ class Polling:
             self._pack.check(template, needed, **self._words)
         self.prompts = task.pack.hash(TEMPLATES)
 
-    async def ask(self, poll: Poll, model: Model) -> list[Ballots]:
-        """The ballots of each candidate."""
-        ballots = [Ballots() for _ in poll.candidates]
-        roles = range(len(poll.roles))
-        groups = [tuple(roles)] if self._batch else [(n,) for n in roles]
+    async def ask(
+        self, document: Document, reference: str, candidates: Sequence[Candidate],
+        roles: Sequence[Role], static: int, model: Model,
+    ) -> list[Ballots]:  # fmt: skip
+        """The ballots of each candidate; the first roles are `static`."""
+
+        def prompt(template: str, asked: Asked) -> Prompt:
+            """What all prompts of a document have in common comes first in the templates."""
+            of, order, group = asked
+            texts = [reference, of.candidate.text]
+            first, second = texts if order == "fixed" else reversed(texts)
+            listed = "\n".join(f"{role.type}: {role.description}" for role in group)
+            given = {"source": document.source, "context": document.context, "roles": listed}
+            return self._pack.render(
+                template, given | {"first": first, "second": second}, **self._words
+            )
+
+        more: dict[str, Any] = {"exact": {}} if self._exact else {}
+        ballots = [
+            Ballots(one, [
+                {**asdict(role), "static": n < static, "votes": {}} | deepcopy(more)
+                for n, role in enumerate(roles)
+            ])
+            for one in candidates
+        ]  # fmt: skip
+        asked = list(product(ballots, self._orders))
+        groups = [slice(None)] if self._batch else [slice(n, n + 1) for n in range(len(roles))]
         if roles:
-            await gather(*(self._vote(poll, ballots, group, model) for group in groups))
-        asked = list(product(range(len(ballots)), self._orders))
+            await gather(*(
+                self._vote([(of, order, roles[group]) for of, order in asked], group, prompt, model)
+                for group in groups
+            ))  # fmt: skip
         if self._exact:
-            alone = [(c, order, (n,)) for c, order in asked for n in roles]
-            chances = await self._choose("roles.choose", poll, ballots, alone, model)
-            for (c, order, (n,)), p in zip(alone, chances, strict=True):
-                ballots[c].exact[n, order] = p
+            alone = [(of, order, n) for of, order in asked for n in range(len(roles))]
+            each = [(of, order, roles[n : n + 1]) for of, order, n in alone]
+            chances = await self._choose("roles.choose", each, prompt, model)
+            for (of, order, n), p in zip(alone, chances, strict=True):
+                of.roles[n]["exact"][order] = p
         if self._plain:
-            plain = [(c, order, ()) for c, order in asked]
-            chances = await self._choose("roles.plain", poll, ballots, plain, model)
-            for (c, order), p in zip(asked, chances, strict=True):
-                ballots[c].plain[order] = p
+            plain: list[Asked] = [(of, order, ()) for of, order in asked]
+            chances = await self._choose("roles.plain", plain, prompt, model)
+            for (of, order), p in zip(asked, chances, strict=True):
+                of.plain[order] = p
         return ballots
 
     async def _vote(
-        self, poll: Poll, ballots: Sequence[Ballots], group: Sequence[int], model: Model
+        self, asked: Sequence[Asked], group: slice, prompt: Render, model: Model
     ) -> None:
         """Of these roles, in one reply for each candidate and order; each reply is then weighed."""
-        form = VoteForm([poll.roles[n] for n in group], self.names)
+        form = VoteForm(asked[0][2] if asked else (), self.names)
         how = replace(self._how, regex=form.regex, example=form.example)
-        asked = list(product(range(len(ballots)), self._orders))
-        prompts = [self._prompt("roles.vote", poll, c, order, group) for c, order in asked]
+        prompts = [prompt("roles.vote", one) for one in asked]
         replies = await model.write(prompts, how)
         votes = [
-            [Failed(reply.reason)] * len(group)
+            [Failed(reply.reason)] * len(form.roles)
             if isinstance(reply, Failed)
             else form.read(reply.samples[0])
             for reply in replies
         ]
         weighed = await _weigh(prompts, replies, votes, model)
-        found = zip(asked, replies, votes, weighed, strict=True)
-        for (c, order), reply, own_votes, weights in found:
-            ballots[c].tokens += cost([reply, weights])
-            for n, vote in zip(group, own_votes, strict=True):
-                ballots[c].votes[n, order] = _ballot(vote, weights, order)
+        for (of, order, _), reply, mine, weights in zip(
+            asked, replies, votes, weighed, strict=True
+        ):
+            of.tokens += cost([reply, weights])
+            for role, vote in zip(of.roles[group], mine, strict=True):
+                role["votes"][order] = _ballot(vote, weights, order)
 
     async def _choose(
-        self, template: str, poll: Poll, ballots: Sequence[Ballots],
-        asked: Sequence[tuple[int, Order, Sequence[int]]], model: Model,
-    ) -> list[float | dict[str, str]]:  # fmt: skip
+        self, template: str, asked: Sequence[Asked], prompt: Render, model: Model
+    ) -> list[float | dict[str, str]]:
         """p(candidate), of each candidate, order and group of roles that is asked."""
-        prompts = [self._prompt(template, poll, *one) for one in asked]
-        replies = await model.choose(prompts, WHICH)
-        for (c, _, _), reply in zip(asked, replies, strict=True):
-            ballots[c].tokens += cost([reply])
-        return [_p_candidate(one[1], reply) for one, reply in zip(asked, replies, strict=True)]
-
-    def _prompt(
-        self, template: str, poll: Poll, candidate: int, order: Order, group: Sequence[int]
-    ) -> Prompt:
-        """What all prompts of a document have in common comes first in the templates."""
-        texts = [poll.reference, poll.candidates[candidate].text]
-        first, second = texts if order == "fixed" else reversed(texts)
-        listed = [f"{poll.roles[n].type}: {poll.roles[n].description}" for n in group]
-        given = {"source": poll.document.source, "context": poll.document.context}
-        given |= {"roles": "\n".join(listed), "first": first, "second": second}
-        return self._pack.render(template, given, **self._words)
+        replies = await model.choose([prompt(template, one) for one in asked], WHICH)
+        found: list[float | dict[str, str]] = []
+        for (of, order, _), reply in zip(asked, replies, strict=True):
+            of.tokens += cost([reply])
+            if isinstance(reply, Failed):
+                found.append({"failed": reply.reason})
+            else:
+                found.append(reply.p["2" if order == "fixed" else "1"])
+        return found
 
 
 async def _weigh(
@@ -222,23 +221,18 @@ async def _weigh(
     votes: Sequence[Sequence[WrittenVote | Failed]], model: Model,
 ) -> list[Weighed | Failed]:  # fmt: skip
     """The log-probabilities, without the form's mask, of each reply's tokens; Failed where the
-    reply has no vote."""
+    reply has no vote, or the tokens do not spell it, so that their places are of another text."""
     texts = {
         at: reply.text
         for at, (reply, found) in enumerate(zip(replies, votes, strict=True))
         if isinstance(reply, Written) and any(isinstance(vote, WrittenVote) for vote in found)
     }
     weighed = await model.weigh([prompts[at] for at in texts], list(texts.values()))
-    pairs = zip(texts.items(), weighed, strict=True)
-    found = {at: _spelling(text, reply) for (at, text), reply in pairs}
-    return [found.get(at, NOTHING_TO_WEIGH) for at in range(len(replies))]
-
-
-def _spelling(text: str, reply: Weighed | Failed) -> Weighed | Failed:
-    """Failed where the tokens do not spell the reply, so that their places are of another text."""
-    if isinstance(reply, Failed) or reply.tokens[-1].end == len(text):
-        return reply
-    return Failed(OTHER_LETTERS, reply.spent)
+    found = [NOTHING_TO_WEIGH for _ in replies]
+    for (at, text), reply in zip(texts.items(), weighed, strict=True):
+        is_spelt = isinstance(reply, Failed) or reply.tokens[-1].end == len(text)
+        found[at] = reply if is_spelt else Failed(OTHER_LETTERS, reply.spent)
+    return found
 
 
 def _ballot(vote: WrittenVote | Failed, weighed: Weighed | Failed, order: Order) -> dict[str, Any]:
@@ -248,9 +242,3 @@ def _ballot(vote: WrittenVote | Failed, weighed: Weighed | Failed, order: Order)
         return {"failed": weighed.reason}
     choice = "candidate" if vote.choice == (1 if order == "fixed" else 0) else "reference"
     return {"choice": choice, "confidence": vote.confidence(weighed.tokens), "reason": vote.reason}
-
-
-def _p_candidate(order: Order, reply: Chosen | Failed) -> float | dict[str, str]:
-    if isinstance(reply, Failed):
-        return {"failed": reply.reason}
-    return reply.p["2" if order == "fixed" else "1"]

@@ -1,16 +1,14 @@
 """Single texts on the page and in a terminal: what each role chose, and why.
 
-    shown_polled(read_polled(evidence))
-    ->  ShownPolled(tallies=["Fixed: of 3 roles, 2 chose the candidate, 1 …"],
-                    roles=[ShownRole("Critic", "Checks the writing.", "static, of the task",
-                                     [Ballot("the candidate", figures="confidence 0.820", …)]), …])
+    Fixed: of 3 roles, 2 chose the candidate, 1 the reference.
+    Critic    the candidate (confidence 0.820)    “It is easy to read.”
 
 The template (view.html.j2) needs no script: reasons are in `details` elements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,73 +44,63 @@ class Ballot:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownRole:
-    type: str
-    description: str
-    origin: str
-    ballots: Sequence[Ballot | None]
-    """One for each of the text's orders; None where the role was not asked."""
-
-
-@dataclass(frozen=True, slots=True)
 class ShownPolled:
-    tallies: Sequence[str]
-    origin: str
-    """Where the reference comes from; empty where there is none."""
-    reference: str
-    orders: Sequence[str]
-    roles: Sequence[ShownRole]
-    plain: Sequence[str]
-    dropped: Sequence[tuple[str, str]]
-    notes: Sequence[str]
+    polled: Polled
 
+    @property
+    def tallies(self) -> list[str]:
+        return [_tally(self.polled, order) for order in self.polled.orders]
 
-def shown_polled(polled: Polled) -> ShownPolled:
-    return ShownPolled(
-        tallies=[_tally(polled, order) for order in polled.orders],
-        origin=REFERENCES.get(polled.reference_from, polled.reference_from),
-        reference=harmless(polled.reference),
-        orders=[HEADS[order] for order in polled.orders],
-        roles=[
-            ShownRole(
-                role.type,
-                role.description,
-                "static, of the task" if role.static else "dynamic, a reader of this document",
-                [_ballot(role, order) for order in polled.orders],
-            )
-            for role in polled.roles
-        ],
-        plain=[f"{order}: {_chance(p)}" for order, p in polled.plain.items()],
-        dropped=[(role.type, role.reason) for role in polled.dropped],
-        notes=polled.notes,
-    )
+    @property
+    def origin(self) -> str:
+        """Where the reference comes from; empty where there is none."""
+        return REFERENCES.get(self.polled.reference_from, self.polled.reference_from)
+
+    @property
+    def orders(self) -> list[str]:
+        return [HEADS[order] for order in self.polled.orders]
+
+    @property
+    def roles(self) -> list[tuple[RolePlayer, list[Ballot | None]]]:
+        """With a ballot for each order; None where the role was not asked."""
+        orders = self.polled.orders
+        return [(role, [_ballot(role, order) for order in orders]) for role in self.polled.roles]
+
+    @property
+    def plain(self) -> list[str]:
+        return [f"{order}: {_chance(p)}" for order, p in self.polled.plain.items()]
+
+    @property
+    def dropped(self) -> list[tuple[str, str]]:
+        return [(role.type, role.reason) for role in self.polled.dropped]
 
 
 def pictured_evidence(judged: JudgedCandidate) -> View:
-    return View(TEMPLATE, shown_polled(read_polled(judged.verdict.evidence)))
+    return View(TEMPLATE, ShownPolled(read_polled(judged.verdict.evidence)))
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:
-    one = shown_polled(read_polled(judged.verdict.evidence))
-    rows = [[role.type, *map(_cell, role.ballots)] for role in one.roles]
+    one = ShownPolled(read_polled(judged.verdict.evidence))
+    rows = [[role.type, *map(_cell, ballots)] for role, ballots in one.roles]
     title = "Whom each role chose"
     table = Table(title, ["role", *one.orders], rows, "l" * (1 + len(one.orders)))
     reasons = [
-        f"{role.type} ({order.partition(':')[0]}): {ballot.reason}"
-        for role in one.roles
-        for order, ballot in zip(one.orders, role.ballots, strict=True)
+        f"{role.type} ({order}): {ballot.reason}"
+        for role, ballots in one.roles
+        for order, ballot in zip(one.polled.orders, ballots, strict=True)
         if ballot and ballot.reason
     ]
+    reference = f"Reference ({one.origin}): {harmless(one.polled.reference)}"
     return Section(
         title,
         one.tallies,
         [table] if rows else [],
         [
             *reasons,
-            *([f"Reference ({one.origin}): {one.reference}"] if one.origin else []),
+            *([reference] if one.origin else []),
             *(f"One plain question, without roles: {line}" for line in one.plain),
             *(f"Role that was not asked: {role}: {why}" for role, why in one.dropped),
-            *one.notes,
+            *one.polled.notes,
         ],
     )
 

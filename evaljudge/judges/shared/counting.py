@@ -1,63 +1,89 @@
-"""Counts over a whole run, in memory that does not grow with the corpus.
+"""What judges count over a whole run, in memory that does not grow with the corpus.
 
+    add(total, {"checked": 1, "sizes": Counter([11])})      sums of one shard, added to those before
     sizes(Counter({11: 2, 4: 1}))  ->  Sizes(of=3, median=11.0, least=4, most=11)
 
-    add(seen, {"no choice in “Both are …”": 1, "no choice in “I like …”": 1})
-    ->  seen == {"no choice in “…”": 2}
-
-Sizes are counted by their value, so that medians are exact. Reasons are counted without what they
-quote, and at most MOST_KINDS of them are kept apart.
+Sums are numbers, arrays, lists and Counters by name. Sizes are counted by their value, so that
+medians are exact. Reasons are counted without what they quote, and at most MOST_KINDS are kept
+apart. A judge's row is made of the sums of all shards, and its tables of rows.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from math import sqrt
 from statistics import mean
-from typing import Self, TypeVar
+from typing import Any, Self
 
-from evaljudge.sections import BarRow
-from evaljudge.sections.figures import NONE, count, percent
+from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
+from evaljudge.sections import BarRow, Cell, Table
+from evaljudge.sections.figures import NONE, correlation, count, percent
 
 OTHERS = "other reasons"
 """Counts every reason beyond the first MOST_KINDS."""
 MOST_KINDS = 200
 LONGEST_KIND = 300
+Sums = dict[Any, Any]
+"""Numbers, arrays, lists and Counters by name; or such sums by their axis."""
+
+
+def add(total: Sums, more: Mapping[Any, Any]) -> None:
+    for name, amount in more.items():
+        if name not in total:
+            total[name] = deepcopy(amount)
+        elif type(amount) is dict:
+            add(total[name], amount)
+        else:
+            total[name] += amount
 
 
 @dataclass
-class Summed:
-    """Its fields are numbers, Counters and other sums: `total += sums` adds field by field."""
+class SumCollector:
+    """A collector that adds up what `count` says of each shard; `report` reads the sums."""
 
-    def __iadd__(self, other: Self) -> Self:
-        for one in fields(self):
-            mine = getattr(self, one.name)
-            mine += getattr(other, one.name)
-            setattr(self, one.name, mine)
+    count: Callable[[SeenShard], Sums]
+    report: Callable[[Sums, Found], JudgeFindings]
+    sums: Sums = field(default_factory=dict)
+
+    def see(self, shard: SeenShard) -> None:
+        add(self.sums, self.count(shard))
+
+    def __iadd__(self, other: SumCollector) -> Self:
+        add(self.sums, other.sums)
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The sums alone: the driver's collector, which workers' are added to, has the rest."""
+        return {"sums": self.sums}
 
-@dataclass
-class OfAxis:
-    """The beginning of a row on one judge and axis."""
-
-    judge: str
-    axis: str
-
-
-K = TypeVar("K")
-S = TypeVar("S", bound=Summed)
+    def findings(self, found: Found) -> JudgeFindings:
+        return self.report(self.sums, found)
 
 
-def add_by_key(total: dict[K, S], more: Mapping[K, S]) -> None:
-    """Add sums to those of the same key."""
-    for key, sums in more.items():
-        mine: Summed = total.setdefault(key, type(sums)())
-        mine += sums
+Cells = str | tuple[str, str | Callable[[Any], Any]]
+"""A column: its head, and a row's field or a function of the row; or both in one name."""
+
+
+def table(title: str, rows: Iterable[Any], *columns: Cells, words: int = 2, lead: int = 2) -> Table:
+    """The first columns are `words`, the others figures."""
+    named = [(column, column) if isinstance(column, str) else column for column in columns]
+    cells = [
+        [_cell(how(r) if callable(how) else getattr(r, how)) for _, how in named] for r in rows
+    ]
+    sides = "l" * words + "r" * (len(named) - words)
+    return Table(title, [head for head, _ in named], cells, sides, lead=min(words, lead))
+
+
+def _cell(value: Any) -> Cell:
+    if value is None or isinstance(value, float):
+        return correlation(value)
+    return count(value) if isinstance(value, int) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +96,17 @@ class Sizes:
     most: int | None
 
 
-def sized(sizes: Sizes) -> list[str]:
-    """The median, the minimum and the maximum, for a table."""
+def size_columns(head: str, field: str) -> list[Cells]:
+    """Three columns of a row's sizes: the median, below its head, the minimum and the maximum."""
+    heads = (head, "fewest", "most")
+    return [(name, partial(_size, field, at)) for at, name in enumerate(heads)]
+
+
+def _size(field: str, at: int, row: Any) -> str:
+    sizes: Sizes = getattr(row, field)
     if sizes.median is None or sizes.least is None or sizes.most is None:
-        return [NONE] * 3
-    return [f"{sizes.median:,.1f}", count(sizes.least), count(sizes.most)]
+        return NONE
+    return (f"{sizes.median:,.1f}", count(sizes.least), count(sizes.most))[at]
 
 
 def sizes(counted: Counter[int]) -> Sizes:
@@ -101,16 +133,11 @@ def share_bar(name: str, part: int, of: int, mark: float | None = None) -> BarRo
     return BarRow(name, share, f"{percent(share)} of {count(of)}", *wilson(share, of), other=mark)
 
 
-def add(seen: Counter[str], reasons: Mapping[str, int]) -> None:
-    """Once MOST_KINDS are seen, every new kind counts as OTHERS."""
-    for reason, times in reasons.items():
-        kind = re.sub("“.*”", "“…”", reason, flags=re.DOTALL)[:LONGEST_KIND]
-        seen[kind if kind in seen or len(seen) < MOST_KINDS else OTHERS] += times
-
-
 class Reasons(Counter[str]):
-    """Reasons that add up as in `add`."""
+    """Once MOST_KINDS are seen, every new kind counts as OTHERS."""
 
     def __iadd__(self, other: Mapping[str, int]) -> Self:  # type: ignore[override, misc]
-        add(self, other)
+        for reason, times in other.items():
+            kind = re.sub("“.*”", "“…”", reason, flags=re.DOTALL)[:LONGEST_KIND]
+            self[kind if kind in self or len(self) < MOST_KINDS else OTHERS] += times
         return self

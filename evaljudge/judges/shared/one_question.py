@@ -19,27 +19,21 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from inspect import iscoroutinefunction
 from math import isfinite, log
 from typing import Any, Generic, TypeVar
 
 from evaljudge.errors import UserError, first_line
 from evaljudge.judges.protocol import Judge, Judged
-from evaljudge.judges.shared.asking import (
-    ANY_WORDS,
-    document_texts,
-    printable,
-    reason_unscorable,
-)
+from evaljudge.judges.shared.asking import ANY_WORDS, document_texts, printable, reason_unscorable
 from evaljudge.model import Model
-from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing, Written
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Weighed, Writing, Written
 from evaljudge.model.counting import cost
-from evaljudge.prompts import Pack, Task
+from evaljudge.prompts import Given, Pack, Task
 from evaljudge.records import ANY_AXIS, Axis, Brief, Candidate, Case, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
 
-Reply = TypeVar("Reply", bound=Written | Chosen)
-Texts = dict[str, str | None]
+Reply = TypeVar("Reply", bound=Written | Chosen | Weighed)
+Texts = Mapping[str, Given]
 LONGEST_REASON = 200
 SHORT_REPLIES = {"an empty reply": "", "white space": " \n", "the reply `4.`": "4.",
                  "the reply `None`": "None"}  # fmt: skip
@@ -61,13 +55,18 @@ class QuestionJudge(Judge, Generic[Reply]):
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
         pairs = [(axis, candidate) for axis in self._axes for candidate in case.candidates]
         asked = [self._prompt(case.document, axis, c, briefs) for axis, c in pairs]
-        prompts = [prompt for prompt in asked if isinstance(prompt, Prompt)]
-        replies = iter(await self._ask(prompts, model))
+        given = {at: prompt for at, prompt in enumerate(asked) if isinstance(prompt, Prompt)}
+        texts = [self._text(case.document, pairs[at][1]) for at in given]
+        replies = iter(await self._ask(list(given.values()), texts, model))
         verdicts = [
             self._verdict(case, axis, c, next(replies) if isinstance(one, Prompt) else one)
             for (axis, c), one in zip(pairs, asked, strict=True)
         ]
         return Judged(verdicts)
+
+    def _text(self, document: Document, candidate: Candidate) -> str:
+        """The text that is judged."""
+        return candidate.text
 
     def _prompt(
         self, document: Document, axis: Axis, candidate: Candidate, briefs: Sequence[Brief]
@@ -78,7 +77,7 @@ class QuestionJudge(Judge, Generic[Reply]):
         prepared = self._prepared(axis, briefs)
         if isinstance(prepared, Failed):
             return prepared
-        texts = document_texts(document, axis) | {"target": candidate.text} | prepared
+        texts = {**document_texts(document, axis), "target": candidate.text, **prepared}
         return self._pack.render(self._template, texts, **self._words(axis))
 
     def _verdict(
@@ -87,7 +86,7 @@ class QuestionJudge(Judge, Generic[Reply]):
         known = (case.document.doc_id, candidate.system, self.name, axis.name)
         if isinstance(reply, Failed):
             return Verdict(*known, {}, "unscored", reply.reason, cost([reply]))
-        evidence, reason = self._read(axis, reply)
+        evidence, reason = self._read(axis, self._text(case.document, candidate), reply)
         return Verdict(*known, evidence, "unscored" if reason else "ok", reason, cost([reply]))
 
     def _prepared(self, axis: Axis, briefs: Sequence[Brief]) -> Texts | Failed:
@@ -111,11 +110,13 @@ class QuestionJudge(Judge, Generic[Reply]):
         """The scores that follow from a verdict's evidence, in the order of `scorers`."""
 
     @abstractmethod
-    async def _ask(self, prompts: Sequence[Prompt], model: Model) -> Sequence[Reply | Failed]:
-        """One reply to each prompt."""
+    async def _ask(
+        self, prompts: Sequence[Prompt], texts: Sequence[str], model: Model
+    ) -> Sequence[Reply | Failed]:
+        """One reply to each prompt about a text."""
 
     @abstractmethod
-    def _read(self, axis: Axis, reply: Reply) -> tuple[dict[str, Any], str]:
+    def _read(self, axis: Axis, text: str, reply: Reply) -> tuple[dict[str, Any], str]:
         """A verdict's evidence, and why it is unscored, where it is."""
 
 
@@ -151,12 +152,7 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             pack = replace(pack, templates={**pack.templates, template: self.question})
         axes = task.axes if self.each_axis else (Axis(ANY_AXIS, "", context=True),)
         super().__init__(name, axes, pack, template)
-        words = ANY_WORDS if self.each_axis else {}
-        try:
-            pack.check(template, ["target"], **self._nouns, **words)
-        except UserError as error:
-            more = "" if self.each_axis else " (axis and description only with `each_axis = True`)"
-            raise UserError(f"{error}{more if 'is undefined' in str(error) else ''}") from None
+        pack.check(template, ["target"], **self._nouns, **(ANY_WORDS if self.each_axis else {}))
         if not pack.markers_of(template):
             self.cautions = (f"judges.{name}: {UNMARKED}",)
         self.options = (Options(tuple(self.answers)),) if self.answers else ()
@@ -187,33 +183,19 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         except ValueError as error:
             reason = printable(str(error))[:LONGEST_REASON] or "no score in the reply"
             return [Score(verdict.doc_id, verdict.system, self.name, verdict.axis, None, reason)]
-        except Exception as error:  # the author's own code may raise anything
-            reply = printable(str(verdict.evidence))[:LONGEST_REASON]
-            where = f"{verdict.doc_id}, {verdict.system}: {reply}"
-            raise self._mistake(where, error) from error
 
     def _refuse_unfinished(self, pack: Pack) -> None:
         kind = type(self)
-        own = {one for one in ("value", "read") if getattr(kind, one) != getattr(OneQuestion, one)}
         lacks = [f"a `{one}`" for one in ("kind", "version") if not hasattr(self, one)]
-        if not (own or self.answers):
-            lacks.append("`answers` and `value`, or `read`")
-        elif self._method not in own:
-            lacks.append("`answers` for its `value`" if "value" in own else f"a `{self._method}`")
+        if getattr(kind, self._method) == getattr(OneQuestion, self._method):
+            lacks.append(f"`answers` and `value`, or `read` (it lacks a `{self._method}`)")
         if not (lacks or self.question or pack.advice) and f"{self.kind}.ask" not in pack.templates:
             lacks.append("a `question`, or the file `ask.j2` among the prompts of its folder")
+        different = {str(answer).casefold() for answer in self.answers}
+        if isinstance(self.answers, str) or 0 < len(different) < max(2, len(self.answers)):
+            lacks.append("`answers` that are two texts or more and differ by more than their case")
         if lacks:
             raise UserError(f"judges.{self.name}: the class {kind.__name__} needs {lacks[0]}")
-        if iscoroutinefunction(getattr(kind, self._method)):
-            said = f"the `{self._method}` of {kind.__name__} should not be `async`"
-            raise UserError(f"judges.{self.name}: {said}")
-        if not (isinstance(self.keys, type) and issubclass(self.keys, Settings)):
-            raise UserError(f"judges.{self.name}: the `keys` of {kind.__name__} should be a class "
-                            "that inherits from evaljudge.settings.Settings")  # fmt: skip
-        texts = {answer.casefold() for answer in self.answers if isinstance(answer, str)}
-        if isinstance(self.answers, str) or len(texts) != len(self.answers) or len(texts) == 1:
-            raise UserError(f"judges.{self.name}: the `answers` of {kind.__name__} should be two "
-                            "texts or more that differ by more than their case")  # fmt: skip
 
     def _try_scoring(self) -> None:
         """A bug in the scoring is found now, and not when a model has answered everything."""
@@ -226,26 +208,23 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             except ValueError:
                 continue
             except Exception as error:  # the author's own code may raise anything
-                raise self._mistake(case, error) from error
-
-    def _mistake(self, case: str, error: Exception) -> UserError:
-        said = f"{type(error).__name__}: {first_line(error)}"
-        return UserError(
-            f"judges.{self.name}: its `{self._method}` fails for {case}: {said} (where there "
-            "is no score, it raises a ValueError)"
-        )
+                said = f"its `{self._method}` fails for {case}: {type(error).__name__}"
+                raise UserError(
+                    f"judges.{self.name}: {said}: {first_line(error)} (where there is no score, it "
+                    "raises a ValueError)"
+                ) from error
 
     def _words(self, axis: Axis) -> dict[str, str]:
         return self._nouns | (axis.words if self.each_axis else {})
 
     async def _ask(
-        self, prompts: Sequence[Prompt], model: Model
+        self, prompts: Sequence[Prompt], texts: Sequence[str], model: Model
     ) -> Sequence[Written | Chosen | Failed]:
         if self.options:
             return await model.choose(prompts, self.options[0])
         return await model.write(prompts, Writing(self.max_tokens))
 
-    def _read(self, axis: Axis, reply: Written | Chosen) -> tuple[dict[str, Any], str]:
+    def _read(self, axis: Axis, text: str, reply: Written | Chosen) -> tuple[dict[str, Any], str]:
         if isinstance(reply, Chosen):
             return reply.evidence, ""
         return {"reply": reply.text}, ""

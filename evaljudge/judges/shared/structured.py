@@ -15,10 +15,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 from evaljudge.judges.shared.asking import printable, quoted
-from evaljudge.judges.shared.counting import Summed
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Prompt, Writing, Written
 from evaljudge.model.counting import cost
@@ -46,20 +45,19 @@ def one_of(values: Sequence[str | int]) -> Schema:
 
 
 @dataclass
-class Replies(Summed):
-    """Counts of structured replies, and of those that were cut or malformed."""
-
-    structured: int = 0
-    cut: int = 0
-    malformed: int = 0
-
-
-@dataclass
-class Bill(Summed):
-    """The tokens and replies that asking about one text took."""
+class Bill:
+    """The tokens that asking about one text took, and its structured replies: how many there were,
+    and how many of them were cut or malformed."""
 
     tokens: Tokens = Tokens()
-    replies: Replies = field(default_factory=Replies)
+    replies: dict[str, int] = field(
+        default_factory=lambda: dict.fromkeys(("structured", "cut", "malformed"), 0)
+    )
+
+    def __iadd__(self, other: Bill) -> Self:
+        self.tokens += other.tokens
+        self.replies = {kind: n + other.replies[kind] for kind, n in self.replies.items()}
+        return self
 
 
 async def ask(
@@ -71,8 +69,9 @@ async def ask(
     if isinstance(reply, Failed):
         return Failed(reply.reason)
     value = parsed(reply, schema)
-    is_cut = isinstance(value, Failed) and value.reason == CUT
-    bill.replies += Replies(1, int(is_cut), int(isinstance(value, Failed) and not is_cut))
+    bill.replies["structured"] += 1
+    if isinstance(value, Failed):
+        bill.replies["cut" if value.reason == CUT else "malformed"] += 1
     return value
 
 
@@ -99,34 +98,27 @@ def _plain(value: Any) -> Any:
 
 def _complaint(value: Any, schema: Schema, at: str) -> str:
     """The first difference from the schema; empty if there is none."""
-    here = f"{at}: " if at else ""
+    here, dot = (f"{at}: ", f"{at}.") if at else ("", "")
     if "enum" in schema:
         is_known = any(value == known and type(value) is type(known) for known in schema["enum"])
         return "" if is_known else f"{here}{shown(value)} is not among the answers offered"
     match schema["type"], value:
         case "object", dict():
-            return _complaint_of_object(value, schema, at)
+            for key, inner in schema["properties"].items():
+                if key not in value:
+                    return f"{dot}{key} is missing in the reply"
+                if complaint := _complaint(value[key], inner, f"{dot}{key}"):
+                    return complaint
+            return ""
         case "array", list():
             if len(value) > schema["maxItems"]:
                 return f"{here}{len(value)} where at most {schema['maxItems']} were asked for"
-            complaints = (
-                _complaint(v, schema["items"], f"{at}.{n}") for n, v in enumerate(value, 1)
-            )
-            return next(filter(None, complaints), "")
+            each = (_complaint(v, schema["items"], f"{at}.{n}") for n, v in enumerate(value, 1))
+            return next(filter(None, each), "")
         case "string", str():
             is_long = len(value) > schema["maxLength"]
             return f"{here}longer than {schema['maxLength']} letters" if is_long else ""
     return f"{here}{shown(value)} where {_KINDS[schema['type']]} was asked for"
-
-
-def _complaint_of_object(value: Mapping[str, Any], schema: Schema, at: str) -> str:
-    dot = f"{at}." if at else ""
-    for key, inner in schema["properties"].items():
-        if key not in value:
-            return f"{dot}{key} is missing in the reply"
-        if complaint := _complaint(value[key], inner, f"{dot}{key}"):
-            return complaint
-    return ""
 
 
 _KINDS = {"object": "an object", "array": "a list", "string": "a text"}

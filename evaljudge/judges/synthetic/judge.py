@@ -12,14 +12,14 @@ and a candidate is compared with each of them, which gives p(Better), p(Worse), 
 `synthetic` is the paper's sum Σ r·(p_better − p_worse) over the levels' ratings r: here −0.32.
 `synthetic.level`, `synthetic.ordinal` and `synthetic.bradley-terry` are other readings of the same
 comparisons (equations.py): 3.81, 3.61, 3.60. The README explains the settings. Beside the verdicts
-the judge checks its own references (soundness.py).
+the judge checks its own references (comparing.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import zip_longest
+from itertools import chain
 from math import inf
 from typing import Annotated, Any, Literal
 
@@ -28,18 +28,11 @@ from pydantic import Field, model_validator
 
 from evaljudge.judges.collector import CollectorOptions
 from evaljudge.judges.protocol import Judge, Judged, Part
+from evaljudge.judges.shared.counting import SumCollector
 from evaljudge.judges.shared.references import MOST_TOKENS, References, text_of
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.judges.synthetic.adaptive import next_rating, with_inferred
-from evaljudge.judges.synthetic.comparing import (
-    COMPARE,
-    LADDER,
-    YES_NO,
-    Comparing,
-    Placing,
-    Replies,
-    whole,
-)
+from evaljudge.judges.synthetic.comparing import Comparing, Placing, Replies, whole
 from evaljudge.judges.synthetic.equations import (
     UNDECIDED,
     ComparedTexts,
@@ -51,9 +44,8 @@ from evaljudge.judges.synthetic.equations import (
     stacked,
     weighted_sum,
 )
-from evaljudge.judges.synthetic.evidence import answers_of, compared_texts
-from evaljudge.judges.synthetic.findings import SyntheticFindings
-from evaljudge.judges.synthetic.soundness import Soundness
+from evaljudge.judges.synthetic.evidence import COMPARE, LADDER, YES_NO, answers_of, compared_texts
+from evaljudge.judges.synthetic.findings import counted, report
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Options, Writing
 from evaljudge.model.counting import cost
@@ -118,31 +110,39 @@ class SyntheticSettings(Settings):
 class Synthetic(Judge):
     kind = "synthetic"
     version = "3"
+    axes: Sequence[str] = ()
     has_checks = True
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self.name = name
         self._settings = read_settings(SyntheticSettings, settings, f"judges.{name}")
         self._axes = task.axes
+        self.axes = [axis.name for axis in task.axes]
         self._form = YES_NO if self._settings.predict == "yes-no" else COMPARE
         if self._settings.layout == "ladder":
             self._form = LADDER
         self.options: Sequence[Options] = (self._form.options,)
         given, wanted = self._settings, ratings(self._settings.levels)
-        self._comparing = Comparing(task, self._form, wanted)
         # where every question is asked in both orders anyway, checking them all costs nothing
         exchanged = 1.0 if given.swap == "both" else given.checks.exchanged
-        self._soundness = Soundness(name, self._comparing, given.checks.neighbours, exchanged)
+        self._comparing = Comparing(task, self._form, wanted, given.checks.neighbours, exchanged)
         how = Writing(given.max_tokens, given.temperature, given.top_p)
         self._references = References(self.kind, task, wanted, how, given.references)
         self._samples = given.samples * given.trials if given.predict == "sampled" else 0
         self._sizes = [*(size for size in SIZES if size < given.samples), given.samples]
         self._readings = {f"{name}.{suffix}": reading for suffix, reading in READINGS.items()}
-        self._further_draws = self._scorers_of_draws() if self._samples else []
+        # of fewer draws, and of other trials: scorer, draws, trial
+        sizes = [*((f".n{size}", size) for size in self._sizes[:-1]), ("", given.samples)]
+        self._further_draws = [
+            (name + suffix + (f"#{trial + 1}" if trial else ""), size, trial)
+            for suffix, size in sizes
+            for trial in range(given.trials)
+            if self._samples and (suffix or trial)
+        ]
 
     @property
     def asking(self) -> Mapping[str, Any]:
-        prompts = {"writing": self._references.prompts, "comparing": self._comparing.prompts}
+        prompts = {"writing": self._references.prompts, "comparing": self._comparing.prompts_hash}
         unused = set() if self._settings.predict == "sampled" else {"samples", "trials"}
         unused |= set() if self._settings.adaptive else {"adaptive"}
         unused |= set() if self._form.shows_all else {"layout"}
@@ -157,10 +157,6 @@ class Synthetic(Judge):
             "references. A judge that is sure of other answers asks less, and one that is not "
             "sure asks more."
         )
-
-    @property
-    def axes(self) -> Sequence[str]:
-        return [axis.name for axis in self._axes]
 
     @property
     def scorers(self) -> Sequence[str]:
@@ -182,31 +178,35 @@ class Synthetic(Judge):
             for axis in self._axes
         }
         placings = [
-            self._comparing.placing(case, axis, candidate, levels)
+            self._comparing.placing(case.document, axis, candidate, levels)
             for axis, levels in references.items()
             for candidate in case.candidates
         ]
+        orders = (False, True) if self._settings.swap == "both" else (False,)
         while wanted := [(placing, r) for placing in placings for r in self._wanted(placing)]:
-            pairs = [placing.pairs[rating] for placing, rating in wanted]
-            turned = [pair.exchanged for pair in pairs if self._settings.swap == "both"]
-            replies = await self._comparing.ask(
-                case.document, [*pairs, *turned], model, self._samples
-            )
-            both = zip_longest(replies[: len(pairs)], replies[len(pairs) :])
-            for (placing, rating), (here, there) in zip(wanted, both, strict=True):
-                placing.replies += [*here, *(there or ())]
-                placing.levels[rating] = self._level(rating, here, there)
+            asked = [
+                self._comparing.prompts(
+                    case.document, one.axis, one.candidate.text, one.references, r, turned=turned
+                )
+                for turned in orders
+                for one, r in wanted
+            ]
+            replies = await self._comparing.ask(asked, model, self._samples)
+            for at, (placing, rating) in enumerate(wanted):
+                both = replies[at :: len(wanted)]
+                placing.replies += chain.from_iterable(both)
+                placing.levels[rating] = self._level(rating, *both)
         verdicts = [self._verdict(case, placing) for placing in placings]
-        checks = await self._soundness.checks(case, references, placings, model)
+        checks = await self._comparing.checks(self.name, case, references, placings, model)
         return Judged(verdicts, checks)
 
     def _wanted(self, placing: Placing) -> Sequence[float]:
         """The references to ask about next: all at once, unless the setting is adaptive."""
         how, evidence = self._settings.adaptive, placing.evidence
-        if not placing.pairs or len(evidence) < len(placing.levels):
+        if not placing.references or len(evidence) < len(placing.levels):
             return []
         if how is None:
-            return [] if evidence else list(placing.pairs)
+            return [] if evidence else list(placing.references)
         answers = dict(zip(evidence, answers_of(evidence.values()), strict=True))
         following = next_rating(self._comparing.ratings, answers, how.certainty)
         return [] if following is None else [following]
@@ -224,7 +224,7 @@ class Synthetic(Judge):
         return Verdict(*known, {"levels": levels}, tokens=tokens)
 
     def _level(
-        self, rating: float, here: Replies, there: Replies | None
+        self, rating: float, here: Replies, there: Replies | None = None
     ) -> dict[str, Any] | Failed:
         """One comparison's evidence."""
         usual = whole(here)
@@ -278,8 +278,8 @@ class Synthetic(Judge):
     def other_readings(self) -> Sequence[str]:
         return list(self._readings)
 
-    def collecting(self, wanted: CollectorOptions) -> Callable[[], SyntheticFindings]:
-        return partial(SyntheticFindings, self.name)
+    def collecting(self, wanted: CollectorOptions) -> Callable[[], SumCollector]:
+        return partial(SumCollector, partial(counted, self.name), partial(report, self.name))
 
     def score(self, verdict: Verdict) -> list[Score]:
         return self.scores([verdict])
@@ -313,16 +313,6 @@ class Synthetic(Judge):
             for of, (undecided, *values) in zip(verdicts, found, strict=True)
             for scorer, value in zip(self.scorers, values, strict=True)
         ]
-
-    def _scorers_of_draws(self) -> list[tuple[str, int, int]]:
-        """Scorers of fewer draws and of other trials: name, draws, trial."""
-        sizes = [(f".n{size}", size) for size in self._sizes[:-1]] + [("", self._sizes[-1])]
-        found = [
-            (self.name + suffix + (f"#{trial + 1}" if trial else ""), size, trial)
-            for suffix, size in sizes
-            for trial in range(self._settings.trials)
-        ]
-        return [one for one in found if one[0] != self.name]
 
     def _drawn(
         self, texts: Sequence[Sequence[Mapping[str, Any]]], size: int, trial: int

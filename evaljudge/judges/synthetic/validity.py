@@ -20,7 +20,7 @@ left that length could explain: 0.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from itertools import chain
 from math import fsum, nan, sqrt
 from typing import Any
@@ -32,10 +32,10 @@ from evaljudge.agreement import agreements
 from evaljudge.agreement.coefficients import row_correlations
 from evaljudge.agreement.rated import Rated
 from evaljudge.judges.collector import SeenShard
-from evaljudge.judges.shared.counting import OfAxis, Summed
-from evaljudge.judges.synthetic.equations import entropies, scale_coverage
+from evaljudge.judges.shared.counting import Sums
+from evaljudge.judges.synthetic.equations import Floats, entropies, scale_coverage
 from evaljudge.judges.synthetic.evidence import read_levels
-from evaljudge.records import Score, Verdict
+from evaljudge.records import Verdict
 
 CERTAIN = 0.99
 LEAST_CANDIDATES = 3
@@ -44,13 +44,18 @@ LEAST_RATED = 4
 """For its partial correlation given ratings: of three candidates, it is always 1 or -1."""
 NORMAL = 1.96
 EXACT = 1e-9
-Floats = NDArray[np.float64]
 
 
 @dataclass
-class ValidityCounts(Summed):
-    """`inverted`: documents where the judge itself finds a reference worse than the one below."""
+class ValidityRow:
+    """One judge's scores on one axis; None where a figure is unknown.
 
+    `inverted`: documents where the judge itself finds a reference worse than the one below.
+    `agreement`: at sample level with people, of all rated documents and of those not inverted.
+    """
+
+    judge: str
+    axis: str
     checked: int = 0  # documents whose neighbouring references were compared
     inverted: int = 0
     pairs: int = 0  # neighbouring references compared
@@ -62,15 +67,6 @@ class ValidityCounts(Summed):
     above: int = 0  # won against every reference
     exchanged: int = 0  # comparisons asked in both orders
     flipped: int = 0
-
-
-@dataclass(kw_only=True)
-class ValidityRow(ValidityCounts, OfAxis):
-    """What could mislead a reader of one judge's scores on one axis; None where it is unknown.
-
-    `agreement`: at sample level with people, of all rated documents and of those not inverted.
-    """
-
     agreement: float | None = None
     agreement_documents: int = 0
     graded_agreement: float | None = None
@@ -89,75 +85,37 @@ class ValidityRow(ValidityCounts, OfAxis):
     rated_length_documents: int = 0
 
 
-@dataclass
-class Correlations(Summed):
-    """The correlations of some documents, as the sums that their mean and its interval need."""
-
-    documents: int = 0
-    total: float = 0.0
-    squares: float = 0.0
-
-    @classmethod
-    def of(cls, found: Floats) -> Correlations:
-        known = found[np.isfinite(found)]
-        return cls(known.size, fsum(known), fsum(known**2))
-
-    @property
-    def estimate(self) -> tuple[float | None, float | None, float | None]:
-        """The mean with its interval; a single document has no spread, so no interval."""
-        mean = _mean(self.total, self.documents)
-        if mean is None or self.documents == 1:
-            return mean, None, None
-        variance = max(0.0, self.squares - self.documents * mean**2) / (self.documents - 1)
-        margin = NORMAL * sqrt(variance / self.documents)
-        return mean, max(-1.0, mean - margin), min(1.0, mean + margin)
-
-
-@dataclass
-class AxisSums(ValidityCounts):
-    """And what its means are made of."""
-
-    entropy: float = 0.0
-    certain: int = 0
-    mass: float = 0.0
-    length: Correlations = field(default_factory=Correlations)
-    people_length: Correlations = field(default_factory=Correlations)
-    given_length: Correlations = field(default_factory=Correlations)
-    inverted_ids: list[str] = field(default_factory=list)
-    """The rated documents with an inversion."""
-
-
-def shard_sums(judge: str, shard: SeenShard) -> dict[str, AxisSums]:
+def shard_sums(judge: str, shard: SeenShard) -> Sums:
     """By axis, of what one shard holds of this judge."""
     checks = [check for check in shard.checks if check.status == "ok"]
     compared = [v for v in shard.verdicts if v.status == "ok" and v.evidence["levels"]]
     scores = [score for score in shard.scores if score.scorer == judge]
     rated = {c.document.doc_id for c in shard.cases if any(one.ratings for one in c.candidates)}
-    seen: list[Score | Verdict] = [*scores, *compared, *checks]
-    sums: dict[str, AxisSums] = {}
-    for axis in dict.fromkeys(one.axis for one in seen):
+    sums: Sums = {}
+    for axis in dict.fromkeys([s.axis for s in scores] + [v.axis for v in (*compared, *checks)]):
         own = [check for check in checks if check.axis == axis]
-        total = sums[axis] = _of_checks(own)
-        total += _of_candidates([v.evidence["levels"] for v in compared if v.axis == axis])
-        total += _of_lengths(shard, axis, {
-            (s.doc_id, s.system): s.value for s in scores if s.axis == axis and s.value is not None
-        })  # fmt: skip
-        total.inverted_ids = [c.doc_id for c in own if c.doc_id in rated and any(_inversions(c))]
+        values = {(s.doc_id, s.system): s.value for s in scores if s.axis == axis}
+        sums[axis] = (
+            _of_checks(own)
+            | _of_candidates([v.evidence["levels"] for v in compared if v.axis == axis])
+            | _of_lengths(shard, axis, values)
+            | {"inverted_ids": [c.doc_id for c in own if c.doc_id in rated and any(_inversions(c))]}
+        )
     return sums
 
 
-def _of_checks(checks: Sequence[Verdict]) -> AxisSums:
+def _of_checks(checks: Sequence[Verdict]) -> Sums:
     found = [inversions for check in checks if (inversions := _inversions(check))]
     exchanged = [one for check in checks for one in check.evidence["exchanged"]]
-    return AxisSums(
-        checked=len(found),
-        inverted=sum(map(any, found)),
-        pairs=sum(map(len, found)),
-        inverted_pairs=sum(map(sum, found)),
-        exchanged=len(exchanged),
+    return {
+        "checked": len(found),
+        "inverted": sum(map(any, found)),
+        "pairs": sum(map(len, found)),
+        "inverted_pairs": sum(map(sum, found)),
+        "exchanged": len(exchanged),
         # an answer that takes no side, in either order, does not flip
-        flipped=sum(_side(one["p"]) * _side(one["exchanged"]) < 0 for one in exchanged),
-    )
+        "flipped": sum(_side(one["p"]) * _side(one["exchanged"]) < 0 for one in exchanged),
+    }
 
 
 def _inversions(check: Verdict) -> list[bool]:
@@ -170,58 +128,52 @@ def _side(p: Mapping[str, float]) -> int:
     return (p["Better"] > p["Worse"]) - (p["Better"] < p["Worse"])
 
 
-def _of_candidates(candidates: Sequence[Sequence[Mapping[str, Any]]]) -> AxisSums:
-    """`candidates`: each one's comparisons with the references, as they are stored."""
-    total = AxisSums()
-    for number in dict.fromkeys(map(len, candidates)):
-        alike = [levels for levels in candidates if len(levels) == number]
-        levels = list(chain.from_iterable(alike))
-        p, mass = read_levels(levels)
-        covered = scale_coverage(p.reshape(len(alike), -1, 3))
-        is_asked = np.array(["inferred" not in level for level in levels])
-        asked = p[is_asked]
-        total += AxisSums(
-            comparisons=len(asked),
-            inferred=len(levels) - len(asked),
-            entropy=float(entropies(asked).sum()),
-            certain=int((asked.max(axis=1) > CERTAIN).sum()),
-            mass=float(mass[is_asked].sum()),
-            candidates=len(alike),
-            below=int((covered < 0).sum()),
-            above=int((covered > 0).sum()),
-        )
-    return total
+def _of_candidates(candidates: Sequence[Sequence[Mapping[str, Any]]]) -> Sums:
+    """`candidates`: each one's comparisons with the same references, as they are stored."""
+    levels = list(chain.from_iterable(candidates))
+    if not levels:
+        return {}
+    p, mass = read_levels(levels)
+    covered = scale_coverage(p.reshape(len(candidates), -1, 3))
+    is_asked = np.array(["inferred" not in level for level in levels])
+    asked = p[is_asked]
+    return {
+        "comparisons": len(asked),
+        "inferred": len(levels) - len(asked),
+        "entropy": float(entropies(asked).sum()),
+        "certain": int((asked.max(axis=1) > CERTAIN).sum()),
+        "mass": float(mass[is_asked].sum()),
+        "candidates": len(candidates),
+        "below": int((covered < 0).sum()),
+        "above": int((covered > 0).sum()),
+    }
 
 
-def _of_lengths(shard: SeenShard, axis: str, scores: Mapping[tuple[str, str], float]) -> AxisSums:
+def _of_lengths(
+    shard: SeenShard, axis: str, scores: Mapping[tuple[str, str], float | None]
+) -> Sums:
     """Spearman's of score and words in each document, and the same given people's ratings."""
     widest = max((len(case.candidates) for case in shard.cases), default=0)
     if widest < LEAST_CANDIDATES:
-        return AxisSums()
-    rows = [
-        [
-            (
-                scores.get((case.document.doc_id, candidate.system), nan),
-                len(candidate.text.split()),  # as the metric `words` counts them
-                candidate.ratings.get(axis, nan),
-            )
-            for candidate in case.candidates
-        ]
-        for case in shard.cases
-    ]
-    padded = [row + [(nan, nan, nan)] * (widest - len(row)) for row in rows]
+        return {}
     # score, words, rating × documents × candidates
-    grids = np.array(padded, np.float64).reshape(len(rows), widest, 3).transpose(2, 0, 1)
+    grids = np.full((3, len(shard.cases), widest), nan)
+    for at, case in enumerate(shard.cases):
+        for place, candidate in enumerate(case.candidates):
+            score = scores.get((case.document.doc_id, candidate.system))
+            words = len(candidate.text.split())  # as the metric `words` counts them
+            rating = candidate.ratings.get(axis, nan)
+            grids[:, at, place] = nan if score is None else score, words, rating
     every = _of_enough(grids[:2], LEAST_CANDIDATES)
     score, length, rating = _of_enough(grids, LEAST_RATED)
     people = row_correlations(rating, length)[0]
     by_length, by_rating = (row_correlations(score, other)[0] for other in (length, rating))
     given = _partial(by_length, by_rating, people)
-    return AxisSums(
-        length=Correlations.of(row_correlations(*every)[0]),
-        people_length=Correlations.of(people[np.isfinite(given)]),
-        given_length=Correlations.of(given),
-    )
+    return {
+        "length": _moments(row_correlations(*every)[0]),
+        "people_length": _moments(people[np.isfinite(given)]),
+        "given_length": _moments(given),
+    }
 
 
 def _of_enough(grids: Floats, least: int) -> Floats:
@@ -241,40 +193,49 @@ def _partial(with_length: Floats, with_ratings: Floats, people: Floats) -> Float
     return found
 
 
+def _moments(correlations: Floats) -> Floats:
+    """How many documents have a correlation, their sum and the sum of squares."""
+    known = correlations[np.isfinite(correlations)]
+    return np.array([known.size, fsum(known), fsum(known**2)])
+
+
+def _estimate(moments: Sequence[float]) -> tuple[float | None, float | None, float | None, int]:
+    """The mean with its interval, and of how many documents; a single one has no spread."""
+    n, total, squares = map(float, moments)
+    mean = _mean(total, n)
+    if mean is None or n == 1:
+        return mean, None, None, int(n)
+    margin = NORMAL * sqrt(max(0.0, squares - n * mean**2) / (n - 1) / n)
+    return mean, max(-1.0, mean - margin), min(1.0, mean + margin), int(n)
+
+
 def validity_rows(
-    judge: str, sums: Mapping[str, AxisSums], rated: Rated, documents: Mapping[str, int]
+    judge: str, sums: Sums, rated: Rated, documents: Mapping[str, int]
 ) -> list[ValidityRow]:
     """A row for each axis; `documents`: by id, what `rated` calls them."""
     rows = []
     for axis, own in sums.items():
-        kept = ~np.isin(rated.documents, [documents[doc_id] for doc_id in own.inverted_ids])
-        agreement, agreement_documents = _agreement(rated, judge, axis, np.ones_like(kept))
-        graded, graded_documents = None, 0
-        if own.checked:
-            graded, graded_documents = _agreement(rated, judge, axis, kept)
-        length, length_low, length_high = own.length.estimate
-        given, given_low, given_high = own.given_length.estimate
-        rows.append(ValidityRow(
-            judge=judge,
-            axis=axis,
-            **{count.name: getattr(own, count.name) for count in fields(ValidityCounts)},
-            agreement=agreement,
-            agreement_documents=agreement_documents,
-            graded_agreement=graded,
-            graded_documents=graded_documents,
-            entropy=_mean(own.entropy, own.comparisons),
-            certain=_mean(own.certain, own.comparisons),
-            mass=_mean(own.mass, own.comparisons),
-            length=length,
-            length_low=length_low,
-            length_high=length_high,
-            length_documents=own.length.documents,
-            people_length=own.people_length.estimate[0],
-            given_length=given,
-            given_length_low=given_low,
-            given_length_high=given_high,
-            rated_length_documents=own.given_length.documents,
-        ))  # fmt: skip
+        row = ValidityRow(judge, axis)
+        means = ("entropy", "certain", "mass")
+        for name, amount in own.items():
+            if name in means:
+                setattr(row, name, _mean(amount, own["comparisons"]))
+            elif isinstance(amount, int):
+                setattr(row, name, amount)
+        kept = ~np.isin(rated.documents, [documents[one] for one in own.get("inverted_ids", ())])
+        every = np.ones_like(kept)
+        row.agreement, row.agreement_documents = _agreement(rated, judge, axis, every)
+        if row.checked:
+            row.graded_agreement, row.graded_documents = _agreement(rated, judge, axis, kept)
+        length, people, given = (
+            _estimate(own.get(name, (0, 0, 0)))
+            for name in ("length", "people_length", "given_length")
+        )
+        row.length, row.length_low, row.length_high, row.length_documents = length
+        row.people_length = people[0]
+        row.given_length, row.given_length_low, row.given_length_high = given[:3]
+        row.rated_length_documents = given[3]
+        rows.append(row)
     return rows
 
 
@@ -290,5 +251,5 @@ def _agreement(
     return found.value, found.n
 
 
-def _mean(total: float, count: int) -> float | None:
+def _mean(total: float, count: float) -> float | None:
     return total / count if count else None

@@ -19,7 +19,7 @@ from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.references import text_of
 from evaljudge.judges.shared.scale import named
 from evaljudge.judges.synthetic.equations import ordinal_level, weighted_sum
-from evaljudge.judges.synthetic.evidence import Level, answers_of, compared_texts
+from evaljudge.judges.synthetic.evidence import Answers, answers_of, compared_texts
 from evaljudge.model.asks import Failed
 from evaljudge.sections import Section, Table, View
 from evaljudge.sections.figures import correlation
@@ -42,26 +42,18 @@ GONE = "The references' texts are not shown: this run's folder of briefs does no
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """The comparison with the reference of one level; shares add up to 1."""
+    """The comparison with the reference of one level; `adds`: to the judge's score."""
 
     level: str
     answer: str
-    better: float
-    similar: float
-    worse: float
+    p: Answers
     reference: str
     """Empty where it is not known."""
     adds: str
-    """What the comparison adds to the judge's score."""
 
     @property
     def figures(self) -> str:
-        shares = zip(ANSWERS, self.shares, strict=True)
-        return ", ".join(f"p({name}) {share}" for name, share in shares)
-
-    @property
-    def shares(self) -> list[str]:
-        return [correlation(share) for share in (self.better, self.similar, self.worse)]
+        return ", ".join(f"p({name}) {correlation(self.p[name])}" for name in ANSWERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +71,7 @@ class Ladder:
     @property
     def nearest(self) -> Rung:
         """The lowest reference that the text lost to; the best, where it lost to none."""
-        lost = [rung for rung in self.rungs if rung.answer.startswith("Worse")]
-        return lost[-1] if lost else self.rungs[0]
+        return next((r for r in self.rungs[::-1] if r.answer.startswith("Worse")), self.rungs[0])
 
 
 def pictured_evidence(judged: JudgedCandidate) -> View:
@@ -92,11 +83,9 @@ def shown_evidence(judged: JudgedCandidate) -> Section:
     place = (
         f"The comparisons place the text at level {found.place} ({judged.verdict.judge}.ordinal)."
     )
-    rows = [[rung.level, rung.answer, *rung.shares] for rung in found.rungs]
+    rows = [[r.level, r.answer, *(correlation(r.p[a]) for a in ANSWERS)] for r in found.rungs]
     references = [
-        f"Reference of level {rung.level}: {rung.reference}"
-        for rung in found.rungs
-        if rung.reference
+        f"Reference of level {r.level}: {r.reference}" for r in found.rungs if r.reference
     ]
     table = Table(title, HEADS, rows, "llrrr")
     return Section(title, [ABOUT], [table], [place, *found.notes, *references])
@@ -104,17 +93,19 @@ def shown_evidence(judged: JudgedCandidate) -> Section:
 
 def _ladder(judged: JudgedCandidate) -> Ladder:
     levels = sorted(judged.verdict.evidence["levels"], key=lambda level: -level["rating"])
-    ratings = [level["rating"] for level in levels]
-    place = float(ordinal_level(compared_texts([levels]))[0])
-    written = _written(judged)
+    ratings, texts = [level["rating"] for level in levels], compared_texts([levels])
+    place = float(ordinal_level(texts)[0])
+    written: dict[float, set[str]] = {}
+    for brief in judged.briefs:
+        text = text_of(brief)
+        if brief.axis == judged.verdict.axis and not isinstance(text, Failed):
+            written.setdefault(float(brief.part), set()).add(text)
     is_known = all(len(written.get(rating, ())) == 1 for rating in ratings)
     rungs = [
         Rung(
             named(level["rating"]),
             max(ANSWERS, key=p.__getitem__) + (" (inferred)" if "inferred" in level else ""),
-            p["Better"],
-            p["Similar"],
-            p["Worse"],
+            p,
             min(written[level["rating"]]) if is_known else "",
             _signed(level["rating"] * (p["Better"] - p["Worse"])),
         )
@@ -124,29 +115,17 @@ def _ladder(judged: JudgedCandidate) -> Ladder:
     notes = [INFERRED] if any("inferred" in level for level in levels) else []
     if not is_known:
         notes.append(SEVERAL if written.keys() >= set(ratings) else GONE)
-    score = _score(judged.verdict.judge, levels)
-    return Ladder(rungs, f"{place:.2f}", min(max(falls, 0.0), 1.0), score, notes)
-
-
-def _score(judge: str, levels: Sequence[Level]) -> str:
-    if any("draws" in level for level in levels):
-        return f"{judge} is the sum of level × (share of Better − share of Worse) in drawn answers."
-    total = _signed(float(weighted_sum(compared_texts([levels]))[0]))
-    return (
-        f"{judge} = {total}: the sum, over the levels, of level × (p(Better) − p(Worse)), which "
-        "stands beside each bar."
+    score = (
+        f"{judged.verdict.judge} = {_signed(float(weighted_sum(texts)[0]))}: the sum, over the "
+        "levels, of level × (p(Better) − p(Worse)), which stands beside each bar."
     )
+    if any("draws" in level for level in levels):
+        score = (
+            f"{judged.verdict.judge} is the sum of level × (share of Better − share of Worse) in "
+            "drawn answers."
+        )
+    return Ladder(rungs, f"{place:.2f}", min(max(falls, 0.0), 1.0), score, notes)
 
 
 def _signed(value: float) -> str:
     return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
-
-
-def _written(judged: JudgedCandidate) -> dict[float, set[str]]:
-    """By level, the references of this axis; several where several judges wrote them."""
-    texts: dict[float, set[str]] = {}
-    for brief in judged.briefs:
-        text = text_of(brief)
-        if brief.axis == judged.verdict.axis and not isinstance(text, Failed):
-            texts.setdefault(float(brief.part), set()).add(text)
-    return texts

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from math import log
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +11,6 @@ from hypothesis import strategies as st
 
 from evaljudge.engines.scripted import Scripted
 from evaljudge.judges.direct.judge import Direct, rating_of
-from evaljudge.judges.geval.judge import Geval
-from evaljudge.judges.protocol import Judge
 from evaljudge.model.asks import Failed, Prompt, Sample, Writing, Written
 from evaljudge.prompts import load_task
 from evaljudge.records import Case, Verdict
@@ -27,16 +23,8 @@ def judge(task: str = "summary", axes: list[str] | None = None, **settings: Any)
     return Direct({"steps": False} | settings, load_task(task, chosen))
 
 
-def by_steps(axes: list[str] | None = None, **settings: Any) -> Direct:
-    return Direct(settings, load_task("summary", axes or ["fluency"]))
-
-
 def verdicts_of(judge: Direct, model: Scripted, case: Case = CASE) -> dict[str, Verdict]:
     return {v.system: v for v in asyncio.run(judge.verdicts(case, [], model)).verdicts}
-
-
-def saying(reply: str | Failed) -> Scripted:
-    return Scripted(writes=lambda prompt, how: reply)
 
 
 def read(reply: str, cut: bool = False) -> float | str:
@@ -96,10 +84,6 @@ def test_what_is_no_rating(reply: str, why: str) -> None:
     assert read(reply) == f"{why} the reply: “{line}”"
 
 
-def test_an_empty_reply() -> None:
-    assert read("") == read(" \n") == "the reply was empty"
-
-
 @pytest.mark.parametrize("reply", ["4", "4/5", "four", "Rating: 4\n", "4\n\nIt is", "4. It is"])
 def test_a_number_before_the_cut_counts(reply: str) -> None:
     assert read(reply, cut=True) == 4
@@ -108,15 +92,6 @@ def test_a_number_before_the_cut_counts(reply: str) -> None:
 @pytest.mark.parametrize("reply", ["Rating: between 3", "I give it 4.", "The summary is", "3 or"])
 def test_a_reply_cut_before_its_number_was_whole(reply: str) -> None:
     assert read(reply, cut=True) == f"cut at the token limit before a rating was given: “{reply}”"
-
-
-def test_a_reason_is_one_short_line() -> None:
-    assert (
-        read("So\x1b[31m\tsaid\u2028 she\n\nagain")
-        == "no rating in the reply: “So [31m said she again”"
-    )
-    assert read("x" * 60) == f"no rating in the reply: “{'x' * 60}”"
-    assert read("x" * 61) == f"no rating in the reply: “{'x' * 59}…”"
 
 
 NUMBERS = st.sampled_from(
@@ -131,12 +106,6 @@ def test_any_reply_is_a_rating_of_the_scale_or_one_line(reply: str, cut: bool) -
         assert found.isprintable() and len(found) < 130
     else:
         assert 1 <= found <= 5
-
-
-@given(st.integers(100, 500).map(lambda n: n / 100))
-def test_a_rating_is_read_however_it_is_dressed(rating: float) -> None:
-    for dress in ("{}", "**{}**", "Rating: {}", "{}/5", "I would give it a {}.", "{}\nIt is fine."):
-        assert read(dress.format(rating)) == rating
 
 
 # what is asked, and the evidence
@@ -170,67 +139,6 @@ def test_each_candidate_is_asked_about_once_per_axis() -> None:
 # with the prompt of G-Eval, which is the default
 
 
-class Hearing(Scripted):
-    """Hears every question, and answers it by what it is asked for."""
-
-    def __init__(self, steps: str = "1. Read.", rating: str = "4") -> None:
-        self.heard: list[tuple[str, Writing | None]] = []
-        super().__init__(
-            writes=lambda p, how: self._hears(p, how, steps if p.is_common else rating),
-            chooses=lambda p, options: self._hears(
-                p, None, dict.fromkeys(options.names, log(1 / len(options.names)))
-            ),
-        )
-
-    def _hears(self, prompt: Prompt, how: Writing | None, reply: Any) -> Any:
-        self.heard.append((prompt.text, how))
-        return reply
-
-
-def asked_by(judge: Judge) -> tuple[Hearing, list[Verdict]]:
-    model = Hearing()
-    briefs = asyncio.run(judge.brief(CASE.document, [], model))
-    return model, asyncio.run(judge.verdicts(CASE, briefs, model)).verdicts
-
-
-def test_it_asks_what_geval_asks() -> None:
-    """Word for word, in both stages; only how the answer is taken differs."""
-    axes = ["fluency", "relevance"]
-    ours, verdicts = asked_by(by_steps(axes))
-    theirs, _ = asked_by(Geval({}, load_task("summary", axes)))
-    assert [text for text, _ in ours.heard] == [text for text, _ in theirs.heard]
-    assert [how for _, how in ours.heard[:2]] == [how for _, how in theirs.heard[:2]]
-    assert {how for _, how in ours.heard[2:]} == {Writing(max_tokens=16, temperature=0.0)}
-    assert "<steps>\n1. Read.\n</steps>" in ours.heard[2][0]
-    rated = {(v.system, v.axis): v.evidence for v in verdicts if v.status == "ok"}
-    assert rated.keys() == {(s, a) for s in "AB" for a in axes}
-    assert rated["A", "fluency"] == {"reply": "4", "rating": 4.0}
-
-
-def test_steps_are_the_default_and_a_brief_of_each_axis() -> None:
-    one = by_steps(["fluency", "relevance"])
-    assert [(part.axis, part.name) for part in one.parts()] == [
-        ("fluency", "steps"), ("relevance", "steps"),
-    ]  # fmt: skip
-    briefs = asyncio.run(one.brief(CASE.document, [], Hearing()))
-    assert {(brief.judge, brief.content["text"]) for brief in briefs} == {("direct", "1. Read.")}
-    assert by_steps(steps_tokens=99).parts() != by_steps().parts()
-
-
-def test_what_it_asks_by_steps_is_bound() -> None:
-    asking = by_steps().asking
-    assert asking["prompts"] == Geval({}, load_task("summary", ["fluency"])).asking["prompts"]
-    assert (asking["steps"], asking["steps_tokens"]) == (True, 512)
-    assert (judge().asking["steps"], "steps_tokens" in judge().asking) == (False, False)
-
-
-def test_settings_reach_the_model() -> None:
-    seen: list[Writing] = []
-    model = Scripted(writes=lambda prompt, how: (seen.append(how), "3")[1])
-    verdicts_of(judge(max_tokens=200, temperature=0.7), model)
-    assert set(seen) == {Writing(max_tokens=200, temperature=0.7)}
-
-
 def test_a_reply_that_the_engine_cut() -> None:
     class Cut(Scripted):
         async def write(self, prompts: Any, how: Writing) -> list[Written | Failed]:
@@ -239,18 +147,3 @@ def test_a_reply_that_the_engine_cut() -> None:
     verdict = verdicts_of(judge(), Cut())["A"]
     assert verdict.evidence == {"reply": "The summary"}
     assert verdict.reason.startswith("cut at the token limit before a rating was given")
-
-
-def test_the_short_question_needs_no_brief() -> None:
-    one = judge()
-    assert list(one.parts()) == []
-    assert asyncio.run(one.brief(CASE.document, [], saying("4"))) == []
-
-
-def test_what_it_asks_is_bound(tmp_path: Path) -> None:
-    (tmp_path / "direct.rate.j2").write_text("{{ target }}: 1 to 5?")
-    own = Direct({"steps": False}, load_task("summary", prompts=str(tmp_path)))
-    assert own.asking["prompts"] != judge().asking["prompts"]
-    assert {k: judge().asking[k] for k in ("max_tokens", "temperature")} == {
-        "max_tokens": 16, "temperature": 0.0,
-    }  # fmt: skip

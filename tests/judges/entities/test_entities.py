@@ -12,14 +12,11 @@ from typing import Any
 
 import pytest
 
-from evaljudge.engines import Identity
 from evaljudge.engines.scripted import Scripted
-from evaljudge.identity import brief_key, score_signature
 from evaljudge.judges.entities.judge import Entities
-from evaljudge.judges.entities.rubric import rubric_of
-from evaljudge.judges.entities.voting import PROMPTS, templates
+from evaljudge.judges.entities.voting import PROMPTS, TEMPLATES
 from evaljudge.model.asks import Failed, Options, Prompt, Writing
-from evaljudge.prompts import Pack, Task, load_task
+from evaljudge.prompts import Pack, Task
 from evaljudge.records import Axis, Brief, Candidate, Case, Document, Verdict
 
 SHARES = ("completeness", "correctness", "consistency", "supported", "unknown", "denied", "divided",
@@ -29,7 +26,7 @@ VOTE = "{{ mode }}|%s|<source>{{ source }}</source><truth>{{ truth }}</truth>" \
        "<target>{{ target }}</target><heading>{{ heading }}</heading>" \
        "<definition>{{ definition }}</definition><subject>{{ %s }}</subject>"  # fmt: skip
 PACK = Pack(
-    {name: VOTE % (name, "sentence" if "readability" in name else "entity") for name in templates()}
+    {name: VOTE % (name, "sentence" if "readability" in name else "entity") for name in TEMPLATES}
     | {
         "entities.extract": "extract|{{ most }}|<text>{{ text }}</text>",
         "entities.verify": "verify|{{ most }}|<text>{{ text }}</text>"
@@ -154,16 +151,6 @@ def values(found: Verdict, one: Entities | None = None) -> dict[tuple[str, str],
     }  # fmt: skip
 
 
-def test_a_text_without_fault() -> None:
-    assert values(verdict(TRUTH)) == {
-        ("", "coherence"): 5.0, ("", "consistency"): 5.0, ("", "fluency"): 5.0,
-        ("", "relevance"): 5.0, ("completeness", "*"): 1.0, ("correctness", "*"): 1.0,
-        ("alignment", "*"): 1.0, ("readability", "*"): 1.0, ("unknown", "*"): 0.0,
-        ("consistency", "*"): 1.0, ("supported", "*"): 1.0, ("denied", "*"): 0.0,
-        ("divided", "*"): 0.0,
-    }  # fmt: skip
-
-
 def test_what_is_missing_wrong_misplaced_and_badly_written() -> None:
     def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
         wrong = "collapsed" in subject
@@ -209,34 +196,6 @@ def test_what_is_missing_wrong_misplaced_and_badly_written() -> None:
     assert [SUMMARY[slice(*s["span"])] for s in found.evidence["sentences"]] == [
         "The river rose.", "The bridge collapsed!",
     ]  # fmt: skip
-
-
-def test_partially_and_unknown_are_worth_half_and_nothing_but_not_wrong() -> None:
-    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
-        if template in PROMPTS["completeness"]:
-            return "partially"
-        if template in PROMPTS["correctness"]:
-            return "unknown" if "river" in subject else "partially"
-        return all_well(template, subject, told)
-
-    found = values(verdict(answers=answers))
-    assert found["completeness", "*"] == 0.5
-    assert found["correctness", "*"] == 0.25
-    assert found["unknown", "*"] == 0.5
-    assert found["", "consistency"] == 5.0  # nothing is voted wrong
-    assert found["consistency", "*"] == 1.0
-    assert found["supported", "*"] == 0.5  # and half of it is confirmed, if only in part
-    assert found["", "relevance"] == 5.0  # found, if only partially, counts whole
-
-
-def test_probabilities_are_kept_and_the_likeliest_is_the_vote() -> None:
-    p = {"yes": 0.3, "no": 0.25, "contradict": 0.25, "partially": 0.2}
-
-    def answers(template: str, subject: str, told: Mapping[str, str]) -> Mapping[str, float] | str:
-        return p if template == "presence" else all_well(template, subject, told)
-
-    vote = verdict(answers=answers).evidence["rubric"][0]["votes"]["presence"]
-    assert (vote["answer"], vote["p"]) == ("yes", pytest.approx(p))
 
 
 # what is shown of the ground truth and the source
@@ -325,19 +284,6 @@ def test_an_imaging_result_under_the_wrong_heading_is_caught() -> None:
     assert values(found)["completeness", "*"] == 1.0
 
 
-def truthful(template: str, subject: str, told: Mapping[str, str]) -> str:
-    """An oracle on notes: what stands under a heading in the ground truth belongs there."""
-    if template == "section":
-        truth, under = told["truth"], told.get("heading")
-        part = truth.partition(f"{under}:\n")[2].partition("\n\n")[0] if under else truth
-        return "yes" if subject in part else "no"
-    if template == "stated":
-        return "yes" if subject in told["reference"] else "no"
-    if template == "covered":
-        return "no"
-    return all_well(template, subject, told)
-
-
 def by_lines(prompt: Prompt, how: Writing) -> str:
     """Entities are the lines of a note."""
     told = texts_in(prompt)
@@ -345,55 +291,6 @@ def by_lines(prompt: Prompt, how: Writing) -> str:
         found = [line[2:] for line in told["text"].splitlines() if line.startswith("- ")]
         return json.dumps({"entities": found or sentence_entities(told["text"])})
     return writer(prompt, how)
-
-
-@pytest.mark.parametrize("references", [(NOTE,), (NOTE,) * 3], ids=["one", "three"])
-def test_the_ground_truth_itself_is_in_its_place(references: tuple[str, ...]) -> None:
-    document = Document("n1", "Doctor: …", references)
-    found = verdict(NOTE, truthful, None, document, by_lines, by_lines, truthful)
-    assert values(found)["alignment", "*"] == 1.0
-    assert values(found)["", "relevance"] == 5.0
-
-
-def test_a_heading_that_nobody_else_knows_makes_no_section() -> None:
-    """`Here is the summary:` says nothing of what belongs below it: the text is a plain one."""
-    asked: list[Mapping[str, str]] = []
-
-    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
-        if template in PROMPTS["alignment"]:
-            asked.append(told)
-        return truthful(template, subject, told)
-
-    found = verdict(f"Here is the summary:\n{TRUTH}", answers)
-    assert values(found)["alignment", "*"] == 1.0
-    assert {told["heading"] for told in asked} == {""}
-    assert {told["source"] for told in asked} == {SOURCE, ""}
-
-
-def test_what_many_references_have_in_common_is_the_ground_truth() -> None:
-    shown: set[str] = set()
-
-    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
-        if template in PROMPTS["correctness"]:
-            shown.add(told["truth"])
-        return answers_of_rubric(template, subject, told)
-
-    document = Document("d1", SOURCE, REFERENCES)
-    verdict(answers=answers, document=document, of_rubric=answers_of_rubric)
-    assert shown == {"1. The river rose\n2. The bridge was closed"}
-
-
-def test_a_reference_whose_entities_were_lost_is_the_ground_truth_still() -> None:
-    shown = set[str]()
-
-    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
-        if template in PROMPTS["correctness"]:
-            shown.add(told["truth"])
-        return all_well(template, subject, told)
-
-    found = verdict(answers=answers, rubric_writes=lambda prompt, how: "?")
-    assert shown == {TRUTH}
-    assert found.evidence["failed"] == {"rubric": "the reply is not the JSON asked for: “?”"}
 
 
 # the rubric of many references
@@ -451,18 +348,6 @@ def test_what_is_said_in_other_words_joins_the_pool_once_and_partially_is_not_st
     }
 
 
-def test_votes_that_were_lost_on_a_rubric_are_said() -> None:
-    def answers(template: str, subject: str, told: Mapping[str, str]) -> str | Failed:
-        lost = Failed("too long") if template == "stated" else None
-        return lost or answers_of_rubric(template, subject, told)
-
-    texts = tuple(f"Thing {n} happened." for n in range(3))
-    (brief,) = rubric(Document("d1", SOURCE, texts), scripted(answers))
-    assert rubric_of(brief.content, 2) == Failed(
-        "no entity is in at least 2 of 3 references (6 votes on it were lost: too long)"
-    )
-
-
 @pytest.mark.parametrize(
     ("at_least", "entities"),
     [
@@ -487,14 +372,6 @@ def test_how_many_references_must_agree(at_least: int | None, entities: list[str
         assert [e["entity"] for e in found.evidence["rubric"]] == entities
 
 
-def test_the_papers_five_of_eleven() -> None:
-    entities = [{"entity": "The river rose", "in": list(range(n))} for n in (4, 5)]
-    kept = {"from": "references", "texts": 11, "lost": {"votes": 0}}
-    assert rubric_of(kept | {"entities": entities}, None) == entities[1:]
-    none = Failed("no entity is in at least 5 of 11 references")
-    assert rubric_of(kept | {"entities": entities[:1]}, None) == none
-
-
 def test_entities_are_matched_by_their_vectors_where_that_is_wanted() -> None:
     near = {"The river rose": (1.0, 0.0), "The bridge was closed": (0.0, 1.0),
             "The water rose": (0.8, 0.6), "A flood": (0.6, 0.8)}  # fmt: skip
@@ -509,37 +386,6 @@ def test_entities_are_matched_by_their_vectors_where_that_is_wanted() -> None:
         "The bridge was closed": [0, 1],
     }
     assert all(options.names != ("Yes", "No", "Partially") for options in one.options)
-
-
-def test_a_reference_whose_entities_cannot_be_had_still_counts_what_it_states() -> None:
-    def writes(prompt: Prompt, how: Writing) -> str:
-        return "no JSON" if "hikers" in prompt.text else writer(prompt, how)
-
-    document = Document("d1", SOURCE, REFERENCES)
-    (brief,) = rubric(document, scripted(answers_of_rubric, writes))
-    assert brief.content["failed"] == {"1": "the reply is not the JSON asked for: “no JSON”"}
-    assert {e["entity"]: e["in"] for e in brief.content["entities"]}["The river rose"] == [0, 1, 2]
-
-
-def test_no_reference_has_entities() -> None:
-    document = Document("d1", SOURCE, REFERENCES)
-    (brief,) = rubric(document, scripted(all_well, lambda prompt, how: "?"))
-    assert (brief.status, brief.reason) == (
-        "unscored",
-        "no reference's entities could be had: the reply is not the JSON asked for: “?”",
-    )
-
-
-def test_what_a_brief_depends_on() -> None:
-    def key(one: Entities, document: Document = DOCUMENT) -> str:
-        return brief_key(one, one.parts()[0], document, Identity("m", "r", {}, {}))
-
-    usual = key(judge())
-    for other in ({"reasoning": True}, {"at_least": 3}, {"votes": "modelled"}, {"batch": 4}):
-        assert key(judge(**other)) == usual
-    assert key(judge(rubric="source")) != usual
-    assert key(judge(), Document("d1", SOURCE, ("Other.",))) != usual
-    assert key(judge(), Document("another", SOURCE, (TRUTH,))) == usual
 
 
 # malformed replies
@@ -588,23 +434,6 @@ def test_an_entity_that_is_not_in_the_text_is_dropped_and_kept_for_the_record() 
     assert SUMMARY[slice(*kept["span"])] == "The bridge"
 
 
-def test_words_that_are_not_in_the_sentence_give_way_to_all_of_it() -> None:
-    said = '{"1": {"sentence": 2, "words": "The river rose"}, "2": {"sentence": 2, "words": ""}}'
-    found = verdict(writes=reply("locate", said))
-    spans = [SUMMARY[slice(*e["span"])] for e in found.evidence["entities"]]
-    assert spans == ["The bridge collapsed!"] * 2
-
-
-def test_entities_that_differ_in_case_alone_are_one() -> None:
-    said = json.dumps(
-        {"entities": ["The bridge collapsed", "the  bridge collapsed.", "The river rose"]}
-    )
-    found = verdict(writes=reply("verify", said))
-    assert [e["entity"] for e in found.evidence["entities"]] == [
-        "The bridge collapsed", "The river rose",
-    ]  # fmt: skip
-
-
 def test_a_failed_vote_is_no_ballot_and_the_others_decide() -> None:
     def answers(template: str, subject: str, told: Mapping[str, str]) -> str | Failed:
         if template in ("presence", "coverage"):
@@ -619,36 +448,6 @@ def test_a_failed_vote_is_no_ballot_and_the_others_decide() -> None:
     assert found.evidence["rubric"][0]["votes"]["presence"] == {"failed": "too long"}
     assert values(found)["completeness", "*"] == 0.5
     assert values(found)["correctness", "*"] == "no verdict on any entity or sentence"
-
-
-def test_a_text_without_sentences() -> None:
-    found = values(verdict("...", writes=reply("extract", '{"entities": []}')))
-    assert found["readability", "*"] == found["", "coherence"] == "the text has no sentences"
-    assert found["correctness", "*"] == "the text has no entities"
-    assert found["completeness", "*"] == 1.0
-
-
-def test_who_disagrees_beside_a_lost_vote_has_no_verdict() -> None:
-    """yes and partially, and the third lost: it might have made it yes."""
-
-    def answers(template: str, subject: str, told: Mapping[str, str]) -> str | Failed:
-        given: Mapping[str, str | Failed] = {
-            "facts": "yes", "details": "partially", "evidence": Failed("too long"),
-        }  # fmt: skip
-        return given.get(template) or all_well(template, subject, told)
-
-    found = values(verdict(answers=answers))
-    assert found["correctness", "*"] == "no verdict on any entity or sentence"
-    assert found["", "consistency"] == "no verdict on any entity or sentence"
-
-
-def test_an_issue_of_language_is_none_of_flow() -> None:
-    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
-        return "yes" if template == "language" else all_well(template, subject, told)
-
-    found = values(verdict(answers=answers))
-    assert found["readability", "*"] == 0.0
-    assert found["", "coherence"] == found["", "fluency"] == 5.0
 
 
 # reasons, and many at once
@@ -667,10 +466,6 @@ def written_votes(asked: list[tuple[str, list[str]]], said: Callable[[int], Any]
         return json.dumps({str(n): said(n) for n, _ in enumerate(subjects, 1)})
 
     return writes
-
-
-def test_a_text_without_headings_has_none_in_its_evidence() -> None:
-    assert {entity["heading"] for entity in verdict().evidence["entities"]} == {None}
 
 
 def test_reasons_are_written_first_and_kept() -> None:
@@ -704,34 +499,6 @@ def test_several_are_asked_about_at_once() -> None:
     assert values(found)["correctness", "*"] == 0.4
 
 
-def test_candidates_are_not_mixed_in_a_batch_and_each_pays_for_its_own() -> None:
-    asked: list[tuple[str, list[str]]] = []
-    writes = written_votes(asked, lambda n: {"answer": "Yes"})
-    one, case = judge(batch=8), Case(DOCUMENT, (Candidate("A", SUMMARY), Candidate("B", TRUTH)))
-    found = asyncio.run(one.verdicts(case, rubric(), scripted(all_well, writes))).verdicts
-    facts = [subjects for template, subjects in asked if template == "entities.correctness.facts"]
-    assert facts == [
-        ["The river rose", "The bridge collapsed"], ["The river rose", "The bridge was closed"],
-    ]  # fmt: skip
-    assert [verdict.evidence["replies"]["structured"] for verdict in found] == [3 + 12, 3 + 12]
-
-
-def test_one_unknown_option_in_a_batch_spoils_this_batch_alone() -> None:
-    asked: list[tuple[str, list[str]]] = []
-    writes = written_votes(asked, lambda n: {"answer": "Maybe" if n == 2 else "Yes"})
-    text = "".join(f"{n} things happened here today. " for n in NUMBERS)
-    found = verdict(text, one=judge(batch=4), writes=writes)
-    votes = [e["correctness"]["facts"] for e in found.evidence["entities"]]
-    assert votes == [
-        *[{"failed": "2.answer: “Maybe” is not among the answers offered"}] * 4,
-        {"answer": "yes", "reason": ""},
-    ]
-    assert values(found)["correctness", "*"] == 1.0  # of the one that has a verdict
-    # of two rubric entities, five entities and five sentences: one batch of several each, but two
-    # batches of those of which there are five
-    assert found.evidence["replies"]["malformed"] == 3 + 3 + 2 + 4
-
-
 def invented(template: str, subject: str, told: Mapping[str, str]) -> str:
     """Nothing confirms the first entity; on the second the prompts are divided."""
     if template in PROMPTS["correctness"] and "river" in subject:
@@ -754,33 +521,6 @@ def test_what_nothing_confirms_costs_consistency_where_the_setting_says_so() -> 
     assert {k: v for k, v in by_paper.items() if k != ("", "consistency")} == {
         k: v for k, v in by_support.items() if k != ("", "consistency")
     }
-
-
-def test_the_evidence_tells_denied_from_divided_and_from_no_verdict() -> None:
-    def answers(template: str, subject: str, told: Mapping[str, str]) -> str | Failed:
-        if template in PROMPTS["correctness"] and "river" in subject:
-            return "no" if "denied" in told["source"] else Failed("cut")
-        return invented(template, subject, told)
-
-    found = verdict(answers=answers, document=Document("d1", "What is denied.", (TRUTH,))).evidence
-    river, bridge = found["entities"]
-    assert river["rulings"]["correctness"] == {"verdict": "no", "rule": "majority"}
-    assert bridge["rulings"]["correctness"] == {"verdict": "no", "rule": "divided"}
-    assert bridge["rulings"]["alignment"] == {"verdict": "yes", "rule": "majority"}
-    assert found["rubric"][0]["ruling"] == {"verdict": "yes", "rule": "majority"}
-    river, _ = verdict(answers=answers).evidence["entities"]
-    assert river["rulings"]["correctness"] == {"failed": "no prompt gave an answer"}
-
-
-def test_the_reading_of_consistency_binds_no_run_and_is_told() -> None:
-    """So that another is had by `report` alone, and no two are taken for one."""
-    one, other = judge(), judge(consistency="supported")
-    assert one.asking == other.asking
-    assert one.reading == {"consistency": "equation-3"}
-    identity = Identity("m", "r", {}, {})
-    lines = [score_signature(j, identity, identity, "e", 0) for j in (one, other)]
-    assert '"consistency": "equation-3"' in lines[0]
-    assert '"consistency": "supported"' in lines[1]
 
 
 def test_modelled_votes_stand_beside_the_majority() -> None:
@@ -813,14 +553,6 @@ def test_modelled_votes_stand_beside_the_majority() -> None:
 
 
 # settings
-
-
-def test_axes_that_only_sound_alike_are_not_judged() -> None:
-    """Coherence of a dialogue is no matter of the flow of sentences."""
-    assert "entities" not in Entities({}, load_task("dialogue")).scorers
-    assert Entities({"axes": ["coherence"]}, load_task("dialogue")).axes_of("entities") == [
-        "coherence"
-    ]
 
 
 def test_tasks_without_summevals_axes_have_the_shares_alone() -> None:

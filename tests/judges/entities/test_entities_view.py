@@ -10,18 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.analysis.findings import Findings
+from evaljudge.judges.collector import SeenShard
 from evaljudge.judges.entities.equations import KINDS
-from evaljudge.judges.entities.evidence import JudgedText, read_judged
-from evaljudge.judges.entities.findings import (
-    EntitySums,
-    entities,
-    entity_agreement,
-    entity_row,
-    shard_sums,
-)
-from evaljudge.judges.entities.labels import EntityAgreementRow
-from evaljudge.judges.entities.view import MOST_NAMED, TEMPLATE, pieces, shown_evidence, shown_text
+from evaljudge.judges.entities.evidence import EntitiesEvidence, read_evidence
+from evaljudge.judges.entities.findings import counted, entities, entity_row, nothing
+from evaljudge.judges.entities.view import TEMPLATE, pieces, shown_evidence, shown_text
 from evaljudge.judges.plugin import JudgedCandidate
+from evaljudge.judges.shared.counting import Sums, add
 from evaljudge.records import Candidate, Verdict
 from evaljudge.sections import View
 from tests.judges.reading import HOSTILE, Reader, assert_nothing_is_added, opened
@@ -68,8 +63,8 @@ def verdict(doc_id: str = "d1", system: str = "A", **evidence: Any) -> Verdict:
     return Verdict(doc_id, system, "entities", "*", empty | evidence)
 
 
-def judged_text(text: str = TEXT, **evidence: Any) -> JudgedText:
-    return read_judged(verdict(**evidence), text)
+def judged_text(text: str = TEXT, **evidence: Any) -> tuple[EntitiesEvidence, str]:
+    return read_evidence(verdict(**evidence).evidence), text
 
 
 SAMPLE: dict[str, Any] = {
@@ -93,15 +88,15 @@ SAMPLE: dict[str, Any] = {
 }
 
 
-def viewed(one: JudgedText) -> str:
-    return opened("entities", View(TEMPLATE, shown_text(one)), Candidate(one.system, one.text))
+def viewed(one: tuple[EntitiesEvidence, str], system: str = "A") -> str:
+    return opened("entities", View(TEMPLATE, shown_text(*one)), Candidate(system, one[1]))
 
 
 # pieces of a text
 
 
 def test_pieces_by_hand() -> None:
-    found = pieces(judged_text(**SAMPLE))
+    found = pieces(*judged_text(**SAMPLE))
     assert [(one.text, one.worst, one.label) for one in found] == [
         ("The river rose", "no", "1 yes; 2 no, misplaced"),
         (" and fell", "no", "2 no, misplaced"),
@@ -129,7 +124,7 @@ def test_pieces_by_hand() -> None:
 )
 def test_the_worst_of_several_is_the_look(answers: list[str], worst: str) -> None:
     both = [entity(str(n), (0, 9), answer) for n, answer in enumerate(answers)]
-    first, rest = pieces(judged_text(entities=both))
+    first, rest = pieces(*judged_text(entities=both))
     assert (first.worst, rest.worst) == (worst, "")
 
 
@@ -138,30 +133,22 @@ def test_a_sentence_that_cuts_an_entity_names_it_once() -> None:
         entities=[entity("all of it", (0, 33), "yes")],
         sentences=[sentence((0, 24), "yes"), sentence((25, 33), "no")],
     )
-    found = pieces(judged)
+    found = pieces(*judged)
     assert [(one.text, one.label, one.issue) for one in found] == [
         ("The river rose and fell.", "", True),
         (" It rain.", "1 yes", False),
     ]
 
 
-def test_many_in_one_place_are_counted_on() -> None:
-    many = [entity(str(n), (0, 9), "yes") for n in range(MOST_NAMED + 3)]
-    first, _ = pieces(judged_text(entities=many))
-    assert first.label.endswith(f"{MOST_NAMED} yes; and 3 more")
-
-
 @pytest.mark.parametrize("span", [(5, 5), (9, 2), (-7, 0), (33, 90), (500, 900), (0, 0)])
 def test_a_span_without_words_marks_nothing(span: tuple[int, int]) -> None:
     text = judged_text(entities=[entity("lost", span, "no")], sentences=[sentence(span, "yes")])
-    found = pieces(text)
+    found = pieces(*text)
     assert "".join(one.text for one in found) == TEXT
     assert not any(one.worst or one.label or one.issue for one in found)
-    assert shown_text(text).nowhere == ["1 no: lost"]
-
-
-def test_an_empty_text_has_no_pieces() -> None:
-    assert pieces(judged_text("", entities=[entity("e", (0, 4), "yes")])) == []
+    assert shown_text(*text).lists["Entities whose words are not in the text"] == [
+        ("1 no: lost", "")
+    ]
 
 
 SPANS = st.tuples(st.integers(-9, 60), st.integers(-9, 60))
@@ -178,7 +165,7 @@ def test_pieces_join_to_the_text_and_carry_all_that_hold_them(
     told = [entity(str(n), span, "yes") for n, span in enumerate(spans)]
     issues = [sentence(span, "yes") for span in bad]
     judged = judged_text(text, entities=told, sentences=issues)
-    found = pieces(judged)
+    found = pieces(*judged)
     assert "".join(one.text for one in found) == text
     place = 0
     for one in found:
@@ -190,26 +177,6 @@ def test_pieces_join_to_the_text_and_carry_all_that_hold_them(
 
 
 # one text on the page
-
-
-def test_by_which_rule_each_verdict_came_about() -> None:
-    shown = shown_text(judged_text(**SAMPLE))
-    rules = {(one.name, one.aspect): (one.verdict, one.rule) for one in shown.answers}
-    assert rules == {
-        ("1", "correctness"): ("yes", "majority"),
-        ("1", "alignment"): ("yes", "majority"),
-        ("2", "correctness"): ("no", "divided, which is a no"),
-        ("2", "alignment"): ("no", "divided, which is a no"),
-        ("3", "correctness"): ("unknown", "majority"),
-        ("3", "alignment"): ("yes", "majority"),
-        ("R1", "completeness"): ("no", "majority"),
-        ("R2", "completeness"): ("contradict", "majority"),
-        ("R3", "completeness"): ("partially", "majority"),
-        ("R4", "completeness"): ("yes", "exception (partially, partially, yes: yes)"),
-        ("R5", "completeness"): ("no answer", "no answer"),
-        ("S1", "readability"): ("no issue", "any issue"),
-        ("S2", "readability"): ("has an issue", "any issue"),
-    }
 
 
 def test_what_a_terminal_shows_of_the_sample() -> None:
@@ -229,20 +196,14 @@ def test_what_a_terminal_shows_of_the_sample() -> None:
         " It rain. [writing: grammar, spelling]"
     )
     assert found == [
-        "Of the rubric, missing: The bridge closed",
-        "Of the rubric, contradicted: Two hikers were found",
+        "Of the rubric, missing: The bridge closed (missing)",
+        "Of the rubric, missing: Two hikers were found (contradicted)",
         "Of the rubric, found only in part: It was in May",
         "Of the rubric, without a verdict: Boats were sent",
         "Misplaced: 2: It rose, and it fell",
-        "Its words are not in the text: 3 unknown: Elsewhere",
-        "Dropped, since no words support it: A moon landing",
+        "Entities whose words are not in the text: 3 unknown: Elsewhere",
+        "Dropped, since no words support them: A moon landing",
     ]
-
-
-def test_a_terminal_says_that_nothing_is_missing() -> None:
-    whole = verdict(rubric=[wanted("The river rose", "yes", "yes", "yes")])
-    section = shown_evidence(JudgedCandidate(Candidate("A", TEXT), whole))
-    assert section.notes[1:] == ["Nothing of the rubric is missing (1 entity)."]
 
 
 def test_answers_with_probabilities_reasons_and_failures() -> None:
@@ -253,7 +214,7 @@ def test_answers_with_probabilities_reasons_and_failures() -> None:
         "bare": {"answer": "no", "reason": ""},
     }
     one = entity("e", (0, 3)) | {"correctness": told, "alignment": {}}
-    (answers,) = shown_text(judged_text(entities=[one])).answers
+    (answers,) = shown_text(*judged_text(entities=[one])).answers
     assert answers.answers == [
         "facts: yes (yes 0.800, no 0.100; mass 0.970)",
         "details: no: it was in June",
@@ -278,15 +239,12 @@ def test_the_page_says_verdicts_in_words(findings: Findings) -> None:
     )
 
 
-def test_a_part_that_could_not_be_had_says_why(findings: Findings) -> None:
-    failed = viewed(judged_text(failed={"rubric": "the reply was cut"}))
-    assert "rubric</bdi> (<bdi>the reply was cut</bdi>)" in failed
-    assert "Nothing of the rubric" not in failed
+ALL_HOSTILE = " ".join(HOSTILE)
 
 
-def hostile_text() -> JudgedText:
+def hostile_text() -> tuple[EntitiesEvidence, str]:
     """Every word that can come from outside is an attack."""
-    all_of_it = " ".join(HOSTILE)
+    all_of_it = ALL_HOSTILE
     ends = [(n * 7, n * 11 + 5) for n in range(len(HOSTILE))]
     told: Mapping[str, Any] = {
         "entities": [
@@ -300,17 +258,24 @@ def hostile_text() -> JudgedText:
         "dropped": HOSTILE,
         "failed": dict.fromkeys(("rubric", "sentences"), all_of_it),
     }
-    return read_judged(verdict(all_of_it, all_of_it, **told), all_of_it)
+    return judged_text(all_of_it, **told)
 
 
 def test_hostile_texts_stay_texts(findings: Findings) -> None:
-    assert_nothing_is_added(viewed(hostile_text()), viewed(judged_text(**SAMPLE)))
+    assert_nothing_is_added(viewed(hostile_text(), ALL_HOSTILE), viewed(judged_text(**SAMPLE)))
 
 
 # the section
 
 
-def sums() -> EntitySums:
+def sums_of(*shards: list[Verdict]) -> Sums:
+    total: Sums = nothing()
+    for verdicts in shards:
+        add(total, counted(None, SeenShard([], verdicts)))
+    return total
+
+
+def sums() -> Sums:
     """Two shards: d1 with two candidates, and d2, which has no rubric."""
     second = [wanted("The bridge closed", "yes", "yes", "no")] * 5
     shards = [
@@ -324,17 +289,7 @@ def sums() -> EntitySums:
             verdict("d2", "B", failed={"rubric": "too few references"}, dropped=["x", "y"]),
         ],
     ]
-    total = EntitySums()
-    for shard in shards:
-        total += shard_sums(shard)
-    return total
-
-
-def test_a_document_without_a_rubric_says_why() -> None:
-    empty = entity_row("e", shard_sums([verdict()]))
-    assert empty.without_rubric == {"the rubric has no entities": 1}
-    unscored = Verdict("d", "A", "e", "*", {}, "unscored", "empty source")
-    assert entity_row("e", shard_sums([unscored])).without_rubric == {"empty source": 1}
+    return sums_of(*shards)
 
 
 def test_tables_of_the_section() -> None:
@@ -357,31 +312,8 @@ def test_tables_of_the_section() -> None:
 
 
 def test_a_run_of_nothing_divides_by_nothing() -> None:
-    told = entities(entity_row("entities", EntitySums()))
+    told = entities(entity_row("entities", nothing()))
     sizes, verdicts, _, replies = told.tables
     assert sizes.rows == [["entities", "0", "–", "–", "–", "0", "0", "–", "–", "–"]]
     assert verdicts.rows[0][2:] == ["0", "–", "–", "–", "–", "–", "0"]
     assert replies.rows == [["entities", "0", "0", "–", "0", "–"]]
-
-
-LABELLED = EntityAgreementRow(
-    "facts", "alignment", "l | x.jsonl", 0.5, 0.25, 1.0, 0.755, 200, 3, 2, 1
-)
-UNDEFINED = EntityAgreementRow("facts", "readability", "l", None, None, None, None, 0, 0, 0, 7)
-
-
-def test_rows_of_labels() -> None:
-    (table,) = entity_agreement([LABELLED, UNDEFINED]).tables
-    assert [row[3:] for row in table.rows] == [
-        ["0.500 [0.250, 1.000]", "75.5%", "200", "3", "2", "1"],
-        ["–", "–", "0", "0", "0", "7"],
-    ]
-
-
-def test_a_sentence_is_free_of_issues_only_where_every_prompt_says_so() -> None:
-    told = [sentence((0, 3), *answers) for answers in (
-        ("no", "no", "no", "no"), ("no", "no", "no", "!cut"), ("!cut", "yes", "no", "no")
-    )]  # fmt: skip
-    judged = judged_text(sentences=told)
-    assert [one.verdict for one in judged.sentences] == ["no", None, "yes"]
-    assert judged.sentences[2].kinds == ("language",)

@@ -16,7 +16,6 @@ from evaljudge.config import Config, load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.judges.collector import JudgeFindings
-from evaljudge.judges.entities import LABELS
 from evaljudge.judges.entities.equations import KINDS, OPTIONS, Answer, Aspect
 from evaljudge.judges.entities.labels import (
     EntityAgreementRow,
@@ -184,21 +183,6 @@ def test_nothing_to_export_leaves_no_file(tmp_path: Path) -> None:
 # back
 
 
-def test_an_export_that_is_filled_in_agrees_with_itself(tmp_path: Path) -> None:
-    output = a_run(tmp_path / "run", documents=3)
-    file = tmp_path / "e.jsonl"
-    export_entities(output.uri, str(file))
-    filled = [row | {"label": row["verdict"]} for row in read(file)]
-    found = found_in(output, entity_labels=write(file, filled)).files["entity_agreement"]
-    told = {one.aspect: (one.same, one.n, one.unscored, one.unmet, one.blank) for one in found}
-    assert told == {
-        "completeness": (1.0, 6, 0, 0, 6),
-        "correctness": (1.0, 6, 0, 0, 0),
-        "alignment": (1.0, 6, 0, 0, 0),
-        "readability": (1.0, 6, 0, 0, 0),
-    }
-
-
 def test_labels_by_hand(tmp_path: Path) -> None:
     rows = [
         label("d0", "correctness", "a RIVER rose ", "yes"),
@@ -239,17 +223,6 @@ def matched(
     return row
 
 
-def test_kappa_by_hand() -> None:
-    """Same: 7 of 10. By chance: .5 x .6 + .5 x .4 = .5. So (.7 - .5) / (1 - .5) = .4."""
-    told = [("yes", "yes")] * 4 + [("yes", "no")] + [("no", "yes")] * 2 + [("no", "no")] * 3
-    pairs = [(f"d{n % 5}", verdict, given) for n, (verdict, given) in enumerate(told)]
-    row = matched("alignment", [*pairs, ("d7", None, "yes")], resamples=200)  # type: ignore[list-item]
-    assert row.kappa == pytest.approx(0.4)
-    assert (row.same, row.n, row.unscored) == (0.7, 10, 1)
-    assert row.low is not None and row.high is not None
-    assert row.low < 0.4 < row.high
-
-
 @pytest.mark.parametrize("aspect", ["completeness", "correctness"])
 def test_kappa_is_sklearn_s(aspect: Aspect) -> None:
     answers = OPTIONS[aspect]
@@ -259,11 +232,6 @@ def test_kappa_is_sklearn_s(aspect: Aspect) -> None:
     row = matched(aspect, pairs)
     assert row.kappa == pytest.approx(cohen_kappa_score(*sides))
     assert row.kappa != 0
-
-
-def test_one_answer_throughout_is_no_kappa() -> None:
-    row = matched("alignment", [("d0", "yes", "yes"), ("d1", "yes", "yes")], resamples=20)
-    assert (row.kappa, row.low, row.high, row.same, row.n) == (None, None, None, 1.0, 2)
 
 
 @pytest.mark.parametrize(
@@ -290,14 +258,6 @@ def test_a_bad_row_is_named(tmp_path: Path, row: Any, said: str) -> None:
     assert "\n" not in str(refused.value)
 
 
-def test_a_file_that_is_not_there_or_empty(tmp_path: Path) -> None:
-    (tmp_path / "empty").write_text("\n")
-    with pytest.raises(UserError, match="holds no row"):
-        read_labels(str(tmp_path / "empty"))
-    with pytest.raises(UserError, match="no such file"):
-        make_job(config(entity_labels=str(tmp_path / "none")), ScriptedEngines()).collecting()
-
-
 # the configuration
 
 
@@ -318,36 +278,4 @@ def test_what_a_configuration_cannot_say(changes: dict[str, Any], said: str) -> 
     assert said in str(refused.value)
 
 
-def test_which_file_is_whose() -> None:
-    judges = {"facts": {"judge": "entities"}, "entities": {}, "synthetic": {}}
-    told = config(judges=judges, entity_labels={"facts": "f"})
-    assert told.keys_of("facts", "entities") == {LABELS: "f"}
-    assert told.keys_of("entities", "entities") == told.keys_of("synthetic", "synthetic") == {}
-    assert config(entity_labels="l").keys_of("entities", "entities") == {LABELS: "l"}
-    assert config().keys_of("entities", "entities") == {} and config().view == 30
-
-
 # the pass over a run
-
-
-def test_counts_and_texts_of_every_shard(tmp_path: Path) -> None:
-    judges = ["facts", "finer"]
-    output = a_run(tmp_path / "run", judges, documents=3)
-    told = found_in(output, judges)
-    assert [(row.judge, row.candidates, row.structured) for row in told.files["entities"]] == [
-        ("facts", 6, 18),
-        ("finer", 6, 18),
-    ]
-    assert told.files["entity_agreement"] == []
-
-
-def test_files_of_the_report_hold_the_rows_and_go_with_them(tmp_path: Path) -> None:
-    output = a_run(tmp_path / "run")
-    file = write(tmp_path / "l.jsonl", [label("d0", "alignment", "A river rose", "no")])
-    found_in(output, entity_labels=file)
-    (row,) = json.loads(output.place.read("report/entity_agreement.json"))
-    assert (row["judge"], row["aspect"], row["n"], row["same"]) == ("entities", "alignment", 1, 1.0)
-    found_in(output)
-    assert output.place.kind("report/entity_agreement.json") == "NotFound"
-    (row,) = json.loads(output.place.read("report/entities.json"))
-    assert (row["judge"], row["candidates"]) == ("entities", 4)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations_with_replacement, permutations
-from random import Random
 
 import pytest
 from hypothesis import given
@@ -28,11 +26,9 @@ from evaljudge.judges.entities.equations import (
     relevance,
     ruling,
     scaled,
-    share_of_yes,
+    share,
     supported,
     tally,
-    unknown_share,
-    writing_issues,
 )
 from evaljudge.model.asks import Failed
 
@@ -41,6 +37,15 @@ N: Answer = "no"
 C: Answer = "contradict"
 P: Answer = "partially"
 U: Answer = "unknown"
+
+
+def unknown_share(of: Tally) -> float | Failed:
+    return share(of, {U})
+
+
+def share_of_yes(of: Tally) -> float | Failed:
+    return share(of, {Y})
+
 
 # What every ballot of three comes to where it is not three times, or twice, the same.
 DIVIDED = {
@@ -114,14 +119,9 @@ def test_formulas() -> None:
     assert relevance(tally([P, N]), tally([Y])) == (1 / 2 + 1) / 2
 
 
-@pytest.mark.parametrize(("answer", "worth"), [(Y, 1), (P, 0.5), (N, 0), (C, 0), (U, 0)])
-def test_worth(answer: Answer, worth: float) -> None:
-    assert correctness(tally([answer])) == worth
-
-
 def test_entities_without_a_verdict_are_left_out_and_counted() -> None:
     lost = tally([Y, Failed("cut"), P, Failed("cut"), N])
-    assert (lost.scored, lost.unscored) == (3, 2)
+    assert (sum(lost.values()), lost[None]) == (5, 2)
     assert correctness(lost) == 0.5
     assert consistency(lost) == pytest.approx(2 / 3)
 
@@ -152,10 +152,9 @@ SENTENCES: list[dict[Kind, Answer | Failed]] = [
 
 
 def test_sentences_with_issues() -> None:
-    assert writing_issues(issues(SENTENCES)) == 3 / 5
-    assert readability(issues(SENTENCES)) == pytest.approx(2 / 5)
-    assert writing_issues(issues(SENTENCES, COHERENCE)) == 2 / 5
-    assert writing_issues(issues(SENTENCES, FLUENCY)) == 1 / 5
+    assert readability(issues(SENTENCES)) == pytest.approx(1 - 3 / 5)
+    assert readability(issues(SENTENCES, COHERENCE)) == pytest.approx(1 - 2 / 5)
+    assert readability(issues(SENTENCES, FLUENCY)) == pytest.approx(1 - 1 / 5)
 
 
 def test_one_issue_is_enough_but_none_must_be_said_of_every_kind() -> None:
@@ -167,13 +166,13 @@ def test_one_issue_is_enough_but_none_must_be_said_of_every_kind() -> None:
         {"grammar": N, "spelling": N},
     ]
     found = issues(lost, FLUENCY)
-    assert (found.scored, found.unscored) == (2, 2)
-    assert writing_issues(found) == 1 / 2
+    assert (sum(found.values()), found[None]) == (4, 2)
+    assert readability(found) == pytest.approx(1 - 1 / 2)
 
 
-@pytest.mark.parametrize(("share", "rating"), [(0, 1), (0.25, 2), (0.5, 3), (0.625, 3.5), (1, 5)])
-def test_scaled(share: float, rating: float) -> None:
-    assert scaled(share) == rating
+@pytest.mark.parametrize(("part", "rating"), [(0, 1), (0.25, 2), (0.5, 3), (0.625, 3.5), (1, 5)])
+def test_scaled(part: float, rating: float) -> None:
+    assert scaled(part) == rating
 
 
 NOTHING = tally([])
@@ -195,38 +194,9 @@ def test_nothing_to_count_is_a_reason() -> None:
     assert relevance(RUBRIC, NOTHING) == no_entities
     assert relevance(NOTHING, NOTHING) == no_rubric
     assert relevance(ALL_LOST, PLACED) == LOST
-    for of_sentences in (writing_issues, readability):
-        assert of_sentences(issues([])) == Failed("the text has no sentences")
-        assert of_sentences(issues([{"flow": Failed("cut")}])) == LOST
+    assert readability(issues([])) == Failed("the text has no sentences")
+    assert readability(issues([{"flow": Failed("cut")}])) == LOST
     assert scaled(no_entities) == no_entities
-
-
-VERDICTS = st.lists(st.sampled_from(OPTIONS["correctness"]), min_size=1)
-
-
-def shares(of: Tally) -> list[float]:
-    found = [
-        correctness(of),
-        consistency(of),
-        unknown_share(of),
-        share_of_yes(of),
-        relevance(of, of),
-    ]
-    return [share for share in found if not isinstance(share, Failed)]
-
-
-@given(VERDICTS, st.randoms())
-def test_shares_do_not_depend_on_the_order(verdicts: list[Answer], random: Random) -> None:
-    shuffled = random.sample(verdicts, len(verdicts))
-    assert shares(tally(verdicts)) == shares(tally(shuffled))
-    assert len(shares(tally(verdicts))) == 5
-    assert all(0 <= share <= 1 for share in shares(tally(verdicts)))
-
-
-@given(VERDICTS)
-def test_what_is_confirmed_is_not_denied(verdicts: Sequence[Answer]) -> None:
-    confirmed, _, unknown, *_ = shares(tally(verdicts))
-    assert confirmed <= shares(tally(verdicts))[1] - unknown + 1e-9
 
 
 @given(st.lists(st.lists(st.sampled_from(OPTIONS["correctness"]), min_size=1), min_size=1))

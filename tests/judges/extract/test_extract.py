@@ -13,22 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.engines.scripted import Scripted
-from evaljudge.judges.extract.equations import (
+from evaljudge.judges.extract.judge import (
     SIZES,
     TOO_SMALL,
     Extract,
+    ExtractThenRate,
     chosen_sentences,
     extracted,
     grams,
-    most_probable,
+    read_evidence,
     tokens_in,
 )
-from evaljudge.judges.extract.judge import ExtractThenRate, read_evidence, shown_evidence
-from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.model.asks import Failed, Options, Prompt
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document, Verdict
-from evaljudge.sections import Section
 
 SOURCE = "It was late. Rain fell. They closed the bridge. The bridge was old."
 TEXT = "Rain closed the bridge."
@@ -101,17 +99,6 @@ def test_a_source_within_the_budget_is_shown_as_it_is() -> None:
     assert isinstance(extracted("!" * 9, TEXT, "rouge1", 8), Failed)
 
 
-def test_words_are_compared_by_their_stems_and_in_any_script() -> None:
-    source = "Dogs sleep. Cats were closing bridges."
-    assert extracted(source, "A cat closes a bridge.", "rouge1", 5) == Extract(
-        "Cats were closing bridges.", (2,), 2
-    )
-    assert tokens_in("东京 tower, 12 km.") == 7
-    assert extracted("雨が降った。橋は閉じた。", "橋", "rouge1", 6) == Extract(
-        "橋は閉じた。", (2,), 2
-    )
-
-
 WORDS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=5)
 
 
@@ -171,14 +158,6 @@ def test_the_whole_source(settings: dict[str, Any]) -> None:
     assert set(found["A"].evidence) == {"logprobs"}
 
 
-def test_an_extract_serves_all_axes() -> None:
-    model = Noting()
-    axes = ["naturalness", "groundedness"]
-    verdicts_of(judge("dialogue", axes, budget=8, extract="lead"), model)
-    assert {shown_source(prompt) for prompt in model.asked} == {"It was late. Rain fell."}
-    assert ["A fact." in prompt for prompt in model.asked] == [False] * 2 + [True] * 2
-
-
 # what is read
 
 
@@ -195,32 +174,4 @@ def test_scores_by_hand() -> None:
     assert (whole.extract, whole.sentences) == (None, None)
 
 
-def test_of_equally_probable_ratings_the_lowest() -> None:
-    assert most_probable({"1": 0.1, "2": 0.4, "3": 0.0, "4": 0.4, "5": 0.1}) == 2
-
-
-def test_every_way_to_stay_unscored() -> None:
-    found = verdicts_of(judge(budget=2), Noting())
-    assert [found[s].reason for s in "ABC"] == [TOO_SMALL.reason] * 2 + ["empty text"]
-
-
 # what binds a run
-
-
-def test_what_changes_a_question_is_in_asking() -> None:
-    assert judge().asking["extract"] == "rouge1+2" and judge().asking["budget"] == 1024
-    assert judge(budget=9).asking != judge().asking != judge(extract="lead").asking
-    assert "budget" not in judge(extract="none").asking
-
-
-def test_what_people_are_shown() -> None:
-    def shown(**settings: Any) -> Section:
-        verdict = verdicts_of(judge(**settings), Noting())["A"]
-        return shown_evidence(JudgedCandidate(CASE.candidates[0], verdict))
-
-    section = shown(budget=8)
-    assert section.about == ["The model saw sentences 2 and 3 of the source's 4."]
-    assert section.tables[0].rows[:2] == [["5", "0.250"], ["4", "0.400"]]
-    assert section.notes == ["The mean rating by these probabilities is 3.70."]
-    assert shown(budget=5).about == ["The model saw sentence 3 of the source's 4."]
-    assert shown(extract="none").about == ["The model saw the whole source."]

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
-from math import inf, log, nan
-from pathlib import Path
+from math import inf, log
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evaljudge.engines.scripted import Scripted
 from evaljudge.judges.geval.judge import Geval, read_evidence
-from evaljudge.judges.shared.ratings import RATINGS, mean_rating
+from evaljudge.judges.shared.scale import RATINGS
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Sample, Writing, Written
 from evaljudge.model.remembering import Remembering
 from evaljudge.prompts import load_task
@@ -46,27 +42,6 @@ class Drawing(Scripted):
 
 
 # arithmetic
-
-
-def test_the_mean_by_hand() -> None:
-    assert mean_rating(P) == pytest.approx(0.05 + 0.2 + 0.6 + 1.6 + 1.25)  # 3.70
-    assert mean_rating({"1": 0, "2": 0, "3": 1, "4": 2, "5": 1}) == 4
-    assert mean_rating({"1": 1, "2": 0, "3": 0, "4": 0, "5": 0}) == 1
-    assert mean_rating({"1": 0, "2": 0, "3": 0, "4": 0, "5": 1}) == 5
-
-
-@given(st.lists(st.floats(-30, 0), min_size=5, max_size=5), st.floats(-20, 0))
-def test_scaling_all_probabilities_changes_no_mean(logprobs: list[float], shift: float) -> None:
-    here = Chosen(dict(zip(RATINGS.names, logprobs, strict=True)))
-    there = Chosen({name: value + shift for name, value in here.logprobs.items()})
-    assert mean_rating(there.p) == pytest.approx(mean_rating(here.p))
-    assert 1 - 1e-9 <= mean_rating(here.p) <= 5 + 1e-9
-
-
-@given(st.lists(st.integers(0, 9), min_size=5, max_size=5).filter(any))
-def test_turning_the_scale_turns_the_mean(counts: list[int]) -> None:
-    here = mean_rating(dict(zip("12345", counts, strict=True)))
-    assert mean_rating(dict(zip("54321", counts, strict=True))) == pytest.approx(6 - here)
 
 
 # stage one
@@ -102,22 +77,6 @@ def test_all_documents_are_asked_for_the_same_steps() -> None:
     (first,), (second,) = asyncio.run(both())
     assert len(asked) == 1
     assert (first.doc_id, second.doc_id, first.content) == ("d1", "d2", second.content)
-
-
-def test_steps_known_are_not_asked_for() -> None:
-    known = briefs_of(judge(), Scripted())
-    assert briefs_of(judge(), Scripted(), known) == []
-    more = briefs_of(judge(axes=["fluency", "relevance"]), Scripted(), known)
-    assert [b.axis for b in more] == ["relevance"]
-
-
-def test_what_a_part_is_told() -> None:
-    (plain,), (sampled,) = judge().parts(), judge(samples=20).parts()
-    (longer,), (other,) = judge(max_tokens=99).parts(), judge(axes=["relevance"]).parts()
-    assert plain == sampled
-    assert plain.inputs != longer.inputs
-    assert plain.inputs != other.inputs
-    assert not plain.shows_context
 
 
 def briefs_with(reply: Written | Failed) -> list[Brief]:
@@ -165,12 +124,6 @@ def test_steps_that_were_cut_are_kept_to_their_last_whole_one(text: str, kept: s
     assert (brief.status, brief.content) == ("ok", {"text": kept, "cut": True})
 
 
-def test_steps_that_nobody_wrote() -> None:
-    assert verdicts_of(judge(), [], Scripted())["A"].reason == (
-        "no steps for fluency: never written"
-    )
-
-
 # stage two
 
 
@@ -187,13 +140,6 @@ def test_verdicts_and_scores() -> None:
     assert (score.scorer, score.axis, score.status) == ("geval", "fluency", "ok")
     assert score.value == pytest.approx(3.7)
     assert judge().scorers == ["geval"]
-
-
-def test_all_on_one_rating_is_that_rating() -> None:
-    for name in RATINGS.names:
-        model = rating(dict.fromkeys(RATINGS.names, 0.0) | {name: 1.0})
-        found = verdicts_of(judge(), briefs_of(judge(), model), model)
-        assert [s.value for s in judge().score(found["A"])] == [float(name)]
 
 
 @pytest.mark.parametrize(
@@ -213,67 +159,7 @@ def test_draws_are_counted(samples: int, draws: dict[str, int], mean: float) -> 
     assert tuple(scores) == tuple(one.scorers)
 
 
-def test_twenty_draws_come_from_one_ask() -> None:
-    one, calls = judge(samples=20), []
-
-    def choose(prompt: Prompt, options: Options) -> Mapping[str, float]:
-        calls.append(options)
-        return {name: log(P[name]) for name in options.names}
-
-    model = Scripted(chooses=choose)
-    verdict = verdicts_of(one, briefs_of(one, model), model)["A"]
-    assert sum(verdict.evidence["draws"].values()) == 20
-    assert calls == [RATINGS] * 2
-    assert list(one.options) == [RATINGS]
-
-
-def test_a_rating_that_fails() -> None:
-    model = Scripted(chooses=lambda p, options: Failed("prompt too long"))
-    assert verdicts_of(judge(), briefs_of(judge(), model), model)["A"].reason == "prompt too long"
-    for bad in (nan, -inf):
-        model = Scripted(chooses=lambda p, options, bad=bad: dict.fromkeys(options.names, bad))
-        verdict = verdicts_of(judge(), briefs_of(judge(), model), model)["A"]
-        assert verdict.status == "unscored"
-        assert "are not numbers" in verdict.reason
-
-
-def test_each_axis_is_rated_by_its_own_steps_and_shown_its_fact() -> None:
-    seen: dict[str, tuple[bool, bool]] = {}
-
-    def write(prompt: Prompt, how: Writing) -> str:
-        return f"steps of {prompt.text.split('quality:')[1].split()[0]}"
-
-    def choose(prompt: Prompt, options: Options) -> Mapping[str, float]:
-        axis = prompt.text.split("quality:\n")[1].split(" - ")[0]
-        own = f"<steps>\nsteps of {axis}\n</steps>" in prompt.text
-        seen[axis] = (own, "<fact>\nA fact.\n</fact>" in prompt.text)
-        return dict.fromkeys(options.names, log(0.2))
-
-    one = judge("dialogue", ["naturalness", "groundedness"])
-    model = Scripted(writes=write, chooses=choose)
-    verdicts_of(one, briefs_of(one, model), model)
-    assert seen == {"naturalness": (True, False), "groundedness": (True, True)}
-
-
 # the packs
-
-
-def test_what_it_asks_is_bound(tmp_path: Path) -> None:
-    (tmp_path / "geval.rate.j2").write_text("{{ steps }} {{ target }}")
-    own, built_in = Geval({}, load_task("summary", prompts=str(tmp_path))).asking, judge().asking
-    assert own["prompts"]["rating"] != built_in["prompts"]["rating"]
-    assert own["prompts"]["writing"] == built_in["prompts"]["writing"]
-    assert (built_in["samples"], built_in["max_tokens"]) == (0, 512)
-
-
-@given(
-    st.fixed_dictionaries(dict.fromkeys(RATINGS.names, st.floats(-700, 0) | st.just(-inf))).filter(
-        lambda logs: max(logs.values()) > -inf
-    )
-)
-def test_what_follows_from_evidence_is_what_was_stored(logs: dict[str, float]) -> None:
-    stored = json.loads(json.dumps({"logprobs": logs}))
-    assert read_evidence(stored).p == Chosen(logs).p
 
 
 def test_evidence_of_earlier_versions_is_read_as_it_was() -> None:

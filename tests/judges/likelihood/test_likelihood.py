@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from math import fsum, inf
+from math import inf
 from typing import Any
 
 import pytest
@@ -15,7 +15,6 @@ from evaljudge.judges.likelihood.judge import (
     NO_PROBABILITY,
     Likelihood,
     LikelihoodEvidence,
-    mean_log_probability,
     shown_evidence,
 )
 from evaljudge.judges.plugin import JudgedCandidate
@@ -69,11 +68,6 @@ def values_of(one: Likelihood, model: Scripted) -> dict[str, float | None]:
 # arithmetic
 
 
-def test_the_mean_by_hand() -> None:
-    assert mean_log_probability(-3.0, 3) == -1.0
-    assert mean_log_probability(-1.5, 1) == -1.5
-
-
 def test_scores_by_hand() -> None:
     assert values_of(judge(), Noting()) == {"A": -1.0, "B": -1.5, "C": None}
     reversed_ = values_of(judge(reversed=True), Noting())
@@ -95,15 +89,6 @@ def test_evidence_is_the_sum_the_number_and_the_least_probable() -> None:
     shown = shown_evidence(JudgedCandidate(CASE.candidates[0], found["A"]))
     assert "of the 3 tokens is -1.000, as if each had the probability 0.368" in shown.about[0]
     assert shown.tables[0].rows[0] == ["“A”", "-2.000"]
-
-
-def test_few_tokens_are_kept_of_a_long_text() -> None:
-    text = " ".join(f"w{n}" for n in range(50))
-    case = Case(CASE.document, (Candidate("A", text),))
-    model = Noting(lambda p, t: [-float(word[1:]) for word in t.split()])
-    evidence = verdicts_of(judge(), model, case)["A"].evidence
-    assert (evidence["logprob"], evidence["weighed"]) == (-fsum(range(50)), 50)
-    assert [one["text"] for one in evidence["least"]] == [f" w{n}" for n in range(49, 41, -1)]
 
 
 # what is asked
@@ -149,15 +134,6 @@ def test_demonstrations_of_the_axis_stand_before_the_document(is_reversed: bool)
 
 
 # what binds a run
-
-
-def test_what_changes_a_question_is_in_asking() -> None:
-    plain = judge().asking
-    assert plain != judge(reversed=True).asking != judge(demonstrations=EXAMPLES[:1]).asking
-    assert judge(demonstrations=EXAMPLES[:1]).asking["demonstrations"] == [
-        {"source": "Snow fell.", "target": "Snow.", "axis": None}
-    ]
-    assert plain["prompts"] != judge(reversed=True).asking["prompts"]
 
 
 # unscored

@@ -7,7 +7,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import permutations
 from math import ceil, exp, inf, log, log2
 from pathlib import Path
 from typing import Any
@@ -17,15 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evaljudge
-from evaljudge.commands.plan import planned_text
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
-from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
-from evaljudge.judges.pairs.comparing import read_comparison
-from evaljudge.judges.pairs.contest import ALONE
-from evaljudge.judges.pairs.findings import PairsFindings, PairsRow
+from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
+from evaljudge.judges.pairs.contest import read_comparison
+from evaljudge.judges.pairs.findings import PairsRow
 from evaljudge.judges.pairs.judge import PairsJudge
-from evaljudge.judges.pairs.view import verdict_columns
 from evaljudge.model.asks import Failed, Options, Prompt
 from evaljudge.records import Candidate, Case, Document, Verdict
 from tests.judges.pairs.builders import config, judge
@@ -105,32 +101,6 @@ def test_a_sure_model_ranks_every_list(of: list[int], method: dict[str, Any], sw
     assert max(Counter(model.asked).values()) == 1
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_the_order_of_candidates_changes_no_score(method: dict[str, Any]) -> None:
-    texts = dict(zip("ABCD", numbers(3, 1, 4, 2), strict=True))
-    found = [
-        scores_of(judge(**method), case_of(dict(items)), Scripted())
-        for items in permutations(texts.items())
-    ]
-    assert all(one == found[0] for one in found)
-
-
-def test_candidates_of_all_axes_are_asked_together() -> None:
-    asked: list[int] = []
-
-    class Noting(Scripted):
-        async def choose(
-            self, prompts: Sequence[Prompt], options: Options, samples: int = 0
-        ) -> list[Any]:
-            asked.append(len(prompts))
-            return await super().choose(prompts, options, samples)
-
-    verdicts_of(judge(axes=["fluency", "relevance"], method="greedy"),
-                case_of(numbers(3, 1, 4, 2)), Noting())  # fmt: skip
-    assert asked[0] == 2 * 2 * 2  # axes, pairs, orders
-    assert len(asked) in (3, 4)  # one merge of two pairs follows
-
-
 # both orders
 
 
@@ -166,30 +136,7 @@ def test_what_the_place_is_worth_is_estimated(method: dict[str, Any]) -> None:
         assert found == pytest.approx([n / 7 for n in range(8)])
 
 
-def test_in_one_order_the_first_place_is_drawn() -> None:
-    names = [f"s{n}" for n in range(16)]
-    case = case_of(dict(zip(names, numbers(*range(16)), strict=True)))
-    model = Sure()
-    verdicts_of(judge(method="round_robin", swap="none"), case, model)
-    assert len(model.asked) == 120
-    first = Counter(first for first, _ in model.asked)
-    assert all(2 <= first[text] <= 13 for text in numbers(*range(16)))
-
-
 # what cannot be compared
-
-
-def test_an_empty_text_takes_no_place_from_the_others() -> None:
-    verdicts = verdicts_of(judge(), case_of(["text 1", "  ", "text 2"]), Sure())
-    assert (verdicts["B"].status, verdicts["B"].reason) == ("unscored", "empty text")
-    assert [judge().score(verdicts[s])[0].value for s in "ABC"] == [0, None, 1]
-
-
-def test_a_single_candidate_has_no_rank() -> None:
-    model = Sure()
-    verdicts = verdicts_of(judge(), case_of(["text 1", ""]), model)
-    assert [v.reason for v in verdicts.values()] == [ALONE, "empty text"]
-    assert model.asked == []
 
 
 def test_equal_texts_share_a_place_and_are_not_compared() -> None:
@@ -202,27 +149,6 @@ def test_equal_texts_share_a_place_and_are_not_compared() -> None:
     assert len(model.asked) == 3 * 2
     order = verdicts["A"].evidence["order"]
     assert [sorted(same) for same in order] == [["D"], ["A", "C"], ["B"]]
-
-
-def test_a_document_of_one_text_many_times() -> None:
-    found = scores_of(judge(), case_of(["text 5"] * 3), Sure())
-    assert list(found.values()) == [0.5] * 3
-    score = judge().score(verdicts_of(judge(), case_of(["text 5"] * 3), Sure())["A"])[0]
-    assert score.doubt is None
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_text_that_fails_is_left_out(method: dict[str, Any]) -> None:
-    case = case_of(numbers(3, 1, 40, 2, 5, 4))
-    model = Sure(fails="text 40")
-    verdicts = verdicts_of(judge(**method), case, model)
-    assert verdicts["C"].status == "unscored"
-    assert re.fullmatch(r"compared with “\w”: prompt too long", verdicts["C"].reason)
-    values = [judge().score(verdicts[system])[0].value for system in "ABDEF"]
-    assert values == pytest.approx([0.5, 0, 0.25, 1, 0.75])
-    assert max(Counter(model.asked).values()) == 1  # what is known is not asked again
-    others = {stored["other"] for stored in verdicts["A"].evidence["comparisons"]}
-    assert "C" not in others
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -244,19 +170,6 @@ def test_one_comparison_that_fails_costs_one_text(method: dict[str, Any]) -> Non
         stored = verdicts[system].evidence["comparisons"]
         assert "C" not in {one["other"] for one in stored}
     assert row_of(shard).texts == 3
-
-
-def test_where_only_one_can_be_compared() -> None:
-    verdicts = verdicts_of(judge(), case_of(["text 1", "text 22"]), Sure(fails="text"))
-    assert verdicts["A"].reason == ALONE
-    assert verdicts["B"].reason == "compared with “A”: prompt too long"
-
-
-def test_each_reply_is_paid_for_once() -> None:
-    model = Sure(fails="text 40")
-    verdicts = verdicts_of(judge(), case_of(numbers(3, 1, 40, 2)), model)
-    failed = sum("text 40" in shown for shown in model.asked)  # a failure costs nothing here
-    assert sum(v.tokens.asks for v in verdicts.values()) == len(model.asked) - failed
 
 
 # questions and settings
@@ -283,14 +196,6 @@ def test_a_template_says_which_answers_it_offers() -> None:
     assert asked[0].endswith("Is the target Better, Worse or Similar in fluency?")
 
 
-def test_what_is_in_the_signature_and_in_a_warning() -> None:
-    one = judge()
-    assert one.asking.keys() == {"method", "beam", "threshold", "likelihood", "swap", "prompts"}
-    assert judge(method="greedy").asking.keys() == {"method", "swap", "prompts"}
-    (caution,) = one.cautions
-    assert caution.startswith("judges.pairs: its scores order the texts of one document")
-
-
 # the report
 
 
@@ -300,16 +205,14 @@ def shard_of(*cases: Case, model: Scripted, judge: PairsJudge) -> SeenShard:
 
 
 def row_of(*shards: SeenShard) -> PairsRow:
-    total = PairsFindings("mine")
+    total = judge().collecting(CollectorOptions())()
     for shard in shards:
-        collector = PairsFindings("mine")
-        collector.see(shard)
-        total += collector
+        total.see(shard)
     found = total.findings(Found(rated=None, documents={}, agreement=[]))  # type: ignore[arg-type]
     assert isinstance(found, JudgeFindings)
     ((row,),) = found.files.values()
     cells = [cell for table in found.sections[0].tables for cell in table.rows[0]]
-    assert cells[:2] == ["mine", "fluency"]
+    assert cells[:2] == ["pairs", "fluency"]
     return row
 
 
@@ -345,27 +248,6 @@ def test_comparisons_against_the_order() -> None:
     assert found == {"A": 1, "B": 0.5, "C": 0}
 
 
-def test_a_model_that_cannot_decide() -> None:
-    """By strength all share a place; a sort keeps the order that was drawn."""
-    even = Scripted(chooses=lambda prompt, options: dict.fromkeys(options.names, -log(2)))
-    case = case_of(numbers(1, 2, 3))
-    robin = judge(method="round_robin")
-    assert set(scores_of(robin, case, even).values()) == {0.5}
-    assert verdicts_of(robin, case, even)["A"].evidence["ranks"] == [2, 2, 2]
-    assert set(scores_of(judge(), case, even).values()) == {0, 0.5, 1}
-
-
-def test_columns() -> None:
-    verdicts = verdicts_of(judge(swap="none"), case_of(numbers(1, 2)), Sure(0.8))
-    (row,) = verdict_columns([verdicts["B"].evidence])
-    assert row["order"] == [["B"], ["A"]]
-    assert row["strength"] is not None and row["strength"] > 0
-    assert row["comparisons"] is not None
-    (one,) = row["comparisons"]
-    assert (one["other"], one["preference"]) == ("A", pytest.approx(0.8))
-    assert len({"first", "second"} & one.keys()) == 1
-
-
 # whole runs
 
 
@@ -396,19 +278,6 @@ def test_a_run_that_grows_by_candidates_is_refused(tmp_path: Path) -> None:
     assert outcome.verdicts("pairs").num_rows == 11
     with pytest.raises(UserError, match="judges.pairs compares the candidates of a document with"):
         evaljudge.run(config(tmp_path, "ABCD"), engines=engines, extend=True)
-
-
-def test_a_corpus_of_one_text_per_document_is_refused(tmp_path: Path) -> None:
-    """Before anything is asked: no text could be compared."""
-    engines = ScriptedEngines(Sure)
-    for ask in (evaljudge.plan, evaljudge.run):
-        with pytest.raises(
-            UserError, match=r"judges.pairs compares the texts .* has two: give each"
-        ):
-            ask(config(tmp_path, "A"), engines=engines)
-    file = tmp_path / "config.json"
-    file.write_text(json.dumps(config(tmp_path, "A")))
-    assert "has two: give each" in planned_text(str(file), engines=engines)
 
 
 def test_the_report_says_where_ranks_are_used_across_documents(tmp_path: Path) -> None:

@@ -1,19 +1,31 @@
-"""The searches: every list is sorted with few comparisons, and a wider beam ranks better."""
+"""Preferences, strengths and ranks by hand and by an optimiser; the searches that ask for them."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import chain
-from math import ceil, log2
+from itertools import chain, combinations
+from math import ceil, exp, inf, log, log2
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import spearmanr
+from scipy.optimize import minimize
 
-from evaljudge.judges.pairs.equations import SUREST, bradley_terry
+from evaljudge.judges.pairs.equations import (
+    PRIOR,
+    SUREST,
+    bradley_terry,
+    doubt,
+    log_odds,
+    log_preference,
+    preference,
+    rank_score,
+    ranks,
+    worth_of_place,
+)
 from evaljudge.judges.pairs.sorting import (
     Beam,
     LogOdds,
@@ -22,6 +34,90 @@ from evaljudge.judges.pairs.sorting import (
     by_round_robin,
     merge_sort,
 )
+
+KnownOdds = dict[tuple[int, int], float]
+
+
+def test_both_orders_by_hand() -> None:
+    """The example of the module."""
+    here, there = log_odds(log(0.8), log(0.2)), log_odds(log(0.5), log(0.5))
+    assert (here, there) == (pytest.approx(log(4)), 0)
+    assert preference(log(2)) == pytest.approx(2 / 3)
+    assert worth_of_place(here, there) == pytest.approx(log(2))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "tie", "odds"),
+    [
+        (log(0.6), log(0.2), log(0.2), log(7 / 3)),  # a tie of .2 is .1 for each
+        (log(0.06), log(0.02), log(0.02), log(7 / 3)),  # whatever the answers' mass
+        (-inf, -inf, 0.0, 0.0),
+        (0.0, -inf, -inf, SUREST),
+        (-inf, 0.0, -inf, -SUREST),
+        (0.0, -1000.0, -inf, SUREST),
+    ],
+)
+def test_log_odds(first: float, second: float, tie: float, odds: float) -> None:
+    assert log_odds(first, second, tie) == pytest.approx(odds)
+
+
+def test_log_preferences_of_the_surest() -> None:
+    assert log_preference(-SUREST) == pytest.approx(log(1e-9), rel=1e-6)
+    assert exp(log_preference(0.7)) == pytest.approx(preference(0.7))
+
+
+# strengths
+
+
+def optimised(n: int, known: KnownOdds) -> np.ndarray:
+    """The maximum of the sum in the docstring of `bradley_terry`, by another method."""
+
+    def loss(s: np.ndarray) -> float:
+        met = sum(preference(o) * np.logaddexp(0, s[j] - s[i]) for (i, j), o in known.items())
+        anchored = (np.logaddexp(0, -s) + np.logaddexp(0, s)).sum() * PRIOR / 2
+        return float(met + anchored)
+
+    found: np.ndarray = minimize(loss, np.zeros(n), method="L-BFGS-B",
+                                 options={"ftol": 1e-15, "gtol": 1e-9}).x  # fmt: skip
+    return found
+
+
+@pytest.mark.parametrize("share", [1.0, 0.4])
+@pytest.mark.parametrize("scale", [0.5, 3.0, 30.0])
+def test_strengths_are_those_of_an_optimiser(share: float, scale: float) -> None:
+    source, n = random.Random(1), 7
+    known: KnownOdds = {}
+    for i, j in combinations(range(n), 2):
+        odds = max(-SUREST, min(SUREST, source.gauss(0, scale)))
+        if source.random() < share:
+            known |= {(i, j): odds, (j, i): -odds}
+    strengths = bradley_terry(range(n), known)
+    assert list(strengths.values()) == pytest.approx(list(optimised(n, known)), abs=1e-4)
+
+
+def test_strengths_by_hand() -> None:
+    """Of two texts s and −s: p − σ(2s) + PRIOR · (½ − σ(s)) is 0."""
+    strengths = bradley_terry([4, 9], {(4, 9): log(4), (9, 4): -log(4)})
+    s = strengths[4]
+    assert strengths[9] == pytest.approx(-s)
+    assert 0.8 - preference(2 * s) + PRIOR * (0.5 - preference(s)) == pytest.approx(0, abs=1e-12)
+    assert 2 * s == pytest.approx(log(4), abs=0.1)  # the prior takes a little
+
+
+# ranks
+
+
+def test_ranks_by_hand() -> None:
+    assert ranks([1, 2, 1]) == [1, 2.5, 4]
+    assert ranks([3]) == [2]
+    assert [rank_score(rank, 4) for rank in (1, 2.5, 4)] == [1, 0.5, 0]
+    assert rank_score(3, 5) == 0.5
+
+
+def test_doubt_by_hand() -> None:
+    assert doubt([0.5, 1.0]) == 0.5
+    assert doubt([0.25]) == pytest.approx(0.811, abs=5e-4)
+
 
 Odds = Callable[[int, int], float]
 Known = dict[tuple[int, int], float]
@@ -124,59 +220,4 @@ def test_texts_of_the_same_strength_share_a_place() -> None:
     assert end.value.value == [[0, 1, 2], [3]]
 
 
-def test_a_model_that_cannot_decide_keeps_the_order() -> None:
-    order, known, _ = ranked([4, 1, 3, 2], lambda i, j: 0.0, by_beam(1))
-    assert order == [4, 1, 3, 2]
-    assert len(known) / 2 == 4
-
-
 # noise
-
-
-def noisy(seed: int, n: int) -> tuple[list[float], Odds]:
-    """True qualities, and a judge whose log-odds are their difference and as much noise."""
-    source = random.Random(seed)
-    quality = [source.gauss(0, 1) for _ in range(n)]
-    noise = {(i, j): source.gauss(0, 1) for i in range(n) for j in range(i)}
-
-    def odds(i: int, j: int) -> float:
-        return quality[i] - quality[j] + (noise[i, j] if i > j else -noise[j, i])
-
-    return quality, odds
-
-
-def agreement(ranking: Ranking, lists: int = 60, n: int = 16) -> tuple[float, float, float]:
-    """Spearman's correlation with the true order: of the ranking, and of the strengths by the same
-    comparisons; and how many these were. Means over lists."""
-    sums = [0.0, 0.0, 0.0]
-    for seed in range(lists):
-        quality, odds = noisy(seed, n)
-        order, known, _ = ranked(range(n), odds, ranking)
-        strengths = bradley_terry(range(n), known)
-        places = {text: -place for place, text in enumerate(order)}
-        sums[0] += float(spearmanr(quality, [places[text] for text in range(n)])[0])
-        sums[1] += float(spearmanr(quality, [strengths[text] for text in range(n)])[0])
-        sums[2] += len(known) / 2
-    return sums[0] / lists, sums[1] / lists, sums[2] / lists
-
-
-@pytest.mark.parametrize("threshold", [0.1, 0.2])
-def test_with_noise_a_wider_beam_ranks_better(threshold: float) -> None:
-    """Up to a width of four; twice that changes hardly anything."""
-    found = [agreement(by_beam(width, threshold)) for width in (1, 2, 4, 8)]
-    by_rank, by_strength, comparisons = zip(*found, strict=True)
-    assert by_rank[:3] == tuple(sorted(by_rank[:3]))
-    assert by_rank[3] > by_rank[2] - 0.005
-    assert by_strength[:3] == tuple(sorted(by_strength[:3]))
-    assert comparisons == tuple(sorted(comparisons))
-    assert by_rank[-1] - by_rank[0] > 0.04
-    robin, _, every = agreement(by_round_robin)
-    assert (robin > by_rank[-1], every) == (True, 120)
-
-
-def test_by_the_mean_of_a_way_a_wider_beam_ranks_no_better() -> None:
-    """As in the README: its own comparisons cannot show that a way began wrongly."""
-    narrow, wide = (
-        agreement(partial(by_merge_sort, beam=Beam(width, 0.2, "path")))[0] for width in (1, 8)
-    )
-    assert wide < narrow + 0.01

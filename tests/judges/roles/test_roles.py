@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from math import exp, log
 from typing import Any
 
@@ -15,21 +14,10 @@ from evaljudge.engines import Identity
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
 from evaljudge.identity import brief_key
-from evaljudge.judges import make_judges
+from evaljudge.judges.roles.briefs import needed
 from evaljudge.judges.roles.judge import Roles
-from evaljudge.judges.roles.opponent import needed
 from evaljudge.judges.roles.polling import CUT
-from evaljudge.model.asks import (
-    Failed,
-    Options,
-    Prompt,
-    Sample,
-    Token,
-    Weighed,
-    Writing,
-    Written,
-)
-from evaljudge.model.remembering import Remembering
+from evaljudge.model.asks import Failed, Options, Prompt, Sample, Token, Weighed, Writing, Written
 from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
 
@@ -151,16 +139,6 @@ def test_static_roles_stay_and_readers_that_are_unlike_join(
     assert voters(found) == types
 
 
-def test_no_more_are_asked_than_there_are() -> None:
-    found, _ = verdicts(judge(dynamic=6), Voting(all_for_the_second))
-    assert sorted(voters(found)[3:]) == ["Commuters", "Politicians", "Residents"]
-    assert found.evidence["dropped"] == [
-        ["commuters", "of the same name as a reader before"],
-        ["Strangers", "the same as “Commuters”"],
-    ]
-    assert found.evidence["notes"] == ["3 of 6 dynamic roles: no more of them are distinct"]
-
-
 @pytest.mark.parametrize("clustering", [True, False])
 def test_a_reader_who_is_a_static_role_over_again_is_dropped(clustering: bool) -> None:
     """By its name alone: two of one name would vote under it."""
@@ -176,14 +154,6 @@ def test_a_reader_who_is_a_static_role_over_again_is_dropped(clustering: bool) -
     ]
 
 
-def test_nobody_votes_for_a_reason() -> None:
-    model = Voting(all_for_the_second, coarse="I cannot say.", fine="Nor I.")
-    one = judge(static=False, exact=True)
-    found, _ = verdicts(one, model)
-    why = "nobody votes: readers could not be had: no readers in the reply: “I cannot say.”"
-    assert values(one, found) == {"roles": why, "roles.exact": why}
-
-
 def test_readers_that_cannot_be_had_leave_the_static_roles_and_the_reason() -> None:
     model = Voting(all_for_the_second, coarse="I cannot say.", fine=Failed("too long"))
     one = judge()
@@ -195,18 +165,6 @@ def test_readers_that_cannot_be_had_leave_the_static_roles_and_the_reason() -> N
         "readers could not be had: no readers in the reply: “I cannot say.”"
     ]
     assert values(one, found)["roles"] == pytest.approx(0.8 + exp(log(0.8) / 2) + exp(log(0.8) / 4))
-
-
-def test_what_else_is_known_is_shown_to_all_but_readers() -> None:
-    case = replace(CASE, document=replace(DOCUMENT, context="Snow melts in May."))
-    one, model = judge(exact=True, plain=True, reference="written"), Voting(all_for_the_second)
-    verdicts(one, model, case)
-    shown = {"<context>\nSnow melts in May.\n</context>" in asked for asked in model.asked[:2]}
-    assert shown == {False}
-    assert all("<context>\nSnow melts in May.\n</context>" in asked for asked in model.asked[2:])
-    assert [(part.name, part.shows_context) for part in one.parts()] == [
-        ("readers", False), ("reference", True),
-    ]  # fmt: skip
 
 
 # the vote
@@ -268,14 +226,6 @@ def test_who_gave_no_vote_is_left_out_and_the_sum_scaled() -> None:
     assert values(one, found) == {"roles": sum(read) * 3 / 2}
 
 
-def test_nobody_voted() -> None:
-    """And what holds no vote is not weighed."""
-    model, one = Voting(lambda role, candidate: "Well."), judge(dynamic=0)
-    found, _ = verdicts(one, model)
-    assert values(one, found) == {"roles": "nobody voted: not a vote of this role: “Well.”"}
-    assert (model.weighed, found.tokens.asks) == ([], 1)
-
-
 def test_a_cut_reply_counts_with_the_votes_that_were_whole() -> None:
     class Cut(Voting):
         def _written(self, prompt: Prompt, reply: str | Failed, how: Writing) -> Written | Failed:
@@ -335,16 +285,6 @@ def test_exact_and_plain_are_asks_of_their_own() -> None:
     assert judge().options == []
 
 
-def test_a_probability_that_cannot_be_had() -> None:
-    class Deaf(Voting):
-        async def choose(self, prompts: Any, options: Any, samples: int = 0) -> Any:
-            return [Failed("too long") for _ in prompts]
-
-    one = judge(dynamic=0, exact=True)
-    found, _ = verdicts(one, Deaf(all_for_the_second))
-    assert values(one, found)["roles.exact"] == "too long"
-
-
 # the reference
 
 
@@ -370,29 +310,6 @@ def test_a_synthetic_reference_and_what_it_is_written_from() -> None:
     assert len(one.parts()) == 3
     found, _ = verdicts(one, model, briefs=briefs)
     assert found.evidence["reference"]["text"] == "reference 3"
-
-
-def test_beside_the_synthetic_judge_its_levels_are_not_written_again() -> None:
-    task = load_task("summary", ["coherence"])
-    settings = {"dynamic": 0, "reference": "level", "max_tokens": 512}
-    both = make_judges({"synthetic": {"levels": 3}, "roles": settings}, task)
-    model = Voting(all_for_the_second)
-    remembering = Remembering(model)
-
-    async def briefs() -> list[list[Brief]]:
-        return [await one.brief(DOCUMENT, [], remembering) for one in both]
-
-    first, second = asyncio.run(briefs())
-    assert len(model.asked) == 3
-    assert [b.content["text"] for b in first] == [b.content["text"] for b in second]
-
-
-def test_without_a_reference_nothing_can_be_voted_on() -> None:
-    """And no reader is named for a vote that will not be."""
-    one, model = judge(), Voting(all_for_the_second)
-    found, _ = verdicts(one, model, Case(Document("d1", "Rain.", (" ",)), CASE.candidates))
-    assert values(one, found) == {"roles": "no reference to vote against"}
-    assert model.asked == []
 
 
 def test_nobody_votes_on_the_reference_itself() -> None:
@@ -429,20 +346,3 @@ def test_a_task_names_its_roles(tmp_path: Any) -> None:
     found, _ = verdicts(Roles({"dynamic": 0}, load_task(str(file))), Voting(
         lambda role, second: f"{role.partition(':')[0]}: Text 2 — It says more."))  # fmt: skip
     assert voters(found) == ["Nurse", "Doctor"]
-
-
-@pytest.mark.parametrize(
-    ("roles", "said"),
-    [
-        ("[Nurse]", "`roles` needs a name, with letters, and what each looks for"),
-        ("{Nurse: ' '}", "`roles` needs a name"),
-        ("{'1': what is first}", "`roles` needs a name"),
-        ("{</roles>: what is first}", "`roles` needs a name"),
-        ("{Critic: style, critic: facts}", "two `roles` have the same name: Critic, critic"),
-    ],
-)
-def test_roles_that_could_not_vote_are_refused(tmp_path: Any, roles: str, said: str) -> None:
-    file = tmp_path / "notes.yaml"
-    file.write_text(f"name: notes\naxes: {{tone: {{description: how}}}}\nroles: {roles}\n")
-    with pytest.raises(UserError, match=said):
-        load_task(str(file))

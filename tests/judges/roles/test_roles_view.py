@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 
 from evaljudge.agreement import Agreement
-from evaljudge.agreement.rated import Rated
 from evaljudge.analysis.findings import Findings
 from evaljudge.judges import make_judges
-from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
+from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.roles.evidence import Polled, read_polled
-from evaljudge.judges.roles.findings import (
-    NOTES,
-    OrderRow,
-    RoleRow,
-    RoleSums,
-    folded,
-    role_row,
-    roles,
-    shard_sums,
-)
-from evaljudge.judges.roles.view import TEMPLATE, Ballot, shown_evidence, shown_polled
-from evaljudge.judges.shared.counting import LONGEST_KIND, MOST_KINDS, OTHERS, Sizes, add, sizes
+from evaljudge.judges.roles.findings import NOTES, RoleRow, counted, nothing, report, role_row
+from evaljudge.judges.roles.findings import section as section_of
+from evaljudge.judges.roles.view import TEMPLATE, Ballot, ShownPolled, shown_evidence
+from evaljudge.judges.shared.counting import LONGEST_KIND, MOST_KINDS, OTHERS, Reasons, Sums, add
 from evaljudge.prompts import load_task
-from evaljudge.records import Candidate, Case, Document, Verdict
-from evaljudge.report import agreement_markdown, agreement_text, page
-from evaljudge.sections import Bars, Section, View
+from evaljudge.records import Candidate, Verdict
+from evaljudge.sections import Section, View
 from evaljudge.text import one_line
-from tests.judges.reading import HOSTILE, Reader, assert_harmless, assert_nothing_is_added, opened
+from tests.judges.reading import HOSTILE, Reader, assert_nothing_is_added, opened
 
 TEXT = "The river rose and fell."
 ABSOLUTE, BOTH, QUOTED, UNEQUAL = (
@@ -95,7 +79,7 @@ SAMPLE: dict[str, Any] = {
 
 
 def viewed(one: Polled, system: str = "A", text: str = TEXT) -> str:
-    return opened("roles", View(TEMPLATE, shown_polled(one)), Candidate(system, text))
+    return opened("roles", View(TEMPLATE, ShownPolled(one)), Candidate(system, text))
 
 
 # one text on the page
@@ -125,15 +109,6 @@ def test_what_a_terminal_shows_of_the_sample() -> None:
     ]
 
 
-def test_one_order_alone_is_one_column() -> None:
-    both = [role("Public", swapped=vote("candidate")), role("Fans", False, swapped=vote("!cut"))]
-    shown = shown_polled(polled_text(roles=both))
-    assert shown.orders == ["swapped: the candidate first"]
-    assert [len(one.ballots) for one in shown.roles] == [1, 1]
-    one = shown_polled(polled_text(roles=both[:1])).tallies
-    assert one == ["Swapped: of 1 role, 1 chose the candidate, 0 the reference."]
-
-
 def test_what_was_not_asked_is_said() -> None:
     """Of a role, an order may be there without a vote, and a vote without a confidence."""
     bare = {"choice": "candidate", "confidence": None, "reason": ""}
@@ -142,7 +117,7 @@ def test_what_was_not_asked_is_said() -> None:
         role("Critic") | {"exact": {"fixed": 1}},
         role("Author", swapped=bare),
     ]
-    rows = [list(one.ballots) for one in shown_polled(polled_text(roles=told)).roles]
+    rows = [ballots for _, ballots in ShownPolled(polled_text(roles=told)).roles]
     assert rows == [
         [Ballot("the candidate"), None],
         [Ballot("not asked to vote", figures="p 1.000"), None],
@@ -204,11 +179,6 @@ def test_hostile_texts_stay_texts(findings: Findings) -> None:
     assert found == [" ".join(reason.split()) for reason in reasons]
 
 
-def test_a_reason_is_bounded_and_a_page_too(findings: Findings) -> None:
-    endless = polled_text(roles=[role("Public", fixed=vote("candidate", 0.5, "word " * 9999))])
-    assert len(viewed(endless)) < 6000
-
-
 # counts
 
 
@@ -217,11 +187,7 @@ def shards() -> list[list[Verdict]]:
     alone = [role("Public", fixed=vote("candidate", 1.0), swapped=vote("!cut"))]
     no_readers = "readers could not be had: no roles in the reply: “I cannot”"
     return [
-        [
-            verdict(**SAMPLE),
-            verdict(system="B", **SAMPLE),
-            unscored("d1", "C", "empty text"),
-        ],
+        [verdict(**SAMPLE), verdict(system="B", **SAMPLE), unscored("d1", "C", "empty text")],
         [
             unscored("d2", "A", "empty text"),
             verdict("d2", "B", roles=alone, notes=[no_readers]),
@@ -230,10 +196,10 @@ def shards() -> list[list[Verdict]]:
     ]
 
 
-def sums() -> RoleSums:
-    total = RoleSums()
-    for shard in shards():
-        total += shard_sums(shard)
+def sums_of(*shards: list[Verdict]) -> Sums:
+    total: Sums = {}
+    for verdicts in shards:
+        add(total, counted(SeenShard([], verdicts)))
     return total
 
 
@@ -251,15 +217,6 @@ def test_why_there_are_no_readers(evidence: dict[str, Any], why: str) -> None:
     assert polled_text(**{"roles": [role("Public")]} | evidence).no_readers == why
 
 
-def test_a_vote_without_a_confidence_counts_in_no_mean() -> None:
-    bare = {"choice": "candidate", "confidence": None, "reason": ""}
-    both = [role("a", fixed=bare), role("b", fixed=vote("reference", 0.25))]
-    (row,) = role_row("r", shard_sums([verdict(roles=both)])).votes
-    assert row == OrderRow("fixed", 1, 1, 0, 0.25)
-    (alone,) = role_row("r", shard_sums([verdict(roles=both[:1])])).votes
-    assert alone.confidence is None
-
-
 @pytest.mark.parametrize(
     ("fixed", "swapped", "counts"),
     [
@@ -273,26 +230,18 @@ def test_a_vote_without_a_confidence_counts_in_no_mean() -> None:
 def test_who_goes_by_the_place(fixed: str, swapped: str, counts: tuple[int, int, int]) -> None:
     """The first text is the reference where the order is fixed, the candidate where swapped."""
     one = role("a", fixed=vote(fixed), swapped=vote(swapped))
-    row = role_row("r", shard_sums([verdict(roles=[one])]))
+    row = role_row("r", sums_of([verdict(roles=[one])]))
     assert (row.both, row.both_first, row.both_second) == counts
 
 
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=30))
-def test_the_median_is_the_median(numbers: list[int]) -> None:
-    import statistics
-
-    found = sizes(Counter(numbers))
-    assert found == Sizes(len(numbers), statistics.median(numbers), min(numbers), max(numbers))
-
-
 def test_reasons_do_not_grow_with_the_corpus() -> None:
-    seen: Counter[str] = Counter()
+    seen = Reasons()
     for number in range(3 * MOST_KINDS):
-        add(seen, {f"reason {number}": 1, f"undecided: “reply {number} and ”more”": 2})
+        seen += {f"reason {number}": 1, f"undecided: “reply {number} and ”more”": 2}
     assert len(seen) == MOST_KINDS + 1
     assert seen["undecided: “…”"] == 6 * MOST_KINDS
     assert seen[OTHERS] == 3 * MOST_KINDS - (MOST_KINDS - 1)
-    add(seen, {"x" * 9999: 1, "reason 0": 1})
+    seen += {"x" * 9999: 1, "reason 0": 1}
     assert seen["reason 0"] == 2 and max(map(len, seen)) <= LONGEST_KIND
 
 
@@ -305,37 +254,6 @@ def test_scores_of_the_sample() -> None:
 
 
 # a run
-
-
-def found_in(
-    shards: int, judge: str = "roles", agreement: Sequence[Agreement] = ()
-) -> JudgeFindings:
-    """Of shards with two candidates of one document, all with the same evidence."""
-    (one,) = make_judges(
-        {judge: {"judge": "roles", "exact": True, "plain": True}}, load_task("summary")
-    )
-    collector = one.collecting(CollectorOptions())()
-    for number in range(shards):
-        doc_id = f"d{number}"
-        candidates = tuple(Candidate(system, f"{TEXT} {system}") for system in "AB")
-        mine = [replace(verdict(doc_id, s, **SAMPLE), judge=judge) for s in "AB"]
-        cases = [Case(Document(doc_id, "source"), candidates)]
-        collector.see(SeenShard(cases, mine))
-    nobody = Rated(np.array([], int), np.array([], int), {}, {}, {})
-    return collector.findings(Found(nobody, {}, agreement))
-
-
-def test_a_run_is_read_by_shards() -> None:
-    (row,) = found_in(3).files["roles"]
-    assert (row.judge, row.candidates, row.documents, row.both) == ("roles", 6, 3, 24)
-
-
-def test_a_judge_of_another_name_tells_of_its_own_scorers() -> None:
-    of = [agreed("sample", 0.2, 0.1, 0.3, scorer=scorer) for scorer in ("roles", "alone")]
-    told = found_in(3, "alone", of)
-    assert [row.judge for row in told.files["roles"]] == ["alone"]
-    (section,) = told.sections
-    assert section.tables[-1].rows == [["alone", "fluency", "0.200 [0.100, 0.300]", "100"]]
 
 
 # the section
@@ -352,7 +270,7 @@ def agreed(
 
 
 def section(*agreement: Agreement, row: RoleRow | None = None) -> Section:
-    return roles(row or role_row("roles", sums()), agreement)
+    return section_of(row or role_row("roles", sums_of(*shards())), agreement)
 
 
 def told(findings: Findings, section: Section) -> Findings:
@@ -385,66 +303,14 @@ def test_tables_of_the_section() -> None:
     }
 
 
-def test_the_most_frequent_reasons_and_the_rest() -> None:
-    failed = {f"why {n}": n for n in range(1, 8)} | {OTHERS: 100}
-    row = replace(role_row("roles", sums()), failed=failed)
-    tables = {table.title: table.rows for table in section(row=row).tables}
-    assert [cells[1:] for cells in tables["Without a vote"]] == [
-        *(["why 7", "7"], ["why 6", "6"], ["why 5", "5"], ["why 4", "4"], ["why 3", "3"]),
-        [OTHERS, "103"],
-    ]
-
-
-def test_votes_that_go_by_the_place_are_drawn() -> None:
-    (picture,) = section().pictures
-    assert isinstance(picture, Bars)
-    (row,) = picture.rows
-    assert (row.name, row.value, row.figure) == ("roles", 0.5, "50.0% of 8")
-    assert (row.low, row.high) == pytest.approx((0.2152, 0.7848), abs=1e-4)
-
-
 def test_a_run_of_nothing_divides_by_nothing() -> None:
-    nothing = section(row=role_row("roles", RoleSums()))
-    (only,) = nothing.tables
-    assert list(nothing.pictures) == []
+    found = section(row=role_row("roles", nothing()))
+    (only,) = found.tables
+    assert list(found.pictures) == []
     assert only.rows == [["roles", "0", "0", "0", "–", "–", "–", "–", "–", "–"]]
-    silent = role_row("r", shard_sums([verdict(roles=[role("a", fixed=vote("!x"))])]))
+    silent = role_row("r", sums_of([verdict(roles=[role("a", fixed=vote("!x"))])]))
     votes = section(row=silent).tables[1]
     assert votes.rows == [["r", "fixed", "0", "–", "–", "1", "–"]]
-
-
-@pytest.mark.parametrize(
-    ("interval", "sizes_"),
-    [
-        ((0.1, 0.3), (0.1, 0.3)),
-        ((-0.3, -0.1), (0.1, 0.3)),
-        ((-0.2, 0.1), (0.0, 0.2)),
-        ((-0.1, 0.2), (0.0, 0.2)),
-        ((0.0, 0.2), (0.0, 0.2)),
-        ((-0.2, 0.0), (0.0, 0.2)),
-        ((None, None), (None, None)),
-    ],
-)
-def test_intervals_are_folded(
-    interval: tuple[float | None, float | None], sizes_: tuple[float | None, float | None]
-) -> None:
-    assert folded(*interval) == sizes_
-
-
-CORRELATION = st.floats(-1, 1)
-
-
-@given(CORRELATION, CORRELATION, st.floats(0, 1))
-def test_a_folded_interval_holds_the_size_of_all_that_it_held(
-    one: float, other: float, part: float
-) -> None:
-    low, high = sorted((one, other))
-    least, most = folded(low, high)
-    value = min(max(low + part * (high - low), low), high)
-    assert least is not None and most is not None
-    assert least <= abs(value) <= most
-    assert {least, most} <= {abs(low), abs(high), 0.0}
-    assert (least == 0) == (low <= 0 <= high)
 
 
 def test_the_absolute_pearson_correlation() -> None:
@@ -461,7 +327,9 @@ def test_the_absolute_pearson_correlation() -> None:
         agreed("sample", 0.7, 0.6, 0.8, scorer="roles2"),
         agreed("sample", 0.7, 0.6, 0.8, scorer="synthetic"),
     ]
-    (of_judge,) = found_in(1, agreement=found).sections
+    scorers = ("roles", "roles.mean", "roles.exact", "roles.plain")
+    nobody = Found(None, {}, found)  # type: ignore[arg-type]
+    (of_judge,) = report("roles", scorers, sums_of(*shards()), nobody).sections
     table = of_judge.tables[-1]
     assert table.heads[2:] == ["|Pearson| sample", "|Pearson| system", "|Pearson| summary", "n"]
     assert table.rows == [
@@ -476,26 +344,3 @@ def test_the_absolute_pearson_correlation() -> None:
     ]
     assert sum(note.startswith("†") for note in of_judge.notes) == 1
     assert ABSOLUTE in of_judge.notes and ABSOLUTE not in section().notes
-
-
-def test_notes_speak_of_tables_that_are_there() -> None:
-    fixed = [verdict(roles=[role("a", fixed=vote("candidate")), role("b", False)])]
-    plain = section(row=role_row("r", shard_sums(fixed)))
-    assert BOTH not in plain.notes and QUOTED not in plain.notes
-    assert UNEQUAL not in plain.notes
-    assert {BOTH, QUOTED, UNEQUAL} <= set(section().notes)
-
-
-def test_hostile_words_break_no_table(findings: Findings) -> None:
-    words = dict.fromkeys(HOSTILE, 1)
-    row = replace(
-        role_row("roles", sums()), failed=words, without_readers=words, dropped=words, notes=words
-    )
-    found = told(findings, section(row=row))
-    rendered = MarkdownIt().enable("table").render(agreement_markdown(found))
-    assert rendered.count("<h3>") == 8
-    assert not re.search(r"<(script|img)", rendered)
-    ordinary = Reader(page(told(findings, section())))
-    assert set(Reader(page(found)).elements) <= set(ordinary.elements)
-    for text in (agreement_text(found), page(found)):
-        assert_harmless(text)

@@ -15,7 +15,6 @@ from evaljudge.engines.scripted import Scripted
 from evaljudge.judges.shared.scale import ratings
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model.asks import Options, Prompt
-from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
 from tests.judges.synthetic.builders import briefs
 from tests.judges.synthetic.builders import judge as plain_judge
@@ -92,27 +91,6 @@ def test_all_candidates_of_a_document_and_axis_see_one_order() -> None:
     assert all(sorted(order) == ratings(5) for order in orders)
 
 
-def test_the_order_says_nothing_about_quality() -> None:
-    """Over documents each reference stands in each place about equally often."""
-    places: Counter[tuple[int, float]] = Counter()
-    one, documents = judge(), 600
-    for n in range(documents):
-        case = Case(Document(f"d{n}", "The river rose."), (Candidate("A", "level 3"),))
-        _, _, reads = judged(one, briefs(), case)
-        places.update(enumerate(reads.asked[0].shown))
-    assert len(places) == 25
-    expected = documents / 5
-    statistic = sum((seen - expected) ** 2 / expected for seen in places.values())
-    assert statistic < 43.0  # chi-square, 25 cells (16 degrees of freedom), p = 0.0003
-
-
-def test_two_equal_references_have_two_numbers() -> None:
-    known = briefs()
-    known[1] = Brief("d1", "", "synthetic", "fluency", "2", {"text": "level 4"})
-    _, _, reads = judged(judge(), known)
-    assert sorted(q.number for q in reads.asked) == sorted([*range(1, 6)] * 2)
-
-
 def test_both_orders_ask_about_the_same_prompt_in_two_directions() -> None:
     """The tilt to what is named first goes out of the average."""
     verdicts, _, reads = judged(judge(swap="both"), briefs())
@@ -137,29 +115,3 @@ def test_neighbours_are_compared_within_the_ladder() -> None:
     assert steps == [(1.0, 2.0), (4.0, 5.0)]
     assert all(sorted(q.shown) == [1, 2, 4, 5] for q in reads.asked)
     assert [step["better"] for step in found.evidence["neighbours"]] == [2.0, 5.0]
-
-
-def test_an_exchanged_check_is_read_back() -> None:
-    checks = {"neighbours": 0, "exchanged": 1}
-    _, found, _ = judged(judge(checks=checks), briefs())
-    assert len(found.evidence["exchanged"]) == 10
-    for check in found.evidence["exchanged"]:
-        usual, other = check["p"], check["exchanged"]
-        gap = (2.5 if check["system"] == "A" else 4.0) - check["rating"]
-        assert log(usual["Better"] / usual["Worse"]) == pytest.approx(2 * (gap + TILT))
-        assert log(other["Better"] / other["Worse"]) == pytest.approx(2 * (gap - TILT))
-
-
-def test_adaptive_asks_about_fewer_and_shows_all() -> None:
-    _, _, reads = judged(judge(9, adaptive={"certainty": 0.6}), briefs(9))
-    assert 2 <= len(reads.asked) < 2 * 9
-    assert {len(q.shown) for q in reads.asked} == {9}
-
-
-def test_it_is_another_judge_by_its_settings_and_its_prompts() -> None:
-    pairs = Synthetic({}, load_task("summary"))
-    ladder = Synthetic({"layout": "ladder"}, load_task("summary"))
-    assert "layout" not in pairs.asking
-    assert ladder.asking["layout"] == "ladder"
-    assert pairs.asking["prompts"]["comparing"] != ladder.asking["prompts"]["comparing"]
-    assert pairs.asking["prompts"]["writing"] == ladder.asking["prompts"]["writing"]

@@ -4,37 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from math import fsum, log, sqrt
+from math import fsum, log
 from typing import Any
 
 import pytest
 
 from evaljudge.engines.scripted import Scripted
 from evaljudge.execution.case import case_models
-from evaljudge.judges import make_judges
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.judges.synthetic.equations import bradley_terry_position, ordinal_level, stacked
 from evaljudge.judges.synthetic.evidence import answers_of, read_levels
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt
-from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
-from tests.judges.synthetic.builders import (
-    BETTER,
-    SAMPLE,
-    WORSE,
-    Answers,
-    Says,
-    answers,
-    briefs,
-    judge,
-    scripted,
-)
+from tests.judges.synthetic.builders import SAMPLE, Answers, Says, answers, briefs, judge, scripted
 
-TASK = load_task("summary", ["fluency"])
 CASE = Case(Document("d1", "The river rose."), (Candidate("A", "A flood."),))
-MANY = Case(CASE.document, tuple(Candidate(f"S{n}", f"summary {n}") for n in range(60)))
 
 
 def verdict(judge: Synthetic, model: Model, told: list[Brief], case: Case = CASE) -> Verdict:
@@ -61,37 +47,6 @@ def test_every_reading_of_the_module_s_sample() -> None:
         "synthetic.ordinal": pytest.approx(3.61, abs=5e-3),
         "synthetic.bradley-terry": pytest.approx(3.60, abs=5e-3),
     }
-
-
-@pytest.mark.parametrize(("p", "side", "level"), [(BETTER, 1, 5), (WORSE, -1, 1)])
-def test_better_or_worse_than_every_reference(p: Answers, side: int, level: float) -> None:
-    model = scripted(lambda target, reference, relation: p)
-    found = values(judge(), model, briefs())
-    assert (found["synthetic"], found["synthetic.level"]) == (side * 15, level)
-    assert found["synthetic.bradley-terry"] == pytest.approx(3 + side * 3.75, abs=5e-3)
-    ordinal = found["synthetic.ordinal"]
-    assert ordinal is not None and 1.5 < (ordinal - 3) * side < 2
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"predict": "yes-no"},
-        {"swap": "both"},
-        {"predict": "yes-no", "swap": "both"},
-        {"predict": "sampled", "samples": 10, "trials": 3},
-        {"layout": "ladder"},
-    ],
-)
-def test_a_missing_level_leaves_every_scorer_without_a_value(settings: dict[str, Any]) -> None:
-    one, reason = judge(**settings), "no reference of level 2 on fluency: too long"
-    asked: list[tuple[str, str, str]] = []
-    model = scripted(lambda *question: answers(1, 1, 1), asked)
-    scores = one.score(verdict(one, model, briefs(missing=[2.0])))
-    assert [score.scorer for score in scores] == list(one.scorers)
-    assert {(score.value, score.reason) for score in scores} == {(None, reason)}
-    assert asked == []
 
 
 # yes and no
@@ -167,10 +122,7 @@ def leaning(target: str, reference: str, relation: str) -> Answers:
 
 @pytest.mark.parametrize(
     ("predict", "p", "mass"),
-    [
-        ("probabilities", answers(0.4, 0.2, 0.4), 0.75),
-        ("yes-no", answers(0.375, 0.125, 0.5), 1.0),
-    ],
+    [("probabilities", answers(0.4, 0.2, 0.4), 0.75), ("yes-no", answers(0.375, 0.125, 0.5), 1.0)],
 )
 @pytest.mark.parametrize("levels", [2, 3, 5, 9])
 def test_both_orders_are_averaged(predict: str, p: Answers, mass: float, levels: int) -> None:
@@ -265,91 +217,6 @@ def test_the_scorers_of_draws() -> None:
     assert not {"synthetic.n1000", "synthetic#1", "synthetic#6"} & set(usual)
 
 
-def drawn_of(judges: Mapping[str, Mapping[str, Any]], case: Case = MANY) -> list[Verdict]:
-    """What `sampled` finds, asked after the judges before it, in one case's memory."""
-
-    async def ask() -> list[Verdict]:
-        found = {
-            judge.name: (await judge.verdicts(case, briefs(), models[judge.name])).verdicts
-            for judge in made
-        }
-        return found["sampled"]
-
-    made = make_judges(judges, TASK)
-    models = case_models(Scripted(), made, set(), set())
-    return asyncio.run(ask())
-
-
-SAMPLED = {"judge": "synthetic", "predict": "sampled"}
-
-
-@pytest.fixture(scope="module")
-def drawn() -> list[Verdict]:
-    return drawn_of({"sampled": SAMPLED})
-
-
-def errors(drawn: list[Verdict], size: int, trial: int) -> list[tuple[float, float]]:
-    """Of each candidate: how far the sum is from the exact one, and its standard deviation."""
-    one = Synthetic({"predict": "sampled"}, TASK, "sampled")
-    suffix = ("" if size == 1000 else f".n{size}") + (f"#{trial + 1}" if trial else "")
-    found = []
-    for verdict in drawn:
-        scores = {score.scorer: score.value for score in one.score(verdict)}
-        value = scores[f"sampled{suffix}"]
-        stored = verdict.evidence["levels"]
-        levels = [(r["rating"], p) for r, p in zip(stored, answers_of(stored), strict=True)]
-        assert value is not None
-        exact = fsum(r * (p["Better"] - p["Worse"]) for r, p in levels)
-        variance = fsum(
-            r**2 * (p["Better"] + p["Worse"] - (p["Better"] - p["Worse"]) ** 2) / size
-            for r, p in levels
-        )
-        found.append((value - exact, sqrt(variance)))
-    return found
-
-
-@pytest.mark.parametrize("size", [1, 3, 10, 100, 1000])
-def test_the_error_of_draws_is_that_of_independent_ones(drawn: list[Verdict], size: int) -> None:
-    """Sixty candidates, five trials: squares of standardised errors are 1 on average."""
-    told = [one for trial in range(5) for one in errors(drawn, size, trial)]
-    assert max(abs(error) / deviation for error, deviation in told) < 4
-    squares = [(error / deviation) ** 2 for error, deviation in told]
-    assert fsum(squares) / len(squares) == pytest.approx(1, abs=4 * sqrt(2 / len(squares)))
-    mean = fsum(error / deviation for error, deviation in told) / len(told)
-    assert abs(mean) < 4 / sqrt(len(told))
-
-
-def test_trials_are_other_draws(drawn: list[Verdict]) -> None:
-    trials = [[e / d for e, d in errors(drawn, 1000, trial)] for trial in range(5)]
-    for one in range(5):
-        for other in range(one):
-            pairs = zip(trials[one], trials[other], strict=True)
-            together = fsum(a * b for a, b in pairs) / 60
-            assert abs(together) < 4 / sqrt(60)
-
-
-def test_draws_are_the_same_whoever_asked_before(drawn: list[Verdict]) -> None:
-    few = Case(MANY.document, MANY.candidates[7:4:-1])
-    fewer: dict[str, Any] = SAMPLED | {"samples": 10, "trials": 2}
-    after = drawn_of({"synthetic": {}, "few": fewer, "sampled": SAMPLED}, few)
-    before = drawn_of({"sampled": SAMPLED, "few": fewer, "synthetic": {}}, few)
-    alone = {v.system: v.evidence for v in drawn}
-    for found in (after, before):
-        assert [v.system for v in found] == ["S7", "S6", "S5"]
-        assert all(v.evidence == alone[v.system] for v in found)
-    assert {v.tokens.asks for v in before} == {5}
-    assert {v.tokens.asks for v in after} == {0}
-
-
-def test_fewer_draws_open_those_of_another_judge(drawn: list[Verdict]) -> None:
-    few = Case(MANY.document, MANY.candidates[:1])
-    (found,) = drawn_of({"sampled": SAMPLED | {"samples": 100, "trials": 10}}, few)
-    for level, whole in zip(found.evidence["levels"], drawn[0].evidence["levels"], strict=True):
-        assert level["draws"]["100"][0] == whole["draws"]["100"][0]
-        tenth = [sum(column) for column in zip(*level["draws"]["100"], strict=True)]
-        assert tenth == whole["draws"]["1000"][0]  # ten times a hundred
-
-
 # what is told of the settings
 
 
@@ -357,20 +224,3 @@ def test_samples_are_told_of_where_they_are_drawn() -> None:
     assert not {"samples", "trials"} & judge().asking.keys()
     asking = judge(predict="sampled").asking
     assert (asking["samples"], asking["trials"]) == (1000, 5)
-
-
-@pytest.mark.parametrize("levels", [3, 5, 9])
-def test_references_are_shared_whatever_is_asked_of_them(levels: int) -> None:
-    plain = {part.name: part for part in judge(levels=5).parts()}
-    for settings in (
-        {},
-        {"predict": "yes-no"},
-        {"predict": "sampled", "samples": 10},
-        {"swap": "both"},
-        {"checks": {"exchanged": 1}},
-    ):
-        mine = {part.name: part for part in judge(levels=levels, **settings).parts()}
-        shared = mine.keys() & plain.keys()
-        assert shared >= {"1", "3", "5"}
-        assert all(mine[name] == plain[name] for name in shared)
-    assert judge(levels=3, temperature=0.7).parts()[0].inputs != plain["1"].inputs

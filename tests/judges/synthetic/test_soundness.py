@@ -13,10 +13,9 @@ from evaljudge.engines.scripted import Scripted
 from evaljudge.execution.case import case_models
 from evaljudge.judges.shared.references import text_of
 from evaljudge.judges.shared.scale import named, ratings
-from evaljudge.judges.synthetic.comparing import COMPARE, YES_NO, Comparing
-from evaljudge.judges.synthetic.evidence import answers_of
+from evaljudge.judges.synthetic.comparing import Comparing
+from evaljudge.judges.synthetic.evidence import COMPARE, YES_NO, answers_of
 from evaljudge.judges.synthetic.judge import Synthetic
-from evaljudge.judges.synthetic.soundness import Soundness
 from evaljudge.model.asks import Failed
 from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
@@ -46,26 +45,29 @@ def sound(
     levels: int = 5,
     predict: str = "probabilities",
     axes: Sequence[str] = ("fluency",),
-) -> Soundness:
+) -> Comparing:
     """The part of such a judge that makes its checks."""
     form = YES_NO if predict == "yes-no" else COMPARE
-    comparing = Comparing(load_task("summary", list(axes)), form, ratings(levels))
-    return Soundness("synthetic", comparing, neighbours, exchanged)
+    task = load_task("summary", list(axes))
+    return Comparing(task, form, ratings(levels), neighbours, exchanged)
 
 
 def checks_of(
-    soundness: Soundness, model: Scripted, told: list[Brief], case: Case = CASE
+    comparing: Comparing, model: Scripted, told: list[Brief], case: Case = CASE
 ) -> list[Verdict]:
     by_axis = {
         axis: {float(brief.part): text_of(brief) for brief in told if brief.axis == axis.name}
         for axis in load_task("summary").axes
     }
     levels = {axis: mine for axis, mine in by_axis.items() if mine}
-    placing = soundness._comparing.placing
-    placings = [placing(case, a, one, levels[a]) for a in levels for one in case.candidates]
+    placings = [
+        comparing.placing(case.document, axis, one, levels[axis])
+        for axis in levels
+        for one in case.candidates
+    ]
     for one in placings:
-        one.levels |= {rating: {} for rating in one.pairs}
-    return asyncio.run(soundness.checks(case, levels, placings, model))
+        one.levels |= {rating: {} for rating in one.references}
+    return asyncio.run(comparing.checks("synthetic", case, levels, placings, model))
 
 
 # neighbours
@@ -87,23 +89,6 @@ def test_each_reference_is_judged_against_the_one_below_it(levels: int) -> None:
         "d1", "*", "synthetic", "fluency", "ok",
     )  # fmt: skip
     assert check.tokens.asks == levels - 1
-
-
-def test_a_reference_that_is_missing_is_nobody_s_neighbour() -> None:
-    """Nor are the levels above and below it each other's."""
-    asked: list[Question] = []
-    (check,) = checks_of(sound(1, 1), listening(asked), briefs(missing=[3.0]))
-    assert asked == [("level 2", "level 1", ""), ("level 5", "level 4", "")]
-    assert check.evidence["exchanged"] == []  # no candidate could be placed at all
-
-
-def test_each_axis_has_a_check_of_its_own() -> None:
-    axes = ("coherence", "fluency")
-    told = [*briefs(3, axis="coherence"), *briefs(3, [5.0], axis="fluency")]
-    found = checks_of(sound(1, 0, axes=axes, levels=3), listening([]), told)
-    assert [(v.axis, len(v.evidence["neighbours"])) for v in found] == [
-        ("coherence", 2), ("fluency", 1),
-    ]  # fmt: skip
 
 
 # exchanged
@@ -131,37 +116,6 @@ def test_a_comparison_is_read_in_both_places() -> None:
         (text, level, "") for text in ("A flood.", "Rain.") for level in ("level 1", "level 5")
     ]
     assert asked == [*usual, *((reference, target, "") for target, reference, _ in usual)]
-
-
-def test_yes_and_no_are_read_back_to_the_usual_order() -> None:
-    """The reference is surely no better than the target, and in half of all cases worse."""
-
-    def says(target: str, reference: str, relation: str) -> Answers:
-        yes = {"better": 0.0, "worse": 0.5}[relation] if target.startswith("level") else 0.5
-        return {"Yes": yes, "No": 1 - yes}
-
-    one = sound(0, 1, levels=2, predict="yes-no")
-    (check,) = checks_of(one, listening([], says), briefs(2))
-    assert len(check.evidence["exchanged"]) == 4
-    for told in check.evidence["exchanged"]:
-        assert told["p"] == pytest.approx({"Better": 0.25, "Worse": 0.25, "Similar": 0.5})
-        assert told["exchanged"] == pytest.approx({"Better": 0.5, "Worse": 0, "Similar": 0.5})
-
-
-@pytest.mark.parametrize("predict", ["probabilities", "yes-no"])
-def test_what_is_asked_in_both_orders_is_looked_at_for_nothing(predict: str) -> None:
-    one = looking(0, 0, predict=predict, swap="both")
-    asked: list[Question] = []
-    models = case_models(listening(asked), [one], set(), set())
-    model = models[one.name]
-    verdicts, (check,) = asyncio.run(one.verdicts(CASE, briefs(), model))
-    assert [(t["system"], t["rating"]) for t in check.evidence["exchanged"]] == [
-        (system, rating) for system in "AB" for rating in ratings(5)
-    ]
-    questions = 2 if predict == "yes-no" else 1
-    assert len(asked) == len(set(asked)) == 2 * 5 * 2 * questions
-    assert check.tokens.asks == 0
-    assert sum(verdict.tokens.asks for verdict in verdicts) == len(asked)
 
 
 def test_the_usual_order_is_not_asked_again() -> None:
@@ -201,20 +155,6 @@ def test_a_reply_that_failed_leaves_its_entry_out() -> None:
         assert pairs == [(1, 2), (3, 4), (4, 5)]
         looked = [(told["system"], told["rating"]) for told in check.evidence["exchanged"]]
         assert looked == [("A", r) for r in (1, 3, 5)] + [("B", r) for r in (1, 2, 3, 4, 5)]
-
-
-def test_an_empty_source_has_no_check() -> None:
-    asked: list[Question] = []
-    case = Case(Document("d1", " \n"), CASE.candidates)
-    assert checks_of(sound(1, 1), listening(asked), briefs(), case) == []
-    assert asked == []
-
-
-def test_no_shares_ask_nothing() -> None:
-    asked: list[Question] = []
-    (check,) = checks_of(sound(0, 0), listening(asked), briefs())
-    assert check.evidence == {"neighbours": [], "exchanged": []}
-    assert (asked, check.tokens.asks) == ([], 0)
 
 
 # draws
@@ -265,21 +205,3 @@ def test_the_draw_is_by_names_alone_and_a_larger_one_holds_the_smaller() -> None
     assert len(large[1]) == 5 * DOCUMENTS
     other = looking(0.1, 0.1, predict="sampled", samples=5)
     assert drawn(other) == small  # of another judge's comparisons the same
-
-
-def test_the_order_of_candidates_changes_no_draw() -> None:
-    one = sound(1, 0.5)
-    turned = Case(CASE.document, CASE.candidates[::-1])
-    (here,), (there,) = (checks_of(one, Scripted(), briefs(), case) for case in (CASE, turned))
-    looked = [
-        sorted((told["system"], told["rating"]) for told in check.evidence["exchanged"])
-        for check in (here, there)
-    ]
-    assert 0 < len(looked[0]) < 10
-    assert looked[0] == looked[1]
-
-
-def test_the_judge_says_that_it_can_look_at_itself() -> None:
-    one = Synthetic({}, load_task("summary", ["fluency"]))
-    assert one.has_checks
-    assert one.asking["checks"] == {"neighbours": 1.0, "exchanged": 0.1}

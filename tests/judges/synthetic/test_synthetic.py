@@ -43,14 +43,6 @@ def test_ideal_sums(levels: int, sums: list[float]) -> None:
     assert [level_of(s, ratings(levels)) for s in sums] == ratings(levels)
 
 
-@pytest.mark.parametrize(
-    ("total", "level"),
-    [(-99, 1), (-14, 1), (-12.5, 1.5), (-2.5, 3.5), (5.5, 4.5), (10, 5), (99, 5)],
-)
-def test_level_of_a_sum(total: float, level: float) -> None:
-    assert level_of(total, ratings(5)) == level
-
-
 # stage one
 
 
@@ -76,15 +68,6 @@ def test_each_level_is_written_between_its_neighbours() -> None:
     between = [(t.split("<worse>\n")[1].split("\n")[0], t.split("<better>\n")[1].split("\n")[0])
                for t in asked[2:]]  # fmt: skip
     assert between == [("reply 1", "reply 2"), ("reply 1", "reply 3"), ("reply 3", "reply 2")]
-
-
-def test_levels_known_are_not_asked_for() -> None:
-    known = briefs_of(judge(levels=3), Scripted())
-    new = briefs_of(judge(levels=5), Scripted(), known)
-    assert [b.part for b in new] == ["2", "4"]
-    assert briefs_of(judge(levels=3), Scripted(), known) == []
-    whole = {b.part: b.content for b in briefs_of(judge(levels=5), Scripted())}
-    assert {b.part: b.content for b in [*known, *new]} == whole
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import zip_longest
 from math import nan
 from typing import Any
@@ -15,12 +15,8 @@ from scipy import stats
 
 from evaljudge.agreement.rated import Rated
 from evaljudge.judges.collector import SeenShard
-from evaljudge.judges.synthetic.validity import (
-    AxisSums,
-    Correlations,
-    shard_sums,
-    validity_rows,
-)
+from evaljudge.judges.shared.counting import Sums
+from evaljudge.judges.synthetic.validity import shard_sums, validity_rows
 from evaljudge.records import ANY_SYSTEM, Candidate, Case, Document, Score, Verdict
 from tests.judges.synthetic.builders import BETTER, SIMILAR, WORSE, Answers, answers
 
@@ -67,7 +63,7 @@ def sums_of(
     compared: Mapping[Key, Levels],
     checks: Sequence[Verdict],
     scores: Mapping[Key, float | None],
-) -> dict[str, AxisSums]:
+) -> Sums:
     verdicts = [
         Verdict(doc_id, system, "a", axis, {"levels": found})
         for (doc_id, system, axis), found in compared.items()
@@ -78,16 +74,16 @@ def sums_of(
     return shard_sums("a", SeenShard(cases, verdicts, checks, scored))
 
 
-def of_checks(*checks: Verdict, cases: Sequence[Case] = ()) -> dict[str, AxisSums]:
+def of_checks(*checks: Verdict, cases: Sequence[Case] = ()) -> Sums:
     return sums_of(cases, {}, checks, {})
 
 
-def of_levels(**by_system: Levels) -> AxisSums:
+def of_levels(**by_system: Levels) -> Sums:
     compared = {("d", system, "fluency"): found for system, found in by_system.items()}
     return sums_of([], compared, [], {})["fluency"]
 
 
-def of_lengths(*documents: Sequence[Sequence[float | None]]) -> AxisSums:
+def of_lengths(*documents: Sequence[Sequence[float | None]]) -> Sums:
     """Of each document, the candidates' scores, their numbers of words, and people's ratings where
     there are any."""
     cases: list[Case] = []
@@ -103,7 +99,12 @@ def of_lengths(*documents: Sequence[Sequence[float | None]]) -> AxisSums:
     return sums_of(cases, {}, [], scores)["fluency"]
 
 
-def row(sums: AxisSums) -> Mapping[str, Any]:
+def told(sums: Sums) -> Sums:
+    """What is counted at all."""
+    return {name: amount for name, amount in sums.items() if isinstance(amount, int) and amount}
+
+
+def row(sums: Sums) -> Mapping[str, Any]:
     """The row of one axis, where nobody rated anything."""
     nobody = Rated(np.array([], int), np.array([], int), {}, {}, {})
     (found,) = validity_rows("a", {"fluency": sums}, nobody, {})
@@ -119,7 +120,7 @@ def row(sums: AxisSums) -> Mapping[str, Any]:
 )
 def test_a_pair_is_inverted_where_its_better_one_is_rather_worse(p: Answers, inverted: int) -> None:
     sums = of_checks(check("d", [p]))["fluency"]
-    assert (sums.pairs, sums.inverted_pairs) == (1, inverted)
+    assert (sums["pairs"], sums["inverted_pairs"]) == (1, inverted)
 
 
 def test_one_inverted_pair_inverts_the_document() -> None:
@@ -129,28 +130,23 @@ def test_one_inverted_pair_inverts_the_document() -> None:
         check("d1", [WORSE], axis="coherence"),
     ]
     sums = of_checks(*checks)
-    assert sums["fluency"] == AxisSums(checked=2, inverted=1, pairs=6, inverted_pairs=2)
-    assert sums["coherence"] == AxisSums(checked=1, inverted=1, pairs=1, inverted_pairs=1)
+    assert told(sums["fluency"]) == {"checked": 2, "inverted": 1, "pairs": 6, "inverted_pairs": 2}
+    assert told(sums["coherence"]) == {"checked": 1, "inverted": 1, "pairs": 1, "inverted_pairs": 1}
 
 
 def test_a_check_that_failed_is_not_counted() -> None:
     failed = Verdict("d0", ANY_SYSTEM, "a", "fluency", {}, "unscored", "empty source")
     sums = of_checks(failed, check("d1", [BETTER]))
-    assert sums["fluency"] == AxisSums(checked=1, pairs=1)
+    assert told(sums["fluency"]) == {"checked": 1, "pairs": 1}
     assert of_checks(failed) == {}
-
-
-def test_a_document_without_neighbours_is_not_checked() -> None:
-    exchanged = [(BETTER, BETTER)]
-    assert of_checks(check("d", [], exchanged))["fluency"] == AxisSums(exchanged=1)
 
 
 def test_ids_are_kept_of_rated_documents_with_an_inversion_alone() -> None:
     cases = [case(f"d{n}", {"A": "t"}, rated) for n, rated in enumerate([True, False, True])]
     checks = [check("d0", [WORSE]), check("d1", [WORSE]), check("d2", [BETTER])]
     sums = of_checks(*checks, cases=cases)["fluency"]
-    assert sums.inverted_ids == ["d0"]
-    assert sums.inverted == 2
+    assert sums["inverted_ids"] == ["d0"]
+    assert sums["inverted"] == 2
 
 
 # probabilities and the scale
@@ -158,16 +154,11 @@ def test_ids_are_kept_of_rated_documents_with_an_inversion_alone() -> None:
 
 def test_entropy_certainty_and_mass_are_means_over_comparisons() -> None:
     found = levels(BETTER, EVEN, mass=0.5), levels(answers(0.5, 0.5, 0), SIMILAR, mass=0.75)
-    told = row(of_levels(A=found[0], B=found[1]))
-    assert told["comparisons"] == 4
-    assert told["entropy"] == pytest.approx((0 + 1.5 + 1 + 0) / 4)
-    assert told["certain"] == 0.5
-    assert told["mass"] == 0.625
-
-
-def test_certain_is_above_99_percent() -> None:
-    just, above = answers(0.99, 0.01, 0), answers(0.001, 0.991, 0.008)
-    assert row(of_levels(A=levels(just, above)))["certain"] == 0.5
+    found = row(of_levels(A=found[0], B=found[1]))
+    assert found["comparisons"] == 4
+    assert found["entropy"] == pytest.approx((0 + 1.5 + 1 + 0) / 4)
+    assert found["certain"] == 0.5
+    assert found["mass"] == 0.625
 
 
 def test_candidates_lie_below_between_or_above_the_references() -> None:
@@ -178,11 +169,7 @@ def test_candidates_lie_below_between_or_above_the_references() -> None:
         D=levels(BETTER, WORSE),
         E=levels(BETTER, SIMILAR),
     )
-    assert (sums.candidates, sums.below, sums.above) == (5, 1, 2)
-
-
-def test_a_candidate_without_comparisons_is_not_placed() -> None:
-    assert of_levels(A=[], B=levels(BETTER)).candidates == 1
+    assert (sums["candidates"], sums["below"], sums["above"]) == (5, 1, 2)
 
 
 # position
@@ -204,7 +191,7 @@ def test_a_comparison_flips_where_it_takes_the_other_side(
     p: Answers, exchanged: Answers, flipped: int
 ) -> None:
     sums = of_checks(check("d", exchanged=[(p, exchanged)]))["fluency"]
-    assert (sums.exchanged, sums.flipped) == (1, flipped)
+    assert (sums["exchanged"], sums["flipped"]) == (1, flipped)
 
 
 # length
@@ -212,29 +199,22 @@ def test_a_comparison_flips_where_it_takes_the_other_side(
 
 def test_length_is_the_mean_of_documents_correlations() -> None:
     sums = of_lengths(([1, 2, 3], [10, 20, 30]), ([1, 2, 3], [10, 30, 20]))  # 1 and 0.5
-    assert sums == AxisSums(length=Correlations(2, 1.5, 1.25))
-    told = row(sums)
+    found = row(sums)
     # deviation √⅛, standard error ¼
-    assert told["length"] == 0.75
-    assert told["length_low"] == pytest.approx(0.75 - 1.96 / 4)
-    assert told["length_high"] == 1.0  # and not 1.24
+    assert found["length"] == 0.75
+    assert found["length_low"] == pytest.approx(0.75 - 1.96 / 4)
+    assert found["length_high"] == 1.0  # and not 1.24
 
 
 def test_length_tells_nothing_of_few_candidates_or_where_nothing_varies() -> None:
     few = [1, 2], [10, 20]
     unscored = [1, None, 2, None], [10, 20, 30, 40]
     flat_scores, flat_lengths = ([2, 2, 2], [10, 20, 30]), ([1, 2, 3], [5, 5, 5])
-    assert of_lengths(few, unscored) == AxisSums()
-    assert of_lengths(few, unscored, flat_scores, flat_lengths) == AxisSums()
+    for documents in ([few], [few, unscored], [few, unscored, flat_scores, flat_lengths]):
+        assert row(of_lengths(*documents))["length_documents"] == 0
     falling = [3, None, 2, 1], [10, 99, 20, 30]
-    assert of_lengths(few, unscored, flat_scores, falling) == AxisSums(
-        length=Correlations(1, -1.0, 1.0)
-    )
-
-
-def test_one_document_has_no_interval() -> None:
-    told = row(of_lengths(([1, 2, 3], [10, 20, 30])))
-    assert (told["length"], told["length_low"], told["length_high"]) == (1.0, None, None)
+    found = row(of_lengths(few, unscored, flat_scores, falling))
+    assert (found["length_documents"], found["length"]) == (1, -1.0)
 
 
 def test_length_is_that_of_scipy() -> None:
@@ -248,11 +228,11 @@ def test_length_is_that_of_scipy() -> None:
         for scores, words in documents
         if len(set(scores)) > 1 and len(set(words)) > 1
     ]
-    told = row(of_lengths(*documents))
+    length = row(of_lengths(*documents))
     low, high = stats.norm.interval(0.95, np.mean(found), stats.sem(found))
-    assert told["length_documents"] == len(found)
-    assert told["length"] == pytest.approx(np.mean(found))
-    assert [told["length_low"], told["length_high"]] == pytest.approx([low, high], abs=1e-4)
+    assert length["length_documents"] == len(found)
+    assert length["length"] == pytest.approx(np.mean(found))
+    assert [length["length_low"], length["length_high"]] == pytest.approx([low, high], abs=1e-4)
 
 
 # length, given what people rated
@@ -262,16 +242,9 @@ WORDS = [10, 20, 30, 40, 50, 60]
 
 def test_a_judge_that_follows_length_as_people_do_is_not_misled() -> None:
     ratings = [1.0, 3, 2, 5, 4, 6]  # with length: 0.886
-    told = row(of_lengths(*[(ratings, WORDS, ratings)] * 12))
-    assert told["length"] == told["people_length"] == pytest.approx(31 / 35)
-    assert (told["given_length"], told["rated_length_documents"]) == (0.0, 12)
-
-
-def test_a_judge_that_follows_length_where_people_do_not_is_misled() -> None:
-    told = row(of_lengths(*[([1.0, 2, 3, 4, 5, 6], WORDS, [3.0, 6, 1, 5, 2, 4])] * 12))
-    assert told["people_length"] == pytest.approx(-3 / 35)
-    assert (told["length"], told["given_length"]) == pytest.approx((1.0, 1.0))
-    assert (told["given_length_low"], told["given_length_high"]) == pytest.approx((1.0, 1.0))
+    found = row(of_lengths(*[(ratings, WORDS, ratings)] * 12))
+    assert found["length"] == found["people_length"] == pytest.approx(31 / 35)
+    assert (found["given_length"], found["rated_length_documents"]) == (0.0, 12)
 
 
 def test_given_length_is_the_partial_correlation_of_ranks() -> None:
@@ -293,10 +266,10 @@ def test_given_length_is_the_partial_correlation_of_ranks() -> None:
         float(np.corrcoef(left(scores, ratings), left(words, ratings))[0, 1])
         for scores, words, ratings in documents
     ]
-    told = row(of_lengths(*documents))
+    found = row(of_lengths(*documents))
     low, high = stats.norm.interval(0.95, np.mean(each), stats.sem(each))
-    assert told["given_length"] == pytest.approx(np.mean(each))
-    found = [told["given_length_low"], told["given_length_high"]]
+    assert found["given_length"] == pytest.approx(np.mean(each))
+    found = [found["given_length_low"], found["given_length_high"]]
     assert found == pytest.approx([low, high], abs=1e-4)
 
 
@@ -305,7 +278,7 @@ def test_few_rated_candidates_or_flat_ratings_settle_nothing() -> None:
     flat = [1.0, 2, 3, 4], [10, 30, 20, 40], [2.0] * 4
     unrated = [1.0, 2, 3, 4], [10, 30, 20, 40], [1.0, 2, 3, nan]
     by_length = [1.0, 3, 2, 4], [10, 20, 30, 40], [1.0, 2, 3, 4]
-    assert of_lengths(three, flat, unrated, by_length).given_length.documents == 0
+    assert row(of_lengths(three, flat, unrated, by_length))["rated_length_documents"] == 0
 
 
 # agreement with people, with and without the inverted documents
@@ -327,13 +300,13 @@ def rated(scores: Sequence[float] = SCORES, human: str = "fluency") -> Rated:
     )
 
 
-def agreement(found: Rated, sums: AxisSums, *inverted: str) -> tuple[float | None, ...]:
-    total = {"fluency": replace(sums, inverted_ids=list(inverted))}
+def agreement(found: Rated, sums: Sums, *inverted: str) -> tuple[float | None, ...]:
+    total = {"fluency": sums | {"inverted_ids": list(inverted)}}
     (row,) = validity_rows("a", total, found, CODES)
     return (row.agreement, row.agreement_documents, row.graded_agreement, row.graded_documents)
 
 
-CHECKED = AxisSums(checked=3, inverted=1, pairs=6, inverted_pairs=1)
+CHECKED: Sums = {"checked": 3, "inverted": 1, "pairs": 6, "inverted_pairs": 1}
 
 
 def test_agreement_with_and_without_inverted_documents() -> None:
@@ -343,34 +316,4 @@ def test_agreement_with_and_without_inverted_documents() -> None:
     assert agreement(rated(), CHECKED, *CODES)[2:] == (None, 0)
 
 
-def test_a_document_without_a_correlation_is_not_behind_the_agreement() -> None:
-    scores = [5, 5, 5, nan, nan, 2, 3, 2, 1]
-    assert agreement(rated(scores), CHECKED, "d0") == (-1.0, 1, -1.0, 1)
-    assert agreement(rated(scores), CHECKED, "d2") == (-1.0, 1, None, 0)
-
-
-def test_what_nobody_rated_agrees_with_nobody() -> None:
-    assert agreement(rated(human="coherence"), CHECKED, "d2") == (None, 0, None, 0)
-
-
-def test_where_nothing_was_checked_nothing_is_known_to_be_graded() -> None:
-    value, documents, *graded = agreement(rated(), AxisSums())
-    assert (value, documents) == pytest.approx((1 / 6, 3))
-    assert graded == [None, 0]
-
-
 # nothing at all
-
-
-def test_nothing_is_told_of_nothing() -> None:
-    assert sums_of([], {}, [], {}) == {}
-    told = row(AxisSums())
-    names = ("agreement", "graded_agreement", "entropy", "certain", "mass", "length")
-    assert [told[name] for name in names] == [None] * 6
-    assert (told["length_low"], told["length_high"]) == (None, None)
-    assert [told[name] for name in ("checked", "candidates", "exchanged")] == [0, 0, 0]
-
-
-def test_an_axis_where_nothing_is_scored_has_a_row() -> None:
-    sums = sums_of([case("d", {"A": "t"})], {}, [], {("d", "A", "fluency"): None})
-    assert sums == {"fluency": AxisSums()}

@@ -1,17 +1,92 @@
-"""The form of votes: whatever keeps it is read, and confidences are those of choice and reason."""
+"""The forms of lists of readers and of votes: what they admit is read, and nothing else."""
 
 from __future__ import annotations
 
 import re
-from math import exp, log
+from math import log
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaljudge.judges.roles.briefs import Readers, Role, list_form, roles_in
 from evaljudge.judges.roles.polling import CUT, MISSING, VoteForm, WrittenVote
-from evaljudge.judges.roles.readers import Role
-from evaljudge.model.asks import Failed, Sample, Token
+from evaljudge.judges.shared.asking import fold, one_line, quoted
+from evaljudge.model.asks import Failed, Sample, Token, Writing
+from evaljudge.prompts import load_task
+
+LAW, LOCAL = "They follow the law behind the case.", "They live nearby, and worry."
+LISTED = f"1. Politicians: {LAW}\n2. Residents of Nevada: {LOCAL}"
+BOTH = [Role("Politicians", LAW), Role("Residents of Nevada", LOCAL)]
+
+
+def read(reply: str, cut: bool = False) -> tuple[list[Role], str] | str:
+    found = roles_in(Sample(reply, "length" if cut else "stop"))
+    return found.reason if isinstance(found, Failed) else found
+
+
+def test_a_list_in_the_form() -> None:
+    assert re.fullmatch(list_form(2), LISTED)
+    assert not re.fullmatch(list_form(1), LISTED)
+    assert read(LISTED) == (BOTH, "")
+
+
+@given(st.data(), st.integers(1, 20))
+def test_whatever_the_form_admits_is_a_list(data: st.DataObject, most: int) -> None:
+    """Of as many roles as there are lines that say something."""
+    reply = data.draw(st.from_regex(list_form(most), fullmatch=True))
+    lines = reply.split("\n")
+    assert 1 <= len(lines) <= most
+    told = [line.partition(". ")[2].partition(": ") for line in lines]
+    wanted = [who for who, _, what in told if fold(one_line(who)) and fold(one_line(what))]
+    found = read(reply)
+    if isinstance(found, str):
+        assert not wanted
+        assert found.isprintable() and len(found) < 130
+        return
+    assert found[1] == ""
+    assert len(found[0]) == len(wanted)
+    for role in found[0]:
+        assert 0 < len(role.type) <= 80 and 0 < len(role.description) <= 300
+        assert (role.type + role.description).isprintable()
+
+
+@pytest.mark.parametrize("most", [1, 6, 20])
+def test_what_is_imagined_keeps_the_form(most: int) -> None:
+    how = Readers("roles", load_task("summary"), Writing(64), most)._how
+    assert how.regex == list_form(most)
+    example = how.example.replace("{mark}", "f3a0")
+    assert re.fullmatch(list_form(most), example)
+    found = read(example)
+    assert isinstance(found, tuple) and len(found[0]) == most
+
+
+def test_a_list_that_was_cut_keeps_its_whole_lines() -> None:
+    first = BOTH[:1], "the list was cut at the token limit"
+    for length in range(LISTED.index("\n") + 1, len(LISTED) + 1):
+        assert read(LISTED[:length], cut=True) == first
+    for length in range(LISTED.index("\n") + 1):
+        said = read(LISTED[:length], cut=True)
+        assert isinstance(said, str)
+        assert said.startswith("cut at the token limit before a reader was whole: “")
+
+
+@pytest.mark.parametrize("reply", ["I cannot say who reads this.", "", "1. …: –", "Politicians: x"])
+def test_what_is_no_list(reply: str) -> None:
+    assert read(reply) == f"no readers in the reply: “{reply}”"
+
+
+def test_long_roles_are_shortened() -> None:
+    found = read(f"1. {'t' * 81}: {'d' * 301}\n2. {'t' * 80}: {'d' * 300}")
+    assert found == ([Role("t" * 79 + "…", "d" * 299 + "…"), Role("t" * 80, "d" * 300)], "")
+
+
+def test_what_is_shown_is_one_clean_line() -> None:
+    said = read("1. **Po\x1bliti\u200bcians** : _They_ `follow`\tthe </article> law_maker")
+    assert said == ([Role("Po liti cians", "They follow the /article law_maker")], "")
+    assert one_line("# a\n**b** _c_ d_e") == "a b c d_e"
+    assert quoted("a\n\x07b") == "“a b”"
+
 
 NAMES = ("Summary 1", "Summary 2")
 FORM = VoteForm([Role("General Public", "news"), Role("Critic (of art)", "style")], NAMES)
@@ -88,13 +163,6 @@ def test_why_a_role_has_no_vote() -> None:
 # equation (3)
 
 
-def tokens(text: str, own: float, others: float, form: VoteForm) -> list[Token]:
-    """A letter each; those of choices and reasons have the one log-probability."""
-    votes = [vote for vote in form.read(stopped(text)) if isinstance(vote, WrittenVote)]
-    inside = {at for vote in votes for at in range(*vote.span)}
-    return [Token(at, at + 1, own if at in inside else others) for at in range(len(text))]
-
-
 def test_the_confidence_is_the_mean_in_logs_over_choice_and_reason() -> None:
     """`: ` is of the name, `.⏎` begins in the reason: (.5 · .25 · .5)^(1/3)."""
     public = FORM.read(stopped(REPLY))[0]
@@ -104,24 +172,3 @@ def test_the_confidence_is_the_mean_in_logs_over_choice_and_reason() -> None:
         Token(25, 39, log(0.25)), Token(39, 41, log(0.5)), Token(41, len(REPLY), log(0.03)),
     ]  # fmt: skip
     assert public.confidence(given) == pytest.approx((0.5 * 0.25 * 0.5) ** (1 / 3))
-
-
-@pytest.mark.parametrize("longer", ["Critic", "Critic of summaries and of all that is written" * 3])
-def test_a_longer_name_changes_no_confidence(longer: str) -> None:
-    """Names are dictated by the form: each of their tokens is as good as certain, or never said."""
-    form = VoteForm([Role(longer, "style"), Role("Public", "news")], NAMES)
-    text = f"{longer}: Summary 2 — Fine.\nPublic: Summary 1 — Fine."
-    for others in (0.0, log(1e-9)):
-        for vote in form.read(stopped(text)):
-            assert isinstance(vote, WrittenVote)
-            assert vote.confidence(tokens(text, log(0.7), others, form)) == pytest.approx(0.7)
-
-
-def test_letters_of_several_tokens_count_where_they_begin() -> None:
-    """A tokenizer of bytes gives a letter's first tokens no length."""
-    form = VoteForm([Role("R", "all")], ("回 1", "回 2"))
-    (vote,) = form.read(stopped("R: 回 2 — 好"))
-    assert isinstance(vote, WrittenVote)
-    given = [Token(0, 2, -9.0), Token(2, 3, -1.0), Token(3, 3, -2.0), Token(3, 4, -3.0),
-             Token(4, 10, -2.0)]  # fmt: skip
-    assert vote.confidence(given) == pytest.approx(exp(-2.0))
