@@ -107,7 +107,7 @@ def test_what_is_refused(change: dict[str, Any], said: str) -> None:
 def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such configuration"):
         load_config(tmp_path / "none.yaml")
-    with pytest.raises(UserError, match="a folder: name the YAML file of a configuration"):
+    with pytest.raises(UserError, match="cannot be read: .*Is a directory"):
         load_config(tmp_path)
 
 
@@ -167,9 +167,12 @@ def test_of_a_choice_of_forms_the_one_that_fits_furthest_is_told() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("corpus: a\nout: b\ncorpus: c\n", ":3: key 'corpus' again (first in line 1)"),
-        ("judges:\n  direct: {}\n  direct: {}\n", ":3: key 'direct' again (first in line 2)"),
-        ("select:\n- {name: a, name: b}\n", ":2: key 'name' again (first in line 2)"),
+        ("corpus: a\nout: b\ncorpus: c\n", ":3: not YAML: key 'corpus' again (first in line 1)"),
+        (
+            "judges:\n  direct: {}\n  direct: {}\n",
+            ":3: not YAML: key 'direct' again (first in line 2)",
+        ),
+        ("select:\n- {name: a, name: b}\n", ":2: not YAML: key 'name' again (first in line 2)"),
     ],
 )
 def test_a_key_given_twice_is_refused(tmp_path: Path, text: str, said: str) -> None:
@@ -182,7 +185,7 @@ def test_a_key_given_twice_is_refused(tmp_path: Path, text: str, said: str) -> N
 
 def test_a_key_given_twice_in_a_change_is_refused() -> None:
     change = "judges={direct: {steps: true, steps: false}}"
-    with pytest.raises(UserError, match="--set judges=.*: key 'steps' again"):
+    with pytest.raises(UserError, match="--set judges=.*key 'steps' again"):
         load_config({"corpus": "c", "out": "o", "model": "m"}, [change])
 
 

@@ -72,33 +72,43 @@ class EncoderSettings(ReferenceSettings, LayerSettings):
 
 
 @dataclass(frozen=True)
-class OverEncoder:
-    """The part of a metric that finds its encoder and opens it."""
+class OverModel:
+    """The part of a metric that finds a model which must lie on this machine."""
 
     name: str
-    settings: LayerSettings
+    settings: ModelSettings
     library: str
-    layers: tuple[int, ...]
 
     @property
     def facts(self) -> Mapping[str, Any]:
         settings = self.settings.model_dump(exclude=set(_OPERATIONAL))
-        layer = self.layers[0] if len(self.layers) == 1 else list(self.layers)
-        return {**settings, "model": str(self._identity), "layer": layer, "library": self.library}
+        return {**settings, "model": str(self._identity), "library": self.library}
 
     @cached_property
     def _identity(self) -> Identity:
+        """Made on the driver; it travels, so that all workers read the commit that it saw."""
         with naming_the_model(self.name):
-            return identified(self.settings)
+            return identified_here(self.settings)
 
-    def _source(self, commit: str | None) -> tuple[str, str | None]:
+    def _source(self) -> tuple[str, str | None]:
         """What is opened, and which revision of it."""
-        return self.settings.model, commit
+        return str(folder_here(self.settings.model, self._identity.commit)), None
+
+
+@dataclass(frozen=True)
+class OverEncoder(OverModel):
+    settings: LayerSettings
+    layers: tuple[int, ...]
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        layer = self.layers[0] if len(self.layers) == 1 else list(self.layers)
+        return {**super().facts, "layer": layer}
 
     def _encoder(self) -> TokenEncoder:
-        identity = self._identity
+        unpickles = bool(self._identity.allow)
         with naming_the_model(self.name):
-            encoder = opened(*self._source(identity.commit), bool(identity.allow))
+            encoder = opened(*self._source(), unpickles)
         layers = encoder.layers
         if outside := [layer for layer in self.layers if not -layers - 1 <= layer <= layers]:
             raise UserError(
@@ -122,6 +132,19 @@ class Embeddings(OverEncoder):
     """Further facts for the signature."""
     cautions: Sequence[str] = ()
     version: str = "2"
+
+    @cached_property
+    def _identity(self) -> Identity:
+        """As it lies on this machine, or else as the hub has it."""
+        with naming_the_model(self.name):
+            given = self.settings
+            if _local(given.model, given.revision):
+                return identified_here(given)
+            source = ModelSource(given.model, given.revision, None, allow=tuple(given.allow))
+            return VllmEngines().describe(source).identity
+
+    def _source(self) -> tuple[str, str | None]:
+        return self.settings.model, self._identity.commit
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -155,14 +178,6 @@ def naming_the_model(metric: str, setting: str = "model") -> Iterator[None]:
         yield
     except UserError as error:
         raise UserError(f"metrics.{metric}.{setting}: {error}") from None
-
-
-def identified(settings: ModelSettings) -> Identity:
-    """As it lies on this machine, or else as the hub has it."""
-    if _local(settings.model, settings.revision):
-        return identified_here(settings)
-    source = ModelSource(settings.model, settings.revision, None, allow=tuple(settings.allow))
-    return VllmEngines().describe(source).identity
 
 
 def identified_here(settings: ModelSettings) -> Identity:
