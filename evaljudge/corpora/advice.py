@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from shlex import quote
 
 from evaljudge.errors import UserError
@@ -22,7 +22,7 @@ class Advice:
     column: Callable[[str, str], str]
     """The name of one such pair, for a message that it is wrong."""
     skip: str
-    """What to do so that bad rows are counted and left out; empty if that is not possible."""
+    """What to do so that bad rows are counted and left out."""
 
 
 def _as_configuration(columns: Mapping[str, str]) -> str:
@@ -56,4 +56,3 @@ CONFIGURATION = Advice(
 OPTIONS = Advice(
     _as_options, lambda theirs, ours: f"--column {theirs}={ours}", "give `--skip-bad-rows`"
 )
-PROBE_OPTIONS = replace(OPTIONS, skip="")

@@ -102,9 +102,7 @@ def gather(
     if bad and bad_rows == "fail":
         first = f", the first {NAMED_ON_FAILURE}" if bad > NAMED_ON_FAILURE else ""
         rows_are = f"{counted(bad, 'bad row', 'bad rows')} in the corpus{first}"
-        remedy = (
-            f"Correct this, or {columns.advice.skip}" if columns.advice.skip else "Correct this"
-        )
+        remedy = f"Correct this, or {columns.advice.skip}"
         raise UserError(f"{rows_are}: {'; '.join(named[:NAMED_ON_FAILURE])}. {remedy}{hints}")
     digest, ratings_digest = _digests(grouping)
     return Corpus(

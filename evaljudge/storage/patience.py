@@ -11,7 +11,8 @@ import random
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import count
 from typing import ClassVar, TypeVar
 
 from evaljudge.errors import StorageLost, UserError, first_line, seconds_in
@@ -54,7 +55,8 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
     if patience is None:
         patience = seconds_in(VARIABLE, PATIENCE)
     begun, host = time.monotonic(), "/".join(uri.split("/")[:3])
-    for wait in _waits():
+    for tries in count():
+        wait = min(FIRST_WAIT * 2 ** min(tries, 9), LONGEST_WAIT) * random.uniform(0.5, 1.0)
         try:
             done = work()
             _Known.hosts.add(host)
@@ -73,17 +75,22 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
             if waited + wait > patience:
                 said = f"it could not be used for {patience:g} s ({cause})"
                 raise StorageLost(f"{uri}: {said}") from None
-            if waited >= SILENCE:
-                _say(f"{uri}: no answer yet ({cause}); given up after {patience:g} s")
+            if waited >= SILENCE and time.monotonic() - _Known.said >= BETWEEN:
+                _Known.said = time.monotonic()
+                said = f"no answer yet ({cause}); given up after {patience:g} s"
+                print(f"waiting for {uri}: {said}", file=sys.stderr, flush=True)
         time.sleep(wait)
     raise AssertionError("the waits never end")
 
 
 class _Known:
-    """Buckets that have answered to this process, by the beginning of their URIs."""
+    """What this process knows of storage, in all of its threads."""
 
     hosts: ClassVar = set[str]()
+    """Buckets that have answered, by the beginning of their URIs."""
     are_all_known: ClassVar = False
+    said: ClassVar = -BETWEEN
+    """When the last line was written."""
 
 
 def expect_answers() -> None:
@@ -99,28 +106,8 @@ def _cause(error: BaseException) -> str:
     return found[1] if found else said
 
 
-class _Said:
-    """When the last line was written; other threads wait for the same storage."""
-
-    at = -BETWEEN
-
-
-def _say(what: str) -> None:
-    now = time.monotonic()
-    if now - _Said.at >= BETWEEN:
-        _Said.at = now
-        print(f"waiting for {what}", file=sys.stderr, flush=True)
-
-
 def refuse(uri: str, message: str) -> None:
     """Raise a UserError if the storage's message is of something that the user can correct."""
     for mark, meaning in _REFUSALS.items():
         if re.search(rf"\b({mark})\b", message):
             raise UserError(f"{uri}: {meaning}") from None
-
-
-def _waits() -> Iterator[float]:
-    wait = FIRST_WAIT
-    while True:
-        yield wait * random.uniform(0.5, 1.0)
-        wait = min(2 * wait, LONGEST_WAIT)
