@@ -25,7 +25,7 @@ from evaljudge.errors import UserError
 from evaljudge.reasons import DAMAGED_FILE
 from evaljudge.runs.job import BOTH
 from evaljudge.runs.watching import Watcher
-from evaljudge.storage import Output, Place, claimed
+from evaljudge.storage import Output, Place
 from evaljudge.storage.disk import disk_error
 from tests import build
 from tests.build import command, document, jsonl, lines
@@ -331,16 +331,6 @@ def test_a_marker_and_a_file_that_it_names_are_damaged_at_once(whole: Bench, nam
         assert again.check().problems == []
 
 
-def test_a_file_in_the_place_of_a_folder_is_said_in_one_line(whole: Bench) -> None:
-    for name in ("briefs/geval", "cases", "commits", "report", "scores", "verdicts/geval"):
-        bench = whole.copied("flat")
-        shutil.rmtree(bench.out / name)
-        (bench.out / name).write_text("x")
-        with pytest.raises(UserError, match="move (it )?away") as caught:
-            bench.run()
-        one_line(caught.value, name.partition("/")[0])
-
-
 def test_what_is_damaged_again_is_set_aside_beside_the_first(whole: Bench) -> None:
     bench = whole.copied("twice")
     for content in (b"first", b"second"):
@@ -369,18 +359,6 @@ def test_a_run_is_resumed_over_damaged_files(whole: Bench, name: str, stage: str
         bench.run()
         assert bench.results() == bench.unharmed
         assert bench.check().problems == []
-
-
-def test_briefs_of_a_finished_run_are_written_again_once_removed(whole: Bench) -> None:
-    bench = whole.copied("briefs")
-    damaged = bench.find(BRIEFS[0])
-    damaged.write_bytes(b"")
-    (problem,) = bench.check().problems
-    assert problem.endswith(": remove it, and `evaljudge run CONFIG` writes it again")
-    damaged.unlink()
-    bench.run()
-    assert bench.check().problems == []
-    assert bench.results() == bench.unharmed
 
 
 def test_cases_are_not_made_of_a_corpus_in_another_order(whole: Bench) -> None:
@@ -505,13 +483,6 @@ def test_check_warns_of_a_secret_that_an_earlier_version_stored(
     said, _ = command(capsys, "check", str(bench.out))
     assert "warning    run.json holds a secret at fingerprint.corpus.0, and so may" in said
     assert "SECRET" not in said and Place(str(bench.out)).read("run.json") == before
-
-
-def test_a_run_that_is_written_can_be_checked(whole: Bench) -> None:
-    bench = whole.copied("busy")
-    with claimed(str(bench.out)):
-        assert bench.check().at_work.startswith("process ")
-    assert bench.check().at_work == ""
 
 
 def test_check_names_the_run_in_a_folder_of_a_study(whole: Bench) -> None:

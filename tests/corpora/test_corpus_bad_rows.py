@@ -88,13 +88,6 @@ def test_what_repeats_or_contradicts_is_refused_and_the_first_wins(
     assert (got.skipped, got.digest) == ((f"cases.jsonl:2: {problem}",), alone.digest)
 
 
-def test_a_conflict_names_the_row_that_said_it_first(refusal):
-    rows = [without("source", flat()), flat(system="B"), flat(system="C", source="other")]
-    assert "cases.jsonl:3: `source` of document 'd' is another than in cases.jsonl:2" in refusal(
-        *rows
-    )
-
-
 def test_one_system_twice_in_one_row_keeps_the_first(refusal, read, lines):
     row = nested(*({"system": s, "text": t} for s, t in [("A", "1"), ("B", "2"), ("A", "3")]))
     problem = "cases.jsonl:1: system 'A' of document 'd' again (first in cases.jsonl:1)"
@@ -102,13 +95,6 @@ def test_one_system_twice_in_one_row_keeps_the_first(refusal, read, lines):
     got = read(lines(row), "skip")
     assert got.texts == {"d": [("A", "1"), ("B", "2")]}
     assert got.skipped == (problem,)
-
-
-def test_duplicates_name_both_files(read, lines, tmp_path):
-    lines(flat(), name="a.jsonl")
-    lines(GOOD, flat(), name="b.jsonl")
-    with pytest.raises(UserError, match=r"b\.jsonl:2: system 'A' .* \(first in a\.jsonl:1\)"):
-        read(tmp_path)
 
 
 def test_files_of_one_name_are_told_apart(read, lines, tmp_path):
@@ -145,19 +131,9 @@ def test_no_source_anywhere_names_the_fields_seen(refusal, read, lines):
         read(lines(*rows), "skip")
 
 
-def test_absent_ratings_of_skipped_rows_are_counted_no_more_than_their_rows(read, lines):
-    got = read(lines(flat(ratings={"x": None}), flat(ratings={"x": None})), "skip")
-    assert got.absent_ratings == 1
-
-
 def test_an_unknown_format_is_answered_with_the_known():
     with (
         pytest.raises(UserError, match="unknown corpus format 'generc': did you mean 'generic'"),
         open_corpus(CorpusSource("x.jsonl", "generc")),
     ):
         pass
-
-
-def test_a_file_of_nothing_but_bad_json_skips_to_no_cases(read, lines):
-    got = read(lines(b"{", b"["), "skip")
-    assert (got.cases, got.skipped_rows) == ([], 2)

@@ -147,8 +147,8 @@ def test_nothing_is_written_where_the_rest_is_a_mistake(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("corpus", "said"),
     [
-        ([*ROWS, "d3"], "corpus: row 4 is str: each row is a dict, such as {"),
-        (pd.DataFrame(ROWS)["text"], "corpus: row 1 is str: each row is a dict, such as {"),
+        ([*ROWS, "d3"], "corpus: row 4 is str: each row is a dict"),
+        (pd.DataFrame(ROWS)["text"], "corpus: row 1 is str: each row is a dict"),
         (
             [ROWS[0], ROWS[1] | {"source": Path("a.txt")}],
             r"corpus: row 2: 'source' cannot be written as JSON \(it holds PosixPath\): give a ",

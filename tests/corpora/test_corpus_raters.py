@@ -38,12 +38,6 @@ def test_a_list_of_ratings_is_kept_beside_its_mean(read, lines):
     assert (got.rated, got.absent_ratings) == (1, 0)
 
 
-def test_only_absent_ratings_are_no_rating(read, lines):
-    got = read(lines({**ROW, "ratings": {"x": [None], "y": []}}))
-    assert got.cases[0].candidates == (Candidate("A", "t"),)
-    assert (got.rated, got.absent_ratings) == (0, 2)
-
-
 @pytest.mark.parametrize(
     ("head", "cells"),
     [
@@ -108,17 +102,6 @@ def test_raters_change_the_digest_of_ratings_only(read, lines, ratings):
     other, other_rated = digests_of(read, lines, ratings)
     assert other == content
     assert other_rated != rated
-
-
-def test_rows_of_one_document_keep_their_raters_in_any_order(read, lines):
-    rows = [{**ROW, "system": s, "ratings": {"x": [n, n + 1]}} for n, s in enumerate("ABC")]
-    here, there = read(lines(*rows)), read(lines(*rows[::-1]))
-    assert here.ratings_digest == there.ratings_digest
-    assert {c.system: c.raters["x"] for c in there.cases[0].candidates} == {
-        "A": (0.0, 1.0),
-        "B": (1.0, 2.0),
-        "C": (2.0, 3.0),
-    }
 
 
 TINY = Fraction(5e-324)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case, Document
 
@@ -75,13 +74,6 @@ def test_empty_texts_are_kept_for_the_judges_to_leave_unscored(read, lines, text
     assert read(lines({**ROW, "text": text})).texts == {"d1": [("A", "")]}
 
 
-def test_a_case_without_candidates_and_a_corpus_without_cases(read, lines):
-    got = read(lines({"doc_id": "d", "source": "s", "candidates": []}))
-    assert got.cases == [Case(Document("d", "s"), ())]
-    empty = read(lines(b""))
-    assert (empty.cases, empty.rated, empty.digest) == ([], 0, "0" * 64)
-
-
 def test_absent_ratings_are_counted(read, lines):
     raw = json.dumps({**ROW, "ratings": {"x": 0}}).replace("0}", "%s}")
     bodies = ['NaN, "b": Infinity, "c": -Infinity', 'null, "b": 1e999, "c": 3', "1" + "0" * 400]
@@ -118,11 +110,6 @@ def test_strange_characters_stay_as_they_are(read, lines, ascii_only):
     assert case == Case(Document(STRANGE, STRANGE), (Candidate(STRANGE, STRANGE),))
 
 
-def test_names_that_differ_after_a_nul_are_two(read, lines):
-    rows = [{**ROW, "doc_id": d, "system": s} for d in ("x\0a", "x\0b") for s in ("s\0a", "s\0b")]
-    assert [len(case.candidates) for case in read(lines(*rows)).cases] == [2, 2]
-
-
 def test_a_line_of_a_megabyte_without_a_final_newline_among_blank_lines(read, tmp_path):
     long = "é" * 1_000_000
     path = tmp_path / "cases.jsonl"
@@ -131,18 +118,6 @@ def test_a_line_of_a_megabyte_without_a_final_newline_among_blank_lines(read, tm
         b"\xef\xbb\xbf\n  \r\n" + json.dumps(ROW | {"system": "B"}).encode() + b"\r\n\n" + row
     )
     assert read(path).texts == {"d1": [("B", "A flood."), ("A", long)]}
-
-
-def test_a_row_that_is_both_is_read_as_nested(read, lines):
-    row = {**ROW, "candidates": [{"system": "B", "text": "b"}]}
-    assert read(lines(row)).texts == {"d1": [("B", "b")]}
-
-
-def test_iterations_may_run_beside_each_other(lines):
-    path = lines(*({**ROW, "doc_id": i} for i in range(3)))
-    with open_corpus(CorpusSource(str(path))) as corpus:
-        pairs = [(a.document.doc_id, b.document.doc_id) for a in corpus for b in corpus]
-    assert pairs == [(str(a), str(b)) for a in range(3) for b in range(3)]
 
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
@@ -177,11 +152,6 @@ def test_globs_and_several_paths_take_no_file_twice(read, folder):
     assert ids(read(f"{folder}/*.*json*")) == ["1", "3"]
     assert ids(read((f"{folder}/c.ndjson", f"{folder}/*", f"{folder}/b.jsonl"))) == list("3214")
     assert ids(read([f"{folder}/d.csv"])) == ["4"]
-
-
-def test_a_relative_path(read, folder, monkeypatch):
-    monkeypatch.chdir(folder)
-    assert ids(read("b.jsonl")) == ids(read("./b.jsonl")) == ids(read("b.*")) == ["1"]
 
 
 @pytest.mark.parametrize("name", ["c.jsonl.gz", "c.ndjson.gz", "c.json.gz", "c.csv.gz"])

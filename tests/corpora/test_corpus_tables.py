@@ -115,11 +115,6 @@ def test_a_quote_left_open_does_not_swallow_the_rest_in_silence(read, table):
         read(table(HEAD + GOOD + 'd,"s,A,t,,\n' + GOOD))
 
 
-def test_csv_places_count_lines_within_cells(read, table):
-    with pytest.raises(UserError, match=r"cases\.csv:4: system 'A' .* \(first in cases\.csv:2\)"):
-        read(table(HEAD + 'd,"s\n",A,t,,\nd,,A,t,,\n'))
-
-
 def test_csv_cells_of_a_megabyte_and_strange_characters(read, tmp_path):
     long, strange = "x" * 1_500_000, "\x00\x1b\r 👩‍👩‍👧 \u2028 שלום"
     path = tmp_path / "c.csv"
@@ -154,13 +149,6 @@ def test_other_separators_with_decimal_commas(read, table, separator, first):
     ]
 
 
-def test_other_separators_with_names_of_their_own(table):
-    path = table("nr;article;who;said\nd;s;A;t\n")
-    columns = {"nr": "doc_id", "article": "source", "who": "system", "said": "text"}
-    with open_corpus(CorpusSource(str(path), columns=columns)) as corpus:
-        assert corpus.candidates == 1
-
-
 NESTED = {"doc_id": [7], "source": ["s"], "references": [["r", "q"]], "context": [None]}
 MAP = pa.map_(pa.string(), pa.float64())
 
@@ -189,24 +177,6 @@ def test_parquet_ratings_as_struct_map_or_json(read, parquet, ratings, kind):
     flat |= {"system": ["A", "B"], "text": ["a", None], "ratings": pa.array([ratings, None], kind)}
     got = read(parquet(flat))
     assert (got.cases, got.absent_ratings, got.rated) == (expected, 1, 1)
-
-
-def test_parquet_dotted_columns_and_other_columns(read, parquet):
-    columns = {
-        "doc_id": ["a", "b"],
-        "source": ["s", "t"],
-        "system": [1, 1],
-        "text": ["x", "y"],
-        "ratings.x": [1, 2],
-        "ratings.y": pa.array([0.5, float("nan")]),
-        "vector": [[0.1], [0.2]],
-    }
-    got = read(parquet(columns))
-    assert [c.candidates for c in got.cases] == [
-        (Candidate("1", "x", {"x": 1.0, "y": 0.5}),),
-        (Candidate("1", "y", {"x": 2.0}),),
-    ]
-    assert got.absent_ratings == 1
 
 
 def test_parquet_rows_are_numbered_across_batches(read, parquet):

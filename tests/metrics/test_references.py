@@ -11,7 +11,6 @@ from evaljudge.metrics.references import (
     Against,
     Comparison,
     combined,
-    compared_with,
     measured,
 )
 from evaljudge.records import Candidate, Case, Document
@@ -37,12 +36,6 @@ def values(document: Document, texts: Sequence[str], against: Against) -> list[V
 )
 def test_values_by_hand(against: Against, expected: list[float]) -> None:
     assert values(RIVER, ["p q r", "p"], against) == expected
-
-
-def test_a_reference_without_text_is_no_reference() -> None:
-    assert compared_with(RIVER, "best") == ["a b", "c d e f"]
-    late = Document("d", "s", ("", "  ", "a b"))
-    assert compared_with(late, "first") == ["a b"]
 
 
 @pytest.mark.parametrize(
