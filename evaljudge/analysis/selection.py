@@ -52,7 +52,7 @@ from evaljudge.decisions.certified import Certified, certified
 from evaljudge.decisions.grid import Grid
 from evaljudge.sections.figures import short
 from evaljudge.storage import Output, Shard
-from evaljudge.storage.index import Index, index_on_disk
+from evaljudge.storage.disk import Index, index_on_disk
 from evaljudge.storage.tables import Scale
 
 Candidate = tuple[str, str, str]

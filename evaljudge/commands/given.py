@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from evaljudge.commands.options import RatedOptions
 from evaljudge.corpora import Corpus, notes_on, open_corpus, refuse_empty, source_of
-from evaljudge.corpora.advice import named_columns
+from evaljudge.corpora.columns import named_columns
 from evaljudge.corpora.scores import Given, Reasons, read_all_given
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import Case

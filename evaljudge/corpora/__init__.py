@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 
-from evaljudge.corpora.advice import CONFIGURATION, OPTIONS, Advice
-from evaljudge.corpora.columns import ColumnNames, Unread
+from evaljudge.corpora.columns import CONFIGURATION, OPTIONS, Advice, ColumnNames, Unread
 from evaljudge.corpora.corpus import BadRows, Corpus, gather, notes_on, refuse_empty
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.grouping import SCHEMA

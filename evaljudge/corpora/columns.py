@@ -3,6 +3,12 @@
 ColumnNames({"human": "ratings.tone"}).fields({"human": 4, "url": "…"})
 ->  {"ratings.tone": 4, "url": "…"}
 
+How messages give advice: with a configuration's keys, or with a command's options.
+
+CONFIGURATION.columns({"human": "ratings.tone"})
+->  "`corpus: {path: …, columns: {human: ratings.tone}}`"
+OPTIONS.columns({"human": "ratings.tone"})  ->  "`--column human=ratings.tone`"
+
 unread = Unread(); unread.see({"doc_id": "d1", "system": "A", "tone": 4}); unread.notes()
 ->  ["not read, but these look like ratings: `tone`. If so, give …"]
 """
@@ -10,11 +16,12 @@ unread = Unread(); unread.see({"doc_id": "d1", "system": "A", "tone": 4}); unrea
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
+from shlex import quote
 from typing import Any
 
-from evaljudge.corpora.advice import CONFIGURATION, Advice
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS, RefusedError, in_candidates, is_number
 from evaljudge.errors import UserError, unknown
 from evaljudge.text import shown
@@ -49,6 +56,49 @@ _AROUND = re.compile(
     re.IGNORECASE,
 )
 _OVERALL = ("rating", "ratings", "score", "scores", "human")
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    columns: Callable[[Mapping[str, str]], str]
+    """What to write so that each of these columns is read as one of our fields."""
+    column: Callable[[str, str], str]
+    """The name of one such pair, for a message that it is wrong."""
+    skip: str
+    """What to do so that bad rows are counted and left out."""
+
+
+def _as_configuration(columns: Mapping[str, str]) -> str:
+    pairs = ", ".join(f"{_yaml(theirs)}: {ours}" for theirs, ours in columns.items())
+    return f"`corpus: {{path: …, columns: {{{pairs}}}}}`"
+
+
+def _as_options(columns: Mapping[str, str]) -> str:
+    pairs = (f"--column {quote(f'{theirs}={ours}')}" for theirs, ours in columns.items())
+    return f"`{' '.join(pairs)}`"
+
+
+def named_columns(pairs: Sequence[str] | None) -> dict[str, str]:
+    """A command line's THEIRS=OURS, split at the last `=`, since THEIRS may contain one."""
+    named = {}
+    for pair in pairs or ():
+        theirs, equals, ours = pair.rpartition("=")
+        if not equals or not theirs:
+            raise UserError(f"--column {pair}: write it as THEIRS=OURS")
+        named[theirs] = ours
+    return named
+
+
+def _yaml(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_][\w.-]*", name) else repr(name)
+
+
+CONFIGURATION = Advice(
+    _as_configuration, lambda theirs, ours: f"corpus.columns.{theirs}", "set `bad_rows: skip`"
+)
+OPTIONS = Advice(
+    _as_options, lambda theirs, ours: f"--column {theirs}={ours}", "give `--skip-bad-rows`"
+)
 
 
 class ColumnNames:

@@ -90,14 +90,14 @@ def gather(
         if problem:
             bad += 1
             named += [f"{row.place}: {problem}"] if bad <= NAMED_WHEN_SKIPPED else []
-    hints = "".join(f". {hint}" for hint in unread.hints())
+    hints = "".join(f"; {hint}" for hint in unread.hints())
     if own:
         columns.refuse_unseen()
     if seen and not has_source:
         said = ", ".join(map(shown, seen))
         raise UserError(
             f"no row of the corpus has a field `source`, the document's text; seen: {said}"
-            + (hints or f". Name the column: {columns.advice.columns({'THEIRS': 'source'})}")
+            + (hints or f"; name the column: {columns.advice.columns({'THEIRS': 'source'})}")
         )
     if bad and bad_rows == "fail":
         first = f", the first {NAMED_ON_FAILURE}" if bad > NAMED_ON_FAILURE else ""

@@ -41,10 +41,12 @@ from evaljudge.metrics.embeddings import (
     naming_the_model,
 )
 from evaljudge.metrics.encoder import longest_first, marks_around, padded, pretrained
-from evaljudge.metrics.protocol import KnownMetric, Unscored, Value
-from evaljudge.metrics.references import (
+from evaljudge.metrics.protocol import (
     Comparison,
+    KnownMetric,
     ReferenceSettings,
+    Unscored,
+    Value,
     compared_with,
     is_empty,
     measured,

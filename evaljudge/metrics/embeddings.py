@@ -25,10 +25,11 @@ from evaljudge.engines import Identity, ModelSource, VllmEngines
 from evaljudge.engines.checkpoint import local_folder
 from evaljudge.errors import UserError
 from evaljudge.metrics.encoder import Embedded, TokenEncoder, opened
-from evaljudge.metrics.protocol import Unscored, Value
-from evaljudge.metrics.references import (
+from evaljudge.metrics.protocol import (
     Comparison,
     ReferenceSettings,
+    Unscored,
+    Value,
     compared_with,
     is_empty,
     measured,

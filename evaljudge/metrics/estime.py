@@ -49,8 +49,7 @@ from evaljudge.metrics.embeddings import (
 )
 from evaljudge.metrics.encoder import TokenEncoder, Vectors
 from evaljudge.metrics.lexical import spaced
-from evaljudge.metrics.protocol import KnownMetric, Unscored, Value
-from evaljudge.metrics.references import Comparison, measured
+from evaljudge.metrics.protocol import Comparison, KnownMetric, Unscored, Value, measured
 from evaljudge.metrics.sentences import sentences
 from evaljudge.records import Case
 from evaljudge.settings import read_settings

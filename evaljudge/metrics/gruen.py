@@ -56,8 +56,7 @@ from evaljudge.metrics.embeddings import (
     naming_the_model,
 )
 from evaljudge.metrics.encoder import Windows, padded, positions, pretrained
-from evaljudge.metrics.protocol import KnownMetric, Unscored, Value
-from evaljudge.metrics.references import EMPTY_TEXT, is_empty
+from evaljudge.metrics.protocol import EMPTY_TEXT, KnownMetric, Unscored, Value, is_empty
 from evaljudge.metrics.sentences import sentences
 from evaljudge.records import Case
 from evaljudge.settings import read_settings

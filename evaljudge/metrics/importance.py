@@ -41,8 +41,7 @@ from pydantic import Field, model_validator
 from evaljudge.engines import Identity, ModelSource, identity_of
 from evaljudge.errors import UserError
 from evaljudge.metrics.grams import Floats, Frequencies, Grams, grams, novel, salient
-from evaljudge.metrics.protocol import KnownMetric, Part, Unscored, Value
-from evaljudge.metrics.references import EMPTY_SOURCE, EMPTY_TEXT
+from evaljudge.metrics.protocol import EMPTY_SOURCE, EMPTY_TEXT, KnownMetric, Part, Unscored, Value
 from evaljudge.metrics.tokens import (
     Characters,
     Counts,

@@ -124,7 +124,7 @@ def test_the_first_three_are_named_and_all_counted(refusal, read, lines):
 def test_no_source_anywhere_names_the_fields_seen(refusal, read, lines):
     rows = [{"doc_id": 1, "article": "a"}, {"doc_id": 2, "summary": "b"}, b"{"]
     said = refusal(*rows)
-    assert "seen: 'doc_id', 'article', 'summary'. not read, but these have likely names" in said
+    assert "seen: 'doc_id', 'article', 'summary'; not read, but these have likely names" in said
     assert said.endswith("`corpus: {path: …, columns: {article: source, summary: text}}`")
     assert "columns: {THEIRS: source}" in refusal({"Ticket": 1, "Note": "a"})
     with pytest.raises(UserError, match="no row of the corpus has a field `source`"):

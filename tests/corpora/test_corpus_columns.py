@@ -9,7 +9,7 @@ import pytest
 import evaljudge
 from evaljudge.commands.plan import planned_text
 from evaljudge.corpora import CorpusSource, likely_columns, open_corpus, source_of
-from evaljudge.corpora.advice import named_columns
+from evaljudge.corpora.columns import named_columns
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from tests.build import command, tabled

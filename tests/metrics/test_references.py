@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.metrics.protocol import Unscored, Value
-from evaljudge.metrics.references import (
+from evaljudge.metrics.protocol import (
     Against,
     Comparison,
+    Unscored,
+    Value,
     combined,
     measured,
 )

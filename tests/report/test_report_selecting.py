@@ -20,7 +20,7 @@ from evaljudge.errors import Damaged
 from evaljudge.records import Candidate, Case, Document, Score
 from evaljudge.report import lines as report_lines
 from evaljudge.storage import Output, Shard
-from evaljudge.storage.index import index_on_disk
+from evaljudge.storage.disk import index_on_disk
 
 Row = tuple[str, str, str, float | None, float | None]  # doc, system, text, fluency, rouge
 
