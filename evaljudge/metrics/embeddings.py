@@ -164,12 +164,14 @@ class Embeddings(OverEncoder):
             yield from (c.text for c in case.candidates if not is_empty(c.text))
 
     def _comparing(self, known: Mapping[str, Embedded], other: str) -> Comparison:
-        return partial(self._value, known, known.get(other))
+        def value(text: str) -> Value:
+            if text not in known:
+                return NO_TOKENS
+            return (
+                self.likeness(known[text], known[other]) if other in known else NOTHING_TO_COMPARE
+            )
 
-    def _value(self, known: Mapping[str, Embedded], other: Embedded | None, text: str) -> Value:
-        if text not in known:
-            return NO_TOKENS
-        return NOTHING_TO_COMPARE if other is None else self.likeness(known[text], other)
+        return value
 
 
 @contextmanager

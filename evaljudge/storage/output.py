@@ -37,7 +37,7 @@ from evaljudge.errors import Damaged, UserError
 from evaljudge.records import Brief, Case, Document, Score, Verdict
 from evaljudge.storage import tables
 from evaljudge.storage.files import BRIEFS, COMMON, GONE, RUN, SHARDS, RunFiles
-from evaljudge.storage.seals import parquet, read_json, seal_of, sealed_json
+from evaljudge.storage.seals import parquet, seal_of, sealed_json
 from evaljudge.storage.streams import FolderInPlace
 from evaljudge.storage.tables import R, Scale
 
@@ -223,12 +223,8 @@ class Output(RunFiles):
     def attempt(self, name: str) -> dict[str, Any]:
         """What was noted; empty where nothing was, and where a note is damaged: the notes only
         help to find out what crashed."""
-        file = f"attempts/{name}.json"
         try:
-            if (content := self._find(file)) is None:
-                return {}
-            with self._reading(file):
-                return read_json(content, self._sealed_name(file), is_sealed=True)[0]
+            return self._find_json(f"attempts/{name}.json") or {}
         except Damaged as error:
             print(f"warning: {error}", file=sys.stderr, flush=True)
             return {}

@@ -26,16 +26,13 @@ FIRST_CONTACT = 10.0
 FIRST_WAIT, LONGEST_WAIT = 0.25, 10.0
 REPLY = re.compile(r"An error occurred \(|AWS Error (?!NETWORK_CONNECTION)")
 """Errors with which a server has answered, as boto3 and pyarrow say them."""
-CURL = re.compile(r"(?:curlCode: \d+, |CURL error \[\d+\]=)([^;)]+)")
-"""Why there was no answer, within what pyarrow says."""
 DENIED = "access is denied to these credentials: give them access, then run it again"
 _REFUSALS = {
     "NO_SUCH_BUCKET": "there is no such bucket",
     "QUOTA_EXCEEDED|QuotaExceeded": "its quota is used up: free space there, then run it again",
     "ACCESS_DENIED": DENIED,
-    "INVALID_ACCESS_KEY_ID": "the access key is not known there",
-    "INVALID_CLIENT_TOKEN_ID": "the access key is not known there",
-    "UNRECOGNIZED_CLIENT": "the access key is not known there",
+    "INVALID_ACCESS_KEY_ID|INVALID_CLIENT_TOKEN_ID|UNRECOGNIZED_CLIENT": "the access key is not "
+    "known there",
     "SIGNATURE_DOES_NOT_MATCH": "the secret key does not fit the access key",
     "MISSING_AUTHENTICATION_TOKEN": "it wants credentials, and none were found",
     "EXPIRED_TOKEN|ExpiredToken": "the credentials have expired: renew them, then run it again",
@@ -68,7 +65,7 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
             refuse(uri, str(error))
             if REPLY.search(str(error)):
                 _Known.hosts.add(host)
-            waited, cause = time.monotonic() - begun, _cause(error)
+            waited, cause = time.monotonic() - begun, first_line(error)
             is_known = _Known.are_all_known or host in _Known.hosts
             if not is_known and waited + wait > min(patience, FIRST_CONTACT):
                 raise StorageLost(f"{uri}: no answer ({cause}): is the address right?") from None
@@ -97,13 +94,6 @@ def expect_answers() -> None:
     """For a worker that is started anew: its driver has reached all places before, so that one
     that does not answer now has an outage."""
     _Known.are_all_known = True
-
-
-def _cause(error: BaseException) -> str:
-    """In one short line: Google's library says everything a second time in `error_info`."""
-    said = first_line(error).partition(" error_info=")[0]
-    found = CURL.search(said)
-    return found[1] if found else said
 
 
 def refuse(uri: str, message: str) -> None:

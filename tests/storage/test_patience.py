@@ -33,36 +33,13 @@ def test_a_line_says_what_is_waited_for_and_not_again_at_each_try(
     assert capsys.readouterr().err == said
 
 
-AMAZONS = (
-    "When getting information for key 'c' in bucket 'b': AWS Error NETWORK_CONNECTION during "
-    "HeadObject operation: curlCode: 28, Timeout was reached; Details: Connection timed out"
-)
-GOOGLES = (
-    "google::cloud::Status(UNAVAILABLE: Retry policy exhausted, with a last message of Could not "
-    "create a token. The underlying error message was: PerformWork() - CURL error [6]=Could not "
-    "resolve hostname error_info={reason=, metadata={a.b=CURL error [6]=Could not resolve host}})"
-)
-
-
-@pytest.mark.parametrize(
-    ("error", "cause"),
-    [
-        ("timed out\nmore", "timed out"),
-        (AMAZONS, "Timeout was reached"),
-        (GOOGLES, "Could not resolve hostname"),
-    ],
-)
 def test_an_address_that_has_never_answered_is_given_up_in_seconds(
-    error: str, cause: str, monkeypatch: pytest.MonkeyPatch, refused: Callable[..., None],
-    capsys: pytest.CaptureFixture[str], hasty: None,
-) -> None:  # fmt: skip
-    def unreachable() -> None:
-        raise OSError(error)
-
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], hasty: None
+) -> None:
     monkeypatch.setattr(waiting, "FIRST_CONTACT", 0.05)
-    said = f"gs://nowhere/corpus: no answer ({cause}): is the address right?"
     with pytest.raises(StorageLost) as caught:
-        patiently("gs://nowhere/corpus", unreachable)
+        patiently("gs://nowhere/corpus", silent)
+    said = "gs://nowhere/corpus: no answer (timed out): is the address right?"
     assert (str(caught.value), capsys.readouterr().err) == (said, "")
 
 
