@@ -16,9 +16,8 @@ All are log-probabilities, so at most 0. With several references, `against: best
 the values against one reference each. Both texts are cut at `most_tokens` tokens, marks included
 (1,024, as the authors cut them), or at the model's positions where these are fewer.
 
-The model is named by the user, and read from this machine alone: from its folder, or from the hub's
-local cache. Any encoder–decoder of transformers will do, if its tokenizer puts the same marks
-around what is read and what is written (BART, T5, Pegasus). It runs on the CPU, as encoders do.
+Any encoder–decoder of transformers will do, if its tokenizer puts the same marks around what is
+read and what is written (BART, T5, Pegasus).
 """
 
 from __future__ import annotations

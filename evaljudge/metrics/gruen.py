@@ -23,11 +23,7 @@ five words. The numbers are those of the authors' code, for sentences split alik
 full stop and each line break ends a sentence, numbers with a point become `UNK`, sentences of one
 word do not count, and one is cut at 510 tokens for the perplexity, at 126 for the acceptability.
 
-Two parts are missing, and so the metric is named 2 of 4. *Focus* needs spaCy with word vectors and
-the package wmd, which gives a distance where the authors' code expects a similarity: the code takes
-0.1 from a text with two neighbouring sentences that are near, where the paper means far. *Structure
-and coherence* is not in their code; it needs ALBERT's head for the order of sentences, which its
-checkpoints on the hub lack.
+Two parts are missing (docs/metrics.md says why), and so the metric is named 2 of 4.
 """
 
 from __future__ import annotations

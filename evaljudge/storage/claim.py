@@ -87,13 +87,17 @@ class _Lock:
             os.makedirs(self._folder, exist_ok=True)
             while not self._locked():
                 os.close(self._file)  # its holder has just removed it
-            os.truncate(self._file, 0)
-            os.write(self._file, _who()["name"].encode())
         except BlockingIOError:
             holder = self._said(self._file)
             os.close(self._file)
             raise UserError(_held(self._uri, holder)) from None
         except OSError as error:
+            raise disk_error(self._uri, "locked", error) from None
+        try:
+            os.truncate(self._file, 0)
+            os.write(self._file, _who()["name"].encode())
+        except OSError as error:
+            self.release()
             raise disk_error(self._uri, "locked", error) from None
 
     def holder(self) -> str:

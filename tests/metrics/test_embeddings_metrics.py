@@ -248,5 +248,7 @@ def test_mistakes(kind: str, settings: dict[str, Any], said: str) -> None:
 def test_a_folder_that_holds_no_encoder(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
     (metric,) = make_metrics({"bertscore": {"model": str(tmp_path)}})
-    with pytest.raises(UserError, match=r"^metrics\.bertscore\.model: no encoder can be had of "):
+    with pytest.raises(
+        UserError, match=r"^metrics\.bertscore\.model: .* cannot be read as AutoModel"
+    ):
         metric.measure([case(*TEXTS)])

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from evaljudge.errors import UserError
-from evaljudge.storage import Place, index_on_disk
+from evaljudge.storage import Place, claimed, index_on_disk
 
 FULL = "cannot be written (No space left on device): free space there, then run it again"
 
@@ -87,6 +87,16 @@ def test_no_file_more_can_be_opened(use: Any, place: Place, refused: Any) -> Non
             use(place)
 
     refused(hemmed_in, UserError, place.path, "Too many open files", "ulimit -n")
+
+
+def test_a_folder_that_cannot_be_claimed_is_left_as_it_was(tmp_path: Path, refused: Any) -> None:
+    def claim() -> None:
+        with claimed(str(tmp_path / "run")):
+            raise AssertionError("claimed")
+
+    with limited(resource.RLIMIT_FSIZE, 0):
+        refused(claim, UserError, f"{tmp_path}/run: cannot be locked (File too large)")
+    assert not (tmp_path / "run").exists()
 
 
 def test_an_index_beyond_the_disk(refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
