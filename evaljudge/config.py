@@ -94,8 +94,6 @@ class ModelConfig(Settings):
     @model_validator(mode="before")
     @classmethod
     def _name_is_source(cls, given: Any) -> Any:
-        if isinstance(given, bool | int | float | list):
-            raise ValueError("should be a hub name, a path or a URI, or a mapping")
         return {"source": given} if isinstance(given, str) else given
 
     @model_validator(mode="after")
@@ -232,24 +230,16 @@ class Condition(Settings):
     @model_validator(mode="after")
     def _asks_something(self) -> Condition:
         if self.precision is not None and self.good is None:
-            raise ValueError(
-                "`precision` needs `good`: from which rating on a candidate is good, "
-                "and what share of the selected shall be"
-            )
+            raise ValueError("`precision` needs `good`: from which rating on a candidate is good")
         if self.good is not None and (self.precision, self.at_least) == (None, None):
-            raise ValueError(
-                "`good` needs `precision` or `at_least`: the threshold that good candidates pass"
-            )
+            raise ValueError("`good` needs `precision` or `at_least`")
         if self.confidence is not None and self.precision in (None, 1):
             raise ValueError("`confidence` needs a `precision` below 1: no sample certifies 1")
         asked_for = (self.at_least, self.at_most, self.top_fraction, self.precision)
         if all(one is None for one in asked_for):
             raise ValueError("needs `at_least`, `at_most`, `top_fraction` or `precision`")
         if None not in (self.at_least, self.at_most) and self.at_least > self.at_most:  # type: ignore[operator]
-            raise ValueError(
-                f"at_least {self.at_least:g} is above at_most {self.at_most:g}, so no "
-                "score can be between them"
-            )
+            raise ValueError(f"at_least {self.at_least:g} is above at_most {self.at_most:g}")
         return self
 
 
@@ -427,29 +417,7 @@ class Config(Settings):
     @field_validator("judges", mode="before")
     @classmethod
     def _no_settings_are_defaults(cls, given: Any) -> Any:
-        if isinstance(given, list):
-            if any(not isinstance(name, str) for name in given):
-                raise ValueError(
-                    "a list has the judges' names only: for settings write a mapping, "
-                    "{synthetic: {levels: 5}}"
-                )
-            if twice := _repeated(given):
-                raise ValueError(f"{twice!r} is named twice")
-            return {name: {} for name in given}
-        if isinstance(given, dict):
-            return {name: {} if own is None else own for name, own in given.items()}
-        raise ValueError(
-            "should be a list of judges, [synthetic], or a mapping of names to settings"
-        )
-
-    @field_validator("layout", mode="before")
-    @classmethod
-    def _of_all_judges(cls, given: Any) -> Any:
-        if given == "ladder":
-            raise ValueError(
-                "`ladder` is a layout of one judge: `judges: {synthetic: {layout: ladder}}`"
-            )
-        return given
+        return metrics_spec(given, "judges, [synthetic],")
 
     @field_validator("families")
     @classmethod
@@ -480,14 +448,12 @@ class Config(Settings):
                 raise ValueError("judges: a study names its own, under study.judges")
             for key in ("mixes", "combine", "families"):
                 if getattr(self, key):
-                    raise ValueError(
-                        f"{key}: a study has none; name them in the configuration of a run"
-                    )
-            if any("model" in own for own in _settings_of(self.study.judges)):
-                raise ValueError(
-                    "study.judges: judges of a study have no `model` of their own: "
-                    "name it under study.models"
-                )
+                    raise ValueError(f"{key}: a study has none; name them in a run's configuration")
+            given = [
+                own for one in self.study.judges if isinstance(one, dict) for own in one.values()
+            ]
+            if any(isinstance(own, dict) and "model" in own for own in given):
+                raise ValueError("study.judges: have no `model` of their own: see study.models")
             if any(model is None for model, _ in self.study.pairs_of(self.model, self.writer)):
                 raise ValueError("model: a study needs one, study.models or study.pairs")
         elif self.model is None and any(own.get("model") is None for own in self.judges.values()):
@@ -507,12 +473,6 @@ class Config(Settings):
             except ValueError as error:
                 raise ValueError(f"{key}: {error}") from None
         return self
-
-
-def _settings_of(judges: Sequence[Any]) -> list[Mapping[str, Any]]:
-    """Of the judges of a study, those settings that are mappings."""
-    given = [own for one in judges if isinstance(one, Mapping) for own in one.values()]
-    return [own for own in given if isinstance(own, Mapping)]
 
 
 def _repeated(names: Sequence[str]) -> str | None:
@@ -563,20 +523,14 @@ def _read_file(file: Path) -> dict[str, Any]:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise UserError(f"{file}: no such configuration") from None
-    except IsADirectoryError:
-        raise UserError(f"{file}: a folder: name the YAML file of a configuration") from None
     except UnicodeDecodeError:
         raise UserError(f"{file}: not UTF-8: save it as UTF-8") from None
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         raise UserError(f"{file}: cannot be read: {error}") from None
     spec = read_yaml(text, file)
-    if spec is None:
-        raise UserError(
-            f"{file}: is empty: write at least `corpus`, `out` and `model`, or let "
-            "`evaljudge init` write it"
-        )
     if not isinstance(spec, dict):
-        raise UserError(f"{file}: a configuration is a mapping of keys to values: `out: runs/a`")
+        said = "write keys and values, at least `corpus`, `out` and `model` (`evaljudge init`)"
+        raise UserError(f"{file}: no configuration: {said}")
     return spec
 
 
@@ -586,7 +540,7 @@ def _changed(spec: Mapping[str, Any], change: str) -> dict[str, Any]:
         raise UserError(f"--set {change}: write it as key=value or key.inner=value")
     keys = path.split(".")
     if len(keys) > DEEPEST:
-        raise UserError(f"--set {one_line(change)}: nested deeper than {DEEPEST} levels")
+        raise UserError(f"--set {one_line(change)}: nested too deep")
     return _with(spec, keys, read_yaml(text, f"--set {one_line(change)}"))
 
 

@@ -1,7 +1,7 @@
 """How outside input becomes typed settings: unknown keys are refused with the nearest known one.
 
     read_yaml("levels: 5\nlevels: 9", "c.yaml")
-    -> UserError("c.yaml:2: key 'levels' again (first in line 1)")
+    -> UserError("c.yaml:2: not YAML: key 'levels' again (first in line 1)")
     read_settings(Levels, {"levles": 5}, "judges.synthetic")
     -> UserError("judges.synthetic: unknown key 'levles': did you mean 'levels'?")
 
@@ -60,55 +60,30 @@ class _Loader(yaml.SafeLoader):
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        """YAML itself keeps the last of two keys of one name, and drops the first in silence."""
+        node: yaml.MappingNode = super().compose_mapping_node(anchor)
+        lines = dict[str, int]()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in lines:
+                again = f"key {key.value!r} again (first in line {lines[key.value]})"
+                raise yaml.composer.ComposerError(None, None, again, key.start_mark)
+            lines[key.value] = key.start_mark.line + 1
+        return node
+
 
 def read_yaml(text: str, where: str | Path) -> Any:
     """The plain values that a YAML text holds; `where` is how a message names the text."""
     try:
-        _refuse_odd_events(text, where)
-        _refuse_repeated_keys(yaml.compose(text, _Loader), where, set())
         value = yaml.load(text, _Loader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         said = one_line(": ".join(filter(None, [error.context, error.problem])))
-        hint = "indent with spaces, keys of one mapping alike; put texts with signs in quotes"
-        raise UserError(f"{where}:{line}: not YAML: {said}: {hint}") from None
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a number of very many digits
+        raise UserError(f"{where}:{line}: not YAML: {said}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a number of very many digits
         raise UserError(f"{where}: not YAML: {one_line(str(error))}") from None
     refuse_unplain(value, where)
     return value
-
-
-def _refuse_odd_events(text: str, where: str | Path) -> None:
-    """Refuse tags, and what is nested so deep that the parser would exhaust Python's stack."""
-    depth = 0
-    for event in yaml.parse(text, _Loader):
-        line = event.start_mark.line + 1 if event.start_mark else 1
-        if tag := getattr(event, "tag", None):
-            raise UserError(f"{where}:{line}: the tag {shown(tag)} is not read here: remove it")
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
-            raise UserError(f"{where}:{line}: nested deeper than {DEEPEST} levels")
-
-
-def _refuse_repeated_keys(node: yaml.Node | None, where: str | Path, seen: set[int]) -> None:
-    """YAML itself keeps the last of two keys of one name, and drops the first in silence.
-
-    `seen`: the nodes looked through so far, since one with an anchor may stand in several places.
-    """
-    if not isinstance(node, yaml.CollectionNode) or id(node) in seen:
-        return
-    seen.add(id(node))
-    lines = dict[str, int]()
-    for inner in node.value:
-        key, value = inner if isinstance(inner, tuple) else (None, inner)
-        if isinstance(key, yaml.ScalarNode):
-            line = key.start_mark.line + 1
-            if key.value in lines:
-                first = lines[key.value]
-                raise UserError(f"{where}:{line}: key {key.value!r} again (first in line {first})")
-            lines[key.value] = line
-        _refuse_repeated_keys(value, where, seen)
 
 
 def refuse_unplain(value: Any, where: str | Path = "configuration") -> None:
@@ -166,83 +141,58 @@ def read_settings(kind: type[M], given: Mapping[str, Any], where: str, place: st
     try:
         return kind.model_validate(given)
     except ValidationError as error:
-        raise refused(place, _all_mistakes(kind, given, error, where)) from None
+        by_key: dict[tuple[str, ...], list[ErrorDetails]] = {}
+        for mistake in error.errors():
+            by_key.setdefault(_key_in(kind, given, mistake), []).append(mistake)
+        around = {key[:length] for key in by_key for length in range(1, len(key))}
+        said = [_said(kind, where, key, by_key[key]) for key in by_key if key not in around]
+        raise refused(place, said) from None
 
 
-def _all_mistakes(
-    kind: type[Settings], given: Mapping[str, Any], error: ValidationError, where: str
-) -> list[str]:
-    """One mistake for each key. Where a value may have several forms, pydantic says of each why it
-    does not fit: the form that fits furthest is taken to be meant."""
-    of_key: dict[tuple[int | str, ...], list[ErrorDetails]] = {}
-    for mistake in error.errors():
-        of_key.setdefault(_key_in(kind, given, mistake), []).append(mistake)
-    around = {key[:length] for key in of_key for length in range(len(key))}
-    return [
-        _one_mistake(kind, several, [where, *map(str, key)])
-        for key, several in of_key.items()
-        if key not in around or not key
-    ]
-
-
-def _key_in(kind: type[Settings], given: Any, mistake: ErrorDetails) -> tuple[int | str, ...]:
-    """Where in the given settings the mistake is, without pydantic's names of forms."""
-    path = list[int | str]()
+def _key_in(kind: type[Settings], given: Any, mistake: ErrorDetails) -> tuple[str, ...]:
+    """Where in the given settings the mistake is, without pydantic's names of a value's forms."""
+    path, (*around, last) = list[str](), mistake["loc"] or ("",)
     for step in mistake["loc"]:
         if step in given if isinstance(given, Mapping) else isinstance(step, int):
-            path.append(step)
+            path.append(str(step))
             given = given[step]
-    *around, last = mistake["loc"] or ("",)
-    if isinstance(given, Mapping) and path == around:  # the key is left out, and needed
-        path += [last for model in _models_at(kind, around) if last in model.known_keys()]
+    model = _model_at(kind, around)
+    if model and last in model.model_fields and path[-1:] != [last]:  # it is left out
+        path.append(str(last))
     return tuple(path)
 
 
-def _one_mistake(
-    kind: type[Settings], mistakes: Sequence[ErrorDetails], path: Sequence[str]
+def _said(
+    kind: type[Settings], where: str, key: Sequence[str], mistakes: Sequence[ErrorDetails]
 ) -> str:
     """What is wrong with one key: with its value in each of the forms that it may have."""
-    at, mistake, value = ".".join(filter(None, path)), mistakes[0], mistakes[0]["input"]
-    forms = list(dict.fromkeys(map(plain_words, mistakes)))
-    said = " or ".join([forms[0], *(form.removeprefix(SHOULD_BE) for form in forms[1:])])
-    models = _models_at(kind, mistake["loc"][:-1])
-    if mistake["type"] == "extra_forbidden":
-        at, _, key = at.rpartition(".")
-        said = unknown("key", key, next((model.known_keys() for model in models), []))
-        if inner := _inside(kind, key) if len(mistake["loc"]) == 1 else "":
-            said = f"unknown key {key!r}: did you mean {inner!r}?"
-    elif mistake["type"] == "missing":
-        fields = (model.model_fields[str(mistake["loc"][-1])] for model in models)
-        said += next((f": {field.description}" for field in fields if field.description), "")
-    elif mistake["type"].endswith("_type") or not isinstance(value, Mapping | list):
-        if mistake["type"] == "list_type" and isinstance(value, str):
-            said += f": [{one_line(value, QUOTED)}]"
-        if mistake["type"] == "string_type" and isinstance(value, int | float):
-            said += ": write it in quotes"
+    at, mistake, value = ".".join(filter(None, [where, *key])), mistakes[0], mistakes[0]["input"]
+    first, *forms = dict.fromkeys(map(plain_words, mistakes))
+    said = " or ".join([first, *(form.removeprefix(SHOULD_BE) for form in forms)])
+    *around, last = mistake["loc"] or ("",)
+    model = _model_at(kind, around)
+    if mistake["type"] == "extra_forbidden" and model:
+        said = unknown("key", key[-1], model.known_keys())
+        at = at.rpartition(".")[0]
+    elif mistake["type"] == "missing" and model:
+        said = ": ".join(filter(None, [said, model.model_fields[str(last)].description]))
+    elif not isinstance(value, Mapping | list):
         got = json.dumps(value, ensure_ascii=False, default=str)
         said += f" (got {one_line(without_secrets(got), QUOTED)})"
     return f"{at}: {said}" if at else said
 
 
-def _inside(kind: type[Settings], key: str) -> str:
-    """Where a key is known that is not one of the settings themselves, but of a part of them."""
-    for name, field in kind.model_fields.items():
-        if any(key in part.known_keys() for part in _models_in(field.annotation)):
-            return f"{name}.{key}"
-    return ""
-
-
-def _models_at(kind: Any, path: Sequence[int | str]) -> list[type[Settings]]:
-    """The forms of the settings at this path; empty where no mapping of settings is there."""
+def _model_at(kind: Any, path: Sequence[int | str]) -> type[Settings] | None:
+    """The settings at this path; None where none are there."""
     for step in path:
         field = kind.model_fields.get(step) if hasattr(kind, "model_fields") else None
-        inner = _models_in(field.annotation) if field else _models_in(kind)
+        inner = [one for one in _leaves(field.annotation if field else kind) if _is_settings(one)]
         kind = inner[0] if inner else kind
-    return [kind] if isinstance(kind, type) and issubclass(kind, Settings) else []
+    return kind if _is_settings(kind) else None
 
 
-def _models_in(annotation: Any) -> list[Any]:
-    return [one for one in _leaves(annotation) if issubclass(one, BaseModel)]
+def _is_settings(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Settings)
 
 
 def _leaves(annotation: Any) -> list[type]:

@@ -21,6 +21,8 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from rich.cells import cell_len
+
 SHORT, LONG = 200, 2000
 QUOTED = 60
 """Characters that a message quotes."""
@@ -132,7 +134,7 @@ def listed(given: str | Sequence[str]) -> Sequence[str]:
 
 def columns(text: str) -> int:
     """The columns that a terminal gives a line."""
-    return sum(map(_columns_of, text))
+    return cell_len(text)
 
 
 def fitted(text: str, width: int) -> str:
@@ -177,9 +179,3 @@ def _is_right_to_left(character: str) -> bool:
 def _not_opening(mark: re.Match[str]) -> str:
     """`1.` opens a list by its point, `#` a heading by itself."""
     return f"{mark[0]}\\" if mark[0].isdigit() else f"\\{mark[0]}"
-
-
-def _columns_of(character: str) -> int:
-    if unicodedata.category(character) in ("Cf", "Mn", "Me"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -134,7 +134,7 @@ def test_what_a_corpus_holds_beside_its_cases_is_said_of_the_corpus_of_today(ben
     bench.corpus([case(n) | {"coherence": 4} for n in range(4)])
     assert bench.asked() == {}
     (note,) = json.loads((bench.out / "shards.json").read_text())["unread"]
-    assert "`coherence` looks like a rating" in note
+    assert "these look like ratings: `coherence`" in note
 
 
 def test_a_rerun_leaves_the_list_of_shards_alone(bench: Bench) -> None:

@@ -11,7 +11,7 @@ from evaljudge.agreement.rated import Floats, Rated, Text, codes
 from evaljudge.analysis.tables import rating_columns
 from evaljudge.commands.options import RatedOptions
 from evaljudge.corpora import Corpus, notes_on, open_corpus, refuse_empty, source_of
-from evaljudge.corpora.advice import named_columns
+from evaljudge.corpora.columns import named_columns
 from evaljudge.corpora.scores import Given, Reasons, read_all_given
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import Case

@@ -1,6 +1,6 @@
 """What is wrong with a configuration, as far as it can be known before an engine is loaded.
 
-    error: corpus: cases.jsonl:4: no `doc_id`
+    error: corpus: cases.jsonl:4: doc_id: is needed
     warning: model: Qwen/Qwen3-8B: not on this machine: all its files; a run fetches them first
 
 It calls what a run calls: a run refuses what is an error here, in the same words. It loads no

@@ -11,14 +11,13 @@ the documents are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 
-from evaljudge.corpora.advice import CONFIGURATION, OPTIONS, Advice, named_columns
-from evaljudge.corpora.columns import ColumnNames, Unread
+from evaljudge.corpora.columns import CONFIGURATION, OPTIONS, Advice, ColumnNames, Unread
 from evaljudge.corpora.corpus import BadRows, Corpus, gather, notes_on, refuse_empty
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.grouping import SCHEMA
@@ -42,7 +41,6 @@ __all__ = [
     "notes_on",
     "open_corpus",
     "refuse_empty",
-    "source_by_options",
     "source_of",
 ]
 
@@ -64,17 +62,6 @@ class CorpusSource:
     """Which of our fields each column or key of theirs stands for; only in the generic form."""
     advice: Advice = CONFIGURATION
     """How messages say what to do."""
-
-
-def source_by_options(
-    cases: str,
-    form: str,
-    sources: str | None,
-    column: Sequence[str] | None,
-    advice: Advice = OPTIONS,
-) -> CorpusSource:
-    """A corpus named by the options of a command."""
-    return CorpusSource(cases, form, sources, named_columns(column), advice)
 
 
 def source_of(
@@ -106,7 +93,7 @@ def likely_columns(path: str) -> dict[str, str]:
     unread = Unread()
     for row in islice(read_generic((path,)), ROWS_LOOKED_AT):
         if isinstance(row, Row):
-            unread.see(row)
+            unread.see(row.fields)
     return unread.likely()
 
 
@@ -123,6 +110,5 @@ def _rows(source: CorpusSource, columns: ColumnNames) -> Rows:
     if source.sources is None:
         return chosen.read(paths)
     if not chosen.takes_sources:
-        known = ", ".join(name for name, form in known_formats().items() if form.takes_sources)
-        raise UserError(f"corpus format {source.format!r} takes no `sources`; these do: {known}")
+        raise UserError(f"corpus format {source.format!r} takes no `sources`")
     return chosen.read(paths, source.sources)

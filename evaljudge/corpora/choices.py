@@ -21,11 +21,11 @@ texts, or no worst one. There may be a `reference`; the authors' files have none
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evaljudge.corpora.files import Readers, read_files
-from evaljudge.corpora.published import Fields, given, objects, turned
+from evaljudge.corpora.published import Fields, turned
 from evaljudge.corpora.readers import read_json_object, read_jsonl
 from evaljudge.corpora.rows import BadRow, KnownFormat, RefusedError, Row, Rows
 from evaljudge.text import shown
@@ -58,41 +58,24 @@ def _extremes(candidates: Iterable[Mapping[str, Any]]) -> Iterable[dict[str, Any
 
 
 def _case(fields: Fields) -> dict[str, Any]:
-    texts = {
-        system: given(said, "text", str, f" of {shown(system)}")
-        for system, said in fields.items()
-        if isinstance(said, dict)
-    }
-    annotators = objects(fields, "annotators")
-    best = [_chosen(one, "best_summary", texts) for one in annotators]
-    worst = [_chosen({"worst_summary": []} | one, "worst_summary", texts) for one in annotators]
+    texts = {system: said["text"] for system, said in fields.items() if isinstance(said, dict)}
+    votes = [(one["best_summary"], one.get("worst_summary", ())) for one in fields["annotators"]]
+    for system in (system for best, worst in votes for system in (*best, *worst)):
+        if system not in texts:
+            raise RefusedError(f"`annotators` chose {shown(str(system))}, which has no text here")
     return {
-        "doc_id": given(fields, "doc_id", str),
-        "source": given(fields, "article", str),
-        "references": [given(fields, "reference", str)] if "reference" in fields else [],
+        "doc_id": fields["doc_id"],
+        "source": fields["article"],
+        "references": [fields["reference"]] if "reference" in fields else [],
         "candidates": [
             {
                 "system": system,
                 "text": text,
-                "ratings": {
-                    OVERALL: [
-                        (system in bests) - (system in worsts)
-                        for bests, worsts in zip(best, worst, strict=True)
-                    ]
-                },
+                "ratings": {OVERALL: [(system in b) - (system in w) for b, w in votes]},
             }
             for system, text in texts.items()
         ],
     }
-
-
-def _chosen(annotator: Fields, which: str, texts: Mapping[str, str]) -> Sequence[str]:
-    where = " in `annotators`"
-    chosen = given(annotator, which, list, where)
-    for system in chosen:
-        if system not in texts:
-            raise RefusedError(f"`{which}`{where} has {shown(str(system))}, which has no text here")
-    return chosen
 
 
 NEEDS = "cnn_human.json or bbc_human.json of Goyal et al., or JSON lines of that form"

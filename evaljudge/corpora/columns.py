@@ -3,45 +3,45 @@
 ColumnNames({"human": "ratings.tone"}).fields({"human": 4, "url": "…"})
 ->  {"ratings.tone": 4, "url": "…"}
 
-unread = Unread(); unread.see(Row("c.jsonl:1", {"doc_id": "d1", "system": "A", "tone": 4}))
-unread.notes()
-->  ["`tone` looks like a rating and is not read: name it `ratings.tone`, or give …"]
+How messages give advice: with a configuration's keys, or with a command's options.
+
+CONFIGURATION.columns({"human": "ratings.tone"})
+->  "`corpus: {path: …, columns: {human: ratings.tone}}`"
+OPTIONS.columns({"human": "ratings.tone"})  ->  "`--column human=ratings.tone`"
+
+unread = Unread(); unread.see({"doc_id": "d1", "system": "A", "tone": 4}); unread.notes()
+->  ["not read, but these look like ratings: `tone`. If so, give …"]
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Literal
+from shlex import quote
+from typing import Any
 
-from evaljudge.corpora.advice import CONFIGURATION, Advice
-from evaljudge.corpora.fragment import ABSENT_TO_PEOPLE
-from evaljudge.corpora.rows import (
-    DOTTED,
-    KNOWN_FIELDS,
-    RefusedError,
-    Row,
-    in_candidates,
-    is_number,
-)
+from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS, RefusedError, in_candidates, is_number
 from evaljudge.errors import UserError, unknown
 from evaljudge.text import shown
 
-NESTED = frozenset(["doc_id", "source", "references", "context", "candidates"])
-FLAT = frozenset(KNOWN_FIELDS)
-CANDIDATE = frozenset(["system", "text", "ratings"])
 MOST = 100
 """The most names that are kept, and the largest number that may be a rating."""
+MOST_NAMED = 10
+OF_DOCUMENT, OF_CANDIDATE = KNOWN_FIELDS[:5], KNOWN_FIELDS[5:]
 MOST_RATERS = 20
 """A longer list of numbers is a vector, not one rating for each rater."""
-OTHER_NAMES: Mapping[str, Sequence[str]] = {
-    "doc_id": ("id", "docid", "document_id", "example_id", "doc"),
-    "source": ("document", "article", "input", "dialogue", "prompt", "source_text"),
-    "references": ("reference", "ref", "refs", "gold", "target", "highlights"),
-    "system": ("model", "model_name", "model_id", "system_id", "system_name"),
-    "text": ("summary", "output", "response", "candidate", "prediction", "hypothesis", "generated"),
-    "ratings": ("rating", "scores", "score", "human", "human_ratings", "annotations", "labels"),
+OTHER_NAMES = {
+    other: ours
+    for ours, others in {
+        "doc_id": "id docid document_id example_id doc",
+        "source": "document article input dialogue prompt source_text",
+        "references": "reference ref refs gold target highlights",
+        "system": "model model_name model_id system_id system_name",
+        "text": "summary output response candidate prediction hypothesis generated",
+    }.items()
+    for other in others.split()
 }
 """What others call our fields."""
 _NO_RATING = re.compile(
@@ -49,29 +49,56 @@ _NO_RATING = re.compile(
     r"|unnamed.*|",
     re.IGNORECASE,
 )
-_DECIMAL_COMMA = re.compile(r"^(\s*[+-]?\d+),(\d+\s*)$")
-"""A rating with a decimal comma counts as a number here; reading it refuses it, with advice."""
-_AROUND = re.compile(r"^((human|expert|mean|avg|ratings?|scores?)[_ ./:-]+)+", re.IGNORECASE)
-_BEHIND = re.compile(r"([_ ./:-]+(human|expert|mean|avg|ratings?|scores?))+$", re.IGNORECASE)
-_RATINGS = (
-    "{theirs} looks like a rating and is not read: name it {ours}, or give {advised}",
-    "{theirs} look like ratings and are not read: name them {ours}, or give {advised}",
+_ABSENT = {"", "-", "–", "n/a", "na", "nan", "nil", "none", "null", "?"}
+_AROUND = re.compile(
+    r"^((human|expert|mean|avg|ratings?|scores?)[_ ./:-]+)+"
+    r"|([_ ./:-]+(human|expert|mean|avg|ratings?|scores?))+$",
+    re.IGNORECASE,
 )
-_LIKELY = (
-    "{theirs} is not read: did you mean {ours}? If so, rename it, or give {advised}",
-    "{theirs} are not read: did you mean {ours}? If so, rename them, or give {advised}",
+_OVERALL = ("rating", "ratings", "score", "scores", "human")
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    columns: Callable[[Mapping[str, str]], str]
+    """What to write so that each of these columns is read as one of our fields."""
+    column: Callable[[str, str], str]
+    """The name of one such pair, for a message that it is wrong."""
+    skip: str
+    """What to do so that bad rows are counted and left out."""
+
+
+def _as_configuration(columns: Mapping[str, str]) -> str:
+    pairs = ", ".join(f"{_yaml(theirs)}: {ours}" for theirs, ours in columns.items())
+    return f"`corpus: {{path: …, columns: {{{pairs}}}}}`"
+
+
+def _as_options(columns: Mapping[str, str]) -> str:
+    pairs = (f"--column {quote(f'{theirs}={ours}')}" for theirs, ours in columns.items())
+    return f"`{' '.join(pairs)}`"
+
+
+def named_columns(pairs: Sequence[str] | None) -> dict[str, str]:
+    """A command line's THEIRS=OURS, split at the last `=`, since THEIRS may contain one."""
+    named = {}
+    for pair in pairs or ():
+        theirs, equals, ours = pair.rpartition("=")
+        if not equals or not theirs:
+            raise UserError(f"--column {pair}: write it as THEIRS=OURS")
+        named[theirs] = ours
+    return named
+
+
+def _yaml(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_][\w.-]*", name) else repr(name)
+
+
+CONFIGURATION = Advice(
+    _as_configuration, lambda theirs, ours: f"corpus.columns.{theirs}", "set `bad_rows: skip`"
 )
-_BESIDE = "`ratings` beside `candidates` are nobody's: put them into each candidate"
-_SECOND = "{} looks like a second rating of {!r} and is not read: a row has one for each axis"
-_BY_RATER = (
-    "{} not read: this looks like ratings by several people, which are written as "
-    '`ratings: {{"AXIS": [4, 5]}}`, with a number for each rater'
+OPTIONS = Advice(
+    _as_options, lambda theirs, ours: f"--column {theirs}={ours}", "give `--skip-bad-rows`"
 )
-_SEVERAL_RATERS = (
-    "write the ratings of several people as one list, `[4, 5]`, or in a file for `ratings`"
-)
-Kind = Literal["number", "numbers", "raters", "other"]
-"""One number or a list of numbers; an object of such; a list of such objects; anything else."""
 
 
 class ColumnNames:
@@ -79,8 +106,8 @@ class ColumnNames:
 
     def __init__(self, names: Mapping[str, str], advice: Advice = CONFIGURATION) -> None:
         for theirs, ours in names.items():
-            if ours not in FLAT and not (ours.startswith(DOTTED) and ours != DOTTED):
-                known = [*FLAT, "ratings.AXIS"]
+            if ours not in KNOWN_FIELDS and not (ours.startswith(DOTTED) and ours != DOTTED):
+                known = [*KNOWN_FIELDS, "ratings.AXIS"]
                 raise UserError(f"{advice.column(theirs, ours)}: {unknown('field', ours, known)}")
         self.advice = advice
         self._names = names
@@ -88,28 +115,20 @@ class ColumnNames:
 
     def header(self, names: Iterable[str], file: str) -> list[str]:
         """A table's columns renamed. Two of the same name are refused: one would hide the other."""
-        renamed = [self._name(name) for name in names]
+        renamed = list(map(self._name, names))
         for name in renamed:
             if name and renamed.count(name) > 1:
-                raise UserError(f"{file}: {self._two('columns', name)}")
+                raise UserError(f"{file}: two columns are read as {shown(name)}: take one of them")
         return renamed
 
     def fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """An object's keys renamed, and those of the candidates in it."""
-        renamed = dict[str, Any]()
-        for name, value in fields.items():
-            ours = self._name(name)
-            if ours in renamed:
-                raise RefusedError(self._two("keys", ours))
-            renamed[ours] = value
+        renamed = {self._name(name): value for name, value in fields.items()}
+        if len(renamed) < len(fields):
+            ours = [self._name(name) for name in fields]
+            twice = next(name for name in ours if ours.count(name) > 1)
+            raise RefusedError(f"two keys are read as {shown(twice)}: take one of them")
         return in_candidates(renamed, self.fields)
-
-    def _two(self, what: str, ours: str) -> str:
-        if ours not in self._names.values():
-            return f"two {what} are called {shown(ours)}: rename one"
-        said = f"two {what} are read as {shown(ours)}"
-        is_rating = ours.startswith(DOTTED)
-        return f"{said}: {_SEVERAL_RATERS if is_rating else 'take one of them'}"
 
     def refuse_unseen(self) -> None:
         """A name in the mapping that no row has is a mistake."""
@@ -128,153 +147,95 @@ AS_THEY_ARE = ColumnNames({})
 
 
 class Unread:
-    """Names in rows that nothing reads, with the kinds of their values."""
+    """Names in rows that nothing reads, and what they probably stand for."""
 
     def __init__(self, advice: Advice = CONFIGURATION) -> None:
         self.advice = advice
-        self._kinds = dict[str, set[Kind | None]]()
+        self._ratings = dict[str, str | None]()
+        """By name the field it would be, `ratings.tone`; empty if some value is no rating, None if
+        there is no value."""
         self._known = set[str]()
         """Our fields that have a value in some row."""
-        self._beside = False
-        """Whether ratings were found beside `candidates`, where they belong to no candidate."""
-        self._axes = dict[str, str]()
-        """The axes that are read, by their names in small letters."""
-        self._second = dict[str, str]()
-        """Names that seem to rate an axis that `ratings` of the same row rates already."""
 
-    def see(self, row: Row) -> None:
-        nested = row.fields.get("candidates")
-        self._beside = self._beside or (nested is not None and "ratings" in row.fields)
-        self._see(row.fields, FLAT if nested is None else NESTED | {"ratings"})
+    def see(self, fields: Mapping[str, Any]) -> None:
+        nested = fields.get("candidates")
+        self._see(fields, KNOWN_FIELDS if nested is None else OF_DOCUMENT)
         for candidate in nested if isinstance(nested, list) else ():
             if isinstance(candidate, Mapping):
-                self._see(candidate, CANDIDATE)
+                self._see(candidate, OF_CANDIDATE)
 
-    def _see(self, fields: Mapping[str, Any], known: frozenset[str]) -> None:
-        given = fields.get("ratings")
-        names = map(str, given) if isinstance(given, Mapping) else ()
-        axes = {name.casefold(): name for name in names}
-        if len(self._axes) < MOST:
-            self._axes = axes | self._axes
+    def _see(self, fields: Mapping[str, Any], known: Collection[str]) -> None:
         for name, value in fields.items():
             if name in known or name.startswith(DOTTED):
                 if value is not None:
-                    self._known.add("ratings" if name.startswith(DOTTED) else name)
-            elif name in self._kinds or len(self._kinds) < MOST:
-                self._kinds.setdefault(name, set()).add(_kind(value))
-                if (axis := _axis_in(name)).casefold() in axes:
-                    self._second[name] = axis
+                    self._known.add(name.partition(".")[0])
+            elif name in self._ratings or len(self._ratings) < MOST:
+                before = self._ratings.setdefault(name, None)
+                if before != "" and not _is_absent(value):
+                    self._ratings[name] = _rating_field(name, value)
 
     def notes(self) -> list[str]:
-        """A line for what looks like ratings, one for what has a likely name, one for the rest."""
-        ours = self._our_names()
-        ratings = {name: to for name, to in ours.items() if to.startswith("ratings")}
-        second = [name for name in self._second if self._kind_of(name) == "number"]
-        raters = [name for name in self._kinds if self._is_by_rater(name)]
-        rest = [name for name in self._kinds if name not in (*ours, *raters, *second)]
-        notes = self._note(_RATINGS, ratings)
-        notes += [_SECOND.format(f"`{name}`", self._second[name]) for name in second]
-        notes += [_BY_RATER.format(_named(raters))] if raters else []
-        notes += [_BESIDE] if self._beside else []
-        return [*notes, *self._likely_note(), *_rest_note(rest)]
+        ratings = {name: field for name, field in self._ratings.items() if field}
+        rest = [f"`{name}`" for name in self._ratings if name not in {**ratings, **self._fields()}]
+        more = f" and {len(rest) - MOST_NAMED} more" if len(rest) > MOST_NAMED else ""
+        return [
+            *self._note("these look like ratings", ratings),
+            *self.hints(),
+            *([f"not read: {', '.join(rest[:MOST_NAMED])}{more}"] if rest else []),
+        ]
 
-    def hint(self) -> str:
-        """For a message that rows lack a field: what our fields may have been called."""
-        return "".join(f". {note}" for note in self._likely_note())
+    def hints(self) -> list[str]:
+        """What our fields may have been called, where a row lacks one."""
+        return self._note("these have likely names", self._fields())
 
     def likely(self) -> dict[str, str]:
         """Which of our fields each name probably stands for; of two for one field, the first."""
-        return _one_for_each_field(self._our_names())
+        ratings = {name: field for name, field in self._ratings.items() if field}
+        return _first_for_each(self._fields() | ratings)
 
-    def _likely_note(self) -> list[str]:
-        """The note on likely names of fields other than ratings, which may have any name."""
-        ours = self._our_names()
-        likely = {name: to for name, to in ours.items() if not to.startswith("ratings")}
-        return self._note(_LIKELY, likely)
+    def _note(self, about: str, ours: Mapping[str, str]) -> list[str]:
+        named = ", ".join(f"`{name}`" for name in ours)
+        advised = self.advice.columns(_first_for_each(ours))
+        return [f"not read, but {about}: {named}. If so, give {advised}"] if ours else []
 
-    def _note(self, forms: tuple[str, str], ours: Mapping[str, str]) -> list[str]:
-        """A note in the form for one name or for several; none if there is no name."""
-        form, advised = forms[len(ours) > 1], self.advice.columns(_one_for_each_field(ours))
-        note = form.format(theirs=_named(ours), ours=_named(ours.values()), advised=advised)
-        return [note] if ours else []
-
-    def _is_by_rater(self, name: str) -> bool:
-        """A list of objects with numbers, or one of several columns such as `rating_1`."""
-        kind = self._kind_of(name)
-        return kind == "raters" or (kind == "number" and _axis_in(name).isdecimal())
-
-    def _kind_of(self, name: str) -> Kind | None:
-        """None where no row has a value."""
-        kinds = self._kinds[name] - {None}
-        return "other" if len(kinds) > 1 else next(iter(kinds), None)
-
-    def _our_names(self) -> dict[str, str]:
-        """Which field each name probably stands for, of those that seem to stand for one."""
-        ours = {name: self._our_name(name) for name in self._kinds}
-        return {name: to for name, to in ours.items() if to}
-
-    def _our_name(self, name: str) -> str | None:
-        kind, lower = self._kind_of(name), name.casefold()
-        if kind == "number" and not _NO_RATING.fullmatch(name):
-            axis = _axis_in(name)
-            if axis.isdecimal() or name in self._second:
-                return None
-            return f"{DOTTED}{self._axes.get(axis.casefold(), axis)}"
-        if kind == "numbers":
-            return "ratings"
-        lacking = [field for field in KNOWN_FIELDS if field not in self._known]
-        for field in lacking:
-            if lower in OTHER_NAMES.get(field, ()) and field != "ratings":
-                return field
-        return next(iter(get_close_matches(lower, lacking, n=1, cutoff=0.8)), None)
+    def _fields(self) -> dict[str, str]:
+        """By name, the field other than ratings that it probably stands for."""
+        lacking = [f for f in KNOWN_FIELDS if f not in self._known and f != "ratings"]
+        found = dict[str, str]()
+        for name in (name for name, rating in self._ratings.items() if not rating):
+            near = get_close_matches(name.casefold(), lacking, n=1, cutoff=0.8)
+            field = OTHER_NAMES.get(name.casefold()) or "".join(near)
+            if field in lacking and field != name:
+                found[name] = field
+        return found
 
 
-def _axis_in(name: str) -> str:
-    """The axis that a column of ratings would have: `coherence` of `human_coherence_score`."""
-    if name.casefold() in ("rating", "ratings", "score", "scores", "human"):
-        return "overall"
-    first, dot, rest = name.partition(".")
-    if dot and get_close_matches(first.casefold(), ["ratings"], cutoff=0.8):
-        return rest
-    return _BEHIND.sub("", _AROUND.sub("", name))
+def _is_absent(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and value.strip().casefold() in _ABSENT)
 
 
-def _kind(value: Any) -> Kind | None:
-    """None where there is no value."""
-    if value is None or value == "":
-        return None
-    if isinstance(value, Mapping):
-        kinds = {_kind(inner) for inner in value.values()} - {None}
-        return "numbers" if kinds == {"number"} else "other"
+def _rating_field(name: str, value: Any) -> str:
+    """The field of ours that a column of ratings would be; empty where the value is no rating."""
+    if isinstance(value, Mapping) and name != "ratings":
+        numbers = [inner for inner in value.values() if not _is_absent(inner)]
+        return "ratings" if numbers and all(map(_may_be_rating, numbers)) else ""
+    axis = "overall" if name.casefold() in _OVERALL else _AROUND.sub("", name)
+    is_rating = _may_be_rating(value) and not _NO_RATING.fullmatch(name) and not axis.isdecimal()
+    return f"{DOTTED}{axis}" if is_rating else ""
+
+
+def _may_be_rating(value: Any) -> bool:
     if isinstance(value, list):
-        if len(value) > MOST_RATERS:
-            return "other"
-        if value and all(isinstance(one, Mapping) for one in value):
-            inner = (_kind(number) for one in value for number in one.values())
-            return "raters" if "number" in inner else "other"
-        return "number" if {_kind(one) for one in value} - {None} == {"number"} else "other"
-    if isinstance(value, str):
-        if value.strip().casefold() in ABSENT_TO_PEOPLE:
-            return None
-        value = _DECIMAL_COMMA.sub(r"\1.\2", value)
+        numbers = [number for number in value if not _is_absent(number)]
+        return 0 < len(numbers) <= MOST_RATERS and all(map(_may_be_rating, numbers))
     try:
-        number = float(value) if is_number(value) or isinstance(value, str) else MOST + 1
+        is_one = is_number(value) or isinstance(value, str)
+        return is_one and abs(float(str(value).replace(",", "."))) <= MOST
     except (ValueError, OverflowError):
-        return "other"
-    return "number" if -MOST <= number <= MOST else "other"
+        return False
 
 
-def _rest_note(rest: Sequence[str]) -> list[str]:
-    more = f" and {len(rest) - 10} more" if len(rest) > 10 else ""
-    said = f"columns that mean nothing here and were not read: {_named(rest[:10])}{more}"
-    return [said] if rest else []
-
-
-def _named(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
-def _one_for_each_field(ours: Mapping[str, str]) -> dict[str, str]:
+def _first_for_each(ours: Mapping[str, str]) -> dict[str, str]:
     """If several names stand for one field, the first: a field can have only one."""
     chosen = {to: theirs for theirs, to in reversed(list(ours.items()))}
     return {theirs: to for theirs, to in ours.items() if chosen[to] == theirs}

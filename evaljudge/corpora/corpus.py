@@ -6,19 +6,18 @@ rows of cases.jsonl -> Corpus(cases=100, candidates=1600, rated=1600, skipped=()
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from difflib import get_close_matches
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice
 from math import isnan
 from typing import Any, Literal
 
 from evaljudge.agreement.rated import MOST_AXES
 from evaljudge.corpora.columns import ColumnNames, Unread
-from evaljudge.corpora.fragment import Fragment, fragment_of
+from evaljudge.corpora.fragment import case_row
 from evaljudge.corpora.grouping import Grouped, Grouping
-from evaljudge.corpora.rows import BadRow, Row
+from evaljudge.corpora.rows import BadRow, RefusedError, Row
 from evaljudge.decisions.systems import MOST_SYSTEMS
 from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case
@@ -30,7 +29,6 @@ NAMED_ON_FAILURE = 3
 NAMED_WHEN_SKIPPED = 20
 FIELDS_NAMED = 20
 DIGEST_BYTES = 32
-_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,125 +69,67 @@ def refuse_empty(corpus: Corpus, name: str, consequence: str) -> None:
     raise UserError(f"{name}: holds no case, so there is nothing to {consequence}")
 
 
-@dataclass(slots=True)
-class _Intake:
-    """What is noticed while the rows are read."""
-
-    unread: Unread
-    objects: int = 0
-    bad: int = 0
-    named: list[str] = field(default_factory=list)
-    absent: int = 0
-    has_source: bool = False
-    fields: dict[str, None] = field(default_factory=dict)
-
-    def see(self, row: Row) -> None:
-        self.objects += 1
-        self.unread.see(row)
-        self.has_source = self.has_source or "source" in row.fields
-        if not self.has_source and len(self.fields) < FIELDS_NAMED:
-            self.fields.update(dict.fromkeys(row.fields))
-
-    def refuse(self, place: str, problem: str) -> None:
-        self.bad += 1
-        if len(self.named) < NAMED_WHEN_SKIPPED:
-            self.named.append(f"{place}: {problem}")
-
-
 def gather(
     rows: Iterable[Row | BadRow], index: Index, bad_rows: BadRows, columns: ColumnNames, own: bool
 ) -> Corpus:
     """`own`: the names of fields are the user's own, and may be mistakes."""
-    grouping, intake = Grouping(index), _Intake(Unread(columns.advice))
+    grouping, unread, seen = Grouping(index), Unread(columns.advice), dict[str, None]()
+    bad, named, absent, has_source = 0, list[str](), 0, False
     for row in rows:
-        _take(row, grouping, intake)
+        problem = row.problem if isinstance(row, BadRow) else ""
+        if isinstance(row, Row):
+            unread.see(row.fields)
+            has_source = has_source or "source" in row.fields
+            seen.update(dict.fromkeys(islice(row.fields, FIELDS_NAMED - len(seen))))
+            try:
+                read = case_row(row.fields)
+                grouping.add(row.place, read)
+                absent += sum(candidate.ratings.absent for candidate in read.candidates)
+            except RefusedError as refused:
+                problem = str(refused)
+        if problem:
+            bad += 1
+            named += [f"{row.place}: {problem}"] if bad <= NAMED_WHEN_SKIPPED else []
+    hints = "".join(f"; {hint}" for hint in unread.hints())
     if own:
         columns.refuse_unseen()
-    if intake.objects and not intake.has_source:
-        raise UserError(_no_source(intake))
-    if intake.bad and bad_rows == "fail":
-        raise UserError(_bad(intake, columns.advice.skip))
+    if seen and not has_source:
+        said = ", ".join(map(shown, seen))
+        raise UserError(
+            f"no row of the corpus has a field `source`, the document's text; seen: {said}"
+            + (hints or f"; name the column: {columns.advice.columns({'THEIRS': 'source'})}")
+        )
+    if bad and bad_rows == "fail":
+        first = f", the first {NAMED_ON_FAILURE}" if bad > NAMED_ON_FAILURE else ""
+        rows_are = f"{counted(bad, 'bad row', 'bad rows')} in the corpus{first}"
+        remedy = f"Correct this, or {columns.advice.skip}"
+        raise UserError(f"{rows_are}: {'; '.join(named[:NAMED_ON_FAILURE])}. {remedy}{hints}")
     digest, ratings_digest = _digests(grouping)
     return Corpus(
         index,
         *grouping.counts(),
-        skipped=tuple(intake.named),
-        skipped_rows=intake.bad,
-        absent_ratings=intake.absent,
+        skipped=tuple(named),
+        skipped_rows=bad,
+        absent_ratings=absent,
         digest=digest,
         ratings_digest=ratings_digest,
-        unread=(*intake.unread.notes(), *_many_of(grouping)) if own else (),
+        unread=(*unread.notes(), *_many_of(grouping)) if own else (),
     )
 
 
-def _take(row: Row | BadRow, grouping: Grouping, intake: _Intake) -> None:
-    if isinstance(row, Row):
-        intake.see(row)
-    read = fragment_of(row) if isinstance(row, Row) else row
-    problem = read.problem if isinstance(read, BadRow) else grouping.add(read)
-    if problem:
-        intake.refuse(row.place, problem)
-    elif isinstance(read, Fragment):
-        intake.absent += read.absent
-
-
 def _many_of(cases: Grouped) -> Iterator[str]:
-    """Notes on what is too much for a report, and may be a mistake; else on axes' names."""
+    """Notes on what is too much for a report, and may be a mistake."""
     if (systems := cases.systems()) > MOST_SYSTEMS:
         yield (
             f"{systems:,} systems: the {MOST_SYSTEMS} with the most documents are compared with "
             "each other. `system` is what wrote a text, by the same name in all documents: is an "
             "id in its place?"
         )
-    axes = cases.rated_on()
-    if len(axes) > MOST_AXES:
+    if len(axes := cases.rated_on()) > MOST_AXES:
         yield (
             f"{len(axes):,} axes are rated: statistics are of {MOST_AXES}, the scorers' own first, "
             "then those rated most often"
         )
-    else:
-        yield from _nearly_one_axis(axes)
-
-
-def _nearly_one_axis(rated: Mapping[str, int]) -> Iterator[str]:
-    """Notes on axes with nearly the same name, of which one may be misspelt."""
-    for axis, times in rated.items():
-        more = [
-            other
-            for other in rated
-            if (-rated[other], other) < (-times, axis) and not _differ_in_number(axis, other)
-        ]
-        others = {other.casefold(): other for other in more}
-        for near in get_close_matches(axis.casefold(), others, n=1, cutoff=0.85):
-            other = others[near]
-            texts = counted(times, "text is", "texts are")
-            yield (
-                f"{texts} rated on {axis!r} and {rated[other]:,} on {other!r}: if they "
-                "are one axis, give it one name"
-            )
-
-
-def _differ_in_number(one: str, other: str) -> bool:
-    """As `axis 1` and `axis 10` do, which are counted and not misspelt."""
-    return _NUMBER.sub("0", one) == _NUMBER.sub("0", other)
-
-
-def _no_source(intake: _Intake) -> str:
-    seen = ", ".join(shown(name) for name in list(intake.fields)[:FIELDS_NAMED])
-    named = intake.unread.advice.columns({"THEIRS": "source"})
-    return (
-        f"no row of the corpus has a field `source`, the document's text; seen: {seen or 'none'}"
-        + (intake.unread.hint() or f". Rename the column that holds it, or give {named}")
-    )
-
-
-def _bad(intake: _Intake, skip: str) -> str:
-    named = "; ".join(intake.named[:NAMED_ON_FAILURE])
-    first = f", the first {NAMED_ON_FAILURE}" if intake.bad > NAMED_ON_FAILURE else ""
-    rows = "1 bad row" if intake.bad == 1 else f"{intake.bad} bad rows"
-    correct = "it" if intake.bad == 1 else "them"
-    remedy = f"Correct {correct}, or {skip}" if skip else f"Correct {correct}"
-    return f"{rows} in the corpus{first}: {named}. {remedy}{intake.unread.hint()}"
 
 
 def _digests(cases: Iterable[Case]) -> tuple[str, str]:
@@ -197,21 +137,11 @@ def _digests(cases: Iterable[Case]) -> tuple[str, str]:
     so that no order matters and nothing has to be sorted."""
     content = ratings = 0
     for case in cases:
-        content += _content_hash(case)
-        ratings += _ratings_hash(case)
+        of, texts = case.document, sorted((c.system, c.text) for c in case.candidates)
+        content += _hash([of.doc_id, of.source, of.context, of.references, texts])
+        if rated := sorted(_rated(c) for c in case.candidates if c.ratings):
+            ratings += _hash([of.doc_id, rated])
     return _hex(content), _hex(ratings)
-
-
-def _content_hash(case: Case) -> int:
-    of = case.document
-    texts = sorted((c.system, c.text) for c in case.candidates)
-    return _hash([of.doc_id, of.source, of.context, of.references, texts])
-
-
-def _ratings_hash(case: Case) -> int:
-    """Zero for a case without ratings: one more unrated candidate changes no rating."""
-    rated = sorted(_rated(c) for c in case.candidates if c.ratings)
-    return _hash([case.document.doc_id, rated]) if rated else 0
 
 
 def _rated(candidate: Candidate) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ from typing import IO
 
 from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
 from evaljudge.corpora.readers import PARQUET, read_csv, read_jsonl, read_parquet
-from evaljudge.corpora.rows import KnownFormat, Reader, Row, Rows, accepted
+from evaljudge.corpora.rows import KnownFormat, Reader, Row, Rows, accepted, refuse_other_forms
 from evaljudge.errors import UserError, first_line
 from evaljudge.storage import expand, open_to_read
 
@@ -51,6 +51,7 @@ def rows_of(file: str, see: Callable[[bytes], None] = lambda line: None) -> Iter
     called with every line. The first bad row is the user's mistake."""
     try:
         with open_to_read(file) as stream, io.BufferedReader(stream, BUFFER) as lines:  # type: ignore[type-var]
+            refuse_other_forms(file, lines.peek(4))
             yield from map(accepted, read_jsonl(_seen(lines, see), file))
     except OSError as error:
         raise UserError(f"{file}: cannot be read ({first_line(error)})") from None
@@ -64,26 +65,24 @@ def _seen(lines: Iterable[bytes], see: Callable[[bytes], None]) -> Iterator[byte
 
 def _files(path: str, readers: Readers) -> list[tuple[str, Reader]]:
     found = expand(path)
-    readable = [(file, reader) for file in found if (reader := _reader(file, readers))]
+    readable = [
+        (file, readers[ending])
+        for file in found
+        if (ending := next(filter(file.lower().endswith, readers), None))
+    ]
     if readable:
         return readable
     endings = ", ".join(readers)
     if found == [path]:
-        own = " (a configuration? Name its corpus)" if path.endswith((".yaml", ".yml")) else ""
-        raise UserError(f"{path}: unknown ending; the known are {endings}{own}")
-    is_deep = any(mark in path.rpartition("/")[0] for mark in "*?[")
-    last = " (a pattern works in the last part of a path only)" if is_deep else ""
-    raise UserError(f"{path}: no file here ends in one of {endings}{last}")
-
-
-def _reader(file: str, readers: Readers) -> Reader | None:
-    name = _base(file).lower()
-    return next((readers[ending] for ending in readers if name.endswith(ending)), None)
+        raise UserError(f"{path}: unknown ending; the known are {endings}")
+    raise UserError(f"{path}: no file here ends in one of {endings}")
 
 
 def _rows(file: str, name: str, reader: Reader) -> Rows:
     try:
         with open_to_read(file) as stream, _unpacked(stream, file) as content:
+            if isinstance(content, io.BufferedReader | gzip.GzipFile):
+                refuse_other_forms(name, content.peek(4))
             yield from reader(content, name)
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{file}: cannot be read ({first_line(error)})") from None

@@ -1,20 +1,21 @@
 """Brings the rows of one document, which may lie anywhere in the files, together on disk.
 
-grouping.add(Fragment("c.jsonl:1", "d1", "The river …", None, (), (a,), 0)) -> None
-grouping.add(Fragment("c.jsonl:9", "d1", "The lake …", None, (), (b,), 0))
--> "`source` of document 'd1' is another than in c.jsonl:1"
+grouping.add("c.jsonl:1", CaseRow(doc_id="d1", source="The river …", candidates=[a]))
+grouping.add("c.jsonl:9", CaseRow(doc_id="d1", source="The lake …", candidates=[b]))
+-> RefusedError("`source` of document 'd1' is another than in c.jsonl:1")
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import nan
 from typing import Any
 
-from evaljudge.corpora.fragment import Fragment
+from evaljudge.corpora.fragment import CaseRow
+from evaljudge.corpora.rows import RefusedError
 from evaljudge.records import Candidate, Case, Document
 from evaljudge.storage import Index
 from evaljudge.text import shown
@@ -43,9 +44,6 @@ _WITH_NEWS = """NOT marked OR EXISTS
 _COUNTS = """SELECT (SELECT count(*) FROM document), count(*), coalesce(sum(ratings <> '{}'), 0)
 FROM candidate"""
 _RATINGS = "SELECT ratings FROM candidate WHERE ratings <> '{}' ORDER BY number"
-
-Parts = Mapping[str, str | None]
-"""The parts of a document, each None until a row has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,54 +105,41 @@ class Grouped:
 class Grouping(Grouped):
     """Cases in the making."""
 
-    def add(self, fragment: Fragment) -> str | None:
-        """Keep it, or return how it contradicts or repeats what was kept before."""
-        said = _said(fragment)
-        self.index.execute("INSERT OR IGNORE INTO document (doc_id) VALUES (?)", (fragment.doc_id,))
-        number, *texts = self._one(_FIND, fragment.doc_id)
-        before = dict(zip(said, texts, strict=True))
-        problem = self._conflict(number, fragment, said, before) or self._repeated(number, fragment)
-        if problem is None:
-            self._fill(number, fragment.place, said, before)
-            problem = self._keep(number, fragment)
-        return problem
-
-    def _fill(self, number: int, place: str, said: Parts, before: Parts) -> None:
-        for part, text in said.items():
-            if text is not None and before[part] is None:
-                fill = f'UPDATE document SET "{part}" = ?, {part}_place = ? WHERE number = ?'
-                self.index.execute(fill, (text, place, number))
-
-    def _conflict(self, number: int, new: Fragment, said: Parts, before: Parts) -> str | None:
-        for part, text in said.items():
-            if text is not None and before[part] not in (None, text):
-                (place,) = self._one(f"SELECT {part}_place FROM document WHERE number = ?", number)
-                return f"`{part}` of document {shown(new.doc_id)} is another than in {place}"
-        return None
-
-    def _repeated(self, number: int, fragment: Fragment) -> str | None:
-        find = "SELECT place FROM candidate WHERE document = ? AND system = ?"
-        for candidate in fragment.candidates:
+    def add(self, place: str, row: CaseRow) -> None:
+        """Keep it; refused where it contradicts or repeats what was kept before."""
+        references = json.dumps(row.references) if row.references else None
+        said = {"source": row.source, "context": row.context, "references": references}
+        self.index.execute("INSERT OR IGNORE INTO document (doc_id) VALUES (?)", (row.doc_id,))
+        number, *texts = self._one(_FIND, row.doc_id)
+        new = dict[str, str]()
+        for (part, text), before in zip(said.items(), texts, strict=True):
+            if text is not None and before is None:
+                new[part] = text
+            elif text not in (None, before):
+                (first,) = self._one(f"SELECT {part}_place FROM document WHERE number = ?", number)
+                about = f"`{part}` of document {shown(row.doc_id)}"
+                raise RefusedError(f"{about} is another than in {first}")
+        for candidate in row.candidates:
+            find = "SELECT place FROM candidate WHERE document = ? AND system = ?"
             if earlier := self._one(find, number, candidate.system):
-                return _again(fragment, candidate, earlier[0])
-        return None
+                raise RefusedError(_again(row, candidate.system, earlier[0]))
+        for part, text in new.items():
+            fill = f'UPDATE document SET "{part}" = ?, {part}_place = ? WHERE number = ?'
+            self.index.execute(fill, (text, place, number))
+        self._keep(number, place, row)
 
-    def _keep(self, number: int, fragment: Fragment) -> str | None:
+    def _keep(self, number: int, place: str, row: CaseRow) -> None:
         """Where this row has a system twice, the first is kept."""
         keep = "INSERT OR IGNORE INTO candidate VALUES (NULL, ?, ?, ?, ?, ?, ?, 0)"
-        problem = None
-        for candidate in fragment.candidates:
+        twice = []
+        for candidate in (one.candidate() for one in row.candidates):
             ratings = json.dumps(candidate.ratings) if candidate.ratings else "{}"
             raters = json.dumps(candidate.raters) if candidate.raters else None
-            kept = (number, candidate.system, candidate.text, ratings, raters, fragment.place)
+            kept = (number, candidate.system, candidate.text, ratings, raters, place)
             if not self.index.execute(keep, kept).rowcount:
-                problem = problem or _again(fragment, candidate, fragment.place)
-        return problem
-
-
-def _said(fragment: Fragment) -> dict[str, str | None]:
-    references = json.dumps(fragment.references) if fragment.references else None
-    return {"source": fragment.source, "context": fragment.context, "references": references}
+                twice.append(candidate.system)
+        if twice:
+            raise RefusedError(_again(row, twice[0], place))
 
 
 def _candidate(system: str, text: str, ratings: str, raters: str | None) -> Candidate:
@@ -165,6 +150,6 @@ def _candidate(system: str, text: str, ratings: str, raters: str | None) -> Cand
     return Candidate(system, text, json.loads(ratings), {a: tuple(n) for a, n in listed.items()})
 
 
-def _again(fragment: Fragment, candidate: Candidate, place: str) -> str:
-    pair = f"system {shown(candidate.system)} of document {shown(fragment.doc_id)}"
+def _again(row: CaseRow, system: str, place: str) -> str:
+    pair = f"system {shown(system)} of document {shown(row.doc_id)}"
     return f"{pair} again (first in {place})"

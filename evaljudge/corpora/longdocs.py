@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any
 
 from evaljudge.corpora.files import read_files, read_generic
-from evaljudge.corpora.published import CSV, JSON, Fields, given, number, turned
+from evaljudge.corpora.published import CSV, JSON, Fields, rating, turned
 from evaljudge.corpora.rows import BadRow, KnownFormat, RefusedError, Row, Rows
 from evaljudge.errors import UserError
 from evaljudge.text import shown
@@ -39,7 +39,7 @@ def read_longdocs(dataset: str, paths: tuple[str, ...], sources: str | None = No
         if isinstance(summary, BadRow):
             yield summary
         elif summary.fields["dataset"] == dataset:
-            annotated.add(summary.fields["doc_id"])
+            annotated.add(str(summary.fields["doc_id"]))
             yield summary
     if sources:
         yield from _documents(sources, annotated)
@@ -50,40 +50,34 @@ def _summary(fields: Fields) -> dict[str, Any]:
         return _by_raters(fields)
     return {
         "dataset": _dataset(fields),
-        "doc_id": given(fields, "dataset_id", str),
+        "doc_id": fields["dataset_id"],
         "source": None,
-        "system": given(fields, "model_type", str),
-        "text": given(fields, "model_summary", str),
-        "ratings": {axis: number(fields, axis) for axis in ("relevance", "factual_consistency")},
+        "system": fields["model_type"],
+        "text": fields["model_summary"],
+        "ratings": {a: rating(fields[a]) for a in ("relevance", "factual_consistency")},
     }
 
 
 def _by_raters(fields: Fields) -> dict[str, Any]:
-    raters = {f" of {rater}": given(fields, rater, dict) for rater in fields}
-    first, where = fields[FIRST_RATER], f" of {FIRST_RATER}"
-
-    def numbers(name: str) -> list[Any]:
-        return [number(said, name, of) for of, said in raters.items()]
-
+    first, raters = fields[FIRST_RATER], fields.values()
     return {
-        "dataset": _dataset(first, where),
-        "doc_id": given(first, "document_id", str, where),
+        "dataset": _dataset(first),
+        "doc_id": first["document_id"],
         "source": None,
-        "system": given(first, "model", str, where),
-        "text": given(first, "summary", str, where),
+        "system": first["model"],
+        "text": first["summary"],
         "ratings": {
-            "relevance": numbers("relevance_score"),
-            "factual_consistency": numbers("factual_score"),
+            "relevance": [rating(rater["relevance_score"]) for rater in raters],
+            "factual_consistency": [rating(rater["factual_score"]) for rater in raters],
         },
     }
 
 
-def _dataset(fields: Fields, where: str = "") -> str:
-    dataset = given(fields, "dataset", str, where)
-    if dataset not in DATASETS:
+def _dataset(fields: Fields) -> str:
+    if fields["dataset"] not in DATASETS:
         known = " or ".join(map(repr, DATASETS))
-        raise RefusedError(f"`dataset`{where} must be {known}, not {shown(dataset)}")
-    return dataset
+        raise RefusedError(f"`dataset` must be {known}, not {shown(str(fields['dataset']))}")
+    return str(fields["dataset"])
 
 
 def _documents(sources: str, annotated: Collection[str]) -> Rows:

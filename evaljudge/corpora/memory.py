@@ -43,8 +43,9 @@ def is_in_memory(given: Any) -> bool:
     """Whether it is a corpus itself, and neither a path, nor paths, nor settings of a corpus."""
     if _is_table(given):
         return True
-    is_rows = isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping)
-    return is_rows and not (isinstance(given, Sequence) and not _holds_rows(given))
+    if isinstance(given, Sequence):
+        return any(isinstance(row, Mapping) for row in given)
+    return isinstance(given, Iterable) and not isinstance(given, Mapping)
 
 
 def file_of(corpus: Any) -> CorpusFile:
@@ -52,10 +53,6 @@ def file_of(corpus: Any) -> CorpusFile:
         (_as_parquet(corpus), ".parquet") if _is_table(corpus) else (_as_jsonl(corpus), ".jsonl")
     )
     return CorpusFile(f"rows-{blake2b(content, digest_size=6).hexdigest()}{ending}", content)
-
-
-def _holds_rows(given: Sequence[Any]) -> bool:
-    return any(isinstance(one, Mapping) for one in given)
 
 
 def _is_table(given: Any) -> bool:
@@ -73,11 +70,7 @@ def _as_jsonl(rows: Iterable[Any]) -> bytes:
 
 def _line(number: int, row: Any) -> str:
     if not isinstance(row, Mapping):
-        said = f"is {type(row).__name__}: each row is a dict, such as"
-        raise UserError(
-            f"corpus: row {number} {said} "
-            '{"doc_id": "d1", "source": "…", "system": "A", "text": "…"}'
-        )
+        raise UserError(f"corpus: row {number} is {type(row).__name__}: each row is a dict")
     cells = (f"{json.dumps(str(name))}: {_json(number, name, row[name])}" for name in row)
     return f"{{{', '.join(cells)}}}"
 

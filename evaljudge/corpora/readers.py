@@ -10,7 +10,7 @@ semicolons or tabs between columns, so a decimal comma is read where no comma se
     doc_id,source,references,system,text,ratings.coherence
     d1,The river …,"[""A flood came."", ""It rained.""]",A,A flood.,4
 
-Parquet is read a batch at a time, and only the columns that mean something here:
+Parquet is read a batch at a time, and only the columns that mean something here or hold numbers:
 
     doc_id: string, source: string, references: list<string>,
     candidates: list<struct<system: string, text: string, ratings: struct<coherence: double>>>
@@ -25,8 +25,8 @@ import csv
 import io
 import re
 from codecs import BOM_UTF8
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from itertools import chain, islice
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
 from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
@@ -35,6 +35,7 @@ from evaljudge.corpora.rows import (
     KNOWN_FIELDS,
     NOT_UTF8,
     SCORE_FIELDS,
+    SURROGATE,
     BadRow,
     RefusedError,
     Rows,
@@ -44,16 +45,14 @@ from evaljudge.corpora.rows import (
     kind,
     ratings_in,
     read_json_text,
-    refuse_other_forms,
     row_of,
     undotted,
 )
 from evaljudge.errors import UserError, first_line
-from evaljudge.text import is_encodable, shown
+from evaljudge.text import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 SEPARATORS = ",;\t|"
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)
@@ -70,8 +69,6 @@ ROWS_AT_A_TIME = 256
 
 def read_jsonl(lines: Iterable[bytes], name: str, columns: ColumnNames = AS_THEY_ARE) -> Rows:
     for number, line in enumerate(lines, 1):
-        if number == 1:
-            refuse_other_forms(name, line)
         content = line.removeprefix(BOM_UTF8) if number == 1 else line
         if content and not content.isspace():
             yield row_of(f"{name}:{number}", _json_line, content, columns)
@@ -79,49 +76,37 @@ def read_jsonl(lines: Iterable[bytes], name: str, columns: ColumnNames = AS_THEY
 
 def read_json(stream: IO[bytes], name: str) -> Rows:
     """If a file is one list, its items are the rows; any other file is read line by line."""
-    head = b""
-    while not head.removeprefix(BOM_UTF8).strip() and (line := stream.readline()):
-        head += line
-    if head.removeprefix(BOM_UTF8).lstrip().startswith(b"["):
-        return _json_items(head.removeprefix(BOM_UTF8) + stream.read(), name)
-    return read_jsonl(chain(io.BytesIO(head), stream), name)
+    content = stream.read()
+    if not content.removeprefix(BOM_UTF8).lstrip().startswith(b"["):
+        yield from read_jsonl(io.BytesIO(content), name)
+        return
+    whole = row_of(name, lambda: {"items": _json(content, "a list of objects")})
+    if isinstance(whole, BadRow):
+        yield whole
+        return
+    for number, item in enumerate(whole.fields["items"], 1):
+        yield row_of(f"{name}: item {number}", _json_fields, item, AS_THEY_ARE)
 
 
 def read_json_object(stream: IO[bytes], name: str) -> Rows:
     """The values of one object are the rows, each with its key as `doc_id`."""
-    content = stream.read().removeprefix(BOM_UTF8)
-    refuse_other_forms(name, content)
-    try:
-        found = _json(content, "one object of objects")
-        if not isinstance(found, dict):
-            raise RefusedError(f"not an object but {kind(found)}")
-    except RefusedError as refused:
-        yield BadRow(name, str(refused))
-    else:
-        for key, value in found.items():
-            yield row_of(f"{name}: {shown(key)}", _with_doc_id, key, value)
+    whole = row_of(name, _json_line, stream.read(), AS_THEY_ARE, "one object of objects")
+    if isinstance(whole, BadRow):
+        yield whole
+        return
+    for key, value in whole.fields.items():
+        yield row_of(
+            f"{name}: {shown(key)}",
+            lambda doc_id, row: {**_json_fields(row, AS_THEY_ARE), "doc_id": doc_id},
+            key,
+            value,
+        )
 
 
-def _with_doc_id(doc_id: str, value: Any) -> dict[str, Any]:
-    return {**_json_fields(value, AS_THEY_ARE), "doc_id": doc_id}
-
-
-def _json_items(content: bytes, name: str) -> Rows:
-    try:
-        items = _json(content, "a list of objects")
-    except RefusedError as refused:
-        yield BadRow(name, str(refused))
-    else:
-        for number, item in enumerate(items, 1):
-            yield row_of(f"{name}: item {number}", _json_fields, item, AS_THEY_ARE)
-
-
-def _json_line(line: bytes, columns: ColumnNames) -> dict[str, Any]:
-    form = "one object a line"
-    item = _json(line, form)
-    if isinstance(item, list):
-        raise RefusedError(f"not an object but list: write {form}")
-    return _json_fields(item, columns)
+def _json_line(
+    line: bytes, columns: ColumnNames, form: str = "one object a line"
+) -> dict[str, Any]:
+    return _json_fields(_json(line, form), columns)
 
 
 def _json_fields(item: Any, columns: ColumnNames) -> dict[str, Any]:
@@ -131,8 +116,8 @@ def _json_fields(item: Any, columns: ColumnNames) -> dict[str, Any]:
 
 
 def _json(content: bytes, form: str) -> Any:
-    try:
-        return read_json_text(content.decode())  # json itself would let surrogates through
+    try:  # json itself would let surrogates through
+        return read_json_text(content.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise RefusedError(NOT_UTF8) from None
     except (ValueError, RecursionError):
@@ -144,14 +129,13 @@ def read_csv(stream: IO[bytes], name: str, columns: ColumnNames = AS_THEY_ARE) -
     separator, records = csv_records(lines, name)
     header: list[str] = []
     for place, cells in records:
-        if isinstance(cells, str) and not header:
-            raise UserError(f"{place}: its header is {cells}: save the table as CSV again")
-        if isinstance(cells, str):
-            yield BadRow(place, cells)
+        if isinstance(cells, str) or (not header and SURROGATE.search("".join(cells))):
+            if not header:
+                raise UserError(f"{place}: its header is not CSV in UTF-8: save the table again")
+            yield BadRow(place, str(cells))
         elif header:
             yield row_of(place, _csv_fields, header, cells, separator)
         else:
-            _refuse_odd_header(name, cells)
             header = columns.header([column.strip() for column in cells], name)
 
 
@@ -166,7 +150,7 @@ def csv_records(
         if not (line := next(lines, "")):
             break
         first.append(line)
-    separator = separator_of("".join(first[-1:]))
+    separator = _separator_of("".join(first[-1:]))
     return separator, _records(chain(first, lines), name, separator)
 
 
@@ -188,42 +172,30 @@ def _records(
                 yield place, cells
 
 
-def separator_of(line: str) -> str:
-    """What separates the columns of a header: what shows known names, and most names."""
+def _separator_of(header: str) -> str:
+    """What shows known names, and most names."""
 
     def shown_by(separator: str) -> tuple[bool, int]:
-        cells = next(csv.reader([line[:LONGEST_CELL]], delimiter=separator), [])
+        cells = next(csv.reader([header[:LONGEST_CELL]], delimiter=separator), [])
         return bool(GENERIC & {cell.strip().casefold() for cell in cells}), len(cells)
 
     return max(SEPARATORS, key=shown_by)
 
 
-def _refuse_odd_header(name: str, header: list[str]) -> None:
-    line = ",".join(header)
-    refuse_other_forms(name, line.encode("utf-8", "surrogateescape"))
-    if not is_encodable(line):
-        raise UserError(f"{name}: its header is not UTF-8: save the file as UTF-8")
-
-
 def _csv_fields(header: list[str], cells: list[str], separator: str) -> dict[str, Any]:
-    _refuse_undecoded(cells)
+    if SURROGATE.search("".join(cells)):
+        raise RefusedError(NOT_UTF8)
     if any(cells[len(header) :]) or len(cells) < len(header):
         raise RefusedError(f"{len(cells)} cells under a header of {len(header)}")
-    record = dict(zip(header, cells, strict=False))
-    if separator != ",":
-        record = {name: _with_point(name, cell) for name, cell in record.items()}
-    fields = {name: _value(name, cell) for name, cell in record.items()}
-    dotted = {
-        name.removeprefix(DOTTED): _rating(cell)
-        for name, cell in record.items()
-        if cell and name.startswith(DOTTED)
-    }
+    fields, dotted = dict[str, Any](), dict[str, Any]()
+    for name, cell in zip(header, cells, strict=False):
+        is_rating = name.startswith(DOTTED)
+        if separator != "," and (is_rating or name == "value") and _DECIMAL_COMMA.fullmatch(cell):
+            cell = cell.replace(",", ".")
+        fields[name] = _value(name, cell)
+        if cell and is_rating:
+            dotted[name.removeprefix(DOTTED)] = _rating(cell)
     return {**fields, **all_ratings(fields.get("ratings"), dotted)}
-
-
-def _with_point(name: str, cell: str) -> str:
-    is_number = name == "value" or name.startswith(DOTTED)
-    return cell.replace(",", ".") if is_number and _DECIMAL_COMMA.fullmatch(cell) else cell
 
 
 def _value(name: str, cell: str) -> Any:
@@ -233,14 +205,6 @@ def _value(name: str, cell: str) -> Any:
         held = _list_or_text(cell)
         return held if isinstance(held, list) else [cell]
     return ratings_in(cell) if name == "ratings" else cell
-
-
-def _refuse_undecoded(cells: list[str]) -> None:
-    """A byte that is not UTF-8 was decoded as a lone surrogate."""
-    try:
-        "".join(cells).encode()
-    except UnicodeEncodeError:
-        raise RefusedError(NOT_UTF8) from None
 
 
 def _list_or_text(cell: str) -> Any:
@@ -262,65 +226,53 @@ def read_parquet(
     wanted: Collection[str] = GENERIC,
     columns: ColumnNames = AS_THEY_ARE,
 ) -> Rows:
-    def read(fields: dict[str, Any], unread: dict[str, Any]) -> dict[str, Any]:
-        return undotted(_with_ratings(columns.fields(fields))) | unread
-
     number = 0
     for batch, unread in _batches(stream, name, wanted, columns):
         for fields in _unpacked(batch):
             number += 1
-            place = f"{name}: row {number}"
-            if isinstance(fields, str):
-                yield BadRow(place, fields)
-            else:
-                yield row_of(place, read, fields, unread)
+            yield row_of(f"{name}: row {number}", _parquet_fields, fields, unread, columns)
+
+
+def _parquet_fields(
+    fields: dict[str, Any] | str, unread: dict[str, Any], columns: ColumnNames
+) -> dict[str, Any]:
+    if isinstance(fields, str):
+        raise RefusedError(fields)
+    return undotted(_with_ratings(columns.fields(fields))) | unread
 
 
 def _batches(
     stream: IO[bytes], name: str, wanted: Collection[str], columns: ColumnNames
 ) -> Iterator[tuple[pa.RecordBatch, dict[str, Any]]]:
-    """Each batch, and the columns left unread with one value of each."""
+    """Each batch, and the names of the columns left unread."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    is_number: tuple[Callable[[pa.DataType], bool], ...] = pa.types.is_integer, pa.types.is_floating
     try:
         table = pq.ParquetFile(stream, page_checksum_verification=True)
         schema = table.schema_arrow
-        ours = dict(zip(schema.names, columns.header(schema.names, name), strict=True))
-        read = [c for c in schema.names if ours[c] in wanted or ours[c].startswith(DOTTED)]
-        unread = _examples(table, [c for c in schema.names if c not in read])
+        ours = columns.header(schema.names, name)
+        read = [
+            field.name
+            for field, our in zip(schema, ours, strict=True)
+            if our in wanted or our.startswith(DOTTED) or any(of(field.type) for of in is_number)
+        ]
+        unread = dict.fromkeys(name for name in schema.names if name not in read)
         for batch in table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=read):
             yield batch, unread
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise UserError(f"{name}: not readable as Parquet ({first_line(error)})") from None
 
 
-def _examples(table: pq.ParquetFile, columns: Collection[str]) -> dict[str, Any]:
-    """The first value of each column that may contain ratings; None for other columns."""
-    numeric = [c for c in columns if _holds_numbers(table.schema_arrow.field(c).type)]
-    found: dict[str, Any] = dict.fromkeys(columns)
-    for batch in islice(table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=numeric), 1):
-        for name in numeric if batch.num_rows else ():
-            found[name] = next((v for v in batch[name].to_pylist() if v is not None), None)
-    return found
-
-
-def _holds_numbers(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
-    inner = kind.value_type if pa.types.is_list(kind) else kind
-    return bool(pa.types.is_integer(inner) or pa.types.is_floating(inner))
-
-
 def _unpacked(batch: pa.RecordBatch) -> list[dict[str, Any] | str]:
+    """Its rows; a bad one, which must not take its neighbours along, is what is wrong with it."""
     try:
         rows: list[dict[str, Any] | str] = batch.to_pylist(maps_as_pydicts="strict")
     except (UnicodeDecodeError, KeyError, ValueError, OverflowError) as error:
-        if batch.num_rows > 1:  # one bad row must not take its neighbours along
+        if batch.num_rows > 1:
             return [row for n in range(batch.num_rows) for row in _unpacked(batch.slice(n, 1))]
-        if isinstance(error, UnicodeDecodeError | KeyError):
-            return [NOT_UTF8 if isinstance(error, ValueError) else "a map with one key twice"]
-        return [f"holds what is no date of Python's ({first_line(error)})"]
+        return [NOT_UTF8 if isinstance(error, UnicodeDecodeError) else first_line(error)]
     return rows
 
 

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from evaljudge.corpora.files import Readers, read_files
-from evaljudge.corpora.published import JSON, Fields, given, number, turned
+from evaljudge.corpora.published import JSON, Fields, rating, turned
 from evaljudge.corpora.readers import PARQUET, read_parquet
 from evaljudge.corpora.rows import KnownFormat, RefusedError, Rows
 from evaljudge.text import shown
@@ -31,36 +31,32 @@ def read_rose(paths: tuple[str, ...]) -> Rows:
 
 
 def _case(fields: Fields) -> dict[str, Any]:
-    annotations = _of_systems(fields, "annotations", dict)
-    outputs = _of_systems(fields, "system_outputs", str)
+    annotations, outputs = (_present(fields[n]) for n in ("annotations", "system_outputs"))
     for system in annotations.keys() - outputs.keys():
         raise RefusedError(f"no `system_outputs` of {shown(system)}, which has `annotations`")
     return {
-        "doc_id": given(fields, "example_id", str),
-        "source": given(fields, "source", str),
-        "references": [given(fields, "reference", str)],
+        "doc_id": fields["example_id"],
+        "source": fields["source"],
+        "references": [fields["reference"]],
         "candidates": [
-            {"system": system, "text": text, "ratings": _ratings(system, annotations.get(system))}
+            {"system": system, "text": text, "ratings": _ratings(annotations.get(system))}
             for system, text in outputs.items()
         ],
     }
 
 
-def _of_systems(fields: Fields, name: str, of: type[Any]) -> dict[str, Any]:
-    """The values by system; in Parquet every row names every system, and some values are null."""
-    by_system = given(fields, name, dict)
-    present = [system for system, value in by_system.items() if value is not None]
-    return {system: given(by_system, system, of, f" in `{name}`") for system in present}
+def _present(by_system: Fields) -> dict[str, Any]:
+    """In Parquet every row names every system, and some values are null."""
+    return {system: value for system, value in by_system.items() if value is not None}
 
 
-def _ratings(system: str, annotated: Fields | None) -> dict[str, Any]:
+def _ratings(annotated: Fields | None) -> dict[str, Any]:
     if annotated is None:
         return {}
-    where = f" of {shown(system)}"
-    axes = [axis for axis in AXES if axis in annotated]
-    if not axes:
-        raise RefusedError(f"`annotations`{where} has none of {', '.join(AXES)}")
-    return {axis: number(annotated, axis, where) for axis in axes}
+    found = {axis: rating(annotated[axis]) for axis in AXES if axis in annotated}
+    if not found:
+        raise RefusedError(f"`annotations` of a system have none of {', '.join(AXES)}")
+    return found
 
 
 FORMATS = {

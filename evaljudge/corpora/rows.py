@@ -20,7 +20,7 @@ from typing import IO, Any, NamedTuple, TypeGuard
 from evaljudge.errors import UserError
 from evaljudge.text import shown
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+SURROGATE = re.compile("[\ud800-\udfff]")
 KNOWN_FIELDS = (
     *("doc_id", "source", "references", "context"),
     *("candidates", "system", "text", "ratings"),
@@ -28,6 +28,13 @@ KNOWN_FIELDS = (
 SCORE_FIELDS = ("scorer", "axis", "value", "scores", "reason")
 """What rows of given scores have besides `doc_id` and `system` (see scores.py)."""
 NOT_UTF8 = "not UTF-8"
+OTHER_FORMS = {
+    b"PAR1": "a Parquet file: let its name end in .parquet",
+    b"\x1f\x8b": "a gzip file: let its name end in .gz",
+    b"PK\x03\x04": "a zip file or a spreadsheet: save it as CSV",
+    BOM_UTF16_LE: "not UTF-8 but UTF-16: save it as UTF-8",
+    BOM_UTF16_BE: "not UTF-8 but UTF-16: save it as UTF-8",
+}
 DOTTED = "ratings."
 """The beginning of a column's name that holds the ratings of one axis."""
 
@@ -90,14 +97,9 @@ def name_in(row: Row, field: str) -> str:
 
 def refuse_other_forms(name: str, first: bytes) -> None:
     """Refuse a file whose first bytes show another form than its name says."""
-    if first.startswith(b"PAR1"):
-        raise UserError(f"{name}: this is a Parquet file: let its name end in .parquet")
-    if first.startswith(b"\x1f\x8b"):
-        raise UserError(f"{name}: this is a gzip file: let its name end in .gz")
-    if first.startswith(b"PK\x03\x04"):
-        raise UserError(f"{name}: this is a zip file or a spreadsheet: save it as CSV")
-    if first.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in first:
-        raise UserError(f"{name}: not UTF-8 (it looks like UTF-16): save it as UTF-8")
+    for mark, form in OTHER_FORMS.items():
+        if first.startswith(mark):
+            raise UserError(f"{name}: this is {form}")
 
 
 def is_number(value: Any) -> TypeGuard[int | float | Decimal]:
@@ -106,7 +108,7 @@ def is_number(value: Any) -> TypeGuard[int | float | Decimal]:
 
 def clean(text: str) -> str:
     """Without lone surrogates, which neither Parquet nor a tokenizer can carry."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+    return text if text.isascii() else SURROGATE.sub("\ufffd", text)
 
 
 def kind(value: Any) -> str:

@@ -18,9 +18,10 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import isfinite
+from itertools import zip_longest
 from typing import Any
 
+from evaljudge.corpora.columns import AS_THEY_ARE
 from evaljudge.corpora.files import rows_of
 from evaljudge.corpora.readers import csv_records, read_jsonl
 from evaljudge.corpora.rows import DOTTED, Row, accepted, is_number, kind, refuse_other_forms
@@ -30,6 +31,7 @@ from evaljudge.text import shown
 
 LABEL, RATER = "label", "rater"
 CSV, JSONL = ".csv", ".jsonl"
+LARGEST = 1e300
 FORMULAS = tuple("=+-@\t\r\n＝＋－＠'")
 """Beginnings of cells, some of them full-width, that an apostrophe is put before."""
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*|,\d{1,2})?", re.ASCII)
@@ -37,10 +39,10 @@ Fields = Mapping[str, Any]
 
 
 def ending_of(file: str) -> str:
-    found = next((end for end in (CSV, JSONL) if file.lower().endswith(end)), None)
-    if found is None:
-        raise UserError(f"{file}: unknown ending; a sheet ends in {CSV} or {JSONL}")
-    return found
+    for ending in (CSV, JSONL):
+        if file.lower().endswith(ending):
+            return ending
+    raise UserError(f"{file}: unknown ending; a sheet ends in {CSV} or {JSONL}")
 
 
 def sheet(columns: Sequence[str], rows: Iterable[Fields], ending: str) -> bytes:
@@ -86,21 +88,12 @@ def rating_in(row: Row, column: str) -> float | None:
             value = float(value.replace(",", "."))
     if value is None or value == "":
         return None
-    number = _finite(value)
-    if number is None:
+    if not is_number(value) or not -LARGEST < value < LARGEST:
         said = shown(value) if isinstance(value, str) else kind(value)
         raise UserError(
             f"{row.place}: {column} is {said}: write a number (4 or 4.5), or leave it empty"
         )
-    return number
-
-
-def _finite(value: Any) -> float | None:
-    try:
-        number = float(value) if is_number(value) else float("nan")
-    except OverflowError:
-        return None
-    return number + 0.0 if isfinite(number) else None
+    return float(value) + 0.0
 
 
 def _csv_rows(file: str) -> Iterator[Row]:
@@ -110,26 +103,17 @@ def _csv_rows(file: str) -> Iterator[Row]:
     except OSError as error:
         raise UserError(f"{file}: cannot be read ({first_line(error)})") from None
     refuse_other_forms(file, content)
-    header: list[str] = []
-    for place, cells in csv_records(io.StringIO(_decoded(content), newline=""), file)[1]:
-        if isinstance(cells, str):
-            raise UserError(f"{place}: {cells}")
-        if header:
-            yield _row(place, header, cells)
-        else:
-            header = _header(cells, file)
-    if not header:
-        _header([], file)
-
-
-def _header(cells: Sequence[str], file: str) -> list[str]:
-    header = [cell.strip() for cell in cells]
+    records = csv_records(io.StringIO(_decoded(content), newline=""), file)[1]
+    first = [cell.strip() for cell in next(records, ("", []))[1]]
+    header = AS_THEY_ARE.header(first, file)
     if not {LABEL, "doc_id"} & set(header):
         raise UserError(f"{file}: its header names neither `{LABEL}` nor `doc_id`")
-    for name in filter(None, header):
-        if header.count(name) > 1:
-            raise UserError(f"{file}: two columns are called {shown(name)}")
-    return header
+    for place, cells in records:
+        if isinstance(cells, str):
+            raise UserError(f"{place}: {cells}")
+        if any(cell.strip() for cell in cells[len(header) :]):
+            raise UserError(f"{place}: {len(cells)} cells under a header of {len(header)}")
+        yield Row(place, dict(zip_longest(header, cells[: len(header)], fillvalue="")))
 
 
 def _decoded(content: bytes) -> str:
@@ -138,10 +122,3 @@ def _decoded(content: bytes) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         return content.decode("cp1252", "replace")
-
-
-def _row(place: str, header: Sequence[str], cells: Sequence[str]) -> Row:
-    if any(cell.strip() for cell in cells[len(header) :]):
-        raise UserError(f"{place}: {len(cells)} cells under a header of {len(header)}")
-    fields = dict(zip(header, [*cells, *[""] * (len(header) - len(cells))], strict=False))
-    return Row(place, fields)

@@ -30,7 +30,7 @@ from statistics import fmean, pvariance
 from typing import Any
 
 from evaljudge.corpora.files import Readers, read_files
-from evaljudge.corpora.published import Fields, given, number, objects, turned
+from evaljudge.corpora.published import Fields, rating, turned
 from evaljudge.corpora.readers import read_jsonl
 from evaljudge.corpora.rows import NOT_UTF8, BadRow, Format, KnownFormat, RefusedError, Row, Rows
 from evaljudge.errors import UserError
@@ -67,7 +67,7 @@ def read_kept(keep: Keep, paths: tuple[str, ...], sources: str | None = None) ->
         if isinstance(row, BadRow):
             yield row
         elif all(_present(ratings) for ratings in row.fields["ratings"].values()):
-            documents.setdefault(row.fields["doc_id"], []).append(row)
+            documents.setdefault(str(row.fields["doc_id"]), []).append(row)
     for rows in documents.values():
         yield from keep(rows)
 
@@ -104,19 +104,17 @@ def _summary(
 ) -> dict[str, Any]:
     source = fields.get("text")
     if source is None and story:
-        source = story(given(fields, "filepath", str))
-    annotations, where = objects(fields, raters), f" in `{raters}`"
-    if rater is not None:
-        if len(annotations) < rater:
-            raise RefusedError(f"no rater {rater}{where}")
-        annotations = annotations[rater - 1 : rater]
+        source = story(fields["filepath"])
+    annotations = fields[raters] if rater is None else fields[raters][rater - 1 : rater]
+    if rater is not None and not annotations:
+        raise RefusedError(f"no rater {rater} in `{raters}`")
     return {
-        "doc_id": given(fields, "id", str),
+        "doc_id": fields["id"],
         "source": source,
-        "references": given(fields, "references", list),
-        "system": given(fields, "model_id", str),
-        "text": given(fields, "decoded", str),
-        "ratings": {axis: [number(one, axis, where) for one in annotations] for axis in AXES},
+        "references": fields["references"],
+        "system": fields["model_id"],
+        "text": fields["decoded"],
+        "ratings": {axis: [rating(given[axis]) for given in annotations] for axis in AXES},
     }
 
 

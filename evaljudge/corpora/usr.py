@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any
 
 from evaljudge.corpora.files import read_files
-from evaljudge.corpora.published import JSON, Fields, given, objects, turned
+from evaljudge.corpora.published import JSON, Fields, turned
 from evaljudge.corpora.rows import KnownFormat, RefusedError, Rows
 from evaljudge.text import shown
 
@@ -44,9 +44,16 @@ def read_usr(prefix: str, paths: tuple[str, ...], with_reference: bool = False) 
 def _case(doc_id: str, with_reference: bool, fields: Fields) -> dict[str, Any]:
     case: dict[str, Any] = {
         "doc_id": doc_id,
-        "source": given(fields, "context", str).strip(),
-        "context": given(fields, "fact", str).strip(),
-        "candidates": [_response(response) for response in objects(fields, "responses")],
+        "source": fields["context"].strip(),
+        "context": fields["fact"].strip(),
+        "candidates": [
+            {
+                "system": response["model"],
+                "text": response["response"].strip(),
+                "ratings": {axis: response[name] for name, axis in AXES.items()},
+            }
+            for response in fields["responses"]
+        ],
     }
     if with_reference:
         true = [one["text"] for one in case["candidates"] if one["system"] == GROUND_TRUTH]
@@ -54,16 +61,6 @@ def _case(doc_id: str, with_reference: bool, fields: Fields) -> dict[str, Any]:
             raise RefusedError(f"no response of {shown(GROUND_TRUTH)}, which is the reference")
         case["references"] = true[:1]
     return case
-
-
-def _response(fields: Fields) -> dict[str, Any]:
-    system = given(fields, "model", str, " in a response")
-    where = f" in the response of {shown(system)}"
-    return {
-        "system": system,
-        "text": given(fields, "response", str, where).strip(),
-        "ratings": {axis: given(fields, name, list, where) for name, axis in AXES.items()},
-    }
 
 
 NEEDS = "USR's JSON file"

@@ -51,7 +51,7 @@ def known_metrics() -> Mapping[str, KnownMetric]:
     return found_in_files("metrics", "METRICS", KnownMetric)
 
 
-def metrics_spec(given: Any) -> dict[str, dict[str, Any]]:
+def metrics_spec(given: Any, what: str = "metrics, [words],") -> dict[str, dict[str, Any]]:
     """A list of names, or a mapping of names to settings, as a mapping; ValueError otherwise."""
     if isinstance(given, list) and all(isinstance(name, str) for name in given):
         for name in given:
@@ -63,7 +63,7 @@ def metrics_spec(given: Any) -> dict[str, dict[str, Any]]:
             if not isinstance(settings, Mapping | None):
                 raise ValueError(f"{name}: should be a mapping of settings to values")
         return {str(name): dict(settings or {}) for name, settings in given.items()}
-    raise ValueError("should be a list of metrics, [words], or a mapping of names to settings")
+    raise ValueError(f"should be a list of {what} or a mapping of names to settings")
 
 
 def read_metrics(given: GivenMetrics) -> dict[str, dict[str, Any]]:

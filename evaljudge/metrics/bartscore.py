@@ -16,38 +16,36 @@ All are log-probabilities, so at most 0. With several references, `against: best
 the values against one reference each. Both texts are cut at `most_tokens` tokens, marks included
 (1,024, as the authors cut them), or at the model's positions where these are fewer.
 
-The model is named by the user, and read from this machine alone: from its folder, or from the hub's
-local cache. Any encoder–decoder of transformers will do, if its tokenizer puts the same marks
-around what is read and what is written (BART, T5, Pegasus). It runs on the CPU, as encoders do.
+Any encoder–decoder of transformers will do, if its tokenizer puts the same marks around what is
+read and what is written (BART, T5, Pegasus).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from statistics import fmean
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from evaljudge.engines import Identity
 from evaljudge.engines.tokens import Ids, Tokeniser
-from evaljudge.errors import UserError, first_words
 from evaljudge.metrics.embeddings import (
     NO_TOKENS,
     NOTHING_TO_COMPARE,
     ModelSettings,
-    folder_here,
-    identified_here,
+    OverModel,
     libraries,
     naming_the_model,
 )
-from evaljudge.metrics.encoder import marks_around, padded
-from evaljudge.metrics.protocol import KnownMetric, Unscored, Value
-from evaljudge.metrics.references import (
+from evaljudge.metrics.encoder import longest_first, marks_around, padded, pretrained
+from evaljudge.metrics.protocol import (
     Comparison,
+    KnownMetric,
     ReferenceSettings,
+    Unscored,
+    Value,
     compared_with,
     is_empty,
     measured,
@@ -58,7 +56,6 @@ from evaljudge.settings import read_settings
 Direction = Literal["f", "precision", "recall"]
 Pair = tuple[str, str]
 """What the encoder reads, and the text whose probability is wanted."""
-_OPERATIONAL = frozenset({"model", "revision", "allow", "batch"})
 
 
 class BartScoreSettings(ReferenceSettings, ModelSettings):
@@ -69,19 +66,14 @@ class BartScoreSettings(ReferenceSettings, ModelSettings):
 
 
 @dataclass(frozen=True)
-class BartScore:
-    name: str
+class BartScore(OverModel):
     settings: BartScoreSettings
-    library: str
     version: str = "1"
 
-    @property
-    def facts(self) -> Mapping[str, Any]:
-        settings = self.settings.model_dump(exclude=set(_OPERATIONAL))
-        return {**settings, "model": str(self._identity), "library": self.library}
-
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
-        settings, model = self.settings, self._model()
+        settings, unpickles = self.settings, bool(self._identity.allow)
+        with naming_the_model(self.name):
+            model = opened_pair(self._source()[0], unpickles)
         pairs = [pair for case in cases for pair in self._pairs(case)]
         known = model.log_probabilities(pairs, settings.most_tokens, settings.batch)
         return measured(cases, settings.against, partial(self._comparing, model, known))
@@ -105,18 +97,6 @@ class BartScore:
 
         return value
 
-    @cached_property
-    def _identity(self) -> Identity:
-        """Made on the driver; it travels, so that all workers read the commit that it saw."""
-        with naming_the_model(self.name):
-            return identified_here(self.settings)
-
-    def _model(self) -> EncoderDecoder:
-        identity = self._identity
-        with naming_the_model(self.name):
-            folder = folder_here(self.settings.model, identity.commit)
-            return opened_pair(str(folder), bool(identity.allow))
-
 
 def bartscore(name: str, given: Mapping[str, Any]) -> BartScore:
     where = f"metrics.{name}"
@@ -131,18 +111,9 @@ def pairs_of(part: Direction, text: str, other: str) -> list[Pair]:
 
 @cache
 def opened_pair(folder: str, unpickles: bool = False) -> EncoderDecoder:
-    """Loaded once per process; `unpickles`: pickled weights may be read."""
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
-    given: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
-    safe = not unpickles or None
-    try:
-        hf = AutoTokenizer.from_pretrained(folder, **given)
-        model = AutoModelForSeq2SeqLM.from_pretrained(folder, use_safetensors=safe, **given)
-    except Exception as error:  # transformers raises many kinds; each means: none is there
-        said = first_words(error)
-        raise UserError(f"no encoder–decoder can be had of {folder}: {said}") from None
-    return EncoderDecoder(hf, model)
+    """Loaded once per process."""
+    kind = "AutoModelForSeq2SeqLM"
+    return EncoderDecoder(*pretrained(kind, folder, unpickles, local_files_only=True))
 
 
 class EncoderDecoder:
@@ -163,10 +134,9 @@ class EncoderDecoder:
         does not depend on the pairs read with it."""
         distinct = [p for p in dict.fromkeys(pairs) if self.reads(p[0]) and self.reads(p[1])]
         ids = {pair: (self._ids(pair[0], most), self._ids(pair[1], most)) for pair in distinct}
-        longest_first = sorted(distinct, key=lambda pair: [-len(one) for one in ids[pair]])
         found: dict[Pair, float] = {}
-        for start in range(0, len(distinct), batch):
-            chosen = longest_first[start : start + batch]
+        for places in longest_first([tuple(map(len, ids[pair])) for pair in distinct], batch):
+            chosen = [distinct[place] for place in places]
             values = self._means(*zip(*(ids[pair] for pair in chosen), strict=True))
             found.update(zip(chosen, values, strict=True))
         return found

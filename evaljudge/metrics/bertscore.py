@@ -12,10 +12,9 @@ marks ([CLS], [SEP]) carry no weight but may be another token's nearest. They ar
 most 1 (equal texts) and in practice above 0; most encoders rarely give less than 0.8.
 Texts longer than the encoder reads at once are read in windows; that package cuts them.
 
-The layer comes from that package's table (layers.json) unless `layer` names another. The package's
-authors chose nearly all layers by correlation with people on WMT16. For an encoder that the table
-does not know, the last layer is read. Only numbers of the table's layer are called BERTScore's: for
-others the signature and a warning of the report say that they are not. The table leaves out the
+The layer comes from that package's table (layers.json) unless `layer` names another; for an encoder
+that the table does not know, the last layer is read. Only numbers of the table's layer are called
+BERTScore's: the signature and a warning of the report say where they are not. The table lacks the
 encoders that end in a normalisation of their own (T5, Pegasus, mBART, Blenderbot 400M): the package
 applies it to the layer it reads, and we do not, so that numbers would differ.
 """

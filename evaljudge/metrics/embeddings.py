@@ -25,10 +25,11 @@ from evaljudge.engines import Identity, ModelSource, VllmEngines
 from evaljudge.engines.checkpoint import local_folder
 from evaljudge.errors import UserError
 from evaljudge.metrics.encoder import Embedded, TokenEncoder, opened
-from evaljudge.metrics.protocol import Unscored, Value
-from evaljudge.metrics.references import (
+from evaljudge.metrics.protocol import (
     Comparison,
     ReferenceSettings,
+    Unscored,
+    Value,
     compared_with,
     is_empty,
     measured,
@@ -72,33 +73,43 @@ class EncoderSettings(ReferenceSettings, LayerSettings):
 
 
 @dataclass(frozen=True)
-class OverEncoder:
-    """The part of a metric that finds its encoder and opens it."""
+class OverModel:
+    """The part of a metric that finds a model which must lie on this machine."""
 
     name: str
-    settings: LayerSettings
+    settings: ModelSettings
     library: str
-    layers: tuple[int, ...]
 
     @property
     def facts(self) -> Mapping[str, Any]:
         settings = self.settings.model_dump(exclude=set(_OPERATIONAL))
-        layer = self.layers[0] if len(self.layers) == 1 else list(self.layers)
-        return {**settings, "model": str(self._identity), "layer": layer, "library": self.library}
+        return {**settings, "model": str(self._identity), "library": self.library}
 
     @cached_property
     def _identity(self) -> Identity:
+        """Made on the driver; it travels, so that all workers read the commit that it saw."""
         with naming_the_model(self.name):
-            return identified(self.settings)
+            return identified_here(self.settings)
 
-    def _source(self, commit: str | None) -> tuple[str, str | None]:
+    def _source(self) -> tuple[str, str | None]:
         """What is opened, and which revision of it."""
-        return self.settings.model, commit
+        return str(folder_here(self.settings.model, self._identity.commit)), None
+
+
+@dataclass(frozen=True)
+class OverEncoder(OverModel):
+    settings: LayerSettings
+    layers: tuple[int, ...]
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        layer = self.layers[0] if len(self.layers) == 1 else list(self.layers)
+        return {**super().facts, "layer": layer}
 
     def _encoder(self) -> TokenEncoder:
-        identity = self._identity
+        unpickles = bool(self._identity.allow)
         with naming_the_model(self.name):
-            encoder = opened(*self._source(identity.commit), bool(identity.allow))
+            encoder = opened(*self._source(), unpickles)
         layers = encoder.layers
         if outside := [layer for layer in self.layers if not -layers - 1 <= layer <= layers]:
             raise UserError(
@@ -123,6 +134,19 @@ class Embeddings(OverEncoder):
     cautions: Sequence[str] = ()
     version: str = "2"
 
+    @cached_property
+    def _identity(self) -> Identity:
+        """As it lies on this machine, or else as the hub has it."""
+        with naming_the_model(self.name):
+            given = self.settings
+            if _local(given.model, given.revision):
+                return identified_here(given)
+            source = ModelSource(given.model, given.revision, None, allow=tuple(given.allow))
+            return VllmEngines().describe(source).identity
+
+    def _source(self) -> tuple[str, str | None]:
+        return self.settings.model, self._identity.commit
+
     @property
     def facts(self) -> Mapping[str, Any]:
         return {**super().facts, **self.made_by}
@@ -140,12 +164,14 @@ class Embeddings(OverEncoder):
             yield from (c.text for c in case.candidates if not is_empty(c.text))
 
     def _comparing(self, known: Mapping[str, Embedded], other: str) -> Comparison:
-        return partial(self._value, known, known.get(other))
+        def value(text: str) -> Value:
+            if text not in known:
+                return NO_TOKENS
+            return (
+                self.likeness(known[text], known[other]) if other in known else NOTHING_TO_COMPARE
+            )
 
-    def _value(self, known: Mapping[str, Embedded], other: Embedded | None, text: str) -> Value:
-        if text not in known:
-            return NO_TOKENS
-        return NOTHING_TO_COMPARE if other is None else self.likeness(known[text], other)
+        return value
 
 
 @contextmanager
@@ -155,14 +181,6 @@ def naming_the_model(metric: str, setting: str = "model") -> Iterator[None]:
         yield
     except UserError as error:
         raise UserError(f"metrics.{metric}.{setting}: {error}") from None
-
-
-def identified(settings: ModelSettings) -> Identity:
-    """As it lies on this machine, or else as the hub has it."""
-    if _local(settings.model, settings.revision):
-        return identified_here(settings)
-    source = ModelSource(settings.model, settings.revision, None, allow=tuple(settings.allow))
-    return VllmEngines().describe(source).identity
 
 
 def identified_here(settings: ModelSettings) -> Identity:

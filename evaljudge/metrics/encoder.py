@@ -11,7 +11,7 @@ engines, which take the GPUs' memory for themselves.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -86,8 +86,35 @@ class Windows:
 
 @cache
 def opened(source: str, revision: str | None, unpickles: bool = False) -> TokenEncoder:
-    """Loaded once per process; `unpickles`: pickled weights may be read."""
-    return TokenEncoder(*_loaded(source, revision or "main", unpickles))
+    """Loaded once per process."""
+    hf, model = pretrained("AutoModel", source, unpickles, revision=revision or "main")
+    return TokenEncoder(hf, model.get_encoder() if model.config.is_encoder_decoder else model)
+
+
+def pretrained(
+    kind: str, source: str, unpickles: bool, *, is_whole: bool = False, **given: Any
+) -> tuple[Any, Any]:
+    """The tokenizer and the model, of this class of transformers; `unpickles`: pickled weights may
+    be read; `is_whole`: no weights may be missing."""
+    import transformers
+
+    given = {"trust_remote_code": False, **given}
+    try:
+        hf = transformers.AutoTokenizer.from_pretrained(source, **given)
+        model, loading = getattr(transformers, kind).from_pretrained(
+            source, use_safetensors=not unpickles or None, output_loading_info=True, **given
+        )
+    except Exception as error:  # transformers raises many kinds; each means: no such model there
+        raise UserError(f"{source} cannot be read as {kind}: {first_words(error)}") from None
+    if is_whole and (lacking := sorted(loading["missing_keys"])):
+        raise UserError(f"{source} cannot be read as {kind}: it has no weights for {lacking[0]}")
+    return hf, model
+
+
+def longest_first(lengths: Sequence[Any], batch: int) -> Iterator[list[int]]:
+    """Which texts to read together: those of similar length, so that there is little padding."""
+    order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
+    return (order[start : start + batch] for start in range(0, len(order), batch))
 
 
 class TokenEncoder:
@@ -121,27 +148,19 @@ class TokenEncoder:
         return np.asarray(table.detach()[list(ids)].numpy())
 
     def states(self, windows: Sequence[Ids], layers: Sequence[int], batch: int) -> list[Vectors]:
-        """Of each window, an array of layers x tokens x numbers, as the encoder gives them.
-
-        Windows of similar length go together, so that there is little padding.
-        """
-        longest_first = sorted(range(len(windows)), key=lambda i: -len(windows[i]))
-        found: dict[int, Vectors] = {}
-        for start in range(0, len(windows), batch):
-            chosen = longest_first[start : start + batch]
-            states = self._states([windows[i] for i in chosen], layers)
-            found.update(zip(chosen, states, strict=True))
-        return [found[i] for i in range(len(windows))]
-
-    def _states(self, windows: Sequence[Ids], layers: Sequence[int]) -> list[Vectors]:
+        """Of each window, an array of layers x tokens x numbers, as the encoder gives them."""
         import torch
 
-        ids, mask = padded(windows, self._pad)
-        given = {"input_ids": ids, "attention_mask": mask}
-        with torch.inference_mode():
-            states = self._model(**given, output_hidden_states=True).hidden_states
-            found = torch.stack([states[layer] for layer in layers]).numpy()
-        return [found[:, row, : len(window)] for row, window in enumerate(windows)]
+        found: dict[int, Vectors] = {}
+        for chosen in longest_first(list(map(len, windows)), batch):
+            ids, mask = padded([windows[place] for place in chosen], self._pad)
+            given = {"input_ids": ids, "attention_mask": mask}
+            with torch.inference_mode():
+                states = self._model(**given, output_hidden_states=True).hidden_states
+                kept = torch.stack([states[layer] for layer in layers]).numpy()
+            for row, place in enumerate(chosen):
+                found[place] = kept[:, row, : len(windows[place])]
+        return [found[place] for place in range(len(windows))]
 
 
 def padded(texts: Sequence[Ids], pad: int = 0) -> tuple[Any, Any]:
@@ -170,18 +189,6 @@ def _unit(vectors: Vectors) -> Vectors:
     from torch.nn.functional import normalize
 
     return np.asarray(normalize(from_numpy(vectors), dim=-1).numpy())
-
-
-def _loaded(source: str, revision: str, unpickles: bool) -> tuple[Any, Any]:
-    from transformers import AutoModel, AutoTokenizer
-
-    given: dict[str, Any] = {"revision": revision, "trust_remote_code": False}
-    try:
-        hf = AutoTokenizer.from_pretrained(source, **given)
-        model = AutoModel.from_pretrained(source, use_safetensors=not unpickles or None, **given)
-    except Exception as error:  # transformers raises many kinds; each means: no encoder there
-        raise UserError(f"no encoder can be had of {source}: {first_words(error)}") from None
-    return hf, model.get_encoder() if model.config.is_encoder_decoder else model
 
 
 def positions(hf_tokenizer: Any, model: Any) -> int:

@@ -31,14 +31,13 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evaljudge.engines import Identity
 from evaljudge.engines.tokens import Ids
 from evaljudge.errors import UserError
 from evaljudge.metrics.embeddings import (
@@ -46,15 +45,11 @@ from evaljudge.metrics.embeddings import (
     NOTHING_TO_COMPARE,
     LayerSettings,
     OverEncoder,
-    folder_here,
-    identified_here,
     libraries,
-    naming_the_model,
 )
 from evaljudge.metrics.encoder import TokenEncoder, Vectors
 from evaljudge.metrics.lexical import spaced
-from evaljudge.metrics.protocol import KnownMetric, Unscored, Value
-from evaljudge.metrics.references import Comparison, measured
+from evaljudge.metrics.protocol import Comparison, KnownMetric, Unscored, Value, measured
 from evaljudge.metrics.sentences import sentences
 from evaljudge.records import Case
 from evaljudge.settings import read_settings
@@ -96,25 +91,12 @@ class Estime(OverEncoder):
     settings: EstimeSettings
     version: str = "2"
 
-    @cached_property
-    def _identity(self) -> Identity:
-        with naming_the_model(self.name):
-            return identified_here(self.settings)
-
-    def _source(self, commit: str | None) -> tuple[str, str | None]:
-        return str(folder_here(self.settings.model, commit)), None
-
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
-        return measured(cases, "source", partial(self._comparing, self._masking()))
-
-    def _masking(self) -> TokenEncoder:
         encoder = self._encoder()
         if encoder.mask is None:
-            raise UserError(
-                f"metrics.{self.name}.model: {self.settings.model} has no mask token: name a "
-                "masked language model, such as bert-large-uncased-whole-word-masking"
-            )
-        return encoder
+            said = f"{self.settings.model} has no mask token: name a masked language model"
+            raise UserError(f"metrics.{self.name}.model: {said}")
+        return measured(cases, "source", partial(self._comparing, encoder))
 
     def _comparing(self, encoder: TokenEncoder, source: str) -> Comparison:
         theirs = self._read(encoder, source)

@@ -23,11 +23,7 @@ five words. The numbers are those of the authors' code, for sentences split alik
 full stop and each line break ends a sentence, numbers with a point become `UNK`, sentences of one
 word do not count, and one is cut at 510 tokens for the perplexity, at 126 for the acceptability.
 
-Two parts are missing, and so the metric is named 2 of 4. *Focus* needs spaCy with word vectors and
-the package wmd, which gives a distance where the authors' code expects a similarity: the code takes
-0.1 from a text with two neighbouring sentences that are near, where the paper means far. *Structure
-and coherence* is not in their code; it needs ALBERT's head for the order of sentences, which its
-checkpoints on the hub lack.
+Two parts are missing (docs/metrics.md says why), and so the metric is named 2 of 4.
 """
 
 from __future__ import annotations
@@ -46,17 +42,17 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 
 from evaljudge.engines import Identity
-from evaljudge.errors import UserError, first_words
+from evaljudge.errors import UserError
 from evaljudge.metrics.embeddings import (
     ModelSettings,
+    OverModel,
     folder_here,
     identified_here,
     libraries,
     naming_the_model,
 )
-from evaljudge.metrics.encoder import Windows, padded, positions
-from evaljudge.metrics.protocol import KnownMetric, Unscored, Value
-from evaljudge.metrics.references import EMPTY_TEXT, is_empty
+from evaljudge.metrics.encoder import Windows, padded, positions, pretrained
+from evaljudge.metrics.protocol import EMPTY_TEXT, KnownMetric, Unscored, Value, is_empty
 from evaljudge.metrics.sentences import sentences
 from evaljudge.records import Case
 from evaljudge.settings import read_settings
@@ -74,7 +70,6 @@ CHANGES = (
     *((".", ". "), (". . ", ". "), (".  . ", ". ")),
 )
 """The authors' changes to a text, one after the other, so that full stops end sentences."""
-NEEDED = "`model` is a masked language model, `acceptability` a classifier trained on CoLA"
 
 
 class GruenSettings(ModelSettings):
@@ -97,10 +92,8 @@ def gruen(name: str, given: Mapping[str, Any]) -> Gruen:
 
 
 @dataclass(frozen=True)
-class Gruen:
-    name: str
+class Gruen(OverModel):
     settings: GruenSettings
-    library: str
     version: str = "1"
 
     @property
@@ -132,13 +125,10 @@ class Gruen:
 
     @cached_property
     def _identities(self) -> Mapping[str, Identity]:
-        """Made on the driver; they travel, so that all workers read what it saw."""
         classifier = {"model": self.settings.acceptability, "revision": None}
-        with naming_the_model(self.name):
-            model = identified_here(self.settings)
         with naming_the_model(self.name, "acceptability"):
             other = identified_here(self.settings.model_copy(update=classifier))
-        return {"model": model, "acceptability": other}
+        return {"model": self._identity, "acceptability": other}
 
     def _read(self, found: Sequence[str]) -> tuple[Mapping[str, float], Mapping[str, float]]:
         read_by: dict[str, Mapping[str, float]] = {}
@@ -244,34 +234,18 @@ def _perplexities(logits: Any, ids: Any, mask: Any) -> Any:
     return (losses.sum(dim=1) / mask.sum(dim=1)).exp()
 
 
-def _acceptabilities(logits: Any, ids: Any, mask: Any) -> Any:
-    return logits[:, 1]
-
-
 @cache
 def opened(key: str, folder: str, unpickles: bool) -> Reader:
-    """Loaded once per process; `unpickles`: pickled weights may be read."""
-    import transformers
-
-    is_classifier = key == "acceptability"
-    kind = "AutoModelForSequenceClassification" if is_classifier else "AutoModelForMaskedLM"
-    given: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
-    try:
-        hf = transformers.AutoTokenizer.from_pretrained(folder, **given)
-        model, loaded = getattr(transformers, kind).from_pretrained(
-            folder, use_safetensors=not unpickles or None, output_loading_info=True, **given
-        )
-    except Exception as error:  # transformers raises many kinds; each means: no such model there
-        raise UserError(f"{folder} cannot be read: {first_words(error)}") from None
-    if loaded["missing_keys"]:
-        raise UserError(
-            f"{folder} has no weights for {sorted(loaded['missing_keys'])[0]}: {NEEDED}"
-        )
-    if is_classifier and model.config.num_labels != CLASSES:
-        raise UserError(f"{folder} has {model.config.num_labels} classes, not 2: {NEEDED}")
-    if is_classifier:
-        return Reader(hf, model, READ_FOR_ACCEPTABILITY, _acceptabilities)
-    return Reader(hf, model, READ_FOR_PERPLEXITY, _perplexities)
+    """Loaded once per process."""
+    how = {"is_whole": True, "local_files_only": True}
+    if key == "model":
+        hf, model = pretrained("AutoModelForMaskedLM", folder, unpickles, **how)
+        return Reader(hf, model, READ_FOR_PERPLEXITY, _perplexities)
+    kind = "AutoModelForSequenceClassification"
+    hf, model = pretrained(kind, folder, unpickles, **how)
+    if model.config.num_labels != CLASSES:
+        raise UserError(f"{folder} has {model.config.num_labels} classes, not 2 as those of CoLA")
+    return Reader(hf, model, READ_FOR_ACCEPTABILITY, lambda logits, ids, mask: logits[:, 1])
 
 
 METRICS = {

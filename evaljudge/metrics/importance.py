@@ -19,11 +19,7 @@ n-grams of d first come); then, from the most important down, divided by 1 + 1/2
 one of its tokens was seen before. That code also drops stop words; `drop_stop_words` drops those of
 scikit-learn's list, which is another one.
 
-A text of fewer than n tokens shares no n-gram and scores 0. A text longer than its source scores
-almost 0 because of the penalty. A candidate is unscored if the text or the source has no token, if
-the source is shorter than n, or if nothing in the source has any weight (in a corpus of one
-document every idf is 0). Any script works; a character that the tokenizer's sample lacks matches
-nothing.
+Any script works; a character that the tokenizer's sample lacks matches nothing.
 """
 
 from __future__ import annotations
@@ -41,8 +37,7 @@ from pydantic import Field, model_validator
 from evaljudge.engines import Identity, ModelSource, identity_of
 from evaljudge.errors import UserError
 from evaljudge.metrics.grams import Floats, Frequencies, Grams, grams, novel, salient
-from evaljudge.metrics.protocol import KnownMetric, Part, Unscored, Value
-from evaljudge.metrics.references import EMPTY_SOURCE, EMPTY_TEXT
+from evaljudge.metrics.protocol import EMPTY_SOURCE, EMPTY_TEXT, KnownMetric, Part, Unscored, Value
 from evaljudge.metrics.tokens import (
     Characters,
     Counts,

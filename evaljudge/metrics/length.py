@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evaljudge.metrics.protocol import KnownMetric, Value
-from evaljudge.metrics.references import EMPTY_SOURCE, EMPTY_TEXT
+from evaljudge.metrics.protocol import EMPTY_SOURCE, EMPTY_TEXT, KnownMetric, Value
 from evaljudge.records import Case
 from evaljudge.settings import Settings, read_settings
 

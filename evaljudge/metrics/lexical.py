@@ -46,8 +46,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import regex  # type: ignore[import-untyped, unused-ignore]
 from pydantic import Field
 
-from evaljudge.metrics.protocol import KnownMetric, Unscored, Value
-from evaljudge.metrics.references import Comparison, ReferenceSettings, measured
+from evaljudge.metrics.protocol import (
+    Comparison,
+    KnownMetric,
+    ReferenceSettings,
+    Unscored,
+    Value,
+    measured,
+)
 from evaljudge.records import Case
 from evaljudge.settings import read_settings
 

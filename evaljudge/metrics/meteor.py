@@ -36,8 +36,7 @@ from pydantic import Field
 
 from evaljudge.errors import UserError
 from evaljudge.metrics.lexical import NO_WORDS, Lexical, library, porter, words
-from evaljudge.metrics.protocol import KnownMetric, Value
-from evaljudge.metrics.references import Comparison, ReferenceSettings
+from evaljudge.metrics.protocol import Comparison, KnownMetric, ReferenceSettings, Value
 from evaljudge.settings import read_settings
 
 WORDNET = [

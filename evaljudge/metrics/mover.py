@@ -53,8 +53,7 @@ from evaljudge.metrics.embeddings import (
 )
 from evaljudge.metrics.encoder import Embedded
 from evaljudge.metrics.grams import Floats, Frequencies, grams
-from evaljudge.metrics.protocol import KnownMetric, Part, Unscored, Value
-from evaljudge.metrics.references import compared_with
+from evaljudge.metrics.protocol import KnownMetric, Part, Unscored, Value, compared_with
 from evaljudge.metrics.tokens import UNKNOWN, TokenIds
 from evaljudge.records import Document
 from evaljudge.settings import read_settings

@@ -30,7 +30,7 @@ from evaljudge.execution.local import complete
 from evaljudge.identity import brief_key, common_key
 from evaljudge.judges.checked import briefs_of, verdicts_of
 from evaljudge.metrics import Metric, Unscored
-from evaljudge.metrics.references import EMPTY_TEXT, compared_with, is_empty
+from evaljudge.metrics.protocol import EMPTY_TEXT, compared_with, is_empty
 from evaljudge.model.imagining import Gauge, Imagining
 from evaljudge.model.remembering import Common
 from evaljudge.reasons import grouped

@@ -2,9 +2,9 @@
 
 from evaljudge.storage.checking import DERIVED, Fault, Inspected, digests, inspect, was_finished
 from evaljudge.storage.claim import Claim, claimed, holder, this_machine
+from evaljudge.storage.disk import Index, index_on_disk
 from evaljudge.storage.files import GONE, RUN, SEALED, SHARDS
 from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read, to_write
-from evaljudge.storage.index import Index, index_on_disk
 from evaljudge.storage.output import (
     Output,
     Panel,

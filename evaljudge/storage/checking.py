@@ -8,11 +8,12 @@ A shard's marker names the files that it is of. Where a run is done, every shard
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from hashlib import sha256
-from typing import Any, get_args
+from itertools import chain
+from typing import Any, NamedTuple, get_args
 
 from evaljudge.errors import Damaged, first_words
 from evaljudge.storage.disk import NOT_PERMITTED, DiskError
@@ -59,12 +60,13 @@ class Inspected:
     ignored: Sequence[str] = ()
     """Files that are not ours."""
 
-    def add(self, other: Inspected) -> None:
-        self.proven += other.proven
-        self.readable += other.readable
-        self.faults += other.faults
-        for stage, times in other.done.items():
-            self.done[stage] += times
+
+class _File(NamedTuple):
+    name: str
+    shard: Shard | None = None
+    stage: Stage | None = None
+    marker: str = ""
+    seal: str = ""
 
 
 def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
@@ -72,39 +74,70 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
 
     Raises Damaged where that is run.json or shards.json: they say what there should be.
     """
-    run, shards, found = output.run() or {}, output.shards(), Inspected()
-    there, panels = set(output.place.all_names()), panels_of(run)
-    ends = list(dict.fromkeys(panels.values())) or [Panel()]
-    committed = {at: output.marked(at) for stage in STAGES for at in _folders(ends, stage)}
+    run, shards = output.run() or {}, output.shards()
+    found, there = Inspected(shards=len(shards)), set(output.place.all_names())
+    panels = list(dict.fromkeys(panels_of(run).values())) or [Panel()]
+    folders = {s: list(dict.fromkeys(panel.folder(s) for panel in panels)) for s in STAGES}
+    committed = {at: output.marked(at) for at in chain.from_iterable(folders.values())}
     is_cut = output.has_listing or any(committed.values())  # a run may have been killed before
     for name in (RUN, SHARDS) if is_cut else (RUN,):
         _count(found, output.prove(name)[1])
-    found.shards = len(shards)
     derived: Mapping[str, str] = run.get(DERIVED, {})
     found.ignored = sorted(n for n in there if not _OURS.fullmatch(n) and n not in derived)
     if DERIVED not in run:  # an earlier version has not noted which of these it wrote
         found.ignored = [n for n in found.ignored if not n.startswith(("report/", "selected/"))]
-    looking = _Looking(output, run, there, ends, committed, with_derived)
-    for one in output.ahead(looking.at, shards):
-        found.add(one)
-    for kind in dict.fromkeys(judge_kinds(run).values()):
-        own = {
-            output.of(panel).brief_file(shard)
-            for panel in ends
-            for shard in shards
-            if shard.number in committed[panel.folder("prepare")]
-        }
-        for file in output.brief_files(kind):
-            if file not in own:
-                _prove(output, found, f"briefs/{kind}/{file}")
+
+    was_done, judges = was_finished(run), judge_kinds(run)
+    checked = {name.split("/")[1] for name in there if name.startswith("checks/")}
+    named, whole = dict[str, _File](), set[str]()
+    markers = [
+        _File(name := marker(at, shard.number), shard, stage, name)
+        for shard in shards
+        for stage in STAGES
+        for at in folders[stage]
+        if shard.number in committed[at] or (was_done and committed[at])  # a folder has all or none
+    ]
+    for file, receipt in _proven(output, found, markers):
+        whole.add(file.name)
+        for name in _vouched(output, file, receipt, judges, checked):
+            named[name] = file._replace(name=name)
+    for stage in STAGES:
+        found.done[stage] = sum(
+            all(marker(at, shard.number) in whole for at in folders[stage]) for shard in shards
+        )
+    kept = {
+        output.of(panel).brief_file(shard)
+        for panel in panels
+        for shard in shards
+        if shard.number in committed[panel.folder("prepare")]
+    }
+    briefs = (
+        f"briefs/{kind}/{file}"
+        for kind in dict.fromkeys(judges.values())
+        for file in output.brief_files(kind)
+        if file not in kept
+    )
     common = {f"{COMMON}{file}" for file in output.common_files()}
-    for name in sorted(common | looking.common if with_derived else common):
-        _prove(output, found, name)
-    if with_derived:
-        for name in output.label_keys():  # which nothing can make again
-            _prove(output, found, f"labels/{name}.json")
-        for name, digest in derived.items():
-            _compare(output, found, name, digest)
+    files = [
+        *(_File(f"cases/{shard.file}", shard, seal=shard.seal) for shard in shards),
+        *(file for file in named.values() if not file.name.startswith(COMMON)),
+        *map(_File, briefs),
+    ]
+    if with_derived:  # a run that goes on needs none of the common files that markers name
+        common |= {name for name in named if name.startswith(COMMON)}
+        files += [
+            _File(name, shard)
+            for shard in shards
+            if (name := f"scores/{shard.file}") in there or run.get("state") == "done"
+        ]
+        files += [_File(f"labels/{name}.json") for name in output.label_keys()]
+    for _ in _proven(output, found, [*files, *map(_File, sorted(common))]):
+        pass
+    found.faults.sort(key=lambda fault: fault.shard.number if fault.shard else len(shards))
+    for name, digest in derived.items() if with_derived else ():
+        if problem := _changed(output, name, digest):
+            found.faults.append(Fault(name, output.damaged(name, problem)))
+        found.proven += not problem
     return found
 
 
@@ -116,97 +149,50 @@ def digests(output: Output, selections: Iterable[str]) -> dict[str, str]:
     return dict(zip(names, output.ahead(partial(_digest, output), names), strict=True))
 
 
-@dataclass(frozen=True)
-class _Looking:
-    """Looks at one shard after the other."""
-
-    output: Output
-    run: Mapping[str, Any]
-    there: set[str]
-    panels: Sequence[Panel]
-    committed: Mapping[str, set[int]]
-    """By the folder of a panel's markers."""
-    with_scores: bool
-    common: set[str] = field(default_factory=set)
-    """The files of briefs/common/ that markers name. A run that goes on needs none of them."""
-
-    def at(self, shard: Shard) -> Inspected:
-        found, files = Inspected(), dict[str, tuple[Stage, str]]()
-        _prove(self.output, found, f"cases/{shard.file}", shard, seal=shard.seal)
-        for stage in STAGES:
-            done = list[bool]()
-            for folder in _folders(self.panels, stage):
-                if not self._is_expected(folder, shard):
-                    done.append(False)
-                    continue
-                of = stage, marker(folder, shard.number)
-                receipt = _prove(self.output, found, of[1], shard, *of)
-                done.append(receipt is not None)
-                if receipt is not None:
-                    files |= dict.fromkeys(self._files(stage, shard, receipt), of)
-            found.done[stage] += all(done)
-        for name, of in files.items():
-            if name.startswith(COMMON):
-                self.common.add(name)
-            else:
-                _prove(self.output, found, name, shard, *of)
-        name = f"scores/{shard.file}"
-        if self.with_scores and (name in self.there or self.run.get("state") == "done"):
-            _prove(self.output, found, name, shard)
-        return found
-
-    def _is_expected(self, folder: str, shard: Shard) -> bool:
-        """A run that was done has, in each folder of markers, all or none."""
-        was_done = was_finished(self.run) and bool(self.committed[folder])
-        return was_done or shard.number in self.committed[folder]
-
-    def _files(self, stage: Stage, shard: Shard, receipt: Mapping[str, Any]) -> list[str]:
-        """Those that a marker vouches for; earlier versions did not name them in it."""
-        if stage == "measure":
-            return [f"measures/{metric}/{shard.file}" for metric in receipt["measured"]]
-        if "files" in receipt:
-            return list(receipt["files"])
-        judges = judge_kinds(self.run)
-        if stage == "prepare":
-            own = self.output.brief_file(shard)
-            return [f"briefs/{kind}/{own}" for kind in dict.fromkeys(judges.values())]
-        verdicts = [f"verdicts/{judge}/{shard.file}" for judge in judges]
-        return [*verdicts, *(f"checks/{judge}/{shard.file}" for judge in self._with_checks)]
-
-    @cached_property
-    def _with_checks(self) -> set[str]:
-        return {name.split("/")[1] for name in self.there if name.startswith("checks/")}
-
-
 def was_finished(run: Mapping[str, Any]) -> bool:
     """Every shard was done: a marker that is not there is lost."""
     return run.get("state") in ("done", "damaged")
 
 
-def _folders(panels: Iterable[Panel], stage: Stage) -> list[str]:
-    return list(dict.fromkeys(panel.folder(stage) for panel in panels))
-
-
-def _prove(
+def _vouched(
     output: Output,
-    found: Inspected,
-    name: str,
-    shard: Shard | None = None,
-    stage: Stage | None = None,
-    of_marker: str = "",
-    *,
-    seal: str = "",
-) -> dict[str, Any] | None:
-    """What a JSON file holds; None where a file is damaged, gone, or may not be read."""
-    try:
-        content, is_proven = output.prove(name, seal)
-    except (Damaged, DiskError) as error:
-        if isinstance(error, DiskError) and error.number not in NOT_PERMITTED:
-            raise
-        found.faults.append(Fault(name, error, shard, stage, of_marker))
-        return None
-    _count(found, is_proven)
-    return content
+    of: _File,
+    receipt: Mapping[str, Any],
+    judges: Mapping[str, str],
+    checked: Iterable[str],
+) -> list[str]:
+    """The files that a marker vouches for; earlier versions did not name them in it."""
+    assert of.shard is not None
+    if of.stage == "measure":
+        return [f"measures/{metric}/{of.shard.file}" for metric in receipt["measured"]]
+    if "files" in receipt:
+        return list(receipt["files"])
+    if of.stage == "prepare":
+        own = output.brief_file(of.shard)
+        return [f"briefs/{kind}/{own}" for kind in dict.fromkeys(judges.values())]
+    verdicts = [f"verdicts/{judge}/{of.shard.file}" for judge in judges]
+    return [*verdicts, *(f"checks/{judge}/{of.shard.file}" for judge in checked)]
+
+
+def _proven(
+    output: Output, found: Inspected, files: Sequence[_File]
+) -> Iterator[tuple[_File, dict[str, Any]]]:
+    """Those that are whole, with what a JSON file holds; the others are noted as faults."""
+
+    def prove(file: _File) -> tuple[dict[str, Any], bool] | Damaged | DiskError:
+        try:
+            return output.prove(file.name, file.seal)
+        except (Damaged, DiskError) as error:
+            if isinstance(error, DiskError) and error.number not in NOT_PERMITTED:
+                raise
+            return error
+
+    for file, proof in zip(files, output.ahead(prove, files), strict=True):
+        if isinstance(proof, Exception):
+            found.faults.append(Fault(file.name, proof, file.shard, file.stage, file.marker))
+        else:
+            _count(found, proof[1])
+            yield file, proof[0]
 
 
 def _count(found: Inspected, is_proven: bool) -> None:
@@ -214,18 +200,15 @@ def _count(found: Inspected, is_proven: bool) -> None:
     found.readable += not is_proven
 
 
-def _compare(output: Output, found: Inspected, name: str, digest: str) -> None:
+def _changed(output: Output, name: str, digest: str) -> str:
     try:
-        problem = "" if _digest(output, name) == digest else "is not as the last report wrote it"
+        return "" if _digest(output, name) == digest else "is not as the last report wrote it"
     except FileNotFoundError:
-        problem = "is gone"
+        return "is gone"
     except DiskError as error:
-        problem = error.problem
+        return error.problem
     except OSError as error:
-        problem = f"cannot be read ({first_words(error)})"
-    if problem:
-        found.faults.append(Fault(name, output.damaged(name, problem)))
-    found.proven += not problem
+        return f"cannot be read ({first_words(error)})"
 
 
 def _digest(output: Output, name: str) -> str:

@@ -1,12 +1,21 @@
-"""A disk that is full, read-only or failing, as one line: which file, what is wrong, what to do."""
+"""A disk that is full, read-only or failing, as one line: which file, what is wrong, what to do.
+
+And an index on disk, for what is too much to hold in memory. SQLite keeps a database without a name
+in a temporary file of its own, beyond what fits its cache, and removes it when it is closed: so
+memory stays flat, however many rows there are.
+
+    with index_on_disk("CREATE TABLE seen (doc_id TEXT PRIMARY KEY) WITHOUT ROWID;") as index:
+        index.execute("INSERT OR IGNORE INTO seen VALUES (?)", ("d1",)).rowcount  ->  1
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+import sqlite3
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from types import MappingProxyType
 
 from evaljudge.errors import UserError, first_line
@@ -69,3 +78,25 @@ def disk_error(path: str, action: str, error: OSError) -> DiskError:
     in_the_way = isinstance(error, FileExistsError | NotADirectoryError)
     remedy = IN_THE_WAY if in_the_way else REMEDIES.get(error.errno or 0, "")
     return DiskError(path, f"cannot be {action} ({reason})", remedy, error.errno)
+
+
+Index = sqlite3.Connection
+DISK_ERRORS = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN")
+
+
+@contextmanager
+def index_on_disk(schema: str) -> Iterator[Index]:
+    """An empty index with these tables; any thread may use it, one at a time. The disk's errors are
+    said in one line; any other of SQLite's is a mistake of ours."""
+    try:
+        with closing(sqlite3.connect("", check_same_thread=False)) as index:
+            index.executescript(f"PRAGMA journal_mode = OFF;\n{schema}")
+            yield index
+    except sqlite3.OperationalError as error:
+        if not error.sqlite_errorname.startswith(DISK_ERRORS):
+            raise
+        folder = os.environ.get("SQLITE_TMPDIR") or os.environ.get("TMPDIR") or "/var/tmp"
+        raise UserError(
+            f"{folder}: a temporary index cannot be kept there ({error}): free space, or set "
+            "TMPDIR to another folder, then run it again"
+        ) from None

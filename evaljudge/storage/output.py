@@ -37,7 +37,7 @@ from evaljudge.errors import Damaged, UserError
 from evaljudge.records import Brief, Case, Document, Score, Verdict
 from evaljudge.storage import tables
 from evaljudge.storage.files import BRIEFS, COMMON, GONE, RUN, SHARDS, RunFiles
-from evaljudge.storage.seals import parquet, read_json, seal_of, sealed_json
+from evaljudge.storage.seals import parquet, seal_of, sealed_json
 from evaljudge.storage.streams import FolderInPlace
 from evaljudge.storage.tables import R, Scale
 
@@ -223,12 +223,8 @@ class Output(RunFiles):
     def attempt(self, name: str) -> dict[str, Any]:
         """What was noted; empty where nothing was, and where a note is damaged: the notes only
         help to find out what crashed."""
-        file = f"attempts/{name}.json"
         try:
-            if (content := self._find(file)) is None:
-                return {}
-            with self._reading(file):
-                return read_json(content, self._sealed_name(file), is_sealed=True)[0]
+            return self._find_json(f"attempts/{name}.json") or {}
         except Damaged as error:
             print(f"warning: {error}", file=sys.stderr, flush=True)
             return {}
@@ -281,11 +277,11 @@ class Output(RunFiles):
 
     def documents(self, shard: Shard) -> list[str]:
         """The ids of its documents, without their texts."""
-        return list(self._cases(shard, ["doc_id"])["doc_id"].to_pylist())
+        return list(self.case_table(shard, ["doc_id"])["doc_id"].to_pylist())
 
     def sources(self, shard: Shard) -> list[Document]:
         """Its documents, with nothing but their ids, sources and references."""
-        rows = self._cases(shard, ["doc_id", "source", "references"]).to_pylist()
+        rows = self.case_table(shard, ["doc_id", "source", "references"]).to_pylist()
         return [Document(r["doc_id"], r["source"], tuple(r["references"] or ())) for r in rows]
 
     def cases(self, shard: Shard) -> list[Case]:
@@ -294,13 +290,14 @@ class Output(RunFiles):
 
     def texts(self, shard: Shard) -> list[tuple[str, str, str]]:
         """Each candidate's document, system and text, in the order of the cases."""
-        return tables.texts_of(self._cases(shard, ["doc_id", "candidates"]))
+        return tables.texts_of(self.case_table(shard, ["doc_id", "candidates"]))
 
     def ratings(self, shard: Shard) -> dict[tuple[str, str], list[tuple[str, float]]]:
         """Each candidate's ratings by axis, by its document and system."""
-        return tables.ratings_of(self._cases(shard, tables.RATED))
+        return tables.ratings_of(self.case_table(shard, tables.RATED))
 
-    def _cases(self, shard: Shard, columns: list[str]) -> pa.Table:
+    def case_table(self, shard: Shard, columns: list[str]) -> pa.Table:
+        """These columns of its cases, as they are stored."""
         with self._gone_or_elsewhere():
             return self.table(f"cases/{shard.file}", columns, shard.seal)
 
@@ -345,10 +342,6 @@ class Output(RunFiles):
 
     def write_measures(self, metric: str, shard: Shard, scores: Iterable[Score]) -> str:
         return self._write(f"measures/{metric}", shard, Score, scores)
-
-    def case_table(self, shard: Shard, columns: list[str]) -> pa.Table:
-        """These columns of its cases, as they are stored."""
-        return self._cases(shard, columns)
 
     def score_table(self, shard: Shard) -> pa.Table:
         """Its scores as they are stored, without their signatures."""
@@ -412,17 +405,14 @@ class Output(RunFiles):
         was last extended.
         """
         cuts = (self.listing() or {}).get("cuts", [0])
-        named = ((name, BRIEFS.fullmatch(name)) for name in self.brief_files(judge))
         return [
             name
-            for name, found in named
-            if found
-            and (found[2] != self.name or (self._is_own(name) and int(found[1]) < cuts[-1]))
+            for name in self.brief_files(judge)
+            if (found := BRIEFS.fullmatch(name))
+            and (
+                found[2] != self.name or (name.endswith(self._own_end) and int(found[1]) < cuts[-1])
+            )
         ]
-
-    def _is_own(self, file: str) -> bool:
-        """Whether it holds briefs that this panel's writer wrote in this run."""
-        return file.endswith(self._own_end)
 
     def brief_documents(self, judge: str, file: str) -> list[str]:
         column = self.table(f"briefs/{judge}/{file}", ["doc_id"])["doc_id"]

@@ -11,7 +11,8 @@ import random
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import count
 from typing import ClassVar, TypeVar
 
 from evaljudge.errors import StorageLost, UserError, first_line, seconds_in
@@ -25,16 +26,13 @@ FIRST_CONTACT = 10.0
 FIRST_WAIT, LONGEST_WAIT = 0.25, 10.0
 REPLY = re.compile(r"An error occurred \(|AWS Error (?!NETWORK_CONNECTION)")
 """Errors with which a server has answered, as boto3 and pyarrow say them."""
-CURL = re.compile(r"(?:curlCode: \d+, |CURL error \[\d+\]=)([^;)]+)")
-"""Why there was no answer, within what pyarrow says."""
 DENIED = "access is denied to these credentials: give them access, then run it again"
 _REFUSALS = {
     "NO_SUCH_BUCKET": "there is no such bucket",
     "QUOTA_EXCEEDED|QuotaExceeded": "its quota is used up: free space there, then run it again",
     "ACCESS_DENIED": DENIED,
-    "INVALID_ACCESS_KEY_ID": "the access key is not known there",
-    "INVALID_CLIENT_TOKEN_ID": "the access key is not known there",
-    "UNRECOGNIZED_CLIENT": "the access key is not known there",
+    "INVALID_ACCESS_KEY_ID|INVALID_CLIENT_TOKEN_ID|UNRECOGNIZED_CLIENT": "the access key is not "
+    "known there",
     "SIGNATURE_DOES_NOT_MATCH": "the secret key does not fit the access key",
     "MISSING_AUTHENTICATION_TOKEN": "it wants credentials, and none were found",
     "EXPIRED_TOKEN|ExpiredToken": "the credentials have expired: renew them, then run it again",
@@ -54,7 +52,8 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
     if patience is None:
         patience = seconds_in(VARIABLE, PATIENCE)
     begun, host = time.monotonic(), "/".join(uri.split("/")[:3])
-    for wait in _waits():
+    for tries in count():
+        wait = min(FIRST_WAIT * 2 ** min(tries, 9), LONGEST_WAIT) * random.uniform(0.5, 1.0)
         try:
             done = work()
             _Known.hosts.add(host)
@@ -66,24 +65,29 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
             refuse(uri, str(error))
             if REPLY.search(str(error)):
                 _Known.hosts.add(host)
-            waited, cause = time.monotonic() - begun, _cause(error)
+            waited, cause = time.monotonic() - begun, first_line(error)
             is_known = _Known.are_all_known or host in _Known.hosts
             if not is_known and waited + wait > min(patience, FIRST_CONTACT):
                 raise StorageLost(f"{uri}: no answer ({cause}): is the address right?") from None
             if waited + wait > patience:
                 said = f"it could not be used for {patience:g} s ({cause})"
                 raise StorageLost(f"{uri}: {said}") from None
-            if waited >= SILENCE:
-                _say(f"{uri}: no answer yet ({cause}); given up after {patience:g} s")
+            if waited >= SILENCE and time.monotonic() - _Known.said >= BETWEEN:
+                _Known.said = time.monotonic()
+                said = f"no answer yet ({cause}); given up after {patience:g} s"
+                print(f"waiting for {uri}: {said}", file=sys.stderr, flush=True)
         time.sleep(wait)
     raise AssertionError("the waits never end")
 
 
 class _Known:
-    """Buckets that have answered to this process, by the beginning of their URIs."""
+    """What this process knows of storage, in all of its threads."""
 
     hosts: ClassVar = set[str]()
+    """Buckets that have answered, by the beginning of their URIs."""
     are_all_known: ClassVar = False
+    said: ClassVar = -BETWEEN
+    """When the last line was written."""
 
 
 def expect_answers() -> None:
@@ -92,35 +96,8 @@ def expect_answers() -> None:
     _Known.are_all_known = True
 
 
-def _cause(error: BaseException) -> str:
-    """In one short line: Google's library says everything a second time in `error_info`."""
-    said = first_line(error).partition(" error_info=")[0]
-    found = CURL.search(said)
-    return found[1] if found else said
-
-
-class _Said:
-    """When the last line was written; other threads wait for the same storage."""
-
-    at = -BETWEEN
-
-
-def _say(what: str) -> None:
-    now = time.monotonic()
-    if now - _Said.at >= BETWEEN:
-        _Said.at = now
-        print(f"waiting for {what}", file=sys.stderr, flush=True)
-
-
 def refuse(uri: str, message: str) -> None:
     """Raise a UserError if the storage's message is of something that the user can correct."""
     for mark, meaning in _REFUSALS.items():
         if re.search(rf"\b({mark})\b", message):
             raise UserError(f"{uri}: {meaning}") from None
-
-
-def _waits() -> Iterator[float]:
-    wait = FIRST_WAIT
-    while True:
-        yield wait * random.uniform(0.5, 1.0)
-        wait = min(2 * wait, LONGEST_WAIT)

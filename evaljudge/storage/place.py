@@ -91,9 +91,6 @@ class Place:
             self._refuse_no_bucket()
         return kind
 
-    def is_link(self, name: str) -> bool:
-        return self.is_local and os.path.islink(self._path(name))
-
     def folder_with(self, name: str) -> str | None:
         """The first folder in it that has a file of this name."""
         folders = (info.base_name for info in self._infos("") if not info.is_file)
@@ -267,14 +264,11 @@ class Place:
         if not self.is_local or os.path.isdir(self.path):
             self.try_out()
             return
-        path = Path(os.path.abspath(self.path))
+        path = Path(self.path)
         above = next(one for one in (path, *path.parents) if os.path.lexists(one))
-        if not above.is_dir():
-            raise UserError(
-                f"{self.uri}: {above} is a file, so no folder can be made: take another"
-            )
-        if not os.access(above, os.W_OK | os.X_OK):
-            raise UserError(f"{self.uri}: you may not write to {above}: take another folder")
+        if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+            said = "is a file, or you may not write to it: take another folder"
+            raise UserError(f"{self.uri}: {above} {said}")
 
     def try_out(self) -> None:
         """Refuse a place that cannot be written to, before any work is done."""

@@ -11,21 +11,17 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.request import getproxies
 
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, first_line
 from evaljudge.storage.patience import patiently, refuse
-from evaljudge.text import shown
 
 if TYPE_CHECKING:
     from pyarrow import fs
 
 SCHEME = "s3://"
 CONNECT_TIMEOUT, READ_TIMEOUT = 5, 60
-NO_HOST = (socket.EAI_NONAME, socket.EAI_NODATA)
 MISSING, TAKEN = {404}, {409, 412}
 NOT_BUILT = {405, 501}
 """Answers of a server that lacks what S3 has."""
@@ -41,20 +37,15 @@ def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
         raise UserError(f"{uri}: names no bucket")
     if "//" in path:
         raise UserError(f"{uri}: a folder in it has no name")
-    if "?" in path:
-        place = path.partition("?")[0]  # there may be a secret key in the rest
+    if "?" in path:  # there may be a secret key in the rest
         said = "endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION"
-        raise UserError(f"{SCHEME}{place}: {said}")
+        raise UserError(f"{SCHEME}{path.partition('?')[0]}: {said}")
     scheme, _, host = (_endpoint() or "https://").rpartition("://")
     if "@" in host:  # not to be repeated
         said = "they belong in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
         raise UserError(f"AWS_ENDPOINT_URL holds credentials: {said}")
-    name = re.match(r"[^/:\[]+", host)  # no address in brackets
-    if name and not _is_known(name[0]):
-        said = f"AWS_ENDPOINT_URL names {shown(name[0])}, which is no host"
-        raise UserError(f"{uri}: {said}: correct it")
     system = fs.S3FileSystem(
-        region=_region(bucket, _named_region(), _endpoint()),
+        region=_region(bucket),
         scheme=scheme or "https",
         endpoint_override=host.rstrip("/") or None,
         connect_timeout=CONNECT_TIMEOUT,
@@ -63,35 +54,21 @@ def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
     return system, path.rstrip("/")
 
 
-@cache
-def _is_known(host: str) -> bool:
-    """Whether the name may be a host's: false only where the network says that there is none. A
-    proxy would look it up by itself."""
-    try:
-        socket.getaddrinfo(host, None)
-    except socket.gaierror as error:
-        return bool(getproxies()) or error.errno not in NO_HOST
-    except UnicodeError:
-        return False
-    return True
-
-
-def _named_region() -> str | None:
-    return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-
-
 def _endpoint() -> str | None:
     """Boto3 reads these by itself; pyarrow's filesystem needs them as arguments."""
     return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
 
 
-@cache
-def _region(bucket: str, named: str | None, endpoint: str | None) -> str | None:
+def _region(bucket: str) -> str | None:
     """The region that is named; otherwise, on Amazon's own S3, the region of the bucket."""
+    named = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    return named if named or _endpoint() else _region_of(bucket)
+
+
+@cache
+def _region_of(bucket: str) -> str:
     from pyarrow import fs
 
-    if named or endpoint:
-        return named
     return str(patiently(f"{SCHEME}{bucket}", lambda: fs.resolve_s3_region(bucket)))
 
 
@@ -161,7 +138,7 @@ class Objects:
                     return None
                 raise OSError(str(error)) from None
             except mistakes as error:
-                raise UserError(f"{uri}: {_one_line(error)}") from None
+                raise UserError(f"{uri}: {first_line(error)}") from None
             except (boto.BotoCoreError, HTTPError) as error:  # the latter where an answer is cut
                 raise OSError(str(error)) from None
 
@@ -181,12 +158,7 @@ def _client(bucket: str, patience: float | None) -> Any:
         read_timeout=patience or READ_TIMEOUT,
         retries={"mode": "standard", "total_max_attempts": 1 if patience else 3},
     )
-    region = _region(bucket, _named_region(), _endpoint())
     try:
-        return boto3.Session().client("s3", region_name=region, config=patient)
+        return boto3.Session().client("s3", region_name=_region(bucket), config=patient)
     except (BotoCoreError, ValueError) as error:  # no such profile, no such endpoint
-        raise UserError(f"{SCHEME}{bucket}: {_one_line(error)}") from None
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())
+        raise UserError(f"{SCHEME}{bucket}: {first_line(error)}") from None

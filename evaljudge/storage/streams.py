@@ -42,7 +42,11 @@ def whole_file(path: str, *, only_new: bool = False, is_synced: bool = True) -> 
     waits until it is safe from a power failure."""
     folder, _, base = path.rpartition("/")
     beside = f"{folder}/.{base}.{uuid.uuid4().hex[:8]}{PART}"
-    stream = _new(beside, path)
+    try:
+        os.makedirs(folder, exist_ok=True)
+        stream = open(beside, "wb")  # noqa: SIM115 (closed below, before it is renamed)
+    except OSError as error:
+        raise disk_error(path, "written", error) from None
     try:
         with refusing_disk_errors(path, "written"):
             with stream:
@@ -60,14 +64,6 @@ def whole_file(path: str, *, only_new: bool = False, is_synced: bool = True) -> 
     finally:
         with suppress(OSError):  # renamed, or the disk fails: then a later run removes it
             os.unlink(beside)
-
-
-def _new(beside: str, path: str) -> IO[bytes]:
-    try:
-        os.makedirs(os.path.dirname(beside), exist_ok=True)
-        return open(beside, "wb")
-    except OSError as error:
-        raise disk_error(path, "written", error) from None
 
 
 @contextmanager

@@ -135,7 +135,7 @@ def test_bad_rows_are_left_out_and_named() -> None:
 
 def test_ratings_with_decimal_commas_are_refused_instead_of_left_out() -> None:
     rows = [row | {"human_fluency": f"{row['human_fluency']},5"} for row in as_rows(THEIRS)]
-    with pytest.raises(UserError, match="'1,5': write a decimal point in place of the comma"):
+    with pytest.raises(UserError, match="a number such as 4.5, or a list of them, not '1,5'"):
         made(write("csv", rows))
 
 

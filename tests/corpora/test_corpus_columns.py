@@ -1,6 +1,5 @@
 """Columns and keys of a user's own corpus: what is not read is named, and a mapping reads it."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,8 +8,8 @@ import pytest
 
 import evaljudge
 from evaljudge.commands.plan import planned_text
-from evaljudge.corpora import CorpusSource, open_corpus, source_by_options
-from evaljudge.corpora.advice import OPTIONS, PROBE_OPTIONS, Advice
+from evaljudge.corpora import CorpusSource, likely_columns, open_corpus, source_of
+from evaljudge.corpora.columns import named_columns
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from tests.build import command, tabled
@@ -29,13 +28,7 @@ def opened(path: str, columns: Mapping[str, str] | None = None) -> tuple[tuple[s
         return corpus.unread, dict(next(iter(corpus)).candidates[0].ratings)
 
 
-SPELT = [
-    "coherence",
-    "ratings_coherence",
-    "human_coherence",
-    "coherence score",
-    "Rating: coherence",
-]
+SPELT = ["coherence", "ratings_coherence", "coherence score", "Rating: coherence"]
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
@@ -47,35 +40,29 @@ def test_what_looks_like_a_rating_is_named_and_can_be_mapped(
     (note,), ratings = opened(path)
     assert not ratings
     yaml = repr(name) if " " in name else name
-    assert note == (
-        f"`{name}` looks like a rating and is not read: name it `ratings.coherence`, or give "
-        f"`corpus: {{path: …, columns: {{{yaml}: ratings.coherence}}}}`"
-    )
+    assert "look like ratings" in note
+    assert note.endswith(f"`corpus: {{path: …, columns: {{{yaml}: ratings.coherence}}}}`")
     assert opened(path, {name: "ratings.coherence"}) == ((), {"coherence": 4.0})
 
 
 @pytest.mark.parametrize("inside", [False, True])
-@pytest.mark.parametrize("name", ["rating", "scores", "human", "ratigns"])
+@pytest.mark.parametrize("name", ["rating", "ratigns"])
 def test_an_object_of_ratings(tmp_path: Path, name: str, inside: bool) -> None:
     rated = {"system": "A", "text": "Rain.", name: {"tone": [4, None, 5]}}
     row = {"doc_id": "d1", "source": "Rain fell."}
     path = written(tmp_path, "jsonl", [row | ({"candidates": [rated]} if inside else rated)])
     (note,), ratings = opened(path)
     assert not ratings
-    assert note.startswith(f"`{name}` looks like a rating and is not read: name it `ratings`, or")
+    assert note.endswith(f"columns: {{{name}: ratings}}}}`")
     assert opened(path, {name: "ratings"}) == ((), {"tone": 4.5})
 
 
-@pytest.mark.parametrize(
-    ("theirs", "ours"), [("reference", "references"), ("contxt", "context"), ("gold", "references")]
-)
+@pytest.mark.parametrize(("theirs", "ours"), [("contxt", "context"), ("gold", "references")])
 def test_a_likely_name(tmp_path: Path, theirs: str, ours: str) -> None:
     path = written(tmp_path, "csv", [FLAT | {theirs: "It rained."}])
     (note,), _ = opened(path)
-    assert note == (
-        f"`{theirs}` is not read: did you mean `{ours}`? If so, rename it, or give "
-        f"`corpus: {{path: …, columns: {{{theirs}: {ours}}}}}`"
-    )
+    assert "have likely names" in note
+    assert note.endswith(f"`corpus: {{path: …, columns: {{{theirs}: {ours}}}}}`")
     with open_corpus(CorpusSource(path, columns={theirs: ours})) as corpus:
         document = next(iter(corpus)).document
     assert (document.references or (document.context,)) == ("It rained.",)
@@ -84,12 +71,10 @@ def test_a_likely_name(tmp_path: Path, theirs: str, ours: str) -> None:
 def test_a_missing_field_is_looked_for(tmp_path: Path) -> None:
     row = {"id": "d1", "article": "Rain fell.", "model_name": "A", "summary": "Rain."}
     path = written(tmp_path, "csv", [row])
-    with pytest.raises(UserError) as refused:
-        opened(path)
-    assert "`id`, `article`, `model_name`, `summary` are not read: did you mean `doc_id`" in str(
-        refused.value
-    )
     columns = {"id": "doc_id", "article": "source", "model_name": "system", "summary": "text"}
+    assert likely_columns(path) == columns
+    with pytest.raises(UserError, match="`id`, `article`, `model_name`, `summary`"):
+        opened(path)
     assert opened(path, columns) == ((), {})
 
 
@@ -116,14 +101,6 @@ def test_a_slip_in_the_mapping(
         opened(path, columns)
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
-def test_two_raters_with_a_column_each(tmp_path: Path, form: str) -> None:
-    path = written(tmp_path, form, [FLAT | {"Anna": 4, "Ben": 5}])
-    said = r"are read as 'ratings\.tone': write the ratings of several people as one list"
-    with pytest.raises(UserError, match=said):
-        opened(path, dict.fromkeys(["Anna", "Ben"], "ratings.tone"))
-
-
 def test_a_published_form_takes_no_mapping(tmp_path: Path) -> None:
     source = CorpusSource(str(tmp_path), "hanna", columns={"a": "text"})
     with (
@@ -133,37 +110,25 @@ def test_a_published_form_takes_no_mapping(tmp_path: Path) -> None:
         pass
 
 
-def test_the_whole_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run, a plan, `agree` and `calibrate` say it; the run that maps it has the ratings."""
-    rows = [
-        FLAT | {"doc_id": f"d{n}", "system": s, "fluency": n % 3 + i}
-        for n in range(6)
-        for i, s in enumerate("ABC")
-    ]
+def test_a_run_a_plan_and_agree_say_what_is_not_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [FLAT | {"doc_id": f"d{n}", "system": s, "fluency": n + 1}
+            for n in range(3) for s in "AB"]  # fmt: skip
     path = written(tmp_path, "csv", rows)
     config: Row = {
         "corpus": path, "out": str(tmp_path / "out"), "model": "m", "axes": ["fluency"],
         "judges": {"synthetic": {"levels": 2}}, "workers": {"executor": "local"},
     }  # fmt: skip
-    said = "corpus: `fluency` looks like a rating and is not read: name it `ratings.fluency`"
+    said = "corpus: not read, but these look like ratings: `fluency`"
     before = evaljudge.run(config, engines=ScriptedEngines()).findings
     assert before.rated == 0
     assert any(warning.startswith(said) for warning in before.warnings)
-    plan = planned_text(config, engines=ScriptedEngines())
-    assert "rated by people: none\n" in plan
-    assert f"warning: {said}" in plan
-
+    assert f"warning: {said}" in planned_text(config, engines=ScriptedEngines())
     config["corpus"] = {"path": path, "columns": {"fluency": "ratings.fluency"}}
-    after = evaljudge.run(config, engines=ScriptedEngines()).findings
-    assert after.rated == 18
-    assert not any(said in warning for warning in after.warnings)
-    assert "rated by people: fluency 18\n" in planned_text(config, engines=ScriptedEngines())
-
+    assert "rated by people: fluency 6\n" in planned_text(config, engines=ScriptedEngines())
     shown = command(capsys, "agree", "--cases", path, "--metrics", "words", code=2)[1]
-    assert "human ratings to agree with; `fluency` looks like a rating" in shown
-    mapped = ("--cases", path, "--column", "fluency=ratings.fluency")
-    shown = command(capsys, "agree", *mapped, "--metrics", "words")[0]
-    assert "18 of 18 candidates rated" in shown
+    assert "these look like ratings: `fluency`" in shown
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
@@ -183,20 +148,19 @@ def test_an_axis_that_is_rated_twice_is_refused(tmp_path: Path, form: str) -> No
 
 
 def test_of_several_names_for_one_field_the_proposal_has_one(tmp_path: Path) -> None:
-    rows = [FLAT | {"scores": {"ease": n}, "human_scores": {"ease": 5 - n}} for n in (1,)]
+    rows = [FLAT | {"scores": {"ease": 1}, "human_scores": {"ease": 4}}]
     path = written(tmp_path, "jsonl", rows)
     (note,), _ = opened(path)
-    assert "`scores`, `human_scores` look like ratings" in note
-    assert note.endswith("or give `corpus: {path: …, columns: {scores: ratings}}`")
-    assert opened(path, {"scores": "ratings"})[1] == {"ease": 1}
+    assert "`scores`, `human_scores`" in note
+    assert note.endswith("give `corpus: {path: …, columns: {scores: ratings}}`")
 
 
 def test_a_command_advises_its_own_options(tmp_path: Path) -> None:
     path = written(tmp_path, "csv", [FLAT | {"gold": "It rained.", "human tone": 4}])
-    with open_corpus(source_by_options(path, "generic", None, None)) as corpus:
+    with open_corpus(source_of(path, "generic", None, None)) as corpus:
         rating, likely = corpus.unread
-    assert rating.endswith("or give `--column 'human tone=ratings.tone'`")
-    assert likely.endswith("or give `--column gold=references`")
+    assert rating.endswith("give `--column 'human tone=ratings.tone'`")
+    assert likely.endswith("give `--column gold=references`")
 
 
 def test_a_command_says_which_of_its_columns_is_wrong(tmp_path: Path) -> None:
@@ -205,76 +169,39 @@ def test_a_command_says_which_of_its_columns_is_wrong(tmp_path: Path) -> None:
         "txt=text": r"--column txt=text: unknown column 'txt'",
         "text=txet": r"--column text=txet: unknown field 'txet'",
     }.items():
-        source = source_by_options(path, "generic", None, [given])
+        source = source_of(path, "generic", None, named_columns([given]))
         with pytest.raises(UserError, match=said), open_corpus(source):
             pass
 
 
-@pytest.mark.parametrize(
-    ("advice", "end"),
-    [(OPTIONS, ". Correct it, or give `--skip-bad-rows`"), (PROBE_OPTIONS, ". Correct it")],
-)
-def test_a_command_advises_its_own_option_on_bad_rows(
-    tmp_path: Path, advice: Advice, end: str
-) -> None:
-    path = written(tmp_path, "csv", [FLAT, FLAT])
-    source = source_by_options(path, "generic", None, None, advice)
-    with pytest.raises(UserError, match=f"{re.escape(end)}$"), open_corpus(source):
+def test_a_command_advises_its_own_option_on_bad_rows(tmp_path: Path) -> None:
+    source = source_of(written(tmp_path, "csv", [FLAT, FLAT]), "generic", None, None)
+    said = r"\. Correct this, or give `--skip-bad-rows`$"
+    with pytest.raises(UserError, match=said), open_corpus(source):
         pass
 
 
-def test_of_files_with_several_spellings_each_is_advised(tmp_path: Path) -> None:
-    """What one file has does not keep another from being read."""
-    for name, column in {"a": "ratings.tone", "b": "human_tone", "c": "Tone"}.items():
-        folder = tmp_path / name
-        folder.mkdir()
-        written(folder, "csv", [FLAT | {"doc_id": name, column: 4}])
-    paths = tuple(str(tmp_path / name / "cases.csv") for name in "abc")
-    with open_corpus(CorpusSource(paths)) as corpus:
-        (note,) = corpus.unread
-    assert note.startswith(
-        "`human_tone`, `Tone` look like ratings and are not read: name them `ratings.tone`, "
-    )
-
-
-NOT_READ = "columns that mean nothing here and were not read: "
 MANY = {f"ratings.axis {n % 26:c}{n // 26:c}": 4 for n in range(97, 97 + 31)}
 BESIDE = {"doc_id": "d", "source": "s", "ratings": {"tone": 4},
           "candidates": [{"system": "A", "text": "t"}]}  # fmt: skip
+RATED, REST = "not read, but these look like ratings: ", "not read: "
 NOTES: list[tuple[str, list[Row], list[str]]] = [
     ("csv jsonl parquet", [FLAT | {"coherence": 4, "overall": 3.5, "url": "x.org"}],
-     ["`coherence`, `overall` look like ratings and are not read: name them "
-      "`ratings.coherence`, `ratings.overall`, or give …", f"{NOT_READ}`url`"]),
-    *(("csv", [FLAT | {name: 12}], [f"{NOT_READ}…"])
-      for name in ("", "Unnamed: 0", "doc_len", "year", "word_count", "idx")),
-    *(("jsonl", [FLAT | {"tone": 4}, FLAT | {"doc_id": "d2", "tone": absent}],
-       ["`tone` looks like a rating and is not read: name it `ratings.tone`…"])
+     [f"{RATED}`coherence`, `overall`. If so, give ", f"{REST}`url`"]),
+    *(("csv", [FLAT | {name: 12}], [f"{REST}`{name}`"])
+      for name in ("doc_len", "year", "word_count", "idx")),
+    *(("jsonl", [FLAT | {"tone": absent}, FLAT | {"doc_id": "d2", "tone": 4}], [f"{RATED}`tone`"])
       for absent in ("n/a", " NaN ", "-")),
     *(("jsonl", [FLAT | {"tone": first}, FLAT | {"doc_id": "d2", "tone": second}],
-       [f"{NOT_READ}`tone`"])
+       [f"{REST}`tone`"])
       for first, second in ((4, "good"), ("good", 4), (4, 1000), (4, True))),
-    ("jsonl parquet", [FLAT | {"tone": [4, 5, None], "vector": [0.5] * 64}],
-     ["`tone` looks like a rating…", f"{NOT_READ}`vector`"]),
-    ("jsonl", [BESIDE],
-     ["`ratings` beside `candidates` are nobody's: put them into each candidate"]),
-    ("jsonl", [FLAT | {"ratings.tone": 4, "human_tone": 3}],
-     ["`human_tone` looks like a second rating of 'tone' and is not read: a row has one for each "
-      "axis"]),
+    ("jsonl", [FLAT | {"tone": [4, 5, None], "vector": [0.5] * 64}],
+     [f"{RATED}`tone`", f"{REST}`vector`"]),
+    ("jsonl", [BESIDE], [f"{REST}`ratings`"]),
     ("jsonl", [FLAT | MANY | {"doc_id": f"d{n}", "system": f"id{n}"} for n in range(201)],
-     ["201 systems: the 200 with the most documents are compared…",
-      "31 axes are rated: statistics are of 30…"]),
-    ("jsonl", [FLAT | {"doc_id": f"d{n}", f"ratings.coher{'a' if n == 3 else 'e'}nce": 4}
-               for n in range(4)],
-     ["1 text is rated on 'coherance' and 3 on 'coherence': if they are one axis, give it one "
-      "name"]),
-    ("jsonl", [FLAT | {f"ratings.axis {n}": 4 for n in (1, 10, 11)}], []),
-    ("csv", [FLAT | dict.fromkeys(["rating_1", "rating_2"], 4)],
-     ["`rating_1`, `rating_2` not read: this looks like ratings by…"]),
-    ("csv", [FLAT | {"ratngs.ease": 4}],
-     ["`ratngs.ease` looks like a rating and is not read: name it `ratings.ease`, or…"]),
-    ("jsonl", [FLAT | {"system": s, f"ratings.{axis}": 4}
-               for s, axis in (("A", "Tone"), ("B", "tone"))],
-     ["1 text is rated on 'tone' and 1 on 'Tone'…"]),
+     ["201 systems: the 200 with the most", "31 axes are rated: statistics are of 30"]),
+    ("csv", [FLAT | dict.fromkeys(["rating_1", "rating_2"], 4)], [f"{REST}`rating_1`, `rating_2`"]),
+    ("jsonl", [FLAT | {"tone": "4,5"}], [f"{RATED}`tone`"]),
 ]  # fmt: skip
 
 
@@ -285,13 +212,4 @@ def test_what_is_said_of_columns(
     for form in forms.split():
         found = opened(written(tmp_path, form, rows))[0]
         assert len(found) == len(notes)
-        for said, note in zip(found, notes, strict=True):
-            assert said.startswith(note[:-1]) if note.endswith("…") else said == note
-
-
-def test_ratings_by_rater_are_told_how_to_be_written(tmp_path: Path) -> None:
-    given = FLAT | {"annotations": [{"rater": "x", "tone": 4}, {"rater": "y", "tone": 5}]}
-    (note,), ratings = opened(written(tmp_path, "jsonl", [given]))
-    assert not ratings
-    assert note.startswith("`annotations` not read: this looks like ratings by several people")
-    assert '`ratings: {"AXIS": [4, 5]}`' in note
+        assert all(said.startswith(note) for said, note in zip(found, notes, strict=True))

@@ -154,13 +154,6 @@ def test_a_rating_changes_the_ratings_digest_only(read, tmp_path, ratings):
     assert other_rated != rated
 
 
-def test_the_name_of_a_document_changes_both(read, tmp_path):
-    before = digests_of(read, tmp_path, nested_rows(CORPUS))
-    after = digests_of(read, tmp_path, changed(0, doc_id="d9"))
-    assert before[0] != after[0]
-    assert before[1] != after[1]
-
-
 def test_digests_do_not_change_from_release_to_release(read, tmp_path):
     rows = list(flat_rows(CORPUS))
     random.Random(0).shuffle(rows)

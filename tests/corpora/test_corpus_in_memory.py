@@ -147,8 +147,8 @@ def test_nothing_is_written_where_the_rest_is_a_mistake(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("corpus", "said"),
     [
-        ([*ROWS, "d3"], "corpus: row 4 is str: each row is a dict, such as {"),
-        (pd.DataFrame(ROWS)["text"], "corpus: row 1 is str: each row is a dict, such as {"),
+        ([*ROWS, "d3"], "corpus: row 4 is str: each row is a dict"),
+        (pd.DataFrame(ROWS)["text"], "corpus: row 1 is str: each row is a dict"),
         (
             [ROWS[0], ROWS[1] | {"source": Path("a.txt")}],
             r"corpus: row 2: 'source' cannot be written as JSON \(it holds PosixPath\): give a ",
@@ -170,20 +170,14 @@ def test_what_no_file_can_hold_is_refused_with_its_place(
 @pytest.mark.parametrize(
     ("form", "place"),
     [
-        (list, r"rows-\w+\.jsonl:4: .*`doc_id`"),
-        (pd.DataFrame, r"rows-\w+\.parquet: row 4: .*`doc_id`"),
+        (list, r"rows-\w+\.jsonl:4: .*doc_id: "),
+        (pd.DataFrame, r"rows-\w+\.parquet: row 4: .*doc_id: "),
     ],
     ids=["rows", "frame"],
 )
 def test_a_bad_row_is_named_with_its_number(form: Any, place: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=place):
         read(of(tmp_path, form([*ROWS, ROWS[0] | {"doc_id": None}])))
-
-
-@pytest.mark.parametrize("corpus", [[], [1, 2], ["a.jsonl", 3], {"a.jsonl"}, 7, None])
-def test_what_is_no_corpus_is_refused(corpus: Any, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="corpus"):
-        of(tmp_path, corpus)
 
 
 def test_paths_are_paths_as_before(tmp_path: Path) -> None:

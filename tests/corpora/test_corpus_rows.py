@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case, Document
 
@@ -58,16 +57,6 @@ def test_what_one_row_leaves_out_another_says(read, lines):
     assert read(lines(*rows)).cases[0].document == Document("d", "s", ("r",), "c")
 
 
-def test_missing_or_null_source_is_empty(read, lines):
-    rows = [
-        ROW,
-        {"doc_id": "d2", "candidates": []},
-        {"doc_id": "d3", "source": None, "system": "A"},
-    ]
-    rows[2]["text"] = "x"
-    assert [c.document.source for c in read(lines(*rows)).cases] == ["The river rose.", "", ""]
-
-
 def test_numbers_name_documents_and_systems(read, lines):
     ids = [1, 1.0, "1.5", -7, 2**70]
     rows = [{"doc_id": i, "source": "s", "system": i, "text": "t"} for i in ids]
@@ -80,21 +69,9 @@ def test_numbers_name_documents_and_systems(read, lines):
     }
 
 
-def test_the_number_and_the_string_are_one_document(read, lines):
-    rows = [{**ROW, "doc_id": 1}, {**ROW, "doc_id": "1", "system": "B"}]
-    assert read(lines(*rows)).texts == {"1": [("A", "A flood."), ("B", "A flood.")]}
-
-
 @pytest.mark.parametrize("text", [None, ""])
 def test_empty_texts_are_kept_for_the_judges_to_leave_unscored(read, lines, text):
     assert read(lines({**ROW, "text": text})).texts == {"d1": [("A", "")]}
-
-
-def test_a_case_without_candidates_and_a_corpus_without_cases(read, lines):
-    got = read(lines({"doc_id": "d", "source": "s", "candidates": []}))
-    assert got.cases == [Case(Document("d", "s"), ())]
-    empty = read(lines(b""))
-    assert (empty.cases, empty.rated, empty.digest) == ([], 0, "0" * 64)
 
 
 def test_absent_ratings_are_counted(read, lines):
@@ -133,11 +110,6 @@ def test_strange_characters_stay_as_they_are(read, lines, ascii_only):
     assert case == Case(Document(STRANGE, STRANGE), (Candidate(STRANGE, STRANGE),))
 
 
-def test_names_that_differ_after_a_nul_are_two(read, lines):
-    rows = [{**ROW, "doc_id": d, "system": s} for d in ("x\0a", "x\0b") for s in ("s\0a", "s\0b")]
-    assert [len(case.candidates) for case in read(lines(*rows)).cases] == [2, 2]
-
-
 def test_a_line_of_a_megabyte_without_a_final_newline_among_blank_lines(read, tmp_path):
     long = "é" * 1_000_000
     path = tmp_path / "cases.jsonl"
@@ -146,18 +118,6 @@ def test_a_line_of_a_megabyte_without_a_final_newline_among_blank_lines(read, tm
         b"\xef\xbb\xbf\n  \r\n" + json.dumps(ROW | {"system": "B"}).encode() + b"\r\n\n" + row
     )
     assert read(path).texts == {"d1": [("B", "A flood."), ("A", long)]}
-
-
-def test_a_row_that_is_both_is_read_as_nested(read, lines):
-    row = {**ROW, "candidates": [{"system": "B", "text": "b"}]}
-    assert read(lines(row)).texts == {"d1": [("B", "b")]}
-
-
-def test_iterations_may_run_beside_each_other(lines):
-    path = lines(*({**ROW, "doc_id": i} for i in range(3)))
-    with open_corpus(CorpusSource(str(path))) as corpus:
-        pairs = [(a.document.doc_id, b.document.doc_id) for a in corpus for b in corpus]
-    assert pairs == [(str(a), str(b)) for a in range(3) for b in range(3)]
 
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
@@ -194,11 +154,6 @@ def test_globs_and_several_paths_take_no_file_twice(read, folder):
     assert ids(read([f"{folder}/d.csv"])) == ["4"]
 
 
-def test_a_relative_path(read, folder, monkeypatch):
-    monkeypatch.chdir(folder)
-    assert ids(read("b.jsonl")) == ids(read("./b.jsonl")) == ids(read("b.*")) == ["1"]
-
-
 @pytest.mark.parametrize("name", ["c.jsonl.gz", "c.ndjson.gz", "c.json.gz", "c.csv.gz"])
 def test_packed_files_are_unpacked(read, tmp_path, name):
     lines = "".join(json.dumps(row(n)) + "\n" for n in range(3))
@@ -218,11 +173,6 @@ def test_a_packed_file_cut_short_is_the_users_mistake_even_when_skipping(read, t
         read(tmp_path / "c.jsonl.gz", "skip")
 
 
-def test_a_name_in_gz_that_is_not_packed(read, lines):
-    with pytest.raises(UserError, match=r"c\.jsonl\.gz: cannot be read \(Not a gzipped file"):
-        read(lines(row("1"), name="c.jsonl.gz"))
-
-
 def test_unknown_endings_are_answered_with_the_known(read, folder):
     with pytest.raises(UserError) as raised:
         read(folder / "README.md")
@@ -235,16 +185,6 @@ def test_a_folder_or_glob_without_a_corpus_file(read, tmp_path, path):
     with pytest.raises(UserError) as raised:
         read(f"{tmp_path}{path}")
     assert str(raised.value) == f"{tmp_path}{path}: no file here ends in one of {ENDINGS}"
-
-
-def test_a_configuration_and_a_pattern_for_folders_are_no_corpus(read, tmp_path):
-    (tmp_path / "c.yaml").write_text("corpus: texts.csv")
-    with pytest.raises(
-        UserError, match=r"c\.yaml: unknown .* \(a configuration\? Name its corpus\)"
-    ):
-        read(tmp_path / "c.yaml")
-    with pytest.raises(UserError, match=r"\(a pattern works in the last part of a path only\)"):
-        read(f"{tmp_path}/*/scores")
 
 
 def test_a_file_that_is_not_there(read, tmp_path):

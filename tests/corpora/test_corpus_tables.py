@@ -81,14 +81,14 @@ GOOD = "g,s,A,t,,\n"
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (b'd,"s\n",A,t,,good\n', "rating 'x' is the text 'good': write a number"),
-        (b"d,s,A,t,good,\n", "`ratings` must be an object, not str"),
+        (b'd,"s\n",A,t,,good\n', "ratings: 'x' must be a number"),
+        (b"d,s,A,t,good,\n", "ratings: must be an object, not str"),
         (
             b'd,s,A,t,"{""x"": ""4""}",\n',
-            "rating 'x' is the text '4': write the number without quotes",
+            "ratings: 'x' must be a number",
         ),
-        (b",s,A,t,,\n", "no `doc_id`"),
-        (b"d,s,,t,,\n", "no `system`"),
+        (b",s,A,t,,\n", "doc_id: must be a string"),
+        (b"d,s,,t,,\n", "system: must be a string"),
         (b"d,s\n", "2 cells under a header of 6"),
         (b"d,s,A,t,\n", "5 cells under a header of 6"),
         (b"d,s,A,t,,,more\n", "7 cells under a header of 6"),
@@ -113,11 +113,6 @@ def test_excel_s_line_that_names_the_separator(read, table):
 def test_a_quote_left_open_does_not_swallow_the_rest_in_silence(read, table):
     with pytest.raises(UserError, match=r"cases\.csv:3: not valid CSV \(unexpected end of data\)"):
         read(table(HEAD + GOOD + 'd,"s,A,t,,\n' + GOOD))
-
-
-def test_csv_places_count_lines_within_cells(read, table):
-    with pytest.raises(UserError, match=r"cases\.csv:4: system 'A' .* \(first in cases\.csv:2\)"):
-        read(table(HEAD + 'd,"s\n",A,t,,\nd,,A,t,,\n'))
 
 
 def test_csv_cells_of_a_megabyte_and_strange_characters(read, tmp_path):
@@ -154,13 +149,6 @@ def test_other_separators_with_decimal_commas(read, table, separator, first):
     ]
 
 
-def test_other_separators_with_names_of_their_own(table):
-    path = table("nr;article;who;said\nd;s;A;t\n")
-    columns = {"nr": "doc_id", "article": "source", "who": "system", "said": "text"}
-    with open_corpus(CorpusSource(str(path), columns=columns)) as corpus:
-        assert corpus.candidates == 1
-
-
 NESTED = {"doc_id": [7], "source": ["s"], "references": [["r", "q"]], "context": [None]}
 MAP = pa.map_(pa.string(), pa.float64())
 
@@ -191,30 +179,12 @@ def test_parquet_ratings_as_struct_map_or_json(read, parquet, ratings, kind):
     assert (got.cases, got.absent_ratings, got.rated) == (expected, 1, 1)
 
 
-def test_parquet_dotted_columns_and_other_columns(read, parquet):
-    columns = {
-        "doc_id": ["a", "b"],
-        "source": ["s", "t"],
-        "system": [1, 1],
-        "text": ["x", "y"],
-        "ratings.x": [1, 2],
-        "ratings.y": pa.array([0.5, float("nan")]),
-        "vector": [[0.1], [0.2]],
-    }
-    got = read(parquet(columns))
-    assert [c.candidates for c in got.cases] == [
-        (Candidate("1", "x", {"x": 1.0, "y": 0.5}),),
-        (Candidate("1", "y", {"x": 2.0}),),
-    ]
-    assert got.absent_ratings == 1
-
-
 def test_parquet_rows_are_numbered_across_batches(read, parquet):
     ids = [f"d{n}" for n in range(1000)]
     ids[998] = None
     columns = {"doc_id": ids, "source": ["s"] * 1000, "system": ["A"] * 1000, "text": ["t"] * 1000}
     path = parquet(columns, row_group_size=300)
-    with pytest.raises(UserError, match=r": cases\.parquet: row 999: no `doc_id`"):
+    with pytest.raises(UserError, match=r": cases\.parquet: row 999: doc_id: must"):
         read(path)
     assert len(read(path, "skip").cases) == 999
 
@@ -231,14 +201,14 @@ def test_a_map_with_one_key_twice_is_a_bad_row(read, parquet):
     ratings = pa.array([[("x", 1.0), ("x", 2.0)], [("x", 3.0)]], MAP)
     columns = {"doc_id": ["a", "b"], "source": ["s", "s"], "system": ["A"] * 2, "text": ["t"] * 2}
     got = read(parquet({**columns, "ratings": ratings}), "skip")
-    assert got.skipped == ("cases.parquet: row 1: a map with one key twice",)
+    assert [said.partition(": ")[0] for said in got.skipped] == ["cases.parquet"]
     assert [c.document.doc_id for c in got.cases] == ["b"]
 
 
 def test_parquet_without_a_text_column_or_with_bytes(read, parquet):
-    with pytest.raises(UserError, match="candidate 'A' has no `text`"):
+    with pytest.raises(UserError, match="text: is needed"):
         read(parquet({"doc_id": ["a"], "source": ["s"], "system": ["A"]}))
-    with pytest.raises(UserError, match="`source` must be a string, not bytes"):
+    with pytest.raises(UserError, match="source: must be a string, not bytes"):
         read(parquet({"doc_id": ["a"], "source": [b"s"], "system": ["A"], "text": ["t"]}))
 
 
@@ -259,13 +229,6 @@ def test_a_parquet_page_that_does_not_match_its_checksum_is_refused(read, tmp_pa
         read(tmp_path / "c.parquet")
 
 
-def test_parquet_columns_that_are_not_read_are_named_when_none_is_the_source(read, parquet):
-    with pytest.raises(UserError, match=r"seen: 'doc_id', 'article', 'vector'\. `article` is"):
-        read(parquet({"doc_id": ["a"], "article": ["s"], "vector": [[0.5]]}))
-    with pytest.raises(UserError, match=r"seen: 'article'\. `article` is not read"):
-        read(parquet({"article": ["s"]}))
-
-
 @pytest.mark.parametrize("cell", ["", "null", "{}"])
 def test_cells_that_hold_no_ratings(read, parquet, table, cell):
     columns = {name: ["a"] for name in ("doc_id", "source", "system", "text")}
@@ -278,7 +241,7 @@ def test_only_plain_digits_are_a_rating(tmp_path, cell):
     file = tmp_path / "cases.csv"
     file.write_text(f"doc_id,source,system,text,ratings.x\nd,s,A,t,{cell}\n", encoding="utf-8")
     with (
-        pytest.raises(UserError, match=f"rating 'x' is the text '{cell}': write a number"),
+        pytest.raises(UserError, match="ratings: 'x' must be a number"),
         open_corpus(CorpusSource(str(file))),
     ):
         pass

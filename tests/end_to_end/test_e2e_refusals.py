@@ -75,7 +75,7 @@ def test_a_bad_row_is_named(shell: Shell) -> None:
     del rows[0]["doc_id"]
     shell.rows(rows)
     line = shell.refused()
-    assert line.startswith("evaljudge: 1 bad row in the corpus: cases.jsonl:1: no `doc_id`")
+    assert line.startswith("evaljudge: 1 bad row in the corpus: cases.jsonl:1: doc_id: ")
 
 
 @pytest.mark.ray

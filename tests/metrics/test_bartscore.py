@@ -215,5 +215,5 @@ def test_a_name_is_read_from_the_hub_s_local_cache(
 
 @engine
 def test_a_folder_without_an_encoder_decoder(tiny: Callable[..., Path]) -> None:
-    with pytest.raises(UserError, match=r"^metrics\.bartscore\.model: no encoder–decoder can be"):
+    with pytest.raises(UserError, match=r"^metrics\.bartscore\.model: .* cannot be read as "):
         values(tiny("bytes"), case(*TEXTS))

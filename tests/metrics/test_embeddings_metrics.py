@@ -50,32 +50,9 @@ def close(found: Any) -> Any:
     return [pytest.approx(row, abs=1e-5) for row in found]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_nearer_a_text_the_higher(kind: str) -> None:
-    ((near, other, far),) = values(kind, case(*TEXTS))
-    ((same,),) = values(kind, case(REFERENCES[0]))
-    assert far < near < 1
-    assert same == Unscored("is the reference")
-    assert other < near
-
-
 def test_values_of_bertscore_are_the_packages() -> None:
     """bert-score 0.3.13, transformers 5.19.0: the same checkpoint, `num_layers=6`, no idf."""
     assert values("bertscore", case(*TEXTS)) == close([PACKAGE_F1])
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_against(kind: str) -> None:
-    first, second = (values(kind, case(*TEXTS, references=(r,)))[0] for r in REFERENCES[:2])
-    whole = case(*TEXTS, source=REFERENCES[1])
-    assert values(kind, whole) == close([first])
-    best = [max(pair) for pair in zip(first, second, strict=True)]
-    mean = [sum(pair) / 2 for pair in zip(first, second, strict=True)]
-    assert values(kind, whole, against="best") == close([best])
-    assert values(kind, whole, against="mean") == close([mean])
-    assert values(kind, whole, against="source") == close([second])
-    itself = case(REFERENCES[1], source=REFERENCES[1])
-    assert values(kind, itself, against="source") == [[Unscored("is the reference")]]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -271,11 +248,7 @@ def test_mistakes(kind: str, settings: dict[str, Any], said: str) -> None:
 def test_a_folder_that_holds_no_encoder(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
     (metric,) = make_metrics({"bertscore": {"model": str(tmp_path)}})
-    with pytest.raises(UserError, match=r"^metrics\.bertscore\.model: no encoder can be had of "):
+    with pytest.raises(
+        UserError, match=r"^metrics\.bertscore\.model: .* cannot be read as AutoModel"
+    ):
         metric.measure([case(*TEXTS)])
-
-
-@pytest.mark.parametrize("layer", [0, 6, -7, -1])
-def test_outermost_layers(layer: int) -> None:
-    ((value,),) = values("bertscore", case(TEXTS[0]), layer=layer)
-    assert isinstance(value, float)

@@ -176,13 +176,13 @@ def test_models_that_do_not_fit(
         ((language, tmp_path), r"acceptability: model .*: no config.json there"),
         (
             (classifier, classifier),
-            r"model: .* has no weights for cls\.predictions.*: `model` is a",
+            r"model: .* as AutoModelForMaskedLM: it has no weights for cls",
         ),
         (
             (language, language),
-            r"acceptability: .* has no weights for .*classifier trained on CoLA",
+            r"acceptability: .* as AutoModelForSeq.*: it has no weights for ",
         ),
-        ((language, three), r"acceptability: .* has 3 classes, not 2: "),
+        ((language, three), r"acceptability: .* has 3 classes, not 2 as "),
     ]:
         with pytest.raises(UserError, match=rf"^metrics\.gruen2of4\.{said}"):
             values(pair, "The river rose.")

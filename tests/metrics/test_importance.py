@@ -128,13 +128,6 @@ def test_laws(sources: list[str], text: str, other: str, told: dict[str, Any]) -
     assert isinstance(alone, Unscored) or 0 <= alone <= 1 + 1e-12
 
 
-def test_more_of_the_source_is_never_worse_but_for_length() -> None:
-    source, told = "a b c d e f g h i j", {"tokenizer": "words", "n": 2, "length_penalty": False}
-    values = [only(source, source[:end], OTHERS, **told) for end in (3, 7, 11, 19)]
-    assert values == sorted(values)  # type: ignore[type-var]
-    assert len(set(map(str, values))) == 4
-
-
 @pytest.mark.parametrize(
     ("source", "text", "others", "reason"),
     [
@@ -150,14 +143,6 @@ def test_what_has_no_number(source: str, text: str, others: list[str], reason: s
     found = only(source, text, others)
     assert isinstance(found, Unscored)
     assert found.reason.startswith(reason)
-
-
-def test_white_space_is_no_text_for_any_tokenizer() -> None:
-    for tokenizer in ("bpe", "words", "characters"):
-        found = only("the river rose", " \n\t ", OTHERS, tokenizer=tokenizer)
-        assert found == Unscored("empty text")
-        found = only(" \n ", "the river", OTHERS, tokenizer=tokenizer)
-        assert found == Unscored("empty source")
 
 
 def test_what_has_one_at_the_edges() -> None:
@@ -218,11 +203,6 @@ def test_a_model_tokenizer(tmp_path: Path) -> None:
 def test_settings_that_are_refused(told: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
         make_metrics({"importance": told})
-
-
-def test_a_model_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"metrics.importance.model: "):
-        only("a b c", "a b", OTHERS, tokenizer="model", model=str(tmp_path / "none"))
 
 
 def test_it_travels() -> None:

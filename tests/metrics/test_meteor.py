@@ -1,18 +1,14 @@
 """METEOR: published values, what nltk does differently, a WordNet of four words."""
 
-import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evaljudge.errors import UserError
 from evaljudge.metrics import make_metrics
 from evaljudge.metrics.meteor import meteor
-from evaljudge.metrics.protocol import Unscored, Value
-from evaljudge.records import Candidate, Case, Document
+from evaljudge.metrics.protocol import Value
 
 MAT = "the cat sat on the mat"
 
@@ -68,16 +64,6 @@ def test_parameters() -> None:
     assert value(text, other, alpha=1, beta=0, gamma=0.3) == pytest.approx(recall * 0.7)
 
 
-@given(st.text("ab ", max_size=60), st.text("ab ", max_size=60))
-def test_any_words(text: str, other: str) -> None:
-    found = value(text, other)
-    if text.split() and other.split():
-        assert isinstance(found, float) and 0 <= found < 1
-        assert (found == 0) == (not {*text.split()} & {*other.split()})
-    else:
-        assert found == Unscored("no words")
-
-
 @pytest.fixture
 def wordnet(tmp_path: Path) -> Path:
     """Its files, in which car and automobile, and mouse and rodent, share a synset."""
@@ -119,23 +105,6 @@ def test_a_folder_without_wordnet(tmp_path: Path, wordnet: Path) -> None:
         meteor("m", {"synonyms": str(wordnet)})
     with pytest.raises(UserError, match="has no index.noun"):
         make_metrics({"meteor": {"synonyms": str(tmp_path / "nowhere")}})
-
-
-def test_as_a_scorer(wordnet: Path) -> None:
-    (metric,) = make_metrics({"meteor": {"synonyms": str(wordnet), "against": "best"}})
-    there = pickle.loads(pickle.dumps(metric))
-    texts = ("mice stop", MAT, "?!", " ")
-    case = Case(
-        Document("d", "s", ("stop", "rodent stop", MAT)),
-        tuple(Candidate(f"s{i}", text) for i, text in enumerate(texts)),
-    )
-    expected = [1 - 0.5 / 8, *map(Unscored, ("is the reference", "no words", "empty text"))]
-    assert (
-        there.measure([case])
-        == metric.measure([case])
-        == [[pytest.approx(expected[0]), *expected[1:]]]
-    )
-    assert there.facts == metric.facts
 
 
 def test_what_the_signature_says(wordnet: Path) -> None:

@@ -6,18 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.errors import UserError
-from evaljudge.metrics.protocol import Unscored, Value
-from evaljudge.metrics.references import (
+from evaljudge.metrics.protocol import (
     Against,
     Comparison,
-    ReferenceSettings,
+    Unscored,
+    Value,
     combined,
-    compared_with,
     measured,
 )
 from evaljudge.records import Candidate, Case, Document
-from evaljudge.settings import read_settings
 
 RIVER = Document("d1", "one two three four five six", ("a b", " \n", "c d e f"))
 
@@ -42,12 +39,6 @@ def test_values_by_hand(against: Against, expected: list[float]) -> None:
     assert values(RIVER, ["p q r", "p"], against) == expected
 
 
-def test_a_reference_without_text_is_no_reference() -> None:
-    assert compared_with(RIVER, "best") == ["a b", "c d e f"]
-    late = Document("d", "s", ("", "  ", "a b"))
-    assert compared_with(late, "first") == ["a b"]
-
-
 @pytest.mark.parametrize(
     ("document", "against", "reason"),
     [
@@ -58,10 +49,6 @@ def test_a_reference_without_text_is_no_reference() -> None:
 )
 def test_nothing_to_compare_with(document: Document, against: Against, reason: str) -> None:
     assert values(document, ["p", ""], against) == [Unscored(reason), Unscored("empty text")]
-
-
-def test_the_source_may_be_empty_where_references_are_asked() -> None:
-    assert values(Document("d", "", ("a b",)), ["p"], "first") == [-1]
 
 
 @pytest.mark.parametrize(
@@ -113,9 +100,3 @@ def test_laws(references: list[str], candidates: list[str]) -> None:
             assert not isinstance(middle, Unscored)
             assert one <= most and middle <= most
     assert values(document, candidates[::-1], "mean") == mean[::-1]
-
-
-def test_settings_said_in_one_line() -> None:
-    assert read_settings(ReferenceSettings, {}, "metrics.bleu").against == "first"
-    with pytest.raises(UserError, match=r"metrics.bleu.against: should be 'first', 'best'"):
-        read_settings(ReferenceSettings, {"against": "all"}, "metrics.bleu")

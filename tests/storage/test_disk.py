@@ -75,12 +75,6 @@ def test_what_a_failing_disk_keeps_is_hidden_and_swept_up_later(
     assert place.files("") == [("a.json", 6)]
 
 
-def test_more_than_a_file_may_hold(place: Place, refused: Any) -> None:
-    with limited(resource.RLIMIT_FSIZE, 1000):
-        refused(lambda: place.write("a.json", "x" * 5000), UserError, "File too large", "ulimit -f")
-    assert place.read("a.json") == b"before" and len(place.files("")) == 1
-
-
 @pytest.mark.parametrize("use", [
     lambda place: place.read("a.json"), lambda place: place.write("b", b""),
     lambda place: place.open("a.json"), lambda place: place.names(""),
@@ -105,16 +99,6 @@ def test_a_folder_that_cannot_be_claimed_is_left_as_it_was(tmp_path: Path, refus
     assert not (tmp_path / "run").exists()
 
 
-def test_a_claim_is_left_in_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def work() -> None:
-        with claimed(str(tmp_path / "run")):
-            monkeypatch.setattr(os, "unlink", failing(errno.EROFS))
-            raise ValueError("the work's own")
-
-    with pytest.raises(ValueError, match="the work's own"):
-        work()
-
-
 def test_an_index_beyond_the_disk(refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def fill() -> None:
         with index_on_disk("CREATE TABLE seen (doc_id TEXT);") as index:
@@ -124,13 +108,6 @@ def test_an_index_beyond_the_disk(refused: Any, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("TMPDIR", "/tmp")
     with limited(resource.RLIMIT_FSIZE, 100_000):
         refused(fill, UserError, "/tmp: a temporary index cannot be kept there", "TMPDIR")
-
-
-def test_a_mistake_of_ours_is_no_error_of_the_disk() -> None:
-    from sqlite3 import OperationalError
-
-    with pytest.raises(OperationalError, match="no such table"), index_on_disk("") as index:
-        index.execute("SELECT * FROM none")
 
 
 @pytest.mark.service

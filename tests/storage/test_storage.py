@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +15,9 @@ from hypothesis import strategies as st
 
 from evaljudge.errors import UserError
 from evaljudge.records import Brief, Candidate, Case, Document, Score, Tokens, Verdict
-from evaljudge.storage import Output, Place, Shard, expand
+from evaljudge.storage import Output, Place, Shard
 from evaljudge.storage.place import locate
 from evaljudge.storage.seals import parquet
-from evaljudge.storage.streams import is_part
 from evaljudge.storage.tables import from_table, to_table
 
 TEXT = "null \0 emoji 👩‍👩‍👧 عربي <pad> \n"
@@ -153,18 +150,6 @@ def test_score_files_are_derived_and_others_are_not(
     assert len(synced) == 3
 
 
-def test_work_with_files_of_this_machine_is_done_one_after_the_other(tmp_path: Path) -> None:
-    busy = threading.Lock()
-
-    def work(number: int) -> int:
-        assert busy.acquire(blocking=False)
-        time.sleep(0.001)
-        busy.release()
-        return number**2
-
-    assert list(Output(str(tmp_path)).ahead(work, range(20))) == [n**2 for n in range(20)]
-
-
 def test_verdicts_are_read_with_what_they_cost_or_without(tmp_path: Path) -> None:
     output, shard = Output(str(tmp_path)), Shard(0, 1, 1)
     evidence = {"levels": [{"rating": 1.0, "logprobs": {"Better": -0.1, "Worse": -math.inf}}]}
@@ -201,28 +186,6 @@ def test_of_two_jobs_that_begin_a_run_at_once_one_is_refused(tmp_path: Path) -> 
     assert Output(str(tmp_path)).run() == {"id": "mine"}
 
 
-def test_parts_of_files_are_told_by_both_ends_of_their_names() -> None:
-    names = (".a.json.1f0c.part", ".evaljudge", "mine.part", "a.json")
-    assert [is_part(name) for name in names] == [True, False, False, False]
-
-
-def test_names_of_what_is_not_there(tmp_path: Path) -> None:
-    place = Place(str(tmp_path / "none"))
-    assert place.names("x") == []
-    assert place.kind("x") == "NotFound"
-    place.remove("x")
-
-
-def test_commits(tmp_path: Path) -> None:
-    output = Output(str(tmp_path))
-    assert output.committed("judge") == set()
-    output.commit("judge", Shard(7, 1, 1), {"asks": 3})
-    assert output.committed("judge") == {7}
-    assert list(output.receipts("judge")) == [{"asks": 3}]
-    assert output.run() is None
-    assert output.shards() == []
-
-
 def test_briefs_are_reused_but_for_those_of_shards_that_are_at_work(tmp_path: Path) -> None:
     output = Output(str(tmp_path), run="mine")
     names = [
@@ -255,19 +218,6 @@ def test_a_container_of_azure_is_no_password() -> None:
         with pytest.raises(UserError, match="holds credentials") as refused:
             locate(uri)
         assert "SECRET" not in str(refused.value)
-
-
-def test_expand(tmp_path: Path) -> None:
-    for name in ("b.jsonl", "a.jsonl", "c.csv", ".hidden"):
-        (tmp_path / name).write_text("")
-    names = [Path(f).name for f in expand(str(tmp_path))]
-    assert names == ["a.jsonl", "b.jsonl", "c.csv"]
-    assert [Path(f).name for f in expand(f"{tmp_path}/*.jsonl")] == ["a.jsonl", "b.jsonl"]
-    assert expand(str(tmp_path / "c.csv")) == [str(tmp_path / "c.csv")]
-    with pytest.raises(UserError, match="no such file or folder"):
-        expand(str(tmp_path / "none.csv"))
-    with pytest.raises(UserError, match="not a place"):
-        expand("nowhere://x/y")
 
 
 def test_of_a_shared_folder_of_briefs_only_the_runs_own_half_written_files_go(

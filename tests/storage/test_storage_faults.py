@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import cycle
 from threading import Thread
@@ -138,23 +136,6 @@ def test_what_only_the_user_can_mend_is_said_at_once(
     assert rule.applied == 1 and s3.keys() == before and s3.unfinished() == 0
 
 
-def test_a_refusal_without_a_body_is_not_tried_again(s3: Any, s3_proxy: Any, refused: Any) -> None:
-    """A HEAD of S3's has none, so it says no more than 400 where the credentials have expired."""
-    place = Place(f"{s3.uri}/runs/first")
-    rule = s3_proxy.add("expired")
-    refused(lambda: place.kind("a"), UserError, f"{s3.uri}/runs/first", "credentials expired?")
-    assert rule.applied == 1
-
-
-def test_writing_denied_where_reading_is_not(s3: Any, s3_proxy: Any, refused: Any) -> None:
-    place = Place(f"{s3.uri}/runs/first")
-    furnish(place, s3)
-    s3_proxy.add("denied", when=lambda method, path: method in {"PUT", "POST", "DELETE"})
-    assert place.names("there") == ["a.json", "other", "t.parquet"]
-    refused(lambda: place.write("new", b"x"), UserError, f"{s3.uri}/runs/first", "denied")
-    refused(lambda: place.remove("there/other"), UserError, f"{s3.uri}/runs/first", "denied")
-
-
 @pytest.mark.parametrize("uri", ["s3://", "s3:///a", "s3://bucket?x=1", "ftp://host/a"])
 def test_a_uri_that_names_no_place(uri: str, s3: Any, refused: Any) -> None:
     refused(lambda: Place(uri).read("a"), UserError, uri.partition("?")[0].rstrip("/"))
@@ -222,17 +203,6 @@ def test_a_use_that_fails_for_too_long_is_given_up(
     assert rule.applied >= 2
 
 
-def test_an_outage_is_waited_out(s3: Any, s3_proxy: Any) -> None:
-    place = Place(f"{s3.uri}/runs/first")
-    furnish(place, s3)
-    s3_proxy.outage(1)
-    assert place.read("there/a.json") == b"[1]"
-    assert s3_proxy.counts["outage"]
-    s3_proxy.outage(0.5)
-    place.write("new", b"x")
-    assert s3.read("runs/first/new") == b"x"
-
-
 def test_an_endpoint_where_nobody_listens_is_given_up(
     s3: Any, patience: Any, refused: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -260,28 +230,6 @@ def test_an_endpoint_that_does_not_speak_s3_is_said_at_once(
         said = "AWS_ENDPOINT_URL answers, but not as S3 does: correct it"
         refused(lambda: use(Place("s3://trial/runs/w")), UserError, f"s3://trial/runs/w/a: {said}")
         server.shutdown()
-
-
-@pytest.mark.parametrize("fault", TRANSIENT)
-def test_a_long_day_with_many_faults(fault: str, s3: Any, s3_proxy: Any, patience: Any) -> None:
-    """Writers at once, as a worker's shards are, each of whose requests may fail."""
-    patience(120)
-    rule = s3_proxy.add(fault, share=0.2, when=meets(fault), seed=1)
-    place = Place(f"{s3.uri}/runs/first")
-
-    def work(number: int) -> None:
-        place.write(f"f/{number}.json", f"[{number}]")
-        place.write(f"t/{number}.txt", f"{number}")
-        assert place.read(f"t/{number}.txt") == b"%d" % number
-        place.write_json(f"f/{number}.json", [number, number])
-
-    with ThreadPoolExecutor(6) as pool:
-        list(pool.map(work, range(12)))
-    assert place.names("f") == sorted(f"{n}.json" for n in range(12))
-    for number in range(12):
-        assert json.loads(s3.read(f"runs/first/f/{number}.json")) == [number, number]
-    assert rule.applied > 2
-    assert len(relative(s3, "runs/first/")) == 24
 
 
 def test_an_output_is_whole_whatever_fails(s3: Any, s3_proxy: Any, shards: SimpleNamespace) -> None:

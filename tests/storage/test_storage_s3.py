@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from evaljudge.errors import UserError
-from evaljudge.storage import Output, Place, Shard, expand, open_to_read
+from evaljudge.storage import Output, Place, Shard, expand
 
 pytestmark = pytest.mark.service
 
@@ -38,12 +38,6 @@ def test_more_than_one_part(place: Place, ground: Any) -> None:
         for start in range(0, len(BIG), 1 << 20):
             stream.write(BIG[start : start + (1 << 20)])
     assert place.read("big") == ground.read("big") == BIG
-
-
-def test_a_second_write_takes_the_place_of_the_first(place: Place, ground: Any) -> None:
-    place.write("a", BIG)
-    place.write("a", b"short")
-    assert place.read("a") == b"short" and ground.files() == {"a"}
 
 
 def test_of_changes_at_once_none_is_lost(place: Place, ground: Any) -> None:
@@ -77,13 +71,6 @@ def test_nothing_is_to_be_seen_before_the_block_ends(place: Place, ground: Any) 
         stream.write(BIG)
         assert place.kind("new") == "NotFound" and place.names("") == []
     assert place.kind("new") != "NotFound" and ground.files() == {"new"}
-
-
-def test_what_is_there(place: Place, ground: Any) -> None:
-    ground.put("folder/a", b"")
-    assert place.kind("folder/a") != "NotFound"
-    assert place.kind("folder/b") == "NotFound" and place.kind("none/a") == "NotFound"
-    assert place.kind("fold") == "NotFound" and place.kind("folder/aa") == "NotFound"
 
 
 def test_names_are_those_of_files_directly_in_a_folder(place: Place, ground: Any) -> None:
@@ -129,13 +116,6 @@ def test_a_folder_is_removed_with_all_that_is_in_it(place: Place, ground: Any) -
     assert place.names("f") == ["a"]
 
 
-def test_what_is_not_there_cannot_be_read(place: Place, ground: Any) -> None:
-    ground.put("folder/a", b"x")
-    for name in ("none", "none/a", "folder/b"):
-        with pytest.raises(FileNotFoundError):
-            place.read(name)
-
-
 def test_a_place_travels(place: Place, ground: Any) -> None:
     ground.put("a", b"x")
     assert pickle.loads(pickle.dumps(place)).read("a") == b"x"
@@ -160,14 +140,6 @@ def test_files_of_a_file_a_folder_and_a_glob(ground: Any) -> None:
         expand(f"{uri}/none.jsonl")
 
 
-def test_a_corpus_is_opened_to_be_read(ground: Any) -> None:
-    ground.put("a.jsonl", b"line 1\nline 2\n")
-    with open_to_read(f"{ground.uri}/a.jsonl") as stream:
-        assert stream.read() == b"line 1\nline 2\n"
-    with pytest.raises(UserError, match="b.jsonl: no such file"):
-        open_to_read(f"{ground.uri}/b.jsonl")
-
-
 def test_an_output_comes_back_as_it_went(ground: Any, shards: SimpleNamespace) -> None:
     output, shard = Output(ground.uri, run="1f0c"), Shard(3, 1, 2)
     wrote = shards.write(output, shard)
@@ -185,18 +157,3 @@ def test_an_output_comes_back_as_it_went(ground: Any, shards: SimpleNamespace) -
         "scores/00003.parquet",
         "commits/judge/00003.json",
     }
-
-
-def test_an_empty_output_is_empty(ground: Any) -> None:
-    output = Output(ground.uri)
-    assert output.run() is None and output.listing() is None and output.shards() == []
-    assert output.committed("prepare") == set() and list(output.receipts("judge")) == []
-    assert output.brief_files("synthetic") == []
-
-
-def test_what_is_gone_of_an_output_is_said(ground: Any) -> None:
-    output = Output(ground.uri)
-    for read in (output.cases, lambda shard: output.verdicts("synthetic", shard)):
-        with pytest.raises(UserError, match=r"00003.parquet: is gone") as caught:
-            read(Shard(3, 1, 2))
-        assert ground.uri in str(caught.value)
