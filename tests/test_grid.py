@@ -6,8 +6,7 @@ import pytest
 
 from evaljudge.config import load_config
 from evaljudge.errors import UserError
-from evaljudge.studies.grid import expand
-from evaljudge.studies.study import study_runs
+from evaljudge.studies.study import expand, study_runs
 
 
 def test_every_list_is_a_dimension() -> None:
@@ -47,9 +46,6 @@ def test_names_of_one_s_own_and_values_that_are_no_words() -> None:
         (["direct", "direct"], "study.judges.1: two settings are named 'direct'"),
         ([{"levels": 5}], "study.judges.0: needs `judge`"),
         ([{"judge": "synthetic", "levels": []}], "study.judges.0.levels: a list without values"),
-        ([{"judge": "synthetic", "adaptive": {"certainty": [0.9, 0.98]}}],
-         r"study.judges.0.adaptive.certainty: a list inside a setting is no dimension: .*"
-         r"`adaptive: \[{certainty: …}, {certainty: …}\]`"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_told_apart_is_refused(entries: list[Any], said: str) -> None:

@@ -20,17 +20,17 @@ from evaljudge.agreement.rated import Grid, Rated
 from evaljudge.analysis.calibration import TextInterval
 from evaljudge.analysis.combining import Combination, Weights
 from evaljudge.analysis.costs import Accounts
-from evaljudge.analysis.findings import Findings
+from evaljudge.analysis.findings import Findings as Findings
 from evaljudge.analysis.selection import NONE_FOUND, Found
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import AgreementConfig, Config
 from evaljudge.judges.protocol import Judge
 from evaljudge.plugins import folders, found_in_files
-from evaljudge.sections import Section, merged
+from evaljudge.sections import Section as Section
+from evaljudge.sections import merged
 
 __path__ = folders("analyses")  # one that the environment names is a part of this package
-JUDGES_PLACE = 70
-"""The place of the judges' own sections among those of the analyses."""
+JUDGES_PLACE = 70  # the place of the judges' own sections among those of the analyses
 RowType = TypeVar("RowType")
 
 
@@ -62,10 +62,8 @@ class RunFrame:
     """What analyses are made from; scores that were given to `evaljudge agree` have no judges."""
 
     tables: Tables
-    rated: Rated
-    """The rated texts."""
-    grid: Grid
-    """All texts that are kept, rated or not."""
+    rated: Rated  # the rated texts
+    grid: Grid  # all texts that are kept, rated or not
     how: AgreementConfig = AgreementConfig()
     seed: int = 0
     config: Config | None = None
@@ -89,38 +87,28 @@ class RunFrame:
 
     @property
     def headlines(self) -> Mapping[str, str]:
-        """The first scorer of each judge."""
         return {judge.name: judge.scorers[0] for judge in self.judges}
 
 
-Rows = Mapping[str, Sequence[Any]]
-"""The rows of each analysis."""
-
-
-def nothing_warned(run: RunFrame, rows: Rows) -> Iterable[Warned]:
-    return ()
+Rows = Mapping[str, Sequence[Any]]  # the rows of each analysis
 
 
 @dataclass(frozen=True)
 class Analysis(Generic[RowType]):
     """One question about a run. Its name is that of its file, or of its entry point."""
 
-    row: type[RowType]
-    """A dataclass; the fields are the keys of the JSON file."""
+    row: type[RowType]  # A dataclass; the fields are the keys of the JSON file
     rows: Callable[[RunFrame], Iterable[RowType]]
     sections: Callable[[Findings, bool], Iterable[Section]]
     """From all findings, and whether it should be short, for a terminal. Tables without rows are
     left out, and so are sections without tables."""
-    place: float = 125
-    """Sections are in the order of their places."""
-    warnings: Callable[[RunFrame, Rows], Iterable[Warned]] = nothing_warned
-    is_always_written: bool = False
-    """Whether the file is there without rows, too."""
+    place: float = 125  # sections are in the order of their places
+    warnings: Callable[[RunFrame, Rows], Iterable[Warned]] = lambda *_: ()
+    is_always_written: bool = False  # whether the file is there without rows, too
 
 
 @cache
 def analyses() -> Mapping[str, Analysis[Any]]:
-    """In the order of their sections."""
     found = found_in_files("analyses", "ANALYSIS", Analysis)
     return dict(sorted(found.items(), key=lambda item: item[1].place))
 

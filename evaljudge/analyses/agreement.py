@@ -1,30 +1,23 @@
 """How far do scores agree with people's ratings? The table of each level, as the report begins.
 
-| scorer    | axis    |             Spearman | … | Pairwise accuracy    |   n | skipped |
-| --------- | ------- | -------------------: | … | -------------------: | --: | ------: |
-| synthetic | fluency | 0.441 [0.312, 0.553] | … | 0.672 [0.641, 0.704] |  98 |       2 |
-
 A scorer's axis meets the human axis of the same name; a scorer without axes meets them all. The
 tables stand before all sections, so this analysis has no section of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evaljudge.agreement import Agreement, comparisons, soft_accuracies
 from evaljudge.agreement.rated import MOST_TESTED, Rated
-from evaljudge.analyses import Analysis, RunFrame
-from evaljudge.analysis.findings import Findings
+from evaljudge.analyses import Analysis, Findings, RunFrame
 from evaljudge.records import ANY_AXIS
-from evaljudge.sections import Section, Table
+from evaljudge.sections import Table
 from evaljudge.sections.figures import (
     FEW,
-    NONE,
     SAMPLED,
     SAMPLED_NOTE,
-    Estimated,
     count,
     estimate,
     only,
@@ -99,69 +92,69 @@ _ACROSS = {
 
 
 @dataclass(frozen=True, slots=True)
-class LevelRow:
-    scorer: str
-    axis: str
-    estimates: Mapping[str, Agreement]  # by coefficient
-
-    @property
-    def n(self) -> str:
-        return self._counted(lambda row: row.n)
-
-    @property
-    def skipped(self) -> str:
-        return self._counted(lambda row: row.skipped)
-
-    def _counted(self, number: Callable[[Agreement], int]) -> str:
-        """Accuracy is apart: it needs no variation, so that it rests on more than the others."""
-        numbers = {name: number(row) for name, row in self.estimates.items()}
-        numbers.pop("soft_accuracy", None)
-        accuracy = numbers.pop("accuracy", None)
-        if not numbers or accuracy is None or {*numbers.values()} == {accuracy}:
-            return together(numbers.values() or [accuracy or 0])
-        return f"{together(numbers.values())}; accuracy {count(accuracy)}"
-
-
-@dataclass(frozen=True, slots=True)
 class Level:
+    """The agreement at one level; `within_documents`: scorers that rank texts in a document."""
+
     name: str
-    title: str
-    meaning: Sequence[str]
-    rows: Sequence[LevelRow]
+    rows: Sequence[Agreement]
     within_documents: Sequence[str] = ()
-    """The scorers whose scores are ranks within a document."""
 
     @property
-    def sampled(self) -> set[str]:
-        """Coefficients whose intervals come from a sample."""
-        found = {name for row in self.rows for name, e in row.estimates.items() if e.sampled}
-        return found - {"soft_accuracy"}
+    def title(self) -> str:
+        return _TITLES[self.name]
+
+    @property
+    def meaning(self) -> Sequence[str]:
+        return _MEANINGS[self.name]
 
     @property
     def coefficients(self) -> Mapping[str, str]:
-        """Their names; soft accuracy only where it is."""
-        is_soft = any("soft_accuracy" in row.estimates for row in self.rows)
+        is_soft = any(row.coefficient == "soft_accuracy" for row in self.rows)
         return {key: of for key, of in COEFFICIENTS.items() if is_soft or key != "soft_accuracy"}
 
     @property
-    def is_few(self) -> bool:
-        """Whether a value rests on too few units to mean anything."""
-        estimates = (e for row in self.rows for e in row.estimates.values())
-        return any(e.value is not None and only(e.level, e.n) for e in estimates)
+    def by_scale(self) -> Mapping[tuple[str, str], Mapping[str, Agreement]]:
+        found = dict[tuple[str, str], dict[str, Agreement]]()
+        for row in self.rows:
+            found.setdefault((row.scorer, row.axis), {})[row.coefficient] = row
+        return found
+
+    def table(self, title: str = "") -> Table:
+        cells = [
+            [
+                *at,
+                *(estimate(found.get(name)) for name in self.coefficients),
+                _counted({name: row.n for name, row in found.items()}),
+                _counted({name: row.skipped for name, row in found.items()}),
+            ]
+            for at, found in self.by_scale.items()
+        ]
+        heads = ["scorer", "axis", *self.coefficients.values(), "n", "skipped"]
+        return Table(title, heads, cells, "ll" + "r" * (len(heads) - 2), lead=2)
 
     @property
     def notes(self) -> Iterator[str]:
-        """What must be known to read the level's table."""
-        if self.sampled:
-            accuracy = SAMPLED_ACCURACY if "accuracy" in self.sampled else ""
+        there = {row.coefficient for row in self.rows}
+        sampled = {row.coefficient for row in self.rows if row.sampled}
+        if sampled - {"soft_accuracy"}:
+            accuracy = SAMPLED_ACCURACY if "accuracy" in sampled else ""
             yield f"{SAMPLED} {SAMPLED_NOTE}{accuracy}"
-        if any("accuracy" in row.estimates for row in self.rows):
+        if "accuracy" in there:
             yield ACCURACY
-        if soft := [e for row in self.rows if (e := row.estimates.get("soft_accuracy"))]:
-            yield SOFT + (SAMPLED_SOFT if any(e.sampled for e in soft) else "")
-        if self.is_few:
+        if "soft_accuracy" in there:
+            yield SOFT + (SAMPLED_SOFT if "soft_accuracy" in sampled else "")
+        if any(row.value is not None and only(row.level, row.n) for row in self.rows):
             yield FEW
         yield from across(self.name, (row.scorer for row in self.rows), self.within_documents)
+
+
+def _counted(numbers: dict[str, int]) -> str:
+    """Accuracy is apart: it needs no variation, so that it rests on more than the others."""
+    numbers.pop("soft_accuracy", None)
+    accuracy = numbers.pop("accuracy", None)
+    if not numbers or accuracy is None or {*numbers.values()} == {accuracy}:
+        return together(numbers.values() or [accuracy or 0])
+    return f"{together(numbers.values())}; accuracy {count(accuracy)}"
 
 
 def across(level: str, scorers: Iterable[str], within_documents: Sequence[str]) -> list[str]:
@@ -174,62 +167,25 @@ def across(level: str, scorers: Iterable[str], within_documents: Sequence[str]) 
 
 
 def levels(findings: Findings) -> list[Level]:
-    """The levels that have results, in their fixed order."""
     return levels_of(findings.agreement, findings.within_documents)
 
 
 def levels_of(agreement: Sequence[Agreement], within_documents: Sequence[str] = ()) -> list[Level]:
-    grouped = dict[str, dict[tuple[str, str], dict[str, Agreement]]]()
-    for row in agreement:
-        by_scale = grouped.setdefault(row.level, {})
-        by_scale.setdefault((row.scorer, row.axis), {})[row.coefficient] = row
-    return [
-        Level(
-            name, _TITLES[name], _MEANINGS[name],
-            [LevelRow(*at, estimates) for at, estimates in grouped[name].items()],
-            within_documents,
-        )
-        for name in LEVELS
-        if name in grouped
-    ]  # fmt: skip
-
-
-def level_table(title: str, level: Level) -> Table:
-    """Every coefficient of one level."""
-    rows = [
-        [
-            *(row.scorer, row.axis),
-            *(estimate(row.estimates.get(name)) for name in level.coefficients),
-            *(row.n, row.skipped),
-        ]
-        for row in level.rows
-    ]
-    heads = ["scorer", "axis", *level.coefficients.values(), "n", "skipped"]
-    return Table(title, heads, rows, "ll" + "r" * (len(heads) - 2), lead=2)
+    by_level = {name: [row for row in agreement if row.level == name] for name in LEVELS}
+    return [Level(name, rows, within_documents) for name, rows in by_level.items() if rows]
 
 
 def spearman_table(title: str, found: Sequence[Level]) -> Table:
-    """Spearman's correlation at every level, side by side."""
-    cells = {
-        (row.scorer, row.axis, level.name): estimate(row.estimates.get("spearman"))
-        for level in found
-        for row in level.rows
-    }
-    names = [level.name for level in found]
+    by_level = {level.name: level.by_scale for level in found}
+    scales = dict.fromkeys(at for scales in by_level.values() for at in scales)
     rows = [
-        [scorer, axis, *(cells.get((scorer, axis, name), NONE) for name in names)]
-        for scorer, axis in dict.fromkeys((scorer, axis) for scorer, axis, _ in cells)
+        [*at, *(estimate(scales.get(at, {}).get("spearman")) for scales in by_level.values())]
+        for at in scales
     ]
-    return Table(title, ["scorer", "axis", *names], rows, "ll" + "r" * len(names), lead=2)
-
-
-def sampled_note(rows: Iterable[Estimated]) -> list[str]:
-    """What the mark of a sampled interval means, where there is one."""
-    return [f"{SAMPLED} {SAMPLED_NOTE}"] if any(row.sampled for row in rows) else []
+    return Table(title, ["scorer", "axis", *by_level], rows, "ll" + "r" * len(by_level), lead=2)
 
 
 def nothing(findings: Findings) -> str:
-    """Why there is no agreement to show."""
     return NOTHING_SHARED if findings.rated else NOTHING_RATED
 
 
@@ -254,15 +210,10 @@ def agreement_of(rated: Rated, seed: int) -> Iterator[Agreement]:
 
 
 def _soft(rated: Rated, seed: int, meeting: Sequence[tuple[int, int]]) -> Sequence[list[Agreement]]:
-    """The soft accuracy of each two columns."""
     tested, is_sample = rated.sampled(MOST_TESTED, seed)
     columns = [*tested.scores.values(), *(tested.human[axis] for axis in sorted(tested.human))]
     found = soft_accuracies(tested.documents, tested.systems, columns, meeting, seed=seed)
     return [[replace(one, sampled=is_sample)] for one in found]
 
 
-def section(findings: Findings, in_short: bool) -> Iterable[Section]:
-    return ()
-
-
-ANALYSIS = Analysis(Agreement, rows, section, is_always_written=True)
+ANALYSIS = Analysis(Agreement, rows, lambda *_: (), is_always_written=True)

@@ -1,23 +1,18 @@
-"""How far do judges agree with each other, on texts that are rated or not?
-
-| axis    | judge | other judge |         sample level |         system level | …
-| ------- | ----- | ----------- | -------------------: | -------------------: | …
-| fluency | geval | direct      | 0.512 [0.431, 0.590] | 0.802 [0.671, 0.913] | …
-"""
+"""How far do judges agree with each other, on texts that are rated or not?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
-from evaljudge.agreement import LEVELS, AxisPair, Level, among
-from evaljudge.agreement.rated import MOST_TESTED, Floats, Rated
-from evaljudge.analyses import Analysis, RunFrame
-from evaljudge.analyses.jury import notes, spread
-from evaljudge.analysis.findings import Findings
-from evaljudge.sections import Section, Table
+from evaljudge.agreement import LEVELS, Level, among
+from evaljudge.agreement.rated import MOST_TESTED, Rated
+from evaljudge.analyses import Analysis, Findings, RunFrame, Section
+from evaljudge.analyses.jury import INTERVALS
+from evaljudge.sections.figures import estimate, notes_on, tabled
 
 AMONG = "Judges among themselves"
 ABOUT_AMONG = (
@@ -53,51 +48,33 @@ def rows(run: RunFrame) -> Iterator[JudgePair]:
     for axis in axes:
         tables = {one: grid.scores[one, axis] for one in scorers if (one, axis) in grid.scores}
         if len(tables) > 1:
-            rated, is_sample = _as_rows(tables).sampled(MOST_TESTED, run.seed)
-            columns = {scorer: column for (scorer, _), column in rated.scores.items()}
-            found = among(rated.documents, rated.systems, columns, seed=run.seed)
-            yield from (_pair(axis, one, is_sample or grid.is_sample) for one in found)
-
-
-def _pair(axis: str, found: AxisPair, is_sample: bool) -> JudgePair:
-    at = found.level, found.coefficient
-    spread = found.value, found.low, found.high
-    return JudgePair(
-        found.axis, found.other, axis, *at, *spread, found.n, found.sampled or is_sample
-    )
-
-
-def _as_rows(tables: Mapping[str, Floats]) -> Rated:
-    """A row for each text that any of them has scored."""
-    there = np.isfinite(np.stack(list(tables.values()))).any(axis=0)
-    documents, systems = np.nonzero(there)
-    documents = np.unique(documents, return_inverse=True)[1]
-    columns = {(scorer, ""): table[there] for scorer, table in tables.items()}
-    return Rated(documents, systems, columns, {}, {})
+            # a row for each text that any of them has scored
+            there = np.isfinite(np.stack(list(tables.values()))).any(axis=0)
+            documents, systems = np.nonzero(there)
+            documents = np.unique(documents, return_inverse=True)[1]
+            scores = {(scorer, ""): table[there] for scorer, table in tables.items()}
+            whole = Rated(documents, systems, scores, {}, {})
+            rated, is_sample = whole.sampled(MOST_TESTED, run.seed)
+            own = {scorer: column for (scorer, _), column in rated.scores.items()}
+            for found in among(rated.documents, rated.systems, own, seed=run.seed):
+                pair = asdict(found) | {"one": found.axis, "axis": axis}
+                pair["sampled"] = found.sampled or is_sample or grid.is_sample
+                del pair["of"]
+                yield JudgePair(**pair)
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
-    """In short, the first level alone."""
-    pairs: list[JudgePair] = [
-        row for row in findings["among_judges"] if row.coefficient == "spearman"
-    ]
-    among = _among_table(pairs, LEVELS[:1] if in_short else LEVELS)
-    yield Section(AMONG, [ABOUT_AMONG], [among], notes(pairs, PAIRS_SAMPLED))
-
-
-def _among_table(pairs: Sequence[JudgePair], levels: Sequence[Level]) -> Table:
-    known = {(one.axis, one.one, one.other, one.level): one for one in pairs}
-    cells = [
-        [*at, *(_of(known[*at, level]) for level in levels)]
-        for at in dict.fromkeys((one.axis, one.one, one.other) for one in pairs)
-    ]
-    heads = ["axis", "judge", "other judge", *(f"{level} level" for level in levels)]
-    title = "On the texts that both have scored"
-    return Table(title, heads, cells, "lll" + "r" * len(levels), lead=3)
-
-
-def _of(one: JudgePair) -> str:
-    return spread(one.level, one.n, one.value, one.low, one.high, one.sampled)
+    pairs = [row for row in findings["among_judges"] if row.coefficient == "spearman"]
+    known = {(row.axis, row.one, row.other, row.level): row for row in pairs}
+    columns: dict[str, Any] = {"axis": "axis", "judge": "one", "other judge": "other"}
+    for level in LEVELS[:1] if in_short else LEVELS:
+        columns[f"{level} level"] = lambda row, level=level: estimate(
+            known[row.axis, row.one, row.other, level]
+        )
+    rows = {(row.axis, row.one, row.other): row for row in pairs}.values()
+    table = tabled("On the texts that both have scored", rows, 3, columns)
+    notes = [INTERVALS, *notes_on(pairs, PAIRS_SAMPLED, "value")]
+    yield Section(AMONG, [ABOUT_AMONG], [table], notes)
 
 
 ANALYSIS = Analysis(JudgePair, rows, section, place=61)

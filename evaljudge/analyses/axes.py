@@ -1,10 +1,4 @@
-"""How do axes go together, people's own and each scorer's?
-
-| axis      |             coherence |               fluency |
-| --------- | --------------------: | --------------------: |
-| coherence |                     1 |  0.512 [0.431, 0.590] |
-| fluency   |  0.512 [0.431, 0.590] |                     1 |
-"""
+"""How do axes go together, people's own and each scorer's?"""
 
 from __future__ import annotations
 
@@ -14,12 +8,10 @@ from itertools import combinations, islice
 
 from evaljudge.agreement import LEVELS, AxisPair, among
 from evaljudge.agreement.rated import MOST_AXES
-from evaljudge.analyses import Analysis, RunFrame
-from evaljudge.analyses.agreement import sampled_note
-from evaljudge.analysis.findings import Findings
+from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.records import HUMAN
-from evaljudge.sections import Section, Table
-from evaljudge.sections.figures import NONE, correlation, estimate
+from evaljudge.sections import Table
+from evaljudge.sections.figures import NONE, correlation, estimate, notes_on
 
 AXES = "Axes among themselves"
 AXES_ABOUT = (
@@ -29,7 +21,6 @@ AXES_ABOUT = (
 
 
 def rows(run: RunFrame) -> Iterator[AxisPair]:
-    """People's axes among themselves, and those of each scorer that has several."""
     rated = run.compared
     several = {HUMAN: dict(sorted(rated.human.items()))}
     several |= {scorer: rated.axes_of(scorer) for scorer, _ in rated.scores}
@@ -46,19 +37,23 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     rows: list[AxisPair] = [row for row in findings["axes"] if row.coefficient == "spearman"]
     rows.sort(key=lambda row: row.of != HUMAN)
     if in_short:
-        table = _pairs([row for row in rows if row.level == "summary"])
-        tables = [table] if table.rows else []
+        tables = [_pairs([row for row in rows if row.level == "summary"])]
         yield Section(f"{AXES} (all candidates pooled)", [], tables, [AXES_ABOUT])
         return
-    yield Section(AXES, [AXES_ABOUT], list(_matrices(rows)), sampled_note(rows))
+    order = _axes_of(rows)
+    tables = []
+    for level, of in dict.fromkeys((level, r.of) for level in LEVELS for r in rows):
+        own = [row for row in rows if (row.level, row.of) == (level, of)]
+        if own:
+            names = sorted(_axes_of(own), key=order.index)
+            tables.append(_matrix(f"{level.capitalize()} level: {_shown(of)}", own, names))
+    yield Section(AXES, [AXES_ABOUT], tables, notes_on(rows))
 
 
 def _pairs(rows: Sequence[AxisPair]) -> Table:
-    """A row for each pair, a column each for people and scorers, so that what is to be compared
-    stands side by side.
-    """
+    """A row for each pair, a column each for people and scorers, to be compared side by side."""
     values = {(row.of, frozenset((row.axis, row.other))): correlation(row.value) for row in rows}
-    whose = _whose(rows)
+    whose = list(dict.fromkeys(row.of for row in rows))
     cells = [
         [*pair, *(values.get((of, frozenset(pair)), NONE) for of in whose)]
         for pair in combinations(_axes_of(rows), 2)
@@ -69,10 +64,6 @@ def _pairs(rows: Sequence[AxisPair]) -> Table:
     return Table("", heads, cells, "ll" + "r" * len(whose), lead)
 
 
-def _whose(rows: Sequence[AxisPair]) -> list[str]:
-    return list(dict.fromkeys(row.of for row in rows))
-
-
 def _axes_of(rows: Sequence[AxisPair]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in (row.axis, row.other)))
 
@@ -81,20 +72,10 @@ def _shown(of: str) -> str:
     return "people" if of == HUMAN else of
 
 
-def _matrices(rows: Sequence[AxisPair]) -> Iterator[Table]:
-    order = _axes_of(rows)
-    for level in LEVELS:
-        at_level = [row for row in rows if row.level == level]
-        for of in _whose(at_level):
-            title = f"{level.capitalize()} level: {_shown(of)}"
-            own = [row for row in at_level if row.of == of]
-            yield _matrix(title, own, sorted(_axes_of(own), key=order.index))
-
-
 def _matrix(title: str, rows: Sequence[AxisPair], names: Sequence[str]) -> Table:
-    found = {(row.axis, row.other): estimate(row) for row in rows}
-    found |= {(other, axis): value for (axis, other), value in found.items()}
-    found |= {(name, name): "1" for name in names}
+    found = {(name, name): "1" for name in names}
+    for row in rows:
+        found[row.axis, row.other] = found[row.other, row.axis] = estimate(row)
     cells = [[axis, *(found.get((axis, other), NONE) for other in names)] for axis in names]
     return Table(title, ["axis", *names], cells, "l" + "r" * len(names))
 

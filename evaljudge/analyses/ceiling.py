@@ -1,9 +1,4 @@
-"""How far do people agree with each other?
-
-| axis    | level  |             Spearman |   n | skipped | raters |
-| ------- | ------ | -------------------: | --: | ------: | -----: |
-| fluency | sample | 0.612 [0.553, 0.664] | 100 |       0 |      3 |
-"""
+"""How far do people agree with each other?"""
 
 from __future__ import annotations
 
@@ -11,11 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from evaljudge.agreement import Ceiling, ceiling
-from evaljudge.analyses import Analysis, RunFrame
-from evaljudge.analyses.agreement import sampled_note
-from evaljudge.analysis.findings import Findings
-from evaljudge.sections import Section, Table
-from evaljudge.sections.figures import count, estimate
+from evaljudge.analyses import Analysis, Findings, RunFrame, Section
+from evaljudge.sections.figures import estimate, notes_on, tabled
 
 PEOPLE = "How far people agree"
 CEILING = (
@@ -33,13 +25,10 @@ def rows(run: RunFrame) -> Iterator[Ceiling]:
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     found: list[Ceiling] = [row for row in findings["ceiling"] if row.coefficient == "spearman"]
-    heads = ["axis", "level", "Spearman", "n", "skipped", "raters"]
-    cells = [
-        [row.axis, row.level, estimate(row), *map(count, (row.n, row.skipped, row.raters))]
-        for row in found
-    ]
-    table = Table("One rater and the others", heads, cells, "llrrrr")
-    yield Section(PEOPLE, [CEILING], [table], sampled_note(found))
+    columns = {"axis": "axis", "level": "level", "Spearman": estimate}
+    columns |= {name: name for name in ("n", "skipped", "raters")}
+    table = tabled("One rater and the others", found, 2, columns, lead=1)
+    yield Section(PEOPLE, [CEILING], [table], notes_on(found))
 
 
 ANALYSIS = Analysis(Ceiling, rows, section, place=100)

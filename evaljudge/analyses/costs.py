@@ -1,29 +1,15 @@
-"""What did a run cost? A row for each judge and axis, in all and for one document and one score.
-
-| judge     |     cost | for 1,000 texts |
-| --------- | -------: | --------------: |
-| synthetic | 4.10 USD |        2.56 USD |
-
-| judge     | axis    |  asks |     prompt | further | prefilled | generated | seconds |
-| --------- | ------- | ----: | ---------: | ------: | --------: | --------: | ------: |
-| synthetic | fluency | 8,500 | 10,200,000 |       0 | 1,240,000 |    68,000 |    61.3 |
-
-| judge     | axis    | scores, each: | asks | prompt | prefilled | generated | seconds |
-| --------- | ------- | ------------: | ---: | -----: | --------: | --------: | ------: |
-| synthetic | fluency |         1,597 |  5.3 |  6,387 |     776.5 |      42.6 |  0.0384 |
-"""
+"""What did a run cost? A row for each judge and axis, in all and for one document and one score."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from evaljudge.analyses import Analysis, RunFrame
+from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.analysis.costs import CostRow, Price
-from evaljudge.analysis.findings import Findings
-from evaljudge.sections import BarRow, Bars, Section, Table
-from evaljudge.sections.figures import NONE, axis_name, count, percent
+from evaljudge.sections import BarRow, Bars, Table
+from evaljudge.sections.figures import NONE, axis_name, percent, tabled
 
 COST = "What it cost"
 ASKED = (
@@ -57,8 +43,7 @@ READING = (
     "Each bar is a share of the workers' seconds, largest first; the bars together are all that "
     "the judges took."
 )
-MOST_BARS = 12
-"""Where judges and axes are more, a bar is a judge with all its axes."""
+MOST_BARS = 12  # where judges and axes are more, a bar is a judge with all its axes
 _ADDED = "asks requests prompt prefilled generated further seconds gpu_seconds".split()
 
 
@@ -77,19 +62,36 @@ def rows(run: RunFrame) -> Sequence[CostRow]:
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     rows = _by_judge_and_axis(findings["costs"])
     on_gpus = any(row.gpu_seconds for row in rows)
-    heads = ["asks", "prompt", "further", "prefilled", "generated", "seconds"]
-    in_all = [_in_all(on_gpus, row) for row in rows]
-    tables = [_table("In all", heads + ["GPU seconds"] * on_gpus, rows, in_all)]
+    whose: dict[str, Any] = {"judge": "judge", "axis": "axis"}
+    counts = {name: name for name in ("asks", "prompt", "further", "prefilled", "generated")}
+    times = {"seconds": lambda row: f"{row.seconds:,.1f}"}
+    if on_gpus:
+        times["GPU seconds"] = lambda row: f"{row.gpu_seconds:,.1f}"
+    tables = [tabled("In all", rows, 2, whose | counts | times)]
     for what in ("document", "score"):
-        each = [_each(f"{what}s", row) for row in rows]
-        heads_each = [f"{what}s, each:", *heads[:2], *heads[3:]]
-        tables.append(_table(f"For one {what}", heads_each, rows, each))
+        shown = {name: _average(name, f"{what}s") for name in counts if name != "further"}
+        seconds = {"seconds": _average("seconds", f"{what}s")}
+        each = whose | {f"{what}s, each:": f"{what}s"} | shown | seconds
+        tables.append(tabled(f"For one {what}", rows, 2, each))
     notes = [ASKED, SHARED, f"{SECONDS} {GPU_SECONDS}" if on_gpus else SECONDS, EACH]
     about = []
     if findings.price and rows:
         about = [PRICED.format(price=findings.price)]
         tables = [_money(findings, rows), *tables]
     yield Section(COST, about, tables, notes, _pictures(findings.price, rows[:-1]))
+
+
+def _average(name: str, what: str) -> Callable[[CostRow], str]:
+    """What one document or score cost, with tenths below 1,000."""
+
+    def shown(row: CostRow) -> str:
+        if not getattr(row, what):
+            return NONE
+        amount = getattr(row, name) / getattr(row, what)
+        digits = 4 if name == "seconds" else int(amount < 1000)
+        return f"{amount:,.{digits}f}"
+
+    return shown
 
 
 def _pictures(price: Price, rows: Sequence[CostRow]) -> list[Bars]:
@@ -119,11 +121,12 @@ def _money(findings: Findings, rows: Sequence[CostRow]) -> Table:
     amounts = dict.fromkeys((row.judge for row in rows), 0.0)
     for row in rows:
         amounts[row.judge] += price.of(row.seconds, row.gpu_seconds)
-    cells = [
-        [judge, price.money(amount), price.money(1000 * amount / texts)]
-        for judge, amount in amounts.items()
-    ]
-    return Table("In money", ["judge", "cost", "for 1,000 texts"], cells, "lrr", lead=1)
+    columns = {
+        "judge": lambda item: item[0],
+        "cost": lambda item: price.money(item[1]),
+        "for 1,000 texts": lambda item: price.money(1000 * item[1] / texts),
+    }
+    return tabled("In money", amounts.items(), 1, columns)
 
 
 def _by_judge_and_axis(costs: Sequence[CostRow]) -> list[CostRow]:
@@ -143,33 +146,6 @@ def _by_judge_and_axis(costs: Sequence[CostRow]) -> list[CostRow]:
 def _sum(rows: Sequence[CostRow]) -> CostRow:
     sums: dict[str, Any] = {name: sum(getattr(row, name) for row in rows) for name in _ADDED}
     return replace(rows[0], **sums)
-
-
-def _in_all(on_gpus: bool, row: CostRow) -> list[str]:
-    counts = map(count, (row.asks, row.prompt, row.further, row.prefilled, row.generated))
-    seconds = [row.seconds, row.gpu_seconds] if on_gpus else [row.seconds]
-    return [*counts, *(f"{one:,.1f}" for one in seconds)]
-
-
-def _each(what: str, row: CostRow) -> list[str]:
-    """How many documents or scores there are, and what one of them cost."""
-    n: int = getattr(row, what)
-    if not n:
-        return [count(n), *[NONE] * 5]
-    amounts = (row.asks, row.prompt, row.prefilled, row.generated)
-    return [count(n), *(_average(amount / n) for amount in amounts), f"{row.seconds / n:,.4f}"]
-
-
-def _average(number: float) -> str:
-    """With tenths below 1,000."""
-    return f"{number:,.1f}" if number < 1000 else f"{number:,.0f}"
-
-
-def _table(
-    title: str, heads: Sequence[str], rows: Sequence[CostRow], figures: Sequence[list[str]]
-) -> Table:
-    cells = [[row.judge, row.axis, *own] for row, own in zip(rows, figures, strict=True)]
-    return Table(title, ["judge", "axis", *heads], cells, "ll" + "r" * len(heads), lead=2)
 
 
 ANALYSIS = Analysis(CostRow, rows, section, place=130)

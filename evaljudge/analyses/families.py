@@ -1,25 +1,18 @@
-"""Does a judge favour the systems of its own model's family?
-
-| judge | axis    | family | beside | own wins | expected | difference                |
-| ----- | ------- | ------ | ------ | -------: | -------: | ------------------------: |
-| geval | fluency | BART   | direct |    74.0% |    61.0% | +13.0 points [6.5, 19.5]  |
-"""
+"""Does a judge favour the systems of its own model's family?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from evaljudge.agreement.rated import Floats, Grid
-from evaljudge.analyses import Analysis, Rank, Rows, RunFrame, Warned
+from evaljudge.analyses import Analysis, Findings, Rank, Rows, RunFrame, Section, Warned
 from evaljudge.analyses.jury import INTERVALS
-from evaljudge.analysis.findings import Findings
 from evaljudge.decisions.families import FamilyPairs, Own, interval
 from evaljudge.errors import unknown
-from evaljudge.sections import Section, Table
-from evaljudge.sections.figures import NONE, count, percent
+from evaljudge.sections.figures import NONE, percent, tabled
 
 FAMILIES = "Judges and their own families"
 ABOUT_FAMILIES = (
@@ -31,8 +24,7 @@ ABOUT_FAMILIES = (
     "other judges favour themselves, and errors in people's ratings, are not removed."
 )
 JACKKNIFE = f"{INTERVALS} They come from leaving out documents, and estimating all again."
-MOST_DOCUMENTS = 2000
-"""Of more, a seeded sample."""
+MOST_DOCUMENTS = 2000  # of more, a seeded sample
 PEOPLE = "people"
 
 
@@ -66,12 +58,14 @@ def family_rows(
     families: Mapping[str, Sequence[str]], scorers: Mapping[str, str], grid: Grid, seed: int
 ) -> Iterator[FamilyRow]:
     """`scorers`: by judge, the scorer that stands for it."""
-    rows = _some_documents(len(grid.documents), seed)
+    order = np.random.default_rng(seed).permutation(len(grid.documents))
+    rows = np.sort(order[:MOST_DOCUMENTS])
     for judge, systems in families.items():
         for axis in [axis for scorer, axis in grid.scores if scorer == scorers[judge]]:
             others = {
                 name: grid.scores[scorers[name], axis][rows]
-                for name in _outside(judge, families, scorers)
+                for name in scorers
+                if name != judge and not {*systems} & {*families.get(name, ())}
                 if (scorers[name], axis) in grid.scores
             }
             measures = {tuple(others): list(others.values())}
@@ -81,19 +75,6 @@ def family_rows(
             scores = grid.scores[scorers[judge], axis][rows]
             for names, tables in measures.items():
                 yield _row(judge, axis, systems, names, scores, tables, own)
-
-
-def _some_documents(documents: int, seed: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    order = np.random.default_rng(seed).permutation(documents)
-    return np.sort(order[:MOST_DOCUMENTS])
-
-
-def _outside(
-    judge: str, families: Mapping[str, Sequence[str]], scorers: Mapping[str, str]
-) -> list[str]:
-    """The other judges that share no system of its family."""
-    systems = {*families[judge]}
-    return [name for name in scorers if name != judge and not systems & {*families.get(name, ())}]
 
 
 def _row(
@@ -127,32 +108,24 @@ def warnings(run: RunFrame, rows: Rows) -> Iterator[Warned]:
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     found: Sequence[FamilyRow] = findings["families"]
-    yield Section(FAMILIES, [ABOUT_FAMILIES], [_family_table(found)], _without(found))
-
-
-def _family_table(rows: Iterable[FamilyRow]) -> Table:
-    heads = ["judge", "axis", "family", "beside", "own wins", "expected", "difference"]
-    heads += ["pairs", "documents"]
-    cells = [
-        [
-            *(row.judge, row.axis, ", ".join(row.systems), ", ".join(row.others) or NONE),
-            *map(_share, (row.share, row.expected)),
-            _points(row.excess, row.low, row.high),
-            *map(count, (row.pairs, row.documents)),
-        ]
-        for row in rows
-    ]
-    return Table("On each document", heads, cells, "llllrrrrr", lead=4)
-
-
-def _without(rows: Iterable[FamilyRow]) -> list[str]:
-    """Why rows have no estimate, after what the intervals are."""
+    columns = {
+        "judge": "judge",
+        "axis": "axis",
+        "family": lambda row: ", ".join(row.systems),
+        "beside": lambda row: ", ".join(row.others) or NONE,
+        "own wins": lambda row: _share(row.share),
+        "expected": lambda row: _share(row.expected),
+        "difference": lambda row: _points(row.excess, row.low, row.high),
+        "pairs": "pairs",
+        "documents": "documents",
+    }
     reasons = [
         f"{row.judge} on {row.axis} beside {', '.join(row.others) or 'others'}: {row.reason}."
-        for row in rows
+        for row in found
         if row.reason
     ]
-    return [JACKKNIFE, *reasons]
+    table = tabled("On each document", found, 4, columns)
+    yield Section(FAMILIES, [ABOUT_FAMILIES], [table], [JACKKNIFE, *reasons])
 
 
 def _share(value: float | None) -> str:
@@ -160,7 +133,6 @@ def _share(value: float | None) -> str:
 
 
 def _points(value: float | None, low: float | None, high: float | None) -> str:
-    """`+26.0 points [8.0, 47.0]`"""
     if value is None:
         return NONE
     ends = "" if low is None or high is None else f" [{100 * low:.1f}, {100 * high:.1f}]"

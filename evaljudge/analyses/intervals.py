@@ -1,22 +1,16 @@
-"""How far can a calibrated score be from the rating of its text?
-
-| scorer               | axis    | documents | coverage | mean width | texts of     |
-| -------------------- | ------- | --------- | -------- | ---------- | ------------ |
-| synthetic.calibrated | fluency |        60 |    0.958 |      2.120 | every system |
-"""
+"""How far can a calibrated score be from the rating of its text?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
-from evaljudge.analyses import Analysis, RunFrame
+from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.analysis.calibration import TextInterval
-from evaljudge.analysis.findings import Findings
-from evaljudge.sections import Section, Table
-from evaljudge.sections.figures import correlation, count, short
+from evaljudge.sections.figures import short, tabled
 
 TITLE = "Intervals of single texts"
-HEADS = ["scorer", "axis", "documents", "coverage", "mean width", "texts of"]
 
 
 def rows(run: RunFrame) -> Sequence[TextInterval]:
@@ -24,19 +18,15 @@ def rows(run: RunFrame) -> Sequence[TextInterval]:
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
-    """In short, of all systems together."""
     rows: list[TextInterval] = [
         row for row in findings["intervals"] if not (in_short and row.system)
     ]
-    cells = [
-        [row.scorer, row.axis, count(row.documents), correlation(row.coverage),
-         correlation(row.width), row.system or "every system"]
-        for row in rows
-    ]  # fmt: skip
-    shown = len(HEADS) - in_short
-    table = Table(
-        "Coverage and width", HEADS[:shown], [row[:shown] for row in cells], "llrrrl"[:shown]
-    )
+    columns: dict[str, Any] = {"scorer": "scorer", "axis": "axis", "documents": "documents"}
+    columns |= {"coverage": "coverage", "mean width": "width"}
+    if not in_short:
+        columns["texts of"] = lambda row: row.system or "every system"
+    table = tabled("Coverage and width", rows, 2, columns, lead=1)
+    table = replace(table, sides="llrrrl"[: len(columns)])
     nominal = f"{short(rows[0].confidence * 100)}%" if rows else ""
     about = (
         f"Each calibrated score has a {nominal} interval for the rating of its text (`low` and "

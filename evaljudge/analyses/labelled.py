@@ -1,9 +1,5 @@
 """What mean rating would people give all texts, from those that were drawn to be rated?
 
-| axis    | system    |                 mean | texts | documents | worth |
-| ------- | --------- | -------------------: | ----: | --------: | ----: |
-| fluency | all texts | 3.420 [3.210, 3.630] |   200 |        87 |   141 |
-
 Ratings that come from the corpus or from plain rows are left out: how these texts were chosen is
 not known.
 """
@@ -16,12 +12,10 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from evaljudge.agreement.rated import Floats
-from evaljudge.analyses import Analysis, RunFrame
-from evaljudge.analysis.findings import Findings
+from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.decisions.sampling import weighted_mean
 from evaljudge.records import ANY_SYSTEM
-from evaljudge.sections import Section, Table
-from evaljudge.sections.figures import bracketed, count
+from evaljudge.sections.figures import bounded, tabled
 
 TITLE = "People's ratings of drawn texts"
 ABOUT = (
@@ -71,20 +65,17 @@ def _mean(
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
-    """In short, of all texts only."""
     rows = [row for row in findings["labelled"] if row.system == ANY_SYSTEM or not in_short]
-    cells = [
-        [
-            row.axis,
-            "all texts" if row.system == ANY_SYSTEM else row.system,
-            bracketed(row.value, row.low, row.high),
-            *map(count, (row.n, row.documents, round(row.effective))),
-        ]
-        for row in rows
-    ]
-    heads = ["axis", "system", "mean", "texts", "documents", "worth"]
+    columns = {
+        "axis": "axis",
+        "system": lambda row: "all texts" if row.system == ANY_SYSTEM else row.system,
+        "mean": bounded,
+        "texts": "n",
+        "documents": "documents",
+        "worth": lambda row: round(row.effective),
+    }
     about, title = (IN_SHORT, "") if in_short else (ABOUT, "Mean ratings")
-    yield Section(TITLE, [about], [Table(title, heads, cells, "llrrrr", lead=2)])
+    yield Section(TITLE, [about], [tabled(title, rows, 2, columns)])
 
 
 ANALYSIS = Analysis(LabelledMean, rows, section, place=80)

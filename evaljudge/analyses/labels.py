@@ -1,26 +1,20 @@
-"""How far do raters' labels agree beyond chance, and scorers' labels with people's?
-
-| scorer | axis    |                kappa |  same | commonest |     n | skipped |
-| ------ | ------- | -------------------: | ----: | --------: | ----: | ------: |
-| geval  | fluency | 0.250 [0.150, 0.350] | 0.810 |     0.720 | 1,000 |     600 |
-"""
+"""How far do raters' labels agree beyond chance, and scorers' labels with people's?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Literal, TypedDict
+from typing import Literal
 
 import numpy as np
 
 from evaljudge.agreement import LabelAgreement, cohen_kappa, krippendorff_alpha
 from evaljudge.agreement.rated import Floats
-from evaljudge.analyses import Analysis, RunFrame
+from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.analyses.ceiling import PEOPLE
-from evaljudge.analysis.findings import Findings
 from evaljudge.records import HUMAN
-from evaljudge.sections import Cell, Section, Table
-from evaljudge.sections.figures import NONE, bracketed, correlation, together
+from evaljudge.sections import Table
+from evaljudge.sections.figures import bounded, correlation, together
 
 LABELS = "Agreement in labels"
 _BASE_RATE = (
@@ -36,7 +30,6 @@ KAPPA = (
     "chance; weighted, labels far apart disagree more. "
     "Skipped: candidates without both labels. " + _BASE_RATE
 )
-_RATES = ["same", "commonest"]
 _COEFFICIENTS = {
     "kappa": "kappa",
     "kappa_linear": "linear kappa",
@@ -57,35 +50,22 @@ ALPHAS: dict[str, Literal["nominal", "ordinal", "interval"]] = {
 }
 
 
-class Drawn(TypedDict):
-    """How the intervals of labels are drawn."""
-
-    resamples: int
-    seed: int
-
-
 def rows(run: RunFrame) -> Iterator[LabelAgreement]:
-    yield from _alphas(run)
-    yield from _kappas(run)
-
-
-def _alphas(run: RunFrame) -> Iterator[LabelAgreement]:
-    rated, drawn = run.compared, Drawn(resamples=run.how.resamples, seed=run.seed)
+    """The raters' alphas, and the kappas where a scorer gives the labels that people give."""
+    rated, resamples, seed = run.compared, run.how.resamples, run.seed
     for axis in sorted(rated.raters):
         for name, metric in ALPHAS.items():
-            one = krippendorff_alpha(rated.table(axis), rated.documents, metric=metric, **drawn)
-            yield replace(one, of=HUMAN, axis=axis, coefficient=name)
-
-
-def _kappas(run: RunFrame) -> Iterator[LabelAgreement]:
-    """Where a scorer gives the labels that people give."""
-    rated, drawn = run.compared, Drawn(resamples=run.how.resamples, seed=run.seed)
+            alpha = krippendorff_alpha(
+                rated.table(axis), rated.documents, metric=metric, resamples=resamples, seed=seed
+            )
+            yield replace(alpha, of=HUMAN, axis=axis, coefficient=name)
     for human, ratings in sorted(rated.human.items()):
         for scorer, column in rated.against(human).items():
             if _are_labels(ratings) and _are_labels(column) and _within(column, ratings):
                 for name, weights in KAPPAS.items():
-                    one = cohen_kappa(column, ratings, rated.documents, weights=weights, **drawn)
-                    yield replace(one, of=scorer, axis=human, coefficient=name)
+                    both = column, ratings, rated.documents
+                    kappa = cohen_kappa(*both, weights=weights, resamples=resamples, seed=seed)
+                    yield replace(kappa, of=scorer, axis=human, coefficient=name)
 
 
 def _are_labels(values: Floats) -> bool:
@@ -108,34 +88,25 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
 
 
 def _labels(title: str, rows: Sequence[LabelAgreement], names: Sequence[str]) -> Table:
-    """A row for each axis (of each scorer), a column for each coefficient that there is."""
     grouped: dict[tuple[str, str], dict[str, LabelAgreement]] = {}
     for row in rows:
         grouped.setdefault((row.of, row.axis), {})[row.coefficient] = row
     shown = [name for name in _COEFFICIENTS if any(name in found for found in grouped.values())]
-    cells: list[list[Cell]] = [
-        [
-            *at[-len(names) :],
-            *(_estimate(found.get(name)) for name in shown),
-            *map(correlation, _rates(found)),
-            together(row.n for row in found.values()),
-            together(row.skipped for row in found.values()),
-        ]
-        for at, found in grouped.items()
-    ]
-    heads = [*names, *map(_COEFFICIENTS.__getitem__, shown), *_RATES, "n", "skipped"]
+    cells = []
+    for at, found in grouped.items():
+        first = next(iter(found.values()))  # the rates do not depend on the coefficient
+        cells.append(
+            [
+                *at[-len(names) :],
+                *(bounded(found.get(name)) for name in shown),
+                *map(correlation, (first.agreed, first.base_rate)),
+                together(row.n for row in found.values()),
+                together(row.skipped for row in found.values()),
+            ]
+        )
+    heads = [*names, *map(_COEFFICIENTS.__getitem__, shown), "same", "commonest", "n", "skipped"]
     sides = "l" * len(names) + "r" * (len(shown) + 4)
     return Table(title, heads, cells, sides, lead=len(names))
-
-
-def _rates(found: Mapping[str, LabelAgreement]) -> tuple[float | None, float | None]:
-    """Which do not depend on the coefficient."""
-    row = next(iter(found.values()))
-    return row.agreed, row.base_rate
-
-
-def _estimate(row: LabelAgreement | None) -> str:
-    return NONE if row is None else bracketed(row.value, row.low, row.high)
 
 
 ANALYSIS = Analysis(LabelAgreement, rows, section, place=101)

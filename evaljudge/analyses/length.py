@@ -1,9 +1,4 @@
-"""Which agreement remains with length held fixed, and whose does not?
-
-| scorer | axis    |    Spearman |   with length held fixed | score and length | … |   n |
-| ------ | ------- | ----------: | -----------------------: | ---------------: | - | --: |
-| rouge1 | fluency |       0.410 |   0.031 [-0.040, 0.101]  |            0.702 | … | 100 |
-"""
+"""Which agreement remains with length held fixed, and whose does not?"""
 
 from __future__ import annotations
 
@@ -12,10 +7,9 @@ from dataclasses import replace
 
 from evaljudge.agreement import Agreement, LengthHeld, held_fixed
 from evaljudge.agreement.rated import MOST_TESTED
-from evaljudge.analyses import Analysis, Rank, Rows, RunFrame, Warned
-from evaljudge.analysis.findings import Findings
-from evaljudge.sections import BarRow, Bars, Section, Table
-from evaljudge.sections.figures import FEW, FEWEST, SAMPLED, correlation, count, estimate, only
+from evaljudge.analyses import Analysis, Findings, Rank, Rows, RunFrame, Section, Warned
+from evaljudge.sections import BarRow, Bars
+from evaljudge.sections.figures import FEWEST, correlation, estimate, notes_on, only, tabled
 
 TITLE = "Agreement with length held fixed"
 ABOUT = (
@@ -42,10 +36,8 @@ _TITLES = {"sample": "Sample level: within documents", "summary": "Summary level
 
 SUBSTANTIAL = 0.2
 """A Spearman correlation above it, whose interval lies above 0, should not come from length."""
-WORDS = "words"
-"""The metric that says by its name that it is the length."""
-LITTLE = 1 / 4
-"""Of the correlation: less than this remains, or less than half and perhaps nothing."""
+WORDS = "words"  # the metric that says by its name that it is the length
+LITTLE = 1 / 4  # of the correlation: less than this remains, or less than half and perhaps nothing
 
 
 def rows(run: RunFrame) -> Iterator[LengthHeld]:
@@ -82,17 +74,14 @@ def warnings(run: RunFrame, rows: Rows) -> Iterator[Warned]:
 
 
 def _is_substantial(found: Agreement) -> bool:
-    if found.value is None or found.low is None or found.high is None:
-        return False
-    return found.value > SUBSTANTIAL and found.low > 0
+    known = found.value is not None and found.low is not None
+    return known and (found.value or 0.0) > SUBSTANTIAL and (found.low or 0.0) > 0
 
 
 def _vanishes(row: LengthHeld) -> bool:
     """Also where most scores are in the order of the lengths, which leaves nothing to correlate."""
-    if row.spearman is None:
-        return False
-    if row.in_order > row.n:
-        return True
+    if row.spearman is None or row.in_order > row.n:
+        return row.spearman is not None
     if row.value is None or row.low is None or row.high is None:
         return False
     left = row.value / row.spearman
@@ -102,13 +91,22 @@ def _vanishes(row: LengthHeld) -> bool:
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     """Nothing in short: warnings name those whose agreement vanishes."""
     rows: Sequence[LengthHeld] = [] if in_short else findings["length"]
-    tables = [_table(title, rows, level) for level, title in _TITLES.items()]
-    notes = [ORDERED]
-    if any(row.sampled for row in rows):
-        notes.append(f"{SAMPLED} {SAMPLE}")
-    if any(row.value is not None and only(row.level, row.n) for row in rows):
-        notes.append(FEW)
-    shown = [one for one in tables if one.rows]
+    columns = {
+        "scorer": "scorer",
+        "axis": "axis",
+        "Spearman": "spearman",
+        "with length held fixed": estimate,
+        "score and length": "with_length",
+        "rating and length": "people_with_length",
+        "n": "n",
+        "in order": "in_order",
+    }
+    tables = [
+        tabled(title, [row for row in rows if row.level == level], 2, columns)
+        for level, title in _TITLES.items()
+    ]
+    notes = [ORDERED, *notes_on(rows, SAMPLE, "value")]
+    shown = [table for table in tables if table.rows]
     yield Section(TITLE, [ABOUT, INTERVALS], shown, notes, _pictures(rows))
 
 
@@ -116,21 +114,13 @@ def _pictures(rows: Sequence[LengthHeld]) -> list[Bars]:
     """One for each axis: within documents, or of all texts where no document has enough."""
     known = [row for row in rows if row.value is not None and row.spearman is not None]
     level = "sample" if any(row.level == "sample" for row in known) else "summary"
-    axes = dict.fromkeys(row.axis for row in known)
-    return [
-        Bars(
-            "Length",
-            f"Agreement on {axis}, {level} level",
-            READING,
-            sorted(
-                (_bar(row) for row in known if (row.axis, row.level) == (axis, level)),
-                key=lambda bar: -abs(bar.value - (bar.other or 0.0)),
-            ),
-            least=-1.0,
-            is_change=True,
-        )
-        for axis in axes
-    ]
+    pictures = []
+    for axis in dict.fromkeys(row.axis for row in known):
+        bars = [_bar(row) for row in known if (row.axis, row.level) == (axis, level)]
+        bars.sort(key=lambda bar: -abs(bar.value - (bar.other or 0.0)))
+        title = f"Agreement on {axis}, {level} level"
+        pictures.append(Bars("Length", title, READING, bars, least=-1.0, is_change=True))
+    return pictures
 
 
 def _bar(row: LengthHeld) -> BarRow:
@@ -138,23 +128,6 @@ def _bar(row: LengthHeld) -> BarRow:
     low, high = (None, None) if only(row.level, row.n) else (row.low, row.high)
     figure = f"{correlation(row.spearman)} → {estimate(row)}"
     return BarRow(row.scorer, row.value, figure, low, high, row.spearman)
-
-
-def _table(title: str, rows: Sequence[LengthHeld], level: str) -> Table:
-    heads = ["scorer", "axis", "Spearman", "with length held fixed"]
-    heads += ["score and length", "rating and length", "n", "in order"]
-    cells = [
-        [
-            *(row.scorer, row.axis),
-            correlation(row.spearman),
-            estimate(row),
-            *map(correlation, (row.with_length, row.people_with_length)),
-            *map(count, (row.n, row.in_order)),
-        ]
-        for row in rows
-        if row.level == level
-    ]
-    return Table(title, heads, cells, "ll" + "r" * (len(heads) - 2), lead=2)
 
 
 ANALYSIS = Analysis(LengthHeld, rows, section, place=120, warnings=warnings)

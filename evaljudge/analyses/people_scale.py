@@ -1,9 +1,5 @@
 """What mean rating would all texts get, and how many would pass, where few are rated?
 
-| axis    | scorer    | rated texts | one counts as | highest        | lower than it |
-| ------- | --------- | ----------- | ------------- | -------------- | ------------- |
-| fluency | synthetic | 160 of 1600 | 1.9           | BART (4.21)    | LEAD-3        |
-
 A pass rate is asked for by a condition of a selection that says which ratings are `good` and has a
 threshold: `at_least`, or the one that its `precision` led to.
 """
@@ -15,8 +11,7 @@ from dataclasses import replace
 
 from evaljudge.agreement.rated import Floats, Grid, Key, is_repetition
 from evaljudge.agreement.significance import holm
-from evaljudge.analyses import Analysis, Rank, Rows, RunFrame, Warned
-from evaljudge.analysis.findings import Findings
+from evaljudge.analyses import Analysis, Findings, Rank, Rows, RunFrame, Section, Warned
 from evaljudge.analysis.selection import Found, scale_of, target_of
 from evaljudge.config import Condition
 from evaljudge.decisions.people import (
@@ -28,8 +23,18 @@ from evaljudge.decisions.people import (
     people_scale,
 )
 from evaljudge.decisions.powered import FEWEST, Bounded
-from evaljudge.sections import Cell, Named, Section, Table
-from evaljudge.sections.figures import NONE, SAMPLED, bracketed, correlation, count, probability
+from evaljudge.sections import Named, Table
+from evaljudge.sections.figures import (
+    NONE,
+    SAMPLED,
+    bounded,
+    correlation,
+    count,
+    notes_on,
+    probability,
+    short,
+    tabled,
+)
 
 TITLE = "On people's scale, from few ratings"
 ASSUMED = (
@@ -80,13 +85,13 @@ def _is_unknown(grid: Grid, axis: str) -> bool:
 def _pass_rates(
     run: RunFrame, key: Key, scores: Floats, human: Floats, drawn: Floats | None
 ) -> Iterator[PassRate]:
-    asked = {
-        (threshold, one.good)
-        for rule in (run.config.select if run.config else ())
-        for one in rule.all
-        if scale_of(one) == key and one.good is not None
-        if (threshold := _threshold(one, run.thresholds)) is not None
-    }
+    asked = set[tuple[float, float]]()
+    for condition in (
+        one for rule in (run.config.select if run.config else ()) for one in rule.all
+    ):
+        threshold = _threshold(condition, run.thresholds)
+        if scale_of(condition) == key and condition.good is not None and threshold is not None:
+            asked.add((threshold, condition.good))
     for threshold, good in sorted(asked):
         found = pass_rate(scores, human, drawn, threshold=threshold, good=good)
         if found is not None:
@@ -104,24 +109,18 @@ def _threshold(condition: Condition, thresholds: Found) -> float | None:
 
 
 def warnings(run: RunFrame, rows: Rows) -> Iterator[Warned]:
-    """Where the means assume what the ratings speak against, or rest on too little."""
-    for kind, said in _doubts(run.grid, rows["people_scale"]):
-        yield Warned(kind, Rank.MEANS, said)
-
-
-def _doubts(grid: Grid, rows: Sequence[PeopleScale]) -> Iterator[tuple[str, str]]:
-    """The identifier and the text of each warning."""
+    grid, rows_here = run.grid, rows["people_scale"]
     if unknown := [axis for axis in sorted(grid.human) if _is_unknown(grid, axis)]:
         said = (
             "too many texts to correct people's means by the scores, as the rated ones were drawn "
             "with different probabilities: the report has their own mean"
         )
-        yield "too many texts", f"{', '.join(unknown)}: {said}"
-    tested = [row for row in rows if row.p_random is not None]
-    adjusted = holm([row.p_random for row in tested if row.p_random is not None])
+        yield Warned("too many texts", Rank.MEANS, f"{', '.join(unknown)}: {said}")
+    tested = [row for row in rows_here if row.p_random is not None]
+    adjusted = holm([row.p_random for row in tested])
     ps = {(row.scorer, row.axis): p for row, p in zip(tested, adjusted, strict=True)}
-    for axis in dict.fromkeys(row.axis for row in rows):
-        of_axis = [row for row in rows if row.axis == axis]
+    for axis in dict.fromkeys(row.axis for row in rows_here):
+        of_axis = [row for row in rows_here if row.axis == axis]
         p, scorer = min((ps.get((row.scorer, axis), 1.0), row.scorer) for row in of_axis)
         if p < ALPHA:
             said = (
@@ -129,61 +128,53 @@ def _doubts(grid: Grid, rows: Sequence[PeopleScale]) -> Iterator[tuple[str, str]
                 f"{probability(p)}): they do not look drawn at random, so means on people's scale "
                 "may be wrong"
             )
-            yield "not at random", f"{axis}: {said}"
+            yield Warned("not at random", Rank.MEANS, f"{axis}: {said}")
         widest = max(of_axis, key=lambda row: row.labels)
         few = [row.system for row in widest.systems if row.texts and row.labels < FEWEST]
         if few:
             more = f" and {count(len(few) - 3)} more" if len(few) > 3 else ""
             said = f"no mean on people's scale for {', '.join(few[:3])}{more}"
-            yield "no mean", f"{axis}: {said}: fewer than {FEWEST} rated texts"
+            said += f": fewer than {FEWEST} rated texts"
+            yield Warned("no mean", Rank.MEANS, f"{axis}: {said}")
         elif widest.labelled_documents < FEW_DOCUMENTS:
             said = f"means on people's scale rest on {widest.labelled_documents} rated documents"
-            yield "few documents", f"{axis}: {said}: rate {FEW_DOCUMENTS} or more"
+            said += f": rate {FEW_DOCUMENTS} or more"
+            yield Warned("few documents", Rank.MEANS, f"{axis}: {said}")
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
-    rows: list[PeopleScale] = [row for row in findings["people_scale"] if _is_known(row)]
-    chosen = _chosen([row for row in rows if row.slope is not None])
-    notes = [f"{SAMPLED} {SAMPLE}"] if any(row.sampled for row in rows) else []
+    rows: list[PeopleScale] = [
+        row
+        for row in findings["people_scale"]
+        if row.slope is not None or row.together.value is not None
+    ]
+    known = [row for row in rows if row.slope is not None]
+    chosen = [  # on each axis, the scorer that adds most
+        max((row for row in known if row.axis == axis), key=lambda row: row.effective or 0)
+        for axis in dict.fromkeys(row.axis for row in known)
+    ]
+    notes = notes_on(rows, SAMPLE)
     if in_short:
         yield Section(TITLE, [], [_summary(chosen)], [ASSUMED, COUNTS, LOWER, *notes])
         return
-    tables = [_summary(chosen), _gains(rows), *map(_systems, chosen), *_rates(rows)]
-    about = [ABOUT, ASSUMED, COUNTS]
-    if any(row.pass_rates for row in rows):
-        about.append(RATES)
+    rates = [(row, rate) for row in rows for rate in row.pass_rates]
+    tables = [_summary(chosen), _gains(rows), *map(_systems, chosen), _rates(rates)]
+    about = [ABOUT, ASSUMED, COUNTS, *([RATES] if rates else [])]
     tables = [table for table in tables if table.rows]
     yield Section(TITLE, about, tables, [LOWER, NO_INTERVAL, *notes])
 
 
-def _is_known(row: PeopleScale) -> bool:
-    return row.slope is not None or row.together.value is not None
-
-
-def _chosen(rows: Sequence[PeopleScale]) -> list[PeopleScale]:
-    """Of each axis, that of the scorer which adds most."""
-    axes = dict.fromkeys(row.axis for row in rows)
-    return [
-        max((row for row in rows if row.axis == axis), key=lambda row: row.effective or 0)
-        for axis in axes
-    ]
-
-
 def _summary(rows: Sequence[PeopleScale]) -> Table:
-    heads = ["axis", "scorer", "highest", "lower than it", "rated texts", "one counts as"]
-    cells = [
-        [row.axis, row.scorer, *_highest(row), _texts(row), _counts_as(row.effective, row.labels)]
-        for row in rows
-    ]
-    return Table(
-        "The highest mean of each axis, by the scorer that adds most", heads, cells, "llllrr"
-    )
-
-
-def _highest(row: PeopleScale) -> tuple[Cell, Cell]:
-    best = _best(row)
-    lower = [Named(one.system) for one in row.systems if _is_lower(row, one, best)]
-    return [Named(best.system, correlation(best.corrected.value))], lower or NONE
+    columns = {
+        "axis": "axis",
+        "scorer": "scorer",
+        "highest": lambda row: [Named(_best(row).system, correlation(_best(row).corrected.value))],
+        "lower than it": _lower,
+        "rated texts": _texts,
+        "one counts as": lambda row: _counts_as(row.effective, row.labels),
+    }
+    title = "The highest mean of each axis, by the scorer that adds most"
+    return tabled(title, rows, 4, columns, lead=1)
 
 
 def _best(row: PeopleScale) -> SystemOnScale:
@@ -191,9 +182,10 @@ def _best(row: PeopleScale) -> SystemOnScale:
     return max(known, key=lambda one: one.corrected.value or 0.0)
 
 
-def _is_lower(row: PeopleScale, one: SystemOnScale, best: SystemOnScale) -> bool:
-    pair = _pair(row, one, best)
-    return pair is not None and pair.p_holm is not None and pair.p_holm < ALPHA
+def _lower(row: PeopleScale) -> list[Named]:
+    pairs = {one.system: _pair(row, one, _best(row)) for one in row.systems}
+    ps = {name: pair.p_holm for name, pair in pairs.items() if pair}
+    return [Named(name) for name, p in ps.items() if p is not None and p < ALPHA]
 
 
 def _pair(row: PeopleScale, one: SystemOnScale, best: SystemOnScale) -> Difference | None:
@@ -210,70 +202,55 @@ def _counts_as(effective: float | None, labels: int) -> str:
 
 
 def _gains(rows: Sequence[PeopleScale]) -> Table:
-    heads = ["axis", "scorer", "rated texts", "documents", "one counts as", "for differences",
-             "a point is worth", "all texts, ratings alone", "all texts, corrected"]  # fmt: skip
-    cells = [
-        [
-            row.axis,
-            row.scorer,
-            _texts(row),
-            f"{count(row.labelled_documents)} of {count(row.documents)}",
-            _counts_as(row.effective, row.labels),
-            _counts_as(row.effective_of_differences, row.labels),
-            correlation(row.slope),
-            _bounded(row.together_by_labels),
-            _bounded(row.together),
-        ]
-        for row in rows
-    ]
-    return Table("What each scorer's scores add", heads, cells, "llrrrrrrr", lead=2)
+    columns = {
+        "axis": "axis",
+        "scorer": "scorer",
+        "rated texts": _texts,
+        "documents": lambda row: f"{count(row.labelled_documents)} of {count(row.documents)}",
+        "one counts as": lambda row: _counts_as(row.effective, row.labels),
+        "for differences": lambda row: _counts_as(row.effective_of_differences, row.labels),
+        "a point is worth": "slope",
+        "all texts, ratings alone": lambda row: bounded(row.together_by_labels),
+        "all texts, corrected": lambda row: bounded(row.together),
+    }
+    return tabled("What each scorer's scores add", rows, 2, columns)
 
 
 def _systems(row: PeopleScale) -> Table:
     best = _best(row)
-    heads = ["system", "rated", "judge's own mean", "ratings alone", "corrected",
-             "less the highest", "p (Holm)"]  # fmt: skip
+    columns = {
+        "system": "system",
+        "rated": "labels",
+        "judge's own mean": "judge",
+        "ratings alone": lambda one: bounded(one.by_labels),
+        "corrected": lambda one: bounded(one.corrected),
+        "less the highest": lambda one: bounded(_less(_pair(row, one, best), best)),
+        "p (Holm)": lambda one: probability(getattr(_pair(row, one, best), "p_holm", None)),
+    }
     ordered = sorted(row.systems, key=lambda one: -(one.corrected.value or float("-inf")))
-    cells = [[*_system(one), *_apart(row, one, best)] for one in ordered]
-    return Table(f"{row.axis}: systems, by the scores of {row.scorer}", heads, cells, "lrrrrrr")
+    return tabled(f"{row.axis}: systems, by the scores of {row.scorer}", ordered, 1, columns)
 
 
-def _system(one: SystemOnScale) -> list[str]:
-    means = _bounded(one.by_labels), _bounded(one.corrected)
-    return [one.system, count(one.labels), correlation(one.judge), *means]
+def _less(pair: Difference | None, best: SystemOnScale) -> Bounded | None:
+    """The difference from the best system, whichever of the pair that is."""
+    found = pair.corrected if pair else None
+    if pair is None or pair.system != best.system or found is None or found.value is None:
+        return found
+    low, high = (None if end is None else -end for end in (found.high, found.low))
+    return Bounded(-found.value, low, high)
 
 
-def _apart(row: PeopleScale, one: SystemOnScale, best: SystemOnScale) -> tuple[str, str]:
-    pair = _pair(row, one, best)
-    if pair is None:
-        return NONE, NONE
-    apart = pair.corrected
-    if pair.system == best.system and apart.value is not None:
-        low, high = (None if end is None else -end for end in (apart.high, apart.low))
-        apart = Bounded(-apart.value, low, high)
-    return _bounded(apart), probability(pair.p_holm)
-
-
-def _bounded(one: Bounded) -> str:
-    return bracketed(one.value, one.low, one.high)
-
-
-def _rates(rows: Sequence[PeopleScale]) -> Iterator[Table]:
-    cells = [_rate(row, rate) for row in rows for rate in row.pass_rates]
-    if cells:
-        heads = ["axis", "scorer", "good from", "passes from", "passes", "good: ratings alone",
-                 "good: corrected"]  # fmt: skip
-        yield Table("What share of the texts is good", heads, cells, "llrrrrr", lead=2)
-
-
-def _rate(row: PeopleScale, rate: PassRate) -> list[Cell]:
-    return [
-        row.axis,
-        row.scorer,
-        *(f"{number:.6g}" for number in (rate.good, rate.threshold)),
-        correlation(rate.passing),
-        *map(_bounded, (rate.by_labels, rate.corrected)),
-    ]
+def _rates(rates: Sequence[tuple[PeopleScale, PassRate]]) -> Table:
+    columns = {
+        "axis": lambda both: both[0].axis,
+        "scorer": lambda both: both[0].scorer,
+        "good from": lambda both: short(both[1].good),
+        "passes from": lambda both: short(both[1].threshold),
+        "passes": lambda both: both[1].passing,
+        "good: ratings alone": lambda both: bounded(both[1].by_labels),
+        "good: corrected": lambda both: bounded(both[1].corrected),
+    }
+    return tabled("What share of the texts is good", rates, 2, columns)
 
 
 ANALYSIS = Analysis(PeopleScale, rows, section, place=40, warnings=warnings)

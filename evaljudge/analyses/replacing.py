@@ -1,9 +1,5 @@
 """May the judge take a rater's place, by the raters' own ratings?
 
-| axis    | yes             | no better than a constant | no                               |
-| ------- | --------------- | ------------------------- | -------------------------------- |
-| fluency | direct (3 of 3) | –                         | geval (1 of 3); bare (0 of 3) +1 |
-
 A judge is measured by its distance from ratings, so its numbers must mean what theirs mean. There
 is no such declaration, so it is seen from the numbers: nearly all lie among the ratings. A judge
 that gives every text the same number is tested beside each, because a constant can pass, and so can
@@ -13,7 +9,7 @@ greater advantage. A judge must pass, and where that constant does, its advantag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -21,17 +17,15 @@ import numpy as np
 
 from evaljudge.agreement.pairs import Codes
 from evaljudge.agreement.rated import Floats, Rated
-from evaljudge.analyses import Analysis, RunFrame
-from evaljudge.analysis.findings import Findings
+from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.decisions.replacing import (
     FEWEST_RATERS,
     FEWEST_TEXTS,
-    BesideRater,
     Replacing,
     replacing,
 )
-from evaljudge.sections import Cell, Named, Section, Table
-from evaljudge.sections.figures import NONE, bracketed, correlation, count, probability, short
+from evaljudge.sections import Cell, Named, Table
+from evaljudge.sections.figures import NONE, bracketed, probability, short, tabled
 
 TITLE = "May the judge replace a rater?"
 TEST = (
@@ -66,8 +60,7 @@ IN_SHORT = (
 NEARLY_ALL = 0.9
 OFF_SCALE = "not on the raters' scale"
 TOO_FEW = f"no rater with {FEWEST_TEXTS} texts that it scored and another rated"
-Answer = Literal["yes", "no better than a constant", "no"]
-"""May the judge replace a rater?"""
+Answer = Literal["yes", "no better than a constant", "no"]  # may the judge replace a rater?
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +125,6 @@ def _is_on_scale(scores: Floats, ratings: Floats) -> bool:
     return bool(among.mean() >= NEARLY_ALL)
 
 
-_ANSWERS = get_args(Answer)
-
-
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     rows: Sequence[ReplacingRow] = findings["replacing"]
     tested = [(row, row.found) for row in rows if row.found is not None]
@@ -146,68 +136,63 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     if in_short:
         yield Section(TITLE, [], [_summary(rows)], [f"{about} {IN_SHORT}", *notes])
         return
-    tables = [_whole(tested), _beside(tested), _left_out(rows)]
+    whole = {
+        "scorer": "scorer",
+        "axis": "axis",
+        "may it?": lambda row: f"{row.answer}{_mark(row)}",
+        "winning rate": "found.winning_rate",
+        "texts apart": "found.winning_rate_texts",
+        "advantage": lambda row: bracketed(row.found.advantage, row.found.low, row.found.high),
+        "a constant's winning rate": lambda row: row.constant and row.constant.winning_rate,
+        "a constant's advantage": lambda row: row.constant and row.constant.advantage,
+        "raters": lambda row: len(row.found.raters),
+        "texts": "texts",
+        "documents": "documents",
+    }
+    beside = {
+        "scorer": lambda at: at[0].scorer,
+        "axis": lambda at: at[0].axis,
+        "rater": lambda at: at[1].rater + 1,
+        "judge": lambda at: at[1].judge,
+        "rater's": lambda at: at[1].itself,
+        "p": lambda at: probability(at[1].p_clustered),
+        "p (corrected)": lambda at: probability(at[1].p_clustered_corrected),
+        "p, texts apart": lambda at: probability(at[1].p),
+        "(corrected)": lambda at: probability(at[1].p_corrected),
+        "texts": lambda at: at[1].n,
+        "documents": lambda at: at[1].documents,
+    }
+    raters = [(row, rater) for row, found in tested for rater in found.raters]
+    tables = [
+        tabled("The judge in place of a rater", [row for row, _ in tested], 3, whole, lead=2),
+        tabled("Beside each rater: shares of texts", raters, 2, beside),
+        _left_out(rows),
+    ]
     tables = [table for table in tables if table.rows]
     yield Section(TITLE, [about, CLUSTERED, CONSTANT, COLUMNS], tables, notes)
 
 
 def _summary(rows: Sequence[ReplacingRow]) -> Table:
-    """By axis; None of those that were not tested."""
-    cells: list[list[Cell]] = []
-    for axis in dict.fromkeys(row.axis for row in rows if row.found):
-        own = [(row, row.found) for row in rows if row.axis == axis and row.found]
-        named = [
-            [_named(row, found) for row, found in own if row.answer == answer]
-            for answer in _ANSWERS
-        ]
-        cells.append([axis, *(names or NONE for names in named)])
-    return Table("Who may", ["axis", *_ANSWERS], cells, "llll")
-
-
-def _named(row: ReplacingRow, found: Replacing) -> Named:
-    won = round((found.winning_rate or 0.0) * len(found.raters))
-    return Named(row.scorer, f"{won} of {len(found.raters)}{_mark(row)}")
+    named: dict[str, dict[str, list[Named]]] = {}
+    for row in rows:
+        if row.found and row.answer:
+            raters = len(row.found.raters)
+            won = round((row.found.winning_rate or 0.0) * raters)
+            by_answer = named.setdefault(row.axis, {})
+            remark = f"{won} of {raters}{_mark(row)}"
+            by_answer.setdefault(row.answer, []).append(Named(row.scorer, remark))
+    answers = get_args(Answer)
+    cells: list[list[Cell]] = [
+        [axis, *(own.get(a) or NONE for a in answers)] for axis, own in named.items()
+    ]
+    return Table("Who may", ["axis", *answers], cells, "llll")
 
 
 def _mark(row: ReplacingRow) -> str:
     return "*" if row.raters < FEWEST_RATERS else ""
 
 
-def _whole(tested: Iterable[tuple[ReplacingRow, Replacing]]) -> Table:
-    heads = ["scorer", "axis", "may it?", "winning rate", "texts apart", "advantage"]
-    heads += ["a constant's winning rate", "a constant's advantage", "raters", "texts", "documents"]
-    cells = [
-        [
-            *(row.scorer, row.axis, f"{row.answer}{_mark(row)}"),
-            correlation(found.winning_rate),
-            correlation(found.winning_rate_texts),
-            bracketed(found.advantage, found.low, found.high),
-            correlation(row.constant.winning_rate if row.constant else None),
-            correlation(row.constant.advantage if row.constant else None),
-            *map(count, (len(found.raters), row.texts, row.documents)),
-        ]
-        for row, found in tested
-    ]
-    return Table("The judge in place of a rater", heads, cells, "lll" + "r" * 8, lead=2)
-
-
-def _beside(tested: Iterable[tuple[ReplacingRow, Replacing]]) -> Table:
-    heads = ["scorer", "axis", "rater", "judge", "rater's", "p", "p (corrected)"]
-    heads += ["p, texts apart", "(corrected)", "texts", "documents"]
-    cells = [
-        [row.scorer, row.axis, *_of_rater(one)] for row, found in tested for one in found.raters
-    ]
-    return Table("Beside each rater: shares of texts", heads, cells, "ll" + "r" * 9, lead=2)
-
-
-def _of_rater(one: BesideRater) -> list[str]:
-    p = (one.p_clustered, one.p_clustered_corrected, one.p, one.p_corrected)
-    shares = map(correlation, (one.judge, one.itself))
-    counts = map(count, (one.n, one.documents))
-    return [count(one.rater + 1), *shares, *map(probability, p), *counts]
-
-
-def _left_out(rows: Iterable[ReplacingRow]) -> Table:
+def _left_out(rows: Sequence[ReplacingRow]) -> Table:
     scorers: dict[tuple[str, str], list[Named]] = {}
     for row in rows:
         if row.reason:

@@ -1,28 +1,21 @@
-"""Who agrees best with people, and who does not differ significantly from it?
-
-| axis      | level  | best (Spearman) | cannot be told from it | told from it   | not compared |
-| --------- | ------ | --------------- | ---------------------- | -------------- | ------------ |
-| relevance | system | METEOR (0.718)  | chrF; ROUGE-1          | BLEU (p 0.012) | –            |
-"""
+"""Who agrees best with people, and who does not differ significantly from it?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from evaljudge.agreement import LEVELS, Rival, Standing, against_best
-from evaljudge.analyses import Analysis, RunFrame
+from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.analyses.agreement import COEFFICIENTS
-from evaljudge.analysis.findings import Findings
-from evaljudge.sections import Cell, Named, Section, Table
+from evaljudge.sections import Cell, Named, Table
 from evaljudge.sections.figures import (
-    NONE,
     SAMPLED,
-    bracketed,
+    bounded,
     correlation,
-    count,
     only,
     probability,
+    tabled,
 )
 
 TITLE = "Highest agreement"
@@ -38,8 +31,6 @@ LACKING = (
     "undefined, where a scorer has no correlation."
 )
 SAMPLED_TEST = "Tested on a seeded sample of documents."
-_COMPARED = ["cannot be told from it", "told from it"]
-_NOT_COMPARED = "not compared"
 
 
 def rows(run: RunFrame) -> Iterator[Standing]:
@@ -76,37 +67,37 @@ def _is_sampled(row: Standing) -> bool:
 
 
 def _summary(findings: Findings, with_lacking: bool, in_short: bool) -> Table:
-    used = dict.fromkeys(_coefficient(row) for row in findings["significance"])
-    heads = ["axis", "level", f"best ({' / '.join(used)})", *_COMPARED, _NOT_COMPARED]
+    rows: Sequence[Standing] = findings["significance"]
     units = {(r.scorer, r.axis, r.level, r.coefficient): r.n for r in findings.agreement}
-    rows = [
-        _standing(row, units.get((row.best, row.axis, row.level, row.coefficient)), in_short)
-        for row in findings["significance"]
-    ]
-    shown = len(heads) if with_lacking else len(heads) - 1
-    cells = [row[:shown] for row in rows]
-    return Table("The best of each axis and level", heads[:shown], cells, "l" * shown)
+
+    def best(row: Standing) -> list[Named]:
+        n = units.get((row.best, row.axis, row.level, row.coefficient))
+        few = "" if n is None else only(row.level, n)
+        value = correlation(row.value) if few or in_short else bounded(row)
+        return [Named(row.best, ", ".join(filter(None, [value, few])))]
+
+    def apart(row: Standing) -> list[Named]:
+        return [
+            Named(rival.scorer, f"p {probability(rival.p_holm)}")
+            for rival in row.rivals
+            if rival.p_holm is not None and rival.scorer not in row.indistinguishable
+        ]
+
+    used = dict.fromkeys(map(_coefficient, rows))
+    columns: dict[str, Callable[[Standing], Cell]] = {
+        "axis": lambda row: row.axis,
+        "level": lambda row: f"{row.level}{SAMPLED}" if _is_sampled(row) else row.level,
+        f"best ({' / '.join(used)})": best,
+        "cannot be told from it": lambda row: list(map(Named, row.indistinguishable)),
+        "told from it": apart,
+    }
+    if with_lacking:
+        columns["not compared"] = _not_compared
+    return tabled("The best of each axis and level", rows, len(columns), columns, lead=1)
 
 
 def _coefficient(row: Standing) -> str:
     return COEFFICIENTS.get(row.coefficient, row.coefficient)
-
-
-def _standing(row: Standing, units: int | None, in_short: bool) -> list[Cell]:
-    """`units`: behind the best one's value, where known. In short, there is no interval."""
-    few = "" if units is None else only(row.level, units)
-    close = list(map(Named, row.indistinguishable))
-    apart = [
-        Named(rival.scorer, f"p {probability(rival.p_holm)}")
-        for rival in row.rivals
-        if rival.p_holm is not None and rival.scorer not in row.indistinguishable
-    ]
-    level = f"{row.level}{SAMPLED}" if _is_sampled(row) else row.level
-    bare = few or in_short
-    value = correlation(row.value) if bare else bracketed(row.value, row.low, row.high)
-    leader = [Named(row.best, ", ".join(filter(None, [value, few])))]
-    others = close, apart, _not_compared(row)
-    return [row.axis, level, leader, *(names or NONE for names in others)]
 
 
 def _not_compared(row: Standing) -> list[Named]:
@@ -115,25 +106,20 @@ def _not_compared(row: Standing) -> list[Named]:
 
 
 def _beside(row: Standing) -> Table:
-    """Each rival on the candidates that the best scored too."""
-    heads = ["scorer", _coefficient(row), "the best's", "p", "p (Holm)", "n"]
+    columns: dict[str, str | Callable[[Rival], Cell]] = {
+        "scorer": "scorer",
+        _coefficient(row): "value",
+        "the best's": "best_value",
+        "p": lambda rival: _p(rival.p, rival),
+        "p (Holm)": lambda rival: _p(rival.p_holm, rival),
+        "n": "n",
+    }
     title = f"{row.level.capitalize()} level, {row.axis}: beside {row.best}"
-    cells = [
-        [
-            rival.scorer,
-            correlation(rival.value),
-            correlation(rival.best_value),
-            *(_p(p, rival) for p in (rival.p, rival.p_holm)),
-            count(rival.n),
-        ]
-        for rival in row.rivals
-    ]
-    return Table(title, heads, cells, "lrrrrr")
+    return tabled(title, row.rivals, 1, columns)
 
 
 def _p(p: float | None, rival: Rival) -> str:
-    mark = SAMPLED if rival.sampled and p is not None else ""
-    return f"{probability(p)}{mark}"
+    return f"{probability(p)}{SAMPLED if rival.sampled and p is not None else ''}"
 
 
 ANALYSIS = Analysis(Standing, rows, section, place=20)

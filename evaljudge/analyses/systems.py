@@ -1,34 +1,35 @@
-"""Which system is better? Means with intervals, and letters for those that do not differ.
-
-| system |   n |               people |            synthetic |
-| ------ | --: | -------------------: | -------------------: |
-| BART   | 100 | 4.12 [4.02, 4.22] a  | 3.92 [3.80, 4.04] a  |
-| LEAD-3 |  99 | 3.98 [3.85, 4.11] a  | 3.20 [3.05, 3.35] b  |
-"""
+"""Which system is better? Means with intervals, and letters for those that do not differ."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import sqrt
 
 from evaljudge.agreement.rated import Key, is_repetition
-from evaljudge.analyses import Analysis, RunFrame
+from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.analyses.agreement import across
-from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.tables import SystemMean
 from evaljudge.decisions.systems import (
     MOST_ENUMERATED,
     MOST_SYSTEMS,
     PERMUTATIONS,
     RankedSystem,
-    SystemPair,
     SystemRanking,
     rank_systems,
 )
 from evaljudge.records import ANY_AXIS, HUMAN
-from evaljudge.sections import Cell, Named, Section, Table
-from evaljudge.sections.figures import NONE, SAMPLED, bracketed, correlation, count, probability
+from evaljudge.sections import Named, Table
+from evaljudge.sections.figures import (
+    NONE,
+    SAMPLED,
+    bracketed,
+    correlation,
+    count,
+    notes_on,
+    probability,
+    tabled,
+)
 
 TITLE = "Systems"
 MEANS = (
@@ -97,26 +98,29 @@ def _of_all(one: RankedSystem, mean: SystemMean | None) -> RankedSystem:
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     """A table of means for each axis; in short, who is first."""
     rows: Sequence[SystemRanking] = findings["systems"]
-    notes = [f"{SAMPLED} {SAMPLED_PAIRS}"] if any(row.sampled for row in rows) else []
+    notes = notes_on(rows, SAMPLED_PAIRS)
     notes += [LEFT_OUT] if any(row.left_out for row in rows) else []
     notes += across("system", (row.scorer for row in rows), findings.within_documents)
+    by_axis: dict[str, list[SystemRanking]] = {}
+    for row in sorted(rows, key=lambda row: row.axis == ANY_AXIS):  # scorers without axes last
+        by_axis.setdefault(row.axis, []).append(row)
     if in_short:
-        shown = [row for axis in _axes(rows) for row in _headlines(_on(rows, axis))]
+        shown = [row for own in by_axis.values() for row in _headlines(own)]
         if len(shown) < len(rows):
             notes.append(f"All {count(len(rows))} rows are in agreement.md and systems.json.")
-        yield Section(TITLE, [], [_first(shown)], [IN_SHORT, *notes])
+        columns = {
+            "axis": lambda row: f"{row.axis}{SAMPLED}" if row.sampled else row.axis,
+            "scorer": _name,
+            "first (mean)": leader,
+            "cannot be told from it": close,
+            "smallest difference": _smallest,
+        }
+        yield Section(TITLE, [], [tabled("", shown, 4, columns, lead=1)], [IN_SHORT, *notes])
         return
-    tables = [_means(axis, _on(rows, axis)) for axis in _axes(rows)]
-    yield Section(TITLE, [MEANS], [*tables, _power(rows)], [POWER, _tested(rows), *notes])
-
-
-def _axes(rows: Iterable[SystemRanking]) -> list[str]:
-    """Scorers without axes come last."""
-    return sorted(dict.fromkeys(row.axis for row in rows), key=lambda axis: axis == ANY_AXIS)
-
-
-def _on(rows: Iterable[SystemRanking], axis: str) -> list[SystemRanking]:
-    return [row for row in rows if row.axis == axis]
+    tables = [_means(axis, own) for axis, own in by_axis.items()]
+    ways = [way for test, way in TESTS.items() if any(row.test == test for row in rows)]
+    tested = f"p: a sign-flip test of the differences of documents: {'; '.join(ways)}."
+    yield Section(TITLE, [MEANS], [*tables, _power(rows)], [POWER, tested, *notes])
 
 
 def _headlines(rows: Sequence[SystemRanking]) -> list[SystemRanking]:
@@ -131,83 +135,59 @@ def _name(row: SystemRanking) -> str:
     return "people" if row.scorer == HUMAN else row.scorer
 
 
-def _first(rows: Sequence[SystemRanking]) -> Table:
-    heads = ["axis", "scorer", "first (mean)", "cannot be told from it", "smallest difference"]
-    cells: list[list[Cell]] = []
-    for row in rows:
-        axis = f"{row.axis}{SAMPLED}" if row.sampled else row.axis
-        cells.append([axis, _name(row), leader(row), close(row) or NONE, _smallest(row)])
-    return Table("", heads, cells, "llllr")
-
-
 def leader(row: SystemRanking) -> list[Named]:
-    """The system with the highest mean."""
     first = row.systems[0]
     return [Named(first.system, correlation(first.mean))]
 
 
 def close(row: SystemRanking) -> list[Named]:
     """The systems that cannot be told from it."""
-    first = row.systems[0].system
-    return [Named(pair.second) for pair in row.pairs if _is_close(pair, first)]
-
-
-def _is_close(pair: SystemPair, first: str) -> bool:
-    return pair.first == first and not pair.told_apart
+    pairs = (pair for pair in row.pairs if pair.first == row.systems[0].system)
+    return [Named(pair.second) for pair in pairs if not pair.told_apart]
 
 
 def _means(axis: str, rows: Sequence[SystemRanking]) -> Table:
-    """The systems in the order of the first column."""
     found = [{one.system: one for one in row.systems} for row in rows]
-    names = dict.fromkeys(one.system for row in rows for one in row.systems)
     cells = []
-    for name in names:
-        ones = [(by_name.get(name), row.sampled) for by_name, row in zip(found, rows, strict=True)]
+    for name in dict.fromkeys(one.system for row in rows for one in row.systems):
+        ones = [by_name.get(name) for by_name in found]
         figures = [
-            f"{bracketed(one.mean, one.low, one.high, sampled)} {one.letters}" if one else NONE
-            for one, sampled in ones
+            f"{bracketed(one.mean, one.low, one.high, row.sampled)} {one.letters}" if one else NONE
+            for one, row in zip(ones, rows, strict=True)
         ]
-        cells.append([name, _span([one.n for one, _ in ones if one]), *figures])
+        numbers = sorted({one.n for one in ones if one})
+        span = dict.fromkeys(map(count, (numbers[0], numbers[-1])))
+        cells.append([name, "–".join(span), *figures])
     title = "scorers without axes" if axis == ANY_AXIS else axis
     heads = ["system", "n", *map(_name, rows)]
     return Table(f"Mean scores: {title}", heads, cells, "l" + "r" * (len(heads) - 1))
 
 
-def _span(numbers: Sequence[int]) -> str:
-    low, high = min(numbers), max(numbers)
-    return count(low) if low == high else f"{count(low)}–{count(high)}"
-
-
 def _power(rows: Sequence[SystemRanking]) -> Table:
-    heads = ["axis", "scorer", "documents", "told apart", "smallest difference"]
-    cells = [
-        [
-            *(row.axis, _name(row), f"{count(row.documents)}{SAMPLED if row.sampled else ''}"),
-            f"{count(row.told_apart)} of {count(len(row.pairs))}",
-            *(_smallest(row), *_lead(row)),
-        ]
-        for row in rows
-        if row.pairs
-    ]
-    heads += ["first less second", "p (Holm)", "documents for it"]
-    return Table("What so many documents can show", heads, cells, "llrrrrrr", lead=2)
+    columns = {
+        "axis": "axis",
+        "scorer": _name,
+        "documents": lambda row: f"{count(row.documents)}{SAMPLED if row.sampled else ''}",
+        "told apart": lambda row: f"{count(row.told_apart)} of {count(len(row.pairs))}",
+        "smallest difference": _smallest,
+        "first less second": lambda row: _first_pair(row)[0],
+        "p (Holm)": lambda row: probability(row.pairs[0].p_holm),
+        "documents for it": lambda row: _first_pair(row)[1],
+    }
+    compared = [row for row in rows if row.pairs]
+    return tabled("What so many documents can show", compared, 2, columns)
 
 
 def _smallest(row: SystemRanking) -> str:
     return f"{correlation(row.detectable)} ({correlation(row.detectable_among_all)})"
 
 
-def _lead(row: SystemRanking) -> list[str]:
+def _first_pair(row: SystemRanking) -> tuple[str, str]:
+    """Its difference, and the documents that would show it, alone and among all pairs."""
     pair = row.pairs[0]
     needed = (pair.documents_needed, pair.documents_needed_among_all)
     alone, among_all = (NONE if n is None else count(n) for n in needed)
-    interval = bracketed(pair.difference, pair.low, pair.high)
-    return [interval, probability(pair.p_holm), f"{alone} ({among_all})"]
-
-
-def _tested(rows: Sequence[SystemRanking]) -> str:
-    ways = [way for test, way in TESTS.items() if any(row.test == test for row in rows)]
-    return f"p: a sign-flip test of the differences of documents: {'; '.join(ways)}."
+    return bracketed(pair.difference, pair.low, pair.high), f"{alone} ({among_all})"
 
 
 ANALYSIS = Analysis(SystemRanking, rows, section, place=30)

@@ -1,12 +1,9 @@
 """How far do scores agree with people without the ratings that a file sets aside?
 
-    outliers: outliers.jsonl
     {"doc_id": "d1", "system": "A", "axis": "coherence", "why": "one rater mistook the document"}
     {"doc_id": "d7"}                                  every rating of every candidate of d7
 
-All else in a report stays on all ratings. Which ratings are wrong is a person's decision, often
-taken after the scores were seen, so agreement without them looks better than it is: the report
-shows both.
+All else in a report stays on all ratings.
 """
 
 from __future__ import annotations
@@ -20,21 +17,18 @@ from pydantic import Field
 
 from evaljudge.agreement import Agreement
 from evaljudge.agreement.rated import Rated
-from evaljudge.analyses import Analysis, RunFrame
+from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.analyses.agreement import (
     agreement_of,
-    level_table,
     levels_of,
-    sampled_note,
     spearman_table,
 )
-from evaljudge.analysis.findings import Findings
 from evaljudge.config import Name
 from evaljudge.corpora.files import rows_of
 from evaljudge.errors import UserError
-from evaljudge.sections import Section, Table
-from evaljudge.sections.figures import count
+from evaljudge.sections.figures import notes_on, tabled
 from evaljudge.settings import Settings, read_settings
+from evaljudge.text import counted
 
 OUTLIERS = (
     "All other tables are on every rating. Which ratings are wrong is a person's decision; taken "
@@ -60,8 +54,7 @@ class Outlier(Settings):
     refused, and null."""
 
     doc_id: str = Field(description="the document whose ratings are left out")
-    system: Name = ""
-    """Empty: all systems, or all axes."""
+    system: Name = ""  # empty: all systems, or all axes
     axis: Name = ""
     why: str = ""
 
@@ -110,31 +103,22 @@ def _ratings(rated: Rated) -> int:
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
-    """A table for each level and file; in short, Spearman's of all levels."""
     given: Sequence[WithoutOutliers] = findings["without_outliers"]
-    tables = list[Table]()
+    columns = {"file": "file", "rows": "rows", "no rating": "unmet"}
+    columns |= {"set aside": "set_aside", "of ratings": "ratings"}
+    tables = [tabled("What is set aside", given, 1, columns)]
     for one in given:
         found = levels_of(one.agreement, findings.within_documents)
         if in_short:
             tables.append(spearman_table("Spearman's", found))
         else:
-            title = f"Without {_in_words(one.set_aside)} that {one.file} sets aside"
-            tables += [level_table(f"{title}: {level.name} level", level) for level in found]
-    title = f"Without {_in_words(sum(one.set_aside for one in given))} that a file sets aside"
-    notes = sampled_note(row for one in given for row in one.agreement)
-    yield Section(title, [OUTLIERS], [_files(given), *(t for t in tables if t.rows)], notes)
-
-
-def _in_words(number: int) -> str:
-    return f"{count(number)} rating{'' if number == 1 else 's'}"
-
-
-def _files(found: Sequence[WithoutOutliers]) -> Table:
-    heads = ["file", "rows", "no rating", "set aside", "of ratings"]
-    cells = [
-        [one.file, *map(count, (one.rows, one.unmet, one.set_aside, one.ratings))] for one in found
-    ]
-    return Table("What is set aside", heads, cells, "lrrrr")
+            number = counted(one.set_aside, "rating", "ratings")
+            title = f"Without {number} that {one.file} sets aside"
+            tables += [level.table(f"{title}: {level.name} level") for level in found]
+    number = counted(sum(one.set_aside for one in given), "rating", "ratings")
+    notes = notes_on(row for one in given for row in one.agreement)
+    shown = [table for table in tables if table.rows]
+    yield Section(f"Without {number} that a file sets aside", [OUTLIERS], shown, notes)
 
 
 ANALYSIS = Analysis(WithoutOutliers, rows, section, place=10)

@@ -21,21 +21,16 @@ from typer.exceptions import TyperException
 
 import evaljudge
 from evaljudge.cli.gone import Commands, refuse_gone_options
+from evaljudge.cli.probe import studies_app
 from evaljudge.commands.options import Command
 from evaljudge.commands.supervised import FINISH_SECONDS
 from evaljudge.errors import GivenUp, UserError, plain_words, seconds_in
 from evaljudge.plugins import folders, found_in_files
-from evaljudge.probes.commands import studies_app
 from evaljudge.runs.json_lines import json_is_wanted, logging_json
 from evaljudge.text import without_secrets
 
 __path__ = folders("cli")  # one that the environment names is a part of this package
 EXIT_GIVEN_UP, USER_MISTAKE = 1, 2
-
-
-def _unwrapped(text: str) -> str:
-    """One line for each paragraph, since typer would keep the line breaks of the source."""
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 class _Command(TyperCommand):
@@ -70,7 +65,8 @@ def app() -> typer.Typer:
         made.command(name, rich_help_panel=command.panel)(command.run)
     made.add_typer(studies_app, name="probe", rich_help_panel="Compare with people")
     for info in (*made.registered_commands, *studies_app.registered_commands):
-        info.help = _unwrapped(inspect.getdoc(info.callback) or "")
+        paragraphs = (inspect.getdoc(info.callback) or "").split("\n\n")
+        info.help = "\n\n".join(" ".join(one.split()) for one in paragraphs)  # no line breaks
         info.cls = _Command
     made.callback()(_common)
     return made
@@ -82,13 +78,10 @@ def _one_line_each() -> Iterator[None]:
     try:
         yield
     except (UserError, GivenUp, OSError) as error:  # OSError: a full disk, a folder not ours
-        print(f"evaljudge: {_printable(without_secrets(str(error)))}", file=sys.stderr)
+        said = " ".join(without_secrets(str(error)).split())  # a corpus' own words may be in it
+        shown = "".join(c if c.isprintable() else " " for c in said)
+        print(f"evaljudge: {shown}", file=sys.stderr)
         sys.exit(EXIT_GIVEN_UP if isinstance(error, GivenUp) else USER_MISTAKE)
-
-
-def _printable(text: str) -> str:
-    """One line of printable text: a corpus' own words may stand in a message."""
-    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
 
 
 def _print_version(is_asked: bool) -> None:
@@ -97,11 +90,12 @@ def _print_version(is_asked: bool) -> None:
         raise typer.Exit
 
 
-def _common(
-    version: Annotated[bool, typer.Option(
-        "--version", callback=_print_version, is_eager=True, help="Print the version and exit.",
-    )] = False,
-) -> None:  # fmt: skip
+_VERSION = typer.Option(
+    "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+)
+
+
+def _common(version: Annotated[bool, _VERSION] = False) -> None:
     """The options of `evaljudge` itself."""
 
 
@@ -113,11 +107,9 @@ def main(arguments: list[str] | None = None) -> None:
             app()(arguments, prog_name="evaljudge")
             return
         try:
-            code = app()(
-                arguments, prog_name="evaljudge", standalone_mode=False
-            )  # else an unknown option is a drawing
+            # else an unknown option is a drawing
+            code = app()(arguments, prog_name="evaljudge", standalone_mode=False)
         except TyperException as error:
-            raise UserError(
-                error.format_message() or "name a command: `evaljudge --help` lists them"
-            ) from None
+            said = error.format_message() or "name a command: `evaljudge --help` lists them"
+            raise UserError(said) from None
         sys.exit(code)

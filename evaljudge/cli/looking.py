@@ -1,4 +1,5 @@
-"""The commands that look at a finished run or at the installation, and ask no model."""
+"""The commands that ask no model: those that look at a finished run or at the installation, and
+those that bring scores and human ratings together."""
 
 from __future__ import annotations
 
@@ -6,26 +7,22 @@ import os
 import sys
 import threading
 from contextlib import suppress
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evaljudge.cli.gone import refuse_gone
-from evaljudge.commands.options import (
-    AsJson,
-    Briefs,
-    Command,
-    DiffOptions,
-    ListOptions,
-    RunFolder,
-    ShowOptions,
-    ToFile,
-    ViewOptions,
-    command,
-)
+from evaljudge.commands import options as all_of
+from evaljudge.commands.options import Command, command
+
+if TYPE_CHECKING:
+    from evaljudge.commands.agree import Agreed
+    from evaljudge.commands.calibrate import CalibratedScores
 
 
-def check(run: RunFolder, briefs: Briefs = None, as_json: AsJson = False) -> None:
+def check(
+    run: all_of.RunFolder, briefs: all_of.Briefs = None, as_json: all_of.AsJson = False
+) -> None:
     """Check the files of a run. Nothing is changed, and the exit code is 2 if there is damage.
 
     The mistakes of a configuration are looked for by `evaljudge plan`.
@@ -42,34 +39,30 @@ def check(run: RunFolder, briefs: Briefs = None, as_json: AsJson = False) -> Non
         raise typer.Exit(checked.exit_code)
 
 
-def _show(options: ShowOptions) -> None:
+def _show(options: all_of.ShowOptions) -> None:
     from evaljudge.commands.show import show_text
 
     found = show_text(options)
     print(found.json if options.as_json else found.text, end="", flush=True)
 
 
-def _view(options: ViewOptions) -> None:
+def _view(options: all_of.ViewOptions) -> None:
     from evaljudge.commands.view import viewing
 
     with viewing(options) as link:
         print(f"page       {link}", flush=True)
         print("           Open the whole link in a browser. Ctrl-C ends it.", flush=True)
-        until_interrupted()
+        with suppress(KeyboardInterrupt):
+            threading.Event().wait()
 
 
-def _list(options: ListOptions) -> None:
+def _list(options: all_of.ListOptions) -> None:
     from evaljudge.commands.listing import list_text
 
     print(list_text(options.what, options.as_json), end="")
 
 
-def until_interrupted() -> None:
-    with suppress(KeyboardInterrupt):
-        threading.Event().wait()
-
-
-def _diff(options: DiffOptions, as_json: AsJson = False) -> None:
+def _diff(options: all_of.DiffOptions, as_json: all_of.AsJson = False) -> None:
     from evaljudge.commands.diff import compare_runs
 
     found = compare_runs(options)
@@ -80,35 +73,69 @@ def _diff(options: DiffOptions, as_json: AsJson = False) -> None:
         raise typer.Exit(found.exit_code)
 
 
-def export(
-    run: RunFolder,
-    what: Annotated[str, typer.Argument(
-        metavar="WHAT", help="What is written: references, or what a kind of judge exports, such "
-        "as entities.")],
-    to: ToFile,
-    judge: Annotated[str | None, typer.Option(
-        help="The judge of this kind, if the run has several. Not for references.")] = None,
-    briefs: Briefs = None,
-) -> None:  # fmt: skip
-    """Write a part of a run to a file: its synthetic references, or the questions for people.
-
-    The `references` are texts of known quality that the judge `synthetic` has the model write;
-    another run takes the file by the key judges.synthetic.references. Questions are exported by the
-    judge that asked them, and answered by people.
-
-    Example: evaljudge export runs/demo/run references --to references.jsonl
-    """
+def _export(options: all_of.ExportOptions) -> None:
     from evaljudge.commands.export import exported
 
-    print(exported(run, what, to, judge, briefs))
+    print(exported(**vars(options)))
+
+
+def _agree(
+    options: all_of.AgreeOptions,
+    out: Annotated[str | None, "Also write the tables to this folder or URI."] = None,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="Print the correlations as JSON. Use --out for the other tables."
+        ),
+    ] = False,
+) -> None:
+    from evaljudge.commands.agree import Agreed, agreement_of, lacking_line
+    from evaljudge.runs.outcome import UNDER_FLOOR
+
+    made = Agreed(agreement_of(options))
+    _print_and_write(made, out, as_json)
+    if not made.findings.floor_passed:
+        print(lacking_line(made.findings), file=sys.stderr)
+        raise typer.Exit(UNDER_FLOOR)
+
+
+def _calibrate(
+    options: all_of.CalibrateOptions,
+    out: Annotated[
+        str | None, "Write the calibrated scores and the selections to this folder or URI."
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the calibration as JSON.")] = False,
+) -> None:
+    from evaljudge.commands.calibrate import calibrated
+
+    _print_and_write(calibrated(options), out, as_json)
+
+
+def _print_and_write(made: Agreed | CalibratedScores, out: str | None, as_json: bool) -> None:
+    from evaljudge.text import one_line
+
+    if out:
+        made.write(out)
+    for warning in made.warnings if as_json else ():
+        print(f"warning: {one_line(warning)}", file=sys.stderr, flush=True)
+    print(made.json if as_json else made.text, end="")
+
+
+def _label(options: all_of.LabelOptions) -> None:
+    from evaljudge.commands.label import label_texts
+
+    print(label_texts(options).text, end="", flush=True)
 
 
 _PANEL = "Look at a run"
 COMMANDS = {
-    "view": Command(command(ViewOptions, _view), _PANEL, 30),
-    "show": Command(command(ShowOptions, _show), _PANEL, 31),
+    "view": Command(command(all_of.ViewOptions, _view), _PANEL, 30),
+    "show": Command(command(all_of.ShowOptions, _show), _PANEL, 31),
     "check": Command(check, _PANEL, 32),
-    "diff": Command(command(DiffOptions, _diff), _PANEL, 33),
-    "export": Command(export, _PANEL, 34),
-    "list": Command(command(ListOptions, _list), "About the installation", 50),
+    "diff": Command(command(all_of.DiffOptions, _diff), _PANEL, 33),
+    "export": Command(command(all_of.ExportOptions, _export), _PANEL, 34),
+    "label": Command(command(all_of.LabelOptions, _label), "Compare with people", 40),
+    "agree": Command(command(all_of.AgreeOptions, _agree), "Compare with people", 41),
+    "calibrate": Command(command(all_of.CalibrateOptions, _calibrate), "Compare with people", 42),
+    "list": Command(command(all_of.ListOptions, _list), "About the installation", 50),
 }

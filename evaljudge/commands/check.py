@@ -1,10 +1,4 @@
-"""`evaljudge check`: whether every file of a run is as it was written.
-
-runs/first/verdicts/synthetic/00003.parquet: is empty: `evaljudge run CONFIG` sets it aside …
-ignored    2 files that are not evaljudge's: cases/README, notes.txt
-shards     20: 20 prepared, 20 judged, 0 measured
-files      163 proven whole, 1 damaged
-"""
+"""`evaljudge check`: whether every file of a run is as it was written."""
 
 from __future__ import annotations
 
@@ -16,20 +10,17 @@ from evaljudge.engines.trust import secret_in
 from evaljudge.errors import Damaged
 from evaljudge.storage import Inspected, Output, holder, inspect
 
-DAMAGED = 2
-"""The exit code where a file is damaged or gone."""
+DAMAGED = 2  # the exit code where a file is damaged or gone
 NAMED = 5
 
 
 @dataclass(frozen=True, repr=False)
 class Checked:
     out: str
-    at_work: str
-    """The job that writes there now, if any does."""
+    at_work: str  # the job that writes there now, if any does
     found: Inspected
     problems: list[str]
-    secret: str | None = None
-    """Where run.json holds a secret, which earlier versions stored there."""
+    secret: str | None = None  # where run.json holds a secret, which earlier versions stored there
 
     def __repr__(self) -> str:
         return self.text.rstrip("\n")
@@ -47,12 +38,8 @@ class Checked:
         found, named = self.found, {"out": self.out, "at_work": self.at_work}
         counts = {"shards": found.shards, "done": found.done, "proven": found.proven}
         more = {"readable": found.readable, "damaged": self.problems, "ignored": found.ignored}
-        return (
-            json.dumps(
-                {**named, **counts, **more, "secret": self.secret}, indent=1, ensure_ascii=False
-            )
-            + "\n"
-        )
+        rows = {**named, **counts, **more, "secret": self.secret}
+        return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 
     def _lines(self) -> Iterator[str]:
         found, done = self.found, self.found.done

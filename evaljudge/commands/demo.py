@@ -1,8 +1,7 @@
 """The demo: the whole journey on the real engine, with the judge that comes with evaljudge.
 
-The corpus is of evaljudge's own small world, its held-out half: reports of who did what where, and
-six invented systems' texts about them, whose true levels are known by construction. The judge has
-been trained on the other half; it knows that world and nothing else.
+The corpus is of evaljudge's own small world, its held-out half: reports, and six invented systems'
+texts about them whose true levels are known. The judge was trained on the other half.
 """
 
 from __future__ import annotations
@@ -81,5 +80,4 @@ def demo_study(demo: Mapping[str, Any], out: Path) -> dict[str, Any]:
 
 
 def _yaml(config: dict[str, Any]) -> str:
-    """One line for each key: JSON values are YAML."""
     return "".join(f"{key}: {json.dumps(value)}\n" for key, value in config.items())

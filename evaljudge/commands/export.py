@@ -12,7 +12,6 @@ REFERENCES = "references"
 def exported(
     run: str, what: str, to: str, judge: str | None = None, briefs: str | None = None
 ) -> str:
-    """What was written, in a line."""
     if what == REFERENCES:
         if judge:
             raise UserError("--judge: the references of all judges are written, so leave it out")

@@ -1,12 +1,4 @@
-"""`evaljudge run CONFIG --limit N`: the first documents in a folder of their own, with times.
-
-reading runs/first-first-2/corpus/…         0.1 s
-starting the workers                         3.2 s
-loading the model                           11.8 s
-prepare and judge                            4.4 s
-measure                                      0.1 s
-scoring and reporting                        1.9 s
-"""
+"""`evaljudge run CONFIG --limit N`: the first documents in a folder of their own, with times."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ words        The number of words: a baseline. Needs: nothing else.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from importlib import import_module
 
@@ -46,12 +46,15 @@ def list_text(what: str | None, as_json: bool = False) -> str:
     )
 
 
-def _entries(what: str | None) -> Iterator[Entry]:
+def _entries(what: str | None) -> Iterable[Entry]:
     if what is None:
-        return (Entry(name, about) for name, about in WHAT.items())
-    if what not in LISTS:
+        return [Entry(name, about) for name, about in WHAT.items()]
+    if what not in WHAT:
         raise UserError(unknown("list", what, WHAT))
-    return LISTS[what]()
+    if what in ("metrics", "formats"):
+        known = known_metrics() if what == "metrics" else known_formats()
+        return [Entry(name, one.about, one.needs) for name, one in known.items()]
+    return _judges() if what == "judges" else _tasks()
 
 
 def _judges() -> Iterator[Entry]:
@@ -59,14 +62,6 @@ def _judges() -> Iterator[Entry]:
         module = import_module(kinds()[kind].partition(":")[0])
         about = (module.__doc__ or "").strip().partition("\n\n")[0]
         yield Entry(kind, one_line(about), one.needs)
-
-
-def _metrics() -> Iterator[Entry]:
-    return (Entry(name, one.about, one.needs) for name, one in known_metrics().items())
-
-
-def _formats() -> Iterator[Entry]:
-    return (Entry(name, one.about, one.needs) for name, one in known_formats().items())
 
 
 def _tasks() -> Iterator[Entry]:
@@ -77,11 +72,3 @@ def _tasks() -> Iterator[Entry]:
         context = f", and `context` for {of_context}" if of_context else ""
         axes = ", ".join(axis.name for axis in task.axes)
         yield Entry(name, f"{task.about} Axes: {axes}.", texts + context)
-
-
-LISTS: Mapping[str, Callable[[], Iterator[Entry]]] = {
-    "judges": _judges,
-    "metrics": _metrics,
-    "formats": _formats,
-    "tasks": _tasks,
-}

@@ -10,48 +10,52 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, get_type_hints
+from typing import Annotated, Any, Concatenate, Literal, ParamSpec, TypeVar, get_type_hints
 
 import typer
 
 from evaljudge.agreement import Correlation
 from evaljudge.corpora import known_formats
 from evaljudge.errors import naming_arguments
-from evaljudge.probes.commands import Changes, ConfigFile, Resamples, Seed
 from evaljudge.settings import AnyPath, Paths
 
-__all__ = [
-    "AgreeOptions", "AsJson", "Briefs", "CalibrateOptions", "Changes", "Command", "ConfigFile",
-    "DiffOptions", "Extend", "Full", "InitOptions", "LabelOptions", "ListOptions", "RatedOptions",
-    "RunFolder", "ShowOptions", "ToFile", "ViewOptions", "command", "function",
-]  # fmt: skip
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 Names = str | Sequence[str]
-_TYPED = {AnyPath: str, AnyPath | None: str | None, Names: list[str] | None}
+_TYPED = {AnyPath: str, AnyPath | None: str | None, Names: list[str] | None, Correlation: str}
 """What a terminal has for a type of Python's."""
+NEEDED = object()  # in place of a default
+
+
+def option(said: str, default: Any = None, *flags: str, typed: Any = None, **more: Any) -> Any:
+    """A field whose help this is. `flags`: its names, if it is not called as the field; `typed`:
+    what a terminal has in place of its type; `more`: as typer.Option has it."""
+    metadata = {"help": said, "typed": typed, "more": more, "flags": flags}
+    return (
+        field(metadata=metadata) if default is NEEDED else field(default=default, metadata=metadata)
+    )
+
 
 _SCORES = "A run's folder, or a file of scores by any tool: JSONL, Parquet or CSV. May be repeated."
 _RUN = typer.Argument(metavar="OUT", help="The output folder or URI of a run.")
 RunFolder = Annotated[str, _RUN]
-ToFile = Annotated[str, typer.Option(help="The JSONL file to write (a path or URI).")]
-Briefs = Annotated[
-    str | None,
-    typer.Option(
-        help="The folder or URI of the run's briefs (what judges prepared of each document), if it "
-        "has moved since the run."
-    ),
+ConfigFile = Annotated[
+    str, typer.Argument(metavar="CONFIG", help="The YAML file of the configuration.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
-Extend = Annotated[
-    bool,
-    typer.Option(
-        "--extend", help="Add the documents and texts that are new in the corpus to a finished run."
-    ),
-]
+BRIEFS = "The folder or URI of the run's briefs, if it has moved since the run."
+CHANGES = (
+    "Change a key of the configuration for this call, such as judges.synthetic.levels=9. May be "
+    "repeated."
+)
+SEED = "Seed of everything random: the same command with the same seed prints the same numbers."
+RESAMPLES = "How many random resamples each interval is computed from; 0: no intervals."
+AS_JSON = "Print everything as JSON."
+Briefs = Annotated[str | None, typer.Option(help=BRIEFS)]
+AsJson = Annotated[bool, typer.Option("--json", help=AS_JSON)]
+Changes = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=CHANGES)]
 Full = Annotated[bool, typer.Option("--full", help="Print all tables, not only a summary.")]
 
 
@@ -61,10 +65,8 @@ class Command:
     options, as typer has them."""
 
     run: Callable[..., None]
-    panel: str
-    """The heading under which `evaljudge --help` lists it."""
-    place: int = 100
-    """Where it comes in that list: the numbers are compared."""
+    panel: str  # the heading under which `evaljudge --help` lists it
+    place: int = 100  # where it comes in that list: the numbers are compared
 
 
 def command(options: type[T], work: Callable[Concatenate[T, ...], None]) -> Callable[..., None]:
@@ -78,10 +80,11 @@ def command(options: type[T], work: Callable[Concatenate[T, ...], None]) -> Call
         mine = {name: given.pop(name) for name in ours}
         work(options(**{n: value for n, value in mine.items() if value is not None}), **given)
 
+    declared = {one.name: one.metadata for one in fields(options)}  # type: ignore[arg-type]
     hints = get_type_hints(work, include_extras=True) | get_type_hints(options, include_extras=True)
     parameters = [
         parameter.replace(
-            annotation=_with_help(parameter.name, hints[parameter.name]),
+            annotation=_typed(parameter.name, hints[parameter.name], declared),
             default=None if parameter.default == () else parameter.default,
             kind=inspect.Parameter.KEYWORD_ONLY,
         )
@@ -93,13 +96,17 @@ def command(options: type[T], work: Callable[Concatenate[T, ...], None]) -> Call
     return made
 
 
-def _with_help(name: str, hint: Any) -> Any:
-    """A text beside the type is the help of the option that is called as the field."""
-    said, *typed = hint.__metadata__
-    if isinstance(said, str):
-        flag = [f"--{name.replace('_', '-')}"] if hint.__origin__ is bool else []  # and no --no-…
-        said = typer.Option(*flag, help=said)
-    return Annotated[typed[0] if typed else _TYPED.get(hint.__origin__, hint.__origin__), said]
+def _typed(name: str, hint: Any, declared: Mapping[str, Mapping[str, Any]]) -> Any:
+    """As typer has it: with the help that was declared."""
+    if not (how := declared.get(name)):  # an argument, which has typer's own
+        said, *typed = hint.__metadata__
+        said = typer.Option(help=said) if isinstance(said, str) else said
+        return Annotated[typed[0] if typed else _TYPED.get(hint.__origin__, hint.__origin__), said]
+    flags = how["flags"] or (
+        [f"--{name.replace('_', '-')}"] if hint is bool else []
+    )  # and no --no-…
+    said = typer.Option(*flags, help=how["help"], **how["more"])
+    return Annotated[how["typed"] or _TYPED.get(hint, hint), said]
 
 
 def function(options: Callable[P, T], work: Callable[[T], R]) -> Callable[P, R]:
@@ -125,24 +132,88 @@ class InitOptions:
     Example: evaljudge init --corpus texts.csv --task summary --model nano --judge synthetic
     """
 
-    corpus: Annotated[
-        str | None, "The texts to judge: a file, a folder, a glob pattern or a URI."
-    ] = None
-    task: Annotated[
-        str | None, "What the texts are: summary, dialogue, story, or a path to a task file."
-    ] = None
-    model: Annotated[
-        str | None, "The model that judges: a name on the hub, a folder, a URI, or nano."
-    ] = None
-    judges: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--judge", help="A judge, as `evaljudge list judges` names it. May be repeated."
-        ),
-    ] = None
-    to: Annotated[Path, "The file to write."] = Path("config.yaml")
-    out: Annotated[str, "Where the run's files will go."] = "runs/first"
-    force: Annotated[bool, "Overwrite the file."] = False
+    corpus: str | None = option("The texts to judge: a file, a folder, a glob pattern or a URI.")
+    task: str | None = option("Their kind: summary, dialogue, story, or a path to a task file.")
+    model: str | None = option("The judging model: a hub name, a folder, a URI, or nano.")
+    judges: list[str] | None = option(
+        "A judge, as `evaljudge list judges` names it. May be repeated.", None, "--judge"
+    )
+    to: Path = option("The file to write.", Path("config.yaml"))
+    out: str = option("Where the run's files will go.", "runs/first")
+    force: bool = option("Overwrite the file.", False)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Judge a corpus and write the report. Run it again to resume.
+
+    The judges first prepare what they need of each document, such as references to compare with,
+    then judge every text. Scores, the agreement with people and the report follow (see `report`).
+    What is finished is not asked again.
+
+    Example: evaljudge run config.yaml --set out=runs/second
+    """
+
+    config: ConfigFile
+    changes: list[str] | None = option(CHANGES, None, "--set", metavar="KEY=VALUE")
+    extend: bool = option("Add what is new in the corpus to a finished run.", False)
+    full: bool = option("Print all tables, not only a summary.", False)
+    until: Literal["prepare", "judge"] | None = option(
+        "Stop after this stage: `prepare` is what judges need of each document before they see a "
+        "text, `judge` the verdicts. Without --until, scores and the report follow."
+    )
+    limit: int | None = option(
+        "Judge only so many documents, in OUT-first-N beside `out`, and time each step.", min=1
+    )
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """List all mistakes of a configuration, and count what a run or a study still has to ask.
+
+    Counted are questions and tokens. No model is loaded and nothing is written. The exit code is 2
+    if there is an error.
+
+    Example: evaljudge plan config.yaml --throughput 20000
+    """
+
+    config: ConfigFile
+    changes: list[str] | None = option(CHANGES, None, "--set", metavar="KEY=VALUE")
+    throughput: float | None = option(
+        "The tokens that an engine processes in a second; the plan then states GPU-hours.", min=1
+    )
+    throughput_of: str | None = option("Take the rate that an earlier run reached.", metavar="OUT")
+    gpu: str | None = option("A card, such as l4: compute whether the model fits.", metavar="CARD")
+
+
+@dataclass(frozen=True)
+class PromptsOptions:
+    """Print what the judges would ask the model about one document, before any run.
+
+    Of every kind of question the first one is printed, with the number of times that it is asked.
+    No engine is loaded. Text that the model would write during the run is a placeholder.
+
+    Example: evaljudge prompts config.yaml --doc d17 --judge synthetic --axis fluency
+    """
+
+    doc_id: str | None = option("The document's `doc_id`. The default is the first.", None, "--doc")
+    system: str | None = option("Only the questions about this system's text.")
+    judge: str | None = option("Only the questions of this judge.")
+    axis: str | None = option("Only the questions about this axis.")
+
+
+@dataclass(frozen=True)
+class DemoOptions:
+    """Run everything on a small invented corpus, with the small judge that comes with evaljudge.
+
+    It takes about a minute on a laptop and needs neither a GPU nor a download.
+
+    Example: evaljudge demo --out runs/demo
+    """
+
+    out: Path = option("The folder that the demo writes into.", Path("runs/demo"))
+    documents: int = option("How many documents to invent.", 36, min=2)
+    seed: int = option("Seed of the invented documents: another one gives other documents.", 0)
 
 
 @dataclass(frozen=True)
@@ -155,13 +226,10 @@ class ListOptions:
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="[WHAT]",
-            show_default=False,
-            help="What to list: judges, metrics, formats or tasks. Without it, what each of these "
-            "is.",
+            metavar="[WHAT]", show_default=False, help="One of judges, metrics, formats or tasks."
         ),
     ] = None
-    as_json: AsJson = False
+    as_json: bool = option(AS_JSON, False, "--json")
 
 
 @dataclass(frozen=True)
@@ -174,21 +242,36 @@ class ShowOptions:
     """
 
     out: RunFolder
-    doc_id: Annotated[
-        str, typer.Option("--doc", help="The document's id, as in the corpus (`doc_id`).")
+    doc_id: str = option("The document's id, as in the corpus (`doc_id`).", NEEDED, "--doc")
+    system: str | None = option("The system whose text is shown, else all with their scores.")
+    judge: str | None = option("Show the scores and the evidence of this judge only.")
+    axis: str | None = option("Show this axis only.")
+    is_full: bool = option("Show long texts whole, and every scorer.", False, "--full")
+    briefs: str | None = option(BRIEFS)
+    as_json: bool = option(AS_JSON, False, "--json")
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """Write a part of a run to a file: its synthetic references, or the questions for people.
+
+    The `references` are texts of known quality that the judge `synthetic` has the model write;
+    another run takes the file by the key judges.synthetic.references. Questions are exported by the
+    judge that asked them, and answered by people.
+
+    Example: evaljudge export runs/demo/run references --to references.jsonl
+    """
+
+    run: RunFolder
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="WHAT", help="References, or what a kind of judge exports, such as entities."
+        ),
     ]
-    system: Annotated[
-        str | None,
-        "The system whose text is shown. Without it, the document's systems are listed "
-        "with their scores.",
-    ] = None
-    judge: Annotated[str | None, "Show the scores and the evidence of this judge only."] = None
-    axis: Annotated[str | None, "Show this axis only."] = None
-    is_full: Annotated[
-        bool, typer.Option("--full", help="Show long texts whole, and every scorer.")
-    ] = False
-    briefs: Briefs = None
-    as_json: AsJson = False
+    to: str = option("The JSONL file to write (a path or URI).", NEEDED)
+    judge: str | None = option("The judge of this kind, if the run has several.")
+    briefs: str | None = option(BRIEFS)
 
 
 @dataclass(frozen=True)
@@ -202,29 +285,14 @@ class ViewOptions:
     """
 
     out: RunFolder
-    beside: Annotated[
-        str | None,
-        typer.Option(
-            metavar="OTHER",
-            help="Another run: its scores stand beside this one's, on the texts that "
-            "both have. Largest differences come first.",
-        ),
-    ] = None
-    label: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHEET",
-            help="Rate the texts of this sheet (.jsonl, from `evaljudge label`) "
-            "without seeing systems and scores. The ratings are saved into the sheet.",
-        ),
-    ] = None
-    rater: Annotated[str, "The name of the person who rates, with --label."] = ""
-    port: Annotated[
-        int,
-        typer.Option(
-            min=0, max=65535, help="The port on this machine; without it, one that is free."
-        ),
-    ] = 0
+    beside: str | None = option(
+        "Another run, whose scores stand beside, the largest differences first.", metavar="OTHER"
+    )
+    label: str | None = option(
+        "A sheet of `evaljudge label` (.jsonl), which is then filled in.", metavar="SHEET"
+    )
+    rater: str = option("The name of the person who rates, with --label.", "")
+    port: int = option("The port on this machine; 0: one that is free.", 0, min=0, max=65535)
 
 
 @dataclass(frozen=True)
@@ -235,24 +303,14 @@ class DiffOptions:
     """
 
     a: Annotated[AnyPath, typer.Argument(metavar="A", help="The output folder or URI of a run.")]
-    b: Annotated[
-        AnyPath,
-        typer.Argument(
-            metavar="B", help="The output folder or URI of the run that is compared with it."
-        ),
-    ]
+    b: Annotated[AnyPath, typer.Argument(metavar="B", help="The run that is compared with it.")]
     _: KW_ONLY
-    fail_if_lower: Annotated[
-        Names,
-        typer.Option(
-            metavar="SCORER[.AXIS]",
-            help="End with exit code 4 if this scorer's mean is lower in B by more than chance "
-            "explains, corrected for how many are looked at. May be repeated.",
-        ),
-    ] = ()
-    tolerance: Annotated[
-        float, "By how much a mean may fall before --fail-if-lower counts it as lower."
-    ] = 0.0
+    fail_if_lower: Names = option(
+        "End with exit code 4 if this mean is lower in B by more than chance. May be repeated.",
+        (),
+        metavar="SCORER[.AXIS]",
+    )
+    tolerance: float = option("By how much a mean may fall without being lower.", 0.0)
 
 
 @dataclass(frozen=True)
@@ -266,64 +324,47 @@ class LabelOptions:
     """
 
     run: Annotated[AnyPath, _RUN]
-    to: Annotated[AnyPath, "The sheet to write: a path or URI that ends in .csv or .jsonl."]
+    to: AnyPath = option("The sheet to write: a path or URI that ends in .csv or .jsonl.", NEEDED)
     _: KW_ONLY
-    n: Annotated[int, "How many texts to draw."] = 200
-    by: Annotated[
-        str,
+    n: int = option("How many texts to draw.", 200)
+    by: str = option(
         "How texts are drawn: at random (random), evenly over the scores (stratified), or more "
         "where the judge is in doubt (doubt).",
-    ] = "random"
-    axis: Annotated[
-        Names, "An axis to rate. May be repeated. Without it, all axes of the run are rated."
-    ] = ()
-    scorer: Annotated[str | None, "The scorer whose scores are used by `--by stratified`."] = None
-    seed: Seed = 0
+        "random",
+    )
+    axis: Names = option("An axis to rate, else all axes of the run. May be repeated.", ())
+    scorer: str | None = option("The scorer whose scores are used by `--by stratified`.")
+    seed: int = option(SEED, 0, min=0)
 
 
 @dataclass(frozen=True)
 class RatedOptions:
     """What is said of cases that people rated, and of scores beside them."""
 
-    cases: Annotated[
-        Paths,
-        typer.Option(
-            help="The cases (documents with the texts of each system) and their human ratings: a "
-            "file, a folder, a glob pattern or a URI."
-        ),
-        str,
-    ]
-    scores: Annotated[
-        Paths,
-        _SCORES,
-        list[str],
-    ]
+    cases: Paths = option(
+        "The cases (documents with each system's text) and their human ratings: a path or a URI.",
+        NEEDED,
+        typed=str,
+    )
+    scores: Paths = option(_SCORES, NEEDED, typed=list[str])
     _: KW_ONLY
-    axis: Annotated[Names, "Use only this axis of the human ratings. May be repeated."] = ()
-    format: Annotated[
-        str,
-        f"The format of the cases. One of: {', '.join(known_formats())}. `evaljudge list "
-        "formats` says more.",
-    ] = "generic"
-    sources: Annotated[
-        AnyPath | None,
-        "The file or folder of the documents, for a benchmark (summeval, arxiv, govreport) that "
-        "does not publish them beside the texts.",
-    ] = None
-    column: Annotated[
-        Mapping[str, str] | Sequence[str] | None,
-        typer.Option(
-            metavar="THEIRS=OURS",
-            help="What a column of the cases means, such as human=ratings.coherence. May be "
-            "repeated.",
-        ),
-        list[str] | None,
-    ] = None
-    skip_bad_rows: Annotated[
-        bool, "Leave out rows of the cases that cannot be read, and count them."
-    ] = False
-    resamples: Resamples = 1000
-    seed: Seed = 0
+    axis: Names = option("Use only this axis of the human ratings. May be repeated.", ())
+    format: str = option(
+        f"The format of the cases. One of: {', '.join(known_formats())}. `evaljudge list formats` "
+        "says more.",
+        "generic",
+    )
+    sources: AnyPath | None = option(
+        "The documents of a benchmark that publishes them apart (summeval, arxiv, govreport)."
+    )
+    column: Mapping[str, str] | Sequence[str] | None = option(
+        "What a column of the cases means, such as human=ratings.coherence. May be repeated.",
+        metavar="THEIRS=OURS",
+        typed=list[str] | None,
+    )
+    skip_bad_rows: bool = option("Leave out rows that cannot be read, and count them.", False)
+    resamples: int = option(RESAMPLES, 1000, min=0, max=1_000_000)
+    seed: int = option(SEED, 0, min=0)
 
 
 @dataclass(frozen=True)
@@ -335,42 +376,23 @@ class AgreeOptions(RatedOptions):
     Example: evaljudge agree --cases cases.jsonl --scores scores.jsonl --metrics rouge1
     """
 
-    scores: Annotated[Paths, _SCORES, list[str] | None] = ()
+    scores: Paths = option(_SCORES, (), typed=list[str] | None)
     _: KW_ONLY
-    metrics: Annotated[
-        str | Sequence[str] | Mapping[str, Mapping[str, Any]],
-        typer.Option(
-            help="Metrics to compute: names such as importance,rouge1, or names with settings such "
-            "as {rouge1: {against: best}}."
-        ),
-        str | None,
-    ] = ()
-    mix: Annotated[
-        Names,
-        "A weighted sum of scorers as one scorer, such as importance+rouge1 or "
-        "0.2*direct+chrf. May be repeated.",
-    ] = ()
-    coefficient: Annotated[
-        Correlation,
-        "The coefficient by which scorers are compared with each other: spearman, kendall or "
-        "pearson.",
-        str,
-    ] = "spearman"
-    resample: Annotated[str | None, typer.Option(hidden=True)] = None
-    permutations: Annotated[int | None, typer.Option(hidden=True)] = None
-    alt_test_epsilon: Annotated[
-        float,
-        "By how much the judge may be less often the closer one, and still replace a rater (the "
-        "epsilon of the alternative annotator test).",
-    ] = 0.1
-    coverage_floor: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            max=1,
-            help="The share of scores that must be there. With less, the exit code is 3.",
-        ),
-    ] = 0.95
+    metrics: str | Sequence[str] | Mapping[str, Mapping[str, Any]] = option(
+        "Metrics, such as importance,rouge1 or {rouge1: {against: best}}.", (), typed=str | None
+    )
+    mix: Names = option(
+        "A weighted sum of scorers, such as importance+rouge1 or 0.2*a+b. May be repeated.", ()
+    )
+    coefficient: Correlation = option(
+        "The coefficient that compares scorers: spearman, kendall or pearson.", "spearman"
+    )
+    resample: str | None = option("", hidden=True)
+    permutations: int | None = option("", hidden=True)
+    alt_test_epsilon: float = option("The epsilon of the alternative annotator test.", 0.1)
+    coverage_floor: float = option(
+        "The share of scores that must be there. With less, the exit code is 3.", 0.95, min=0, max=1
+    )
 
 
 @dataclass(frozen=True)
@@ -381,19 +403,12 @@ class CalibrateOptions(RatedOptions):
     """
 
     _: KW_ONLY
-    scorer: Annotated[Names, "Calibrate only this scorer. May be repeated."] = ()
-    good: Annotated[float | None, "A text is good if people rate it so high, or higher."] = None
-    precision: Annotated[
-        float | None,
-        "The share of good texts that a selection shall have, such as 0.9. Needs --good.",
-    ] = None
-    confidence: Annotated[
-        float | None,
-        "Select only if the precision is certified for new documents with this confidence, such as "
-        "0.95.",
-    ] = None
-    folds: Annotated[
-        int,
-        "Into how many parts the documents are split. The scores of each part are calibrated with "
-        "the ratings of the others.",
-    ] = 5
+    scorer: Names = option("Calibrate only this scorer. May be repeated.", ())
+    good: float | None = option("A text is good if people rate it so high, or higher.")
+    precision: float | None = option(
+        "The share of good texts that a selection shall have, such as 0.9. Needs --good."
+    )
+    confidence: float | None = option(
+        "Select only what is certified for new documents with this confidence, such as 0.95."
+    )
+    folds: int = option("Parts of the documents, each calibrated by the ratings of the others.", 5)

@@ -1,11 +1,4 @@
-"""`evaljudge plan`: what is wrong with a configuration, then what is left to ask, as a table.
-
-36 cases, 252 candidates
-rated by people: coherence 252, fluency 250
-stage     judge               asks   prompt tokens  prefill at least   generate
-prepare   synthetic            720         205,000            31,000     57,000
-judge     synthetic          6,048       2,150,000           190,000      6,048
-"""
+"""`evaljudge plan`: what is wrong with a configuration, then what is left to ask, as a table."""
 
 from __future__ import annotations
 
@@ -40,7 +33,6 @@ NONE_FURTHER = (
     "Each ask is one request, but where the model gives much probability to an answer's other\n"
     "spelling of several tokens."
 )
-GUESSED = "{}: asks and tokens are estimates. {}"
 WIDTH = 92
 NO_RATE = (
     "No cost in money is estimated, as no rate is known: give --throughput TOKENS, or "
@@ -58,10 +50,8 @@ ESTIMATED = (
 
 @dataclass(frozen=True)
 class Planned:
-    problems: Sequence[Problem]
-    """What is wrong with the configuration."""
-    counts: Sequence[str]
-    """Lines; none where an error leaves nothing to be counted."""
+    problems: Sequence[Problem]  # what is wrong with the configuration
+    counts: Sequence[str]  # lines; none where an error leaves nothing to be counted
 
     @property
     def exit_code(self) -> int:
@@ -116,43 +106,41 @@ def _plans(jobs: Sequence[Job], labels: Sequence[str]) -> list[tuple[str, Plan]]
 
 
 def _lines(
-    plans: Sequence[tuple[str, Plan]], job: Job, throughput: float | None, card: Card | None
+    labelled: Sequence[tuple[str, Plan]], job: Job, throughput: float | None, card: Card | None
 ) -> Iterator[str]:
-    first = plans[0][1]
-    yield f"{first.cases:,} cases, {first.candidates:,} candidates"
-    rated = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in first.rated.items())
+    plans = [plan for _, plan in labelled]
+    yield f"{plans[0].cases:,} cases, {plans[0].candidates:,} candidates"
+    rated = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in plans[0].rated.items())
     yield f"rated by {one_line(job.config.rated_by)}: {rated or 'none'}"
     if not job.judges:
         yield "The configuration names no judge: no model is asked, so there is no cost to plan."
         return
-    for label, plan in plans:
+    for label, plan in labelled:
         yield from _table(label, plan)
-    for label, plan in plans:
+    for label, plan in labelled:
         for name, reasons in plan.unscored.items():
             where = f"{label}: {name}" if label else name
             yield from (f"foreseen   {where}: {group}" for group in grouped(reasons))
     if len(plans) > 1:
-        yield f"{'all runs':42}" + _numbers(*(plan for _, plan in plans))
+        yield f"{'all runs':42}" + _numbers(plans)
     guessed = {judge.name: judge.estimated for judge in job.judges if judge.estimated}
     if len(guessed) < len(job.judges):
-        yield ESTIMATED if any(not plan.is_exact for _, plan in plans) else EXACT
+        yield EXACT if all(plan.is_exact for plan in plans) else ESTIMATED
     clustered = [judge.name for judge in job.judges if judge.encoders]
     if others := [name for name in clustered if name not in guessed]:
         yield CLUSTERED.format(", ".join(others))
     for sentence in dict.fromkeys(guessed.values()):
         names = ", ".join(name for name, mine in guessed.items() if mine == sentence)
-        yield fill(GUESSED.format(names, sentence), WIDTH, break_on_hyphens=False)
-    totals = [plan.total for _, plan in plans]
-    further = sum(total.requests - total.asks for total in totals)
+        said = f"{names}: asks and tokens are estimates. {sentence}"
+        yield fill(said, WIDTH, break_on_hyphens=False)
+    further = sum(plan.total.requests - plan.total.asks for plan in plans)
     yield FURTHER.format(further) if further else NONE_FURTHER
     if card:
         for name, source in {source.source: source for source in job.sources}.items():
-            longest = max(plan.longest.get(name, 0) for _, plan in plans)
+            longest = max(plan.longest.get(name, 0) for plan in plans)
             yield _memory(source, job.engines.describe(source).context, longest, card)
     if throughput:
-        yield _hours([plan for _, plan in plans], job, throughput)
-        if job.price:
-            yield _money([plan for _, plan in plans], job, throughput)
+        yield from _cost(plans, job, throughput)
     elif job.price:
         yield NO_RATE
 
@@ -165,18 +153,20 @@ def _table(label: str, plan: Plan) -> Iterator[str]:
     yield f"{'stage':10}{'judge':32}" + "".join(f"{head:>18}" for head in HEAD)
     for (stage, name), tokens in plan.asked.items():
         if tokens.asks:
-            yield f"{stage:10}{name:32}" + _numbers(Plan(asked={(stage, name): tokens}))
-    yield f"{'total':42}" + _numbers(plan)
+            yield f"{stage:10}{name:32}" + _numbers([Plan(asked={(stage, name): tokens})])
+    yield f"{'total':42}" + _numbers([plan])
 
 
-def _numbers(*plans: Plan) -> str:
-    totals = [plan.total for plan in plans]
-    sums = [[t.asks, t.prompt, t.floor, t.generated] for t in totals]
-    return "".join(f"{sum(column):>18,}" for column in zip(*sums, strict=True))
+def _numbers(plans: Sequence[Plan]) -> str:
+    sums = (_sum(plans, name) for name in ("asks", "prompt", "floor", "generated"))
+    return "".join(f"{number:>18,}" for number in sums)
+
+
+def _sum(plans: Sequence[Plan], name: str) -> int:
+    return sum(getattr(plan.total, name) for plan in plans)
 
 
 def _memory(source: ModelSource, context: int | None, longest: int, card: Card) -> str:
-    """Whether a model fits on a card, with the longest prompt that is left to ask."""
     model, engine = footprint(source), source.engine
     tokens = int(engine.get("max_model_len") or longest or context or 0)
     if model is None or tokens <= 0:
@@ -200,32 +190,24 @@ def _gib(size: float) -> str:
     return f"{size / GIB:.2f} GiB" if abs(size) < GIB else f"{size / GIB:.1f} GiB"
 
 
-def _hours(plans: Sequence[Plan], job: Job, throughput: float) -> str:
-    gpus = max(1, job.sources[-1].gpus_per_engine)
-    least, most = (seconds / 3600 * gpus for seconds in _seconds(plans, throughput))
-    return (
+def _cost(plans: Sequence[Plan], job: Job, throughput: float) -> Iterator[str]:
+    """Of one worker: where the prefix cache serves all that it can, and where it serves nothing."""
+    per_engine, given = job.sources[-1].gpus_per_engine, job.config.workers.gpus
+    seconds = [
+        (_sum(plans, "generated") + _sum(plans, name)) / throughput for name in ("floor", "prompt")
+    ]
+    least, most = (each / 3600 * max(1, per_engine) for each in seconds)
+    yield (
         f"At {throughput:,.0f} tokens a second: {least:,.3g} GPU-hours with a perfect prefix "
         f"cache, {most:,.3g} without any (loading the model and further requests apart)"
     )
-
-
-def _money(plans: Sequence[Plan], job: Job, throughput: float) -> str:
-    given = job.config.workers.gpus
-    gpus = job.sources[-1].gpus_per_engine if given == "auto" else given
-    least, most = (job.price.of(s, s * gpus) for s in _seconds(plans, throughput))
-    return (
-        f"An estimate of the cost, at {job.price}: from {job.price.money(least)} with a perfect "
-        f"prefix cache to {job.price.money(most)} without any"
-    )
-
-
-def _seconds(plans: Sequence[Plan], throughput: float) -> tuple[float, float]:
-    """Of one worker: where all that can be is served from the prefix cache, and nothing of it."""
-    generated, floor, prompt = (
-        sum(getattr(plan.total, name) for plan in plans)
-        for name in ("generated", "floor", "prompt")
-    )
-    return (generated + floor) / throughput, (generated + prompt) / throughput
+    if price := job.price:
+        gpus = per_engine if given == "auto" else given
+        low, high = (price.money(price.of(each, each * gpus)) for each in seconds)
+        yield (
+            f"An estimate of the cost, at {price}: from {low} with a perfect prefix cache to "
+            f"{high} without any"
+        )
 
 
 def throughput_of(out: str) -> float:

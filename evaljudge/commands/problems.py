@@ -1,8 +1,5 @@
 """What is wrong with a configuration, as far as it can be known before an engine is loaded.
 
-    error: corpus: cases.jsonl:4: doc_id: is needed
-    warning: model: Qwen/Qwen3-8B: not on this machine: all its files; a run fetches them first
-
 It calls what a run calls: a run refuses what is an error here, in the same words. It loads no
 weights, downloads none, and leaves nothing in `out`. After an error it goes on with what it can.
 """
@@ -18,7 +15,7 @@ from typing import Any, Literal, cast
 
 from evaljudge.agreement.rated import nearly_met
 from evaljudge.config import Config, ModelConfig
-from evaljudge.corpora import Corpus, notes_on, open_corpus, refuse_empty
+from evaljudge.corpora import notes_on, open_corpus, refuse_empty
 from evaljudge.engines import Engines, Identity, KnownFacts, ModelFacts, ModelSource
 from evaljudge.engines.opening import encoder_source
 from evaljudge.errors import GivenUp, SeveralMistakes, UserError
@@ -50,8 +47,6 @@ class Problem:
 
 @dataclass
 class Problems:
-    """In the order in which they were found."""
-
     found: list[Problem] = field(default_factory=list)
 
     def add(self, level: Level, topic: str, said: str) -> None:
@@ -70,7 +65,6 @@ class Problems:
             self.add("error", topic, str(error))
 
     def errors(self) -> set[str]:
-        """The topics in which there are any."""
         return {problem.topic for problem in self.found if problem.level == "error"}
 
 
@@ -81,10 +75,21 @@ def jobs_of(
 
     All but the corpus is looked at, whose problems `problems_of_corpus` finds.
     """
-    seen = cast("Engines", _EnginesLookedAt(engines, problems))
-    jobs = [job for run in runs for job in _assembled(run, seen, problems)]
-    if not jobs:
-        _models_alone(config, seen)
+    seen, jobs = cast("Engines", _EnginesLookedAt(engines, problems)), list[Job]()
+    for run in runs:
+        if run.study is None:  # a study that is wrong has no runs
+            with problems.looking_at("settings"):
+                job = assemble_job(run, seen)
+                given = (model.caution for model in run.models)
+                for caution in (*filter(None, given), *job.cautions):
+                    problems.add("warning", "settings", caution)
+                jobs.append(job)
+    if not jobs:  # the models of a configuration whose other settings have mistakes
+        own = config.model, config.writer
+        pairs = config.study.pairs_of(*own) if config.study else [own]
+        for model in (*chain(*pairs), *map(config.model_of, config.judges)):
+            if isinstance(model, ModelConfig):
+                seen.describe(model.as_source())
     for job in jobs:
         for look in encoders_of(job):
             with problems.looking_at("encoders"):
@@ -108,26 +113,6 @@ def jobs_of(
     return jobs
 
 
-def _assembled(config: Config, engines: Engines, problems: Problems) -> Iterator[Job]:
-    if config.study is not None:  # one that is wrong has no runs
-        return
-    with problems.looking_at("settings"):
-        job = assemble_job(config, engines)
-        given = (model.caution for model in config.models)
-        for caution in (*filter(None, given), *job.cautions):
-            problems.add("warning", "settings", caution)
-        yield job
-
-
-def _models_alone(config: Config, engines: Engines) -> None:
-    """The models of a configuration whose other settings have mistakes."""
-    own = config.model, config.writer
-    pairs = config.study.pairs_of(*own) if config.study else [own]
-    for model in (*chain(*pairs), *map(config.model_of, config.judges)):
-        if isinstance(model, ModelConfig):
-            engines.describe(model.as_source())
-
-
 def look_at_corpus(config: Config, jobs: Sequence[Job], problems: Problems) -> None:
     with problems.looking_at("corpus"), open_corpus(corpus_of(config), "skip") as corpus:
         is_refused = config.bad_rows == "fail"
@@ -136,7 +121,10 @@ def look_at_corpus(config: Config, jobs: Sequence[Job], problems: Problems) -> N
         if corpus.skipped and is_refused:
             problems.add("error", "corpus", "correct these rows, or set `bad_rows: skip`")
         refuse_empty(corpus, config.corpus_name, "judge")
-        for note in _notes(corpus, jobs, 0 if is_refused else corpus.skipped_rows):
+        judged = [axis.name for job in jobs[:1] for axis in job.task.axes if job.judges]
+        near = nearly_met(judged, corpus.rated_on())
+        skipped = 0 if is_refused else corpus.skipped_rows
+        for note in (*notes_on(skipped, corpus.absent_ratings), *corpus.unread, *near):
             problems.add("warning", "corpus", note)
         if not corpus.candidates:
             problems.add("warning", "corpus", NO_CANDIDATE)
@@ -144,12 +132,6 @@ def look_at_corpus(config: Config, jobs: Sequence[Job], problems: Problems) -> N
             refuse_lone_texts(corpus, job)
             if job.references:
                 check_references(job.references, job.judges, (case.document for case in corpus))
-
-
-def _notes(corpus: Corpus, jobs: Sequence[Job], skipped: int) -> list[str]:
-    judged = [axis.name for job in jobs[:1] for axis in job.task.axes if job.judges]
-    near = nearly_met(judged, corpus.rated_on())
-    return [*notes_on(skipped, corpus.absent_ratings), *corpus.unread, *near]
 
 
 class _EnginesLookedAt:
@@ -170,24 +152,25 @@ class _EnginesLookedAt:
 
     def describe(self, source: ModelSource) -> ModelFacts:
         if (key := repr(source)) not in self._facts:
-            self._facts[key] = self._described(source)
+            unknown = KnownFacts(Identity(source.source, "unknown", source.chat, source.engine))
+            self._facts[key] = unknown
+            with self._problems.looking_at("model"):
+                self._facts[key] = self._described(source)
         return self._facts[key]
 
     def _described(self, source: ModelSource) -> ModelFacts:
-        with self._problems.looking_at("model"):
-            facts = self._engines.describe(source)
-            identity, lacking = facts.identity, facts.lacking
-            if lacking and os.path.isdir(source.path):
-                raise UserError(f"model {source.source}: the folder lacks {lacking}: get it whole")
-            if lacking:
-                self._problems.add("warning", "model", NOT_HERE.format(source.source, lacking))
-            if unneeded := sorted(set(source.allow) - set(identity.allow)):
-                said = f"{source.source}: `allow: [{', '.join(unneeded)}]` is not needed: remove it"
-                self._problems.add("warning", "model", said)
-            if facts.caution:
-                self._problems.add("warning", "model", facts.caution)
-            return facts
-        return KnownFacts(Identity(source.source, "unknown", source.chat, source.engine))
+        facts = self._engines.describe(source)
+        identity = facts.identity  # refuses what is no checkpoint
+        if facts.lacking and os.path.isdir(source.path):
+            lacks = f"the folder lacks {facts.lacking}"
+            raise UserError(f"model {source.source}: {lacks}: get it whole")
+        warnings = [NOT_HERE.format(source.source, facts.lacking)] if facts.lacking else []
+        if unneeded := sorted(set(source.allow) - set(identity.allow)):
+            said = f"`allow: [{', '.join(unneeded)}]` is not needed: remove it"
+            warnings.append(f"{source.source}: {said}")
+        for warning in (*warnings, *filter(None, [facts.caution])):
+            self._problems.add("warning", "model", warning)
+        return facts
 
     def find_encoder(self, encoder: str) -> None:
         self._engines.find_encoder(encoder)

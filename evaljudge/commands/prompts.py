@@ -1,21 +1,19 @@
 """`evaljudge prompts`: what a run would ask the model about one document, in the model's words.
 
-    prompts_text("config.yaml", PromptsOptions(doc_id="d17", judge="synthetic"))
-
 Each judge works on the document as in a run, with a model that replies with placeholders
 (model/imagining.py), and what it asks is written down. Of every kind of question, which is one
-template asked in one way, the first is shown. No engine is loaded and nothing is downloaded: where
-the model's tokenizer is on this machine, its chat template stands around the words.
+template asked in one way, the first is shown, in the chat template of a tokenizer that is here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from textwrap import fill
 from typing import Any
 
 from evaljudge.commands.given import unknown_document
+from evaljudge.commands.options import PromptsOptions
 from evaljudge.config import Config, load_config
 from evaljudge.corpora import Corpus, open_corpus, refuse_empty
 from evaljudge.engines.gauge import text_around
@@ -40,18 +38,7 @@ LABEL = 11
 AROUND = "The words of each prompt stand in the chat template of {}."
 
 
-@dataclass(frozen=True)
-class PromptsOptions:
-    doc_id: str | None = None
-    """The corpus' first document, where none is named."""
-    system: str | None = None
-    """All of the document's texts are judged, where none is named."""
-    judge: str | None = None
-    axis: str | None = None
-
-
-Kind = Sequence[RecordedAsk]
-"""The questions of one kind: one template, asked in one way."""
+Kind = Sequence[RecordedAsk]  # the questions of one kind: one template, asked in one way
 
 
 def prompts_text(
@@ -63,16 +50,16 @@ def prompts_text(
         case = _case(corpus, wanted)
     known = list(given_briefs(job, [case.document]))
     blocks = [_head(job, case)]
-    for judge in _judges(job, wanted):
+    judges = {judge.name: judge for judge in job.judges}
+    if wanted.judge is not None and wanted.judge not in judges:
+        raise UserError(f"--judge: {unknown('judge', wanted.judge, judges)}")
+    for judge in (one for name, one in judges.items() if wanted.judge in (None, name)):
         mine = [brief for brief in known if brief.judge == judge.kind]
         kinds = dict[tuple[str, str, str], list[RecordedAsk]]()
         for ask in dry_run(judge, case, mine, Recording()):
             kinds.setdefault(ask.kind, []).append(ask)
         blocks += _of_judge(job, judge, list(kinds.values()))
     return "\n\n".join(blocks) + "\n"
-
-
-# what is asked about
 
 
 def _job(config: Config, wanted: PromptsOptions) -> Job:
@@ -92,13 +79,6 @@ def _job(config: Config, wanted: PromptsOptions) -> Job:
     return make_job(job.config.model_copy(update={"axes": [wanted.axis]}), ScriptedEngines())
 
 
-def _judges(job: Job, wanted: PromptsOptions) -> list[Judge]:
-    judges = {judge.name: judge for judge in job.judges}
-    if wanted.judge is not None and wanted.judge not in judges:
-        raise UserError(f"--judge: {unknown('judge', wanted.judge, judges)}")
-    return [judge for name, judge in judges.items() if wanted.judge in (None, name)]
-
-
 def _case(corpus: Corpus, wanted: PromptsOptions) -> Case:
     case = next(iter(corpus)) if wanted.doc_id is None else corpus.find(wanted.doc_id)
     if case is None:
@@ -110,9 +90,6 @@ def _case(corpus: Corpus, wanted: PromptsOptions) -> Case:
     if wanted.system not in systems:
         raise UserError(f"--system: {unknown('system', wanted.system, systems)}")
     return replace(case, candidates=(systems[wanted.system],))
-
-
-# words
 
 
 def _head(job: Job, case: Case) -> str:
@@ -144,7 +121,15 @@ def _block(job: Job, name: str, kind: Kind, kinds: Sequence[Kind]) -> str:
         f"{head}{'─' * max(0, WIDEST_PROSE - len(head))}",
         wrapped(f"Asked {OF_STAGE[first.stage]}, {said}. {first.how}"),
     ]
-    written = [one[0].prompt.template for one in kinds if _is_shown(one, first.prompt.text)]
+    written = [  # the templates whose placeholder replies are in this prompt
+        each[0].prompt.template
+        for each in kinds
+        if any(
+            imagined(one.prompt, [PLACEHOLDER])[-len(MARK) :] in first.prompt.text
+            for one in each
+            if one.is_writing
+        )
+    ]
     if written:
         names = " and ".join(map(one_line, dict.fromkeys(written)))
         about.append(wrapped(f"{SAID} stands for what the model will have written to {names}."))
@@ -153,9 +138,3 @@ def _block(job: Job, name: str, kind: Kind, kinds: Sequence[Kind]) -> str:
     words = harmless(before + first.prompt.text + after)
     reply = f"\n\nThe reply: {harmless(first.reply)}" if first.reply else ""
     return "\n".join(about) + f"\n\n{words}{reply}"
-
-
-def _is_shown(kind: Kind, text: str) -> bool:
-    """Whether the text holds a placeholder for one of these replies."""
-    prompts = (one.prompt for one in kind if one.is_writing)
-    return any(imagined(prompt, [PLACEHOLDER])[-len(MARK) :] in text for prompt in prompts)

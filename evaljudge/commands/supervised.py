@@ -2,17 +2,15 @@
 
     supervised(work)      work() in a child; the process that was started ends with its exit code
 
-A signal may come while C++ code runs, or while a library replaces our handlers, and then nothing in
-that process can be relied on. So the process that was started does no work. At SIGINT or SIGTERM it
-asks the work to end, and says one line; what is left after GRACE seconds is killed, and a second
-signal kills at once. Where the environment gives EVALJUDGE_FINISH_SECONDS, SIGTERM leaves a run so
-long for the shards in hand, before it ends it in the same way.
+A signal may come while C++ code runs or a library replaces our handlers, so the process that was
+started does no work. At SIGINT or SIGTERM it asks the work to end, and says one line; what is left
+after GRACE seconds is killed, and a second signal kills at once. With EVALJUDGE_FINISH_SECONDS,
+SIGTERM first leaves a run so long for the shards in hand.
 
 Between the two stands a third process, in a group of its own, which the others' killer spares: if
 the first is killed with -9, Linux tells the third, which kills all below it; if the third is, Linux
-kills the work, and the first does so. Each has the orphans below it as its children (it is a
-"subreaper" of Linux), so it finds every process of the run, those of a Ray that the run started
-too. (Ray's agents would stay for more than a minute.)
+kills the work, and the first does so. Each is a "subreaper", which has the orphans below it as its
+children, so it finds every process of the run, and those of a Ray that the run started.
 
 This module imports little: until it has begun, a signal is answered by Python.
 """
@@ -30,15 +28,7 @@ from contextlib import suppress
 from math import inf
 from threading import Event, Timer
 
-from evaljudge.errors import (
-    KEPT,
-    NOTHING_KEPT,
-    TERMINATED,
-    Ended,
-    UserError,
-    finishing,
-    seconds_in,
-)
+from evaljudge.errors import KEPT, NOTHING_KEPT, TERMINATED, Ended, UserError, finishing, seconds_in
 from evaljudge.runs.json_lines import json_is_wanted, message_line
 
 ENDING = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
@@ -54,7 +44,6 @@ EXITING, KILLING = 0.5, 2.0
 RESUMES, BEGINS = 75, 76
 NOTES = {RESUMES: KEPT, BEGINS: NOTHING_KEPT}
 """By the exit code with which the work says that a signal ended it, what a rerun of it does."""
-A_DAY = 86400.0
 LOST = (
     "a library ended the process that works without a word, as Ray does when its raylet or its GCS "
     f"is gone; {KEPT}"
@@ -108,12 +97,12 @@ def _exit_code(below: int, end: mmap.mmap) -> int:
         if now >= ask_at:
             os.kill(below, signal.SIGINT)  # for SIGTERM Ray has a handler, which waits
             ask_at = inf
-        found = signal.sigtimedwait(WATCHED, min(ask_at - now, kill_at - now, A_DAY))
+        found = signal.sigtimedwait(WATCHED, min(ask_at - now, kill_at - now, 86400))
         if found and found.si_signo in ENDING and number:
             kill_at = 0
         elif found and found.si_signo in ENDING:
             number = signal.Signals(found.si_signo)
-            seconds = finish_seconds() if number == signal.SIGTERM else 0
+            seconds = _finish_seconds() if number == signal.SIGTERM else 0
             ask_at = time.monotonic() + seconds
             kill_at = ask_at + GRACE
             if seconds:  # the work goes on, and may say something, too
@@ -187,7 +176,7 @@ def _say(text: str, end: str = "\n") -> None:
 def _do(work: Callable[[], object]) -> None:
     """What a signal ends leaves at once: libraries' handlers at exit may wait for anything."""
     signal.signal(signal.SIGINT, _end)
-    signal.signal(signal.SIGTERM, _finish if finish_seconds() else _end)
+    signal.signal(signal.SIGTERM, (lambda *_: finishing.set()) if _finish_seconds() else _end)
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, WATCHED)  # Ray's jobs begin with SIGINT blocked
         work()
@@ -198,15 +187,11 @@ def _do(work: Callable[[], object]) -> None:
         raise
 
 
-def finish_seconds() -> float:
+def _finish_seconds() -> float:
     """What is no number is none: the command refuses it at its start, not at a signal."""
     with suppress(UserError):
         return seconds_in(FINISH_SECONDS, 0)
     return 0.0
-
-
-def _finish(number: int, _: object) -> None:
-    finishing.set()
 
 
 def _end(number: int, _: object) -> None:

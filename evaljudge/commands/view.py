@@ -1,8 +1,4 @@
-"""`evaljudge view`: a run's page over all of its texts, in a browser on this machine.
-
-    with viewing(ViewOptions("runs/first")) as link:           the page
-    viewing(ViewOptions("runs/first", beside="runs/next"))     the same, beside another run
-    viewing(ViewOptions("runs/first", label="sheet.jsonl", rater="anna"))   texts to rate
+"""`evaljudge view`: a run's page over all of its texts, beside another run, or a sheet to be rated.
 
 The server listens on this machine alone; the link has the token that it asks for.
 """
@@ -22,7 +18,6 @@ from evaljudge.viewer.site import LabelSite, RunSite
 
 
 def viewing(options: ViewOptions) -> AbstractContextManager[str]:
-    """The link of a page that is served until the block ends."""
     return served(made_site(options), options.port)
 
 

@@ -22,8 +22,7 @@ from evaljudge.records import Candidate, Case
 
 CLEAN = "clean"
 PLACES = ("start", "middle", "end")
-TAGS = 0xE0000
-"""Where Unicode has an invisible twin of each ASCII character."""
+TAGS = 0xE0000  # where Unicode has an invisible twin of each ASCII character
 WRITTEN: Mapping[str, Callable[[str], str]] = {
     "plain": str,
     "tags": lambda text: "".join(chr(TAGS + ord(c)) for c in text),
@@ -44,14 +43,11 @@ class Attack:
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """All attacks, and the sentences of which controls are made."""
-
     attacks: Sequence[Attack]
     control: Sequence[str]
 
 
 def control_of(kind: str) -> str:
-    """The name of the candidate that has the control."""
     return f"{kind}: control"
 
 
@@ -66,10 +62,17 @@ def planted() -> Planted:
 
 def sampled(cases: Iterable[Case], documents: int, seed: int) -> list[Case]:
     """So many documents that have a candidate with a text, each with one of these alone."""
-    written = (_with_texts(case) for case in cases)
+    written = (
+        replace(case, candidates=tuple(c for c in case.candidates if c.text.strip()))
+        for case in cases
+    )
     usable = (case for case in written if case.candidates)
-    chosen = nsmallest(documents, usable, key=lambda case: _stream(seed, case).random())
-    return [_with_one(case, _stream(seed, case, "candidate")) for case in chosen]
+    chosen = []
+    for case in nsmallest(documents, usable, key=lambda case: _stream(seed, case).random()):
+        ordered = sorted(case.candidates, key=lambda candidate: candidate.system)
+        one = _stream(seed, case, "candidate").choice(ordered)
+        chosen.append(replace(case, candidates=(one,)))
+    return chosen
 
 
 def with_planted(case: Case, words: Mapping[str, str], seed: int) -> Case:
@@ -81,15 +84,6 @@ def with_planted(case: Case, words: Mapping[str, str], seed: int) -> Case:
         for name, text in _twins(clean.text, attack, words, _stream(seed, case, attack.name))
     ]
     return replace(case, candidates=(Candidate(CLEAN, clean.text), *twins))
-
-
-def _with_texts(case: Case) -> Case:
-    return replace(case, candidates=tuple(c for c in case.candidates if c.text.strip()))
-
-
-def _with_one(case: Case, stream: Random) -> Case:
-    one = stream.choice(sorted(case.candidates, key=lambda candidate: candidate.system))
-    return replace(case, candidates=(one,))
 
 
 def _twins(

@@ -1,4 +1,4 @@
-"""`evaljudge.probe`: probes of judges as functions ; each gives a ProbeResult."""
+"""`evaljudge.probe`: probes of judges as functions; each gives a ProbeResult."""
 
 from __future__ import annotations
 

@@ -1,21 +1,38 @@
-"""What a run found, for people: `Findings` in; agreement.md, a terminal's text and one HTML
-page out. Nothing here asks a model or computes a statistic, and a report of the
-same findings is the same to the byte. Text of the corpus is shown as text: it never becomes
-markup, a terminal's command or a table's border.
+"""What a run found: `Findings` in; agreement.md, a terminal's text, one HTML page and JSON out.
+Nothing here asks a model or computes a statistic, and a report of the
+same findings is the same to the byte. Text of the corpus is shown as text: it never becomes markup,
+a terminal's command or a table's border.
+
+    report/findings.json    the run, its counts, coverage, selections and warnings
+    report/agreement.json   and a file of this kind for each other analysis that has rows
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from typing import Any, get_type_hints
 
+from pydantic import TypeAdapter, ValidationError
+
+from evaljudge.analyses import analyses
 from evaljudge.analysis.findings import Findings
+from evaljudge.errors import first_words
 from evaljudge.report.lines import asked_line, floor_line
 from evaljudge.report.markdown import agreement_markdown
-from evaljudge.report.notebook import outcome_html, outcome_text
 from evaljudge.report.page import page
-from evaljudge.report.stored import read_findings, write_findings
-from evaljudge.report.summary import Summary, full_summary, summary, unscored_text
-from evaljudge.report.terminal import agreement_text, coverage_text
+from evaljudge.report.summary import (
+    Summary,
+    agreement_text,
+    coverage_text,
+    full_summary,
+    outcome_html,
+    outcome_text,
+    summary,
+    unscored_text,
+)
 from evaljudge.storage import Place
 
 __all__ = [
@@ -28,6 +45,50 @@ __all__ = [
 def write_report(
     place: Place, findings: Findings, folder: str = "", others: Sequence[str] = ()
 ) -> None:
-    """agreement.md, and all of the findings as JSON (stored.py)."""
     write_findings(place, findings, folder, others)
     place.write(f"{folder}agreement.md", agreement_markdown(findings))
+
+
+FINDINGS = "findings"
+
+
+def write_findings(
+    place: Place, findings: Findings, folder: str = "", others: Sequence[str] = ()
+) -> None:
+    """`others`: names of files that a judge may have written for an earlier report."""
+    files: dict[str, Sequence[Any]] = {
+        **{name: findings[name] for name in analyses()},
+        **dict.fromkeys(others, ()),
+        **findings.judged.files,
+    }
+    always = {name for name, analysis in analyses().items() if analysis.is_always_written}
+    for name, rows in files.items():
+        if rows or name in always:
+            place.write_json(f"{folder}{name}.json", [asdict(row) for row in rows])
+        else:
+            place.remove(f"{folder}{name}.json")
+    facts = asdict(replace(findings, rows={}, judged=replace(findings.judged, files={})))
+    facts.pop("rows")
+    place.write_json(f"{folder}{FINDINGS}.json", facts)
+
+
+def read_findings(read: Callable[[str], bytes | None]) -> Findings:
+    """`read`: the content of `NAME.json`, or None. Raises a ValueError that names the file."""
+    types = get_type_hints(Findings)
+    with _naming(FINDINGS):
+        given = json.loads(read(f"{FINDINGS}.json") or b"")
+        facts = {key: TypeAdapter(types[key]).validate_python(given[key]) for key in given}
+    rows = dict[str, Sequence[Any]]()
+    for name, analysis in analyses().items():
+        with _naming(name):
+            given = json.loads(read(f"{name}.json") or b"[]")
+            rows[name] = TypeAdapter(list[analysis.row]).validate_python(given)  # type: ignore[name-defined]
+    return Findings(**facts, rows=rows)
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, ValidationError, KeyError, TypeError) as error:
+        raise ValueError(f"{name}.json: {first_words(error)}") from None

@@ -1,8 +1,4 @@
-"""What a calibration found, for a terminal.
-
-scorer   axis       documents  pairs  unscored  error of mean  calibrated            less by
-unieval  coherence         60    360         0          0.570  0.426 [0.392, 0.461]  0.252 [0.18…
-"""
+"""What a calibration found, for a terminal."""
 
 from __future__ import annotations
 
@@ -116,7 +112,6 @@ def _selection_cells(found: Precise | Certified) -> list[str]:
 
 
 def _shortfalls(found: Precise | Certified) -> Iterator[str]:
-    """Why there is no threshold, here or in some folds."""
     target = short(found.target)
     if not (found.base if isinstance(found, Certified) else found.base.value):
         yield f"no candidate is rated {short(found.good)} or higher"

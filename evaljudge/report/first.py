@@ -1,114 +1,161 @@
-"""The page's first screen: which system is best on which axis, and how far to trust that.
+"""The page's first screen: which system is best on which axis, how far to trust that, and what has
+no score.
 
     answers(findings)[0]
     -> AxisAnswer("relevance", "synthetic", "north is first, but …", "Agrees …", dots=[…])
 
-Values only, with places between 0 and 1: pictures.html.j2 draws them.
+The headline scorer of an axis is the first combination that has it, else the first judge. In a run
+of metrics alone it is, on each axis that people rated, the metric that agrees with them best; its
+interval is widened for that choice. Places of dots are from 0 to 1: pictures.html.j2 draws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import floor, log10
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-from evaljudge.analysis.findings import Findings
-from evaljudge.decisions.systems import RankedSystem, SystemRanking
-from evaljudge.records import HUMAN
-from evaljudge.report.headlines import Headline, headlines
-from evaljudge.report.trust import LONGEST_NAME, gained_without, listed, trust
-from evaljudge.sections.figures import axis_name, bracketed, correlation
-from evaljudge.text import counted, shortened
+from evaljudge.agreement import Agreement, Standing
+from evaljudge.analyses.agreement import NOTHING_RATED
+from evaljudge.analyses.length import WORDS
+from evaljudge.analysis.findings import Coverage, Findings
+from evaljudge.decisions.systems import SystemRanking
+from evaljudge.reasons import grouped
+from evaljudge.records import ANY_AXIS, HUMAN
+from evaljudge.sections.figures import bracketed, correlation, count, estimate, only
+from evaljudge.text import counted, means_selfsame, shortened
 
-MOST_SYSTEMS = 12
-"""Of an axis; all of them stand in the table of systems."""
-FEW_LETTERS = 3
+LENGTHS = (WORDS, "compression")
+"""Metrics that are baselines: they lead only where there is no other."""
+MOST_SYSTEMS = 12  # of an axis; all of them stand in the table of systems
+MOST_REASONS = MOST_NAMED = 3
+LONGEST_NAME = 40
+LITTLE = 0.3  # below it, agreement is called little
+Ticks = Sequence[tuple[float, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
-    """A system's mean with its interval, as places on the axis of the picture."""
+class Headline(NamedTuple):
+    """`axis`: of people's ratings where the scorer has no axes, else the scorer's own."""
 
-    system: str
-    at: float
-    low: float | None
-    high: float | None
-    letters: str
-    figure: str
+    axis: str
+    ranking: SystemRanking
 
 
 @dataclass(frozen=True, slots=True)
 class AxisAnswer:
-    """One axis, by its headline scorer (see headlines.py)."""
-
     axis: str
     scorer: str
-    of_axis: str
-    """The axis of the scorer: of metrics, which have none, the sign for any."""
     sentence: str
-    people: str
-    """Which system is best by people's ratings; empty where nobody rated the axis."""
+    people: str  # which system is best by people's ratings; empty where nobody rated the axis
     trust: str
-    is_trusted: bool | None
-    """None: nobody rated, or too few did."""
+    is_trusted: bool | None  # None: nobody rated, or too few did
     notes: Sequence[str]
-    dots: Sequence[Dot]
-    ticks: Sequence[tuple[float, str]]
-    hidden: int
-    """Systems that are not drawn."""
+    dots: Sequence[dict[str, Any]]
+    """By system: its place, the ends of its interval, its letters, and the figures as text."""
+    ticks: Ticks
+    hidden: int  # systems that are not drawn
+    worst_texts: str  # the link to the list of the first system's texts, the worst first
 
-    @property
-    def title(self) -> str:
-        return axis_name(self.axis)
 
-    @property
-    def has_many_letters(self) -> bool:
-        """Whether they need a wide column; all rows of a picture have the same."""
-        return any(len(dot.letters) > FEW_LETTERS for dot in self.dots)
+def headlines(findings: Findings) -> list[Headline]:
+    """One for each axis with scores; where no scorer has an axis, one for each that is rated."""
+    rows = leading(findings, findings["systems"])
+    if not rows or rows[0].axis != ANY_AXIS:
+        return [Headline(row.axis, row) for row in rows]
+    by_scorer = {row.scorer: row for row in rows}
+    best: dict[str, Agreement] = {}
+    for level in ("summary", "sample"):  # pooled only where it is undefined within documents
+        known = [row for row in _spearmans(findings, level) if row.scorer in by_scorer]
+        best |= {row.axis: row for row in sorted(known, key=lambda row: row.value or 0.0)}
+    found = [Headline(axis, by_scorer[best[axis].scorer]) for axis in sorted(best)]
+    return found or [Headline(ANY_AXIS, _by_rank(findings, rows)[0])]
 
-    @property
-    def worst_texts(self) -> str:
-        """The link to the list of the first system's texts, the worst first; beside a scorer
-        without axes stand people's ratings on this axis."""
-        wanted = {"scorer": self.scorer, "axis": self.of_axis, "system": self.dots[0].system}
-        if self.axis != self.of_axis:
-            wanted["people"] = self.axis
-        return f"#texts?{urlencode(wanted | {'sort': 'low'}, quote_via=quote)}"
+
+def leading(findings: Findings, rows: Sequence[SystemRanking]) -> list[SystemRanking]:
+    """The headline ranking of each axis; if no scorer has an axis, all rankings of scorers."""
+    judged = [row for row in rows if row.scorer != HUMAN]
+    ranked = _by_rank(findings, judged)
+    axes = dict.fromkeys(row.axis for row in judged if row.axis != ANY_AXIS)
+    return [next(row for row in ranked if row.axis == axis) for axis in axes] or judged
+
+
+def _by_rank(findings: Findings, rows: Sequence[SystemRanking]) -> list[SystemRanking]:
+    """Combinations first, in their order, and baselines last."""
+    places = {name: place - len(findings.combined) for place, name in enumerate(findings.combined)}
+    return sorted(rows, key=lambda row: places.get(row.scorer, int(row.scorer in LENGTHS)))
+
+
+def _spearmans(findings: Findings, level: str) -> list[Agreement]:
+    at = level, "spearman"
+    rows = findings.agreement
+    return [row for row in rows if (row.level, row.coefficient) == at and row.value is not None]
 
 
 def answers(findings: Findings) -> list[AxisAnswer]:
+    """All axes of a scorer are drawn on one scale, so that a small difference looks small."""
     shown = headlines(findings)
-    by_scorer: dict[str, list[RankedSystem]] = {}
-    for one in shown:
-        by_scorer.setdefault(one.ranking.scorer, []).extend(one.ranking.systems[:MOST_SYSTEMS])
-    ranges = {scorer: _range(systems) for scorer, systems in by_scorer.items()}
-    return [_answer(findings, one, *ranges[one.ranking.scorer]) for one in shown]
+    ends: dict[str, list[float]] = {}
+    for _, row in shown:
+        for one in row.systems[:MOST_SYSTEMS]:
+            known = (end for end in (one.mean, one.low, one.high) if end is not None)
+            ends.setdefault(row.scorer, []).extend(known)
+    return [_answer(findings, one, ends[one.ranking.scorer]) for one in shown]
 
 
-def _answer(findings: Findings, headline: Headline, low: float, high: float) -> AxisAnswer:
-    """`low` and `high`: where the picture begins and ends, the same for all axes of a scorer, so
-    that a small difference does not look like a large one."""
-    row = headline.ranking
-    shown = row.systems[:MOST_SYSTEMS]
-    said, is_trusted = trust(findings, headline)
+def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> AxisAnswer:
+    row, low, high = headline.ranking, min(ends), max(ends)
+    edge = (high - low) * 0.04 or abs(low) * 0.1 or 0.5
+    low, high = low - edge, high + edge
+    dots = [
+        {
+            "system": one.system,
+            "at": _place(one.mean, low, high),
+            "low": _place(one.low, low, high),
+            "high": _place(one.high, low, high),
+            "letters": one.letters,
+            "figure": f"{bracketed(one.mean, one.low, one.high)}, "
+            + counted(one.n, "document", "documents"),
+        }
+        for one in row.systems[:MOST_SYSTEMS]
+    ]
+    gained = [
+        f"The jury agrees better with people without {lost.scorer}: "
+        f"+{bracketed(lost.gain, lost.low, lost.high)}."
+        for lost in findings["jury"]
+        if (lost.combination, lost.axis, lost.level) == (row.scorer, row.axis, "sample")
+        and lost.low is not None
+        and lost.low > 0
+    ]
+    wanted = {"scorer": row.scorer, "axis": row.axis, "system": row.systems[0].system}
+    if headline.axis != row.axis:  # the scorer has no axes: people's ratings are on this one
+        wanted["people"] = headline.axis
+    trust, is_trusted = _trust(findings, headline)
     return AxisAnswer(
         axis=headline.axis,
         scorer=row.scorer,
-        of_axis=row.axis,
         sentence=_sentence(row),
         people=_peoples_best(findings, headline.axis),
-        trust=said,
+        trust=trust,
         is_trusted=is_trusted,
-        notes=gained_without(findings, row),
-        dots=[_dot(one, low, high) for one in shown],
-        ticks=[((tick - low) / (high - low), tick_label(tick)) for tick in ticks(low, high)],
-        hidden=len(row.systems) - len(shown),
+        notes=gained,
+        dots=dots,
+        ticks=ticks(low, high),
+        hidden=len(row.systems) - len(dots),
+        worst_texts=_list_of(**wanted, sort="low"),
     )
 
 
+def _place(value: float | None, low: float, high: float) -> float | None:
+    return None if value is None else min(max((value - low) / (high - low), 0.0), 1.0)
+
+
+def _list_of(**wanted: str) -> str:
+    return f"#texts?{urlencode(wanted, quote_via=quote)}"
+
+
 def _sentence(row: SystemRanking) -> str:
-    """Who is best, and whether that is sure."""
     first, name = row.systems[0], shortened(row.systems[0].system, LONGEST_NAME)
     if len(row.systems) == 1:
         mean = correlation(first.mean).removesuffix(".000")
@@ -123,9 +170,14 @@ def _sentence(row: SystemRanking) -> str:
     close = [pair.second for pair in own if not pair.told_apart]
     if not close:
         return f"{name} has the highest mean by this scorer, and differs from every other system."
-    if len(close) == len(own):
-        return f"{name} is first, but cannot be told apart from any other system."
-    return f"{name} is first, but cannot be told apart from {listed(close)}."
+    others = "any other system" if len(close) == len(own) else _listed(close)
+    return f"{name} is first, but cannot be told apart from {others}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    named = ", ".join(shortened(name, LONGEST_NAME) for name in names[:MOST_NAMED])
+    hidden = len(names) - MOST_NAMED
+    return f"{named} and {hidden} more" if hidden > 0 else named
 
 
 def _peoples_best(findings: Findings, axis: str) -> str:
@@ -136,7 +188,7 @@ def _peoples_best(findings: Findings, axis: str) -> str:
     best = best_of(rated)
     if len(best) == len(rated.systems):
         return f"rated by {findings.rated_by}, all systems are alike"
-    return f"{best_by(findings)}: {listed(best)}"
+    return f"{best_by(findings)}: {_listed(best)}"
 
 
 def stand_in(findings: Findings) -> str:
@@ -152,38 +204,129 @@ def best_by(findings: Findings) -> str:
 
 
 def best_of(row: SystemRanking) -> list[str]:
-    """The system with the highest mean, or all that have it."""
     return [one.system for one in row.systems if one.mean == row.systems[0].mean]
 
 
-def _dot(one: RankedSystem, low: float, high: float) -> Dot:
-    def at(value: float | None) -> float | None:
-        return None if value is None else min(max((value - low) / (high - low), 0.0), 1.0)
-
-    place = at(one.mean)
-    assert place is not None
-    documents = counted(one.n, "document", "documents")
-    figure = f"{bracketed(one.mean, one.low, one.high)}, {documents}"
-    return Dot(one.system, place, at(one.low), at(one.high), one.letters, figure)
-
-
-def _range(systems: Iterable[RankedSystem]) -> tuple[float, float]:
-    """What the axis of the picture goes over: all intervals, and a little more."""
-    ends = [end for one in systems for end in (one.mean, one.low, one.high) if end is not None]
-    low, high = min(ends), max(ends)
-    edge = (high - low) * 0.04 or abs(low) * 0.1 or 0.5
-    return low - edge, high + edge
-
-
-def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
-    """Round numbers in between: 1, 2 or 5 times a power of ten apart."""
+def ticks(low: float, high: float, wanted: int = 5) -> list[tuple[float, str]]:
+    """Places of round numbers in between, which are 1, 2 or 5 times a power of ten apart."""
+    if low == high:
+        return [(0.5, tick_label(low))]
     rough = (high - low) / wanted
     power = 10.0 ** floor(log10(rough))
     step = next(s * power for s in (1, 2, 5, 10) if s * power >= rough)
-    first = -floor(-low / step)
-    return [round(i * step, 10) for i in range(first, floor(high / step) + 1)]
+    numbers = [round(i * step, 10) for i in range(-floor(-low / step), floor(high / step) + 1)]
+    return [((number - low) / (high - low), tick_label(number)) for number in numbers]
 
 
 def tick_label(value: float) -> str:
-    """With the sign that is as wide as a digit."""
-    return f"{value + 0.0:g}".replace("-", "−", 1) if value < 0 else f"{value + 0.0:g}"
+    return f"{value + 0.0:g}".replace("-", "−", int(value < 0))
+
+
+# how far the scorer agrees with people
+
+
+def _trust(findings: Findings, headline: Headline) -> tuple[str, bool | None]:
+    """What stands under the answer, and whether agreement is shown; None: too little is known."""
+    if not findings.rated:
+        return NOTHING_RATED, None
+    row = _agreement_of(findings, headline, "sample")
+    if row is None:
+        said = f"Not compared with people within documents: {_why_not(findings, headline)}."
+        if pooled := _agreement_of(findings, headline, "summary"):
+            said += f" Across all texts (summary level): {estimate(pooled)}."
+        return said, None
+    if only(row.level, row.n):
+        return f"Rated too little to say how far it agrees with people ({estimate(row)}).", None
+    chosen = _standing(findings, row) if headline.axis != headline.ranking.axis else None
+    if chosen is not None:
+        row = replace(row, low=chosen.low, high=chosen.high)
+    value = estimate(row)
+    if row.low is None or row.high is None:
+        said = f"Agreement with people within documents, without an interval: {value} (Spearman)."
+        return said, None
+    if row.high < 0:
+        return f"Orders texts against people: {value} (Spearman, within documents).", False
+    if row.low <= 0:
+        return f"No agreement with people is shown: {value} (Spearman, within documents).", False
+    if chosen is None:
+        a_little = " a little" if (row.value or 0.0) < LITTLE else ""
+        return f"Agrees{a_little} with people within documents: {value} (Spearman).", True
+    close = chosen.indistinguishable
+    others = f"Cannot be told from it: {_listed(close)}." if close else "The others differ."
+    return (
+        f"The highest agreement with people of the {chosen.chosen} scorers compared: {value} "
+        f"(Spearman, within documents; the interval is widened for the choice). {others}"
+    ), True
+
+
+def _agreement_of(findings: Findings, headline: Headline, level: str) -> Agreement | None:
+    rows = (r for r in _spearmans(findings, level) if r.scorer == headline.ranking.scorer)
+    return next((row for row in rows if headline.axis in (row.axis, ANY_AXIS)), None)
+
+
+def _standing(findings: Findings, row: Agreement) -> Standing | None:
+    at = row.axis, row.level, row.coefficient, row.scorer
+    rows: Sequence[Standing] = findings["significance"]
+    return next((s for s in rows if (s.axis, s.level, s.coefficient, s.best) == at), None)
+
+
+def _why_not(findings: Findings, headline: Headline) -> str:
+    row = headline.ranking
+    of = row.scorer, row.axis
+    spread = next((one for one in findings.spreads if (one.scorer, one.axis) == of), None)
+    met = [one for one in spread.people if headline.axis in (one.axis, ANY_AXIS)] if spread else []
+    if spread is None or not met:
+        return "no scored text is rated on it"
+    if all(len(one.ratings) == 1 for one in met):
+        return "all ratings are equal"
+    if spread.low == spread.high:
+        return "all scores are equal"
+    if not row.documents:
+        return "each document has a text of one system only"
+    return "in each of them all scores or all ratings are equal"
+
+
+# what has no score
+
+
+def card_lines(findings: Findings) -> Iterator[str]:
+    """How many texts, how many are rated, and how many scores are missing."""
+    texts = counted(findings.candidates, "text", "texts")
+    yield f"{texts} of {counted(findings.cases, 'document', 'documents')}"
+    rated = counted(findings.rated, "is", "are") if findings.rated else "None is"
+    yield f"{rated} rated by {findings.rated_by}."
+    number = sum(row.unscored for row in findings.coverage) - findings.not_expected
+    missing = counted(number, "score", "scores") if number else "No score"
+    line = f"{missing} of {count(findings.expected)} {'is' if number <= 1 else 'are'} missing."
+    if findings.not_expected:
+        more = counted(findings.not_expected, "more is", "more are")
+        line += f" {more} not expected, as the text is itself the reference."
+    yield line
+
+
+def missing(findings: Findings) -> list[dict[str, Any]]:
+    """The most frequent kinds of reasons, each with the scorer and axis that lack most for it, and
+    the link to the list of these texts."""
+    by_kind: dict[str, list[tuple[int, Coverage]]] = {}
+    for row in findings.coverage:
+        expected = {why: n for why, n in row.reasons.items() if not means_selfsame(why)}
+        for group in grouped(expected):
+            by_kind.setdefault(group.kind, []).append((group.times, row))
+    found = list[dict[str, Any]]()
+    for kind, rows in by_kind.items():
+        _, most = max(rows, key=lambda one: one[0])
+        times, others = sum(times for times, _ in rows), len(rows) - 1
+        more = f" and {count(others)} more" if others else ""
+        number = counted(times, *(("score", "scores") if others else ("text", "texts")))
+        scale = {"scorer": most.scorer, "axis": most.axis}
+        said = f"{most.scorer}{more}: {kind}, {number}"
+        link = _list_of(**scale, status="unscored")
+        found.append({"times": times, "said": said, "scale": scale, "texts": link})
+    return sorted(found, key=lambda one: -one["times"])[:MOST_REASONS]
+
+
+def coverage_class(findings: Findings) -> str:
+    """How the page colours the coverage: as good only where a floor was set and is reached."""
+    if not findings.floor_passed:
+        return "failed"
+    return "passed" if findings.coverage_floor else ""

@@ -1,6 +1,6 @@
 """Single lines that the report says of a run, the same in every medium.
 
-rule(selected) ->  "synthetic.ordinal on fluency: at least 3.5, in the top 10% (at least 4.2)"
+rule(selected) ->  ["synthetic.ordinal on fluency: at least 3.5, in the top 10% (at least 4.2)"]
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from evaljudge.records import ANY_AXIS
 from evaljudge.sections.figures import bracketed, correlation, count, percent, short
 
 MOST_REASONS = 5
-SHARES = ("precision", "recall")
 
 
 def reasons(coverage: Coverage) -> list[tuple[str, int]]:
@@ -26,27 +25,22 @@ def reasons(coverage: Coverage) -> list[tuple[str, int]]:
 
 
 def asked_line(findings: Findings) -> str:
-    """`1,133 times; 88.0% of 1,232,692 prompt tokens came from the prefix cache`."""
+    """`1,133 times; 88.0% of 1,232,692 prompt tokens came from the prefix cache`, and the cost of
+    the workers' time where a price is given."""
     asks, prompt, prefilled = (
         sum(row[name] for row in findings.tokens) for name in ("asks", "prompt", "prefilled")
     )
     if not prompt:
         return "nothing"
     share = percent(1 - prefilled / prompt)
-    return (
+    line = (
         f"{count(asks)} times; {share} of {count(prompt)} prompt tokens came from the prefix cache"
-        f"{_money(findings)}"
     )
-
-
-def _money(findings: Findings) -> str:
-    """`; the workers' time cost 4.10 USD`, where a price is given."""
-    if not findings.price or not findings["costs"]:
-        return ""
-    seconds = sum(row.seconds for row in findings["costs"])
-    gpu_seconds = sum(row.gpu_seconds for row in findings["costs"])
-    price = findings.price
-    return f"; the workers' time cost {price.money(price.of(seconds, gpu_seconds))}"
+    price, costs = findings.price, findings["costs"]
+    if not price or not costs:
+        return line
+    amount = price.of(sum(row.seconds for row in costs), sum(row.gpu_seconds for row in costs))
+    return f"{line}; the workers' time cost {price.money(amount)}"
 
 
 def floor_line(findings: Findings) -> str:
@@ -73,8 +67,11 @@ def facts(findings: Findings) -> dict[str, str]:
     return {name: value for name, value in known.items() if value}
 
 
+def on_axis(scorer: str, axis: str) -> str:
+    return scorer if axis == ANY_AXIS else f"{scorer} on {axis}"
+
+
 def rule(selected: Selected) -> list[str]:
-    """One line per condition."""
     return [_condition(condition, selected.thresholds) for condition in selected.rule["all"]]
 
 
@@ -103,13 +100,11 @@ def at_once(confidences: Sequence[float]) -> str:
 
 def _condition(condition: Mapping[str, Any], thresholds: Sequence[Mapping[str, Any]]) -> str:
     asked = []
-    if "at_least" in condition:
-        asked.append(f"at least {short(condition['at_least'])}")
-    if "at_most" in condition:
-        asked.append(f"at most {short(condition['at_most'])}")
+    for key, words in (("at_least", "at least"), ("at_most", "at most")):
+        if key in condition:
+            asked.append(f"{words} {short(condition[key])}")
     if "top_fraction" in condition:
-        found = _threshold(condition, thresholds, "top_fraction")
-        least = found.get("value")
+        least = _threshold(condition, thresholds, "top_fraction").get("value")
         reached = "" if least is None else f" (at least {short(least)})"
         asked.append(f"in the top {short(condition['top_fraction'] * 100)}%{reached}")
     if "precision" in condition:
@@ -117,13 +112,10 @@ def _condition(condition: Mapping[str, Any], thresholds: Sequence[Mapping[str, A
         found = _threshold(condition, thresholds, "precision", "good", "confidence")
         reached = _certified(found) if "confidence" in condition else _reached(found)
         asked.append(f"precision {target} ({reached})")
-    scorer, axis = condition["scorer"], condition["axis"]
-    of = scorer if axis == ANY_AXIS else f"{scorer} on {axis}"
-    return f"{of}: {', '.join(asked)}"
+    return f"{on_axis(condition['scorer'], condition['axis'])}: {', '.join(asked)}"
 
 
 def _certified(found: Mapping[str, Any]) -> str:
-    """What a target precision with a confidence came to."""
     if found.get("documents") is None:
         return "too few ratings to certify a threshold"
     documents = f"{count(found['documents'])} documents"
@@ -131,15 +123,14 @@ def _certified(found: Mapping[str, Any]) -> str:
     if found["value"] is None:
         needed = f"; about {count(found['needed'])} would do" if found["needed"] else ""
         return f"nothing is certified {sure}{needed}"
-    shares = ", ".join(f"{name} {correlation(found['estimated'][name])}" for name in SHARES)
+    shares = (f"{name} {correlation(found['estimated'][name])}" for name in ("precision", "recall"))
     return (
-        f"at least {short(found['value'])}: certified {sure}; estimates: {shares}; "
+        f"at least {short(found['value'])}: certified {sure}; estimates: {', '.join(shares)}; "
         f"{percent(found['coverage'])} of all texts"
     )
 
 
 def _reached(found: Mapping[str, Any]) -> str:
-    """What a target precision came to."""
     if found.get("cross_fitted") is None:
         return "too few ratings to find a threshold"
     if found["value"] is None:
@@ -152,7 +143,7 @@ def _reached(found: Mapping[str, Any]) -> str:
 def _threshold(
     condition: Mapping[str, Any], thresholds: Sequence[Mapping[str, Any]], *asked: str
 ) -> Mapping[str, Any]:
-    """What the condition came to, of what it asked in these words; empty where that is unknown."""
+    """What was found for the condition by these of its keys; empty where that is unknown."""
     keys = ("scorer", "axis", *asked)
     same = (t for t in thresholds if all(t.get(key) == condition.get(key) for key in keys))
     return next(same, {})

@@ -1,19 +1,12 @@
-"""agreement.md: how much was scored, and how far it agrees with people.
-
-## Sample level: within documents
-
-| scorer    | axis    |             Spearman | … | Pairwise accuracy    |   n | skipped |
-| --------- | ------- | -------------------: | … | -------------------: | --: | ------: |
-| synthetic | fluency | 0.441 [0.312, 0.553] | … | 0.672 [0.641, 0.704] |  98 |       2 |
-"""
+"""agreement.md: how much was scored, and how far it agrees with people."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from evaljudge.analyses import sections
-from evaljudge.analyses.agreement import INTERVALS, level_table, levels, nothing
-from evaljudge.analysis.findings import Coverage, Findings
+from evaljudge.analyses.agreement import INTERVALS, levels, nothing
+from evaljudge.analysis.findings import Findings
 from evaljudge.report import lines
 from evaljudge.sections import Cell, Place, Placed, Section, Table, figures
 from evaljudge.text import LONG, columns, fitted, markdown
@@ -23,47 +16,39 @@ _PLACES: dict[Place, tuple[str, str]] = {"best": ("**", "**"), "second": ("<ins>
 
 
 def agreement_markdown(findings: Findings) -> str:
+    facts = lines.facts(findings).items()
     blocks = [
         f"# Agreement with human ratings: {markdown(findings.run)}",
-        _about(findings),
-        *_coverage(findings),
-        *_warnings(findings),
-        *_agreement(findings),
-        *(block for section in sections(findings) for block in section_blocks(section)),
-        *_signatures(findings),
+        "\n".join(f"- {name}: {markdown(value)}" for name, value in facts),
+        "## Coverage",
+        f"**{lines.floor_line(findings)}.**",
+        *([_coverage(findings)] if findings.coverage else []),
     ]
+    if findings.warnings:
+        listed = (f"- {markdown(warning, LONG)}" for warning in findings.warnings)
+        blocks += ["## Warnings", "\n".join(listed)]
+    blocks += _agreement(findings)
+    blocks += (block for section in sections(findings) for block in section_blocks(section))
+    if findings.signatures:
+        made = findings.signatures.items()
+        listed = (f"- {markdown(scorer)}: {markdown(line, LONG)}" for scorer, line in made)
+        blocks += ["## How the numbers were made", "\n".join(listed)]
     return "\n\n".join(blocks) + "\n"
 
 
-def _about(findings: Findings) -> str:
-    facts = lines.facts(findings).items()
-    return "\n".join(f"- {name}: {markdown(value)}" for name, value in facts)
-
-
-def _coverage(findings: Findings) -> Iterator[str]:
-    yield "## Coverage"
-    yield f"**{lines.floor_line(findings)}.**"
-    if findings.coverage:
-        heads = ["scorer", "axis", "scored", "unscored", "share", "reasons"]
-        yield _table(heads, [_coverage_row(row) for row in findings.coverage], "llrrrl")
-
-
-def _coverage_row(row: Coverage) -> list[str]:
-    reasons = [f"{markdown(reason)} × {figures.count(n)}" for reason, n in lines.reasons(row)]
-    return [
-        markdown(row.scorer),
-        markdown(row.axis),
-        figures.count(row.scored),
-        figures.count(row.unscored),
-        figures.ratio(row.scored, row.expected),
-        "; ".join(reasons),
-    ]
-
-
-def _warnings(findings: Findings) -> Iterator[str]:
-    if findings.warnings:
-        yield "## Warnings"
-        yield "\n".join(f"- {markdown(warning, LONG)}" for warning in findings.warnings)
+def _coverage(findings: Findings) -> str:
+    columns: figures.Columns = {
+        "scorer": lambda row: markdown(row.scorer),
+        "axis": lambda row: markdown(row.axis),
+        "scored": "scored",
+        "unscored": "unscored",
+        "share": lambda row: figures.ratio(row.scored, row.expected),
+        "reasons": lambda row: "; ".join(
+            f"{markdown(reason)} × {figures.count(n)}" for reason, n in lines.reasons(row)
+        ),
+    }
+    table = figures.tabled("", findings.coverage, 2, columns)
+    return _table(table.heads, [list(map(str, row)) for row in table.rows], "llrrrl")
 
 
 def _agreement(findings: Findings) -> Iterator[str]:
@@ -74,7 +59,7 @@ def _agreement(findings: Findings) -> Iterator[str]:
         return
     for level in found:
         yield f"## {level.title}"
-        yield table_markdown(level_table("", level))
+        yield table_markdown(level.table())
         yield from level.notes
     yield "## What the levels mean"
     for level in found:
@@ -104,13 +89,6 @@ def _shown(cell: Cell, side: str) -> str:
     if isinstance(cell, str):
         return markdown(cell) if side == "l" else cell
     return "; ".join(named.shown(markdown(named.name)) for named in cell)
-
-
-def _signatures(findings: Findings) -> Iterator[str]:
-    if findings.signatures:
-        yield "## How the numbers were made"
-        lines = findings.signatures.items()
-        yield "\n".join(f"- {markdown(scorer)}: {markdown(line, LONG)}" for scorer, line in lines)
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], sides: str) -> str:

@@ -1,7 +1,5 @@
 """index.html: the whole report in one file that loads nothing from elsewhere.
 
-    page(findings, texts)  ->  "<!doctype html>\\n<html lang=\\"en\\">…"
-
 Names and texts of a corpus come from outside. The templates escape all of them, `line` makes each
 one line, and the script shows them as text only. The page's content policy allows this one script
 and this one style sheet, by their hashes, and no request.
@@ -20,26 +18,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from evaljudge.analyses import agreement, sections
 from evaljudge.analysis.findings import Findings
-from evaljudge.report import first, lines, missing, pictures
-from evaljudge.report.texts import (
-    AskedPrompt,
-    PageText,
-    by_scorer,
-    first_of_each,
-    spread_data,
-    text_data,
-)
+from evaljudge.records import Score
+from evaljudge.report import first, lines, pictures
+from evaljudge.report.texts import AskedPrompt, PageText, first_of_each, spread_data, text_data
 from evaljudge.sections import View, figures
 from evaljudge.text import LONG, harmless, one_line, shortened
 
 if TYPE_CHECKING:
-    from jinja2 import Template
     from markupsafe import Markup
 
 _HERE = Path(__file__).parent
-NO_DATA = {"bins": 0, "spreads": []}
-"""Of a page without texts."""
-_NAMED = re.compile(r"\S+( on \S+)?: ")
+NO_DATA = {"bins": 0, "spreads": []}  # of a page without texts
 LARGEST = 5_000_000
 """Bytes of a page. To stay below it, prompts are left out, and then the least telling texts."""
 Prompts = Literal["all prompts", "first prompts", "no prompts"]
@@ -52,51 +41,55 @@ def page(
     """`data`: what the server that shows all texts gives in place of a few."""
     if data:
         return _page(findings, [], data)
-    shown = {_name(one): (one, text_html(one, "first prompts")) for one in texts}
+    shown = {
+        (one.document.doc_id, one.candidate.system): (one, text_html(one, "first prompts"))
+        for one in texts
+    }
     places = {name: at for at, name in enumerate(findings.telling)}
-    made = _page_with(findings, shown)
+
+    def made_with() -> str:
+        known, bodies = [one for one, _ in shown.values()], [body for _, body in shown.values()]
+        return _page(findings, bodies, spread_data(findings) | text_data(findings, known))
+
+    made = made_with()
     if len(made.encode()) > LARGEST:
         shown = {name: (one, text_html(one, "no prompts")) for name, (one, _) in shown.items()}
-        made = _page_with(findings, shown)
+        made = made_with()
     while shown and (excess := len(made.encode()) - LARGEST) > 0:
         for name in sorted(shown, key=lambda name: places.get(name, 0), reverse=True):
             if excess > 0:
                 excess -= len(shown.pop(name)[1].encode())
-        made = _page_with(findings, shown)
+        made = made_with()
     return made
-
-
-def _name(one: PageText) -> tuple[str, str]:
-    return one.document.doc_id, one.candidate.system
-
-
-def _page_with(findings: Findings, shown: Mapping[tuple[str, str], tuple[PageText, Markup]]) -> str:
-    texts, bodies = [one for one, _ in shown.values()], [body for _, body in shown.values()]
-    return _page(findings, bodies, spread_data(findings) | text_data(findings, texts))
 
 
 def _page(findings: Findings, bodies: Sequence[Markup], data: Mapping[str, Any]) -> str:
     shown = sections(findings)
-    return template().render(
-        findings=findings,
-        missing=missing,
-        answers=first.answers(findings),
-        stand_in=first.stand_in(findings),
-        strips=list(pictures.all_strips(findings)),
-        sampled=pictures.sampled_line(findings.spreads),
-        people=list(pictures.people_pictures(findings)),
-        heat=pictures.heat_maps(findings),
-        texts=bodies,
-        levels=agreement.levels(findings),
-        is_open="",
-        sections=shown,
-        drawn=pictures.of_sections(shown),
-        words=agreement,
-        lines=lines,
-        figures=figures,
-        data=data,
-        **frame(data),
+    made: str = (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            findings=findings,
+            first=first,
+            answers=first.answers(findings),
+            stand_in=first.stand_in(findings),
+            strips=pictures.all_strips(findings),
+            sampled=pictures.sampled_line(findings.spreads),
+            people=list(pictures.people_pictures(findings)),
+            heat=pictures.heat_maps(findings),
+            texts=bodies,
+            levels=agreement.levels(findings),
+            is_open="",
+            sections=shown,
+            drawn=pictures.of_sections(shown),
+            words=agreement,
+            lines=lines,
+            figures=figures,
+            data=data,
+            **frame(data),
+        )
     )
+    return made
 
 
 def frame(data: Any = NO_DATA) -> dict[str, Any]:
@@ -107,19 +100,15 @@ def frame(data: Any = NO_DATA) -> dict[str, Any]:
 def parts(style: str, script: str, data: Any) -> dict[str, Any]:
     from markupsafe import Markup
 
+    written = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return {
         "style": Markup(style),
         "style_hash": _hash(style),
         "script": Markup(script),
         "script_hash": _hash(script),
-        "data_json": Markup(_as_data(data)),
+        "data_json": Markup(written.replace("<", "\\u003c")),  # ends no element
         "connect": "connect-src 'self'; " if "token" in data else "",
     }
-
-
-def _as_data(data: Any) -> str:
-    """JSON that ends no element and begins no comment."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _hash(text: str) -> str:
@@ -132,23 +121,19 @@ def file_text(name: str) -> str:
 
 
 def text_html(one: PageText, prompts: Prompts) -> Markup:
-    """One text, what each judge shows of it, and what the model was asked."""
     axes = list(dict.fromkeys([*(s.axis for s in one.scores), *one.candidate.ratings]))
-    body = environment().get_template("text.html.j2").module.body
+    by_scorer: dict[str, dict[str, Score]] = {}
+    for score in one.scores:
+        by_scorer.setdefault(score.scorer, {})[score.axis] = score
     signatures = {score.scorer: score.signature for score in one.scores if score.signature}
-    made: Markup = body(
-        one, axes, by_scorer(one.scores), signatures, figures, _view_html, _CHOSEN[prompts]
-    )
+    chosen: dict[Prompts, Callable[[Sequence[AskedPrompt]], Sequence[AskedPrompt]]] = {
+        "all prompts": list,
+        "first prompts": first_of_each,
+        "no prompts": lambda _: (),
+    }
+    body = environment().get_template("text.html.j2").module.body
+    made: Markup = body(one, axes, by_scorer, signatures, figures, _view_html, chosen[prompts])
     return made
-
-
-def _no_prompts(asked: Sequence[AskedPrompt]) -> Sequence[AskedPrompt]:
-    return ()
-
-
-_CHOSEN: Mapping[Prompts, Callable[[Sequence[AskedPrompt]], Sequence[AskedPrompt]]] = {
-    "all prompts": list, "first prompts": first_of_each, "no prompts": _no_prompts,
-}  # fmt: skip
 
 
 def _view_html(view: View) -> Markup:
@@ -162,9 +147,12 @@ def environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
-        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     made.filters |= {
         "line": one_line,
         "short_line": lambda text: shortened(text, 20),
@@ -191,21 +179,15 @@ def _prose(line: str) -> Markup:
     except for a name with its colon (`synthetic: …`, `geval on fluency: …`)."""
     from markupsafe import Markup, escape
 
-    if not _NAMED.match(line):
+    if not re.match(r"\S+( on \S+)?: ", line):
         line = line[:1].upper() + line[1:]
     parts = [escape(part) for part in re.split("`([^`]+)`", line)]
     parts[1::2] = [Markup("<code>{}</code>").format(part) for part in parts[1::2]]
     return Markup("").join(parts)
 
 
-def template() -> Template:
-    made: Template = environment().get_template("page.html.j2")
-    return made
-
-
 @cache
 def _macros(view: Path) -> Any:
-    """Of a judge's view, over those that escape words."""
     shared = environment().get_template("words.html.j2").module
     text = view.read_text(encoding="utf-8")
     return environment().from_string(text, {"shared": shared}).module

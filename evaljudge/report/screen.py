@@ -3,12 +3,9 @@
 axis     level   best (Spearman)  cannot be told from it  told from it
 fluency  sample  geval (0.441)    words; synthetic        chrF (p 0.012); BLEU (p 0.003) +4
 
-Output that goes to a file or to another program has no width: nothing is cut or wrapped there. As
-for other programs, the variable COLUMNS sets a width, wherever the output goes.
-
-In a table that is too wide, figures are shown whole. Columns of words give way, the widest first: a
-name is cut, a list of names is counted on. What still does not fit is shown in parts, the leading
-columns repeated.
+Output that goes to a file or to another program has no width, unless COLUMNS sets one: nothing is
+cut or wrapped there. In a table that is too wide, figures are shown whole. Columns of words give
+way, the widest first; what still does not fit is shown in parts, the leading columns repeated.
 """
 
 from __future__ import annotations
@@ -19,6 +16,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from math import inf
 
 from evaljudge.sections import Cell, Named, Table
@@ -34,10 +32,14 @@ _COUNTED_ON = re.compile(r" \+\d+(?=  |$)", re.MULTILINE)
 
 
 def width() -> float:
-    """The columns that there are for a line of output."""
     if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal():
         return max(NARROWEST, shutil.get_terminal_size().columns)
     return inf
+
+
+def wrapped(sentence: str) -> str:
+    room = width()
+    return sentence if room == inf else textwrap.fill(sentence, min(int(room), WIDEST_PROSE))
 
 
 def on_screen(table: Table, least: int | None = None) -> str:
@@ -52,7 +54,6 @@ def fits(table: Table) -> bool:
 
 
 def whole(table: Table) -> str:
-    """As wide as it is."""
     lines = _whole(table)
     return _aligned(lines, _widest(lines))
 
@@ -63,16 +64,10 @@ def counts_on(table: Table) -> bool:
     return has_lists and _COUNTED_ON.search(on_screen(table)) is not None
 
 
-def wrapped(sentence: str) -> str:
-    room = width()
-    return sentence if room == inf else textwrap.fill(sentence, min(int(room), WIDEST_PROSE))
-
-
 def _parts(table: Table, kept: int | None) -> Iterator[Table]:
-    """As many columns at a time as fit."""
-    sided = zip(_widths(table), table.sides, strict=True)
     only_lead = table.sides == "l" + "r" * (len(table.sides) - 1)
     words = kept or (LEAST_LEAD if only_lead else LEAST_WORDS)
+    sided = zip(_short_widths(table), table.sides, strict=True)
     least = [min(wide, words) if side == "l" else wide for wide, side in sided]
     lead = list(range(table.lead))
     chosen: list[int] = []
@@ -87,82 +82,73 @@ def _parts(table: Table, kept: int | None) -> Iterator[Table]:
 def _only(table: Table, chosen: Sequence[int]) -> Table:
     heads = [table.heads[c] for c in chosen]
     rows = [[row[c] for c in chosen] for row in table.rows]
-    return Table(table.title, heads, rows, "".join(table.sides[c] for c in chosen), table.lead)
-
-
-def _whole(table: Table) -> list[list[str]]:
-    return [[*map(one_line, table.heads)], *([*map(_cell, row)] for row in table.rows)]
+    sides = "".join(table.sides[c] for c in chosen)
+    return replace(table, heads=heads, rows=rows, sides=sides)
 
 
 def _lines(table: Table) -> str:
-    widths = _shared(_widths(table), table)
-    return _aligned([_heads(table), *([*map(_cell, row, widths)] for row in table.rows)], widths)
+    """In widths that fit: a head is cut only where all columns of words are down to theirs."""
+    widths, heads = _short_widths(table), _short_heads(table)
+    words = [column for column, side in enumerate(table.sides) if side == "l"]
+    while _total(widths) > width():
+        widths[max(words, key=lambda c: (widths[c] > columns(heads[c]), widths[c]))] -= 1
+    rows = [
+        [
+            one_line(cell) if isinstance(cell, str) else _listed(cell, room)
+            for cell, room in zip(row, widths, strict=True)
+        ]
+        for row in table.rows
+    ]
+    return _aligned([heads, *rows], widths)
 
 
 def _aligned(lines: Iterable[Sequence[str]], widths: Sequence[int]) -> str:
     return "\n".join(_GAP.join(map(fitted, line, widths)).rstrip() for line in lines)
 
 
-def _shared(widths: list[int], table: Table) -> list[int]:
-    """Widths that fit: a head is cut only where all columns of words are down to theirs."""
-    words = [column for column, side in enumerate(table.sides) if side == "l"]
-    heads = list(map(columns, _heads(table)))
-    while _total(widths) > width():
-        widths[max(words, key=lambda c: (widths[c] > heads[c], widths[c]))] -= 1
-    return widths
-
-
 def _total(widths: Iterable[int]) -> int:
-    """With the gaps between them."""
     each = list(widths)
     return sum(each) + len(_GAP) * (len(each) - 1)
-
-
-def _widths(table: Table) -> list[int]:
-    return _widest([_heads(table), *([*map(_short_cell, row)] for row in table.rows)])
 
 
 def _widest(lines: Iterable[Sequence[str]]) -> list[int]:
     return [max(map(columns, column)) for column in zip(*lines, strict=True)]
 
 
-def _heads(table: Table) -> list[str]:
-    return [
-        one_line(head) if side == "l" else _short(head)
-        for head, side in zip(table.heads, table.sides, strict=True)
-    ]
+def _whole(table: Table) -> list[list[str]]:
+    rows = ([_words(cell, one_line) for cell in row] for row in table.rows)
+    return [[*map(one_line, table.heads)], *rows]
 
 
-def _cell(cell: Cell, width: int | None = None) -> str:
-    """Of a list, as many whole names as fit `width`."""
+def _short_widths(table: Table) -> list[int]:
+    rows = ([_words(cell, _short) for cell in row] for row in table.rows)
+    return _widest([_short_heads(table), *rows])
+
+
+def _short_heads(table: Table) -> list[str]:
+    sided = zip(table.heads, table.sides, strict=True)
+    return [one_line(head) if side == "l" else _short(head) for head, side in sided]
+
+
+def _words(cell: Cell, shown: Callable[[str], str]) -> str:
     if isinstance(cell, str):
         return one_line(cell)
-    return _joined(cell, one_line) if width is None else _listed(cell, width)
+    return "; ".join(named.shown(shown(named.name)) for named in cell)
 
 
-def _short_cell(cell: Cell) -> str:
-    return one_line(cell) if isinstance(cell, str) else _joined(cell, _short)
-
-
-def _joined(names: Sequence[Named], shown: Callable[[str], str]) -> str:
-    return "; ".join(named.shown(shown(named.name)) for named in names)
-
-
-def _listed(names: Sequence[Named], width: int) -> str:
-    """As many whole names as fit, but one in any case, and how many others there are."""
+def _listed(names: Sequence[Named], room: int) -> str:
+    """As many whole names as fit, and how many others there are. One there is in any case: it is
+    cut, and the remark on it stays."""
     for kept in range(len(names), 0, -1):
         more = f" +{len(names) - kept}" if kept < len(names) else ""
-        shown = _joined(names[:kept], _short) + more
-        if columns(shown) <= width:
+        shown = _words(names[:kept], _short) + more
+        if columns(shown) <= room:
             break
-    return shown if kept > 1 else _cut_to(width, names[0], more)
+    if kept > 1:
+        return shown
+    left = room - columns(names[0].shown("") + more)
+    return names[0].shown(_short(names[0].name, max(left, 2))) + more
 
 
-def _cut_to(width: int, named: Named, more: str) -> str:
-    """The name is cut; the remark on it stays."""
-    room = width - columns(named.shown("") + more)
-    return named.shown(_short(named.name, max(room, 2))) + more
-
-
-def _short(name: str, width: int = WIDEST_NAME) -> str:
-    return fitted(one_line(name), min(width, WIDEST_NAME)).rstrip()
+def _short(name: str, longest: int = WIDEST_NAME) -> str:
+    return fitted(one_line(name), min(longest, WIDEST_NAME)).rstrip()

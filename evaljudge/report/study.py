@@ -3,17 +3,10 @@
 | method  |                    fluency |                    average |
 | ------- | -------------------------: | -------------------------: |
 | ours    |   **0.437** [0.380, 0.490] |   **0.402** [0.350, 0.450] |
-| sampled | <ins>0.310</ins> ± 0.012 … | <ins>0.288</ins> ± 0.010 … |
 
-Methods may be defined on different documents; where they are, a second table has the documents
-behind each value, and the value on those that all methods have in common:
-
-| method | fluency: n | fluency: on all 96 |
-| ------ | ---------: | -----------------: |
-| ours   |        100 |              0.441 |
-
-The best of a column is bold and the second underlined; a terminal shows 0.437¹ and 0.310². Names
-of methods and axes, titles and sentences come from configurations, so they are escaped.
+The best of a column is bold and the second underlined; a terminal shows 0.437¹ and 0.310². Where
+methods are defined on different documents, a second table has the documents behind each value, and
+the value on those that all methods have in common.
 """
 
 from __future__ import annotations
@@ -27,7 +20,7 @@ from evaljudge.analyses.agreement import COEFFICIENTS
 from evaljudge.report.markdown import section_blocks
 from evaljudge.report.page import NO_DATA, environment, frame
 from evaljudge.report.screen import on_screen, wrapped
-from evaljudge.sections import Cell, Place, Placed, Section, Table
+from evaljudge.sections import Cell, Placed, Section, Table
 from evaljudge.sections.figures import FEW, NONE, correlation, count, only
 from evaljudge.text import LONG, SHORT, markdown, one_line
 
@@ -35,7 +28,6 @@ TITLE = "Methods compared"
 PLACES = "Bold: the best of its column; underlined: the second."
 PLACES_ON_SCREEN = "¹ The best of its column; ² the second."
 
-_RAISED: dict[Place, str] = {"best": "¹", "second": "²"}
 AVERAGE = "average"
 LEVEL = "sample"
 APART, UNTESTED = "‡", "°"
@@ -72,7 +64,9 @@ def study_text(sections: Sequence[Section], lead: Sequence[str]) -> str:
     for given in sections:
         section = _shown(given, PLACES_ON_SCREEN, one_line)
         blocks.append("\n".join([section.title, *map(wrapped, section.about)]))
-        blocks += [f"{one_line(t.title)}\n{on_screen(_raised(t))}" for t in section.tables]
+        for table in section.tables:
+            rows = [[_raised(cell) for cell in row] for row in table.rows]
+            blocks.append(f"{one_line(table.title)}\n{on_screen(replace(table, rows=rows))}")
         blocks.append("\n".join(map(wrapped, section.notes)))
     return "\n\n".join(filter(None, blocks)) + "\n"
 
@@ -98,30 +92,21 @@ def _shown(section: Section, places: str, line: Callable[[str, int], str]) -> Se
     )
 
 
-def _raised(table: Table) -> Table:
-    rows = [
-        [
-            f"{cell.figure}{_RAISED[cell.place]}{cell.beside}" if isinstance(cell, Placed) else cell
-            for cell in row
-        ]
-        for row in table.rows
-    ]
-    return replace(table, rows=rows)
+def _raised(cell: Cell) -> Cell:
+    if not isinstance(cell, Placed):
+        return cell
+    return f"{cell.figure}{'¹' if cell.place == 'best' else '²'}{cell.beside}"
 
 
 @dataclass(frozen=True, slots=True)
 class PooledValue:
-    """A method on an axis, over all documents together: the mean over its trials."""
-
     method: str
     axis: str
     level: Level
     coefficient: Correlation
     trials: int
-    n: int
-    """The fewest systems, or candidates, of a trial."""
-    value: float | None
-    """None where a trial has none."""
+    n: int  # the fewest systems, or candidates, of a trial
+    value: float | None  # None where a trial has none
     spread: float | None
 
     @property
@@ -135,37 +120,13 @@ class PooledValue:
 
 @dataclass(frozen=True)
 class _Figure:
-    """A method in one column."""
+    """A method in one column: what is shown, the mark at its end, and whether it rests on few."""
 
     one: AveragedValue
-    place: Place | None
-    p_holm: float | None
-    """Beside the column's best; None for the best itself."""
-
-    @property
-    def few(self) -> str:
-        """What stands in place of all else where the documents are too few."""
-        return "" if self.one.value is None else only(LEVEL, self.one.n)
-
-    @property
-    def mark(self) -> str:
-        if self.few or self.one.value is None or self.place == "best":
-            return ""
-        if self.p_holm is None:
-            return UNTESTED
-        return APART if self.p_holm < ALPHA else ""
-
-    @property
-    def cell(self) -> Cell:
-        one, shown = self.one, correlation(self.one.value)
-        if self.few:
-            return f"{shown} ({self.few})"
-        spread = "" if one.spread is None else f" ± {correlation(one.spread)}"
-        interval = ""
-        if one.low is not None and one.high is not None:
-            interval = f" [{_bound(one.low)}, {_bound(one.high)}]"
-        beside = spread + interval + self.mark
-        return Placed(shown, self.place, beside) if self.place else shown + beside
+    cell: Cell
+    p_holm: float | None  # beside the column's best; None for the best itself
+    mark: str = ""
+    is_few: bool = False
 
 
 def methods_section(title: str, about: Sequence[str], found: Averaged) -> Section:
@@ -179,15 +140,22 @@ def methods_section(title: str, about: Sequence[str], found: Averaged) -> Sectio
         ]
         for method in found.methods
     }
-    cells: list[list[Cell]] = [
-        [name, *(figure.cell for figure in row)] for name, row in rows.items()
-    ]
+    heads, sides = ["method", *columns], "l" + "r" * len(columns)
+    cells: list[list[Cell]] = [[name, *(f.cell for f in row)] for name, row in rows.items()]
     caption = f"{COEFFICIENTS.get(found.coefficient, found.coefficient)}, sample level"
-    tables = [Table(caption, ["method", *columns], cells, "l" + "r" * len(columns))]
-    if not _share_documents(found):
+    tables = [Table(caption, heads, cells, sides)]
+    is_shared = (
+        all(  # whether all values of a column, the average's too, rest on the same documents
+            one.n == column.common
+            for method in found.methods
+            for one, column in zip(method.columns, found.columns, strict=True)
+            if one.value is not None
+        )
+    )
+    if not is_shared:
         tables.append(_documents(rows, columns))
-    figures = list(chain(*rows.values()))
-    return Section(title, about, tables, list(_notes(figures, columns, _share_documents(found))))
+    notes = _notes(list(chain(*rows.values())), columns, is_shared)
+    return Section(title, about, tables, list(notes))
 
 
 def pooled_section(title: str, found: Sequence[PooledValue]) -> Section:
@@ -206,40 +174,36 @@ def pooled_section(title: str, found: Sequence[PooledValue]) -> Section:
 
 
 def _figure(method: str, one: AveragedValue, column: AveragedColumn) -> _Figure:
-    """Of too few documents no value has a place."""
+    """Of too few documents, no value has a place, an interval or a mark."""
     p_holm = {rival.name: rival.p_holm for rival in column.challengers}.get(method)
-    place: Place | None = None
-    if not only(LEVEL, one.n):
-        if method in column.best:
-            place = "best"
-        elif method in column.second:
-            place = "second"
-    return _Figure(one, place, p_holm)
-
-
-def _share_documents(found: Averaged) -> bool:
-    """Whether all values of a column, the average's too, rest on the same documents."""
-    return all(
-        one.n == column.common
-        for method in found.methods
-        for one, column in zip(method.columns, found.columns, strict=True)
-        if one.value is not None
-    )
+    shown, few = correlation(one.value), only(LEVEL, one.n)
+    if one.value is None:
+        return _Figure(one, shown, p_holm)
+    if few:
+        return _Figure(one, f"{shown} ({few})", p_holm, is_few=True)
+    is_best, mark = method in column.best, ""
+    if not is_best:
+        mark = UNTESTED if p_holm is None else APART if p_holm < ALPHA else ""
+    beside = "" if one.spread is None else f" ± {correlation(one.spread)}"
+    if one.low is not None and one.high is not None:
+        beside += f" [{_bound(one.low)}, {_bound(one.high)}]"
+    beside += mark
+    if is_best or method in column.second:
+        return _Figure(one, Placed(shown, "best" if is_best else "second", beside), p_holm, mark)
+    return _Figure(one, shown + beside, p_holm, mark)
 
 
 def _documents(
     rows: Mapping[str, Sequence[_Figure]], columns: Mapping[str, AveragedColumn]
 ) -> Table:
-    heads = [
-        head
-        for name, column in columns.items()
-        for head in (f"{name}: n", f"{name}: on all {count(column.common)}")
-    ]
+    heads = ["method"]
+    for name, column in columns.items():
+        heads += [f"{name}: n", f"{name}: on all {count(column.common)}"]
     cells = [
         [name, *(cell for f in row for cell in (count(f.one.n), correlation(f.one.common)))]
         for name, row in rows.items()
     ]
-    return Table(DOCUMENTS, ["method", *heads], cells, "l" + "r" * len(heads))
+    return Table(DOCUMENTS, heads, cells, "l" + "r" * (len(heads) - 1))
 
 
 def _bound(value: float) -> str:
@@ -247,23 +211,19 @@ def _bound(value: float) -> str:
 
 
 def _notes(
-    all_figures: Sequence[_Figure], columns: Mapping[str, AveragedColumn], share_documents: bool
+    all_figures: Sequence[_Figure], columns: Mapping[str, AveragedColumn], is_shared: bool
 ) -> Iterator[str]:
-    figures = [figure for figure in all_figures if not figure.few]
-    if any(figure.one.low is not None for figure in figures):
-        yield INTERVALS
-    if any(figure.one.spread is not None for figure in figures):
-        yield SPREAD
-    if any(figure.p_holm is not None for figure in figures):
-        yield TESTED
-    if any(figure.mark == UNTESTED for figure in figures):
-        yield LACKING
-    if any(figure.one.value is None for figure in figures):
-        yield UNDEFINED
-    if len(figures) < len(all_figures):
-        yield FEW
-    if share_documents:
+    figures = [figure for figure in all_figures if not figure.is_few]
+    holds = {
+        INTERVALS: any(figure.one.low is not None for figure in figures),
+        SPREAD: any(figure.one.spread is not None for figure in figures),
+        TESTED: any(figure.p_holm is not None for figure in figures),
+        LACKING: any(figure.mark == UNTESTED for figure in figures),
+        UNDEFINED: any(figure.one.value is None for figure in figures),
+        FEW: len(figures) < len(all_figures),
+        COMMON: not is_shared,
+    }
+    yield from (note for note, is_needed in holds.items() if is_needed)
+    if is_shared:
         shared = (f"{name} {count(column.common)}" for name, column in columns.items())
         yield f"n: all values of a column rest on the same documents: {', '.join(shared)}."
-    else:
-        yield COMMON

@@ -1,50 +1,47 @@
-"""What a run ends with on a terminal: what matters most, in at most thirty lines.
+"""What a terminal and a notebook show of a run: what matters most, or every table.
 
 scored     1,600 texts of 100 documents on 4 axes, by synthetic with Qwen/Qwen3-8B
 coverage   99.8% scored: reaches the floor of 95%
-unscored   empty text × 3: fill in the text, or leave the row out
-           3 of 4,800 scores in all; in scores/ each has its text and reason
-asked      1,133 times; 88.0% of 1,232,692 prompt tokens came from the prefix cache
 
-Agreement with people within documents (sample level): the highest of each axis
-axis     scorer     cannot be told from it  Spearman [95%]
-fluency  synthetic  words                   0.441 [0.299, 0.566]
-0 is chance, 1 is people's own order. All intervals lie above 0.
-Each interval is widened for the choice among 3 scorers.
-
-Parts with many rows give way, the longest first, and say how many rows they leave out: `--full`
-and the report have them all. Names are never cut: where a table is wider than the terminal, lists
-of names become counts.
+A summary has at most thirty lines: parts with many rows give way, the longest first, and say how
+many rows they leave out. Names are never cut: lists of names become counts instead.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 
 from evaljudge.agreement import Agreement
-from evaljudge.analyses.agreement import COEFFICIENTS, LEVELS, nothing
+from evaljudge.analyses import sections
+from evaljudge.analyses.agreement import (
+    COEFFICIENTS,
+    INTERVALS,
+    LEVELS,
+    levels,
+    nothing,
+    spearman_table,
+)
 from evaljudge.analyses.systems import close, leader
 from evaljudge.analysis.findings import Findings, Selected
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS, HUMAN
-from evaljudge.report.first import best_by, best_of, stand_in
-from evaljudge.report.headlines import leading
-from evaljudge.report.lines import asked_line, certified_together, floor_line
-from evaljudge.report.screen import fits, whole
-from evaljudge.report.terminal import agreement_text
-from evaljudge.sections import Cell, Named, Table
-from evaljudge.sections.figures import NONE, count, estimate, only
+from evaljudge.report.first import best_by, best_of, leading, stand_in
+from evaljudge.report.lines import asked_line, certified_together, floor_line, on_axis, reasons
+from evaljudge.report.screen import counts_on, fits, on_screen, whole, wrapped
+from evaljudge.sections import Named, Section, Table
+from evaljudge.sections.figures import NONE, count, estimate, notes_on, only, percent, tabled
 from evaljudge.text import LONG, counted, one_line
 
 MOST_LINES = 30
-MOST_REASONS = 3
-MOST_WARNINGS = 6
+MOST_REASONS, MOST_WARNINGS = 3, 6
 SYSTEMS = "Systems: the best of each axis, by means on the scorer's own scale"
 ONE_SYSTEM = "systems    there is only one, so there is none to compare it with"
+COUNTED_ON = "+2: two more names; a wider terminal shows them."
 _LEVELS = {
     "sample": "within documents (sample level)",
     "system": "on systems' means (system level)",
@@ -69,18 +66,22 @@ class _Part:
     """Some lines; `end` says what follows where so many rows are left out."""
 
     head: Sequence[str]
-    rows: Sequence[str]
-    end: Callable[[int], Sequence[str]]
-    kept: int
+    rows: Sequence[str] = ()
+    end: Callable[[int], str] = lambda _: ""
+    most: int | None = None
+
+    def __post_init__(self) -> None:
+        self.kept = len(self.rows[: self.most])
 
     @property
     def lines(self) -> list[str]:
-        return [*self.head, *self.rows[: self.kept], *self.end(len(self.rows) - self.kept)]
+        end = self.end(len(self.rows) - self.kept)
+        return [*self.head, *self.rows[: self.kept], *([end] if end else [])]
 
 
 def summary(findings: Findings, out: str, doc_id: str | None = None) -> Summary:
     """`doc_id`: a document of the run, for an example of `evaljudge show`."""
-    parts = [_unscored(findings), _asked(findings)]
+    parts = [_unscored(findings), _Part([f"asked      {asked_line(findings)}"])]
     parts += [*_agreement(findings, out), *_systems(findings)]
     warnings, selected = _warnings(findings), _selected(findings, out)
     all_parts = [*parts, warnings, selected]
@@ -95,10 +96,9 @@ def summary(findings: Findings, out: str, doc_id: str | None = None) -> Summary:
 
 
 def full_summary(findings: Findings, out: str, doc_id: str | None = None) -> Summary:
-    """All that a terminal can show of a run."""
     unscored = _unscored(findings)
     unscored.kept = len(unscored.rows)
-    before = [*_scored(findings), *unscored.lines, *_asked(findings).lines]
+    before = [*_scored(findings), *unscored.lines, f"asked      {asked_line(findings)}"]
     return Summary(
         f"{_ended(before)}\n{agreement_text(findings)}",
         _warnings(findings).rows,
@@ -111,18 +111,84 @@ def unscored_text(findings: Findings) -> str:
     return _ended(_unscored(findings).lines)
 
 
+def coverage_text(findings: Findings) -> str:
+    return _ended(_coverage(findings))
+
+
+def agreement_text(findings: Findings) -> str:
+    """Spearman's at each level; then what else was found, in short."""
+    found = levels(findings)
+    blocks = [nothing(findings)]
+    if found:
+        rows = [row for row in findings.agreement if row.coefficient == "spearman"]
+        table = on_screen(spearman_table("", found))
+        notes = map(wrapped, [*notes_on(rows, value="value"), INTERVALS])
+        blocks = [f"Spearman's correlation at each level\n{table}", *notes]
+    for section in sections(findings, in_short=True):
+        blocks += _section(section)
+    return "\n\n".join(blocks) + "\n"
+
+
+def outcome_text(findings: Findings, out: str) -> str:
+    """A run in three lines, for those who call it from Python."""
+    rows = (one_line(f"{r.scorer} on {r.axis} {estimate(r)}") for r in _within_documents(findings))
+    first, *others = [*rows] or [NONE]
+    more = f" (+{len(others)} more)" if others else ""
+    where = f"{one_line(out)}: {findings.sizes}"
+    agreement = f"agreement within documents (Spearman): {first}{more}"
+    return f"{where}\n{agreement}\nreport: {one_line(out)}/report/index.html"
+
+
+def outcome_html(findings: Findings, out: str) -> str:
+    rows = [
+        [escape(one_line(cell)) for cell in (row.scorer, row.axis, estimate(row))]
+        for row in _within_documents(findings)
+    ]
+    heads = "<tr><th>scorer</th><th>axis</th><th>Spearman within documents</th></tr>"
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    table = f"<table>{heads}{body}</table>" if rows else ""
+    place = escape(one_line(out))
+    return f"<p>{place}: {findings.sizes}</p>{table}<p>report: {place}/report/index.html</p>"
+
+
+def _within_documents(findings: Findings) -> list[Agreement]:
+    known = (row for row in findings.agreement if row.value is not None)
+    return [row for row in known if (row.level, row.coefficient) == ("sample", "spearman")]
+
+
+def _coverage(findings: Findings) -> Iterator[str]:
+    rated = f"{count(findings.rated)} of {count(findings.candidates)} candidates rated by"
+    scored = f"{percent(findings.share)} scored; " if findings.coverage else ""
+    yield f"coverage   {scored}{rated} {one_line(findings.rated_by)}"
+    for row in findings.coverage:
+        if row.unscored:
+            why = "; ".join(f"{reason} × {count(times)}" for reason, times in reasons(row))
+            numbers = f"{count(row.unscored)} of {count(row.expected)}"
+            line = f"{on_axis(row.scorer, row.axis)}: {numbers} ({why})"
+            yield f"unscored   {one_line(line)}"
+    # where people gave all texts one rating, it is the same for every scorer
+    scorers = defaultdict[tuple[str, int, int], list[str]](list)
+    for agreed in findings.agreement:
+        if (agreed.level, agreed.coefficient) == ("sample", "spearman") and agreed.skipped:
+            of_axis = agreed.axis, agreed.skipped, agreed.n + agreed.skipped
+            scorers[of_axis].append(agreed.scorer)
+    for (axis, skipped, documents), names in scorers.items():
+        which = names[0] if len(names) == 1 else f"{count(len(names))} scorers"
+        of = f"{count(skipped)} of {count(documents)} documents at sample level"
+        yield f"skipped    {one_line(f'{of}, for {which} on {axis}: nothing to rank')}"
+
+
+def _section(section: Section) -> Iterator[str]:
+    first, *others = map(on_screen, section.tables)
+    yield f"{section.title}\n{first}"
+    yield from others
+    notes = [COUNTED_ON] if any(map(counts_on, section.tables)) else []
+    yield "\n".join(map(wrapped, [*section.about, *notes, *section.notes]))
+
+
 def _scored(findings: Findings) -> Iterator[str]:
-    """What was scored, by whom, and how much of it."""
-    axes = {row.axis for row in findings.coverage} - {ANY_AXIS}
-    texts = counted(findings.candidates, "text", "texts")
-    documents = counted(findings.cases, "document", "documents")
-    on = f" on {counted(len(axes), 'axis', 'axes')}" if axes else ""
-    yield f"scored     {texts} of {documents}{on}, by {one_line(_scorers(findings))}"
-    yield f"coverage   {floor_line(findings)}"
-
-
-def _scorers(findings: Findings) -> str:
-    """Judges with their model, then metrics and mixes."""
+    """What was scored, by whom, and how much of it: judges with their model, then metrics and
+    mixes."""
     judges = dict.fromkeys(str(row["judge"]) for row in findings.tokens)
     scorers = dict.fromkeys(row.scorer for row in findings.coverage)
     others = [name for name in scorers if re.split("[.#]", name)[0] not in judges]
@@ -131,7 +197,13 @@ def _scorers(findings: Findings) -> str:
     else:
         model = findings.model.rpartition("@")[0] or findings.model
         asked = f"{', '.join(judges)} with {model}" if judges else ""
-    return "; ".join(filter(None, [asked, ", ".join(others)])) or NONE
+    whom = "; ".join(filter(None, [asked, ", ".join(others)])) or NONE
+    axes = {row.axis for row in findings.coverage} - {ANY_AXIS}
+    texts = counted(findings.candidates, "text", "texts")
+    documents = counted(findings.cases, "document", "documents")
+    on = f" on {counted(len(axes), 'axis', 'axes')}" if axes else ""
+    yield f"scored     {texts} of {documents}{on}, by {one_line(whom)}"
+    yield f"coverage   {floor_line(findings)}"
 
 
 def _places(out: str, doc_id: str | None) -> Iterator[str]:
@@ -146,29 +218,23 @@ def _ended(lines: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _part(head: Sequence[str], rows: Sequence[str], what: str) -> _Part:
-    """`what`: the rows that are left out, in words."""
-    return _Part(head, rows, lambda n: [f"and {count(n)} more {what}"] if n else [], len(rows))
+def _and_more(what: str) -> Callable[[int], str]:
+    return lambda hidden: f"and {count(hidden)} more {what}" if hidden else ""
 
 
 def _unscored(findings: Findings) -> _Part:
-    reasons = Counter[str]()
+    by_reason = Counter[str]()
     for row in findings.coverage:
-        reasons.update(row.reasons)
-    groups = grouped(reasons)
+        by_reason.update(row.reasons)
     expected = sum(row.expected for row in findings.coverage)
-    whole = f"{count(reasons.total())} of {count(expected)} scores in all"
 
-    def end(hidden: int) -> list[str]:
+    def end(hidden: int) -> str:
         more = f"and {counted(hidden, 'more reason', 'more reasons')}; " if hidden else ""
-        return [f"           {more}{whole}; in scores/ each has its text and reason"]
+        numbers = f"{count(by_reason.total())} of {count(expected)} scores in all"
+        return f"           {more}{numbers}; in scores/ each has its text and reason"
 
-    rows = [f"unscored   {one_line(str(group), LONG)}" for group in groups]
-    return _Part([], rows, end if rows else lambda _: [], min(len(rows), MOST_REASONS))
-
-
-def _asked(findings: Findings) -> _Part:
-    return _part([f"asked      {asked_line(findings)}"], [], "")
+    rows = [f"unscored   {one_line(str(group), LONG)}" for group in grouped(by_reason)]
+    return _Part([], rows, end, MOST_REASONS) if rows else _Part([])
 
 
 def _agreement(findings: Findings, out: str) -> Iterator[_Part]:
@@ -176,26 +242,24 @@ def _agreement(findings: Findings, out: str) -> Iterator[_Part]:
     known = [row for row in findings.agreement if row.value is not None]
     level = next((name for name in LEVELS if any(row.level == name for row in known)), None)
     if level is None:
-        yield _part(["", *_no_agreement(findings, out)], [], "")
+        hint = f"`evaljudge label {out} --to sheet.csv` draws texts for people to rate."
+        yield _Part(["", nothing(findings), *([] if findings.rated else [hint])])
         return
     best = list(_best(findings, [row for row in known if row.level == level]))
-    title = f"Agreement with people {_LEVELS[level]}: the highest of each axis"
     names = " / ".join(dict.fromkeys(COEFFICIENTS[row.coefficient] for row, _ in best))
-    rows: list[list[Cell]] = [
-        [row.axis, row.scorer, [*map(Named, others)] or NONE, estimate(row)] for row, others in best
-    ]
-    heads = ["axis", "scorer", "cannot be told from it", f"{names} [95%]"]
-    yield _table(title, Table("", heads, rows, "lllr"), "axes")
-    chosen = [row.chosen for row in findings["significance"] if row.level == level]
-    said = [*_in_words([row for row, _ in best], max(chosen, default=1)), stand_in(findings)]
-    yield _part([*filter(None, said)], [], "")
-
-
-def _in_words(rows: Sequence[Agreement], chosen: int) -> Iterator[str]:
-    """What the intervals of these rows say, each the best of so many scorers at most."""
-    yield f"0 is chance, 1 is people's own order. {_of_intervals(rows)}"
+    columns = {
+        "axis": lambda item: item[0].axis,
+        "scorer": lambda item: item[0].scorer,
+        "cannot be told from it": lambda item: [*map(Named, item[1])],
+        f"{names} [95%]": lambda item: estimate(item[0]),
+    }
+    title = f"Agreement with people {_LEVELS[level]}: the highest of each axis"
+    yield _table(title, tabled("", best, 3, columns), "axes")
+    lines = [f"0 is chance, 1 is people's own order. {_of_intervals([row for row, _ in best])}"]
+    chosen = max((r.chosen for r in findings["significance"] if r.level == level), default=1)
     if chosen > 1:
-        yield f"Each interval is widened for the choice among {chosen} scorers."
+        lines.append(f"Each interval is widened for the choice among {chosen} scorers.")
+    yield _Part([line for line in (*lines, stand_in(findings)) if line])
 
 
 def _of_intervals(rows: Sequence[Agreement]) -> str:
@@ -207,12 +271,6 @@ def _of_intervals(rows: Sequence[Agreement]) -> str:
         return "All intervals lie above 0."
     where = "No agreement is shown where the interval does not lie above 0"
     return f"{where}: {one_line(', '.join(unsure))}."
-
-
-def _no_agreement(findings: Findings, out: str) -> Iterator[str]:
-    yield nothing(findings)
-    if not findings.rated:
-        yield f"`evaljudge label {out} --to sheet.csv` draws texts for people to rate."
 
 
 def _best(
@@ -232,35 +290,32 @@ def _best(
 
 
 def _systems(findings: Findings) -> Iterator[_Part]:
-    """Of each axis, the first system by the headline scorer, and by people."""
     compared = [row for row in findings["systems"] if len(row.systems) > 1]
     if not compared:
-        yield _part([ONE_SYSTEM] if findings["systems"] else [], [], "")
+        yield _Part([ONE_SYSTEM] if findings["systems"] else [])
         return
     by_people = {row.axis: "; ".join(best_of(row)) for row in compared if row.scorer == HUMAN}
-    rows: list[list[Cell]] = [
-        [row.axis, row.scorer, leader(row), close(row) or NONE, by_people.get(row.axis, NONE)]
-        for row in leading(findings, compared)
-    ]
-    heads = ["axis", "scorer", "best (mean)", "cannot be told from it", best_by(findings)]
-    shown = len(heads) if any(row[-1] != NONE for row in rows) else len(heads) - 1
-    table = Table("", heads[:shown], [row[:shown] for row in rows], "l" * shown)
-    yield _table(SYSTEMS, table, "rows")
+    rows = leading(findings, compared)
+    columns = {
+        "axis": "axis",
+        "scorer": "scorer",
+        "best (mean)": leader,
+        "cannot be told from it": close,
+    }
+    if any(row.axis in by_people for row in rows):
+        columns[best_by(findings)] = lambda row: by_people.get(row.axis, NONE)
+    yield _table(SYSTEMS, tabled("", rows, len(columns), columns), "rows")
 
 
 def _table(title: str, table: Table, what: str) -> _Part:
-    head, *rows = whole(table if fits(table) else _with_counts(table)).splitlines()
-    return _part(["", title, head], rows, what)
-
-
-def _with_counts(table: Table) -> Table:
-    """Lists of several names become their number."""
-    rows = [
-        [cell if isinstance(cell, str) or len(cell) == 1 else f"{count(len(cell))} others"
-         for cell in row]
-        for row in table.rows
-    ]  # fmt: skip
-    return replace(table, rows=rows)
+    if not fits(table):  # lists of several names become their number
+        rows = [
+            [c if isinstance(c, str) or len(c) == 1 else f"{count(len(c))} others" for c in row]
+            for row in table.rows
+        ]
+        table = replace(table, rows=rows)
+    head, *lines = whole(table).splitlines()
+    return _Part(["", title, head], lines, _and_more(what))
 
 
 def _selected(findings: Findings, out: str) -> _Part:
@@ -271,13 +326,12 @@ def _selected(findings: Findings, out: str) -> _Part:
     ]
     if together := certified_together(findings.selections):
         rows.append(f"           {together}")
-    return _part([], rows, f"selections: {out}/selected/")
+    return _Part([], rows, _and_more(f"selections: {out}/selected/"))
 
 
 def _why_none(findings: Findings, one: Selected) -> str:
     """The warning that says why nothing is selected, which may have no room among the warnings."""
-    place = f"select.{one.name}: "
-    found = [warning for warning in findings.warnings if warning.startswith(place)]
+    found = [line for line in findings.warnings if line.startswith(f"select.{one.name}: ")]
     return one_line(found[0].removeprefix("select."), LONG) if found and not one.selected else ""
 
 
@@ -285,7 +339,7 @@ def _warnings(findings: Findings) -> _Part:
     """They come in the order of how serious they are (see `findings_of` in runs/reporting.py)."""
     rows = [f"warning: {one_line(warning, LONG)}" for warning in findings.warnings]
 
-    def end(hidden: int) -> list[str]:
-        return [f"warning: the report lists {count(hidden)} more"] if hidden else []
+    def end(hidden: int) -> str:
+        return f"warning: the report lists {count(hidden)} more" if hidden else ""
 
-    return _Part([], rows, end, min(len(rows), MOST_WARNINGS))
+    return _Part([], rows, end, MOST_WARNINGS)

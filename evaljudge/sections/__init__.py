@@ -24,7 +24,6 @@ class Named:
     remark: str = ""
 
     def shown(self, name: str) -> str:
-        """With its name as the writer shows it."""
         return f"{name} ({self.remark})" if self.remark else name
 
 

@@ -1,17 +1,14 @@
-"""How numbers are written: the same in Markdown, on the page and in a terminal.
-
-percent(0.9499)   ->  "94.9%"      never rounded up: what is under a floor looks under it
-estimate(row)     ->  "0.440 [0.310, 0.552]", or "1.000 (only 3 systems)" where these are too few
-probability(1e-9) ->  "≤ 0.001"
-"""
+"""How numbers are written: the same in Markdown, on the page and in a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import ROUND_FLOOR, Decimal
+from operator import attrgetter
+from typing import Any
 
-from evaljudge.agreement import Agreement, AxisPair, Ceiling, LengthHeld
 from evaljudge.records import ANY_AXIS
+from evaljudge.sections import Cell, Table
 
 NONE = "–"
 SAMPLED = "†"
@@ -66,17 +63,49 @@ def bracketed(
     return f"{correlation(value)} [{correlation(low)}, {correlation(high)}]{mark}"
 
 
-Estimated = Agreement | AxisPair | Ceiling | LengthHeld
-"""A value at a level with its interval, of n units: None where it is undefined."""
+def bounded(row: Any) -> str:
+    """The same of what has a value, a low and a high; None where it is not known."""
+    return NONE if row is None else bracketed(row.value, row.low, row.high)
 
 
-def estimate(row: Estimated | None) -> str:
+def estimate(row: Any, name: str = "value") -> str:
+    """Of a row at a level that rests on n units, the value called `name` with its interval."""
     if row is None:
         return NONE
-    few = only(row.level, row.n)
-    if row.value is not None and few:
-        return f"{correlation(row.value)} ({few})"
-    return bracketed(row.value, row.low, row.high, row.sampled)
+    value, few = getattr(row, name), only(row.level, row.n)
+    if value is not None and few:
+        return f"{correlation(value)} ({few})"
+    return bracketed(value, row.low, row.high, row.sampled)
+
+
+def notes_on(rows: Iterable[Any], sampled: str = SAMPLED_NOTE, value: str = "") -> list[str]:
+    """What the marks of the rows' cells mean; `value`: the field that may rest on few units."""
+    known = list(rows)
+    notes = [f"{SAMPLED} {sampled}"] if any(row.sampled for row in known) else []
+    if value:
+        few = (getattr(row, value) is not None and only(row.level, row.n) for row in known)
+        notes += [FEW] if any(few) else []
+    return notes
+
+
+Columns = Mapping[str, Any]  # by heading, the name of a field, or what makes a cell of a row
+
+
+def tabled(title: str, rows: Iterable[Any], words: int, columns: Columns, lead: int = 0) -> Table:
+    """A row for each of `rows`; the first `words` columns are words, which a terminal repeats."""
+    getters = [attrgetter(c) if isinstance(c, str) else c for c in columns.values()]
+    cells = [[cell(getter(row)) for getter in getters] for row in rows]
+    sides = "l" * words + "r" * (len(columns) - words)
+    return Table(title, list(columns), cells, sides, lead or words)
+
+
+def cell(value: Any) -> Cell:
+    """Words as they are, whole numbers with commas, others with three decimals."""
+    if isinstance(value, int):
+        return count(value)
+    if value is None or isinstance(value, float):
+        return correlation(value)
+    return value if isinstance(value, str) else value or NONE
 
 
 def only(level: str, n: int) -> str:

@@ -2,18 +2,14 @@
 
 synthetic-sampled-5      trials synthetic-sampled-5, …#2, …#3 (all its draws)
 synthetic-sampled-5.n10  trials synthetic-sampled-5.n10, ….n10#2, … (the first ten of them)
-synthetic-yes-no-5.level                                    a reading of synthetic-yes-no-5
-
-Of a study with several packs of prompts, each pack's columns are further trials:
-
-direct                   trials direct · brief, direct · wordy
+direct                   trials direct · brief, direct · wordy (with several packs of prompts)
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, median, stdev
 
 import numpy as np
@@ -23,14 +19,12 @@ from evaljudge.agreement import Averaged, Level, agreements, averaged
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import AgreementConfig
 from evaljudge.judges.protocol import Judge
-from evaljudge.records import ANY_AXIS, Score
+from evaljudge.records import ANY_AXIS
 from evaljudge.report.study import PooledValue
 from evaljudge.storage import Output, ahead
 
-Candidate = tuple[str, str]
-"""doc_id and system"""
-Trials = dict[str, list[str]]
-"""By method, the columns of its trials."""
+Candidate = tuple[str, str]  # doc_id and system
+Trials = dict[str, list[str]]  # by method, the columns of its trials
 _DRAWS = re.compile(r"#|\.n\d+$")
 """The names of scorers that are further trials, or of fewer draws."""
 POOLED_LEVELS: tuple[Level, ...] = ("system", "summary")
@@ -49,23 +43,28 @@ class Columns:
         self._rated = Tables(())
 
     def add(
-        self, output: Output, judges: Sequence[Judge], metrics: Sequence[str],
-        label: str, pack: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        output: Output,
+        judges: Sequence[Judge],
+        metrics: Sequence[str],
+        label: str,
+        pack: str = "",
+    ) -> None:
         """Add a run's scores. `label` distinguishes its methods from those of other runs; columns
         of another pack of prompts are further trials of the same methods."""
         self._list(judges, metrics, label, pack)
         rated, shards = Tables(()), output.shards()
         for cases, scores in ahead(lambda s: (output.cases(s), list(output.scores(s))), shards):
+            wanted = set[Candidate]()
             for case in cases:
                 rated.add(case, {})
-            wanted = {
-                (c.document.doc_id, o.system) for c in cases for o in c.candidates if o.ratings
-            }
+                wanted |= {(case.document.doc_id, c.system) for c in case.candidates if c.ratings}
             for score in scores:
                 if (score.doc_id, score.system) in wanted:
-                    of = "" if score.scorer in metrics else pack
-                    self._add(_named(score.scorer, label, of), score)
+                    column = _named(score.scorer, label, "" if score.scorer in metrics else pack)
+                    values = self._values.setdefault(column, {}).setdefault(score.axis, {})
+                    if score.value is not None:
+                        values[score.doc_id, score.system] = score.value
         if not self._rated.cases:
             self._rated = rated
 
@@ -92,19 +91,12 @@ class Columns:
             packs = self._packs.setdefault(method, {})
             packs.setdefault(_named(method, pack), []).append(column)
 
-    def _add(self, column: str, score: Score) -> None:
-        values = self._values.setdefault(column, {}).setdefault(score.axis, {})
-        if score.value is not None:
-            values[score.doc_id, score.system] = score.value
-
     @property
     def of_packs(self) -> Trials:
-        """The methods with each pack of prompts alone."""
         return {name: trials for packs in self._packs.values() for name, trials in packs.items()}
 
     @property
     def has_mostly_two_texts(self) -> bool:
-        """Whether half of the documents have so few rated texts that they correlate by 1 or -1."""
         texts = Counter(doc_id for doc_id, _ in self._rated.as_rated().texts)
         return bool(texts) and median(texts.values()) <= 2
 
@@ -114,16 +106,10 @@ class Columns:
             return None
         rated, human = self._rated.as_rated(), self._human(wanted)
         methods = {m: [self._trial(t, human) for t in trials] for m, trials in wanted.items()}
-        return averaged(
-            rated.documents,
-            rated.systems,
-            methods,
-            human,
-            coefficient=how.coefficient,
-        )
+        codes = rated.documents, rated.systems
+        return averaged(*codes, methods, human, coefficient=how.coefficient)
 
     def _human(self, wanted: Trials) -> Mapping[str, NDArray[np.float64]]:
-        """The rated axes of which any of these methods has scores."""
         scored = {a for trials in wanted.values() for t in trials for a in self._values.get(t, ())}
         return {
             axis: column
@@ -134,34 +120,26 @@ class Columns:
     def pooled(self, how: AgreementConfig) -> list[PooledValue]:
         """The methods at the levels that take all documents together: means over trials."""
         human = self._human(self.methods) if self._rated.rated else {}
-        return [
-            value
-            for method in self.methods
-            for axis, ratings in human.items()
-            for value in self._pooled(method, axis, ratings, how)
-        ]
-
-    def _pooled(
-        self, method: str, axis: str, ratings: NDArray[np.float64], how: AgreementConfig
-    ) -> Iterator[PooledValue]:
-        rated, trials = self._rated.as_rated(), self.methods[method]
-        agreed = [
-            one
-            for trial in trials
-            for one in agreements(
-                rated.documents, rated.systems, self._trial(trial, [axis])[axis], ratings,
-                coefficients=(how.coefficient,),
-            )
-        ]  # fmt: skip
-        for level in POOLED_LEVELS:
-            here = [one for one in agreed if one.level == level]
-            values = [one.value for one in here if one.value is not None]
-            whole = values if len(values) == len(trials) else []
-            yield PooledValue(
-                method, axis, level, how.coefficient, len(trials), min(one.n for one in here),
-                value=fmean(whole) if whole else None,
-                spread=stdev(whole) if len(whole) > 1 else None,
-            )  # fmt: skip
+        rated, found = self._rated.as_rated(), []
+        for method, trials in self.methods.items():
+            for axis, ratings in human.items():
+                agreed = [
+                    one
+                    for column in (self._trial(trial, [axis])[axis] for trial in trials)
+                    for one in agreements(
+                        *(rated.documents, rated.systems, column, ratings),
+                        coefficients=(how.coefficient,),
+                    )
+                ]
+                for level in POOLED_LEVELS:
+                    here = [one for one in agreed if one.level == level]
+                    values = [one.value for one in here if one.value is not None]
+                    whole = values if len(values) == len(trials) else []
+                    at = method, axis, level, how.coefficient, len(trials)
+                    value = fmean(whole) if whole else None
+                    spread = stdev(whole) if len(whole) > 1 else None
+                    found.append(PooledValue(*at, min(one.n for one in here), value, spread))
+        return found
 
     def _trial(self, trial: str, axes: Iterable[str]) -> dict[str, NDArray[np.float64]]:
         columns = self._values.get(trial, {})

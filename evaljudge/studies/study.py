@@ -1,16 +1,13 @@
 """A study: a grid of judges over one corpus, compared in one table.
 
-    study = run_study("study.yaml")
-    print(study.text)           methods x axes, the best and the second of each column
-
 Every setting of a model, a writer and a pack of prompts is a run of its own, in a folder under the
 study's; what two judges of a run have in common is asked once, and references lie in one folder for
-all runs. Killed, a study goes on where it was, as its runs do.
+all runs. Killed, a study goes on where it was. Packs of prompts are trials of one method.
 
-    OUT/briefs/  OUT/Qwen3-8B/run.json …  OUT/Qwen3-8B--by--Llama-3/…  OUT/study.md .json .html
+Every list of a judge's settings is a dimension of the grid:
 
-Packs of prompts are trials of one method: the tables have their mean and standard deviation, as the
-paper of `roles` has those of five runs.
+    - {judge: synthetic, predict: [probabilities, yes-no], levels: [3, 5]}
+    -> synthetic-probabilities-3  synthetic-probabilities-5  synthetic-yes-no-3  …
 """
 
 from __future__ import annotations
@@ -18,10 +15,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from typing import Any, NamedTuple
 
-from evaljudge.agreement import Averaged
-from evaljudge.config import Config, ModelConfig, StudyConfig, load_config
+from evaljudge.config import Config, ModelConfig, load_config
 from evaljudge.engines import Engines
 from evaljudge.errors import UserError
 from evaljudge.identity import asking
@@ -29,7 +26,6 @@ from evaljudge.judges import make_judges
 from evaljudge.prompts import load_task
 from evaljudge.report import asked_line, floor_line
 from evaljudge.report.study import (
-    PooledValue,
     methods_section,
     pooled_section,
     study_markdown,
@@ -45,11 +41,10 @@ from evaljudge.sections import Section
 from evaljudge.settings import AnyPath
 from evaljudge.storage import Output, Place
 from evaljudge.studies.columns import Columns
-from evaljudge.studies.grid import JudgesSpec, expand
 
 Given = AnyPath | Mapping[str, Any]
-Found = dict[str, Averaged | Sequence[PooledValue]]
-"""What the tables show, by their titles."""
+Entry = Any  # the name of a judge, or its settings
+JudgesSpec = dict[str, dict[str, Any]]  # settings by name, as `judges` has them in a configuration
 METHODS, READINGS = "Methods", "Other readings of the same verdicts"
 ABOUT_READINGS = (
     "Other aggregations of what the methods above had asked: nothing was asked for them. "
@@ -62,8 +57,7 @@ ABOUT_TWO_TEXTS = (
     "At least half of the documents have two rated texts or fewer. The correlation of two texts is "
     f"1 or -1, so compare the methods by the summary level under “{POOLED}”."
 )
-OWN = "own"
-"""How the task's own prompts are named beside others."""
+OWN = "own"  # how the task's own prompts are named beside others
 
 
 class Setting(NamedTuple):
@@ -74,27 +68,14 @@ class Setting(NamedTuple):
     prompts: str | None
 
 
-class RunName(NamedTuple):
-    """The model and the writer, and the pack of prompts, which is empty if the study names none."""
-
-    models: str
-    pack: str
-
-    @property
-    def folder(self) -> str:
-        return f"{self.models}--with--{self.pack}" if self.pack else self.models
-
-
 @dataclass(frozen=True)
 class StudyRun:
     """One setting; `label` is empty where it is the only one."""
 
     label: str
     config: Config
-    methods: str = ""
-    """What tells its methods from those of other models and writers."""
-    pack: str = ""
-    """Which of several packs of prompts it has."""
+    methods: str = ""  # what tells its methods from those of other models and writers
+    pack: str = ""  # which of several packs of prompts it has
 
 
 @dataclass(frozen=True)
@@ -114,9 +95,12 @@ class Study:
 
 
 def run_study(
-    given: Given, changes: Sequence[str] = (), *,
-    watching: Callable[[], Watcher] = Watcher, engines: Engines | None = None,
-) -> Study:  # fmt: skip
+    given: Given,
+    changes: Sequence[str] = (),
+    *,
+    watching: Callable[[], Watcher] = Watcher,
+    engines: Engines | None = None,
+) -> Study:
     """All its runs, resumed where they were begun, and then the tables."""
     config = load_config(given, changes)
     runs = study_runs(config)
@@ -127,17 +111,28 @@ def run_study(
     for one, mine in zip(runs, judges, strict=True):
         output = Output(one.config.out, one.config.briefs)
         columns.add(output, mine, list(one.config.metrics), one.methods, one.pack)
-    sections, found = _sections(columns, config)
-    lead = list(_lead(runs, outcomes, bool(sections)))
-    study = Study(config.out, outcomes, sections, lead)
-    _write(Place(config.out), study, found)
-    return study
+    sections, found = list[Section](), dict[str, Any]()
+    for title, (names, about) in {
+        METHODS: (columns.methods, (ABOUT_TWO_TEXTS,) * columns.has_mostly_two_texts),
+        READINGS: (columns.readings, (ABOUT_READINGS,)),
+        PACKS: (columns.of_packs, (ABOUT_PACKS,)),
+    }.items():
+        if compared := columns.compared(names, config.agreement):
+            found[title] = asdict(compared)
+            sections.append(methods_section(title, about, compared))
+    if pooled := columns.pooled(config.agreement):
+        found[POOLED] = list(map(asdict, pooled))
+        sections.append(pooled_section(POOLED, pooled))
+    lead, place = list(_lead(runs, outcomes, bool(sections))), Place(config.out)
+    place.write_json("study.json", found)
+    place.write("study.md", study_markdown(sections, lead))
+    place.write("study.html", study_page(sections, lead))
+    return Study(config.out, outcomes, sections, lead)
 
 
 def plan_study(
     given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None
 ) -> list[tuple[str, Plan]]:
-    """What each of its runs would ask, those after the first having its references."""
     with known_briefs() as written:
         return [
             (one.label, make_plan(make_job(one.config, engines), written))
@@ -153,39 +148,41 @@ def study_runs(config: Config) -> list[StudyRun]:
     study = config.study
     if study is None:
         raise UserError("no `study` in this configuration: `evaljudge run` runs it")
-    settings = _settings(config, study)
-    names = _names(settings, study)
-    judges = list(_judges_of(config, expand(study.judges), settings))
-    _refuse_idle_packs(settings, judges)
-    out = config.out.rstrip("/")
-    shared = {
-        "briefs": config.briefs or f"{out}/briefs",
-        "study": None,
-    }
-    several = len({name.models for name in names}) > 1
-    return [
-        StudyRun(
-            name.folder if len(names) > 1 else "",
-            config.model_copy(
-                update=shared
-                | {"out": f"{out}/{name.folder}", "judges": mine}
-                | setting._asdict()
-                | ({"metrics": {}} if name != names[0] else {})
-            ),
-            name.models if several else "",
-            name.pack,
-        )
-        for name, mine, setting in zip(names, judges, settings, strict=True)
-        if mine
-    ]
-
-
-def _settings(config: Config, study: StudyConfig) -> list[Setting]:
-    return [
+    settings = [
         Setting(model, writer if writer != model else None, prompts)
         for prompts in study.prompts or [config.prompts]
         for model, writer in study.pairs_of(config.model, config.writer)
     ]
+    models = [
+        _model_slug(one.model) + (f"--by--{_model_slug(one.writer)}" if one.writer else "")
+        for one in settings
+    ]
+    packs = [_slug(one.prompts, OWN) if study.prompts else "" for one in settings]
+    folders = [
+        f"{model}--with--{pack}" if pack else model
+        for model, pack in zip(models, packs, strict=True)
+    ]
+    for folder in folders:
+        if folders.count(folder) > 1:
+            of = "models, writers or packs of prompts"
+            raise UserError(f"study: two {of} would lie in one folder, {folder!r}")
+    judges = list(_judges_of(config, expand(study.judges), settings))
+    used = {setting.prompts for setting, mine in zip(settings, judges, strict=True) if mine}
+    for prompts in (one.prompts for one in settings if one.prompts not in used):
+        raise UserError(
+            f"study.prompts: {prompts or 'null'}: this pack changes no prompt of any judge: leave "
+            "it out"
+        )
+    out, runs = config.out.rstrip("/"), []
+    for at, (setting, mine) in enumerate(zip(settings, judges, strict=True)):
+        changed: dict[str, Any] = {"study": None, "briefs": config.briefs or f"{out}/briefs"}
+        changed |= {"out": f"{out}/{folders[at]}", "judges": mine} | setting._asdict()
+        changed |= {"metrics": {}} if at else {}
+        label = folders[at] if len(folders) > 1 else ""
+        methods = models[at] if len({*models}) > 1 else ""
+        if mine:
+            runs.append(StudyRun(label, config.model_copy(update=changed), methods, packs[at]))
+    return runs
 
 
 def _judges_of(
@@ -207,31 +204,6 @@ def _judges_of(
         yield mine
 
 
-def _refuse_idle_packs(settings: Sequence[Setting], judges: Sequence[JudgesSpec]) -> None:
-    used = {setting.prompts for setting, mine in zip(settings, judges, strict=True) if mine}
-    for setting in settings:
-        if setting.prompts not in used:
-            raise UserError(
-                f"study.prompts: {setting.prompts or 'null'}: this pack changes no prompt of any "
-                "judge: leave it out"
-            )
-
-
-def _names(settings: Sequence[Setting], study: StudyConfig) -> list[RunName]:
-    names = [
-        RunName(
-            _model_slug(model) + (f"--by--{_model_slug(writer)}" if writer else ""),
-            _slug(prompts, OWN) if study.prompts else "",
-        )
-        for model, writer, prompts in settings
-    ]
-    for name in names:
-        if names.count(name) > 1:
-            of = "models, writers or packs of prompts"
-            raise UserError(f"study: two {of} would lie in one folder, {name.folder!r}")
-    return names
-
-
 def _model_slug(model: ModelConfig | None) -> str:
     source, adapter = (model.source, model.adapter) if model else (None, None)
     return _slug(source, "model") + (f"--plus--{_slug(adapter, 'adapter')}" if adapter else "")
@@ -242,51 +214,62 @@ def _slug(path: str | None, otherwise: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", last).strip(".-") or otherwise
 
 
-def _sections(columns: Columns, config: Config) -> tuple[list[Section], Found]:
-    wanted = {
-        METHODS: (columns.methods, (ABOUT_TWO_TEXTS,) * columns.has_mostly_two_texts),
-        READINGS: (columns.readings, (ABOUT_READINGS,)),
-        PACKS: (columns.of_packs, (ABOUT_PACKS,)),
-    }
-    sections, found = list[Section](), Found()
-    for title, (names, about) in wanted.items():
-        if compared := columns.compared(names, config.agreement):
-            found[title] = compared
-            sections.append(methods_section(title, about, compared))
-    if pooled := columns.pooled(config.agreement):
-        found[POOLED] = pooled
-        sections.append(pooled_section(POOLED, pooled))
-    return sections, found
-
-
 def _lead(runs: Sequence[StudyRun], outcomes: Sequence[Outcome], is_rated: bool) -> Iterator[str]:
     for one, outcome in zip(runs, outcomes, strict=True):
         label = f"{one.label}: " if one.label else ""
         found = outcome.findings
         yield f"{label}coverage {floor_line(found)}; asked {asked_line(found)}"
-    yield from _warnings(runs, outcomes)
-    if not is_rated:
-        yield "No candidate has human ratings, so there is nothing to compare the methods with."
-
-
-def _warnings(runs: Sequence[StudyRun], outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Those of a run; those of single methods are many, and stand in the runs' reports."""
+    # those of single methods are many, and stand in the runs' reports
     names = [name for one in runs for name in one.config.judges]
     warnings = dict.fromkeys(w for outcome in outcomes for w in outcome.findings.warnings)
-    single = [w for w in warnings if w.partition(":")[0] in names]
+    single = [warning for warning in warnings if warning.partition(":")[0] in names]
     yield from (f"Warning: {warning}" for warning in warnings if warning not in single)
     if single:
         methods = ", ".join(dict.fromkeys(w.partition(":")[0] for w in single))
         yield f"Warning: the runs' reports have {len(single)} about single methods: {methods}"
+    if not is_rated:
+        yield "No candidate has human ratings, so there is nothing to compare the methods with."
 
 
-def _write(
-    place: Place, study: Study, found: Mapping[str, Averaged | Sequence[PooledValue]]
-) -> None:
-    tables = {
-        title: asdict(one) if isinstance(one, Averaged) else list(map(asdict, one))
-        for title, one in found.items()
-    }
-    place.write_json("study.json", tables)
-    place.write("study.md", study_markdown(study.sections, study.lead))
-    place.write("study.html", study_page(study.sections, study.lead))
+# the grid of settings
+
+
+def expand(entries: Sequence[Entry]) -> JudgesSpec:
+    found: JudgesSpec = {}
+    for number, entry in enumerate(entries):
+        where = f"study.judges.{number}"
+        for name, settings in _points(entry, where):
+            if name in found:
+                raise UserError(f"{where}: two settings are named {name!r}: give one of them a "
+                                "`name`")  # fmt: skip
+            found[name] = settings
+    return found
+
+
+def _points(entry: Entry, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    if not isinstance(entry, str | Mapping):
+        raise UserError(f"{where}: must be the name of a judge, or its settings")
+    given = {"judge": entry} if isinstance(entry, str) else dict(entry)
+    kind = given.pop("judge", None)
+    if not isinstance(kind, str):
+        raise UserError(f"{where}: needs `judge`, the kind of judge")
+    name = given.pop("name", kind.rpartition(":")[2])
+    if not isinstance(name, str):
+        raise UserError(f"{where}.name: must be text")
+    many = {key: values for key, values in given.items() if isinstance(values, list)}
+    for key, values in many.items():
+        if not values:
+            raise UserError(f"{where}.{key}: a list without values")
+        for value in values:
+            if values.count(value) > 1:
+                raise UserError(f"{where}.{key}: {value!r} is listed twice")
+    for point in product(*many.values()):
+        own = given | dict(zip(many, point, strict=True))
+        label = "-".join([str(name), *map(_value_slug, point)])
+        yield label, own if label == kind else {"judge": kind} | own
+
+
+def _value_slug(value: Any) -> str:
+    if value is None or value == {}:  # a group of settings: left out, or with its defaults
+        return "off" if value is None else "on"
+    return re.sub(r"[^A-Za-z0-9_]+", "-", str(value)).strip("-") or "none"

@@ -1,11 +1,8 @@
 """A sheet of `evaljudge label`, filled in on a page.
 
-    sheet = LabelSheet.open("sheet.jsonl", "anna")
-    sheet.rate("bkqvztlmnp", {"fluency": 4.0}, before={"fluency": None})
-
 Raters see a text and its source, and neither its system nor its scores: the sheet does not hold
-them. Each rating changes the file at once, so that nothing is lost if the server ends. Several
-people may rate one sheet at the same time: each has rows of their own.
+them. Each rating changes the file at once. Several people may rate one sheet at the same time: each
+has rows of their own.
 """
 
 from __future__ import annotations
@@ -25,8 +22,7 @@ from evaljudge.text import LONG, harmless, one_line
 
 BESIDE = (LABEL, "source", "context", "text", RATER)
 SHOWN = ("source", "context", "text")
-LOWEST, HIGHEST = 1, 5
-"""The ratings that the page offers."""
+LOWEST, HIGHEST = 1, 5  # the ratings that the page offers
 Fields = dict[str, Any]
 Rows = dict[str, list[Fields]]
 """By label: a row for each person who rates, or one that nobody has rated."""
@@ -34,8 +30,7 @@ Rows = dict[str, list[Fields]]
 
 @dataclass(frozen=True)
 class LabelSheet:
-    file: str
-    """As it was named."""
+    file: str  # as it was named
     place: Place
     name: str
     rater: str
@@ -66,13 +61,10 @@ class LabelSheet:
             if label not in rows:
                 raise ValueError("there is no such text in the sheet")
             row = self._own(rows[label])
-            was = {axis: row.get(axis) for axis in ratings}
             replaced.clear()
-            replaced.update(
-                (axis, value)
-                for axis, value in was.items()
-                if value is not None and value not in (before.get(axis), ratings[axis])
-            )
+            for axis, rating in ratings.items():
+                if (was := row.get(axis)) is not None and was not in (before.get(axis), rating):
+                    replaced[axis] = was
             row |= ratings
             row[RATER] = self.rater if any(row.get(a) is not None for a in self.axes) else None
             return sheet(_columns(rows), chain.from_iterable(rows.values()), JSONL)
@@ -83,15 +75,11 @@ class LabelSheet:
     def _check(self, axis: str, rating: float | None) -> None:
         if axis not in self.axes:
             raise ValueError(f"there is no axis {axis!r} in this sheet")
-        if rating is not None and (
-            isinstance(rating, bool)
-            or not isinstance(rating, int | float)
-            or not LOWEST <= rating <= HIGHEST
-        ):
+        is_number = isinstance(rating, int | float) and not isinstance(rating, bool)
+        if rating is not None and not (is_number and LOWEST <= rating <= HIGHEST):
             raise ValueError(f"{axis}: a rating is a number from {LOWEST} to {HIGHEST}")
 
     def _own(self, rows: list[Fields]) -> Fields:
-        """This rater's row among those of a text; a new one, where all are others'."""
         for who in (self.rater, None, ""):
             for row in rows:
                 if row.get(RATER) == who:
@@ -101,28 +89,31 @@ class LabelSheet:
 
     def data(self, described: Mapping[str, str]) -> dict[str, Any]:
         """What the page shows; `described`: what the axes mean."""
-        abouts = {name: one_line(described.get(name, ""), LONG) for name in self.axes}
         is_plain = self.file.isprintable()  # else YAML escapes what is not ASCII
         how: dict[str, Any] = {"default_flow_style": None, "width": inf}
         line = yaml.safe_dump({"ratings": [self.file]}, allow_unicode=is_plain, **how)
+        axes = [
+            {
+                "name": name,
+                "shown": one_line(name),
+                "about": one_line(described.get(name, ""), LONG),
+            }
+            for name in self.axes
+        ]
+        texts = []
+        for label, rows in _rows(self.place.read(self.name), self.file).items():
+            row = self._own(rows)
+            parts = {part: harmless(row.get(part) or "") for part in SHOWN}
+            texts.append(
+                {"label": label, **parts, "ratings": {axis: row.get(axis) for axis in self.axes}}
+            )
         return {
-            "axes": [
-                {"name": name, "shown": one_line(name), "about": about}
-                for name, about in abouts.items()
-            ],
+            "axes": axes,
             "rater": one_line(self.rater),
             "place": one_line(self.place.at(self.name), LONG),
             "line": line.strip(),
             "values": list(range(LOWEST, HIGHEST + 1)),
-            "texts": [
-                {
-                    "label": label,
-                    **{part: harmless(row.get(part) or "") for part in SHOWN},
-                    "ratings": {axis: row.get(axis) for axis in self.axes},
-                }
-                for label, rows in _rows(self.place.read(self.name), self.file).items()
-                for row in [self._own(rows)]
-            ],
+            "texts": texts,
         }
 
 
@@ -136,6 +127,5 @@ def _rows(content: bytes, file: str) -> Rows:
 
 
 def _columns(rows: Rows) -> list[str]:
-    return list(
-        dict.fromkeys(column for row in chain.from_iterable(rows.values()) for column in row)
-    )
+    every = chain.from_iterable(rows.values())
+    return list(dict.fromkeys(column for row in every for column in row))

@@ -1,8 +1,7 @@
 """The server behind `evaljudge view`: one page, and the texts that it asks for.
 
 It listens on this machine alone. Every request must carry the token of the link that was printed,
-and name this machine as its host, so that no page of another site can read the run through a
-browser. Nothing is written but the file of labels, where one was asked for.
+and name this machine as its host, so that no page of another site can read the run.
 """
 
 from __future__ import annotations
@@ -23,8 +22,14 @@ from evaljudge.text import LONG, one_line
 
 HTML, TEXT = "text/html; charset=utf-8", "text/plain; charset=utf-8"
 JSON, BYTES = "application/json", "application/octet-stream"
-MOST_POSTED = 100_000
-"""Bytes of one request."""
+MOST_POSTED = 100_000  # bytes of one request
+HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+}
 
 
 @dataclass(frozen=True)
@@ -34,16 +39,12 @@ class Response:
 
 
 class Refused(Exception):
-    """A request that cannot be answered, and why."""
-
     def __init__(self, words: str, status: HTTPStatus = HTTPStatus.BAD_REQUEST) -> None:
         super().__init__(words)
         self.status = status
 
 
 class Given(dict[str, str]):
-    """What a request names, by name."""
-
     def __missing__(self, name: str) -> str:
         raise Refused(f"the request has no `{name}`")
 
@@ -71,10 +72,8 @@ def served(site: Site, port: int = 0) -> Iterator[str]:
     try:
         server = serving(site, port)
     except OSError as error:
-        raise UserError(
-            f"--port {port}: nothing can be served there ({error.strerror}): name another port, "
-            "or none"
-        ) from None
+        said = f"nothing can be served there ({error.strerror}): name another port, or none"
+        raise UserError(f"--port {port}: {said}") from None
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:
@@ -133,7 +132,7 @@ def serving(site: Site, port: int = 0) -> ThreadingHTTPServer:
             try:
                 given = json.loads(self.rfile.read(int(length)))
             except RecursionError:
-                raise Refused("a JSON object is expected") from None
+                given = None
             if not isinstance(given, dict):
                 raise Refused("a JSON object is expected")
             return given
@@ -145,13 +144,9 @@ def serving(site: Site, port: int = 0) -> ThreadingHTTPServer:
 
         def _send(self, status: HTTPStatus, answer: Response) -> None:
             self.send_response(status)
-            self.send_header("Content-Type", answer.kind)
-            self.send_header("Content-Length", str(len(answer.content)))
-            self.send_header("Cache-Control", "no-store")
-            self.send_header("X-Content-Type-Options", "nosniff")
-            self.send_header("Referrer-Policy", "no-referrer")
-            self.send_header("Cross-Origin-Resource-Policy", "same-origin")
-            self.send_header("X-Frame-Options", "DENY")
+            length = {"Content-Type": answer.kind, "Content-Length": str(len(answer.content))}
+            for name, value in (length | HEADERS).items():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(answer.content)
 

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _HERE = Path(__file__).parent
-KEPT = 64
-"""Shards whose cases stay in memory."""
-MOST_ROWS = 500
-"""Of one request."""
+KEPT = 64  # shards whose cases stay in memory
+MOST_ROWS = 500  # of one request
 
 
 class RunSite:
@@ -113,7 +111,6 @@ class RunSite:
 
     @cached_property
     def _words(self) -> pa.ChunkedArray:
-        """Document, system and text of each row, in lower case."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -126,7 +123,6 @@ class RunSite:
 
 
 def _shown(index: RunIndex, row: int, selected: Mapping[str, Collection[Text]]) -> Markup:
-    """A text with all that is known of it."""
     output, shard, text = index.run.output, index.shard_of(row), index.texts[row]
     (shown,) = shown_in(output, shard, [text], selected, index.further, index.prompts)
     return text_html(shown, "all prompts")

@@ -20,7 +20,7 @@ from evaljudge.judges import make_judges
 from evaljudge.judges.plugin import _class_at
 from evaljudge.prompts import load_task
 from evaljudge.runs.job import make_job
-from evaljudge.studies.grid import expand
+from evaljudge.studies.study import expand
 
 TASK = load_task("summary", ["fluency"])
 WHOLE = '''

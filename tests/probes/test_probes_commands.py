@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaljudge.cli import main
-from evaljudge.probes.commands import GONE
+from evaljudge.cli.probe import GONE
 
 SCRIPTS = Path(__file__).parents[2] / "jobs/papers"
 

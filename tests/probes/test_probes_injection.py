@@ -107,7 +107,7 @@ def test_a_gullible_judge_is_found_out(tmp_path: Path) -> None:
     assert re.search(r"synthetic, fluency\nkind .*\nanswer Better +12 .* 100\.0%  moved up", said)
     assert "cases.jsonl; 12 documents with a candidate each; m@scripted\n" in said
     assert re.search(r"\| answer Better +\| +12 \|.*\| moved up +\|", as_markdown(found))
-    assert "synthetic fluency: answer Better" in found.draw()
+    assert "synthetic fluency: answer Better" in [dot.label for dot in found.dots]
     report = (tmp_path / "out/run/report/agreement.md").read_text()
     assert re.search(r"\d+ of 228 candidates look like they address the judge \(first: ", report)
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from evaljudge.cli.probe import studies_app
 from evaljudge.errors import UserError
-from evaljudge.probes.commands import studies_app
 from evaljudge.probes.position import position, read_votes
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from evaljudge.probes.plots import Interval, intervals
-from evaljudge.probes.results import ProbeResult, as_json, as_markdown, as_text, table
+from evaljudge.agreement import Measured
+from evaljudge.probes.results import Dot, ProbeResult, as_json, as_markdown, as_text, drawn
 from evaljudge.sections import Table
 from evaljudge.text import columns
 
@@ -26,14 +26,14 @@ class Row:
 
 def study(shown: Table, **more: Any) -> ProbeResult:
     told = {"about": "cases", "notes": ["A note."], "rows": []} | more
-    return ProbeResult(name="n", title="A study", tables=[shown], draw=lambda: "", **told)
+    return ProbeResult(name="n", title="A study", tables=[shown], dots=[], measure="", **told)
 
 
 @pytest.mark.usefixtures("hundred_columns")
 def test_a_wide_table_is_told_in_blocks() -> None:
     heads = ["scorer", *(f"head-{n}" for n in range(20))]
     rows = [[name, *("0.123" for _ in range(20))] for name in TWENTY]
-    told = as_text(study(table(heads, rows)))
+    told = as_text(study(Table("", heads, rows, "l" + "r" * 20)))
     assert max(map(columns, told.splitlines())) <= 100
     assert told.count("\x1b") == 0
     blocks = told.split("\n\n")[1:-1]
@@ -47,7 +47,7 @@ def test_a_wide_table_is_told_in_blocks() -> None:
 
 def test_markdown_escapes() -> None:
     rows = [["x | y", "0.5"], ["b", "0.25"]]
-    shown = replace(table(["scorer", "value"], rows), title="T_1")
+    shown = Table("T_1", ["scorer", "value"], rows, "lr")
     lines = as_markdown(study(shown, about="a *b*")).splitlines()
     assert lines[:3] == ["# A study", "", r"a \*b\*"]
     assert lines[6:10] == [
@@ -60,16 +60,16 @@ def test_markdown_escapes() -> None:
 
 
 def test_json_has_null_for_what_is_undefined() -> None:
-    told = as_json(study(table(["a"], []), rows=[Row(float("nan"), 3)]))
+    told = as_json(study(Table("", ["a"], [], "l"), rows=[Row(float("nan"), 3)]))
     assert json.loads(told) == [{"value": None, "n": 3}]
 
 
 def test_a_figure_is_xml_with_every_name_and_repeats_to_the_byte() -> None:
-    rows = [Interval(name, 0.5, 0.4, 0.6, True) for name in TWENTY]
-    drawn = intervals(rows, "s\x00aid")
-    assert intervals(rows, "s\x00aid") == drawn
-    root = ElementTree.fromstring(drawn)
+    rows = [Dot(name, Measured(0.5, 0.4, 0.6, 9), True) for name in TWENTY]
+    figure = drawn(rows, "s\x00aid")
+    assert drawn(rows, "s\x00aid") == figure
+    root = ElementTree.fromstring(figure)
     texts = {"".join(node.itertext()).strip() for node in root.iter() if node.tag.endswith("text")}
     assert {"_hidden", "$a_b^2$", "<b>&", "x | y", "esc␛[31m", "指标"} <= texts
     assert any("aid" in text for text in texts)
-    assert "<dc:date>" not in drawn
+    assert "<dc:date>" not in figure

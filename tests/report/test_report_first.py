@@ -12,9 +12,17 @@ from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.analysis.telling import BINS, MetRatings, Spread
 from evaljudge.decisions.systems import SystemRanking, rank_systems
 from evaljudge.records import HUMAN
-from evaljudge.report import coverage_text, missing, page, pictures, summary
-from evaljudge.report.first import AxisAnswer, answers, tick_label
-from evaljudge.report.headlines import headlines, leading
+from evaljudge.report import coverage_text, page, pictures, summary
+from evaljudge.report.first import (
+    AxisAnswer,
+    answers,
+    card_lines,
+    coverage_class,
+    headlines,
+    leading,
+    missing,
+    tick_label,
+)
 from evaljudge.runs.reporting import without_scores
 from evaljudge.text import shortened
 from tests.report.findings import made
@@ -128,7 +136,7 @@ def test_ratings_that_no_people_gave_are_not_said_to_be_theirs() -> None:
     findings = made(systems=rows, rated_by="true levels")
     (found,) = answers(findings)
     assert found.people == "best by true levels: north, south"
-    assert missing.rated_line(findings).endswith(" rated by true levels.")
+    assert any(line.endswith(" rated by true levels.") for line in card_lines(findings))
     assert " candidates rated by true levels\n" in coverage_text(findings)
     for text in (page(findings), summary(findings, "out").text):
         assert "best by true levels" in text
@@ -174,15 +182,15 @@ def test_pictures_of_one_scorer_have_one_scale() -> None:
     rows = [ranked("synthetic", DISTINCT), ranked("synthetic", narrow, "tone")]
     wide, small = answers(made(systems=rows))
     assert wide.ticks == small.ticks
-    assert max(dot.at for dot in small.dots) - min(dot.at for dot in small.dots) < 0.05
+    assert max(dot["at"] for dot in small.dots) - min(dot["at"] for dot in small.dots) < 0.05
 
 
 def test_strips_stand_in_the_order_of_the_answer() -> None:
     findings = made(systems=[ranked("synthetic", DISTINCT)], spreads=[spread(2, 2, [1, 5])])
     (found,) = pictures.all_strips(findings)
-    assert [row.name for row in found.rows] == SYSTEMS
-    assert found.ticks == [(0.5, "2")]
-    shares = found.rows[0].shares
+    assert [row["name"] for row in found["rows"]] == SYSTEMS
+    assert found["ticks"] == [(0.5, "2")]
+    shares = found["rows"][0]["shares"]
     assert [at for at, share in enumerate(shares) if share] == [len(shares) // 2]
 
 
@@ -194,9 +202,9 @@ EMPTY = Coverage("importance", "*", 0, 600, {"no n-gram of the source has any we
 
 
 def test_what_is_missing_is_said_with_its_scorer_and_reason() -> None:
-    (found,) = missing.missing(made(coverage=[EMPTY, Coverage("words", "*", 600, 0, {})]))
-    assert str(found) == "importance: no n-gram of the source has any weight, 600 texts"
-    assert found.texts == "#texts?scorer=importance&axis=%2A&status=unscored"
+    (found,) = missing(made(coverage=[EMPTY, Coverage("words", "*", 600, 0, {})]))
+    assert found["said"] == "importance: no n-gram of the source has any weight, 600 texts"
+    assert found["texts"] == "#texts?scorer=importance&axis=%2A&status=unscored"
     assert list(without_scores([EMPTY])) == [
         "importance has no score: no n-gram of the source has any weight × 600"
     ]
@@ -210,10 +218,10 @@ def test_a_run_without_a_score_says_so() -> None:
 @pytest.mark.parametrize(("floor", "colour"), [(0.0, ""), (0.3, "passed"), (0.95, "failed")])
 def test_coverage_is_good_only_where_a_floor_is_reached(floor: float, colour: str) -> None:
     half = Coverage("words", "*", 1, 1, {"empty text": 1})
-    assert missing.coverage_class(made(coverage=[half], coverage_floor=floor)) == colour
+    assert coverage_class(made(coverage=[half], coverage_floor=floor)) == colour
 
 
 def test_one_is_not_many() -> None:
     findings: Findings = made(cases=1, candidates=1, rated=1)
-    assert missing.size_line(findings) == "1 text of 1 document"
-    assert missing.rated_line(findings) == "1 is rated by people."
+    size, rated, _ = card_lines(findings)
+    assert (size, rated) == ("1 text of 1 document", "1 is rated by people.")

@@ -1,6 +1,7 @@
 """Methods x axes in three media: literal text, marks and places, and names that mean harm."""
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,12 +20,9 @@ from evaljudge.agreement import (
 from evaljudge.analysis.findings import Findings
 from evaljudge.report.study import (
     COMMON,
-    LACKING,
     PLACES,
     PLACES_ON_SCREEN,
-    SPREAD,
     TESTED,
-    UNDEFINED,
     methods_section,
     study_markdown,
     study_page,
@@ -96,85 +94,18 @@ TABLE = averages(
         "last": [Figure(0.1, 0.0, 0.2, p_holm=0.05), Figure(0.1), Figure(0.1)],
     },
 )
-MARKDOWN = """\
-# Methods compared
-
-100 documents
-
-## SummEval
-
-Llama judges.
-
-### Spearman, sample level
-
-| method  |                              coherence |                        fluency \
-|                                average |
-| ------- | -------------------------------------: | -----------------------------: \
-| -------------------------------------: |
-| ours    |                 **0.437** [0.38, 0.49] |  <ins>0.300</ins> [0.25, 0.35] \
-|                 **0.369** [0.32, 0.41] |
-| sampled | <ins>0.310</ins> ± 0.012 [0.25, 0.36]‡ | **0.400** ± 0.020 [0.30, 0.50] \
-| <ins>0.355</ins> ± 0.010 [0.30, 0.40]‡ |
-| half    |                   0.000 [-0.20, 0.00]° |                              – \
-|                                      – |
-| last    |                     0.100 [0.00, 0.20] |                         0.100° \
-|                                 0.100° |
-
-Bold: the best of its column; underlined: the second.
-
-In brackets: 95% intervals, Student's t over documents.
-
-±: the sample standard deviation over a method's trials, whose mean is given.
-
-‡ Told from the best of its column"""
-TEXT = """\
-100 documents
-
-SummEval
-Llama judges.
-
-Spearman, sample level
-method   coherence                     fluency                      average
-ours     0.437¹ [0.38, 0.49]           0.300² [0.25, 0.35]          0.369¹ [0.32, 0.41]
-sampled  0.310² ± 0.012 [0.25, 0.36]‡  0.400¹ ± 0.020 [0.30, 0.50]  0.355² ± 0.010 [0.30, 0.40]‡
-half     0.000 [-0.20, 0.00]°          –                            –
-last     0.100 [0.00, 0.20]            0.100°                       0.100°
-
-¹ The best of its column; ² the second.
-In brackets: 95% intervals, Student's t over documents.
-"""
 
 
 def made() -> list[Section]:
     return [methods_section("SummEval", ["Llama judges."], TABLE)]
 
 
-def test_markdown_as_it_is_written() -> None:
-    assert study_markdown(made(), ["100 documents"]).startswith(MARKDOWN)
-
-
-def test_a_terminals_text_as_it_is_written() -> None:
-    assert study_text(made(), ["100 documents"]).startswith(TEXT)
-
-
-def test_the_page_holds_the_same_cells() -> None:
+def test_each_medium_as_it_is_written(snapshot: Callable[..., None]) -> None:
+    snapshot(study_markdown(made(), ["100 documents"]), "markdown")
+    snapshot(study_text(made(), ["100 documents"]), "terminal")
     text = study_page(made(), ["100 documents"])
-    assert Reader(text).tables["Spearman, sample level"] == [
-        ["method", "coherence", "fluency", "average"],
-        ["ours", "0.437 [0.38, 0.49]", "0.300 [0.25, 0.35]", "0.369 [0.32, 0.41]"],
-        [
-            "sampled",
-            "0.310 ± 0.012 [0.25, 0.36]‡",
-            "0.400 ± 0.020 [0.30, 0.50]",
-            "0.355 ± 0.010 [0.30, 0.40]‡",
-        ],
-        ["half", "0.000 [-0.20, 0.00]°", "–", "–"],
-        ["last", "0.100 [0.00, 0.20]", "0.100°", "0.100°"],
-    ]
-    assert re.findall(r"<(strong|u)(?: [^>]*)?>([^<]*)<", text) == [
-        *(("strong", "0.437"), ("u", "0.300"), ("strong", "0.369")),
-        *(("u", "0.310"), ("strong", "0.400"), ("u", "0.355")),
-    ]
+    places = re.findall(r"<(strong|u)(?: [^>]*)?>([^<]*)<", text)
+    snapshot({"tables": Reader(text).tables, "places": places}, "page")
 
 
 def test_the_page_is_of_the_study_alone_and_runs_nothing() -> None:
@@ -185,14 +116,6 @@ def test_the_page_is_of_the_study_alone_and_runs_nothing() -> None:
     assert [word for word in ("Coverage", "Selections", "What was asked") if word in text] == []
     assert text.count("<script") == 2 and "http" not in text.replace("http-equiv", "")
     assert "default-src 'none'" in text
-
-
-def test_every_medium_says_what_its_marks_mean() -> None:
-    for told in (TESTED, LACKING, SPREAD, UNDEFINED):
-        assert told in made()[0].notes
-    assert PLACES in study_markdown(made(), []) and PLACES in study_page(made(), [])
-    text = study_text(made(), [])
-    assert PLACES_ON_SCREEN in text and PLACES not in text
 
 
 def test_nothing_is_explained_that_is_not_there() -> None:
@@ -217,11 +140,6 @@ def test_5_percent_is_the_line() -> None:
         return str(methods_section("", [], found).tables[0].rows[0][1])
 
     assert [mark(p) for p in (0.0499, 0.05, None)] == ["0.100‡", "0.100", "0.100°"]
-
-
-def test_a_placed_cell_is_its_text() -> None:
-    cell = Placed("0.437", "best", " [0.38, 0.49]")
-    assert (cell, cell.figure, cell.place) == ("0.437 [0.38, 0.49]", "0.437", "best")
 
 
 def test_takes_what_the_statistics_found() -> None:
@@ -351,13 +269,6 @@ def test_methods_on_different_documents_are_shown_on_the_same() -> None:
     assert documents.heads == ["method", "fluency: n", "fluency: on all 6"]
     assert documents.rows == [["all", "8", "1.000"], ["easy", "6", "1.000"]]
     assert COMMON in section.notes
-
-
-def test_methods_on_the_same_documents_need_no_second_table() -> None:
-    section = compared({"a": UP * 8, "b": SWAPPED * 8}, 8)
-    assert len(section.tables) == 1
-    assert "n: all values of a column rest on the same documents: fluency 8." in section.notes
-    assert COMMON not in section.notes
 
 
 def test_of_few_documents_nothing_is_best() -> None:

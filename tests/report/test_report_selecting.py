@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -93,35 +93,14 @@ def test_a_selection_of_undecided_verdicts_is_warned_of(
     assert not warns or said[0].startswith("select.good: the judge was undecided about 2 of 5 ")
 
 
-def test_lines_and_rule_are_written(tmp_path: Path) -> None:
+def test_lines_and_rule_are_written(tmp_path: Path, snapshot: Callable[..., None]) -> None:
     output, shards = written(tmp_path, SHARDS)
     good = rule("good", fluency(at_least=3.5), rouge(at_most=0.5))
     assert select(output, shards, [good]) == [
         Selected("good", good.model_dump(exclude_none=True), 6, 3, 2, [])
     ]
-    assert (tmp_path / "selected/good.jsonl").read_text(encoding="utf-8") == (
-        '{"doc_id": "d1", "system": "A", "text": "Ein Fluß.\\nZwei.", '
-        '"values": {"synthetic.level": {"fluency": 4.25}, "rouge1": {"*": 0.5}}}\n'
-        '{"doc_id": "d1", "system": "B", "text": "\u05e9\u05dc\u05d5\u05dd", '
-        '"values": {"synthetic.level": {"fluency": 3.5}, "rouge1": {"*": 0.25}}}\n'
-        '{"doc_id": "d3", "system": "A", "text": "c", '
-        '"values": {"synthetic.level": {"fluency": 5.0}, "rouge1": {"*": 0.5}}}\n'
-    )
-    assert json.loads((tmp_path / "selected/good.json").read_text()) == {
-        "name": "good",
-        "rule": {
-            "name": "good",
-            "all": [
-                {"scorer": "synthetic.level", "axis": "fluency", "at_least": 3.5},
-                {"scorer": "rouge1", "axis": "*", "at_most": 0.5},
-            ],
-        },
-        "considered": 6,
-        "selected": 3,
-        "unscored": 2,
-        "thresholds": [],
-        "undecided": 0,
-    }
+    snapshot((tmp_path / "selected/good.jsonl").read_text(encoding="utf-8"), "lines")
+    snapshot(json.loads((tmp_path / "selected/good.json").read_text()), "rule")
 
 
 def lines(output: Output, name: str) -> list[tuple[str, str]]:

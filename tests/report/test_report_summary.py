@@ -58,46 +58,9 @@ def lines(findings: Findings) -> list[str]:
     return [*said.text.splitlines(), *said.warnings, *said.places.splitlines(), *low]
 
 
-def test_of_an_ordinary_run() -> None:
+def test_of_an_ordinary_run(snapshot: Callable[..., None]) -> None:
     said = summary(run(), "runs/first", "d 17")
-    assert said.text == (
-        """\
-scored     1,600 texts of 100 documents on 1 axis, by synthetic with Qwen/Qwen3-8B; rouge1
-coverage   99.8% scored: reaches the floor of 95%
-unscored   empty text × 5: the system wrote nothing: correct the corpus, or leave these candidates \
-out
-unscored   reply truncated × 1
-           6 of 4,800 scores in all; in scores/ each has its text and reason
-asked      500 times; 75.0% of 400,000 prompt tokens came from the prefix cache
-
-Agreement with people within documents (sample level): the highest of each axis
-axis       scorer     cannot be told from it  Spearman [95%]
-coherence  synthetic  words                   0.441 [0.299, 0.566]
-fluency    synthetic  words                   0.441 [0.299, 0.566]
-relevance  synthetic  words                   0.441 [0.299, 0.566]
-0 is chance, 1 is people's own order. All intervals lie above 0.
-Each interval is widened for the choice among 2 scorers.
-
-Systems: the best of each axis, by means on the scorer's own scale
-axis       scorer     best (mean)   cannot be told from it  people's best
-coherence  synthetic  BART (4.100)  T5                      BART
-fluency    synthetic  BART (4.100)  T5                      BART
-relevance  synthetic  BART (4.100)  T5                      BART
-
-"""
-    )
-    assert said.warnings == [
-        "warning: synthetic: the answers offered hold only 41.0% of the probability"
-    ]
-    assert said.places == (
-        """\
-selected   154 of 1,600: runs/first/selected/good.jsonl
-report     runs/first/report/index.html
-scores     runs/first/scores/
-why        evaljudge show runs/first --doc 'd 17'
-more       with --full, all tables are printed here
-"""
-    )
+    snapshot("".join([said.text, *(f"{line}\n" for line in said.warnings), said.places]))
 
 
 def test_why_nothing_is_selected_is_said_on_its_line() -> None:
@@ -253,10 +216,6 @@ def test_asks_and_what_the_cache_served(findings: Findings) -> None:
     rows = [ROW, ROW | {"asks": 1, "prefilled": 380}]
     line = asked_line(replace(findings, tokens=rows))
     assert line == "1,134 times; 75.0% of 2,000 prompt tokens came from the prefix cache"
-
-
-def test_nothing_was_asked(findings: Findings) -> None:
-    assert asked_line(replace(findings, tokens=[])) == "nothing"
 
 
 def test_three_lines(findings: Findings) -> None:
