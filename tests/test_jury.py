@@ -17,7 +17,7 @@ from evaljudge.analysis.combining import Combination, weights_of
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import Rule
 from evaljudge.decisions.grid import Grid
-from evaljudge.engines import Identity, KnownFacts, ModelSource
+from evaljudge.engines import Identity, ModelFacts, ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, noise
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.report import full_summary
@@ -134,8 +134,8 @@ def test_a_sample_of_documents_is_marked() -> None:
 class Jury(ScriptedEngines):
     """Models that rate by a text's words `good`, with an error of their own, or at random."""
 
-    def describe(self, source: ModelSource) -> KnownFacts:
-        return KnownFacts(Identity(source.source, "1", source.chat, source.engine))
+    def describe(self, source: ModelSource) -> ModelFacts:
+        return ModelFacts(Identity(source.source, "1", source.chat, source.engine))
 
     def open(self, source: ModelSource, seed: int) -> Scripted:
         def chooses(prompt: Prompt, options: Options) -> Mapping[str, float]:

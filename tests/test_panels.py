@@ -16,7 +16,7 @@ from evaljudge.commands.options import ShowOptions
 from evaljudge.commands.plan import planned, planned_text
 from evaljudge.commands.prompts import PromptsOptions, prompts_text
 from evaljudge.commands.show import show_text
-from evaljudge.engines import KnownFacts, ModelSource
+from evaljudge.engines import ModelFacts, ModelSource
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import EngineDead, UserError
 from evaljudge.runs.progress import Log
@@ -468,7 +468,7 @@ def test_given_references_go_to_the_judge_that_they_are_given_to(bench: Bench) -
 
 def test_a_plan_looks_for_the_model_of_each_judge(bench: Bench) -> None:
     class Lacking(Noting):
-        def describe(self, source: ModelSource) -> KnownFacts:
+        def describe(self, source: ModelSource) -> ModelFacts:
             if source.source == "t":
                 raise UserError("model t: no such folder")
             return super().describe(source)

@@ -19,8 +19,7 @@ from typing import Any, Literal, cast
 from evaljudge.agreement.rated import nearly_met
 from evaljudge.config import Config, ModelConfig
 from evaljudge.corpora import Corpus, notes_on, open_corpus, refuse_empty
-from evaljudge.engines import Engines, Identity, KnownFacts, ModelFacts, ModelSource
-from evaljudge.engines.opening import encoder_source
+from evaljudge.engines import Engines, Identity, ModelFacts, ModelSource
 from evaljudge.errors import GivenUp, SeveralMistakes, UserError
 from evaljudge.execution import is_on_a_cluster
 from evaljudge.runs.binding import refuse_lone_texts
@@ -187,9 +186,9 @@ class _EnginesLookedAt:
             if facts.caution:
                 self._problems.add("warning", "model", facts.caution)
             return facts
-        return KnownFacts(Identity(source.source, "unknown", source.chat, source.engine))
+        return ModelFacts(Identity(source.source, "unknown", source.chat, source.engine))
 
-    def find_encoder(self, encoder: str) -> None:
-        self._engines.find_encoder(encoder)
-        if lacking := self._engines.describe(encoder_source(encoder)).lacking:
+    def find_encoder(self, encoder: str) -> str:
+        if lacking := self._engines.find_encoder(encoder):
             self._problems.add("warning", "encoders", NOT_HERE.format(encoder, lacking))
+        return lacking
