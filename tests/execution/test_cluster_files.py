@@ -416,7 +416,7 @@ def test_the_large_models_engine_spans_the_gpus_of_one_machine(
     could_come = Cluster([], [NodeGroup(one, 8), NodeGroup(four, 2)], most_added=8)
     placement = place(large.workers, engine, could_come)
     assert (placement.ray_options["num_gpus"], placement.workers_on(four)) == (4, 1)
-    with pytest.raises(UserError, match="each worker needs 4 on one node, and the largest node"):
+    with pytest.raises(UserError, match="each worker needs 4 GPU and"):
         place(large.workers, engine, Cluster([], [NodeGroup(one, 8)]))
 
 

@@ -434,11 +434,11 @@ def test_a_task_names_its_roles(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("roles", "said"),
     [
-        ("[Nurse]", "`roles` needs a name, with letters, and what each looks for"),
-        ("{Nurse: ' '}", "`roles` needs a name"),
-        ("{'1': what is first}", "`roles` needs a name"),
-        ("{</roles>: what is first}", "`roles` needs a name"),
-        ("{Critic: style, critic: facts}", "two `roles` have the same name: Critic, critic"),
+        ("[Nurse]", "roles: should be "),
+        ("{Nurse: ' '}", "roles.Nurse: should have words"),
+        ("{'1': what is first}", "should name each role with letters"),
+        ("{</roles>: what is first}", "should name each role with letters"),
+        ("{Critic: style, critic: facts}", "should name each role once"),
     ],
 )
 def test_roles_that_could_not_vote_are_refused(tmp_path: Any, roles: str, said: str) -> None:
