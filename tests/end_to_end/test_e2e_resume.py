@@ -96,17 +96,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory, e2e: SimpleNamespace) -> 
     return made
 
 
-@BOTH
-@pytest.mark.parametrize("most", [1, 20, 60])
-def test_a_run_that_was_cut_short_is_resumed(desk: Desk, finished: Desk, most: int) -> None:
-    desk.cut_short(most)
-    assert desk.state() == "begun"
-    desk.run()
-    assert not desk.differences(finished)
-    assert desk.is_whole()
-    assert desk.state() == "done"
-
-
 def test_a_report_that_was_killed_leaves_nothing_half_written(desk: Desk) -> None:
     desk.run()
     (desk.out / "report/.agreement.md.5f76c15a.part").write_text("half")
