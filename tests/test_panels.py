@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -258,40 +257,6 @@ def committed(out: Path) -> dict[str, list[str]]:
         if stage != "measure":
             found.setdefault(models[end], []).append(str(file))
     return found
-
-
-KILLED = """
-import os, signal, sys
-sys.path.insert(0, {tests!r})
-import evaljudge, test_panels
-from pathlib import Path
-
-class Killing(test_panels.Noting):
-    def end(self):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-bench = test_panels.Bench(Path({folder!r}))
-engines = Killing(bench.log, {most})
-evaljudge.run(bench.config(), engines=engines, progress=False)
-"""
-
-
-def test_a_run_that_is_killed_in_each_of_its_models_ends_as_if_it_had_not_been(
-    bench: Bench,
-) -> None:
-    bench.run()
-    whole, out = scores(bench), bench.out
-    out.rename(bench.folder / "whole")
-    for most in (40, 60):  # in the first model's work, and in the second's
-        script = KILLED.format(
-            tests=str(Path(__file__).parent), folder=str(bench.folder), most=most
-        )
-        ended = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
-        assert ended.returncode == -signal.SIGKILL, ended.stderr
-        assert committed(out)["m"], "nothing was kept"
-    bench.run()
-    assert bench.opened() == ["n", "t"]
-    assert scores(bench) == whole
 
 
 def test_a_case_that_one_model_dies_of_is_unscored_by_its_judges_alone(bench: Bench) -> None:

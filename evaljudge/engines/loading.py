@@ -127,7 +127,6 @@ def fetch_checkpoint(source: ModelSource) -> None:
 
 
 def load_marked(source: ModelSource) -> Marked:
-    """The model's tokenizer, as transformers reads it."""
     from transformers import AutoTokenizer
 
     path, revision, trusts = local_path(source.path), source.revision, REMOTE_CODE in source.allow

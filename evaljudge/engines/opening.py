@@ -29,8 +29,6 @@ from evaljudge.model.imagining import Gauge
 
 
 class VllmEngines:
-    """vLLM, in whichever build is installed."""
-
     @property
     def version(self) -> str:
         return f"vllm {metadata.version(installed_build())}"

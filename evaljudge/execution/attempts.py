@@ -156,7 +156,6 @@ class Attempt:
 
     @property
     def quarantined(self) -> set[str]:
-        """The documents whose cases have killed their workers."""
         return {doc for doc, times in self._note.killed.items() if times >= DEATHS_ALONE}
 
     @asynccontextmanager

@@ -58,8 +58,6 @@ LOCAL = "local"
 
 
 class LocalExecutor:
-    """One worker: this process."""
-
     def __init__(self, out: str) -> None:
         self._out = out
 

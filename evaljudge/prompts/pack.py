@@ -59,7 +59,6 @@ class Pack:
 
     @property
     def markers(self) -> list[str]:
-        """The names of all markers in all templates."""
         return sorted(_markers(tuple(self.templates.items())))
 
     def markers_of(self, name: str) -> frozenset[str]:
@@ -169,7 +168,6 @@ def _text(file: Path) -> str:
 
 
 def _others(name: str, source: str) -> list[str]:
-    """The templates that this one names."""
     from jinja2 import TemplateError
 
     try:

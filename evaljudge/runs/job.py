@@ -106,7 +106,6 @@ class Job:
 
     @property
     def passes(self) -> list[Pass]:
-        """What is done one after the other, each over one engine."""
         panels = self.panels
         if all(panel.one_model for panel in panels):
             return [Pass(panel, BOTH, one_of(panel.model)) for panel in panels]
@@ -115,7 +114,6 @@ class Job:
 
     @property
     def sources(self) -> list[ModelSource]:
-        """The models in the order in which they are loaded."""
         return [one.source for one in self.passes]
 
     @property
@@ -149,7 +147,6 @@ class Job:
 
     @property
     def scorers(self) -> dict[str, list[str]]:
-        """Every scorer of the run, and its axes."""
         return _with_mixes(_axes_of_scorers(self.judges, self.metrics), self.mixes)
 
     @property
@@ -253,7 +250,6 @@ class Job:
         }
 
     def signatures(self, corpus: str) -> dict[str, str]:
-        """Each scorer's signature; `corpus`: its digest."""
         mixed = {name: mix.signature(name) for name, mix in self.mixes.items()}
         return self.judge_signatures() | self.metric_signatures(corpus) | mixed
 
@@ -430,7 +426,6 @@ def _pinned(source: ModelSource, identity: Identity | None) -> ModelSource:
 def _mixes_of(
     config: Config, axes: Mapping[str, Sequence[str]], mistakes: Mistakes
 ) -> dict[str, Mix]:
-    """`mixes`, and `combine`, whose scorers may be mixes."""
     made = dict[str, Mix]()
     for name, text in config.mixes.items():
         with mistakes.noted():
@@ -452,7 +447,6 @@ def _with_mixes(axes: Mapping[str, list[str]], mixes: Mapping[str, Mix]) -> dict
 def _check_selections(
     config: Config, scorers: Mapping[str, list[str]], is_whole: bool, mistakes: Mistakes
 ) -> None:
-    """`calibrate` and `select`; `is_whole`: these are all of the run's scorers."""
     known = [scorer for scorer in scorers if "#" not in scorer]
     for scorer in config.calibrate if is_whole else ():
         with mistakes.noted():

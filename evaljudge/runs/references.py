@@ -161,7 +161,6 @@ class GivenReferences:
         return any(self._of(path, document) for path in dict.fromkeys(self._paths.values()))
 
     def briefs(self, kind: str, document: Document, writer: Identity) -> dict[str, Brief]:
-        """Those of all judges of a kind, by key."""
         found: dict[str, Brief] = {}
         for judge in (judge for judge in self._takers if judge.kind == kind):
             given = self._of(self._paths[judge.name], document)

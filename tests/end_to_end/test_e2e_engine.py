@@ -16,7 +16,6 @@ pytestmark = pytest.mark.engine
 CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
 METRICS = {"importance": {}, "rouge1": {}, "bertscore": {"model": str(MODEL_DIR)}, "words": {}}
 JUDGED = ("synthetic", "synthetic.level", "synthetic.ordinal", "synthetic.bradley-terry")
-SCORERS = {*JUDGED, *METRICS}
 AXES = ("coherence", "consistency", "fluency", "relevance")
 
 

@@ -22,10 +22,6 @@ NONE = {"neighbours": 0, "exchanged": 0}
 """No checks: asks are easily counted."""
 Row = dict[str, Any]
 
-BOTH = pytest.mark.parametrize(
-    "executor", ["local", pytest.param("ray", marks=pytest.mark.ray)], indirect=True
-)
-
 
 class Desk:
     """A folder with a corpus, a configuration over it, and a model that notes what it is asked."""

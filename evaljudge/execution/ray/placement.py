@@ -60,15 +60,12 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Placement:
-    """What each worker takes."""
-
     gpus: float
     cpus: float
     accelerator_type: str | None = None
 
     @property
     def ray_options(self) -> dict[str, Any]:
-        """As `map_batches` wants them."""
         return {
             "num_cpus": self.cpus,
             "num_gpus": self.gpus or None,
@@ -76,7 +73,6 @@ class Placement:
         }
 
     def workers_on(self, node: Resources) -> int:
-        """How many workers a node of these resources holds."""
         if self.accelerator_type and not _has(node, self.accelerator_type):
             return 0
         by_cpus = _times(node.get("CPU", 0), self.cpus)

@@ -142,8 +142,6 @@ def reading_board(watch: Watch) -> Iterator[Any]:
 
 
 class Counters:
-    """Those of one worker."""
-
     def __init__(self) -> None:
         from ray.util.metrics import Counter, Gauge
 

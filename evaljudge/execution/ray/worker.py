@@ -31,8 +31,6 @@ FINISHING = "finishing"
 
 
 class Worker:
-    """Asks, over one engine."""
-
     def __init__(self, assignment: Assignment, gpus: float, board: Any) -> None:
         """`board`: the handle of the actor for events (see telling.py)."""
         import ray
@@ -75,8 +73,6 @@ class Worker:
 
 
 class Measurer:
-    """Measures, on one CPU."""
-
     def __init__(self, measuring: Measuring) -> None:
         import ray
 
