@@ -191,20 +191,6 @@ def test_no_ray_is_loaded(tmp_path: Path) -> None:
     assert done.stdout == "[]\n"
 
 
-def test_storage_that_is_lost_while_an_engine_is_opened_again_is_no_crash(tmp_path: Path) -> None:
-    class Once(Engines):
-        def open(self, source: Any, seed: int) -> Scripted:
-            if self.opened:
-                raise StorageLost("storage is out of reach")
-            return super().open(source, seed)
-
-    def answers(prompt: Prompt) -> None:
-        raise EngineDead("it was too much")
-
-    with pytest.raises(StorageLost, match="out of reach"):
-        evaljudge.run(config(tmp_path), engines=Once(answers=answers))
-
-
 def test_a_dead_engine_that_cannot_be_closed_is_a_crash(tmp_path: Path) -> None:
     class Stuck(Engines):
         def _close(self) -> None:
