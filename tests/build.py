@@ -16,7 +16,7 @@ from evaljudge.cli import main
 from evaljudge.commands.agree import Agreed
 from evaljudge.commands.calibrate import CalibratedScores, calibrated
 from evaljudge.commands.options import CalibrateOptions
-from evaljudge.engines import Identity, KnownFacts, ModelSource
+from evaljudge.engines import Identity, ModelFacts, ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option, any_text
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt, Writing
@@ -102,8 +102,8 @@ class Noting(ScriptedEngines):
     def __init__(self, log: Path, most: int = sys.maxsize) -> None:
         self.log, self.most = str(log), most
 
-    def describe(self, source: ModelSource) -> KnownFacts:
-        return KnownFacts(Identity(source.source, f"{source.source}-1", source.chat, source.engine))
+    def describe(self, source: ModelSource) -> ModelFacts:
+        return ModelFacts(Identity(source.source, f"{source.source}-1", source.chat, source.engine))
 
     def end(self) -> None:
         raise UserError("asked enough")

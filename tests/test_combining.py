@@ -215,12 +215,12 @@ def test_combinations_are_scorers_like_others(config: dict[str, Any]) -> None:
         ({"jury": ["a"]}, "combine.jury: a combination needs at least two scorers"),
         (
             {"one": ["a", "b"], "two": ["one", "a"]},
-            "combine.two: 'one' is a combination, and combinations cannot be combined",
+            "combine.two: unknown scorer 'one'",
         ),
-        ({"jury": ["jury", "a"]}, "combine.jury: 'jury' is a combination"),
+        ({"jury": ["jury", "a"]}, "combine.jury: unknown scorer 'jury'"),
         (
             {"jury": ["a.calibrated", "b"]},
-            "'a.calibrated' is calibrated after scorers are combined: combine 'a', and calibrate",
+            "combine.jury: unknown scorer 'a.calibrated'",
         ),
         ({"jury": ["a", "a"]}, "combine.jury: 'a' is named twice"),
         ({"jury": {"of": ["a", "b"], "by": "vote"}}, "combine.jury.by: should be "),

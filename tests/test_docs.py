@@ -38,7 +38,7 @@ import yaml
 from evaljudge.cli import app, main
 from evaljudge.commands.demo import write_demo
 from evaljudge.config import load_config
-from evaljudge.engines import Identity, KnownFacts, ModelSource, VllmEngines
+from evaljudge.engines import Identity, ModelFacts, ModelSource, VllmEngines
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.judges import make_judges
 from evaljudge.prompts import load_task
@@ -175,8 +175,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def as_in_the_hub(_: VllmEngines, source: ModelSource) -> KnownFacts:
-    return KnownFacts(Identity(source.source, "commit", {}, {}))
+def as_in_the_hub(_: VllmEngines, source: ModelSource) -> ModelFacts:
+    return ModelFacts(Identity(source.source, "commit", {}, {}))
 
 
 @pytest.mark.parametrize("block", CONFIGS, ids=str)

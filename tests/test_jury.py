@@ -15,7 +15,7 @@ from evaljudge.analyses.among_judges import JudgePair
 from evaljudge.analyses.jury import LeftOut
 from evaljudge.analysis.combining import Combination, weights_of
 from evaljudge.config import Rule
-from evaljudge.engines import Identity, KnownFacts, ModelSource
+from evaljudge.engines import Identity, ModelFacts, ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, noise
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.report import full_summary
@@ -128,8 +128,8 @@ def test_a_sample_of_documents_is_marked() -> None:
 class Jury(ScriptedEngines):
     """Models that rate by a text's words `good`, with an error of their own, or at random."""
 
-    def describe(self, source: ModelSource) -> KnownFacts:
-        return KnownFacts(Identity(source.source, "1", source.chat, source.engine))
+    def describe(self, source: ModelSource) -> ModelFacts:
+        return ModelFacts(Identity(source.source, "1", source.chat, source.engine))
 
     def open(self, source: ModelSource, seed: int) -> Scripted:
         def chooses(prompt: Prompt, options: Options) -> Mapping[str, float]:

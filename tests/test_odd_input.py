@@ -207,14 +207,6 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "a file's name": (a_name_that_is_not_utf8, "a name that is not UTF-8 (\ufffd.jsonl)"),
     "a date": (a_date_beyond_python_s, "c.parquet: row 1: "),
     "a sheet that is gone": (a_sheet_that_is_gone, "/s.jsonl: no such file"),
-    "endless loops": (template(LOOP * 3 + END * 3), "prompt a: it repeats itself without an end"),
-    "endless includes": (
-        template(f"{LOOP * 3}{{% include 'b' %}}{END * 3}", {"b": "x"}), "without an end"
-    ),
-    "endless macros": (
-        template("{% macro m(n) %}{% if n %}{{ m(n-1) }}{{ m(n-1) }}{% endif %}{% endmacro %}"
-                 "{{ m(40) }}"), "without an end"
-    ),
     "a macro of itself": (
         template("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"), "nested too deep"
     ),

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -16,7 +15,7 @@ from evaljudge.commands.options import ShowOptions
 from evaljudge.commands.plan import planned, planned_text
 from evaljudge.commands.prompts import PromptsOptions, prompts_text
 from evaljudge.commands.show import show_text
-from evaljudge.engines import KnownFacts, ModelSource
+from evaljudge.engines import ModelFacts, ModelSource
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import EngineDead, UserError
 from evaljudge.runs.progress import Log
@@ -260,40 +259,6 @@ def committed(out: Path) -> dict[str, list[str]]:
     return found
 
 
-KILLED = """
-import os, signal, sys
-sys.path.insert(0, {tests!r})
-import evaljudge, test_panels
-from pathlib import Path
-
-class Killing(test_panels.Noting):
-    def end(self):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-bench = test_panels.Bench(Path({folder!r}))
-engines = Killing(bench.log, {most})
-evaljudge.run(bench.config(), engines=engines, progress=False)
-"""
-
-
-def test_a_run_that_is_killed_in_each_of_its_models_ends_as_if_it_had_not_been(
-    bench: Bench,
-) -> None:
-    bench.run()
-    whole, out = scores(bench), bench.out
-    out.rename(bench.folder / "whole")
-    for most in (40, 60):  # in the first model's work, and in the second's
-        script = KILLED.format(
-            tests=str(Path(__file__).parent), folder=str(bench.folder), most=most
-        )
-        ended = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
-        assert ended.returncode == -signal.SIGKILL, ended.stderr
-        assert committed(out)["m"], "nothing was kept"
-    bench.run()
-    assert bench.opened() == ["n", "t"]
-    assert scores(bench) == whole
-
-
 def test_a_case_that_one_model_dies_of_is_unscored_by_its_judges_alone(bench: Bench) -> None:
     class Dying(Noting):
         def open(self, source: ModelSource, seed: int) -> Scripted:
@@ -468,7 +433,7 @@ def test_given_references_go_to_the_judge_that_they_are_given_to(bench: Bench) -
 
 def test_a_plan_looks_for_the_model_of_each_judge(bench: Bench) -> None:
     class Lacking(Noting):
-        def describe(self, source: ModelSource) -> KnownFacts:
+        def describe(self, source: ModelSource) -> ModelFacts:
             if source.source == "t":
                 raise UserError("model t: no such folder")
             return super().describe(source)

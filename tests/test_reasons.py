@@ -9,7 +9,7 @@ import pytest
 import evaljudge
 from evaljudge.analysis.addressing import NearCopies
 from evaljudge.commands.plan import planned_text
-from evaljudge.engines import KnownFacts, ModelSource, VllmEngines
+from evaljudge.engines import ModelFacts, ModelSource, VllmEngines
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.model.asks import Failed, Prompt, Writing
 from evaljudge.reasons import Group, by_kind, grouped, too_long
@@ -90,7 +90,7 @@ def test_a_run_says_what_to_do_about_each(config: dict[str, Any]) -> None:
 class Small(ScriptedEngines):
     """A model whose context holds little."""
 
-    def describe(self, source: Any) -> KnownFacts:
+    def describe(self, source: Any) -> ModelFacts:
         return replace(super().describe(source), context=800)
 
 

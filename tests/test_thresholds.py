@@ -16,7 +16,7 @@ from evaljudge.analysis.tables import Column
 from evaljudge.commands.demo import demo_config
 from evaljudge.config import Selection, load_config
 from evaljudge.corpora import known_formats
-from evaljudge.engines import Identity, KnownFacts, ModelSource, VllmEngines
+from evaljudge.engines import Identity, ModelFacts, ModelSource, VllmEngines
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.judges import make_judges
@@ -171,9 +171,9 @@ AXES = {
 }
 
 
-def of_the_hub(_: VllmEngines, source: ModelSource) -> KnownFacts:
+def of_the_hub(_: VllmEngines, source: ModelSource) -> ModelFacts:
     """What encoders are called there; it is out of reach."""
-    return KnownFacts(Identity(source.source, "commit", {}, {}))
+    return ModelFacts(Identity(source.source, "commit", {}, {}))
 
 
 STUDIES = {

@@ -16,8 +16,7 @@ from typing import Any, Literal, cast
 from evaljudge.agreement.rated import nearly_met
 from evaljudge.config import Config, ModelConfig
 from evaljudge.corpora import notes_on, open_corpus, refuse_empty
-from evaljudge.engines import Engines, Identity, KnownFacts, ModelFacts, ModelSource
-from evaljudge.engines.opening import encoder_source
+from evaljudge.engines import Engines, Identity, ModelFacts, ModelSource
 from evaljudge.errors import GivenUp, SeveralMistakes, UserError
 from evaljudge.execution import is_on_a_cluster
 from evaljudge.runs.binding import refuse_lone_texts
@@ -152,27 +151,26 @@ class _EnginesLookedAt:
 
     def describe(self, source: ModelSource) -> ModelFacts:
         if (key := repr(source)) not in self._facts:
-            unknown = KnownFacts(Identity(source.source, "unknown", source.chat, source.engine))
-            self._facts[key] = unknown
-            with self._problems.looking_at("model"):
-                self._facts[key] = self._described(source)
+            self._facts[key] = self._described(source)
         return self._facts[key]
 
     def _described(self, source: ModelSource) -> ModelFacts:
-        facts = self._engines.describe(source)
-        identity = facts.identity  # refuses what is no checkpoint
-        if facts.lacking and os.path.isdir(source.path):
-            lacks = f"the folder lacks {facts.lacking}"
-            raise UserError(f"model {source.source}: {lacks}: get it whole")
-        warnings = [NOT_HERE.format(source.source, facts.lacking)] if facts.lacking else []
-        if unneeded := sorted(set(source.allow) - set(identity.allow)):
-            said = f"`allow: [{', '.join(unneeded)}]` is not needed: remove it"
-            warnings.append(f"{source.source}: {said}")
-        for warning in (*warnings, *filter(None, [facts.caution])):
-            self._problems.add("warning", "model", warning)
-        return facts
+        with self._problems.looking_at("model"):
+            facts = self._engines.describe(source)
+            identity, lacking = facts.identity, facts.lacking
+            if lacking and os.path.isdir(source.path):
+                raise UserError(f"model {source.source}: the folder lacks {lacking}: get it whole")
+            if lacking:
+                self._problems.add("warning", "model", NOT_HERE.format(source.source, lacking))
+            if unneeded := sorted(set(source.allow) - set(identity.allow)):
+                said = f"{source.source}: `allow: [{', '.join(unneeded)}]` is not needed: remove it"
+                self._problems.add("warning", "model", said)
+            if facts.caution:
+                self._problems.add("warning", "model", facts.caution)
+            return facts
+        return ModelFacts(Identity(source.source, "unknown", source.chat, source.engine))
 
-    def find_encoder(self, encoder: str) -> None:
-        self._engines.find_encoder(encoder)
-        if lacking := self._engines.describe(encoder_source(encoder)).lacking:
+    def find_encoder(self, encoder: str) -> str:
+        if lacking := self._engines.find_encoder(encoder):
             self._problems.add("warning", "encoders", NOT_HERE.format(encoder, lacking))
+        return lacking

@@ -7,12 +7,11 @@ from evaljudge.engines.source import (
     Engine,
     Engines,
     Identity,
-    KnownFacts,
     LowMass,
     ModelFacts,
     ModelSource,
     identity_bound,
 )
 
-__all__ = ["Engine", "Engines", "Identity", "KnownFacts", "LowMass", "ModelFacts", "ModelSource"]
+__all__ = ["Engine", "Engines", "Identity", "LowMass", "ModelFacts", "ModelSource"]
 __all__ += ["VllmEngines", "identity_bound", "identity_of"]

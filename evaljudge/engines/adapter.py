@@ -117,10 +117,8 @@ def _config(source: ModelSource) -> Mapping[str, Any]:
     file = Path(str(source.adapter), CONFIG)
     try:
         said = json.loads(file.read_bytes())
-    except FileNotFoundError:
-        raise _unfit(source, f"no {CONFIG} there, so no adapter in PEFT's form") from None
-    except ValueError as error:
-        raise _unfit(source, f"its {CONFIG} is not JSON: {error}") from None
+    except (FileNotFoundError, ValueError) as error:
+        raise _unfit(source, f"its {CONFIG} cannot be read: {first_words(error)}") from None
     return said if isinstance(said, dict) else {}
 
 
@@ -135,9 +133,6 @@ def _refuse_unsupported(source: ModelSource, config: Mapping[str, Any]) -> None:
         changing |= {"init_lora_weights": start}
     for name, value in changing.items():
         raise _unfit(source, f"vLLM does not implement `{name}: {json.dumps(value)}`: {MERGE}")
-    for name in ("r", "lora_alpha", "target_modules"):
-        if config.get(name) is None:
-            raise _unfit(source, f"its {CONFIG} has no `{name}`")
 
 
 def _refuse_of_another_model(source: ModelSource, widths: Mapping[str, int]) -> None:
@@ -169,17 +164,13 @@ def _modules(source: ModelSource) -> dict[str, str]:
 
 
 def _widths(source: ModelSource) -> dict[str, int]:
-    """The width of each matrix, by its name."""
     from safetensors import SafetensorError, safe_open
 
     file = Path(str(source.adapter), WEIGHTS)
     try:
         with safe_open(file, "np") as tensors:
             return {n: tensors.get_slice(n).get_shape()[-1] for n in tensors.offset_keys()}
-    except FileNotFoundError:
-        why = "PEFT's `save_pretrained` writes it; pickled weights, such as .bin, are not read"
-        raise _unfit(source, f"no {WEIGHTS} there: {why}") from None
-    except SafetensorError as error:
+    except (FileNotFoundError, SafetensorError) as error:
         raise _unfit(source, f"its {WEIGHTS} cannot be read: {first_words(error)}") from None
 
 

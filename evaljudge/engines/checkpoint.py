@@ -81,7 +81,6 @@ def computed_in(config: Mapping[str, Any], engine: Mapping[str, Any]) -> str | N
 
 
 def stored_in(config: Mapping[str, Any]) -> str | None:
-    """The data type of its weights, by its config.json."""
     parts = config, config.get("text_config") or {}
     return next(filter(None, (p.get(key) for p in parts for key in ("dtype", "torch_dtype"))), None)
 

@@ -127,7 +127,6 @@ def read_apart(source: ModelSource) -> Found | None:
 
 
 def _write_found(file: str) -> int:
-    """What the process apart does."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the process that started it reports an interrupt
     sys.modules["torch"] = None  # type: ignore[assignment]
     try:

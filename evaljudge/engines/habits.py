@@ -116,7 +116,6 @@ def settle(
 
 
 def _lacking(template: ChatTemplate, chat: Mapping[str, Any]) -> str:
-    """What a reply needs before its answer."""
     tail, before = template.tail(chat), template.before_answer(chat)
     rest = before.removeprefix(tail) if before.startswith(tail) else ""
     if rest.strip() or END_OF_BLOCK in tail:  # else white space, as `[/INST] Yes` has it

@@ -60,7 +60,6 @@ def _has_moved(what: str) -> UserError:
 
 
 def part_of(owner: Any, *names: str) -> Any:
-    """An attribute of an attribute of vLLM's."""
     found = owner
     for name in names:
         if not hasattr(found, name):
@@ -174,7 +173,6 @@ def _loaded(model: Any) -> int:
 
 @cache
 def engine_arguments() -> frozenset[str]:
-    """What vLLM's EngineArgs may hold."""
     for node in _source("engine/arg_utils.py").body:
         if isinstance(node, ast.ClassDef) and node.name == "EngineArgs":
             fields = (one.target for one in node.body if isinstance(one, ast.AnnAssign))
@@ -184,7 +182,6 @@ def engine_arguments() -> frozenset[str]:
 
 @cache
 def known_model_types() -> frozenset[str]:
-    """Kinds of models with a configuration of vLLM's own."""
     for node in ast.walk(_source("transformers_utils/config.py")):
         if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == REGISTRY:
             keywords = node.value.keywords if isinstance(node.value, ast.Call) else []

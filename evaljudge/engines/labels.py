@@ -48,7 +48,6 @@ class Node:
         return self.path[: self.since]
 
     def without_chain(self) -> Node:
-        """Its first node alone."""
         ids = self.path[self.since : self.since + 1] or self.ids
         return Node(self.head, ids, self.since)
 
@@ -78,8 +77,6 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class CompiledOptions:
-    """The compiled options: nodes to ask, and how their answers add up."""
-
     names: tuple[str, ...]
     root: Node
     steps: Mapping[Ids, Sequence[Step]]

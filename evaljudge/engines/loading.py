@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import warnings
-from concurrent.futures import Future
 from dataclasses import replace
-from importlib import import_module
-from pathlib import Path
-from threading import Thread
 from typing import Any
 
 from evaljudge.engines.adapter import adapter_arguments, load_adapter
@@ -51,7 +46,6 @@ def load_engine(source: ModelSource, seed: int) -> tuple[Any, Tokeniser]:
     What its checkpoint or arguments make impossible is the user's to mend.
     """
     set_environment()
-    _import_whole("vllm.v1.engine.llm_engine")
     from vllm import EngineArgs
     from vllm.usage.usage_lib import UsageContext
     from vllm.v1.engine.llm_engine import LLMEngine
@@ -89,26 +83,6 @@ def refuse_short(source: ModelSource, context: int, known: int) -> None:
             "GPUs (`model: {engine: {tensor_parallel_size: 2}}`) or larger ones, or take a smaller "
             "model; `evaljudge plan --gpu` says what fits"
         )
-
-
-def _import_whole(module: str) -> None:
-    """In a thread, where no Ctrl-C arrives: torch cannot be imported again after half an import.
-
-    An interrupted caller goes on at once, and the thread finishes the import. So in a process that
-    lives on, such as a notebook's, the next call loads the engine.
-    """
-    imported: Future[None] = Future()
-
-    def work() -> None:
-        try:
-            import_module(module)
-        except BaseException as error:
-            imported.set_exception(error)
-        else:
-            imported.set_result(None)
-
-    Thread(target=work, daemon=True).start()
-    imported.result()
 
 
 def usual_block() -> int:
@@ -153,7 +127,6 @@ def fetch_checkpoint(source: ModelSource) -> None:
 
 
 def load_marked(source: ModelSource) -> Marked:
-    """The model's tokenizer, as transformers reads it."""
     from transformers import AutoTokenizer
 
     path, revision, trusts = local_path(source.path), source.revision, REMOTE_CODE in source.allow
@@ -162,30 +135,8 @@ def load_marked(source: ModelSource) -> Marked:
             AutoTokenizer.from_pretrained(path, revision=revision, trust_remote_code=trusts)
         )
     except Exception as error:  # transformers raises many kinds
-        why = why_unreadable(path, revision, error)
-        raise UserError(f"model {source.source}: its tokenizer cannot be read: {why}") from error
-
-
-def why_unreadable(path: str, revision: str | None, error: Exception) -> str:
-    """Why there is no tokenizer at this path or hub name, and what to do."""
-    from huggingface_hub import try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError
-
-    where, file = "in its folder", os.path.join(path, "tokenizer.json")
-    if not os.path.isdir(path):
-        where = "in the local hub cache"
-        try:
-            file = str(try_to_load_from_cache(path, "tokenizer.json", revision=revision))
-        except HFValidationError:
-            return "no such folder, and no name that a hub could have"
-    if not os.path.isfile(file):
-        files = "tokenizer.json and tokenizer_config.json"
-        return f"no tokenizer.json {where}: get {files} from the model's page"
-    try:
-        json.loads(Path(file).read_text("utf-8"))
-    except ValueError:
-        return f"{file} is not JSON: get it from the model's page again"
-    return first_words(error)
+        said = f"its tokenizer cannot be read: {first_words(error)}"
+        raise UserError(f"model {source.source}: {said}") from error
 
 
 def _arguments(source: ModelSource, path: str, seed: int) -> dict[str, Any]:

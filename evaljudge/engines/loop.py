@@ -45,7 +45,6 @@ class _Batch:
         self.left = size
 
     def opened(self, number: int, requests: Sequence[Request]) -> list[tuple[_Ask, Request]]:
-        """Requests of one ask, each with the place of its output."""
         outputs = self.outputs[number]
         first = len(outputs)
         outputs += [None] * len(requests)

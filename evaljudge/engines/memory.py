@@ -124,7 +124,6 @@ class Footprint:
         return block * self.heads * self.per_head
 
     def _groups(self) -> tuple[int, tuple[int, int]]:
-        """How many layers a group has, and how many groups there are of each kind."""
         both = sorted(count for count in (self.full, self.windowed) if count)
         size = both[-1] if both[-1] < 1.5 * both[0] else both[0]
         return size, (ceil(self.full / size), ceil(self.windowed / size))
@@ -227,7 +226,6 @@ def _head_size(said: Mapping[str, Any]) -> int:
 
 
 def _windowed(said: Mapping[str, Any]) -> int:
-    """How many layers have a sliding window."""
     count = int(said["num_hidden_layers"])
     if not said.get("sliding_window") or said.get("use_sliding_window") is False:
         return 0
@@ -240,7 +238,6 @@ def _windowed(said: Mapping[str, Any]) -> int:
 
 
 def _experts(said: Mapping[str, Any]) -> tuple[int, int] | None:
-    """How many experts a layer has, and how wide each is."""
     names = ("num_local_experts", "num_experts", "n_routed_experts")
     count = next((int(said[name]) for name in names if said.get(name)), 0)
     width = said.get("moe_intermediate_size") or said.get("intermediate_size")
@@ -275,7 +272,6 @@ def _parameters(said: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def _attention(said: Mapping[str, Any]) -> int:
-    """The weights of a layer's attention."""
     width, heads = int(said["hidden_size"]), int(said["num_attention_heads"])
     if not (latent := said.get("kv_lora_rank")):
         return width * _head_size(said) * 2 * (heads + _heads(said))

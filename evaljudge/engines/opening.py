@@ -6,7 +6,6 @@ import hashlib
 import os
 from dataclasses import replace
 from difflib import get_close_matches
-from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 
@@ -30,25 +29,26 @@ from evaljudge.model.imagining import Gauge
 
 
 class VllmEngines:
-    """vLLM, in whichever build is installed."""
-
     @property
     def version(self) -> str:
         return f"vllm {metadata.version(installed_build())}"
 
     def describe(self, source: ModelSource) -> ModelFacts:
-        return CheckpointFacts(source)
+        return ModelFacts(
+            identity_with_habits(source), context_known(source), caution_of(source), lacking(source)
+        )
 
-    def find_encoder(self, encoder: str) -> None:
+    def find_encoder(self, encoder: str) -> str:
         source = encoder_source(encoder)
         is_here = os.path.exists(source.path) or "://" in source.path
         # what lies there may have any of several layouts: loading it tells
         refuse_untrusted(source, None if is_here else _hub_commit(source), can_allow=False)
+        return lacking(source)
 
     def gauge(self, source: ModelSource) -> Gauge:
         from evaljudge.engines.gauge import make_gauge
 
-        return make_gauge(source, self.describe(source).block)
+        return make_gauge(source, expected_block(source))
 
     def fetch(self, source: ModelSource) -> None:
         fetch_checkpoint(source)
@@ -59,64 +59,52 @@ class VllmEngines:
         return VllmModel(*load_engine(source, seed), source, seed)
 
 
-class CheckpointFacts:
-    """Read from a checkpoint's small files, each when it is asked for."""
+def identity_with_habits(source: ModelSource) -> Identity:
+    """With what the user allows, its adapter, and what its template asks for."""
+    refuse_lora_without_adapter(source)
+    refuse_unknown_arguments(source)
+    identity, adapter = identity_of(source), identify_adapter(source)
+    allow = refuse_untrusted(source, identity.commit)
+    pinned = replace(source, revision=identity.commit or source.revision)
+    dtype = computed_in(read_json(pinned, CONFIG) or {}, source.engine)
+    exactness = source.exactness
+    identity = replace(identity, allow=allow, adapter=adapter, dtype=dtype, exactness=exactness)
+    template = find_template(pinned)
+    if source.chat is None:  # {}: so the runs of base models are known that were begun before
+        has_one = template is not None and template.text
+        return replace(identity, chat=None if has_one else {}, reply=source.reply or "")
+    asked = settled(source, template)
+    return identity.settled_as(source, asked.chat, asked.reply or "")
 
-    def __init__(self, source: ModelSource) -> None:
-        self._source = source
 
-    @cached_property
-    def identity(self) -> Identity:
-        source = self._source
-        refuse_lora_without_adapter(source)
-        refuse_unknown_arguments(source)
-        identity, adapter = identity_of(source), identify_adapter(source)
-        allow = refuse_untrusted(source, identity.commit)
-        pinned = replace(source, revision=identity.commit or source.revision)
-        dtype = computed_in(read_json(pinned, CONFIG) or {}, source.engine)
-        exactness = source.exactness
-        identity = replace(identity, allow=allow, adapter=adapter, dtype=dtype, exactness=exactness)
-        template = find_template(pinned)
-        if source.chat is None:  # {}: so the runs of base models are known that were begun before
-            has_one = template is not None and template.text
-            return replace(identity, chat=None if has_one else {}, reply=source.reply or "")
-        asked = settled(source, template)
-        return identity.settled_as(source, asked.chat, asked.reply or "")
+def context_known(source: ModelSource) -> int | None:
+    limit, said = source.engine.get("max_model_len"), language_config(source)
+    if not (isinstance(limit, int) and limit > 0):  # RoPE scaling stretches what is said there
+        limit = None if said.get("rope_scaling") else said.get("max_position_embeddings")
+    return limit if isinstance(limit, int) else None
 
-    @property
-    def context(self) -> int | None:
-        limit, said = self._source.engine.get("max_model_len"), language_config(self._source)
-        if not (isinstance(limit, int) and limit > 0):  # RoPE scaling stretches what is said there
-            limit = None if said.get("rope_scaling") else said.get("max_position_embeddings")
-        return limit if isinstance(limit, int) else None
 
-    @property
-    def block(self) -> int:
-        engine = self._source.engine
-        caches = engine.get("enable_prefix_caching")
-        if caches is None:
-            caches = layers(self._source) != "no attention"
-        return int(engine.get("block_size") or usual_block()) if caches else 0
+def expected_block(source: ModelSource) -> int:
+    caches = source.engine.get("enable_prefix_caching")
+    if caches is None:
+        caches = layers(source) != "no attention"
+    return int(source.engine.get("block_size") or usual_block()) if caches else 0
 
-    @property
-    def caution(self) -> str | None:
-        name, kind, block = self._source.source, layers(self._source), self.block
-        if kind == "hybrid" and block:
-            return (
-                f"model {name} has layers without attention: vLLM sets its cache blocks as it "
-                "loads it, often to hundreds of tokens, and a prefix that is shorter is not "
-                f"shared. `prefill at least` counts blocks of {block}"
-            )
-        if kind == "no attention" and not block:
-            return (
-                f"model {name} has no attention: vLLM shares no prefixes of it, so that every "
-                "prompt token is prefilled"
-            )
-        return None
 
-    @property
-    def lacking(self) -> str:
-        return lacking(self._source)
+def caution_of(source: ModelSource) -> str | None:
+    name, kind, block = source.source, layers(source), expected_block(source)
+    if kind == "hybrid" and block:
+        return (
+            f"model {name} has layers without attention: vLLM sets its cache blocks as it loads "
+            "it, often to hundreds of tokens, and a prefix that is shorter is not shared. "
+            f"`prefill at least` counts blocks of {block}"
+        )
+    if kind == "no attention" and not block:
+        return (
+            f"model {name} has no attention: vLLM shares no prefixes of it, so that every prompt "
+            "token is prefilled"
+        )
+    return None
 
 
 def encoder_source(encoder: str) -> ModelSource:

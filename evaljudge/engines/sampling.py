@@ -95,5 +95,4 @@ class Sampling:
         return values if len(values) == len(tokens) else None
 
     def of_next(self, output: Any) -> dict[int, float]:
-        """The log-probabilities of the next token that were asked for."""
         return {token: float(row.logprob) for token, row in output.outputs[0].logprobs[0].items()}

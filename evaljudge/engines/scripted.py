@@ -11,7 +11,7 @@ from asyncio import sleep
 from collections.abc import Callable, Mapping, Sequence
 from math import log
 
-from evaljudge.engines.source import Identity, KnownFacts, LowMass, ModelSource
+from evaljudge.engines.source import Identity, LowMass, ModelFacts, ModelSource
 from evaljudge.model.asks import (
     Chosen,
     Failed,
@@ -134,12 +134,13 @@ class ScriptedEngines:
     def __init__(self, opens: Callable[[], Scripted] = Scripted) -> None:
         self._opens = opens
 
-    def describe(self, source: ModelSource) -> KnownFacts:
+    def describe(self, source: ModelSource) -> ModelFacts:
         made = (source.source, source.revision or "scripted", source.chat, source.engine)
-        return KnownFacts(Identity(*made, reply=source.reply or ""))
+        return ModelFacts(Identity(*made, reply=source.reply or ""))
 
-    def find_encoder(self, encoder: str) -> None:
+    def find_encoder(self, encoder: str) -> str:
         """None is needed."""
+        return ""
 
     def gauge(self, source: ModelSource) -> Gauge:
         return lambda prompt, options=None: _words(prompt)

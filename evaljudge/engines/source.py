@@ -202,38 +202,17 @@ class Engine(Model, Protocol):
     def close(self) -> None: ...
 
 
-class ModelFacts(Protocol):
-    """What is known of a model before it is loaded."""
-
-    @property
-    def identity(self) -> Identity: ...
-
-    @property
-    def context(self) -> int | None:
-        """How many tokens the model holds; None where that is known to the engine alone."""
-
-    @property
-    def block(self) -> int:
-        """The tokens of a block of its prefix cache; 0 where it keeps no prefixes."""
-
-    @property
-    def caution(self) -> str | None:
-        """What a gauge cannot know of how this model's prompts share what was computed."""
-
-    @property
-    def lacking(self) -> str:
-        """Which of its files are not on this machine, in words; empty where all are."""
-
-
 @dataclass(frozen=True)
-class KnownFacts:
-    """Of a model that has no files."""
+class ModelFacts:
+    """What is known of a model before it is loaded."""
 
     identity: Identity
     context: int | None = None
-    block: int = 0
+    """How many tokens the model holds; None where that is known to the engine alone."""
     caution: str | None = None
+    """What a gauge cannot know of how this model's prompts share what was computed."""
     lacking: str = ""
+    """Which of its files are not on this machine, in words; empty where all are."""
 
 
 class Engines(Protocol):
@@ -242,10 +221,11 @@ class Engines(Protocol):
         """The engine's name and version, as it goes into the fingerprint."""
 
     def describe(self, source: ModelSource) -> ModelFacts:
-        """Each fact is looked up when it is asked for; a model that cannot be had is refused."""
+        """A model that cannot be had is refused; loads no weights."""
 
-    def find_encoder(self, encoder: str) -> None:
-        """Refuse one that is neither on the disk nor on the hub; loads nothing."""
+    def find_encoder(self, encoder: str) -> str:
+        """Refuse one that is neither on the disk nor on the hub; gives which of its files are not
+        on this machine, in words."""
 
     def gauge(self, source: ModelSource) -> Gauge:
         """Counts a prompt's tokens, and the further requests of one with options, by the model's

@@ -56,7 +56,6 @@ class Texts:
         return ids if self._is_ordinary(ids, text) else self._spelt_out(text, after)
 
     def _part(self, text: str) -> Ids:
-        """A part of a prompt that follows another."""
         return self._text(text, WORD if text[:1].isspace() else BREAK)
 
     def _continued(self, text: str, after: str) -> Ids:
@@ -214,7 +213,6 @@ class Beginning(NamedTuple):
 
 
 def _name_further(names: list[int], ids: Ids, size: int) -> None:
-    """Add the names of the full blocks of `ids`, which follow those that have names."""
     name = names[-1] if names else 0
     for start in range(0, len(ids) // size * size, size):
         name = hash((name, ids[start : start + size]))

@@ -63,7 +63,6 @@ class _Asked:
 
     @property
     def text_at(self) -> int:
-        """Where a text to weigh begins: it is the last part."""
         return len(self.ids) - len(self.parts[-1])
 
 

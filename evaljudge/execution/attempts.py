@@ -39,6 +39,11 @@ LOADING_KILLS = (
     "that fails there, is the first suspect, and the log (on Ray, the workers' own, in the folder "
     "`logs` of its session) says more: give it more memory, or take a smaller model"
 )
+MEASURING_KILLS = (
+    f"a worker that measures died {MOST_LOADS} times before it could begin; a package of a metric "
+    "that fails as it is imported is the first suspect, and the workers' own log, in the folder "
+    "`logs` of Ray's session, says more"
+)
 LOADING_NOTE = "loading-engine"
 MOST_TRIES = 30
 
@@ -151,7 +156,6 @@ class Attempt:
 
     @property
     def quarantined(self) -> set[str]:
-        """The documents whose cases have killed their workers."""
         return {doc for doc, times in self._note.killed.items() if times >= DEATHS_ALONE}
 
     @asynccontextmanager

@@ -40,7 +40,6 @@ class Asked:
         self.masses += model.masses
 
     def add_axes(self, records: Iterable[Brief | Verdict]) -> None:
-        """What each of these cost, under its axis."""
         for record in records:
             self.axes[record.axis] = self.axes.get(record.axis, Tokens()) + record.tokens
 

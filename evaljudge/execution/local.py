@@ -3,15 +3,8 @@
 The work of a shard, its commits and the notes of its attempts are those of Ray's workers. An engine
 that dies is opened again here. If that fails (a GPU may be lost to the whole process) or if the
 process crashes, the next run counts the death: a case that is the cause each time is quarantined by
-the third rerun. A process that was killed from outside (`kill -9`, a power cut) accuses no case. To
-tell them apart, a run has a file to which Python writes at a fatal signal:
-
-    /tmp/evaljudge-1000-5e0c….crash     1f0c… 0
-                                        Fatal Python error: Segmentation fault …
-
-Its first line holds the session within which deaths are counted (attempts.py), and how many
-processes the system has killed for lack of memory. The run before crashed if the file has more, or
-if that number has grown; then the next run continues its session.
+the third rerun. A process that was killed from outside (`kill -9`, a power cut) accuses no case: to
+tell them apart, Python writes a fatal signal to a file, which the next run looks for.
 """
 
 from __future__ import annotations
@@ -60,12 +53,11 @@ from evaljudge.execution.shards import SHARDS_AT_ONCE, ShardWork
 from evaljudge.storage import Output, Shard
 from evaljudge.storage.disk import refusing_disk_errors
 
-MEMORY_EVENTS = Path("/proc/vmstat")
+LOCAL = "local"
+"""The session within which deaths are counted (attempts.py): all runs of a folder that crashed."""
 
 
 class LocalExecutor:
-    """One worker: this process."""
-
     def __init__(self, out: str) -> None:
         self._out = out
 
@@ -80,8 +72,8 @@ class LocalExecutor:
         return nullcontext()
 
     def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
-        with noting_crashes(assignment.open_output()) as session:
-            _Asking(assignment, session, orders, watch).do_all()
+        with noting_crashes(assignment.open_output()):
+            _Asking(assignment, orders, watch).do_all()
 
     def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
         return Output(self._out).ahead(work, shards)
@@ -89,8 +81,8 @@ class LocalExecutor:
     def measure(
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
     ) -> None:
-        with noting_crashes(Output(measuring.out)) as session:
-            work = MeasuringWork(replace(measuring, session=session), _worker_name())
+        with noting_crashes(Output(measuring.out)):
+            work = MeasuringWork(replace(measuring, session=LOCAL), _worker_name())
             receipts = Receipts(watch)
             for shard, names in lacking.items():
                 if finishing.is_set():
@@ -101,11 +93,8 @@ class LocalExecutor:
 class _Asking:
     """All orders of one pool: as many shards at once as a worker of Ray's has."""
 
-    def __init__(
-        self, assignment: Assignment, deaths_within: str, orders: Sequence[Order], watch: Watch
-    ) -> None:
-        self._assignment, self._deaths_within = assignment, deaths_within
-        self._watch, self._receipts = watch, Receipts(watch)
+    def __init__(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
+        self._assignment, self._watch, self._receipts = assignment, watch, Receipts(watch)
         self._left = {order.shard: order for order in orders}
 
     def do_all(self) -> None:
@@ -116,7 +105,7 @@ class _Asking:
                 raise Ended(TERMINATED)
             self._watch(Event("loading"))
             with _crashed_after(dead):
-                work = _open(self._assignment, self._deaths_within, self._tell)
+                work = _open(self._assignment, self._tell)
             self._watch(Event("loaded"))
             try:
                 dead = complete(self._do_while_it_lives(work))
@@ -160,9 +149,9 @@ class _Asking:
         return dead[0] if dead else None
 
 
-def _open(assignment: Assignment, deaths_within: str, tell: Tell) -> ShardWork:
+def _open(assignment: Assignment, tell: Tell) -> ShardWork:
     """An engine, unless the ones before it died while they were loaded."""
-    here = Here(assignment.session, _worker_name(), "", lambda _: True, deaths_within)
+    here = Here(assignment.session, _worker_name(), "", lambda _: True, LOCAL)
     with noting_loading(assignment.open_output(), here):
         return ShardWork(assignment, here, gpus=_gpus(assignment.source), tell=tell)
 
@@ -182,59 +171,38 @@ def _crashed_after(dead: EngineDead | None) -> Iterator[None]:
 
 
 @contextmanager
-def noting_crashes(output: Output) -> Iterator[str]:
-    """Gives the session in which this run's deaths are counted.
-
-    In the end all notes of attempts are removed, except after a crash, or where they are out of
-    reach or another job's.
-    """
+def noting_crashes(output: Output) -> Iterator[None]:
+    """Notes of attempts outlive a run only where it crashes, or where they are out of reach."""
     name = f"evaljudge-{os.getuid()}-{sha256(output.uri.encode()).hexdigest()[:16]}.crash"
     file = Path(tempfile.gettempdir(), name)
-    session = _session(file)
+    cause = file.read_text(errors="replace").partition("\n")[0] if file.exists() else ""
+    if cause:
+        line = f"the run before crashed ({cause}); the shards it was at are done one case at a time"
+        print(line, file=sys.stderr, flush=True)
+    else:
+        output.forget_attempts()
     with refusing_disk_errors(f"{file}", "written"):
-        file.write_text(f"{session} {_out_of_memory()}\n")
+        file.write_text("")
+    was_enabled = faulthandler.is_enabled()
     with file.open("a") as faults:
-        was_enabled = faulthandler.is_enabled()
         faulthandler.enable(faults)
         try:
-            yield session
+            yield
             output.forget_attempts()
         except Crashed as error:
             print(error, file=faults)
             raise
         except BaseException as error:
-            file.unlink(missing_ok=True)
             if not isinstance(error, StorageLost | ClaimLost):
-                with suppress(
-                    UserError
-                ):  # the disk may refuse this, too; the first error says more
+                with suppress(UserError):  # the disk may refuse this, too
                     output.forget_attempts()
             raise
         finally:
             faulthandler.disable()
             if was_enabled:
                 faulthandler.enable(sys.__stderr__ or 2)
-    file.unlink(missing_ok=True)
-
-
-def _session(file: Path) -> str:
-    """That of the run before, if it crashed on this machine; else a new one."""
-    before = file.read_text(errors="replace").splitlines() if file.exists() else []
-    session, _, out_of_memory = before[0].partition(" ") if before else ("", "", "")
-    cause = before[1] if before[1:] else ""
-    if not cause and session and _out_of_memory() > int(out_of_memory):
-        cause = "it was ended for want of memory"
-    if not cause:
-        return uuid.uuid4().hex
-    line = f"the run before crashed ({cause}); the shards it was at are done one case at a time"
-    print(line, file=sys.stderr, flush=True)
-    return session
-
-
-def _out_of_memory() -> int:
-    """How many processes Linux has killed for lack of memory since it started."""
-    lines = MEMORY_EVENTS.read_text().splitlines() if MEMORY_EVENTS.exists() else []
-    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+            if not faults.tell():
+                file.unlink(missing_ok=True)
 
 
 def _gpus(source: ModelSource) -> float:

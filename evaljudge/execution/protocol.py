@@ -134,8 +134,6 @@ def read_order(text: str) -> Order:
 
 @dataclass(frozen=True)
 class Measuring:
-    """What a worker that measures needs to know."""
-
     out: str
     metrics: Sequence[Metric]
     signatures: Mapping[str, str]

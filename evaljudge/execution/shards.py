@@ -161,8 +161,6 @@ class ShardWork:
         cases: Sequence[Case],
         work: Callable[[Case], Coroutine[Any, Any, R]],
     ) -> list[R]:
-        """All cases at once, each counted as soon as it is done."""
-
         done = 0
 
         async def counted(case: Case) -> R:
@@ -198,7 +196,6 @@ class ShardWork:
     async def _brief(
         self, judge: Judge, case: Case, known: Briefs, attempt: Attempt, models: Models
     ) -> tuple[list[Brief], list[Brief]]:
-        """The briefs that were there already, and the new ones."""
         document, keys = case.document, self._keys(judge, case.document)
         had = [known[key] for key in keys.values() if key in known and known[key].status == "ok"]
         if document.doc_id in attempt.quarantined:

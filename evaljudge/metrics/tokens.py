@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evaljudge.engines.loading import why_unreadable
 from evaljudge.engines.tokens import Tokeniser
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, first_words
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Trained
@@ -129,7 +128,7 @@ def of_model(source: str, commit: str | None, where: str) -> OfModel:
     except UserError as error:
         raise UserError(f"{where}.model: {error}") from None
     except Exception as error:  # transformers raises many kinds; each means: no tokenizer there
-        said = why_unreadable(source, commit, error)
+        said = first_words(error)
         raise UserError(f"{where}.model: no tokenizer can be had of {source}: {said}") from None
 
 

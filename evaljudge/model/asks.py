@@ -117,8 +117,6 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One written text."""
-
     text: str
     finish: Literal["stop", "length"]
 

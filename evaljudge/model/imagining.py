@@ -27,8 +27,6 @@ from evaljudge.reasons import too_long
 
 
 class Gauge(Protocol):
-    """By the model's own tokenizer."""
-
     def __call__(self, prompt: Prompt, options: Options | None = None) -> tuple[Spent, ...]:
         """What a prompt would cost, and each further request about these options."""
 

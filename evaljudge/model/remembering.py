@@ -107,7 +107,6 @@ class Common(ModelAround):
 
     @property
     def kept(self) -> list[str]:
-        """The names of the answers served so far."""
         return list(self._known)
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:

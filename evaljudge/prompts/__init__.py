@@ -19,13 +19,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
 from evaljudge.errors import UserError, unknown
 from evaljudge.plugins import folder_of, kinds
 from evaljudge.prompts.pack import Given, Pack, Place, read_pack
 from evaljudge.records import Axis
-from evaljudge.settings import read_yaml
+from evaljudge.settings import Settings, read_settings, read_yaml
+from evaljudge.text import shown
 
 __all__ = ["Given", "Layout", "Pack", "Task", "load_task"]
 
@@ -37,13 +40,20 @@ COMMON = "common"
 BUILT_IN = ("summary", "dialogue", "story")
 NANO = "nano"
 """The pack that the bundled judge was trained with; it serves every task."""
-_TASK_KEYS = {"name", "about", "axes", "prompts", "nouns", "roles"}
 NOUNS = {"source": "text", "target": "text"}
 """What a document's source and a candidate's text are called, where a task says nothing."""
 _NO_PROMPTS = (
     "task {file} has no `prompts`: give `prompts: summary`, another built-in task, or a folder"
 )
-_AXIS_KEYS = {"description", "context", "phrase"}
+
+
+def _words(text: str) -> str:
+    if not (words := " ".join(text.split())):
+        raise ValueError("should have words")
+    return words
+
+
+Words = Annotated[str, StringConstraints(strict=True), AfterValidator(_words)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +74,37 @@ class Task:
         }
 
 
+class _AxisInFile(Settings):
+    description: Words
+    context: bool = False
+    phrase: Words | None = None
+    """What prompts call the axis."""
+
+    def as_axis(self, name: str) -> Axis:
+        return Axis(name, self.description, self.context, self.phrase or "")
+
+
+class _TaskFile(Settings):
+    name: str
+    axes: dict[str, _AxisInFile] = Field(min_length=1)
+    about: Words | None = None
+    nouns: dict[Literal["source", "target"], Words] = {}
+    roles: dict[str, Words] = {}
+    prompts: str | None = None
+
+    @field_validator("roles")
+    @classmethod
+    def _are_told_apart(cls, roles: dict[str, str]) -> dict[str, str]:
+        """A vote is found by its role's name: it must not look like a number, nor like a tag."""
+        for who in roles:
+            if not any(map(str.isalpha, who)) or {"<", ">"} & set(who):
+                raise ValueError(f"should name each role with letters (got {shown(who)})")
+        named = {" ".join(who.split()): what for who, what in roles.items()}
+        if len({who.casefold() for who in named}) < len(roles):
+            raise ValueError(f"should name each role once (got {', '.join(roles)})")
+        return named
+
+
 def load_task(
     name: str,
     axes: Sequence[str] | None = None,
@@ -75,12 +116,10 @@ def load_task(
     spec = _read(file)
     own = [*_own_pack(file, spec), *built_in_pack(COMMON)]
     pack = read_pack(_laid_out([*_user_pack(prompts, own), *own], layout))
-    if not spec.get("prompts") and spec["name"] not in BUILT_IN:
+    if not spec.prompts and spec.name not in BUILT_IN:
         pack = replace(pack, advice=_NO_PROMPTS.format(file=file))
-    return Task(
-        str(spec["name"]), _axes(file, spec, axes), pack, _nouns(file, spec), _roles(file, spec),
-        _about(file, spec),
-    )  # fmt: skip
+    nouns = NOUNS | spec.nouns
+    return Task(spec.name, _axes(spec, axes), pack, nouns, spec.roles, spec.about or "")
 
 
 def _task_file(name: str) -> Path:
@@ -92,86 +131,23 @@ def _task_file(name: str) -> Path:
     raise UserError(f"task: {unknown('task', name, BUILT_IN)} (or a path to a task file)")
 
 
-def _read(file: Path) -> Mapping[str, Any]:
+def _read(file: Path) -> _TaskFile:
     try:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise UserError(f"task {file}: not UTF-8") from None
-    spec = read_yaml(text, f"task {file}")
-    if not isinstance(spec, dict) or not {"name", "axes"} <= set(spec):
-        raise UserError(f"task {file}: needs `name` and `axes`")
-    _refuse_unknown(file, "key", spec, _TASK_KEYS)
-    if not isinstance(spec["axes"], dict) or not spec["axes"]:
-        raise UserError(f"task {file}: `axes` needs at least one axis with its description")
-    return spec
+    return read_settings(_TaskFile, read_yaml(text, f"task {file}"), "", f"task {file}: ")
 
 
-def _axes(file: Path, spec: Mapping[str, Any], wanted: Sequence[str] | None) -> tuple[Axis, ...]:
-    known = {str(name): _axis(file, str(name), a) for name, a in spec["axes"].items()}
+def _axes(spec: _TaskFile, wanted: Sequence[str] | None) -> tuple[Axis, ...]:
+    known = {name: axis.as_axis(name) for name, axis in spec.axes.items()}
     for name in wanted or ():
         if name not in known:
             said = unknown("axis", name, known)
-            is_own = spec["name"] in BUILT_IN and "did you mean" not in said
+            is_own = spec.name in BUILT_IN and "did you mean" not in said
             own = " (an axis of your own goes into a task file: `task: FILE`)" if is_own else ""
             raise UserError(f"axes: {said}{own}")
     return tuple(known[name] for name in dict.fromkeys(known if wanted is None else wanted))
-
-
-def _about(file: Path, spec: Mapping[str, Any]) -> str:
-    about = spec.get("about", "")
-    if not isinstance(about, str):
-        raise UserError(f"task {file}: `about` needs a sentence: what is judged")
-    return " ".join(about.split())
-
-
-def _nouns(file: Path, spec: Mapping[str, Any]) -> Mapping[str, str]:
-    given = spec.get("nouns") or {}
-    if not isinstance(given, dict) or not all(isinstance(n, str) and n for n in given.values()):
-        raise UserError(f"task {file}: `nouns` needs a word for each of {', '.join(NOUNS)}")
-    _refuse_unknown(file, "key of nouns", given, set(NOUNS))
-    return NOUNS | given
-
-
-def _roles(file: Path, spec: Mapping[str, Any]) -> Mapping[str, str]:
-    given = spec.get("roles") or {}
-    pairs = given.items() if isinstance(given, dict) else [("", "")]
-    if not all(_is_named(who) and isinstance(what, str) and what.strip() for who, what in pairs):
-        raise UserError(
-            f"task {file}: `roles` needs a name, with letters, and what each looks for: "
-            "`Critic: fluent sentences`"
-        )
-    roles = {" ".join(who.split()): " ".join(what.split()) for who, what in pairs}
-    if len({who.casefold() for who in roles}) < len(given):
-        raise UserError(f"task {file}: two `roles` have the same name: {', '.join(given)}")
-    return roles
-
-
-def _is_named(who: object) -> bool:
-    """A vote is found by its role's name: it must not look like a number, nor like a tag."""
-    return isinstance(who, str) and any(map(str.isalpha, who)) and not {"<", ">"} & set(who)
-
-
-def _axis(file: Path, name: str, spec: Any) -> Axis:
-    if not isinstance(spec, dict) or not isinstance(spec.get("description"), str):
-        raise UserError(f"task {file}: axes.{name} needs a `description`")
-    _refuse_unknown(file, f"key of axes.{name}", spec, _AXIS_KEYS)
-    phrase = spec.get("phrase", name)
-    if not isinstance(phrase, str) or not phrase.strip():
-        raise UserError(
-            f"task {file}: axes.{name}: `phrase` needs words: what prompts call the axis"
-        )
-    return Axis(
-        name,
-        " ".join(spec["description"].split()),
-        bool(spec.get("context", False)),
-        " ".join(phrase.split()) if "phrase" in spec else "",
-    )
-
-
-def _refuse_unknown(file: Path, kind: str, spec: Mapping[str, Any], known: set[str]) -> None:
-    for key in spec:
-        if key not in known:
-            raise UserError(f"task {file}: {unknown(kind, str(key), known)}")
 
 
 def _user_pack(prompts: str | None, own: list[Place]) -> list[Place]:
@@ -197,13 +173,13 @@ def _laid_out(places: Sequence[Place], layout: Layout) -> list[Place]:
     return [place for two in zip(shared, places, strict=True) for place in two]
 
 
-def _own_pack(file: Path, spec: Mapping[str, Any]) -> list[Place]:
+def _own_pack(file: Path, spec: _TaskFile) -> list[Place]:
     """The folder or the built-in task that `prompts` names.
 
     Without `prompts`: the folder beside the file, `task/` for `task.yaml`, and then the prompts of
     the built-in task of the same `name`, so that a copy of a built-in task file works as it stands.
     """
-    if named := str(spec.get("prompts") or ""):
+    if named := spec.prompts:
         if named not in BUILT_IN and not (file.parent / named).is_dir():
             known = ", ".join(BUILT_IN)
             raise UserError(
@@ -211,7 +187,7 @@ def _own_pack(file: Path, spec: Mapping[str, Any]) -> list[Place]:
                 f"({known})"
             )
         return built_in_pack(named) if named in BUILT_IN else [(file.parent / named, "")]
-    same = built_in_pack(spec["name"]) if spec["name"] in BUILT_IN else []
+    same = built_in_pack(spec.name) if spec.name in BUILT_IN else []
     return [(file.with_suffix(""), ""), *same]
 
 

@@ -18,16 +18,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
-from itertools import count
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evaljudge.errors import UserError, unknown
 from evaljudge.model.asks import Prompt
@@ -35,8 +31,6 @@ from evaljudge.model.asks import Prompt
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
-MOST_LINES = 1_000_000
-"""Of a template's own code, while one prompt is made of it."""
 TOO_DEEP = "it is nested too deep, or becomes too long"
 _TAG = re.compile(r"</?\s*(\w+)\s*>")
 _GIVEN = re.compile("\0(\\w+)\0")
@@ -65,7 +59,6 @@ class Pack:
 
     @property
     def markers(self) -> list[str]:
-        """The names of all markers in all templates."""
         return sorted(_markers(tuple(self.templates.items())))
 
     def markers_of(self, name: str) -> frozenset[str]:
@@ -175,7 +168,6 @@ def _text(file: Path) -> str:
 
 
 def _others(name: str, source: str) -> list[str]:
-    """The templates that this one names."""
     from jinja2 import TemplateError
 
     try:
@@ -236,8 +228,7 @@ def _rendered(family: Family, slots: Mapping[str, str | list[str]]) -> str:
     from jinja2 import TemplateError, UndefinedError
 
     try:
-        with _ending():
-            return _compiled(family).render(slots).strip()
+        return _compiled(family).render(slots).strip()
     except UndefinedError as error:
         there = ", ".join(sorted(slots))
         raise UserError(f"prompt {family[0][0]}: {error}: its slots are {there}") from None
@@ -245,25 +236,6 @@ def _rendered(family: Family, slots: Mapping[str, str | list[str]]) -> str:
         raise UserError(f"prompt {family[0][0]}: {TOO_DEEP}") from None
     except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise UserError(f"prompt {family[0][0]}: {error}") from None
-
-
-@contextmanager
-def _ending() -> Iterator[None]:
-    """Refuse a template that has not come to its end after very many of its lines."""
-    lines, before = count(), sys.gettrace()
-
-    def trace(frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
-        if frame.f_code.co_filename != "<template>":
-            return None
-        if next(lines) > MOST_LINES:
-            raise OverflowError("it repeats itself without an end")
-        return trace
-
-    sys.settrace(trace)
-    try:
-        yield
-    finally:
-        sys.settrace(before)
 
 
 @cache

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from evaljudge.analysis.calibration import SUFFIX, calibrated_name
+from evaljudge.analysis.calibration import calibrated_name
 from evaljudge.analysis.combining import Combination, combinations_of
 from evaljudge.analysis.costs import Price
 from evaljudge.analysis.mixes import Mix, mixes_of
@@ -106,7 +106,6 @@ class Job:
 
     @property
     def passes(self) -> list[Pass]:
-        """What is done one after the other, each over one engine."""
         panels = self.panels
         if all(panel.one_model for panel in panels):
             return [Pass(panel, BOTH, one_of(panel.model)) for panel in panels]
@@ -115,7 +114,6 @@ class Job:
 
     @property
     def sources(self) -> list[ModelSource]:
-        """The models in the order in which they are loaded."""
         return [one.source for one in self.passes]
 
     @property
@@ -149,7 +147,6 @@ class Job:
 
     @property
     def scorers(self) -> dict[str, list[str]]:
-        """Every scorer of the run, and its axes."""
         return _with_mixes(_axes_of_scorers(self.judges, self.metrics), self.mixes)
 
     @property
@@ -253,7 +250,6 @@ class Job:
         }
 
     def signatures(self, corpus: str) -> dict[str, str]:
-        """Each scorer's signature; `corpus`: its digest."""
         mixed = {name: mix.signature(name) for name, mix in self.mixes.items()}
         return self.judge_signatures() | self.metric_signatures(corpus) | mixed
 
@@ -336,8 +332,9 @@ def assemble_job(
         for judge in config.families:
             if judge not in config.judges:
                 raise UserError(f"families: {unknown('judge', judge, config.judges)}")
-    with mistakes.noted():
-        _refuse_doubles(judges, metrics)
+    for name in {scorer for judge in judges for scorer in judge.scorers} & {*config.metrics}:
+        with mistakes.noted():
+            raise UserError(f"metrics.{name}: a judge's scorer has this name; give another")
     _check_selections(config, _with_mixes(single, mixes), not mistakes, mistakes)
     mistakes.refuse(config.place)
     if not judges and not metrics:
@@ -393,24 +390,17 @@ def _axes_of_scorers(judges: Sequence[Judge], metrics: Sequence[Metric]) -> dict
 
 def encoders_of(job: Job, *, afresh: bool = True) -> Iterator[Callable[[], object]]:
     """For each metric and each judge's encoder, what refuses an encoder that cannot be had."""
+
+    def find(judge: Judge, encoder: str) -> None:
+        try:
+            job.engines.find_encoder(encoder)
+        except UserError as error:
+            raise UserError(f"judges.{judge.name}.encoder: {error}") from None
+
     for metric in job.metrics:
         yield partial(getattr, metric, "facts")  # names the commit of its encoder, if it has one
     for judge in job.judges if afresh else ():
-        yield from (partial(_find_encoder, job, judge, encoder) for encoder in judge.encoders)
-
-
-def _find_encoder(job: Job, judge: Judge, encoder: str) -> None:
-    try:
-        job.engines.find_encoder(encoder)
-    except UserError as error:
-        raise UserError(f"judges.{judge.name}.encoder: {error}") from None
-
-
-def _refuse_doubles(judges: Sequence[Judge], metrics: Sequence[Metric]) -> None:
-    judged = {scorer for judge in judges for scorer in judge.scorers}
-    for metric in metrics:
-        if metric.name in judged:
-            raise UserError(f"metrics.{metric.name}: a judge's scorer has this name; give another")
+        yield from (partial(find, judge, encoder) for encoder in judge.encoders)
 
 
 def _refuse_fleeting(out: str) -> None:
@@ -436,7 +426,6 @@ def _pinned(source: ModelSource, identity: Identity | None) -> ModelSource:
 def _mixes_of(
     config: Config, axes: Mapping[str, Sequence[str]], mistakes: Mistakes
 ) -> dict[str, Mix]:
-    """`mixes`, and `combine`, whose scorers may be mixes."""
     made = dict[str, Mix]()
     for name, text in config.mixes.items():
         with mistakes.noted():
@@ -444,25 +433,8 @@ def _mixes_of(
     known = _with_mixes({name: list(own) for name, own in axes.items()}, made)
     for name, one in config.combine.items():
         with mistakes.noted():
-            late = [scorer for scorer in one.of if scorer not in known]
-            _refuse_late(f"combine.{name}", late, config)
             made |= combinations_of({name: one}, known)
     return made
-
-
-def _refuse_late(where: str, scorers: Sequence[str], config: Config) -> None:
-    """Scorers that are made only when everything is combined."""
-    for scorer in scorers:
-        if scorer in config.combine:
-            raise UserError(
-                f"{where}: {scorer!r} is a combination, and combinations cannot be combined: name "
-                "its scorers"
-            )
-        if scorer in map(calibrated_name, config.calibrate):
-            raise UserError(
-                f"{where}: {scorer!r} is calibrated after scorers are combined: combine "
-                f"{scorer.removesuffix(SUFFIX)!r}, and calibrate the combination"
-            )
 
 
 def _with_mixes(axes: Mapping[str, list[str]], mixes: Mapping[str, Mix]) -> dict[str, list[str]]:
@@ -475,36 +447,31 @@ def _with_mixes(axes: Mapping[str, list[str]], mixes: Mapping[str, Mix]) -> dict
 def _check_selections(
     config: Config, scorers: Mapping[str, list[str]], is_whole: bool, mistakes: Mistakes
 ) -> None:
-    """`calibrate` and `select`; `is_whole`: these are all of the run's scorers."""
+    known = [scorer for scorer in scorers if "#" not in scorer]
     for scorer in config.calibrate if is_whole else ():
         with mistakes.noted():
-            _check_calibrate(scorer, scorers)
+            if scorer not in known:
+                raise UserError(f"calibrate: {unknown('scorer', scorer, known)}")
+            if calibrated_name(scorer) in known:
+                raise UserError(
+                    f"calibrate: {calibrated_name(scorer)!r} is a scorer's name already"
+                )
     calibrated = {calibrated_name(of): scorers[of] for of in config.calibrate if of in scorers}
     fitted = {*calibrated, *(name for name, one in config.combine.items() if one.by == "agreement")}
     for selection in config.select:
         for condition in selection.all:
             if is_whole or condition.scorer in {*scorers, *calibrated}:
                 with mistakes.noted():
-                    _check_condition(condition, scorers, calibrated, f"select.{selection.name}")
-                    _refuse_fitted(condition, fitted, f"select.{selection.name}")
-
-
-def _check_calibrate(scorer: str, scorers: Collection[str]) -> None:
-    known = [one for one in scorers if "#" not in one]
-    if scorer.endswith(SUFFIX):
-        raise UserError(f"calibrate: {scorer!r} is calibrated already: name what it is made of")
-    if "#" in scorer:
-        raise UserError(f"calibrate: {scorer!r} is a repetition: name a scorer without `#`")
-    if scorer not in known:
-        raise UserError(f"calibrate: {unknown('scorer', scorer, known)}")
-    if calibrated_name(scorer) in known:
-        raise UserError(f"calibrate: {calibrated_name(scorer)!r} is a scorer's name already")
+                    _check_condition(
+                        condition, scorers, calibrated, fitted, f"select.{selection.name}"
+                    )
 
 
 def _check_condition(
     condition: Condition,
     scorers: Mapping[str, list[str]],
     calibrated: Mapping[str, list[str]],
+    fitted: Collection[str],
     where: str,
 ) -> None:
     scorer, axis = condition.scorer, condition.axis
@@ -524,12 +491,8 @@ def _check_condition(
         if condition.confidence is not None:
             advice = "use `evaljudge calibrate --confidence`"
         raise UserError(f"{where}: {scorer} has no axis, so `precision` is of no ratings: {advice}")
-
-
-def _refuse_fitted(condition: Condition, fitted: Collection[str], where: str) -> None:
-    if condition.scorer in fitted and condition.confidence is not None:
+    elif scorer in fitted and condition.confidence is not None:
         raise UserError(
-            f"{where}: {condition.scorer} is made of the ratings, which cannot certify it too: "
-            "name what it is made of, or, for a scorer without axes, use `evaljudge calibrate "
-            "--confidence`"
+            f"{where}: {scorer} is made of the ratings, which cannot certify it too: name what it "
+            "is made of, or, for a scorer without axes, use `evaljudge calibrate --confidence`"
         )

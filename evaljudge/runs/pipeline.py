@@ -161,7 +161,6 @@ def _do_stages_alone(
 
 
 def _watcher(watcher: Watcher | None, *, progress: bool) -> Watcher:
-    """The one that is given, or the one that commands use."""
     return watcher or (usual_watcher() if progress else Watcher())
 
 
@@ -280,8 +279,6 @@ def _measure(
 
 @contextmanager
 def _watching(watcher: Watcher, claim: Claim, todo: Todo) -> Iterator[Watch]:
-    """Gives what the executor calls."""
-
     def watch(event: Event) -> None:
         if event.kind == "committed":
             claim.check()

@@ -103,7 +103,6 @@ async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
 
 
 def plan_afresh(job: Job, cases: Sequence[Case]) -> Plan:
-    """What a fresh run over these cases would ask."""
     return complete(_planned_afresh(job, cases))
 
 
@@ -160,7 +159,6 @@ def given_briefs(job: Job, documents: Iterable[Document]) -> Iterator[Brief]:
 
 
 def _compare(job: Job, output: Output, corpus: Corpus, plan: Plan) -> None:
-    """With the run that lies there, if one does."""
     differs = differs_from_run(job, output, corpus.digest)
     plan.refused = differs or []
     plan.is_whole = differs is None or bool(differs)
@@ -197,7 +195,6 @@ class KnownBriefs:
         self._index.executemany("INSERT OR REPLACE INTO briefs VALUES (?, ?)", rows)
 
     def of(self, keys: Iterable[str]) -> list[Brief]:
-        """Those that are there."""
         return [brief for brief in map(self._find, keys) if brief]
 
     def _find(self, key: str) -> Brief | None:
@@ -206,8 +203,6 @@ class KnownBriefs:
 
 
 class _Planning:
-    """Does one pass of a job after the other."""
-
     def __init__(self, job: Job, known: KnownBriefs, output: Output | None, plan: Plan) -> None:
         self._known, self._plan, self._metrics = known, plan, job.metrics
         self._output = output

@@ -116,8 +116,6 @@ class JsonLog(Log):
 
 
 class Bar(Watcher):
-    """A live bar on a terminal."""
-
     def __init__(self) -> None:
         from rich.console import Console
 

@@ -23,20 +23,23 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from threading import Lock
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, ConfigDict, StringConstraints, field_validator
 
 from evaljudge.corpora.files import rows_of
-from evaljudge.corpora.rows import Row, clean, is_number
+from evaljudge.corpora.rows import clean
 from evaljudge.engines import Identity
 from evaljudge.errors import UserError
 from evaljudge.identity import brief_key
 from evaljudge.judges.protocol import Judge
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.records import Brief, Document
+from evaljudge.settings import Settings, read_settings
 from evaljudge.storage import Index, Output, Panel, Shard, ahead, index_on_disk, panels_of, to_write
 from evaljudge.text import shown
 
@@ -49,23 +52,39 @@ Paths = Mapping[str, str]
 """Each judge's file, of those that have one."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReferenceRow:
-    doc_id: str
-    source_sha256: str
+Words = Annotated[str, AfterValidator(clean)]
+Named = Annotated[Words, StringConstraints(pattern=r"\S")]
+
+
+class ReferenceRow(Settings):
+    model_config = ConfigDict(extra="ignore")
+
+    doc_id: Named
+    source_sha256: Named
     """Digest of the document that it was written for, so that it is not used for another."""
-    axis: str
+    axis: Named
     level: float
-    text: str
-    writer: str
-    signature: str
+    text: Named
+    writer: Words
+    signature: Words
+
+    @field_validator("level")
+    @classmethod
+    def _is_a_level(cls, level: float) -> float:
+        if level not in LEVELS:
+            first, second, *_, last = LEVELS.values()
+            raise ValueError(f"should be one of {first}, {second}, … {last}")
+        return level
+
+    def as_line(self) -> bytes:
+        return json.dumps(self.model_dump(), ensure_ascii=False).encode() + b"\n"
 
 
 def _source_digest(document: Document) -> str:
     return sha256(document.source.encode()).hexdigest()
 
 
-# reading files
+# giving a file's to a run
 
 
 _GIVEN = """
@@ -79,66 +98,22 @@ _FIRST = "SELECT line FROM given WHERE (path, doc_id, axis, level) = (?, ?, ?, ?
 _OF = "SELECT line, fields FROM given WHERE path = ? AND doc_id = ? ORDER BY line"
 
 
-class _Files:
-    """The rows of some files, found by document."""
-
-    def __init__(self, index: Index, paths: Iterable[str]) -> None:
-        self._index = index
-        self.digests = {path: self._add(path) for path in dict.fromkeys(paths)}
-        """Of the files' bytes."""
-
-    def of(self, path: str, document: Document) -> dict[tuple[str, str], ReferenceRow]:
-        """By axis and the level's name; a reference for another text is refused."""
-        found: dict[tuple[str, str], ReferenceRow] = {}
-        source = _source_digest(document)
-        for line, fields in self._index.execute(_OF, (path, document.doc_id)):
-            row = ReferenceRow(**json.loads(fields))
-            if row.source_sha256 != source:
-                raise UserError(
-                    f"{path}:{line}: was written for another source than document "
-                    f"{shown(document.doc_id)} has here"
-                )
-            found[row.axis, LEVELS[row.level]] = row
-        return found
-
-    def _add(self, path: str) -> str:
-        digest = sha256()
-        for row in rows_of(path, see=digest.update):
-            self._keep(path, row)
-        if not self._index.execute("SELECT 1 FROM given WHERE path = ?", (path,)).fetchone():
-            raise UserError(f"{path}: holds no reference")
-        return digest.hexdigest()[:DIGITS]
-
-    def _keep(self, path: str, row: Row) -> None:
-        line, one = int(row.place.rpartition(":")[2]), _checked(row)
-        at = (path, one.doc_id, one.axis, one.level)
-        if not self._index.execute(_ADD, (*at, line, json.dumps(asdict(one)))).rowcount:
-            (first,) = self._index.execute(_FIRST, at).fetchone()
+def _add(index: Index, path: str) -> str:
+    """The digest of the file's bytes; its rows are in the index then."""
+    digest = sha256()
+    for row in rows_of(path, see=digest.update):
+        line = int(row.place.rpartition(":")[2])
+        given = read_settings(ReferenceRow, row.fields, "", f"{row.place}: ")
+        at = (path, given.doc_id, given.axis, given.level)
+        if not index.execute(_ADD, (*at, line, given.model_dump_json())).rowcount:
+            (first,) = index.execute(_FIRST, at).fetchone()
             raise UserError(
-                f"{row.place}: level {LEVELS[one.level]} of {one.axis} for document "
-                f"{shown(one.doc_id)} again (first in line {first})"
+                f"{row.place}: level {LEVELS[given.level]} of {given.axis} for document "
+                f"{shown(given.doc_id)} again (first in line {first})"
             )
-
-
-def _checked(row: Row) -> ReferenceRow:
-    level = row.fields.get("level")
-    if not is_number(level) or float(level) not in LEVELS:
-        first, second, *_, last = LEVELS.values()
-        raise UserError(f"{row.place}: `level` must be one of {first}, {second}, … {last}")
-    names = ("doc_id", "source_sha256", "axis", "text", "writer", "signature")
-    return ReferenceRow(level=float(level), **{name: _text(row, name) for name in names})
-
-
-def _text(row: Row, name: str) -> str:
-    value = row.fields.get(name)
-    if not isinstance(value, str):
-        raise UserError(f"{row.place}: needs `{name}`, a text")
-    if not value.strip() and name not in ("writer", "signature"):
-        raise UserError(f"{row.place}: `{name}` is empty")
-    return clean(value)
-
-
-# giving them to a run
+    if not index.execute("SELECT 1 FROM given WHERE path = ?", (path,)).fetchone():
+        raise UserError(f"{path}: holds no reference")
+    return digest.hexdigest()[:DIGITS]
 
 
 def take_references(
@@ -159,36 +134,36 @@ def take_references(
 def _digest(path: str, axes: Collection[str]) -> str:
     """Refuses a file that has nothing for these axes; single rows may be of others."""
     with index_on_disk(_GIVEN) as index:
-        files = _Files(index, [path])
+        digest = _add(index, path)
         found = {axis for (axis,) in index.execute("SELECT DISTINCT axis FROM given")}
-        if not found & set(axes):
-            there, wanted = (", ".join(sorted(some)) for some in (found, axes))
-            raise UserError(
-                f"{path}: its references are of other axes ({there}) than the run's ({wanted})"
-            )
-        return files.digests[path]
+    if not found & set(axes):
+        there, wanted = (", ".join(sorted(some)) for some in (found, axes))
+        raise UserError(
+            f"{path}: its references are of other axes ({there}) than the run's ({wanted})"
+        )
+    return digest
 
 
 class GivenReferences:
     """The files that a run's judges are given, whose rows become briefs."""
 
-    def __init__(self, files: _Files, paths: Paths, judges: Sequence[Judge]) -> None:
-        self._files, self._paths = files, paths
+    def __init__(self, index: Index, paths: Paths, judges: Sequence[Judge]) -> None:
+        self._index, self._paths = index, paths
         self._takers = [judge for judge in judges if judge.name in paths]
         self.kinds = list(dict.fromkeys(judge.kind for judge in self._takers))
+        digests = {path: _add(index, path) for path in dict.fromkeys(paths.values())}
         for judge in self._takers:
             path = paths[judge.name]
-            if files.digests[path] != judge.asking[SETTING]:
+            if digests[path] != judge.asking[SETTING]:
                 raise UserError(f"{path}: was changed since this run was begun")
 
     def has_any(self, document: Document) -> bool:
-        return any(self._files.of(path, document) for path in dict.fromkeys(self._paths.values()))
+        return any(self._of(path, document) for path in dict.fromkeys(self._paths.values()))
 
     def briefs(self, kind: str, document: Document, writer: Identity) -> dict[str, Brief]:
-        """Those of all judges of a kind, by key."""
         found: dict[str, Brief] = {}
         for judge in (judge for judge in self._takers if judge.kind == kind):
-            given = self._files.of(self._paths[judge.name], document)
+            given = self._of(self._paths[judge.name], document)
             for part in judge.parts():
                 if row := given.get((part.axis, part.name)):
                     key = brief_key(judge, part, document, writer)
@@ -197,11 +172,25 @@ class GivenReferences:
                     found[key] = Brief(*of, content, signature=row.signature)
         return found
 
+    def _of(self, path: str, document: Document) -> dict[tuple[str, str], ReferenceRow]:
+        """By axis and the level's name; a reference for another text is refused."""
+        found: dict[tuple[str, str], ReferenceRow] = {}
+        source = _source_digest(document)
+        for line, fields in self._index.execute(_OF, (path, document.doc_id)):
+            row = ReferenceRow.model_validate_json(fields)
+            if row.source_sha256 != source:
+                raise UserError(
+                    f"{path}:{line}: was written for another source than document "
+                    f"{shown(document.doc_id)} has here"
+                )
+            found[row.axis, LEVELS[row.level]] = row
+        return found
+
 
 @contextmanager
 def given_references(paths: Paths, judges: Sequence[Judge]) -> Iterator[GivenReferences]:
     with index_on_disk(_GIVEN) as index:
-        yield GivenReferences(_Files(index, paths.values()), paths, judges)
+        yield GivenReferences(index, paths, judges)
 
 
 def check_references(paths: Paths, judges: Sequence[Judge], documents: Iterable[Document]) -> None:
@@ -282,8 +271,16 @@ def export_references(out: str, to: str, briefs: str | None = None) -> ExportedR
         for sources, briefs_of in ahead(partial(_read, output, writers), shards):
             for brief, made in briefs_of:
                 if _is_new(index, brief, out):
-                    row = asdict(_row_of(brief, sources[brief.doc_id], made))
-                    stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+                    row = ReferenceRow(
+                        doc_id=brief.doc_id,
+                        source_sha256=sources[brief.doc_id],
+                        axis=brief.axis,
+                        level=brief.content["rating"],
+                        text=brief.content["text"],
+                        writer=brief.content.get("writer") or f"{made['name']}@{made['revision']}",
+                        signature=brief.signature,
+                    )
+                    stream.write(row.as_line())
         exported = ExportedReferences(*index.execute(_COUNTS).fetchone())
         if not exported.references:  # raised in here, so that no file appears
             judges = ", ".join(judged) or "none"
@@ -328,13 +325,6 @@ def _read(output: Output, writers: Writers, shard: Shard) -> tuple[dict[str, str
         for brief in mine.own_briefs(kind, shard)
     )
     return sources, [(brief, made) for brief, made in briefs if "rating" in brief.content]
-
-
-def _row_of(brief: Brief, source: str, made: Mapping[str, Any]) -> ReferenceRow:
-    content = brief.content
-    writer = content.get("writer") or f"{made['name']}@{made['revision']}"
-    known = (brief.doc_id, source, brief.axis, float(content["rating"]))
-    return ReferenceRow(*known, content["text"], writer, brief.signature)
 
 
 def _is_new(index: Index, brief: Brief, out: str) -> bool:

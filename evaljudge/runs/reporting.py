@@ -62,7 +62,6 @@ def shards_to_report(
 def _left_out(
     job: Job, output: Output, shards: Sequence[Shard], damaged: Mapping[Shard, Sequence[Fault]]
 ) -> Iterator[str]:
-    """What of the run is not in the report of these shards."""
     if unjudged := len(output.shards()) - len(shards):
         are = counted(unjudged, "shard is", "shards are")
         yield f"{are} not judged yet: this report is of the others"
@@ -289,7 +288,6 @@ def write_run(
     job: Job, output: Output, accounts: Accounts, findings: Findings | None = None, *,
     is_whole: bool = True,
 ) -> None:  # fmt: skip
-    """Write run.json: what was bound, and what was done since."""
     bound, listing = output.run() or {}, output.listing() or {}
     is_whole = is_whole and not (job.judges and missing(job, output, BOTH))
     state = "damaged" if was_finished(bound) and not is_whole else "begun"

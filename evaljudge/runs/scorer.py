@@ -13,33 +13,30 @@ that is removed as soon as nothing refers to the outcome any more.
 
 from __future__ import annotations
 
-import io
 import sys
 import tempfile
 import time
 import weakref
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Sized
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import replace
 from functools import partial
 from shutil import rmtree
-from threading import Lock, RLock, Timer
-from typing import Any, Self, TypeVar, cast
+from threading import RLock
+from typing import Any, Self, cast
 
 from evaljudge.config import Config, load_config
 from evaljudge.engines import Engine, Engines, ModelSource, VllmEngines
-from evaljudge.errors import EngineDead, UserError
+from evaljudge.errors import UserError
 from evaljudge.execution import executor_name
 from evaljudge.runs.job import make_job
 from evaljudge.runs.outcome import Outcome
-from evaljudge.runs.pipeline import run, run_job
+from evaljudge.runs.pipeline import run_job
 from evaljudge.runs.progress import Log
 from evaljudge.runs.watching import Watcher
 from evaljudge.settings import AnyPath, as_path
 
 Names = str | Sequence[str] | Mapping[str, Any]
 """One name, several names, or names with their settings, as in a configuration."""
-R = TypeVar("R")
 HERE = {"executor": "local"}
 _OF_NAMES = ("judges", "metrics")
 _MISPLACED = {
@@ -76,8 +73,9 @@ def score(
     given = _settings(names | config)
 
     def work(folder: str) -> Outcome:
-        with _ONE_AT_A_TIME, _late_log(shown=progress) as watcher:
-            return run(_config(given, cases, folder), watcher=watcher, engines=engines)
+        with _ONE_AT_A_TIME:
+            config = _config(given, cases, folder)
+            return run_job(make_job(config, engines), _LateLog() if progress else Watcher())
 
     return _in_a_folder(out, work)
 
@@ -107,7 +105,7 @@ class Scorer:
         names = {"judges": judges, "model": model, "task": task, "axes": axes, "metrics": metrics}
         self._given, self._progress = _settings(names | config), progress
         self._warm = _WarmEngines(engines or VllmEngines())
-        self._job = make_job(_config(self._given, "cases", "out"), self._warm.as_engines())
+        self._job = make_job(_config(self._given, "cases", "out"), cast(Engines, self._warm))
         self._is_closed = False
         # where a notebook's cell runs again, its name stands for the next Scorer
         weakref.finalize(self, self._warm.close).atexit = False
@@ -116,7 +114,7 @@ class Scorer:
         names = [*(one.name for one in self._job.judges), *(one.name for one in self._job.metrics)]
         sources = dict.fromkeys(panel.model.source for panel in self._job.panels if panel.model)
         model = f" with {', '.join(sources)}" if sources else ""
-        state = "closed" if self._is_closed else "loaded" if self._warm.is_loaded else "not loaded"
+        state = "closed" if self._is_closed else "loaded" if self._warm.opened else "not loaded"
         return f"Scorer({', '.join(names)}{model}; {state})"
 
     def __enter__(self) -> Self:
@@ -135,8 +133,8 @@ class Scorer:
     def _score(self, cases: Any, out: str) -> Outcome:
         config = _config(self._given, cases, out)
         job = replace(self._job, config=config, since=time.monotonic())
-        with _late_log(shown=self._progress) as watcher:
-            return run_job(job, watcher)
+        self._warm.begin_run()
+        return run_job(job, _LateLog() if self._progress else Watcher())
 
     def close(self) -> None:
         """Waits for a call that is at work in another thread."""
@@ -189,90 +187,50 @@ class _WarmEngines:
 
     def __init__(self, engines: Engines) -> None:
         self._engines = engines
-        self._opened: dict[str, _WarmEngine] = {}
+        self.opened: dict[str, Engine] = {}
+        self._in_this_run: set[str] = set()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engines, name)
 
-    def as_engines(self) -> Engines:
-        return cast(Engines, self)
+    def begin_run(self) -> None:
+        self._in_this_run.clear()
 
     def open(self, source: ModelSource, seed: int) -> Engine:
+        """A run opens an engine a second time only if the first has died."""
         name = f"{source} {seed}"
-        warm = self._opened.pop(name, None)
-        if warm is None or warm.is_dead:
-            warm = _WarmEngine(self._engines.open(source, seed))
-        self._opened[name] = warm
-        return cast(Engine, warm)
-
-    @property
-    def is_loaded(self) -> bool:
-        return bool(self._opened) and not any(warm.is_dead for warm in self._opened.values())
+        if name in self._in_this_run and name in self.opened:
+            self.opened.pop(name).close()
+        if name not in self.opened:
+            self.opened[name] = self._engines.open(source, seed)
+        self._in_this_run.add(name)
+        return cast(Engine, _LeftOpen(self.opened[name]))
 
     def close(self) -> None:
-        while self._opened:
-            _, warm = self._opened.popitem()
-            warm.engine.close()
+        while self.opened:
+            self.opened.popitem()[1].close()
 
 
-class _WarmEngine:
+class _LeftOpen:
     def __init__(self, engine: Engine) -> None:
-        self.engine, self.is_dead = engine, False
+        self._engine = engine
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.engine, name)
-        is_ask = name in ("write", "choose", "weigh", "embed")
-        return self._noting_death(found) if is_ask else found
+        return getattr(self._engine, name)
 
     def close(self) -> None:
         """A run is over."""
-        if self.is_dead:
-            self.engine.close()
-
-    def _noting_death(self, ask: Callable[..., Awaitable[R]]) -> Callable[..., Awaitable[R]]:
-        async def asked(*what: Any, **how: Any) -> R:
-            try:
-                return await ask(*what, **how)
-            except EngineDead:
-                self.is_dead = True
-                raise
-
-        return asked
 
 
-@contextmanager
-def _late_log(*, shown: bool) -> Iterator[Watcher]:
+class _LateLog(Log):
     """Shows nothing of a call that takes a moment only; of others what a job's log has."""
-    if not shown:
-        yield Watcher()
-        return
-    stream = _LateStream(sys.stderr)
-    timer = Timer(A_MOMENT, stream.begin)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield Log(stream)
-    finally:
-        timer.cancel()
 
+    def __init__(self) -> None:
+        super().__init__(sys.stderr, first=A_MOMENT)
+        self._shown_from, self._kept = time.monotonic() + A_MOMENT, list[str]()
 
-class _LateStream(io.StringIO):
-    """Keeps what is written until it is to be shown."""
-
-    def __init__(self, shown_on: Any) -> None:
-        super().__init__()
-        self._shown_on, self._has_begun, self._changing = shown_on, False, Lock()
-
-    def begin(self) -> None:
-        with self._changing:
-            self._has_begun = True
-            self._shown_on.write(self.getvalue())
-            self._shown_on.flush()
-
-    def write(self, text: str, /) -> int:
-        with self._changing:
-            return int(self._shown_on.write(text) if self._has_begun else super().write(text))
-
-    def flush(self) -> None:
-        if self._has_begun:
-            self._shown_on.flush()
+    def _say(self, line: str) -> None:
+        self._kept.append(line)
+        if time.monotonic() >= self._shown_from:
+            kept, self._kept = self._kept, []
+            super()._say("\n".join(kept))

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import io
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from evaljudge.analysis.ratings import ByText, with_ratings
 from evaljudge.errors import Damaged, UserError
@@ -53,85 +55,54 @@ def shown_in(
     ratings: ByText,
     prompts: RunPrompts,
 ) -> Iterator[PageText]:
-    """Those of one shard."""
-    scores: dict[Text, list[Score]] = {text: [] for text in wanted}
+    run = output.known_run()
+    scores, verdicts = defaultdict[Text, list[Score]](list), defaultdict[Text, list[Verdict]](list)
+    judges, panels = judge_kinds(run), panels_of(run)
     for score in output.scores(shard):
-        if (score.doc_id, score.system) in scores:
-            scores[score.doc_id, score.system].append(score)
-    judged = _ShardEvidence(output, shard, wanted, prompts)
+        scores[score.doc_id, score.system].append(score)
+    for name in judges:
+        for verdict in output.verdicts(name, shard, with_tokens=False):
+            verdicts[verdict.doc_id, verdict.system].append(verdict)
+
+    @cache
+    def briefs_of(kind: str, panel: Panel) -> list[Brief] | Damaged:
+        try:
+            return output.of(panel).own_briefs(kind, shard)
+        except Damaged as error:  # scores do not need them, and the page says so
+            return error
+
+    def evidence_on(verdict: Verdict, case: Case, candidate: Candidate) -> Evidence:
+        kind = judges[verdict.judge]
+        briefs = briefs_of(kind, panels.get(verdict.judge, Panel()))
+        if isinstance(briefs, Damaged):
+            section = replace(shown_answer(verdict), about=[str(briefs)])
+            return Evidence(verdict.judge, verdict.axis, verdict.reason, section=section)
+        mine = [brief for brief in briefs if brief.doc_id == verdict.doc_id]
+        made = evidence_of(kind, JudgedCandidate(candidate, verdict, mine))
+        try:
+            of = verdict.judge, verdict.axis
+            return replace(made, asked=prompts.about(*of, case, candidate.system, mine))
+        except UserError as error:
+            return replace(made, unasked=str(error))
+
     for case in output.cases(shard):
-        rated = with_ratings(case, ratings)
-        for candidate in rated.candidates:
+        for candidate in with_ratings(case, ratings).candidates:
             text = case.document.doc_id, candidate.system
-            if text in scores:
+            if text in wanted:
                 names = frozenset(name for name, some in selected.items() if text in some)
-                evidence = list(judged.of(case, candidate))
+                evidence = [evidence_on(verdict, case, candidate) for verdict in verdicts[text]]
                 yield PageText(case.document, candidate, scores[text], names, evidence)
-
-
-class _ShardEvidence:
-    """The verdicts on some texts of a shard, and the briefs of their documents."""
-
-    def __init__(
-        self, output: Output, shard: Shard, wanted: Collection[Text], prompts: RunPrompts
-    ) -> None:
-        self._prompts = prompts
-        run = output.known_run()
-        judges, panels = judge_kinds(run), panels_of(run)
-        documents = {doc_id for doc_id, _ in wanted}
-        self._verdicts: dict[Text, list[tuple[str, Verdict]]] = {text: [] for text in wanted}
-        for name, kind in judges.items():
-            for verdict in output.verdicts(name, shard, with_tokens=False):
-                if (verdict.doc_id, verdict.system) in self._verdicts:
-                    self._verdicts[verdict.doc_id, verdict.system].append((kind, verdict))
-        self._file: dict[str, tuple[str, str]] = {}
-        """For each judge, where its briefs are: those of its kind by its writer."""
-        self._briefs: dict[tuple[tuple[str, str], str], list[Brief]] = {}
-        self._unread: dict[tuple[str, str], str] = {}
-        """Of briefs that are damaged: scores do not need them, and the page says so."""
-        readers = dict[tuple[str, str], Output]()
-        for name, kind in judges.items():
-            mine = output.of(panels.get(name, Panel()))
-            self._file[name] = kind, mine.brief_file(shard)
-            readers[self._file[name]] = mine
-        for file, mine in readers.items():
-            try:
-                briefs = mine.own_briefs(file[0], shard)
-            except Damaged as error:
-                self._unread[file] = str(error)
-                continue
-            for brief in briefs:
-                if brief.doc_id in documents:
-                    self._briefs.setdefault((file, brief.doc_id), []).append(brief)
-
-    def of(self, case: Case, candidate: Candidate) -> Iterator[Evidence]:
-        for kind, verdict in self._verdicts[case.document.doc_id, candidate.system]:
-            file = self._file[verdict.judge]
-            if file in self._unread:
-                section = replace(shown_answer(verdict), about=[self._unread[file]])
-                yield Evidence(verdict.judge, verdict.axis, verdict.reason, section=section)
-                continue
-            briefs = self._briefs.get((file, verdict.doc_id), ())
-            made = evidence_of(kind, JudgedCandidate(candidate, verdict, briefs))
-            try:
-                asked = self._prompts.about(
-                    verdict.judge, verdict.axis, case, candidate.system, briefs
-                )
-            except UserError as error:
-                yield replace(made, unasked=str(error))
-            else:
-                yield replace(made, asked=asked)
 
 
 def evidence_of(kind: str, judged: JudgedCandidate) -> Evidence:
     verdict = judged.verdict
-    made = Evidence(verdict.judge, verdict.axis)
     if verdict.status == "unscored":
         return Evidence(verdict.judge, verdict.axis, verdict.reason, section=shown_answer(verdict))
     own = plugin(kind) if kind in kinds() else None
     if own and own.picture:
-        return Evidence(made.judge, made.axis, view=own.picture(judged))
-    return Evidence(made.judge, made.axis, section=shown_section(own.show if own else None, judged))
+        return Evidence(verdict.judge, verdict.axis, view=own.picture(judged))
+    section = shown_section(own.show if own else None, judged)
+    return Evidence(verdict.judge, verdict.axis, section=section)
 
 
 def _selected(output: Output, name: str, wanted: Collection[Text]) -> Iterator[Text]:

@@ -137,7 +137,6 @@ def unmeasured(job: Job, output: Output, shards: Sequence[Shard]) -> Lacking:
 
 
 def measure(job: Job, output: Output, lacking: Lacking, watch: Watch) -> None:
-    """Measure what is missing; `watch` hears of each shard."""
     if not lacking:
         return
     names = {name for missing in lacking.values() for name in missing}

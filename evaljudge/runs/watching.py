@@ -55,8 +55,6 @@ class Watcher:
 
 @dataclass(frozen=True)
 class _Mark:
-    """How far the run was at some time."""
-
     at: float
     done: Mapping[Stage, int]
     seconds: Mapping[Stage, float]

@@ -11,7 +11,7 @@ import yaml
 
 import evaljudge
 from evaljudge.commands.plan import Planned, planned
-from evaljudge.engines import KnownFacts, ModelSource, VllmEngines
+from evaljudge.engines import ModelFacts, ModelSource, VllmEngines
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.storage.claim import claimed
@@ -152,7 +152,7 @@ def test_a_column_with_another_name_is_a_warning() -> None:
 
 
 class Away(ScriptedEngines):
-    def describe(self, source: ModelSource) -> KnownFacts:
+    def describe(self, source: ModelSource) -> ModelFacts:
         return replace(super().describe(source), lacking="all its files")
 
 

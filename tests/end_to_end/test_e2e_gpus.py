@@ -99,7 +99,7 @@ def desk(tmp_path: Path, gpus: None, e2e: SimpleNamespace) -> Desk:
 
 @on_ray_with(0)
 def test_no_gpu_where_one_is_needed_is_said_at_once(desk: Desk) -> None:
-    assert desk.refused({"gpus": 1}).startswith("workers.gpus: each worker needs 1 on one node")
+    assert desk.refused({"gpus": 1}).startswith("workers: each worker needs 1 GPU and ")
 
 
 @on_ray_with(1)

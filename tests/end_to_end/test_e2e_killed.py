@@ -1,18 +1,16 @@
-"""Killed with kill -9 at 22 seeded random moments, and resumed: as if nothing had happened.
+"""Killed with kill -9 and resumed, as if nothing had happened: moment x stage x executor.
 
-A chain is one run that is killed again and again until it is let through, most of them on S3 over
-HTTP, one on a local folder. Each moment is so many asks after the last, drawn from those that the
-work still left would take. A worker that is killed is replaced by the run
-itself; a driver, alone or with all of its Ray, by starting the same command again.
+A run is killed at every moment of the matrix, one after the other, and let through after the last.
+A worker that is killed is replaced by the run itself; a driver, alone or with all of its Ray, by
+starting the same command again.
 """
 
 import json
-import random
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -20,48 +18,40 @@ from typing import Any
 import pytest
 
 import evaljudge
-
-pytestmark = pytest.mark.ray
+from tests.tiny import make_tiny_model
 
 ASKS_OF = {"prepare": 24 * 5, "judge": 24 * 3 * 5}
-ASKS = sum(ASKS_OF.values())
 """Of a run that nobody disturbs."""
-PAUSE = 0.5
+MOMENTS = [("prepare", 0.05), ("prepare", 0.7), ("judge", 0.05), ("judge", 0.7), ("judge", 1.0)]
+"""The stage, and the share of its questions that were asked when somebody is killed."""
+PAUSE = 0.4
 """Seconds that the scripted model takes for an ask, on average."""
+PROSE = Path(__file__).parents[1] / "prose.jsonl"
 
 
 @dataclass(frozen=True)
 class Chain:
-    victims: tuple[str, ...] = ()
+    victims: tuple[str, ...]
+    """Who is killed at each of the moments."""
+    executor: str = "ray"
     own_ray: bool = False
     """Each driver starts a Ray, as on a laptop; else all use one that stays, as on a cluster."""
     workers: int = 1
     writer: str | None = None
-    on_s3: bool = True
+    on_s3: bool = False
 
 
 CHAINS = {
-    "own ray": Chain(("all", "all", "driver"), own_ray=True),
-    "one worker": Chain(("worker", "driver", "worker", "worker", "driver", "driver")),
-    "two workers": Chain(
-        ("driver", "worker", "worker", "driver", "worker", "worker"), workers=2, on_s3=False
-    ),
-    "short": Chain(("worker", "driver")),
-    "two models": Chain(("worker", "driver", "worker", "driver", "driver"), writer="another"),
+    "in its own process": Chain(("driver",) * 5, "local"),
+    "one worker": Chain(("worker", "driver", "worker", "driver", "driver"), on_s3=True),
+    "own ray": Chain(("all", "driver", "all", "driver", "all"), own_ray=True),
+    "two workers": Chain(("driver", "worker", "worker", "worker", "driver"), workers=2),
+    "two models": Chain(("worker", "driver", "driver", "worker", "all"), writer="another"),
 }
-
-
-def test_that_there_are_twenty_moments_and_two() -> None:
-    assert sum(len(chain.victims) for chain in CHAINS.values()) == 22
-
-
-@dataclass(frozen=True)
-class Moment:
-    """What stood when a kill had done its work: asks so far, and each stage's committed shards."""
-
-    victim: str
-    asks: int
-    committed: dict[str, set[int]]
+MARKS: dict[str, Any] = {
+    "in its own process": pytest.mark.service,
+    "one worker": pytest.mark.ray,
+} | {name: [pytest.mark.ray, pytest.mark.long] for name in list(CHAINS)[2:]}
 
 
 class Run:
@@ -73,10 +63,9 @@ class Run:
     ) -> None:  # fmt: skip
         self._out, self.log, self._e2e = folder / "out", folder / "asks", e2e
         self._bucket, self._prefix = (bucket if chain.on_s3 else None), f"{folder.name}/out"
-        corpus = e2e.write_cases(folder / "cases.jsonl", e2e.cases(24))
         best = {"scorer": "synthetic.level", "axis": "coherence", "top_fraction": 0.25}
-        self.config = config = {
-            "corpus": corpus,
+        self.config = {
+            "corpus": e2e.write_cases(folder / "cases.jsonl", e2e.cases(24)),
             "out": f"{bucket.uri}/{self._prefix}" if chain.on_s3 else str(self._out),
             "axes": ["coherence"],
             "model": "scripted",
@@ -84,11 +73,12 @@ class Run:
             "judges": {"synthetic": {"checks": {"neighbours": 0, "exchanged": 0}}},
             "metrics": ["words"],
             "select": [{"name": "best", "all": [best]}],
-            "workers": {"min": chain.workers, "cpus": 0.5, "executor": "ray"},
+            "workers": {"executor": chain.executor}
+            | ({"min": chain.workers, "cpus": 0.5} if chain.executor == "ray" else {}),
         }
-        (folder / "config.json").write_text(json.dumps(config))
+        (folder / "config.json").write_text(json.dumps(self.config))
         command = [sys.executable, e2e.script, "config.json", self.log, PAUSE * chain.workers]
-        where = {} if chain.own_ray else {"RAY_ADDRESS": ray}
+        where = {} if chain.own_ray or chain.executor == "local" else {"RAY_ADDRESS": ray}
         self.command = killing.Command(command, folder, self._out, where, self.files)
 
     def files(self) -> set[str]:
@@ -106,40 +96,23 @@ class Run:
         self._out.mkdir()
         return Path(self._bucket.download(self._prefix, self._out))
 
-    def left(self, committed: dict[str, set[int]]) -> float:
-        """How many asks a run has to go that begins with so much committed."""
-        cut = sum(name.startswith("cases/") for name in self.files())
-        done = {stage: len(committed[stage]) / cut for stage in ("prepare", "judge")} if cut else {}
-        return sum(asks * (1 - done.get(stage, 0)) for stage, asks in ASKS_OF.items())
-
     @property
     def asks(self) -> list[Any]:
-        return self._e2e.asks(self.log)
+        return list(self._e2e.asks(self.log))
 
-    def start(self) -> None:
-        before = len(self.asks)
-        self.command.start()
-        self._wait_for_more(before)
-
-    def kill(self, victim: str) -> Moment:
-        self.command.kill(victim)
-        return Moment(victim, len(self.asks), self.command.committed())
-
-    def go_on(self, after: Moment) -> None:
-        if after.victim == "worker":
-            self._wait_for_more(after.asks)
-        else:
-            self.start()
-
-    def wait_for_asks(self, wanted: float) -> None:
+    def kill_at(self, stage: str, share: float, victim: str) -> tuple[int, dict[str, set[int]]]:
+        """How much was asked then, and the shards of each stage that were committed."""
+        wanted = share * ASKS_OF[stage]
         self.command.wait_until(
-            lambda: len(self.asks) >= wanted or self.command.ended, f"{wanted} asks"
+            lambda: len({ask.prompt for ask in self.asks if ask.stage == stage}) >= wanted,
+            f"{wanted} asks of {stage}",
         )
-
-    def _wait_for_more(self, asks: int) -> None:
-        """Until something is asked, if anything is left to ask."""
-        if self.left(self.command.committed()):
-            self.command.wait_until(lambda: len(self.asks) > asks, "an ask")
+        self.command.kill(victim)
+        committed = self.command.committed()
+        asked = len(self.asks)
+        if victim != "worker":
+            self.command.start()
+        return asked, committed
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -149,98 +122,56 @@ def adopting(killing: ModuleType) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def own_ray(adopting: None, start_ray: Any) -> Iterator[None]:
+def own_ray(adopting: None, start_ray: Any) -> Iterator[str]:
     """Not the one that other tests share: what is adopted is killed in the end."""
     with start_ray(num_cpus=4):
-        yield
+        import ray
+
+        yield ray.get_runtime_context().gcs_address
 
 
 @pytest.fixture(scope="module")
-def begin(
-    tmp_path_factory: pytest.TempPathFactory,
-    adopting: None,
-    s3_of_module: Any,
-    own_ray: None,
-    e2e: SimpleNamespace,
-    killing: ModuleType,
-) -> Callable[[Chain], Run]:
-    import ray
-
-    address = ray.get_runtime_context().gcs_address
-    folder = partial(tmp_path_factory.mktemp, "run")
-    return lambda chain: Run(folder(), chain, address, e2e, killing, s3_of_module)
-
-
-@pytest.fixture(scope="module")
-def uninterrupted(
-    begin: Callable[[Chain], Run], e2e: SimpleNamespace
+def undisturbed(
+    tmp_path_factory: pytest.TempPathFactory, e2e: SimpleNamespace, killing: ModuleType
 ) -> Callable[[str | None], dict[str, Any]]:
-    """What a run comes to that nobody disturbs, in this process; one for each writer."""
+    """What a run comes to, in this process; one for each writer."""
 
     @cache
     def of(writer: str | None) -> dict[str, Any]:
-        run = begin(Chain(writer=writer, on_s3=False))
-        engines = e2e.noting_engines(run.log)
-        config = run.config | {"workers": {"executor": "local"}}
-        evaljudge.run(config, engines=engines)
+        chain = Chain((), "local", writer=writer)
+        run = Run(tmp_path_factory.mktemp("whole"), chain, "", e2e, killing, None)
+        evaljudge.run(run.config, engines=e2e.noting_engines(run.log))
         prompts = [ask.prompt for ask in run.asks]
-        assert len(prompts) == len(set(prompts)) == ASKS
-        tables: dict[str, Any] = e2e.tables(run.out)
-        return tables
+        assert len(prompts) == len(set(prompts)) == sum(ASKS_OF.values())
+        return dict(e2e.tables(run.out))
 
     return of
 
 
-LONG = ("own ray", "one worker", "two workers", "two models")
-"""A worker and a driver are killed in every `make test`, twenty more in `make test-all`."""
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.long if n in LONG else ()) for n in CHAINS]
-)
-def test_a_run_killed_again_and_again_ends_like_one_that_was_not(
-    name: str, begin: Callable[[Chain], Run], uninterrupted: Any, e2e: SimpleNamespace
-) -> None:
+@pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS[name]) for name in CHAINS])
+def test_a_run_killed_at_every_moment_ends_like_one_that_was_not(
+    name: str, tmp_path: Path, undisturbed: Any, e2e: SimpleNamespace, killing: ModuleType,
+    request: pytest.FixtureRequest,
+) -> None:  # fmt: skip
     chain = CHAINS[name]
-    expected = uninterrupted(chain.writer)
-    run = begin(chain)
-
-    moments = list(killed(run, chain.victims, random.Random(name)))
-
-    out = run.out
-    assert not e2e.differences(e2e.tables(out), expected)
-    assert run.files() == e2e.contract(out, ("best",))
-    assert any(moment.committed["prepare"] for moment in moments), "all were too early"
-    assert len(run.asks) > ASKS, "nothing was ever lost"
-    for moment, again in zip(moments, repeated(run, moments), strict=True):
-        commits = {stage: len(numbers) for stage, numbers in moment.committed.items()}
-        print(f"{name}: {moment.victim} after {moment.asks} asks, {commits}; {again} asked again")
-
-
-def killed(run: Run, victims: Iterable[str], draw: random.Random) -> Iterator[Moment]:
-    """Kill each victim somewhere in the asks that the last one left, then let the run end.
-
-    Not in their last part: asks come in bursts, a whole case at once, and the moment must not be
-    after the end.
-    """
-    run.start()
-    moment = Moment("", 0, {"prepare": set(), "judge": set()})
-    for victim in victims:
-        run.wait_for_asks(moment.asks + draw.uniform(0, 0.6 * run.left(moment.committed)))
-        moment = run.kill(victim)
-        yield moment
-        run.go_on(moment)
+    address = request.getfixturevalue("own_ray") if chain.executor == "ray" else ""
+    bucket = request.getfixturevalue("s3_of_module") if chain.on_s3 else None
+    run = Run(tmp_path, chain, address, e2e, killing, bucket)
+    run.command.start()
+    killed = [run.kill_at(*at, victim) for at, victim in zip(MOMENTS, chain.victims, strict=True)]
     run.command.end()
 
-
-def repeated(run: Run, moments: Iterable[Moment]) -> Iterator[int]:
-    """What was asked again after each kill: of the shards only that were not committed then."""
-    home = homes(run.out)
-    for moment in moments:
-        before = {ask.prompt for ask in run.asks[: moment.asks]}
-        again = {ask for ask in run.asks[moment.asks :] if ask.prompt in before}
-        assert not {a for a in again if home[a.document] in moment.committed[a.stage]}, moment
-        yield len(again)
+    out, asks = run.out, run.asks
+    assert not e2e.differences(e2e.tables(out), undisturbed(chain.writer))
+    assert run.files() == e2e.contract(out, ("best",))
+    assert any(committed["prepare"] for _, committed in killed), "all were too early"
+    assert len(asks) > sum(ASKS_OF.values()), "nothing was ever lost"
+    home = homes(out)
+    for asked, committed in killed:  # nothing of a committed shard is asked again
+        before = {ask.prompt for ask in asks[:asked]}
+        again = {ask for ask in asks[asked:] if ask.prompt in before}
+        assert not {a for a in again if home[a.document] in committed[a.stage]}
+        print(f"{name}: after {asked} asks, {len(again)} asked again")
 
 
 def homes(out: Path) -> dict[str, int]:
@@ -252,3 +183,47 @@ def homes(out: Path) -> dict[str, int]:
         for file in (out / "cases").glob("*.parquet")
         for doc_id in pq.read_table(file, columns=["doc_id"])["doc_id"].to_pylist()
     }
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    ("executor", "victim"),
+    [("local", "driver"), pytest.param("ray", "all", marks=[pytest.mark.ray, pytest.mark.long])],
+)
+def test_the_real_engine_killed_leaves_nothing_running_and_loses_nothing(
+    executor: str, victim: str, tmp_path: Path, e2e: SimpleNamespace, killing: ModuleType
+) -> None:
+    """That nothing changes is tested above to the last digit; sums of floats of a real engine may
+    depend on the batch, which a kill changes."""
+    lines = PROSE.read_text(encoding="utf-8").splitlines()
+    rows = [
+        row | {"doc_id": f"{row['doc_id']}-{n}", "source": f"Edition {n}. {row['source']}"}
+        for n in range(8)
+        for row in map(json.loads, lines)
+    ]
+    config = {
+        "corpus": e2e.write_cases(tmp_path / "cases.jsonl", rows),
+        "out": str(tmp_path / "out"),
+        "axes": ["coherence"],
+        "model": {
+            "source": str(make_tiny_model(tmp_path / "model", lines)),
+            "engine": {"kv_cache_memory_bytes": 1 << 27},
+            "least_mass": 0,
+        },
+        "workers": {"executor": executor},
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    line = [sys.executable, "-m", "evaljudge", "run", "config.json"]
+    command = killing.Command(line, tmp_path, tmp_path / "out", {})
+    command.start()
+    command.wait_until(lambda: bool(command.committed()["prepare"]), "a commit")
+    command.kill(victim)
+    assert len(command.committed()["judge"]) < 8, "too late to lose anything"
+    command.start()
+    command.end()
+    scores = [json.loads(row) for row in e2e.tables(tmp_path / "out")["scores"]]
+    texts = {(row["doc_id"], c["system"]) for row in rows for c in row["candidates"]}
+    assert {(row["doc_id"], row["system"]) for row in scores} == texts
+    assert len(scores) == len({(r["doc_id"], r["system"], r["scorer"]) for r in scores})
+    assert e2e.files(tmp_path / "out") == e2e.contract(tmp_path / "out")
+    command.wait_until(lambda: not killing.workers(), "the end of every engine")

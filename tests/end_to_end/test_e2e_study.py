@@ -169,40 +169,6 @@ def scripted(folder: Path, e2e: SimpleNamespace) -> dict[str, Any]:
     }
 
 
-def command(folder: Path, e2e: SimpleNamespace, killing: ModuleType, pause: float) -> Any:
-    config = scripted(folder, e2e)
-    (folder / "config.json").write_text(json.dumps(config))
-    line = [sys.executable, e2e.script, "config.json", "asks", pause]
-    return killing.Command(line, folder, folder / "out/scripted", {})
-
-
-@pytest.mark.service
-def test_killed_and_resumed_it_ends_the_same(
-    tmp_path: Path, e2e: SimpleNamespace, killing: ModuleType
-) -> None:
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    undisturbed = command(whole, e2e, killing, 0.0)
-    undisturbed.start()
-    undisturbed.end()
-    asks = e2e.asks(whole / "asks")
-    assert set(Counter(asks).values()) == {1}, "something was asked twice"
-    run = json.loads((whole / "out/scripted/run.json").read_text())
-    assert run["total"]["asks"] == len(asks)
-
-    disturbed = command(killed, e2e, killing, 0.3)
-    for stage in ("prepare", "judge"):
-        disturbed.start()
-        disturbed.wait_until(lambda stage=stage: bool(disturbed.committed()[stage]), stage)
-        disturbed.kill("all")
-    disturbed.start()
-    disturbed.end()
-    ended, expected = (
-        json.loads((folder / "out/study.json").read_text()) for folder in (killed, whole)
-    )
-    assert ended == expected
-    assert set(e2e.asks(killed / "asks")) == set(asks)
-
-
 @pytest.mark.service
 def test_writers_and_judges_may_be_other_models(
     tmp_path: Path, e2e: SimpleNamespace, killing: ModuleType

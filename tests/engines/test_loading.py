@@ -2,8 +2,6 @@
 
 import hashlib
 import logging
-import signal
-import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -12,39 +10,10 @@ import pytest
 from huggingface_hub.errors import LocalEntryNotFoundError
 
 from evaljudge.engines import ModelSource
-from evaljudge.engines.loading import _arguments, _import_whole, fetch_checkpoint, set_environment
+from evaljudge.engines.loading import _arguments, fetch_checkpoint, set_environment
 from evaljudge.engines.vllm import _Key
 
 COMMIT = "c0ffee" + 34 * "0"
-
-
-def test_an_interrupted_import_is_finished_for_the_next_call(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "imported_once.py").write_text(
-        "import os, signal, sys, time\n"
-        "assert not hasattr(sys, 'begun'), 'as torch: not twice'\n"
-        "sys.begun = True\n"
-        "os.kill(os.getpid(), signal.SIGINT)\n"
-        "time.sleep(0.05)\n"
-    )
-    monkeypatch.setattr(sys, "begun", None, raising=False)
-    monkeypatch.delattr(sys, "begun")
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job may ignore it
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            _import_whole("imported_once")
-        _import_whole("imported_once")
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def test_what_an_import_raises_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "imported_never.py").write_text("import nowhere_at_all")
-    with pytest.raises(ModuleNotFoundError, match="nowhere_at_all"):
-        _import_whole("imported_never")
 
 
 def test_whether_prefixes_are_kept_is_for_vllm_to_say_and_for_the_user() -> None:

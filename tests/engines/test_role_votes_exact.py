@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from evaljudge.engines.vllm import VllmModel
-from evaljudge.judges.roles.briefs import list_form
 from evaljudge.judges.roles.judge import Roles
 from evaljudge.judges.roles.polling import CUT
 from evaljudge.model.asks import Failed, Prompt, Weighed, Writing, Written
@@ -109,18 +108,6 @@ def test_every_reply_keeps_its_form_and_each_confidence_is_the_model_s_own(
     assert sorted(vote["confidence"] for vote in cast) == pytest.approx(sorted(wanted), rel=2e-3)
     assert all(score.value is not None for verdict in found for score in one.score(verdict))
     assert sum(verdict.tokens.asks for verdict in found) == 2 * replies
-
-
-def test_lists_of_readers_keep_their_form(engine: Callable[..., VllmModel]) -> None:
-    model = Terse(engine())
-    one = Roles({"clustering": False, "readers": 2, "max_tokens": 2000}, TASK)
-    (brief,) = asyncio.run(one.brief(DOCUMENT, [], model))
-    assert len(model.written) == 2
-    for _, how, reply in model.written:
-        assert how.regex == list_form(2)
-        assert re.fullmatch(how.regex, reply.text)
-    assert model.weighed == []
-    assert brief.status == "ok" or "no readers in the reply" in brief.reason
 
 
 def test_a_token_limit_leaves_the_votes_that_were_whole(engine: Callable[..., VllmModel]) -> None:

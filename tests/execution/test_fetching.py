@@ -92,14 +92,6 @@ def test_where_there_is_no_machine_yet_it_is_given_up(
     assert "Unhandled" not in "".join(capfd.readouterr())
 
 
-def test_a_mistake_in_the_corpus_ends_it_at_once(tmp_path: Path, local_ray: None) -> None:
-    with pytest.raises(UserError), fetching(partial(note, tmp_path, tmp_path / "never")):  # noqa: PT012
-        wait_until(lambda: noted(tmp_path, "begun") == 1)
-        raise UserError("row 3: no text")
-    wait_until(lambda: free_cpus() == 4)
-    assert noted(tmp_path, "done") == 0
-
-
 class Noting(ScriptedEngines):
     def __init__(self, folder: Path) -> None:
         super().__init__()

@@ -86,41 +86,38 @@ def test_how_many_workers_a_node_holds(
     assert placement.workers_on(node) == workers
 
 
-def test_no_gpu_anywhere_is_said_with_its_key() -> None:
-    assert refusal(Cluster([HEAD]), gpus=1) == (
-        "workers.gpus: each worker needs 1 on one node, and the largest node that this cluster "
-        "has or could add has 0"
+@pytest.mark.parametrize(
+    ("cluster", "wanted", "needed", "nodes"),
+    [
+        (Cluster([HEAD]), {"gpus": 1, "cpus": 1}, "1 GPU and 1 CPU", "0 GPU and 4 CPU"),
+        (  # GPUs of several nodes are not those of one
+            Cluster([HEAD, TWO_A100, TWO_A100], [NodeGroup(TWO_A100, most=8)]),
+            {"per_engine": 4, "cpus": 1}, "4 GPU and 1 CPU",
+            "0 GPU and 4 CPU; 2 GPU and 24 CPU on A100",
+        ),
+        (  # CPUs are looked for beside the GPUs
+            Cluster([{**HEAD, "CPU": 64.0}, L4]), {"gpus": 1, "cpus": 16}, "1 GPU and 16 CPU",
+            "0 GPU and 64 CPU; 1 GPU and 8 CPU on L4",
+        ),
+        (Cluster([HEAD]), {"cpus": 5}, "5 CPU", "0 GPU and 4 CPU"),
+        (
+            Cluster([HEAD], [NodeGroup(L4)]), {"accelerator_type": "H100", "cpus": 1},
+            "1 GPU and 1 CPU on H100", "0 GPU and 4 CPU; 1 GPU and 8 CPU on L4",
+        ),
+        (  # and GPUs on nodes of the accelerator
+            Cluster([HEAD, L4, TWO_A100]),
+            {"per_engine": 2, "accelerator_type": "L4", "cpus": 1}, "2 GPU and 1 CPU on L4",
+            "0 GPU and 4 CPU; 1 GPU and 8 CPU on L4; 2 GPU and 24 CPU on A100",
+        ),
+    ],
+)  # fmt: skip
+def test_a_worker_that_no_node_can_hold_is_refused_with_what_there_is(
+    cluster: Cluster, wanted: dict[str, Any], needed: str, nodes: str
+) -> None:
+    assert refusal(cluster, **wanted) == (
+        f"workers: each worker needs {needed} on one node, and the nodes that this cluster has or "
+        f"could add have {nodes}"
     )
-
-
-def test_gpus_of_several_nodes_are_not_those_of_one() -> None:
-    cluster = Cluster([HEAD, TWO_A100, TWO_A100], [NodeGroup(TWO_A100, most=8)])
-    said = refusal(cluster, per_engine=4)
-    assert said.startswith("workers.gpus: each worker needs 4 on one node")
-    assert said.endswith("has 2")
-
-
-def test_cpus_are_looked_for_beside_the_gpus() -> None:
-    said = refusal(Cluster([{**HEAD, "CPU": 64.0}, L4]), gpus=1, cpus=16)
-    assert said.startswith("workers.cpus: each worker needs 16 on one node")
-    assert said.endswith("has 8")
-
-
-def test_too_many_cpus_are_said_where_no_gpu_is_wanted() -> None:
-    assert refusal(Cluster([HEAD]), cpus=5).startswith("workers.cpus: each worker needs 5")
-
-
-def test_a_strange_accelerator_is_said_with_those_there_are() -> None:
-    said = refusal(Cluster([HEAD, TWO_A100], [NodeGroup(L4)]), accelerator_type="H100")
-    assert said.startswith("workers.accelerator_type: each worker needs a node with H100")
-    assert said.endswith("A100, L4")
-    said = refusal(Cluster([HEAD]), accelerator_type="H100")
-    assert said.endswith("none that Ray knows by name")
-
-
-def test_gpus_are_looked_for_on_nodes_of_the_accelerator() -> None:
-    said = refusal(Cluster([HEAD, L4, TWO_A100]), per_engine=2, accelerator_type="L4")
-    assert said.startswith("workers.gpus: each worker needs 2") and said.endswith("has 1")
 
 
 def test_an_engine_larger_than_its_worker_is_refused() -> None:

@@ -40,21 +40,38 @@ def deadly_constructor(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngines:
     return ScriptedEngines()
 
 
+def deadly_metric(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngines:
+    class Dying:
+        def __init__(self, *arguments: object) -> None:
+            os._exit(1)
+
+    monkeypatch.setattr(executor, "Measurer", Dying)
+    return ScriptedEngines()
+
+
 @pytest.mark.ray
-@pytest.mark.parametrize("deadly", [deadly_unpacking, deadly_constructor])
+@pytest.mark.parametrize(
+    ("deadly", "said"),
+    [
+        (deadly_unpacking, r"died 3 times while it loaded .* in the folder `logs`"),
+        (deadly_constructor, r"died 3 times while it loaded .* in the folder `logs`"),
+        (deadly_metric, r"that measures died 3 times .* in the folder `logs`"),
+    ],
+)
 def test_given_up_with_what_to_look_at(
     tmp_path: Path,
     local_ray: None,
     capfd: pytest.CaptureFixture[str],
     deadly: Callable[[pytest.MonkeyPatch], ScriptedEngines],
+    said: str,
 ) -> None:
     case = {"doc_id": "d", "source": "It rose.", "candidates": [{"system": "A", "text": "Yes."}]}
     (tmp_path / "c.jsonl").write_text(json.dumps(case))
     config = {
         "corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "run"), "model": "m",
         "axes": ["fluency"], "judges": {"synthetic": {}}, "workers": {"executor": "ray"},
+        "metrics": ["words"],
     }  # fmt: skip
-    said = r"died 3 times while it loaded .* in the folder `logs`"
     with pytest.MonkeyPatch.context() as here, pytest.raises(UserError, match=said):
         evaljudge.run(config, engines=deadly(here))
     assert "Traceback" not in capfd.readouterr().err

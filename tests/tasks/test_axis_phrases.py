@@ -100,5 +100,5 @@ def test_a_phrase_is_part_of_what_binds_a_run_and_a_brief(own: str, tmp_path: Pa
 @pytest.mark.parametrize("phrase", ["[]", "' '", "3"])
 def test_a_phrase_must_be_words(tmp_path: Path, phrase: str) -> None:
     (tmp_path / "talk.yaml").write_text(OWN.replace("use of sources", phrase))
-    with pytest.raises(UserError, match="axes.zzz: `phrase` needs words"):
+    with pytest.raises(UserError, match="axes.zzz.phrase: should "):
         load_task(str(tmp_path / "talk.yaml"))

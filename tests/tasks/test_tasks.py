@@ -190,9 +190,9 @@ def test_a_task_file_that_is_not_there(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("- a", "needs `name` and `axes`"),
-        ("name: x\naxes: {}", "at least one axis"),
-        ("name: x\naxes: {a: 1}", "axes.a needs a `description`"),
+        ("- a", "should be "),
+        ("name: x\naxes: {}", "axes: should "),
+        ("name: x\naxes: {a: 1}", "axes.a: should "),
         ("name: x\naxes: {a: {description: d, contxt: true}}", "did you mean 'context'"),
         ("name: x\naxes: {a: {description: d}}\nprompt: y", "did you mean 'prompts'"),
         ("name: [", "not YAML"),

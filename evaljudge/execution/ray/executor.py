@@ -20,7 +20,7 @@ from typing import Any
 
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import TERMINATED, Ended, GivenUp, UserError, finishing
-from evaljudge.execution.attempts import LOADING_KILLS
+from evaljudge.execution.attempts import LOADING_KILLS, MEASURING_KILLS
 from evaljudge.execution.protocol import (
     Assignment,
     Event,
@@ -86,12 +86,8 @@ class RayExecutor:
             rows = [write_order(order) for order in orders]
             watch(Event("loading"))
             with _finishing_noted(assignment), reading_board(watch) as board:
-                worker = ray.cloudpickle.dumps((Worker, (assignment, taking.gpus, board)))
-                known = (worker, board, json.dumps({REFUSED: LOADING_KILLS}))
-                done = _receipts(
-                    "the workers", CountedWorker, known, rows, pool, taking.ray_options
-                )
-                _watch_all(done, watch)
+                known = _counted(board, LOADING_KILLS, Worker, assignment, taking.gpus, board)
+                _watch_all(_receipts("the workers", known, rows, pool, taking.ray_options), watch)
             if finishing.is_set():
                 raise Ended(TERMINATED)
 
@@ -108,10 +104,10 @@ class RayExecutor:
         pool = ray.data.ActorPoolStrategy(
             min_size=1, max_size=min(cpus_wanted(self._workers.max), len(rows))
         )
-        known = (ray.put(measuring),)  # once in each node's object store
-        options = {"num_cpus": 1}
-        done = _receipts("the workers that measure", Measurer, known, rows, pool, options)
-        _watch_all(done, watch)
+        with reading_board(watch) as board:
+            known = _counted(board, MEASURING_KILLS, Measurer, measuring)
+            who, options = "the workers that measure", {"num_cpus": 1}
+            _watch_all(_receipts(who, known, rows, pool, options), watch)
 
     def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
         """Tasks are begun ahead of the one that is awaited, but results never pile up."""
@@ -141,9 +137,16 @@ def _done(work: Callable[[Shard], R], shard: Shard) -> R:
     return work(shard)
 
 
+def _counted(board: Any, refusal: str, worker: type, *arguments: object) -> tuple[Any, ...]:
+    """What a `CountedWorker` is made with; it lies once in each node's object store."""
+    import ray
+
+    packed = ray.put(ray.cloudpickle.dumps((worker, arguments)))
+    return packed, board, json.dumps({REFUSED: refusal})
+
+
 def _receipts(
     who: str,
-    worker: type,
     known: tuple[Any, ...],
     orders: Sequence[str],
     pool: Any,
@@ -156,7 +159,7 @@ def _receipts(
     _quiet_ray_data()
     rows = [{"order": order} for order in orders]
     done = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
-        worker, fn_constructor_args=known, batch_size=1, compute=pool, **options
+        CountedWorker, fn_constructor_args=known, batch_size=1, compute=pool, **options
     )
     try:
         for row in done.iter_rows():

@@ -4,16 +4,14 @@ A worker is one actor on one node: its four GPUs cannot be two of one node and t
 Requests that can never be met are refused at once, since Ray would wait for them for ever; nodes
 that an autoscaler could still add count as available.
 
-Ray keeps a place for the autoscaler's node types (`get_cluster_config`), but its own autoscaler
-leaves that place empty: the file that the head was started with is asked too. An autoscaler that
-lives elsewhere (Kubernetes) shows neither; its names for the nodes show that there is one.
+Ray's own autoscaler reads what it may add from the file that the head was started with, and so does
+this module. An autoscaler that lives elsewhere (Kubernetes) is known by the label of its nodes.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -24,8 +22,8 @@ from evaljudge.errors import UserError
 
 CONFIG = "--autoscaling-config="
 LOGS = "--logs-dir="
-UNNAMED = "node_"
-"""How Ray calls the type of a node that no autoscaler knows."""
+NODE_GROUP = "ray.io/node-group"
+"""The label of nodes that an autoscaler knows."""
 ACCELERATOR = "accelerator_type:"
 HEAD = "node:__internal_head__"
 CPUS_PER_GPU = 8
@@ -62,15 +60,12 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Placement:
-    """What each worker takes."""
-
     gpus: float
     cpus: float
     accelerator_type: str | None = None
 
     @property
     def ray_options(self) -> dict[str, Any]:
-        """As `map_batches` wants them."""
         return {
             "num_cpus": self.cpus,
             "num_gpus": self.gpus or None,
@@ -78,7 +73,6 @@ class Placement:
         }
 
     def workers_on(self, node: Resources) -> int:
-        """How many workers a node of these resources holds."""
         if self.accelerator_type and not _has(node, self.accelerator_type):
             return 0
         by_cpus = _times(node.get("CPU", 0), self.cpus)
@@ -90,9 +84,19 @@ def place(workers: WorkersConfig, gpus_per_engine: int, cluster: Cluster) -> Pla
     gpus = _gpus(workers, gpus_per_engine, cluster)
     cpus = _cpus(workers, gpus, cluster) if workers.cpus == "auto" else workers.cpus
     placement = Placement(gpus, cpus, workers.accelerator_type)
-    if not cluster.hidden:
-        _refuse_too_large(placement, cluster)
-        _refuse_too_many(placement, workers.min, cluster)
+    if cluster.hidden:
+        return placement
+    if not any(map(placement.workers_on, cluster.kinds)):
+        nodes = "; ".join(dict.fromkeys(map(_described, cluster.kinds)))
+        raise UserError(
+            f"workers: each worker needs {_each(placement)} on one node, and the nodes that this "
+            f"cluster has or could add have {nodes}"
+        )
+    if (most := _most_workers(placement, cluster)) < workers.min:
+        raise UserError(
+            f"workers.min: {workers.min} workers of {_each(placement)} are to run at once, and "
+            f"this cluster has or could add room for {most:g}"
+        )
     return placement
 
 
@@ -127,43 +131,6 @@ def _cpus(workers: WorkersConfig, gpus: float, cluster: Cluster) -> float:
     wanted = workers_with(1)
     fitting = (cpus for cpus in range(most, 1, -1) if wanted and workers_with(cpus) == wanted)
     return next(fitting, 1)
-
-
-def _refuse_too_large(placement: Placement, cluster: Cluster) -> None:
-    """One requirement after the other, each among the nodes that meet those before it."""
-    nodes, gpus = cluster.kinds, placement.gpus
-    if wanted := placement.accelerator_type:
-        having = [node for node in nodes if _has(node, wanted)]
-        if not having:
-            raise UserError(
-                f"workers.accelerator_type: each worker needs a node with {wanted}, and this "
-                f"cluster has and could add {_accelerators(nodes)}"
-            )
-        nodes = having
-    if gpus:
-        with_gpus = [node for node in nodes if _gpu_shares(node, gpus)]
-        if not with_gpus:
-            raise _too_small(nodes, "GPU", gpus)
-        nodes = with_gpus
-    if not any(placement.workers_on(node) for node in nodes):
-        raise _too_small(nodes, "CPU", placement.cpus)
-
-
-def _too_small(nodes: Sequence[Resources], what: str, each: float) -> UserError:
-    largest = max((node.get(what, 0) for node in nodes), default=0)
-    return UserError(
-        f"workers.{what.lower()}s: each worker needs {each:g} on one node, and the largest node "
-        f"that this cluster has or could add has {largest:g}"
-    )
-
-
-def _refuse_too_many(placement: Placement, least: int, cluster: Cluster) -> None:
-    most = _most_workers(placement, cluster)
-    if most < least:
-        raise UserError(
-            f"workers.min: {least} workers of {_each(placement)} are to run at once, and this "
-            f"cluster has or could add room for {most:g}"
-        )
 
 
 def _most_workers(placement: Placement, cluster: Cluster) -> float:
@@ -203,10 +170,10 @@ def _has(node: Resources, accelerator_type: str) -> bool:
     return node.get(ACCELERATOR + accelerator_type, 0) > 0
 
 
-def _accelerators(nodes: Sequence[Resources]) -> str:
-    names = {name.removeprefix(ACCELERATOR) for node in nodes for name in node}
-    named = sorted(name for name in names if any(_has(node, name) for node in nodes))
-    return ", ".join(named) or "none that Ray knows by name"
+def _described(node: Resources) -> str:
+    kinds = [name.removeprefix(ACCELERATOR) for name in node if name.startswith(ACCELERATOR)]
+    counts = " and ".join(f"{node.get(what, 0):g} {what}" for what in ("GPU", "CPU"))
+    return counts + (f" on {kinds[0]}" if kinds else "")
 
 
 def _each(placement: Placement) -> str:
@@ -219,16 +186,11 @@ def ray_cluster() -> Cluster:
     """As the Ray that we are connected to sees it."""
     import ray
 
-    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    if (config := ray._private.state.state.get_cluster_config()) is not None:
-        groups = [
-            NodeGroup(dict(group.resources), inf if group.max_count < 0 else group.max_count)
-            for group in config.node_group_configs
-        ]
-        return Cluster(nodes, groups)
+    alive = [node for node in ray.nodes() if node["Alive"]]
+    nodes = [node["Resources"] for node in alive]
     monitor = _monitor(ray.get_runtime_context().get_session_name())
     if monitor is None:
-        return Cluster(nodes, hidden=any(n and not n.startswith(UNNAMED) for n in _names()))
+        return Cluster(nodes, hidden=any(NODE_GROUP in node["Labels"] for node in alive))
     files = [word.removeprefix(CONFIG) for word in monitor if word.startswith(CONFIG)]
     return _autoscaled(nodes, Path(files[0]).expanduser()) if files else Cluster(nodes)
 
@@ -268,16 +230,3 @@ def _monitor(session: str) -> list[str] | None:
         if scripts and logs:
             return words
     return None
-
-
-def _names() -> Iterator[str]:
-    """What the types of the nodes are called, by either of Ray's autoscalers."""
-    from ray._private.ray_constants import DEBUG_AUTOSCALING_STATUS
-    from ray._private.worker import global_worker
-    from ray.core.generated.autoscaler_pb2 import GetClusterStatusReply
-
-    gcs = global_worker.gcs_client
-    status = json.loads(gcs.internal_kv_get(DEBUG_AUTOSCALING_STATUS.encode(), None) or b"{}")
-    yield from (status.get("autoscaler_report") or {}).get("active_nodes") or {}
-    reply = GetClusterStatusReply.FromString(gcs.get_cluster_status())
-    yield from (node.ray_node_type_name for node in reply.cluster_resource_state.node_states)

@@ -95,7 +95,6 @@ def placed(workers: WorkersConfig, engine_sizes: Collection[int]) -> Iterator[No
 
 
 def placement(workers: WorkersConfig, engine_size: int) -> Placement:
-    """What each worker takes of a node."""
     return place(workers, engine_size, ray_cluster())
 
 

@@ -82,12 +82,12 @@ class CountedWorker:
     """A worker from its first moment on; after a few deaths it refuses its orders.
 
     Ray starts a worker again as often as its process dies. Deaths while it works are counted in
-    the run's folder (attempts.py), those while it imports evaljudge or a judge's module, or loads
-    its model, on the board.
+    the run's folder (attempts.py), those while it imports evaljudge or the module of a judge or a
+    metric, or loads its model, on the board.
     """
 
-    def __init__(self, packed: bytes, board: Any, refusal: str) -> None:
-        """`packed`: the worker's class and its arguments; `refusal`: a receipt."""
+    def __init__(self, packed: Any, board: Any, refusal: str) -> None:
+        """`packed`: where the worker's class and its arguments lie; `refusal`: a receipt."""
         import ray
 
         context = ray.get_runtime_context()
@@ -95,7 +95,7 @@ class CountedWorker:
         deaths = ray.get(board.begins.remote(worker, context.get_node_id()))
         self._refusal = [refusal] if deaths >= MOST_LOADS else []
         if not self._refusal:
-            made, arguments = ray.cloudpickle.loads(packed)
+            made, arguments = ray.cloudpickle.loads(ray.get(packed))
             self._worker = made(*arguments)
             ray.get(board.has_begun.remote(worker))
 
@@ -142,8 +142,6 @@ def reading_board(watch: Watch) -> Iterator[Any]:
 
 
 class Counters:
-    """Those of one worker."""
-
     def __init__(self) -> None:
         from ray.util.metrics import Counter, Gauge
 

@@ -18,7 +18,7 @@ from typing import Any
 from evaljudge.errors import Damaged, EngineDead, GivenUp, UserError
 from evaljudge.execution.attempts import Here
 from evaljudge.execution.measuring import MeasuringWork
-from evaljudge.execution.protocol import Assignment, Event, read_order
+from evaljudge.execution.protocol import Assignment, Event, Measuring, read_order
 from evaljudge.execution.ray.telling import Counters
 from evaljudge.execution.shards import ShardWork
 from evaljudge.storage import Shard, expect_answers
@@ -31,8 +31,6 @@ FINISHING = "finishing"
 
 
 class Worker:
-    """Asks, over one engine."""
-
     def __init__(self, assignment: Assignment, gpus: float, board: Any) -> None:
         """`board`: the handle of the actor for events (see telling.py)."""
         import ray
@@ -75,16 +73,14 @@ class Worker:
 
 
 class Measurer:
-    """Measures, on one CPU."""
-
-    def __init__(self, measuring: Any) -> None:
+    def __init__(self, measuring: Measuring) -> None:
         import ray
 
         expect_answers()
         worker = ray.get_runtime_context().get_actor_id()
-        self._work, self._counters = MeasuringWork(ray.get(measuring), worker), Counters()
+        self._work, self._counters = MeasuringWork(measuring, worker), Counters()
 
-    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+    async def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         return {"receipt": [json.dumps(self._receipt(order)) for order in batch["order"]]}
 
     def _receipt(self, order: str) -> dict[str, Any]:
