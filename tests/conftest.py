@@ -25,6 +25,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.vllm import VllmModel
+from tests.snapshots import snapshot as snapshot
 from tests.tiny import make_tiny_model
 
 # The same examples every time: a run's outcome must not depend on luck. To look for new ones:
@@ -76,6 +77,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     said = "of the tests chosen otherwise, one in ten; which ones, this commit's hash says"
     parser.addoption("--one-in-ten", metavar="HASH", help=said)
+    parser.addoption("--renew", action="store_true", help="write the files of tests/snapshots.py")
 
 
 def one_in_ten(items: list[pytest.Item], commit: str) -> list[pytest.Item]:
