@@ -261,10 +261,15 @@ def flat(name: str, of: pa.DataType) -> Iterator[tuple[str, str]]:
 
 
 def documented(heading: str) -> list[tuple[str, str]]:
-    """The first two cells of the rows of the first table under a heading."""
+    """The columns of the first table under a heading, with those that a type of the page has."""
     _, _, below = PAGE.read_text().partition(f"\n### {heading}\n")
-    rows = re.findall(r"^\| `([^`]+)` \| (\w+) \|", below.partition("\n#")[0], re.MULTILINE)
-    return [(name, of) for name, of in rows]
+    rows = re.findall(r"^\| (`.+?) \| (\w+) \|", below.partition("\n#")[0], re.MULTILINE)
+    columns = [(name, of) for cell, of in rows for name in re.findall("`(.+?)`", cell)]
+    return [
+        (".".join(filter(None, (name, field))), of_field)
+        for name, of in columns
+        for field, of_field in documented(f"`{of}`") or [("", of)]
+    ]
 
 
 def columns_of(schema: pa.Schema) -> list[tuple[str, str]]:
