@@ -136,17 +136,6 @@ def test_a_user_s_base_is_in_every_child_s_hash(tmp_path: Path) -> None:
     assert prompt.text == "Mine. Target summary:\n<target>\nT\n</target>"
 
 
-def test_a_user_s_aspect_is_in_the_hash_of_its_prompts_alone(tmp_path: Path) -> None:
-    aspect = load_task("summary").pack.templates["entities.readability"]
-    (tmp_path / "entities.readability.j2").write_text(aspect.replace("measure", "find out"))
-    ours, own = load_task("story").pack, load_task("story", prompts=str(tmp_path)).pack
-    kinds = ("flow", "language", "grammar", "spelling")
-    assert {name for name, was in hashes(ours).items() if was != own.hash([name])} == {
-        "entities.readability",
-        *(f"entities.readability.{kind}" for kind in kinds),
-    }
-
-
 def test_a_user_may_fill_one_block_and_keep_the_others(tmp_path: Path) -> None:
     own_words = '{% extends "entities.readability" %}{% block task %}Find slips.{% endblock %}'
     (tmp_path / "entities.readability.spelling.j2").write_text(own_words)
