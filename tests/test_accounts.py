@@ -1,8 +1,6 @@
 """What a run cost, from receipts of literal tokens: sums, shares of seconds, and old receipts."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -106,15 +104,6 @@ def test_a_run_with_any_receipt_of_an_earlier_version_has_no_rows() -> None:
     assert Accounts([old]).costs(4, {}) == []
     assert Accounts([PREPARED, old, JUDGED]).costs(4, {}) == []
     assert Accounts([]).costs(0, {}) == []
-
-
-def test_rows_can_be_written_as_json() -> None:
-    (row,) = Accounts([PREPARED]).costs(4, {("synthetic", "fluency"): 16})
-    assert json.loads(json.dumps(asdict(row))) == {
-        "stage": "prepare", "judge": "synthetic", "axis": "fluency", "asks": 5, "requests": 10,
-        "prompt": 1000, "prefilled": 300, "generated": 100, "further": 0, "seconds": 20.0,
-        "gpu_seconds": 0.0, "documents": 4, "scores": 16,
-    }  # fmt: skip
 
 
 def shared(block: int | None, prompt: int, floor: int) -> Accounts:

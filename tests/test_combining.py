@@ -249,9 +249,3 @@ def test_families_are_of_judges_that_there_are(config: dict[str, Any]) -> None:
         evaljudge.plan(config | {"families": {"a": ["A", "B", "A"]}}, engines=ScriptedEngines())
     with pytest.raises(UserError, match="families: unknown judge 'c'"):
         evaljudge.plan(config | {"families": {"c": ["A"]}}, engines=ScriptedEngines())
-
-
-def test_a_combination_says_what_it_is() -> None:
-    parts = tuple((name, 1.0) for name in "abc")
-    assert Combination(parts, "median").meaning == "The median of a, b and c."
-    assert Combination(parts[:2], "mean").meaning == "The mean of a and b."

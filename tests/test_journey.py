@@ -117,18 +117,6 @@ def test_another_run_into_the_same_folder_is_refused(
     assert bench.asked() == {}
 
 
-def test_of_many_differences_three_are_named_and_the_others_counted(bench: Bench) -> None:
-    bench.asked()
-    for more, told in (
-        ({"seed": 1}, "here. Take another"),
-        ({"model": "other"}, "(and 1 more). Take another"),  # its name, and its revision
-    ):
-        with pytest.raises(UserError, match="is bound to another run") as refused:
-            bench.asked(axes=["fluency"], judges=synthetic(5), **more)
-        assert str(refused.value).count("; ") == 2
-        assert told in str(refused.value)
-
-
 def test_what_a_corpus_holds_beside_its_cases_is_said_of_the_corpus_of_today(bench: Bench) -> None:
     bench.asked()
     bench.corpus([case(n) | {"coherence": 4} for n in range(4)])
@@ -137,30 +125,11 @@ def test_what_a_corpus_holds_beside_its_cases_is_said_of_the_corpus_of_today(ben
     assert "`coherence` looks like a rating" in note
 
 
-def test_a_rerun_leaves_the_list_of_shards_alone(bench: Bench) -> None:
-    bench.asked()
-    before = (bench.out / "shards.json").stat().st_mtime_ns
-    assert bench.asked() == {}
-    assert (bench.out / "shards.json").stat().st_mtime_ns == before
-
-
 def test_a_rerun_removes_the_notes_of_a_run_that_was_killed_at_its_end(bench: Bench) -> None:
     bench.asked()
     Output(str(bench.out)).note_attempt("process", {"session": "killed"})
     assert bench.asked() == {}
     assert not (bench.out / "attempts").exists()
-
-
-def test_ratings_of_nearly_an_axis_name_are_pointed_out(bench: Bench) -> None:
-    rated = [case(n) for n in range(4)]
-    for row in rated:
-        for candidate in row["candidates"]:
-            candidate["ratings"] = {"Fluency": 3}
-    bench.corpus(rated)
-    said = "corpus: people rated 'Fluency' and nobody 'fluency': if they are one axis, call the"
-    assert said in planned_text(bench.config(), engines=bench.engines)
-    bench.asked()
-    assert [w for w in bench.came.findings.warnings if w.startswith(said)]
 
 
 def test_a_folder_in_which_nothing_was_committed_is_free_to_plan_for(bench: Bench) -> None:
@@ -248,16 +217,6 @@ def ratings_of(bench: Bench) -> dict[str, dict[str, float]]:
         for row in bench.rows("cases")
         for candidate in row["candidates"]
     }
-
-
-def test_an_extension_takes_over_corrected_ratings_too(bench: Bench) -> None:
-    bench.asked()
-    rows = [case(n) for n in range(5)]
-    rows[0]["candidates"][0]["ratings"] = {"fluency": 5.0}
-    bench.corpus(rows)
-    bench.asked(extend=True)
-    assert ratings_of(bench)["d0A"] == {"fluency": 5.0}
-    assert len(ratings_of(bench)) == 10
 
 
 def test_ratings_of_candidates_that_an_extension_leaves_out_are_kept(bench: Bench) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaljudge.analysis.findings import Findings
-from evaljudge.commands.agree import agreement_of, lacking_line
+from evaljudge.commands.agree import agreement_of
 from evaljudge.commands.options import AgreeOptions
 from evaljudge.errors import UserError
 from evaljudge.sections.figures import percent
@@ -110,18 +110,6 @@ def test_nothing_to_agree_with(cases: str, tmp_path: Path) -> None:
     strangers = written(tmp_path, [SCORES[0] | {"doc_id": "x"}], "jsonl")
     with pytest.raises(UserError, match="no score belongs to a candidate"):
         agreed(cases, strangers)
-
-
-def test_what_is_printed_and_written(cases: str, tmp_path: Path) -> None:
-    found = agreed(cases, written(tmp_path, SCORES, "jsonl"))
-    rows = json.loads(agreed_text(found, str(tmp_path / "out"), True))
-    assert rows == json.loads((tmp_path / "out" / "agreement.json").read_text())
-    contract = "scorer axis level coefficient value low high n skipped"
-    assert set(contract.split()) <= set(rows[0])
-    assert "mine" in (tmp_path / "out" / "agreement.md").read_text()
-    said = agreed_text(found)
-    assert said.startswith("coverage   100.0% scored; 6 of 6 candidates rated by people\n\n")
-    assert "Spearman" in said
 
 
 def test_what_is_unscored_and_strange_is_said_first(cases: str, tmp_path: Path) -> None:
@@ -261,7 +249,7 @@ def test_bad_rows_can_be_skipped(cases: str, tmp_path: Path) -> None:
 
 
 def test_settings_of_earlier_versions_are_warned_of_and_change_nothing(
-    cases: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    cases: str, tmp_path: Path
 ) -> None:
     other = [row | {"scorer": "other", "value": row["value"] % 3} for row in SCORES]
     given = written(tmp_path, [*SCORES, *other], "jsonl")
@@ -276,14 +264,6 @@ def test_settings_of_earlier_versions_are_warned_of_and_change_nothing(
     assert [(row.axis, row.level, row.best) for row in plain["significance"]] == [
         ("fluency", level, "mine") for level in ("sample", "system", "summary")
     ]
-
-    words = ["agree", "--cases", cases, "--scores", given, "--resamples", "20", "--json"]
-    (out, quiet), (same, told_of) = (
-        command(capsys, *words, *more)
-        for more in ([], ["--resample", "both", "--permutations", "9"])
-    )
-    assert out == same
-    assert [err.count("is no longer read") for err in (quiet, told_of)] == [0, 2]
 
 
 def test_raters_labels_and_axes_are_told(tmp_path: Path) -> None:
@@ -400,12 +380,3 @@ def test_too_few_scores_end_with_exit_code_3(
     )
     assert "is under" not in out
     assert "under the floor" not in command(capsys, *given, "--coverage-floor", "0.5")[1]
-
-
-def test_five_of_the_scorers_that_lack_scores_are_named(cases: str, tmp_path: Path) -> None:
-    rows = [SCORES[n] | {"scorer": f"s{n % 7}"} for n in range(len(SCORES))]
-    rows += [SCORES[0] | {"scorer": f"s{n}"} for n in range(len(SCORES), 7)]
-    findings = agreed(cases, written(tmp_path, rows, "jsonl"))
-    line = lacking_line(findings)
-    assert line.count(" lacks ") == 5
-    assert "; 2 others lack some (add" in line

@@ -108,10 +108,6 @@ def test_scores_are_those_of_the_files(done: Outcome) -> None:
     assert sum(part.num_rows for part in done.iter_scores()) == table.num_rows
 
 
-def test_the_first_document(done: Outcome) -> None:
-    assert done.first_document == done.scores(["doc_id"])["doc_id"][0].as_py()
-
-
 def test_only_the_columns_that_are_named(done: Outcome) -> None:
     assert done.scores(["value", "system"]).column_names == ["value", "system"]
     assert done.scores(["ratings"]).column_names == ["ratings"]
