@@ -12,7 +12,6 @@ with the variance of all scores and normal quantiles. `kept_unweighted`: without
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -219,14 +218,3 @@ def _width(interval: Bounded) -> float:
     if interval.low is None or interval.high is None:
         return float("nan")
     return interval.high - interval.low
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--worlds", type=int, default=1000)
-    for row in rows(parser.parse_args().worlds):
-        print(row)
-
-
-if __name__ == "__main__":
-    main()
