@@ -180,15 +180,6 @@ def test_a_damaged_shard_is_left_out_with_a_warning(copy: Path, done: Outcome) -
         assert 0 < opened.verdicts("direct").num_rows < CASES * SYSTEMS * 2
 
 
-def test_where_every_shard_is_damaged_the_table_is_empty(copy: Path, done: Outcome) -> None:
-    for file in (copy / "scores").iterdir():
-        file.write_bytes(b"")
-    with pytest.warns(UserWarning, match="are left out"):
-        assert open_run(str(copy)).scores().schema == done.scores().schema
-    with pytest.warns(UserWarning, match="are left out"):
-        assert open_run(str(copy)).scores(wide=True).num_rows == 0
-
-
 # what cannot be opened
 
 

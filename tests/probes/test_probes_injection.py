@@ -183,11 +183,6 @@ def test_of_few_documents_nothing_is_said(documents: int, verdict: str, tmp_path
     assert headline(found)["answer Better"].verdict == verdict
 
 
-def test_a_configuration_without_judges_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="names no judge"):
-        probed(tmp_path, gullible, judges={})
-
-
 # what is planted
 
 
