@@ -1,7 +1,6 @@
 """The whole journey on the scripted model: what a rerun asks, and what it refuses."""
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -142,23 +141,6 @@ def test_a_folder_in_which_nothing_was_committed_is_free_to_plan_for(bench: Benc
     assert "bound to another" not in planned_text(bench.config(seed=1), engines=bench.engines)
 
 
-def test_a_small_corpus_is_cut_into_shards_of_one_case(bench: Bench) -> None:
-    bench.asked()
-    listing = json.loads((bench.out / "shards.json").read_text())
-    assert [shard[:2] for shard in listing["shards"]] == [[n, 1] for n in range(4)]
-    assert listing["cuts"][0] == 0
-
-
-def test_a_run_that_was_never_cut_cannot_be_gone_on_with(bench: Bench) -> None:
-    bench.asked()
-    (bench.out / "shards.json").unlink()
-    with pytest.raises(UserError, match="shards.json is gone, and shards of a run lie there"):
-        evaljudge.judge(bench.config(), engines=bench.engines)
-    shutil.rmtree(bench.out / "commits")
-    with pytest.raises(UserError, match="no run lies here yet; begin one with `evaljudge run`"):
-        evaljudge.make_report(bench.config(), engines=bench.engines)
-
-
 def test_a_changed_corpus_is_refused_and_points_to_extend(bench: Bench) -> None:
     bench.asked()
     bench.corpus([case(n) for n in range(5)])
@@ -181,17 +163,6 @@ def test_extending_asks_only_what_is_new(bench: Bench) -> None:
     assert bench.asked() == {}
     bench.corpus([case(0, "ABC"), *(case(n) for n in range(1, 5))][::-1])
     assert bench.asked() == {}  # the order of rows is no difference
-
-
-def test_what_was_judged_may_not_change_under_an_extension(bench: Bench) -> None:
-    bench.asked()
-    changed = [case(n) for n in range(5)]
-    changed[1]["candidates"][0]["text"] = "another"
-    bench.corpus(changed)
-    with pytest.raises(UserError, match="the text of 'A' for document 'd1' differs"):
-        bench.asked(extend=True)
-    bench.corpus([case(n) for n in range(4)])
-    assert bench.asked() == {}
 
 
 def test_an_unfinished_run_is_finished_before_it_is_extended(bench: Bench) -> None:

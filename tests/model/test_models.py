@@ -394,46 +394,6 @@ def test_written_another_way_is_another_answer() -> None:
     assert asyncio.run(both()) == ["w1", "w2", "w1"]
 
 
-def test_how_a_reply_ended_is_kept_too() -> None:
-    kept = Kept()
-
-    class Cut(Writer):
-        async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
-            return [Written((Sample("1. Read the", "length"),), (Spent(3, 0, 3),))]
-
-    asyncio.run(common(Cut(), kept).write([STEPS], HOW))
-    (again,) = asyncio.run(common(Writer(), kept).write([STEPS], HOW))
-    assert again == Written((Sample("1. Read the", "length"),))
-
-
-def test_choices_and_weights_pass_through() -> None:
-    class Asked(Scripted):
-        told: list[object] = []
-
-        async def choose(
-            self, prompts: Sequence[Prompt], options: Options, samples: int = 0
-        ) -> list[Chosen | Failed]:
-            self.told += [list(prompts), options, samples]
-            return await super().choose(prompts, options, samples)
-
-        async def weigh(
-            self, prompts: Sequence[Prompt], texts: Sequence[str]
-        ) -> list[Weighed | Failed]:
-            self.told += [list(prompts), list(texts)]
-            return await super().weigh(prompts, texts)
-
-    inner, options = Asked(), Options(("Yes", "No"))
-    model = common(inner, Kept())
-
-    async def ask() -> tuple[list[Chosen | Failed], list[Weighed | Failed]]:
-        return await model.choose([STEPS], options, 3), await model.weigh([STEPS], ["a b"])
-
-    (chosen,), (weighed,) = asyncio.run(ask())
-    assert inner.told == [[STEPS], options, 3, [STEPS], ["a b"]]
-    assert isinstance(chosen, Chosen) and len(chosen.samples) == 3
-    assert isinstance(weighed, Weighed) and len(weighed.logprobs) == 2
-
-
 def test_under_a_memory_and_a_count_only_what_reached_the_engine_counts() -> None:
     """As in a case: what another case had asked is no ask of this one."""
     inner, kept = Writer(), Kept()
