@@ -8,8 +8,6 @@ until it ends, and its tables are compared with those of the same run that nobod
 each seed, a table by fault at the end, and benches/chaos.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """One seed of benches/chaos.py: its lives one after the other, and what came of them."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -13,8 +13,6 @@ in each cheaper way of the demo's judge, with the references written beforehand 
 turns. Writes benches/cheaper.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

@@ -7,8 +7,6 @@ what `synthetic` with five levels asks about CASES; its model is a tiny one, of 
 tokenizer is read. Prints the medians and writes benches/commands.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

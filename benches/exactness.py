@@ -15,8 +15,6 @@ held. Rounds of the rules take turns after a round that is not counted, so that 
 prefix cache. Writes benches/exactness.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import tempfile

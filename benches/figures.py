@@ -1,7 +1,5 @@
 """What benches share: the machine, processor seconds of a command, where figures are kept."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -8,8 +8,6 @@ first ask, with the judge in the box on vLLM and with a scripted model, which sh
 alone. The two executors take turns. Prints medians, and writes benches/first_ask.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import subprocess

@@ -11,8 +11,6 @@ score files), each in a process of its own, with the memory of the driver and of
 Writes benches/importance.json.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

@@ -10,8 +10,6 @@ benches/mutants.json has them all. A survivor that turns out to be no fault is e
 `no_faults`, with the reason, and drawn no more; the others want a test.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import copy
@@ -118,7 +116,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     ),
     "runs/stages.py": ("test_journey.py", "test_panels.py", "execution/test_local.py"),
     "runs/binding.py": ("test_journey.py", "test_cli.py"),
-    "analysis/selection.py": ("report/test_report_selecting.py", "report/test_report_highest.py"),
+    "analysis/selection.py": ("report/test_report_selecting.py", "test_thresholds.py"),
 }
 """Modules, and the tests that are to notice a fault in them, the quickest first."""
 

@@ -9,8 +9,6 @@ texts. Prints the median of each in seconds and as a multiple of the empty page'
 benches/page_speed.json. `--out`: a run that an earlier call left there is used again.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

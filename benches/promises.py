@@ -13,8 +13,6 @@ or another method beside ours). Rows beyond their bound are marked and counted; 
 about one row in two hundred is beyond it by chance.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

@@ -10,8 +10,6 @@ it was chosen, and that none of ten equal scorers, or of two, is told from the b
 none are intervals of fewer than 20 documents, or of three texts each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial

@@ -7,8 +7,6 @@ A world has documents, each with an effect on its scores and another on their ch
 run to the second. The truth of a world that is rounded or ranked is that of very many documents.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property

@@ -8,8 +8,6 @@ rating in its interval or not. `cross_validated` is the mean coverage that the m
 Nothing is promised of the texts with the lowest scores alone: those rows show how far it holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

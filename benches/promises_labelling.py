@@ -10,8 +10,6 @@ texts that weigh most are missing. `bias` is that of the mean as it is given, `p
 the mean of the drawn texts' ratings, without weights.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

@@ -7,8 +7,6 @@ every world documents differ in quality, in length, and in how scores and rating
 all their texts. The truth is that of very many documents.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -10,8 +10,6 @@ the report says why there is none. `kept_published`: as the authors' package has
 with the variance of all scores and normal quantiles. `kept_unweighted`: without the probabilities.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

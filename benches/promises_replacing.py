@@ -6,8 +6,6 @@ In every world documents differ in quality, and judge and raters misjudge whole 
 that the candidates of one document depend on each other. The truth is that of very many documents.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -8,8 +8,6 @@ that may be kept more often. Rows whose `bound` is `none` show where the method 
 the top of their scale, a long tail, or few texts that fail heavily.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

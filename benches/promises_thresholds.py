@@ -14,8 +14,6 @@ unequal probabilities are refused; their rows (`bound` is `none`) show why. Seve
 once keep their promise only if each of them does; `certified` counts them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

@@ -9,8 +9,6 @@ distance from the true level; Spearman's correlation within documents; and preci
 `at_least: 3.5` for texts whose level rounds to 4 or 5. Writes benches/readings.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import tempfile

@@ -8,8 +8,6 @@ if their agreement.json differ by more than rounding.
 The report is the whole `evaljudge report`: scores written, statistics, selections, pages.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import sys

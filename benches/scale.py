@@ -10,8 +10,6 @@ of cases with one candidate and one ask. Prints what each phase takes and the me
 writes benches/scale.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

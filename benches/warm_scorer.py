@@ -10,8 +10,6 @@ the first, in seconds and in CPU seconds, which a busy machine changes less. All
 repeats. Writes benches/warm_scorer.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import statistics

@@ -1,7 +1,5 @@
 """The import rules of the house: who may import what, no cycles, and nothing heavy at the door."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

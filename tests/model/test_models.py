@@ -1,7 +1,5 @@
 """The models around a model: what is remembered, what is counted, what is the floor."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from itertools import chain

@@ -1,7 +1,5 @@
 """The bundled judge by its name: what it is, where it is not meant, what its users are told."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

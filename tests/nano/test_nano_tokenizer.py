@@ -1,7 +1,5 @@
 """The nano judge's tokenizer, and that it is taught the very prompts that an engine will ask."""
 
-from __future__ import annotations
-
 import re
 from random import Random
 from typing import Any

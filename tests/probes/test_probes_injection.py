@@ -1,8 +1,6 @@
 """`evaljudge probe injection`: a gullible judge is found out, a steadfast and a long-winded one are
 not; and what is planted where."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

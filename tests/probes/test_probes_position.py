@@ -1,7 +1,5 @@
 """`evaljudge probe position`: votes by hand, what is refused, and the shared votes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The prompts of `entities`: the order of their parts, their options, what they have in common."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 

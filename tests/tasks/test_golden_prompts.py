@@ -12,8 +12,6 @@ golden/TASK/axes/AXIS.txt shows each axis of the task in sentences: the comparis
 lines of all other prompts that name the axis, each once.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys

@@ -1,8 +1,6 @@
 """The two layouts of a pack: one document's head for all prompts, the same constraints, whose
 words come first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tasks and packs: what renders, what stays fenced, what is refused."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Templates that inherit from others and include them: what is rendered, hashed and fenced."""
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 import re

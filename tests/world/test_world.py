@@ -1,7 +1,5 @@
 """The world: what is set is what the oracle reads, and the halves share no name."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from random import Random
