@@ -51,8 +51,6 @@ ROOT = Path(__file__).parents[1]
 GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")),
           *sorted((ROOT / "evaljudge" / "judges").glob("*/README.md"))]  # fmt: skip
 PAGES = [*GUIDES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
-TO_COME: set[Path] = set()
-"""Written elsewhere at this moment: take it out when it is there."""
 BASE = {"corpus": "cases.jsonl", "out": "runs/x", "model": "some/model"}
 """What a part of a configuration is a part of."""
 FENCE = re.compile(r"^```(\S*)[ ]?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -142,8 +140,6 @@ def test_every_link_and_every_path_leads_somewhere(page: Path) -> None:
 def _leads_somewhere(page: Path, link: str) -> bool:
     name, _, anchor = link.partition("#")
     target = (page.parent / name).resolve() if name else page
-    if target in TO_COME:
-        return True
     return target.exists() and (not anchor or anchor in _anchors(target))
 
 
