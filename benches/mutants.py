@@ -108,14 +108,14 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "storage/streams.py": ("storage/test_storage.py", "storage/test_storage_s3.py"),
     "execution/attempts.py": ("execution/test_attempts.py", "execution/test_local.py"),
     "execution/local.py": ("execution/test_local.py",),
-    "execution/measuring.py": ("test_measures.py", "execution/test_local.py"),
+    "execution/measuring.py": ("runs/test_measures.py", "execution/test_local.py"),
     "execution/shards.py": (
         "execution/test_shards.py",
         "execution/test_local.py",
         "test_casework.py",
     ),
-    "runs/stages.py": ("test_journey.py", "test_panels.py", "execution/test_local.py"),
-    "runs/binding.py": ("test_journey.py", "test_cli.py"),
+    "runs/stages.py": ("runs/test_journey.py", "test_panels.py", "execution/test_local.py"),
+    "runs/binding.py": ("runs/test_journey.py", "cli/test_cli.py"),
     "analysis/selection.py": ("report/test_report_selecting.py", "test_thresholds.py"),
 }
 """Modules, and the tests that are to notice a fault in them, the quickest first."""

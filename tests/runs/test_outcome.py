@@ -24,7 +24,7 @@ from evaljudge.runs.outcome import Outcome, open_run
 from evaljudge.storage import Output
 from tests import build
 
-PAGE = Path(__file__).parents[1] / "docs/python.md"
+PAGE = Path(__file__).parents[2] / "docs/python.md"
 JUDGES: dict[str, Any] = {
     "synthetic": {"levels": 3},
     "entities": {},
