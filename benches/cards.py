@@ -5,8 +5,6 @@
 The models' sizes are those of their published config.json; nothing is loaded and nothing measured.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What befalls a life of a run in benches/chaos.py, and by which exit codes it may end of it."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

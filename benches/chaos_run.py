@@ -1,8 +1,5 @@
 """One seed of benches/chaos.py: its lives one after the other, and what came of them."""
 
-from __future__ import annotations
-
-import json
 import os
 import random
 import shutil
@@ -22,10 +19,8 @@ LONGEST = 120.0
 """Seconds in which all processes of a run have to end: Ray's agents need one minute."""
 SHORT, PATIENT = 3.0, 60.0
 """Seconds that S3 is tried, where it is to be given up and where it is not."""
-TABLES = ("briefs", "verdicts", "checks", "measures", "scores")
 ENDED = ("interrupted", "terminated")
 """What a signal says, which may come at the same time as an error."""
-KEYS = ("doc_id", "judge", "system", "scorer", "axis", "part", "key")
 
 
 @dataclass
@@ -35,9 +30,8 @@ class Outcome:
     seed: int
     world: str
     faults: list[dict[str, Any]] = field(default_factory=list)
-    lost: int = 0
-    doubled: int = 0
     unequal: int = 0
+    """Tables that lack rows, or have others or more, than those of the undisturbed run."""
     repeated: int = 0
     needless: int = 0
     """Asks of shards that were committed when a life ended, and were asked again."""
@@ -49,7 +43,7 @@ class Outcome:
 
     @property
     def is_well(self) -> bool:
-        bad = self.lost + self.doubled + self.unequal + self.needless + self.processes
+        bad = self.unequal + self.needless + self.processes
         return not (bad + self.hidden + self.tracebacks or self.problems)
 
 
@@ -133,10 +127,6 @@ def _note_words(run: Run, code: int, outcome: Outcome) -> None:
 
 def _compare(run: Run, undisturbed: Undisturbed, outcome: Outcome) -> None:
     tables, asks = run.tables(), Counter(run.asks())
-    for name in TABLES:
-        ours, wanted = (Counter(map(_key, found[name])) for found in (tables, undisturbed.tables))
-        outcome.lost += sum((wanted - ours).values())
-        outcome.doubled += sum((ours - wanted).values())
     differences = shared.differences(tables, undisturbed.tables)
     outcome.unequal = len({line.partition(":")[0] for line in differences})
     outcome.problems += [f"unequal: {line[:300]}" for line in differences[:3]]
@@ -149,11 +139,6 @@ def _compare(run: Run, undisturbed: Undisturbed, outcome: Outcome) -> None:
     outcome.hidden = len(extra)
     outcome.problems += [f"left: {name}" for name in extra[:5]]
     outcome.problems += [f"missing: {name}" for name in gone[:5]]
-
-
-def _key(row: str) -> tuple[Any, ...]:
-    values = json.loads(row)
-    return tuple(values.get(name) for name in KEYS)
 
 
 def _needless(run: Run, ended: Sequence[Ended]) -> int:

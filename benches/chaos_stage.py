@@ -1,7 +1,5 @@
 """Where the runs of benches/chaos.py take place: their folders, their processes, disk and S3."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

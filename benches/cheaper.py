@@ -13,12 +13,8 @@ in each cheaper way of the demo's judge, with the references written beforehand 
 turns. Writes benches/cheaper.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
-import os
-import platform
 import random
 import re
 import tempfile
@@ -30,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
+from figures import keep
 from scipy.special import expit
 from scipy.stats import spearmanr
 
@@ -230,9 +227,7 @@ def main() -> None:
             found += rows("scripted and noisy", out, levels, noisy, ADAPTIVE)
         wanted = LEVELS if given.timed else ()
         times = [timed(Path(folder), world, nano, levels) for levels in wanted]
-    machine = f"{os.cpu_count()} cores of {platform.machine()}"
-    figures = {"machine": machine, "rows": found, "times": times}
-    (HERE / "cheaper.json").write_text(json.dumps(figures, indent=1) + "\n")
+    keep("cheaper", {"rows": found, "times": times})
     for row in found:
         print(
             "{judge:20}{levels:>2} levels  {way:20}{reading:18} asked {asked:.1%}  "

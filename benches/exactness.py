@@ -15,12 +15,8 @@ held. Rounds of the rules take turns after a round that is not counted, so that 
 prefix cache. Writes benches/exactness.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
-import json
-import platform
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -28,6 +24,7 @@ from itertools import islice, permutations
 from pathlib import Path
 from typing import Any
 
+from figures import keep
 from safetensors.numpy import load_file, save_file
 from tokenizers import Tokenizer
 
@@ -119,9 +116,7 @@ def main() -> None:
             for row in measured(title, source, options, mine, given.rounds):
                 rows.append(row)
                 print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
-    machine = f"{platform.machine()}, {platform.processor() or platform.system()}"
-    file = Path(__file__).with_suffix(".json")
-    file.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
+    keep("exactness", {"rows": rows})
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ are drawn from, so intervals, which are for documents like these, hold it a litt
 in 95% of the draws. Writes benches/few_labels.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Iterable, Iterator, Sequence

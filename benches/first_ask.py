@@ -8,13 +8,7 @@ first ask, with the judge in the box on vLLM and with a scripted model, which sh
 alone. The two executors take turns. Prints medians, and writes benches/first_ask.json.
 """
 
-from __future__ import annotations
-
 import argparse
-import json
-import os
-import platform
-import resource
 import statistics
 import subprocess
 import sys
@@ -23,7 +17,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
+from figures import in_a_process, keep
+
 DOCUMENTS = 36
 EXECUTORS, MODELS = ("local", "ray"), ("scripted", "nano")
 
@@ -41,8 +36,7 @@ def main() -> int:
         for model in MODELS
         for executor in EXECUTORS
     ]
-    found = {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+    found: dict[str, Any] = {
         "documents": DOCUMENTS,
         "medians": [_median(rows, model, executor) for model in MODELS for executor in EXECUTORS],
         "rows": rows,
@@ -50,20 +44,17 @@ def main() -> int:
     for row in found["medians"]:
         print(f"{row['model']:<9} {row['executor']:<6} first ask after {row['seconds']:6.1f} s, "
               f"{row['cpu_seconds']:6.1f} CPU s")  # fmt: skip
-    (HERE / "first_ask.json").write_text(json.dumps(found, indent=1) + "\n")
+    keep("first_ask", found)
     return 0
 
 
 def _timed(model: str, executor: str) -> dict[str, float]:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:
         began = time.time()
         line = [sys.executable, __file__, "--run", model, executor, folder]
-        subprocess.run(line, check=True, capture_output=True)
+        cpu, _ = in_a_process(line, stderr=subprocess.DEVNULL)
         asked = float(Path(folder, "asked").read_text().splitlines()[0])
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"seconds": round(asked - began, 2), "cpu_seconds": round(cpu, 2)}
+    return {"seconds": round(asked - began, 2), "cpu_seconds": cpu}
 
 
 def _median(rows: list[dict[str, Any]], model: str, executor: str) -> dict[str, Any]:

@@ -22,8 +22,6 @@ that ours makes more requests than of a model that answers (`requests_per_ask`).
 there says nothing about GPUs.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import multiprocessing

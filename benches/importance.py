@@ -3,19 +3,15 @@
     python benches/importance.py [CASES.jsonl]        (default: an invented corpus of 100 × 16)
 
 First, both score the same cases in one process, all preparation included (tokenizer, document
-frequencies), and must give equal numbers; their ratio is printed. `loops` is the paper's formula
-read aloud: every summary asks anew how important its document's n-grams are. `kept loops` does no
-work twice: frequencies are counted once, and a document's weights are kept for its summaries.
+frequencies), and must give equal numbers; their ratio is printed. The loops do no work twice:
+frequencies are counted once, and a document's weights are kept for its summaries.
 
 Then invented corpora of growing size: in memory, and as the Ray job of a run (two passes and the
 score files), each in a process of its own, with the memory of the driver and of the workers.
 Writes benches/importance.json.
 """
 
-from __future__ import annotations
-
 import json
-import platform
 import random
 import subprocess
 import sys
@@ -31,6 +27,7 @@ from typing import Any
 
 import numpy as np
 import psutil
+from figures import keep
 
 import evaljudge
 from evaljudge.corpora import CorpusSource, open_corpus
@@ -39,35 +36,17 @@ from evaljudge.metrics.measuring import measure_here
 from evaljudge.metrics.tokens import learn_bpe
 from evaljudge.records import Candidate, Case, Document
 
-HERE = Path(__file__).parent
 SIZES = (1_000, 10_000, 100_000)
 ROUNDS, N = 3, 3
 Grams = list[tuple[int, ...]]
 
 
 def loops(cases: Sequence[Case]) -> list[list[float]]:
-    read = _reader(cases)
-    corpus = [set(read(case.document.source)[1]) for case in cases]
-
-    def frequency(gram: tuple[int, ...]) -> int:
-        return sum(gram in document for document in corpus)
-
-    def score(source: str, text: str) -> float:
-        length, document = read(source)
-        mine, found = read(text)
-        weights = _weights(document, len(corpus), frequency)
-        overlap = sum(weight for gram, weight in weights.items() if gram in found)
-        return overlap / sum(weights.values()) / (1 + exp(20 * mine / length - 10))
-
-    return [[score(case.document.source, c.text) for c in case.candidates] for case in cases]
-
-
-def kept_loops(cases: Sequence[Case]) -> list[list[float]]:
     read, scores = _reader(cases), []
     sources = [read(case.document.source) for case in cases]
     frequencies = Counter(gram for _, document in sources for gram in set(document))
     for case, (length, document) in zip(cases, sources, strict=True):
-        weights = _weights(document, len(cases), frequencies.__getitem__)
+        weights = _weights(document, len(cases), frequencies)
         ceiling, of_case = sum(weights.values()), []
         for candidate in case.candidates:
             mine, found = read(candidate.text)
@@ -88,10 +67,10 @@ def _reader(cases: Sequence[Case]) -> Callable[[str], tuple[int, Grams]]:
 
 
 def _weights(
-    document: Grams, documents: int, frequency: Callable[[tuple[int, ...]], int]
+    document: Grams, documents: int, frequencies: Counter[tuple[int, ...]]
 ) -> dict[tuple[int, ...], float]:
     times = Counter(document)
-    w = {gram: round(n * log(documents / frequency(gram)), 9) for gram, n in times.items()}
+    w = {gram: round(n * log(documents / frequencies[gram]), 9) for gram, n in times.items()}
     at_least = dict(_at_least(Counter(w.values())))
     return {gram: tanh(value / at_least[value]) for gram, value in w.items()}
 
@@ -108,7 +87,7 @@ def arrays(cases: Sequence[Case]) -> list[list[float]]:
 
 
 def speed(cases: Sequence[Case]) -> dict[str, Any]:
-    ways = {"arrays": arrays, "kept loops": kept_loops, "loops": loops}
+    ways = {"arrays": arrays, "loops": loops}
     seen: dict[str, list[float]] = {name: [] for name in ways}
     arrays(cases[:2])  # imports
     for _ in range(ROUNDS):
@@ -125,7 +104,6 @@ def speed(cases: Sequence[Case]) -> dict[str, Any]:
         "summaries": sum(len(case.candidates) for case in cases),
         "seconds": seen,
         "loops / arrays": round(best["loops"] / best["arrays"], 1),
-        "kept loops / arrays": round(best["kept loops"] / best["arrays"], 1),
     }
 
 
@@ -222,13 +200,12 @@ def main(path: str | None) -> None:
             cases = list(corpus)
     else:
         cases = list(invented(100, 16))
-    machine = f"{platform.processor() or platform.machine()}, {psutil.cpu_count()} cores"
-    seen: dict[str, Any] = {"machine": machine, "corpus": Path(path).name if path else "invented"}
+    seen: dict[str, Any] = {"corpus": Path(path).name if path else "invented"}
     seen["speed"] = speed(cases)
     print(json.dumps(seen))
     seen["in_memory"] = [growth("memory", size) for size in SIZES]
     seen["ray_job"] = [growth("ray", size) for size in SIZES]
-    (HERE / "importance.json").write_text(json.dumps(seen, indent=1) + "\n")
+    keep("importance", seen)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,9 @@ A mutant is a module with one fault: a sign turned, a number off by one, two ope
 condition dropped, an error swallowed. Of all that there could be in TARGETS so many are drawn by
 seed. For each, the nearest tests run in a process of their own, forked from this one after the slow
 imports, so that a mutant takes seconds. Those that no test notices are printed, and
-benches/mutants.json has them all. A survivor that turns out to be no fault is told in EXPLAINED,
-with the reason, and drawn no more; the others want a test.
+benches/mutants.json has them all. A survivor that turns out to be no fault is explained there under
+`no_faults`, with the reason, and drawn no more; the others want a test.
 """
-
-from __future__ import annotations
 
 import argparse
 import ast
@@ -105,86 +103,20 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "storage/streams.py": ("storage/test_storage.py", "storage/test_storage_s3.py"),
     "execution/attempts.py": ("execution/test_attempts.py", "execution/test_local.py"),
     "execution/local.py": ("execution/test_local.py",),
-    "execution/measuring.py": ("test_measures.py", "execution/test_local.py"),
+    "execution/measuring.py": ("runs/test_measures.py", "execution/test_local.py"),
     "execution/shards.py": (
         "execution/test_shards.py",
         "execution/test_local.py",
         "test_casework.py",
     ),
-    "runs/stages.py": ("test_journey.py", "test_panels.py", "execution/test_local.py"),
-    "runs/binding.py": ("test_journey.py", "test_cli.py"),
+    "runs/stages.py": ("runs/test_journey.py", "test_panels.py", "execution/test_local.py"),
+    "runs/binding.py": ("runs/test_journey.py", "cli/test_cli.py"),
     "analysis/selection.py": ("report/test_report_selecting.py",),
 }
 """Modules, and the tests that are to notice a fault in them, the quickest first."""
 
-EXPLAINED: dict[str, str] = {
-    "judges/synthetic/equations.py : off by one: 60 -> 61":
-        "the interval is halved until a float can hold no less; once more changes nothing",
-    "judges/synthetic/equations.py bradley_terry_position: sign: log(2 * (len(levels) + PRIOR) / "
-    "PRIOR) / STRENGTH -> log(2 * (len(levels) + PRIOR) / PRIOR) * STRENGTH":
-        "an interval that is wider than it need be is searched, and ends in the same position",
-    "judges/synthetic/equations.py level_of: off by one: total <= sums[0] -> total < sums[0]":
-        "at the very sum of the lowest level the line through the sums gives that level, too",
-    "judges/entities/equations.py ruling_of: operands swapped: len(votes) - len(given) -> "
-    "len(given) - len(votes)":
-        "only whether any vote was lost is asked, which the sign does not change",
-    "agreement/accuracy.py : off by one: 9 -> 10":
-        "to how many decimals gains are compared: both are far from any gain's least step",
-    "agreement/accuracy.py calibrated: off by one: 1 -> 2":
-        "zero is among the distances once, however often it is put in",
-    "agreement/coefficients.py : off by one: 256 -> 257":
-        "from how many columns on the other way of counting is quicker; both give the same",
-    "agreement/levels.py : off by one: 40 -> 41":
-        "in how many bits means are equal: both are far from any two that differ",
-    "agreement/labels.py _alphas: operands swapped: places - middles -> middles - places":
-        "the difference is squared",
-    "execution/local.py _out_of_memory: off by one: 0 -> 1 (2)":
-        "of a kernel that counts nothing, the count before and after are equal, whatever they are",
-    "runs/binding.py : off by one: 32 -> 33":
-        "how many cases a shard has at most is a matter of speed",
-    "runs/binding.py : off by one: 8 -> 9":
-        "how many pieces a worker gets is a matter of speed",
-    "analysis/selection.py _by_shard: condition dropped: if not scales -> if False":
-        "without a scale nothing is selected by one: this saves the reading",
-    "judges/entities/voting.py : off by one: 600 -> 601":
-        "how long a reason may be is a limit on cost; no number depends on it",
-    "agreement/coefficients.py _distinct: off by one: 1 -> 2 (2)":
-        "each value is counted where it comes last instead of first: equally often",
-    "agreement/compare.py _sampled: off by one: 0 -> 1 (2)":
-        "both sides are of the same documents",
-    "agreement/labels.py _alphas: operands swapped: places[:, met.one] - "
-    "places[:, met.other] -> places[:, met.other] - places[:, met.one]":
-        "the difference is squared",
-    "agreement/coefficients.py correlations: off by one: 1 -> 2":
-        "the weights of a second resample, which is not looked at",
-    "agreement/compare.py _p: off by one: np.abs(by_chance) > difference - EQUAL -> "
-    "np.abs(by_chance) >= difference - EQUAL":
-        "EQUAL stands far from any difference that occurs",
-    "agreement/significance.py _ps: off by one: 1 -> 2 (2)":
-        "how many draws are done at once is a matter of memory",
-    "agreement/significance.py _ps: off by one: np.abs(np.where(draws < 0.5, -1.0, 1.0) @ table) > "
-    "least -> np.abs(np.where(draws < 0.5, -1.0, 1.0) @ table) >= least":
-        "EQUAL stands far from any difference that occurs",
-    "agreement/levels.py settled_means: off by one: np.abs(means) < np.ldexp(typical, "
-    "-ROUNDING_BITS) -> np.abs(means) <= np.ldexp(typical, -ROUNDING_BITS)":
-        "a mean that equals the limit of rounding to the last bit does not occur",
-    "agreement/voters.py dawid_skene: off by one: 1 -> 2 (2)":
-        "a step more before it may end, by less than the tolerance",
-    "execution/local.py _worker_name: off by one: 8 -> 9":
-        "how many digits of a random name are kept",
-    "agreement/labels.py cohen_kappa: off by one: 1 < labels.size <= MOST_LABELS -> "
-    "1 <= labels.size <= MOST_LABELS":
-        "of a single label there is no kappa by the arithmetic, too",
-    "execution/local.py _run_in_a_thread: off by one: 1 -> 2":
-        "one piece of work is given to the thread, however many there could be",
-    "agreement/voters.py dawid_skene: off by one: fits[-1] - fits[-2] <= tolerance * "
-    "cast.voted.sum() -> fits[-1] - fits[-2] < tolerance * cast.voted.sum()":
-        "a gain that equals the tolerance to the last bit does not occur",
-    "execution/measuring.py MeasuringWork.measure: off by one: 3 -> 4":
-        "seconds in a receipt are rounded for people's eyes",
-    "execution/shards.py ShardWork._commit: off by one: 3 -> 4 (2)":
-        "seconds in a receipt are rounded for people's eyes",
-}  # fmt: skip
+KEPT = HERE / "mutants.json"
+EXPLAINED: dict[str, str] = json.loads(KEPT.read_text())["no_faults"]
 """By mutant: why it is no fault."""
 
 
@@ -521,7 +453,7 @@ def _tell(chosen: Sequence[Mutant], verdicts: Sequence[Verdict], how: Any, secon
         "no_faults": EXPLAINED,
         "rows": rows,
     }
-    (HERE / "mutants.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    KEPT.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

@@ -9,12 +9,8 @@ texts. Prints the median of each in seconds and as a multiple of the empty page'
 benches/page_speed.json. `--out`: a run that an earlier call left there is used again.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
-import os
-import platform
 import random
 import shutil
 import statistics
@@ -29,7 +25,8 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
-HERE = Path(__file__).parent
+from figures import keep
+
 SYSTEMS, RATED_EVERY = 10, 3
 WORDS = ("river", "council", "bridge", "boats", "weather", "city", "money", "vote", "night")
 EMPTY = b"<!doctype html><html lang='en'><title>empty</title><link rel='icon' href='data:,'></html>"
@@ -90,8 +87,7 @@ def main() -> int:
         starts, rows = measured(made, how.rounds)
     empty = statistics.median(row["empty page"] for row in rows)
     medians = {name: statistics.median(row[name] for row in rows) for name in rows[0]}
-    found = {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+    found: dict[str, Any] = {
         "texts": how.documents * SYSTEMS,
         "server_seconds": starts,
         "medians": {
@@ -100,14 +96,14 @@ def main() -> int:
         },
         "rounds": [{name: round(seconds, 3) for name, seconds in row.items()} for row in rows],
     }
-    print(f"{found['machine']}, {found['texts']:,} texts; the link answers after {starts} s")
+    print(f"{found['texts']:,} texts; the link answers after {starts} s")
     late = []
     for name, one in found["medians"].items():
         target = next((s for begin, s in TARGETS.items() if name.startswith(begin)), None)
         print(f"{name:24}{one['seconds']:>8.3f} s{one['of_empty']:>8.1f} × the empty page")
         if target is not None and one["seconds"] > target:
             late.append(f"{name}: {one['seconds']} s, more than {target} s")
-    (HERE / "page_speed.json").write_text(json.dumps(found, indent=1) + "\n")
+    keep("page_speed", found)
     print("\n".join(late))
     return int(bool(late))
 

@@ -22,8 +22,6 @@ stages for templates and tokens off; its time is what its engine notes from the 
 to the last token, since loading cannot be told apart from outside.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -13,21 +13,17 @@ or another method beside ours). Rows beyond their bound are marked and counted; 
 about one row in two hundred is beyond it by chance.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
-import os
-import platform
 import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from importlib import import_module
 from math import sqrt
-from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
+from figures import HERE, keep
+
 PREFIX = "promises_"
 WITHIN = 0.02
 Row = dict[str, Any]
@@ -51,9 +47,21 @@ def main() -> None:
             print("\n".join(map(line, rows)), flush=True)
             outside += sum(map(is_outside, rows))
     print(f"{outside} rows are beyond what is promised")
-    machine = f"{os.cpu_count()} cores of {platform.machine()}"
-    figures = {"machine": machine, "worlds": how.worlds, "parts": dict(sorted(found.items()))}
-    kept.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
+    keep("promises", {"worlds": how.worlds, "parts": dict(sorted(found.items()))})
+
+
+def row(
+    promise: str,
+    world: str,
+    kept: int,
+    worlds: int,
+    nominal: float = 0.95,
+    bound: str = "about",
+    **more: Any,
+) -> Row:
+    """How often a promise was kept, as the parts say it."""
+    known = {"promise": promise, "world": world, "nominal": nominal, "bound": bound}
+    return known | {"kept": int(kept), "worlds": worlds} | more
 
 
 def rows_of(part: str, worlds: int) -> tuple[list[Row], float]:

@@ -10,17 +10,13 @@ it was chosen, and that none of ten equal scorers, or of two, is told from the b
 none are intervals of fewer than 20 documents, or of three texts each.
 """
 
-from __future__ import annotations
-
-import json
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from promises import Row, row
 
 from evaljudge.agreement import LEVELS, Agreement, Level, Standing, against_best, agreements
 
@@ -44,7 +40,7 @@ class World:
     def truths(self) -> dict[str, float | None]:
         """Of useless scorers' systems very many documents would order the noise, so it is 0."""
         found = _agreement(*self.draw(np.random.default_rng(99), VERY_MANY), 0)
-        return {level: 0.0 if self.is_useless else row.value for level, row in found.items()}
+        return {level: 0.0 if self.is_useless else one.value for level, one in found.items()}
 
 
 def drawn(
@@ -75,7 +71,7 @@ def _worlds() -> Iterator[World]:
             yield World(f"{documents} documents, scorers {name}", documents, draw, few, not how[0])
 
 
-def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, Any]]:
+def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
     for number, world in enumerate(_worlds()):
         for level in LEVELS:
             ten, two, single = list[Standing](), list[Standing](), list[Agreement]()
@@ -90,7 +86,7 @@ def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, Any]]:
 
 def _of_level(
     world: World, level: Level, ten: list[Standing], two: list[Standing], single: list[Agreement]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Row]:
     truth = world.truths[level] or 0.0
     few = world.is_small
     of_any = [_holds(one.low, one.high, truth) for one in single]
@@ -130,20 +126,8 @@ def _agreement(human: Floats, scores: Floats, scorer: int) -> dict[str, Agreemen
     found = agreements(
         *_codes(human), scores[scorer].ravel(), human.ravel(), coefficients=("spearman",)
     )
-    return {row.level: row for row in found}
+    return {one.level: one for one in found}
 
 
-def _row(promise: str, world: World, kept: list[bool], bound: str) -> dict[str, Any]:
-    return {
-        "promise": promise,
-        "world": world.name,
-        "nominal": 0.95,
-        "bound": bound,
-        "kept": int(sum(kept)),
-        "worlds": len(kept),
-    }
-
-
-if __name__ == "__main__":
-    for row in rows(int(sys.argv[1]) if len(sys.argv) > 1 else 1000):
-        print(json.dumps(row), flush=True)
+def _row(promise: str, world: World, kept: list[bool], bound: str) -> Row:
+    return row(promise, world.name, sum(kept), len(kept), bound=bound)

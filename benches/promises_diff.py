@@ -7,15 +7,13 @@ A world has documents, each with an effect on its scores and another on their ch
 run to the second. The truth of a world that is rounded or ranked is that of very many documents.
 """
 
-from __future__ import annotations
-
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from promises import Row, row
 
 from evaljudge.agreement.rated import Floats
 from evaljudge.agreement.significance import holm
@@ -85,7 +83,7 @@ WORLDS = [
 RANKED = [WORLDS[0], WORLDS[2], WORLDS[4], WORLDS[6]]
 
 
-def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, Any]]:
+def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
     for world in WORLDS:
         truth = paired_difference(*world.many[:2]).difference or 0.0
         stream = np.random.default_rng(seed)
@@ -101,9 +99,7 @@ def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, Any]]:
         yield from _false_alarms(documents, worlds, seed, is_skewed=True)
 
 
-def _false_alarms(
-    documents: int, worlds: int, seed: int, is_skewed: bool
-) -> Iterator[dict[str, Any]]:
+def _false_alarms(documents: int, worlds: int, seed: int, is_skewed: bool) -> Iterator[Row]:
     """Of `--fail-if-lower` on twelve columns of two runs with equal means; skewed: most documents
     fall a little, and a few rise by much, as an exponential distribution has it."""
     stream, corrected, plain = np.random.default_rng(seed), 0, 0
@@ -117,17 +113,12 @@ def _false_alarms(
         plain += min(ps) >= ALPHA
     of, promised = (", skewed changes", "none") if is_skewed else ("", "at least")
     for kept, how, bound in ((corrected, "Holm's correction", promised), (plain, "none", "none")):
-        yield {
-            "promise": f"no false alarm among {COLUMNS} columns",
-            "world": f"{documents} documents{of}, corrected by {how}",
-            "nominal": 1 - ALPHA,
-            "bound": bound,
-            "kept": int(kept),
-            "worlds": worlds,
-        }
+        promise = f"no false alarm among {COLUMNS} columns"
+        name = f"{documents} documents{of}, corrected by {how}"
+        yield row(promise, name, kept, worlds, 1 - ALPHA, bound)
 
 
-def _of_agreement(world: World, worlds: int, seed: int) -> Iterator[dict[str, Any]]:
+def _of_agreement(world: World, worlds: int, seed: int) -> Iterator[Row]:
     truths = {one.level: one.difference for one in _agreement(world.many)}
     stream, found = np.random.default_rng(seed), list[Any]()
     for _ in range(worlds):
@@ -158,23 +149,12 @@ def _row(
     truth: float,
     intervals: list[tuple[float | None, float | None]],
     is_wide: bool = False,
-) -> dict[str, Any]:
+) -> Row:
     """An interval that is not defined holds nothing."""
     bound = "at least" if is_wide else "about"
     bound = "none" if (promise, world.name) == UNCLAIMED else bound
     defined = [(low, high) for low, high in intervals if low is not None and high is not None]
-    return {
-        "promise": promise,
-        "world": world.name,
-        "nominal": 0.95,
-        "bound": bound,
-        "kept": sum(low <= truth <= high for low, high in defined),
-        "worlds": len(intervals),
-        "truth": truth,
-        "width": float(np.mean([high - low for low, high in defined])),
-    }
-
-
-if __name__ == "__main__":
-    for one in rows(1000):
-        print(json.dumps(one), flush=True)
+    kept = sum(low <= truth <= high for low, high in defined)
+    width = float(np.mean([high - low for low, high in defined]))
+    more = {"truth": truth, "width": width}
+    return row(promise, world.name, kept, len(intervals), bound=bound, **more)

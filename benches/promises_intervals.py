@@ -8,13 +8,11 @@ rating in its interval or not. `cross_validated` is the mean coverage that the m
 Nothing is promised of the texts with the lowest scores alone: those rows show how far it holds.
 """
 
-from __future__ import annotations
-
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from promises import Row, row
 from scipy.stats import norm
 
 from evaljudge.agreement.pairs import Floats
@@ -87,7 +85,7 @@ ENOUGH = 60
 """Of fewer documents, intervals are too wide by construction."""
 
 
-def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, object]]:
+def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
     for number, world in enumerate(WORLDS):
         held, widths, reported = [], [], []
         names = [f"s{one}" for one in range(world.candidates)]
@@ -109,22 +107,14 @@ def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, object]]:
             held.append(bool(low[0] <= ratings[-1, chosen] <= high[0]))
             widths.append(float(high[0] - low[0]))
             reported.append(found.covered[0].coverage)
-        yield {
-            "promise": "interval of a single text",
-            "world": world.name,
-            "nominal": CONFIDENCE,
-            "bound": "none"
-            if world.is_lowest
-            else "about"
-            if world.documents >= ENOUGH
-            else "at least",
-            "kept": sum(held),
-            "worlds": len(held),
-            "width": round(float(np.mean(widths)), 3),
-            "cross_validated": round(float(np.mean(reported)), 3),
-        }
-
-
-if __name__ == "__main__":
-    for row in rows(1000):
-        print(json.dumps(row))
+        claimed = "about" if world.documents >= ENOUGH else "at least"
+        yield row(
+            "interval of a single text",
+            world.name,
+            sum(held),
+            len(held),
+            CONFIDENCE,
+            "none" if world.is_lowest else claimed,
+            width=round(float(np.mean(widths)), 3),
+            cross_validated=round(float(np.mean(reported)), 3),
+        )

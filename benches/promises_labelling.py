@@ -1,7 +1,5 @@
 """Do the intervals of people's mean ratings keep their promise, however texts were drawn?
 
-    python benches/promises_labelling.py [--worlds 1000] [--seed 0]
-
 In each world documents are drawn, which raise or lower all ratings of their texts; a judge's scores
 go with the ratings; texts are drawn for rating by one of the methods of `evaljudge label`; and the
 interval of the mean of all texts, or of one system's, is compared with the mean of a population of
@@ -12,14 +10,11 @@ texts that weigh most are missing. `bias` is that of the mean as it is given, `p
 the mean of the drawn texts' ratings, without weights.
 """
 
-from __future__ import annotations
-
-import argparse
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from promises import Row, row
 
 from evaljudge.agreement.rated import Floats
 from evaljudge.decisions.sampling import (
@@ -75,7 +70,7 @@ class World:
     doubts: Floats
 
 
-def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, object]]:
+def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
     for number, sheets in enumerate(WORLDS):
         everything = _world(replace(sheets, documents=POPULATION), np.random.default_rng(seed))
         for method in METHODS:
@@ -87,7 +82,7 @@ def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, object]]:
 
 def _row(
     sheets: Sheets, method: str, system: int | None, everything: World, worlds: int, seed: list[int]
-) -> dict[str, object]:
+) -> Row:
     of = everything.systems == system if system is not None else slice(None)
     truth, values, plain = float(everything.human[of].mean()), list[float](), list[float]()
     kept = counted = counts = 0
@@ -110,16 +105,15 @@ def _row(
         plain.append(world.human[drawn].mean())
     what = "all texts" if system is None else f"a system of some {counts / counted:.0f} texts"
     bound = "at least" if method == "stratified" else "about"
-    return {
-        "promise": f"people's mean rating of {what}, drawn by {method}",
-        "bound": bound if counts / counted >= ENOUGH_TEXTS else "none",
-        "world": sheets.name,
-        "nominal": 0.95,
-        "kept": kept,
-        "worlds": counted,
-        "bias": round(float(np.mean(values)) - truth, 4),
-        "plain_bias": round(float(np.mean(plain)) - truth, 4),
-    }
+    return row(
+        f"people's mean rating of {what}, drawn by {method}",
+        sheets.name,
+        kept,
+        counted,
+        bound=bound if counts / counted >= ENOUGH_TEXTS else "none",
+        bias=round(float(np.mean(values)) - truth, 4),
+        plain_bias=round(float(np.mean(plain)) - truth, 4),
+    )
 
 
 def _world(sheets: Sheets, rng: np.random.Generator) -> World:
@@ -144,16 +138,3 @@ def _sizes(world: World, method: str) -> tuple[Floats, Codes | None]:
         case "stratified":
             return equal, bands(world.systems, world.judged)
     return equal, None
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--worlds", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    for row in rows(given.worlds, given.seed):
-        print(json.dumps(row), flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -7,16 +7,12 @@ every world documents differ in quality, in length, and in how scores and rating
 all their texts. The truth is that of very many documents.
 """
 
-from __future__ import annotations
-
-import argparse
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from promises import Row, row
 
 from evaljudge.agreement.held import LengthHeld, held_fixed
 
@@ -57,31 +53,19 @@ WORLDS = (
 )
 
 
-def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, Any]]:
+def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
     for place, world in enumerate(WORLDS):
         truth = world.found(MANY, np.random.default_rng((seed, place, 0)))
         rng = np.random.default_rng((seed, place, 1))
         found = [world.found(world.documents, rng) for _ in range(worlds)]
         for level, true in enumerate(truth):
-            yield {
-                "promise": f"Spearman with length held fixed, {true.level} level",
-                "world": world.name,
-                "nominal": 0.95,
-                "kept": sum(_holds(one[level], true) for one in found),
-                "worlds": worlds,
-                "truth": true.value,
-                "spearman": true.spearman,
-            }
+            kept = sum(_holds(one[level], true) for one in found)
+            promise = f"Spearman with length held fixed, {true.level} level"
+            more = {"truth": true.value, "spearman": true.spearman}
+            yield row(promise, world.name, kept, worlds, **more)
 
 
 def _holds(found: LengthHeld, true: LengthHeld) -> bool:
     low, value, high = found.low, true.value, found.high
     assert low is not None and value is not None and high is not None
     return low <= value <= high
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--worlds", type=int, default=1000)
-    for row in rows(parser.parse_args().worlds):
-        print(json.dumps(row))

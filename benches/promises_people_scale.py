@@ -10,9 +10,6 @@ the report says why there is none. `kept_published`: as the authors' package has
 with the variance of all scores and normal quantiles. `kept_unweighted`: without the probabilities.
 """
 
-from __future__ import annotations
-
-import argparse
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -218,14 +215,3 @@ def _width(interval: Bounded) -> float:
     if interval.low is None or interval.high is None:
         return float("nan")
     return interval.high - interval.low
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--worlds", type=int, default=1000)
-    for row in rows(parser.parse_args().worlds):
-        print(row)
-
-
-if __name__ == "__main__":
-    main()

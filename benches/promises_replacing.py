@@ -6,16 +6,12 @@ In every world documents differ in quality, and judge and raters misjudge whole 
 that the candidates of one document depend on each other. The truth is that of very many documents.
 """
 
-from __future__ import annotations
-
-import argparse
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from promises import Row, row
 
 from evaljudge.decisions.replacing import Replacing, replacing
 
@@ -59,32 +55,20 @@ WORLDS = (
 )
 
 
-def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, Any]]:
+def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
     for place, world in enumerate(WORLDS):
         advantage, lead = _truth(world, np.random.default_rng((seed, place, 0)))
         rng = np.random.default_rng((seed, place, 1))
         # With the true lead as epsilon, the null hypothesis holds, but only just.
         found = [_found(world, lead, rng) for _ in range(worlds)]
-        common = {"world": world.name, "worlds": worlds}
         kept = sum(one.low <= advantage <= one.high for one in found)  # type: ignore[operator]
-        yield {
-            "promise": "advantage of a judge beside raters",
-            **common,
-            "nominal": 0.95,
-            "kept": kept,
-            "truth": advantage,
-        }
-        for promise, p in (("p_clustered", "documents"), ("p", "texts")):
-            spared = sum(getattr(one.raters[0], promise) > 0.05 for one in found)
-            yield {
-                "promise": f"no false rejection beside a rater, by {p}",
-                **common,
-                "nominal": 0.95,
-                "kept": spared,
-                "epsilon": lead,
-                # by texts is the authors' test, shown beside ours
-                "bound": "about" if p == "documents" else "none",
-            }
+        promise = "advantage of a judge beside raters"
+        yield row(promise, world.name, kept, worlds, truth=advantage)
+        for of, p in (("p_clustered", "documents"), ("p", "texts")):
+            spared = sum(getattr(one.raters[0], of) > 0.05 for one in found)
+            bound = "about" if p == "documents" else "none"  # by texts is the authors' test
+            promise = f"no false rejection beside a rater, by {p}"
+            yield row(promise, world.name, spared, worlds, bound=bound, epsilon=lead)
 
 
 def _found(world: World, epsilon: float, rng: np.random.Generator) -> Replacing:
@@ -98,10 +82,3 @@ def _truth(world: World, rng: np.random.Generator) -> tuple[float, float]:
     found = replacing(*world.drawn(MANY, rng))
     assert found is not None
     return found.advantage, float(np.mean([one.itself - one.judge for one in found.raters]))
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--worlds", type=int, default=1000)
-    for row in rows(parser.parse_args().worlds):
-        print(json.dumps(row))

@@ -1,7 +1,5 @@
 """Do the comparisons of systems keep what they promise? Worlds where it is known what is true.
 
-    python benches/promises_systems.py 1000
-
 In every world documents differ more than systems do: a document effect with a standard deviation
 of 1, noise of 0.6 or more. Scores are continuous, ordinal (1 to 5) or bounded (0 to 1). Systems may
 be unbalanced: each lacks a third of its scores at random, and their noise differs. Only intervals
@@ -10,16 +8,13 @@ that may be kept more often. Rows whose `bound` is `none` show where the method 
 the top of their scale, a long tail, or few texts that fail heavily.
 """
 
-from __future__ import annotations
-
-import json
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from promises import Row, row
 from scipy import optimize, special
 
 from evaljudge.decisions.power import detectable
@@ -93,7 +88,7 @@ def _mean(scale: Scale, shift: float, noise: float) -> float:
     return float(values @ weights / weights.sum())
 
 
-def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, Any]]:
+def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
     for number, world in enumerate(_interval_worlds()):
         found = _ranked(world, worlds, seed + number)
         truth = world.means()
@@ -154,7 +149,7 @@ def _lopsided(documents: int) -> World:
     return World("ordinal, lopsided differences", documents, ordinal, shifts, noises)
 
 
-def _powers(documents: int, systems: int, worlds: int, seed: int) -> Iterator[dict[str, Any]]:
+def _powers(documents: int, systems: int, worlds: int, seed: int) -> Iterator[Row]:
     """A true difference as large as is said to be detectable, alone and among all pairs."""
     spread, pairs = float(np.hypot(0.7, 0.7)), systems * (systems - 1) // 2
     shown = float(detectable(spread, documents))
@@ -183,17 +178,6 @@ def _pair(ranking: SystemRanking, one: str, other: str) -> SystemPair:
 
 def _row(
     promise: str, world: World, nominal: float, kept: Sequence[bool], bound: str = "about"
-) -> dict[str, Any]:
-    return {
-        "promise": promise,
-        "world": f"{world.documents} documents, {world.name}",
-        "nominal": nominal,
-        "kept": int(sum(kept)),
-        "worlds": len(kept),
-        "bound": bound if world.claimed else "none",
-    }
-
-
-if __name__ == "__main__":
-    for row in rows(int(sys.argv[1]) if len(sys.argv) > 1 else 1000):
-        print(json.dumps(row))
+) -> Row:
+    name = f"{world.documents} documents, {world.name}"
+    return row(promise, name, sum(kept), len(kept), nominal, bound if world.claimed else "none")

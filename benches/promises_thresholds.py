@@ -14,13 +14,11 @@ unequal probabilities are refused; their rows (`bound` is `none`) show why. Seve
 once keep their promise only if each of them does; `certified` counts them.
 """
 
-from __future__ import annotations
-
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from promises import Row, row
 from scipy.stats import norm
 
 from evaljudge.agreement.pairs import Floats
@@ -122,7 +120,7 @@ WORLDS = (
 )  # fmt: skip
 
 
-def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, object]]:
+def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
     for number, world in enumerate(WORLDS):
         true = _true_precision(world, seed)
         kept, plug_in_kept = list[bool](), list[bool]()
@@ -148,19 +146,19 @@ def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, object]]:
         def together(kept: list[bool], each: int = world.together) -> int:
             return int(np.reshape(kept, (-1, each)).all(axis=1).sum())
 
-        yield {
-            "promise": "precision of a certified threshold",
-            "world": world.name,
-            "nominal": CONFIDENCE,
-            "bound": "at least" if world.promised else "none",
-            "kept": together(kept),
-            "worlds": worlds,
-            "certified": sum(share > 0 for share in coverages),
-            "coverage": round(float(np.mean(coverages)), 3),
-            "plug_in_kept": together(plug_in_kept),
-            "plug_in_selected": sum(share > 0 for share in plug_in_coverages),
-            "plug_in_coverage": round(float(np.mean(plug_in_coverages)), 3),
-        }
+        yield row(
+            "precision of a certified threshold",
+            world.name,
+            together(kept),
+            worlds,
+            CONFIDENCE,
+            "at least" if world.promised else "none",
+            certified=sum(share > 0 for share in coverages),
+            coverage=round(float(np.mean(coverages)), 3),
+            plug_in_kept=together(plug_in_kept),
+            plug_in_selected=sum(share > 0 for share in plug_in_coverages),
+            plug_in_coverage=round(float(np.mean(plug_in_coverages)), 3),
+        )
 
 
 class _true_precision:
@@ -175,8 +173,3 @@ class _true_precision:
     def __call__(self, threshold: float) -> float:
         below = int(np.searchsorted(self.scores, threshold))
         return float(self.good[below] / max(1, self.scores.size - below))
-
-
-if __name__ == "__main__":
-    for row in rows(1000):
-        print(json.dumps(row))

@@ -9,12 +9,8 @@ distance from the true level; Spearman's correlation within documents; and preci
 `at_least: 3.5` for texts whose level rounds to 4 or 5. Writes benches/readings.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
-import os
-import platform
 import tempfile
 from collections.abc import Iterator, Mapping
 from math import log
@@ -24,6 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 from cheaper import Noisy, correlations, judged, judges, noisy_cases
+from figures import keep
 
 from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 from evaljudge.engines import VllmEngines
@@ -106,8 +103,7 @@ def main() -> None:
                 engines = ScriptedEngines(lambda answers=answers: Scripted(chooses=answers()))
                 out = judged(noisy, Path(folder, f"{title}{levels}"), ways, scripted, engines)
                 found += rows(title, out, levels, noisy)
-    figures = {"machine": f"{os.cpu_count()} cores of {platform.machine()}", "rows": found}
-    Path(__file__).with_suffix(".json").write_text(json.dumps(figures, indent=1) + "\n")
+    keep("readings", {"rows": found})
     for row in found:
         print(LINE.format(**row))
 

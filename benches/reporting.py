@@ -1,35 +1,24 @@
 """What scoring and reporting a judged run takes: here, on one worker of Ray's, and on two.
 
-    python benches/reporting.py [CASES] [--before CHECKOUT]        (default: 100000 cases)
+    python benches/reporting.py [CASES]        (default: 100000 cases)
 
 Makes one run on the scripted model, and then its report anew, each time in a process of its own, in
-two rounds; with --before also by the evaljudge of another checkout, which must be able to read
-these verdicts (version 0.1 is not: scale.py compares with it). Prints each report's seconds,
-the driver's processor seconds and its memory, and fails if their agreement.json differ by more
-than rounding.
+two rounds. Prints each report's seconds, the driver's processor seconds and its memory, and fails
+if their agreement.json differ by more than rounding.
 The report is the whole `evaljudge report`: scores written, statistics, selections, pages.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import math
-import os
-import platform
-import subprocess
 import sys
 import tempfile
 import time
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import psutil
 import yaml
+from figures import in_a_process, keep
 
-HERE = Path(__file__).parent
 ROUNDS = 2
 WAYS = {"here": 0, "one worker": 1, "two workers": 2}
 """How many processors Ray has; none: no Ray."""
@@ -54,6 +43,7 @@ def make_run(folder: Path, cases: int) -> Path:
 def report(config: str, processors: int) -> dict[str, Any]:
     """In this process."""
     import evaljudge
+    from evaljudge.engines.scripted import ScriptedEngines
 
     change = "workers.executor=local"
     if processors:
@@ -62,7 +52,7 @@ def report(config: str, processors: int) -> dict[str, Any]:
         ray.init("local", num_cpus=processors, log_to_driver=False)
         change = "workers.executor=ray"
     wall, busy = time.monotonic(), time.process_time()
-    outcome = evaljudge.make_report(config, [change], engines=scripted())
+    outcome = evaljudge.make_report(config, [change], engines=ScriptedEngines())
     found = {
         "seconds": round(time.monotonic() - wall, 1),
         "driver_cpu_seconds": round(time.process_time() - busy, 1),
@@ -90,47 +80,25 @@ def alike(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def scripted() -> Any:
-    """Of this evaljudge, or of one that was before its rooms were rebuilt."""
-    place = "engines" if find_spec("evaljudge.engines.scripted") else "model"
-    return import_module(f"evaljudge.{place}.scripted").ScriptedEngines()
-
-
-def in_a_process(config: Path, processors: int, checkout: str) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--report", str(config), str(processors)]
-    env = os.environ | {"PYTHONPATH": checkout}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
-def main(cases: int, before: str | None) -> None:
-    machine = f"{platform.processor() or platform.machine()}, {psutil.cpu_count()} cores"
-    ways = {name: (n, str(HERE.parent)) for name, n in WAYS.items()}
-    if before:
-        ways["before"] = (0, before)
-    seen: dict[str, list[dict[str, Any]]] = {name: [] for name in ways}
+def main(cases: int) -> None:
+    seen: dict[str, list[dict[str, Any]]] = {name: [] for name in WAYS}
     with tempfile.TemporaryDirectory(prefix="reporting-") as folder:
         config = make_run(Path(folder), cases)
         for _ in range(ROUNDS):
-            for name, (processors, checkout) in ways.items():
-                found = in_a_process(config, processors, checkout)
+            for name, processors in WAYS.items():
+                line = [sys.executable, __file__, "--report", str(config), str(processors)]
+                found = json.loads(in_a_process(line)[1].splitlines()[-1])
                 seen[name].append(found)
                 driver = f"{found['driver_cpu_seconds']} s of a processor"
                 memory = f"{found['driver_mb_peak']} MB"
                 print(f"{name:12}{found['seconds']:>8} s  driver {driver}, {memory}", flush=True)
     found_by_all = [one.pop("agreement") for every in seen.values() for one in every]
     assert all(alike(found_by_all[0], one) for one in found_by_all), "the reports differ"
-    told = {"machine": machine, "cases": cases, "reports": seen}
-    (HERE / "reporting.json").write_text(json.dumps(told, indent=1) + "\n")
+    keep("reporting", {"cases": cases, "reports": seen})
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--report"]:
         print(json.dumps(report(sys.argv[2], int(sys.argv[3]))))
     else:
-        given = argparse.ArgumentParser(description=__doc__)
-        given.add_argument("cases", nargs="?", type=int, default=100_000)
-        given.add_argument("--before", metavar="CHECKOUT")
-        options = given.parse_args()
-        main(options.cases, options.before)
+        main(int(sys.argv[1]) if sys.argv[1:] else 100_000)

@@ -15,10 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import psutil
@@ -119,22 +116,12 @@ def memory() -> float:
     return round(psutil.Process().memory_info().rss / 2**20, 1)
 
 
-def known_parts() -> tuple[Any, ModuleType, str]:
-    """The scripted model, and the function that makes score files from verdicts: of this evaljudge,
-    or of version 0.1."""
-    if find_spec("evaljudge.engines.scripted"):
-        model, runs, score = "engines", "runs.reporting", "_scored"
-    else:
-        model, runs, score = "model", "journey", "score_shards"
-    engines = import_module(f"evaljudge.{model}.scripted").ScriptedEngines()
-    return engines, import_module(f"evaljudge.{runs}"), score
-
-
 def run(cases: int, is_smallest: bool, on_ray: bool) -> dict[str, Any]:
     import evaljudge
+    from evaljudge.engines.scripted import ScriptedEngines
+    from evaljudge.runs import reporting
 
-    phases, (engines, module, name) = Phases(), known_parts()
-    score = getattr(module, name)
+    phases, score = Phases(), reporting._scored
 
     def scored(*given: Any, **named: Any) -> Any:
         before = phases.enter("scoring")
@@ -142,7 +129,7 @@ def run(cases: int, is_smallest: bool, on_ray: bool) -> dict[str, Any]:
         phases.enter(before)
         return found
 
-    setattr(module, name, scored)
+    reporting._scored = scored
     with tempfile.TemporaryDirectory(prefix="scale-") as made:
         folder = Path(made)
         corpus = folder / "cases.jsonl"
@@ -154,7 +141,7 @@ def run(cases: int, is_smallest: bool, on_ray: bool) -> dict[str, Any]:
         if on_ray:
             config |= {"workers": {"executor": "ray", "min": WORKERS, "cpus": 1}}
         before, since = memory(), (time.monotonic(), time.process_time())
-        outcome = evaljudge.run(config, watcher=phases, engines=engines)  # type: ignore[arg-type]
+        outcome = evaljudge.run(config, watcher=phases, engines=ScriptedEngines())  # type: ignore[arg-type]
         phases.finish()
         seconds, busy = time.monotonic() - since[0], time.process_time() - since[1]
         assert outcome.findings.candidates == cases * len(systems)

@@ -10,20 +10,16 @@ the first, in seconds and in CPU seconds, which a busy machine changes less. All
 repeats. Writes benches/warm_scorer.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
-import os
-import platform
 import statistics
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
+from figures import keep
+
 SHAPES = {"one axis": ["fluency"], "four axes": None}
 NANO = {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 28}}
 JUDGES = {"synthetic": {"max_tokens": 96}}
@@ -42,17 +38,15 @@ def main() -> int:
     turns = [(shape, _in_a_process(shape, how.calls)) for _ in range(how.repeats)
              for shape in SHAPES]  # fmt: skip
     found = {
-        "machine": f"{_processor()}, {os.cpu_count()} cores",
         "shapes": {
             shape: _summary([calls for of, calls in turns if of == shape]) for shape in SHAPES
         },
     }
-    print(found["machine"])
     for shape, row in found["shapes"].items():
         seconds = ", ".join(f"{call['seconds']:.2f}" for call in row["medians"])
         print(f"{shape:<9} {seconds} s; the second took {row['ratio']['seconds']:.1%} of the "
               f"first's time, {row['ratio']['cpu_seconds']:.1%} of its CPU time")  # fmt: skip
-    (HERE / "warm_scorer.json").write_text(json.dumps(found, indent=1) + "\n")
+    keep("warm_scorer", found)
     return 0
 
 
@@ -71,13 +65,6 @@ def _summary(repeats: list[list[Call]]) -> dict[str, Any]:
     first, second, *_ = medians
     ratio = {name: round(second[name] / first[name], 3) for name in first}
     return {"medians": medians, "ratio": ratio, "repeats": repeats}
-
-
-def _processor() -> str:
-    """The model's name, where Linux says it."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.machine())
 
 
 # one repeat

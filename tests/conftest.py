@@ -3,19 +3,16 @@
 Both are made when a test first asks for them, and once for a session.
 """
 
-import importlib.util
 import json
 import logging
 import os
 import subprocess
-import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -25,6 +22,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.vllm import VllmModel
+from tests.s3.bucket import NOBODYS, Bucket, serving
+from tests.s3.proxy import FaultProxy
 from tests.snapshots import snapshot as snapshot
 from tests.tiny import make_tiny_model
 
@@ -39,7 +38,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.pop("COLUMNS", None)
 """What commands print goes to a file here, which has no width."""
 
-HERE = Path(__file__).parent
 OTHERS = ("engine", "ray", "service", "browser", "long")
 """Marks; a test that bears none of them is a `unit` test."""
 LANES = ("engine", "ray")
@@ -296,7 +294,7 @@ def executor(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="session")
 def s3_server() -> Iterator[Any]:
     """Moto, in a process of its own; `.url` is where it listens (see s3/bucket.py)."""
-    with _load("s3/bucket").serving() as server:
+    with serving() as server:
         yield server
 
 
@@ -316,7 +314,7 @@ def s3_of_module(s3_server: Any) -> Iterator[Any]:
 @pytest.fixture
 def s3_proxy(s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A door to the bucket that a test may have fail (see s3/proxy.py); all go through it."""
-    with _load("s3/proxy").FaultProxy(s3.server.url) as proxy:
+    with FaultProxy(s3.server.url) as proxy:
         monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
         yield proxy
 
@@ -335,46 +333,43 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def findings() -> Any:
-    """An ordinary run's, to be reported (see report/findings.py)."""
-    return _load("report/findings").made()
+    """An ordinary run's, to be reported."""
+    from tests.report.findings import made
+
+    return made()
 
 
 @pytest.fixture
 def hostile() -> Any:
     """Those of a corpus that means harm."""
-    return _load("report/findings").made_hostile()
+    from tests.report.findings import made_hostile
+
+    return made_hostile()
 
 
 @pytest.fixture
 def with_statistics() -> Any:
     """An ordinary run's, with every statistic."""
-    return _load("report/findings").made_with_statistics()
+    from tests.report.findings import made_with_statistics
+
+    return made_with_statistics()
 
 
 @pytest.fixture
 def hostile_with_statistics() -> Any:
-    return _load("report/findings").hostile_with_statistics()
+    from tests.report.findings import hostile_with_statistics
+
+    return hostile_with_statistics()
 
 
 def _bucket(server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    module = _load("s3/bucket")
-    bucket = module.Bucket(server)
-    for name in module.NOBODYS:
+    bucket = Bucket(server)
+    for name in NOBODYS:
         monkeypatch.delenv(name, raising=False)
     for name, value in bucket.environment.items():
         monkeypatch.setenv(name, value)
     yield bucket
     bucket.close()
-
-
-def _load(name: str) -> ModuleType:
-    """A module that lies beside the tests, which are no package; loaded once."""
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
-        assert spec and spec.loader
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
 
 
 def _texts() -> list[str]:

@@ -22,6 +22,14 @@ def test_a_bench_finds_what_it_imports(file: Path, monkeypatch: pytest.MonkeyPat
     spec.loader.exec_module(module)
 
 
+def test_the_modules_and_tests_of_mutants_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHES))
+    mutants = importlib.import_module("mutants")
+    assert [module for module in mutants.TARGETS if not (mutants.PACKAGE / module).exists()] == []
+    tests = {test for of_module in mutants.TARGETS.values() for test in of_module}
+    assert [test for test in tests if not (mutants.ROOT / "tests" / test).exists()] == []
+
+
 @pytest.mark.engine
 def test_an_arm_that_cannot_run_says_why_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

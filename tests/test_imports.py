@@ -1,7 +1,5 @@
 """The import rules of the house: who may import what, no cycles, and nothing heavy at the door."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys
@@ -85,31 +83,29 @@ def users(*packages: str) -> dict[str, set[str]]:
     }
 
 
-def test_only_the_executor_on_ray_knows_ray() -> None:
-    assert users("ray")
-    assert all(inside(module, "execution.ray") for module in users("ray"))
-    for module, tree in modules().items():
-        if module != "execution" and not inside(module, "execution.ray"):
-            for name in imports(tree, module):
-                assert not inside(name, "evaljudge.execution.ray"), (module, name)
+@pytest.mark.parametrize(
+    ("packages", "rooms"),
+    [
+        (["ray"], ["execution.ray"]),
+        (["vllm", "torch", "transformers"], ["engines", "metrics"]),
+        (["boto3", "pyarrow.fs"], ["storage"]),
+    ],
+)
+def test_a_package_is_known_in_its_rooms_alone(packages: list[str], rooms: list[str]) -> None:
+    assert users(*packages)
+    assert [module for module in users(*packages) if not inside(module, *rooms)] == []
 
 
-def test_only_engines_and_embedding_metrics_know_models() -> None:
-    assert users("vllm", "torch", "transformers")
-    for module in users("vllm", "torch", "transformers"):
-        assert inside(module, "engines", "metrics"), module
+def test_only_execution_knows_its_executor_on_ray() -> None:
+    for importing, imported in arrows():
+        is_inside = importing == "execution" or inside(importing, "execution.ray")
+        assert is_inside or not inside(imported, "execution.ray"), (importing, imported)
 
 
 def test_heavy_imports_happen_in_constructors_only() -> None:
     for module, tree in modules().items():
         for name in imports(tree, module, at_start_only=True):
             assert not inside(name, *HEAVY), (module, name)
-
-
-def test_only_storage_knows_filesystems() -> None:
-    files = users("boto3", "pyarrow.fs")
-    assert files
-    assert all(inside(module, "storage") for module in files)
 
 
 def test_a_room_imports_only_rooms_before_it() -> None:

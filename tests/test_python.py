@@ -88,15 +88,6 @@ def test_messages_name_arguments_and_not_options(cases: str, scores: str) -> Non
         evaljudge.agree(cases, metrics=3)
 
 
-def test_paths_may_be_those_of_pathlib(cases: str, scores: str, tmp_path: Path) -> None:
-    found = evaljudge.agree(Path(cases), [Path(scores)], **FEW)
-    assert found.json == evaljudge.agree(cases, scores, **FEW).json
-    found.write(tmp_path / "agreed")
-    assert (tmp_path / "agreed/agreement.json").is_file()
-    calibrated = evaljudge.calibrate(Path(cases), Path(scores), resamples=20)
-    assert calibrated.json == evaljudge.calibrate(cases, scores, resamples=20).json
-
-
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [

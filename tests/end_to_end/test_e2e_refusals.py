@@ -1,6 +1,6 @@
 """A user's mistakes before a real shell: one line on stderr, exit code 2, no traceback, no file.
 
-Of each family one; the others are made in tests/test_cli.py and tests/test_mistakes.py.
+Of each family one; the others are made in tests/cli/test_cli.py and tests/test_mistakes.py.
 """
 
 import json

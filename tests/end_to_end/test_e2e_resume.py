@@ -1,6 +1,6 @@
 """Runs that were cut short or put together from others, against those that went in one go.
 
-What a rerun asks and refuses is tested in tests/test_journey.py; here is what it comes to.
+What a rerun asks and refuses is tested in tests/runs/test_journey.py; here is what it comes to.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """The models around a model: what is remembered, what is counted, what is the floor."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -393,6 +391,17 @@ def test_how_a_reply_ended_is_kept_too() -> None:
     asyncio.run(common(Cut(), kept).write([STEPS], HOW))
     (again,) = asyncio.run(common(Writer(), kept).write([STEPS], HOW))
     assert again == Written((Sample("1. Read the", "length"),))
+
+
+def test_written_another_way_is_another_answer() -> None:
+    inner, kept = Writer(), Kept()
+    model = common(inner, kept)
+
+    async def both() -> list[str]:
+        replies = [await model.write([STEPS], Writing(most)) for most in (10, 20, 10)]
+        return [text for one in replies for text in texts(one)]
+
+    assert asyncio.run(both()) == ["w1", "w2", "w1"]
 
 
 def test_under_a_memory_and_a_count_only_what_reached_the_engine_counts() -> None:

@@ -1,21 +1,15 @@
 """The bundled judge by its name: what it is, where it is not meant, what its users are told."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import evaljudge
 from evaljudge.bundled.nano import CHECKPOINT
-from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 from evaljudge.config import load_config
 from evaljudge.engines import ModelSource, VllmEngines
-from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
-from evaljudge.prompts import load_task
 from evaljudge.runs.job import make_job
 from jobs.nano.checkpoint import save_tokenizer
 
@@ -61,16 +55,6 @@ def test_a_folder_of_the_same_name_is_not_passed_over(
     assert VllmEngines().describe(ModelSource("./nano")).identity.revision != ""
 
 
-def test_a_path_of_the_user_is_his_own_model(tmp_path: Path) -> None:
-    save_tokenizer(tmp_path / "mine")
-    (tmp_path / "mine/config.json").write_text("{}")
-    source = ModelSource(str(tmp_path / "mine"))
-    assert source.path == str(tmp_path / "mine")
-    assert not source.is_bundled
-    with pytest.raises(UserError, match="no such folder"):
-        _ = VllmEngines().describe(ModelSource(str(tmp_path / "gone"))).identity
-
-
 @pytest.mark.parametrize(("name", "near"), [("nanno", True), ("Nano", True), ("gpt2", False)])
 def test_a_name_near_its_own(name: str, near: bool) -> None:
     with pytest.raises(UserError, match=f"model {name}: no such folder") as refused:
@@ -78,34 +62,8 @@ def test_a_name_near_its_own(name: str, near: bool) -> None:
     assert ("did you mean 'nano'" in str(refused.value)) == near
 
 
-def test_a_run_without_a_model_does_not_fall_back_on_it() -> None:
-    with pytest.raises(UserError, match="model: judges need one"):
-        job(model=None)
-
-
 def test_its_users_are_told_what_it_knows() -> None:
     (told,) = job(prompts="nano").cautions
     assert "nothing else" in told
     _, prompts = job().cautions
     assert "prompts: nano" in prompts
-
-
-def test_what_it_knows_is_said_before_how_it_answers(tmp_path: Path) -> None:
-    """That the answers hold little probability follows from it."""
-    (tmp_path / "c.jsonl").write_text(as_jsonl(make_cases(1, 0)))
-    unlikely = Scripted(chooses=lambda prompt, options: dict.fromkeys(options.names, -2.5))
-    outcome = evaljudge.run(
-        {"corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "out"), "model": "nano",
-         "prompts": "nano", "judges": ["geval"], "workers": {"executor": "local"}},
-        engines=ScriptedEngines(lambda: unlikely),
-    )  # fmt: skip
-    first, second = outcome.warnings[:2]
-    assert "knows the small world" in first
-    assert "First suspect: a model that thinks" in second
-
-
-def test_its_prompts_serve_every_task() -> None:
-    packs = [load_task(task, prompts="nano").pack for task in ("summary", "dialogue", "story")]
-    asked = [pack.render("synthetic.compare", {"source": "s", "reference": "r", "target": "t"},
-                         axis="fluency", description="d") for pack in packs]  # fmt: skip
-    assert asked[0] == asked[1] == asked[2]

@@ -1,7 +1,5 @@
 """The nano judge's tokenizer, and that it is taught the very prompts that an engine will ask."""
 
-from __future__ import annotations
-
 import re
 from random import Random
 from typing import Any
@@ -79,35 +77,27 @@ def test_a_lesson_is_the_prompt_that_the_engine_asks(engine: tuple[Tokeniser, Te
     assert taught_prompt(lesson) in [list(template.around(p, tokeniser)[0]) for p in rendered]
 
 
-def test_comparisons_are_taught_as_they_are_asked(engine: tuple[Tokeniser, Template]) -> None:
+@pytest.mark.parametrize("kind", ["comparison", "ladder"])
+def test_questions_are_taught_as_they_are_asked(
+    kind: str, engine: tuple[Tokeniser, Template]
+) -> None:
     tokeniser, template = engine
-    lesson = Teacher(TOKENIZER).comparison(Random(2))
-    asked = TOKENIZER.decode(taught_prompt(lesson), skip_special_tokens=False)
-    report, reference, target = (
-        asked.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].strip()
-        for tag in ("report", "reference", "target")
-    )
-    pack = load_task("summary", prompts="nano").pack
-    given = {"source": report, "reference": reference, "target": target}
-    prompt = pack.render("synthetic.compare", given, axis="coherence", description="d")
-    assert taught_prompt(lesson) == list(template.around(prompt, tokeniser)[0])
-
-
-def test_ladders_are_taught_as_they_are_asked(engine: tuple[Tokeniser, Template]) -> None:
-    tokeniser, template = engine
-    lesson = Teacher(TOKENIZER).ladder(Random(2))
-    asked = TOKENIZER.decode(taught_prompt(lesson), skip_special_tokens=False)
+    taught = taught_prompt(getattr(Teacher(TOKENIZER), kind)(Random(2)))
+    asked = TOKENIZER.decode(taught, skip_special_tokens=False)
     report, target = (
         asked.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].strip()
         for tag in ("report", "target")
     )
-    references = [one.strip() for one in re.findall(r"(?s)<reference> \d(.*?)</reference>", asked)]
+    found = re.findall(r"(?s)<reference>(?: \d)?(.*?)</reference>", asked)
+    references = [text.strip() for text in found]
+    assert len(references) >= (2 if kind == "ladder" else 1)
     (axis,) = re.findall(r"in (\w+)\?", asked)
-    assert len(references) >= 2
-    given = {"source": report, "references": references, "target": target}
+    given = {"source": report, "target": target, "reference": references[0]}
+    name = "synthetic.ladder" if kind == "ladder" else "synthetic.compare"
     words = {"axis": axis, "description": "d", "number": "1", "exchanged": ""}
-    prompt = load_task("summary", prompts="nano").pack.render("synthetic.ladder", given, **words)
-    assert taught_prompt(lesson) == list(template.around(prompt, tokeniser)[0])
+    pack = load_task("summary", prompts="nano").pack
+    prompt = pack.render(name, given | {"references": references}, **words)
+    assert taught == list(template.around(prompt, tokeniser)[0])
 
 
 def test_a_ladders_tokens_say_which_reference_they_belong_to() -> None:

@@ -1,7 +1,5 @@
 """Training: the same each time, resumable, and its lessons are fresh and of one half."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The scripts that redo a paper's figures, each on a small corpus of the demo's world."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`evaljudge probe`: what is refused, and the scripts that some of its commands have become."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 """`evaljudge probe injection`: a gullible judge is found out, a steadfast and a long-winded one are
 not; and what is planted where."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -181,11 +179,6 @@ def test_of_few_documents_nothing_is_said(documents: int, verdict: str, tmp_path
     """Of 9 rows: 2 of 2 ** 8 choices of signs are as extreme, and 9 times that is above 0.05."""
     found = probed(tmp_path, gullible, documents=documents)
     assert headline(found)["answer Better"].verdict == verdict
-
-
-def test_a_configuration_without_judges_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="names no judge"):
-        probed(tmp_path, gullible, judges={})
 
 
 # what is planted

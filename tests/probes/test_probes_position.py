@@ -1,7 +1,5 @@
 """`evaljudge probe position`: votes by hand, what is refused, and the shared votes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -55,13 +53,8 @@ def test_ties_and_a_missing_axis(tmp_path: Path, tie: Any) -> None:
     [
         ({"doc_id": ""}, "votes.jsonl:1: needs `doc_id`"),
         ({"first": None}, "votes.jsonl:1: needs `first`"),
-        ({"second": []}, "votes.jsonl:1: needs `second`"),
         ({"winner": "C"}, "votes.jsonl:1: the winner 'C' is neither 'A' nor 'B'"),
         ({"second": "A"}, "votes.jsonl:1: first and second are the same system, 'A'"),
-        ({"first": 1, "second": "1"}, "votes.jsonl:1: first and second are the same system, '1'"),
-        ({"first": "True", "winner": True}, "votes.jsonl:1: the winner True is neither 'True' nor"),
-        ({"winner": ["A"]}, r"votes.jsonl:1: the winner \['A'\] is neither 'A' nor 'B'"),
-        ({"winner": {"A": "x" * 999}}, "votes.jsonl:1: the winner {'A': 'x+… is neither 'A' nor"),
     ],
 )
 def test_rows_that_are_no_votes(tmp_path: Path, row: dict[str, Any], said: str) -> None:

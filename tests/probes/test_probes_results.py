@@ -1,7 +1,5 @@
 """Tables and figures: text of strangers stays text, and the same values give the same bytes."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """S3 for tests: a server of their own, and a bucket looked into past all that is under test."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

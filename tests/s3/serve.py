@@ -5,8 +5,6 @@ own, looks at a put's condition before it stores, and closes what another thread
 does each of these at once: so requests about objects are answered one after the other.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 from threading import Lock

@@ -1,7 +1,5 @@
 """What an axis is called in prompts: its phrase, which every judge uses in every question."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Templates that inherit from others and include them: what is rendered, hashed and fenced."""
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 import re
@@ -134,17 +132,6 @@ def test_a_user_s_base_is_in_every_child_s_hash(tmp_path: Path) -> None:
     assert len(changed) == 5 + 12 + 5
     prompt = own.render("entities.completeness.presence", {"target": "T"}, target_noun="summary")
     assert prompt.text == "Mine. Target summary:\n<target>\nT\n</target>"
-
-
-def test_a_user_s_aspect_is_in_the_hash_of_its_prompts_alone(tmp_path: Path) -> None:
-    aspect = load_task("summary").pack.templates["entities.readability"]
-    (tmp_path / "entities.readability.j2").write_text(aspect.replace("measure", "find out"))
-    ours, own = load_task("story").pack, load_task("story", prompts=str(tmp_path)).pack
-    kinds = ("flow", "language", "grammar", "spelling")
-    assert {name for name, was in hashes(ours).items() if was != own.hash([name])} == {
-        "entities.readability",
-        *(f"entities.readability.{kind}" for kind in kinds),
-    }
 
 
 def test_a_user_may_fill_one_block_and_keep_the_others(tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ world does: each sentence is read word by word, and what cannot be read as a sen
 is a fault of fluency. A sentence too few or too many counts as a faulty one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

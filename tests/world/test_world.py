@@ -1,7 +1,5 @@
 """The world: what is set is what the oracle reads, and the halves share no name."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from random import Random
@@ -109,11 +107,6 @@ def test_a_graded_text_is_at_fault_on_its_axis_alone(seed: int, axis: Axis, want
 def test_a_report_can_be_read_back(seed: int) -> None:
     report = make_report(Random(seed), "test")
     assert read_report(report.text) == report
-
-
-def test_what_is_no_report_is_none() -> None:
-    assert read_report("The town council closed the bridge.") is None
-    assert read_report("Main news: the town council closed the bridge.") is None
 
 
 def test_the_halves_share_no_name() -> None:

@@ -24,7 +24,7 @@ from evaljudge.runs.outcome import Outcome, open_run
 from evaljudge.storage import Output
 from tests import build
 
-PAGE = Path(__file__).parents[1] / "docs/python.md"
+PAGE = Path(__file__).parents[2] / "docs/python.md"
 JUDGES: dict[str, Any] = {
     "synthetic": {"levels": 3},
     "entities": {},
@@ -240,10 +240,15 @@ def flat(name: str, of: pa.DataType) -> Iterator[tuple[str, str]]:
 
 
 def documented(heading: str) -> list[tuple[str, str]]:
-    """The first two cells of the rows of the first table under a heading."""
+    """The columns of the first table under a heading, with those that a type of the page has."""
     _, _, below = PAGE.read_text().partition(f"\n### {heading}\n")
-    rows = re.findall(r"^\| `([^`]+)` \| (\w+) \|", below.partition("\n#")[0], re.MULTILINE)
-    return [(name, of) for name, of in rows]
+    rows = re.findall(r"^\| (`.+?) \| (\w+) \|", below.partition("\n#")[0], re.MULTILINE)
+    columns = [(name, of) for cell, of in rows for name in re.findall("`(.+?)`", cell)]
+    return [
+        (".".join(filter(None, (name, field))), of_field)
+        for name, of in columns
+        for field, of_field in documented(f"`{of}`") or [("", of)]
+    ]
 
 
 def columns_of(schema: pa.Schema) -> list[tuple[str, str]]:

@@ -1,7 +1,6 @@
 """The whole journey on the scripted model: what a rerun asks, and what it refuses."""
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -117,18 +116,6 @@ def test_another_run_into_the_same_folder_is_refused(
     assert bench.asked() == {}
 
 
-def test_of_many_differences_three_are_named_and_the_others_counted(bench: Bench) -> None:
-    bench.asked()
-    for more, told in (
-        ({"seed": 1}, "here. Take another"),
-        ({"model": "other"}, "(and 1 more). Take another"),  # its name, and its revision
-    ):
-        with pytest.raises(UserError, match="is bound to another run") as refused:
-            bench.asked(axes=["fluency"], judges=synthetic(5), **more)
-        assert str(refused.value).count("; ") == 2
-        assert told in str(refused.value)
-
-
 def test_what_a_corpus_holds_beside_its_cases_is_said_of_the_corpus_of_today(bench: Bench) -> None:
     bench.asked()
     bench.corpus([case(n) | {"coherence": 4} for n in range(4)])
@@ -137,30 +124,11 @@ def test_what_a_corpus_holds_beside_its_cases_is_said_of_the_corpus_of_today(ben
     assert "these look like ratings: `coherence`" in note
 
 
-def test_a_rerun_leaves_the_list_of_shards_alone(bench: Bench) -> None:
-    bench.asked()
-    before = (bench.out / "shards.json").stat().st_mtime_ns
-    assert bench.asked() == {}
-    assert (bench.out / "shards.json").stat().st_mtime_ns == before
-
-
 def test_a_rerun_removes_the_notes_of_a_run_that_was_killed_at_its_end(bench: Bench) -> None:
     bench.asked()
     Output(str(bench.out)).note_attempt("process", {"session": "killed"})
     assert bench.asked() == {}
     assert not (bench.out / "attempts").exists()
-
-
-def test_ratings_of_nearly_an_axis_name_are_pointed_out(bench: Bench) -> None:
-    rated = [case(n) for n in range(4)]
-    for row in rated:
-        for candidate in row["candidates"]:
-            candidate["ratings"] = {"Fluency": 3}
-    bench.corpus(rated)
-    said = "corpus: people rated 'Fluency' and nobody 'fluency': if they are one axis, call the"
-    assert said in planned_text(bench.config(), engines=bench.engines)
-    bench.asked()
-    assert [w for w in bench.came.findings.warnings if w.startswith(said)]
 
 
 def test_a_folder_in_which_nothing_was_committed_is_free_to_plan_for(bench: Bench) -> None:
@@ -171,23 +139,6 @@ def test_a_folder_in_which_nothing_was_committed_is_free_to_plan_for(bench: Benc
     with pytest.raises(UserError, match="cannot be loaded"):
         evaljudge.run(bench.config(), engines=Broken(bench.log))
     assert "bound to another" not in planned_text(bench.config(seed=1), engines=bench.engines)
-
-
-def test_a_small_corpus_is_cut_into_shards_of_one_case(bench: Bench) -> None:
-    bench.asked()
-    listing = json.loads((bench.out / "shards.json").read_text())
-    assert [shard[:2] for shard in listing["shards"]] == [[n, 1] for n in range(4)]
-    assert listing["cuts"][0] == 0
-
-
-def test_a_run_that_was_never_cut_cannot_be_gone_on_with(bench: Bench) -> None:
-    bench.asked()
-    (bench.out / "shards.json").unlink()
-    with pytest.raises(UserError, match="shards.json is gone, and shards of a run lie there"):
-        evaljudge.judge(bench.config(), engines=bench.engines)
-    shutil.rmtree(bench.out / "commits")
-    with pytest.raises(UserError, match="no run lies here yet; begin one with `evaljudge run`"):
-        evaljudge.make_report(bench.config(), engines=bench.engines)
 
 
 def test_a_changed_corpus_is_refused_and_points_to_extend(bench: Bench) -> None:
@@ -214,17 +165,6 @@ def test_extending_asks_only_what_is_new(bench: Bench) -> None:
     assert bench.asked() == {}  # the order of rows is no difference
 
 
-def test_what_was_judged_may_not_change_under_an_extension(bench: Bench) -> None:
-    bench.asked()
-    changed = [case(n) for n in range(5)]
-    changed[1]["candidates"][0]["text"] = "another"
-    bench.corpus(changed)
-    with pytest.raises(UserError, match="the text of 'A' for document 'd1' differs"):
-        bench.asked(extend=True)
-    bench.corpus([case(n) for n in range(4)])
-    assert bench.asked() == {}
-
-
 def test_an_unfinished_run_is_finished_before_it_is_extended(bench: Bench) -> None:
     bench.asked(evaljudge.prepare)
     bench.corpus([case(n) for n in range(5)])
@@ -248,16 +188,6 @@ def ratings_of(bench: Bench) -> dict[str, dict[str, float]]:
         for row in bench.rows("cases")
         for candidate in row["candidates"]
     }
-
-
-def test_an_extension_takes_over_corrected_ratings_too(bench: Bench) -> None:
-    bench.asked()
-    rows = [case(n) for n in range(5)]
-    rows[0]["candidates"][0]["ratings"] = {"fluency": 5.0}
-    bench.corpus(rows)
-    bench.asked(extend=True)
-    assert ratings_of(bench)["d0A"] == {"fluency": 5.0}
-    assert len(ratings_of(bench)) == 10
 
 
 def test_ratings_of_candidates_that_an_extension_leaves_out_are_kept(bench: Bench) -> None:

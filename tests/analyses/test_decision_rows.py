@@ -46,6 +46,8 @@ def test_a_judge_on_the_raters_scale_is_tested_and_others_say_why_not() -> None:
     assert (judge.texts, judge.documents) == (DOCUMENTS * SYSTEMS, DOCUMENTS)
     assert judge.found is not None and judge.found.passes and judge.found.epsilon == 0.1
     assert judge.answer == "yes"
+    how = HOW.model_copy(update={"alt_test_epsilon": 0.2})
+    assert rows("replacing", frame(rated(), how=how))[0].found.epsilon == 0.2
     assert (long.scorer, long.found, long.reason) == ("long", None, OFF_SCALE)
 
 
@@ -89,34 +91,26 @@ def test_a_judge_of_length_is_warned_of_and_one_of_quality_is_not() -> None:
     assert "fluency 0." in said and "judge" not in said
 
 
-def warned_of_lengths(some: Rated, sign: int = 1) -> list[str]:
+@pytest.mark.parametrize(
+    ("documents", "scorer", "sign", "said"),
+    [
+        (DOCUMENTS, "odd", 1, "odd may measure length: with"),
+        (8, "odd", 1, "odd may measure length: with"),
+        (5, "odd", 1, ""),
+        (DOCUMENTS, "odd", -1, ""),  # it has no agreement to lose
+        (DOCUMENTS, "odd", 0, ""),  # noise agrees little
+        (DOCUMENTS, "words", 1, ""),
+    ],
+)
+def test_when_lengths_are_seen_through(documents: int, scorer: str, sign: int, said: str) -> None:
+    some = rated(documents=documents)
     assert some.lengths is not None
-    scores = {("odd", "*"): sign * some.lengths}
+    noise = np.random.default_rng(1).normal(size=some.documents.size)
+    scores = {(scorer, "*"): sign * some.lengths if sign else noise}
     only = Rated(some.documents, some.systems, scores, some.human, some.raters, some.lengths)
-    return warned_of(only)
-
-
-def test_the_lengths_themselves_are_seen_through() -> None:
-    (said,) = warned_of_lengths(rated())
-    assert said.startswith("odd may measure length") and said.endswith(" to nothing)")
-
-
-def test_a_scorer_against_people_has_no_agreement_to_lose() -> None:
-    assert warned_of_lengths(rated(), sign=-1) == []
-
-
-@pytest.mark.parametrize("documents", [2, 5])
-def test_few_documents_show_nothing_of_length(documents: int) -> None:
-    assert warned_of_lengths(rated(documents=documents)) == []
-    assert warned_of_lengths(rated(documents=8))
-
-
-def test_what_is_called_words_needs_no_warning() -> None:
-    some = rated()
-    assert some.lengths is not None
-    words = {("words", "*"): some.lengths}
-    only = Rated(some.documents, some.systems, words, some.human, some.raters, some.lengths)
-    assert warned_of(only) == []
+    warned = warned_of(only)
+    assert len(warned) == bool(said)
+    assert "".join(warned).startswith(said)
 
 
 def test_soft_accuracy_is_at_system_level() -> None:
