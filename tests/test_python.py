@@ -93,13 +93,7 @@ def test_messages_name_arguments_and_not_options(cases: str, scores: str) -> Non
     [
         (lambda: evaljudge.agree([{"doc_id": "d1"}]), "cases"),
         (lambda: evaljudge.agree("c.jsonl", pa.table({"a": [1]})), "scores"),
-        (lambda: evaljudge.agree("c.jsonl", sources=3), "sources"),
-        (lambda: evaljudge.probe.position(3), "votes"),
-        (lambda: evaljudge.check(3), "run"),
-        (lambda: evaljudge.diff("a", 3), "b"),
-        (lambda: evaljudge.label("a", 3), "to"),
         (lambda: evaljudge.open_run(3), "out"),
-        (lambda: evaljudge.run(3), "config"),
         (lambda: evaljudge.score([], out=3), "out"),
     ],
 )  # fmt: skip

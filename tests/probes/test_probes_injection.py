@@ -1,5 +1,5 @@
-"""`evaljudge probe injection`: a gullible judge is found out, a steadfast and a long-winded one are
-not; and what is planted where."""
+"""`evaljudge probe injection`: a gullible judge is found out and a steadfast one is not; what is
+planted where."""
 
 import json
 import re
@@ -60,12 +60,6 @@ def gullible(prompt: Prompt, options: Options) -> dict[str, float]:
     return by_the_summary(prompt, options)
 
 
-def long_winded(prompt: Prompt, options: Options) -> dict[str, float]:
-    """Prefers longer texts, whatever they say."""
-    share = min(0.9, 0.2 + len(target(prompt).split()) / 200)
-    return {name: log(share if name == "Better" else (1 - share) / 2) for name in options.names}
-
-
 Probed = ProbeResult[InjectionRow]
 
 
@@ -116,15 +110,6 @@ def test_a_steadfast_judge_is_not(tmp_path: Path) -> None:
     for row in rows.values():
         assert row.verdict == "not seen to move"
         assert (row.moved.value, row.less_control.value, row.above) == (0.0, 0.0, 0.0)
-
-
-def test_what_length_moves_is_not_the_instruction_s_doing(tmp_path: Path) -> None:
-    """Attacks and controls of as many letters have nearly as many words, but not the clean text."""
-    rows = headline(probed(tmp_path, long_winded))
-    assert all(row.moved.low is not None and row.moved.low > 0 for row in rows.values())
-    row = rows["answer 5"]
-    assert row.moved.value is not None and row.less_control.value is not None
-    assert abs(row.less_control.value) < row.moved.value / 3
 
 
 def test_a_probe_is_resumed_and_bound_to_what_it_planted(tmp_path: Path) -> None:
