@@ -90,7 +90,6 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "agreement/preference.py": ("agreement/test_preference_votes.py",),
     "agreement/levels.py": (
         "agreement/test_agreement_literals.py",
-        "agreement/test_agreement_sampled.py",
         "agreement/test_agreement_by_definition.py",
     ),
     "agreement/significance.py": (

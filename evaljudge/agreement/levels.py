@@ -19,6 +19,9 @@ from .coefficients import BUDGET, COEFFICIENTS, Coefficient, column_correlations
 from .documents import Estimates, jackknifed, means
 from .pairs import Codes, Floats, PairTable, stacked
 
+GROUPS = 10  # of documents: a divisor of MOST_GROUPS
+ROUNDING_BITS = 40  # two means that agree in so many bits (a part in 10^12) are tied
+
 
 def sample_level(
     table: PairTable, seed: int = 0, wanted: Collection[Coefficient] = COEFFICIENTS
@@ -70,10 +73,6 @@ def _epsilons(table: PairTable) -> Floats:
             for found, (one, other) in zip(gaps, table.compared, strict=True):
                 found.append(orders[one].gaps(orders[other], weight))
     return np.array([calibrated(found) for found in gaps])
-
-
-GROUPS = 10  # of documents: a divisor of MOST_GROUPS
-ROUNDING_BITS = 40  # two means that agree in so many bits (a part in 10^12) are tied
 
 
 def system_level(

@@ -71,6 +71,11 @@ class Rated:
         return np.array([doc_id for doc_id, _ in self.texts], dtype=object)
 
     @property
+    def code_of(self) -> Mapping[str, int]:
+        """The code of each document, by its name."""
+        return dict(zip(self.doc_ids.tolist(), self.documents.tolist(), strict=True))
+
+    @property
     def system_names(self) -> Ids:
         return np.array([system for _, system in self.texts], dtype=object)
 

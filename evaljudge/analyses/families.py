@@ -88,9 +88,9 @@ def _row(
     counts = pairs.documents, int(np.isfinite(pairs.won_by_own).sum())
     if reason := pairs.reason_without:
         return FamilyRow(*of, *counts, reason=reason)
-    found = pairs.estimate()
-    ends = interval(pairs, found.excess)
-    return FamilyRow(*of, *counts, found.share, found.expected, found.excess, *ends)
+    share, expected = pairs.estimate()
+    ends = interval(pairs, share - expected)
+    return FamilyRow(*of, *counts, share, expected, share - expected, *ends)
 
 
 def warnings(run: RunFrame, rows: Rows) -> Iterator[Warned]:

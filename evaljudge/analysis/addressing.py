@@ -28,6 +28,8 @@ from evaljudge.text import counted, one_line, plain_words, shown
 BEFORE = 10
 """Characters that a warning quotes before what was found."""
 CANDIDATES, DOCUMENTS = "candidates", "documents"
+NEAR = 0.95
+"""The share of the longer text's words that the other one has, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +108,6 @@ def signs() -> list[Sign]:
         Sign(tuple(one["words"]), re.compile(one["pattern"]), one.get("only_in_candidates", False))
         for one in entries
     ]
-
-
-NEAR = 0.95
-"""The share of the longer text's words that the other one has, too."""
 
 
 @dataclass

@@ -50,6 +50,20 @@ from evaljudge.storage import Output, Place, Shard
 
 FILE = "report/calibration.json"
 FOLDS = 5
+VERSION = 2
+"""Rises when a calibrated value changes its meaning."""
+SUFFIX = ".calibrated"
+LONGEST_NAME = 60
+NOT_FINITE = "the score is no finite number"
+FEW = "fewer than 2 documents have both a score and a rating"
+FLAT = (
+    "do not rise with the score (is a lower one better?), so every candidate is calibrated to the "
+    "mean rating"
+)
+ONE_RATING = "are all the same, so there is nothing to learn"
+Ends = tuple[float | None, float | None]
+"""Of the interval of a text."""
+NO_ENDS: Ends = (None, None)
 
 
 @dataclass(frozen=True)
@@ -138,23 +152,6 @@ def _doubts(scorer: str, tried: Mapping[str, Fit | None]) -> Iterator[str]:
         flat = [axis for axis, fit in tried.items() if fit is not None and fit.doubt == doubt]
         if flat:
             yield f"{scorer}: ratings of {', '.join(flat)} {doubt}"
-
-
-VERSION = 2
-"""Rises when a calibrated value changes its meaning."""
-SUFFIX = ".calibrated"
-LONGEST_NAME = 60
-NOT_FINITE = "the score is no finite number"
-FEW = "fewer than 2 documents have both a score and a rating"
-FLAT = (
-    "do not rise with the score (is a lower one better?), so every candidate is calibrated to the "
-    "mean rating"
-)
-ONE_RATING = "are all the same, so there is nothing to learn"
-
-Ends = tuple[float | None, float | None]
-"""Of the interval of a text."""
-NO_ENDS: Ends = (None, None)
 
 
 def calibrated_name(scorer: str) -> str:

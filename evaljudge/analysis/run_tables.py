@@ -73,10 +73,12 @@ class RunTables:
         return _signed(pa.schema([*schema_of(Score), *ends, ratings]))
 
     def verdict_schema(self, judge: str) -> pa.Schema:
-        return _with_details(schema_of(Verdict), EVIDENCE, _verdict_details(self._kind(judge)))
+        details = details_of(self._kind(judge), "verdict_columns")
+        return _with_details(schema_of(Verdict), EVIDENCE, details)
 
     def brief_schema(self, judge: str) -> pa.Schema:
-        return _signed(_with_details(schema_of(Brief), CONTENT, _brief_details(self._kind(judge))))
+        details = details_of(self._kind(judge), "brief_columns")
+        return _signed(_with_details(schema_of(Brief), CONTENT, details))
 
     def scores(self, columns: Sequence[str] | None) -> Iterator[pa.Table]:
         return self._each(
@@ -89,7 +91,7 @@ class RunTables:
 
     def verdicts(self, judge: str, columns: Sequence[str] | None) -> Iterator[pa.Table]:
         schema = _chosen(self.verdict_schema(judge), columns)
-        details = _verdict_details(self._kind(judge))
+        details = details_of(self._kind(judge), "verdict_columns")
 
         def read(shard: Shard) -> pa.Table:
             return self._detailed(f"verdicts/{judge}/{shard.file}", EVIDENCE, schema, details)
@@ -98,7 +100,7 @@ class RunTables:
 
     def briefs(self, judge: str, columns: Sequence[str] | None) -> Iterator[pa.Table]:
         schema, kind = _chosen(self.brief_schema(judge), columns), self._kind(judge)
-        details, mine = _brief_details(kind), self.output.of_judge(judge)
+        details, mine = details_of(kind, "brief_columns"), self.output.of_judge(judge)
 
         def read(shard: Shard) -> pa.Table:
             file = f"briefs/{kind}/{mine.brief_file(shard)}"
@@ -129,7 +131,14 @@ class RunTables:
         self, read: Callable[[Shard], pa.Table], shards: Sequence[Shard]
     ) -> Iterator[pa.Table]:
         damaged = list[Damaged]()
-        for found in self.output.ahead(partial(_or_damaged, read), shards):
+
+        def tried(shard: Shard) -> pa.Table | Damaged:
+            try:
+                return read(shard)
+            except Damaged as error:
+                return error
+
+        for found in self.output.ahead(tried, shards):
             if isinstance(found, Damaged):
                 damaged.append(found)
             else:
@@ -176,13 +185,6 @@ class RunTables:
         return _shaped(table, schema)
 
 
-def _or_damaged(read: Callable[[Shard], pa.Table], shard: Shard) -> pa.Table | Damaged:
-    try:
-        return read(shard)
-    except Damaged as error:
-        return error
-
-
 def _left_out(output: Output, damaged: Sequence[Damaged]) -> str:
     some = ", ".join(f"{output.name_of(one)} {one.problem}" for one in damaged[:NAMED])
     more = f" (and {len(damaged) - NAMED} more)" if len(damaged) > NAMED else ""
@@ -220,12 +222,9 @@ def _chosen(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
     return schema if columns is None else pa.schema([schema.field(name) for name in columns])
 
 
-def _verdict_details(kind: str) -> Details:
-    return _details(plugin(kind).verdict_columns if kind in kinds() else "")
-
-
-def _brief_details(kind: str) -> Details:
-    return _details(plugin(kind).brief_columns if kind in kinds() else "")
+def details_of(kind: str, columns: str) -> Details:
+    """`columns`: `verdict_columns` or `brief_columns`."""
+    return _details(getattr(plugin(kind), columns) if kind in kinds() else "")
 
 
 @cache
@@ -245,15 +244,11 @@ def _details(place: str) -> Details:
         returned = get_type_hints(found).get("return")
         row, read = next(iter(get_args(returned)), None), found
         if is_dataclass(returned):
-            row, read = returned, partial(_as_columns, found)
+            row, read = returned, lambda kept: [_column(found(one)) for one in kept]
         elif not is_typeddict(row):
             raise UserError(f"{place}: what it returns should be annotated as a list of a "
                             "TypedDict, whose fields are the columns: `-> list[Row]`")  # fmt: skip
     return Details(read, {name: arrow_type(hint) for name, hint in get_type_hints(row).items()})
-
-
-def _as_columns(read: Callable[[Any], Any], kept: Sequence[Any]) -> list[Any]:
-    return [_column(read(one)) for one in kept]
 
 
 def _column(value: Any) -> Any:

@@ -32,6 +32,10 @@ from evaljudge.records import ANY_AXIS
 WORST = 3
 """Of a system's lowest texts."""
 Numbers = NDArray[np.floating[Any]]
+Bins = NDArray[np.int64]
+BINS = 100
+MOST_RATINGS = 41
+"""Of different ratings. Where people gave more, their range is cut into so many values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +163,6 @@ def _halving(size: int) -> Iterator[int]:
                 seen.add(at)
                 yield at
         parts *= 2
-
-
-Bins = NDArray[np.int64]
-BINS = 100
-MOST_RATINGS = 41
-"""Of different ratings. Where people gave more, their range is cut into so many values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,8 @@ from evaljudge.agreement.significance import Correlated, measured, paired_values
 ROUNDING = 1e-12  # a standard error that is no larger, relative to the value, is rounding
 Maybe = float | None
 """None where undefined."""
+Four = tuple[Floats, Floats, Floats, Floats]
+"""The first scores, the second ones, and the ratings that each are compared with: a row a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +110,6 @@ def student(value: float, error: float, units: int) -> tuple[Maybe, Maybe, Maybe
         return (None, None, None) if value else (0.0, 0.0, 1.0)
     margin = error * float(stdtrit(units - 1, 0.975))
     return value - margin, value + margin, float(2 * stdtr(units - 1, -abs(value) / error))
-
-
-Four = tuple[Floats, Floats, Floats, Floats]
-"""The first scores, the second ones, and the ratings that each are compared with: a row a text."""
 
 
 @dataclass(frozen=True, slots=True)

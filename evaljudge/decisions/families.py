@@ -42,16 +42,6 @@ Own = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True)
-class Share:
-    share: float
-    expected: float
-
-    @property
-    def excess(self) -> float:
-        return self.share - self.expected
-
-
-@dataclass(frozen=True)
 class FamilyPairs:
     """By document and pair; 1 where the judge prefers the first, a half for a tie, NaN where
     either text lacks a score. In pairs with the family its text is the first."""
@@ -91,13 +81,14 @@ class FamilyPairs:
         won = self.won_by_own[rows], self.won_elsewhere[rows]
         return FamilyPairs(self.tables[:, rows], self.with_own, self.elsewhere, *won)
 
-    def estimate(self) -> Share:
+    def estimate(self) -> tuple[float, float]:
+        """The share of pairs that the judge gives the family, and what is expected."""
         level = seen_by(self.tables)
         there = np.isfinite(self.won_elsewhere)
         slope = steepness(_gaps(level, self.elsewhere)[there], self.won_elsewhere[there])
         there = np.isfinite(self.won_by_own)
         expected = expit(slope * _gaps(level, self.with_own)[there])
-        return Share(float(self.won_by_own[there].mean()), float(expected.mean()))
+        return float(self.won_by_own[there].mean()), float(expected.mean())
 
 
 def _gaps(level: Floats, pairs: Sequence[tuple[int, int]]) -> Floats:
@@ -153,7 +144,7 @@ def interval(pairs: FamilyPairs, excess: float) -> tuple[float | None, float | N
     smaller = [pairs.only(group != one) for one in range(groups)]
     if groups < 3 or any(one.reason_without for one in smaller):
         return None, None
-    without = np.array([one.estimate().excess for one in smaller])
+    without = np.array([share - expected for share, expected in (p.estimate() for p in smaller)])
     error = np.sqrt((groups - 1) / groups * np.sum((without - without.mean()) ** 2))
     half = float(student.ppf(0.975, groups - 1) * error)
     return excess - half, excess + half

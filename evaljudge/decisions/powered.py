@@ -38,6 +38,9 @@ LEVEL = 0.95
 UNLIKE = 3
 """Labelled documents whose rating is not the most common one; of fewer, no interval holds what it
 promises: ratings that are nearly all equal hide how low the rare others are."""
+Bools = NDArray[np.bool_]
+FEWEST = 6
+"""Labels of a system below which nothing is estimated: their spread is hardly known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,11 +232,6 @@ def p_random(terms: Terms) -> float | None:
     if error <= terms.rounding or free < 1:
         return None
     return float(2 * stats.t.sf(abs(float(terms.gaps.sum())) / error, free))
-
-
-Bools = NDArray[np.bool_]
-FEWEST = 6
-"""Labels of a system below which nothing is estimated: their spread is hardly known."""
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ MOST_FLIPPED = 25_000  # documents times pairs of one table: 16 systems with 208
 EQUAL = 1e-9  # what differs by less, relative to its terms, does so by rounding
 LEAST_CHOICES = 8  # of signs that reach alpha: of fewer, the test shows much less than a t-test
 _BLOCK = 256  # permutations at a time: their sums fit in a processor's cache
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,9 +307,6 @@ def _columns(*columns: Floats) -> list[list[float | None]]:
 
 def _counts(values: Floats) -> list[int | None]:
     return [int(v) if isfinite(v) else None for v in values.tolist()]
-
-
-Flags = NDArray[np.bool_]
 
 
 def letters(apart: ArrayLike) -> list[str]:

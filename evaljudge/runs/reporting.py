@@ -148,8 +148,7 @@ def findings_of(
         thresholds=aims,
     )
     rows = rows_of(run)
-    documents = dict(zip(people.doc_ids.tolist(), people.documents.tolist(), strict=True))
-    found = Found(people, documents, rows["agreement"])
+    found = Found(people, people.code_of, rows["agreement"])
     by_judge = [judge_findings(judge, scored.collected[judge.name], found) for judge in job.judges]
     selected = select(output, shards, job.config.select, aims)
     first = [*notes, *without_scores(tables.coverage()), *scored.addressing.warnings]

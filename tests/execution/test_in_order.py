@@ -120,7 +120,8 @@ def scored_by(executor: Executor, job: Job) -> tuple[Scored, list[JudgeFindings]
     scored = scoring.nothing()
     for one in executor.in_order(scoring, shards):
         scored += one
-    found = Found(scored.tables.as_rated(), scored.tables.documents, [])
+    rated = scored.tables.as_rated()
+    found = Found(rated, rated.code_of, [])
     findings = [collector.findings(found) for collector in scored.collected.values()]
     files = [(Path(job.config.out) / "scores" / shard.file).read_bytes() for shard in shards]
     return scored, findings, files

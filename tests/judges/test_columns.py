@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from evaljudge.analysis.run_tables import _brief_details, _details, _verdict_details
+from evaljudge.analysis.run_tables import _details, details_of
 from evaljudge.errors import UserError
 
 NO_VOTE = {"answer": None, "p": None, "reason": None, "failed": None}
@@ -17,7 +17,7 @@ NO_VOTE = {"answer": None, "p": None, "reason": None, "failed": None}
 
 def row_of(kind: str, kept: dict[str, Any], of_brief: bool = False) -> dict[str, Any]:
     """As a table's columns have it."""
-    details = (_brief_details if of_brief else _verdict_details)(kind)
+    details = details_of(kind, "brief_columns" if of_brief else "verdict_columns")
     assert details.read is not None
     (row,) = details.read([kept])
     found = {name: pa.array([row.get(name)], of) for name, of in details.types.items()}
