@@ -163,8 +163,8 @@ def _coverage(findings: Findings) -> Iterator[str]:
     for row in findings.coverage:
         if row.unscored:
             why = "; ".join(f"{reason} × {count(times)}" for reason, times in reasons(row))
-            numbers = f"{count(row.unscored)} of {count(row.expected)}"
-            line = f"{on_axis(row.scorer, row.axis)}: {numbers} ({why})"
+            line = f"{on_axis(row.scorer, row.axis)}: {count(row.unscored)}"
+            line += f" of {count(row.expected)} ({why})"
             yield f"unscored   {one_line(line)}"
     # where people gave all texts one rating, it is the same for every scorer
     scorers = defaultdict[tuple[str, int, int], list[str]](list)
