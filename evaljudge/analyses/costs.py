@@ -110,7 +110,6 @@ def _pictures(price: Price, rows: Sequence[CostRow]) -> list[Bars]:
 
 
 def _money(findings: Findings, rows: Sequence[CostRow]) -> Table:
-    """By judge, and in all: `rows` has the total at its end."""
     price, texts = findings.price, max(1, findings.candidates)
     amounts = dict.fromkeys((row.judge for row in rows), 0.0)
     for row in rows:

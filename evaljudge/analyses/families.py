@@ -50,7 +50,6 @@ class FamilyRow:
 
 
 def rows(run: RunFrame) -> Iterator[FamilyRow]:
-    """Beside the other judges, and beside people where an axis is rated."""
     return family_rows(run.families, run.headlines, run.grid, run.seed)
 
 

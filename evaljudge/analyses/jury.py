@@ -33,8 +33,6 @@ _TITLES = {"sample": "Sample level: within documents", "system": "System level: 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """`gain`: the agreement without the scorer, less that with all."""
-
     combination: str
     scorer: str
     axis: str

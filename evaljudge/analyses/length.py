@@ -84,7 +84,6 @@ def _vanishes(row: LengthHeld) -> bool:
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
-    """Nothing in short: warnings name those whose agreement vanishes."""
     rows: Sequence[LengthHeld] = [] if in_short else findings["length"]
     columns = {
         "scorer": "scorer",

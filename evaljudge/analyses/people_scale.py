@@ -228,7 +228,6 @@ def _systems(row: PeopleScale) -> Table:
 
 
 def _less(pair: Difference | None, best: SystemOnScale) -> Bounded | None:
-    """The difference from the best system, whichever of the pair that is."""
     found = pair.corrected if pair else None
     if pair is None or pair.system != best.system or found is None or found.value is None:
         return found

@@ -87,7 +87,6 @@ def _named(
 
 
 def _of_all(one: RankedSystem, mean: SystemMean | None) -> RankedSystem:
-    """The mean of all candidates; its interval has the spread of the sample's."""
     if mean is None or one.low is None or one.high is None:
         return one
     reach = (one.high - one.low) / 2 * sqrt(one.n / mean.n)
@@ -95,7 +94,6 @@ def _of_all(one: RankedSystem, mean: SystemMean | None) -> RankedSystem:
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
-    """A table of means for each axis; in short, who is first."""
     rows: Sequence[SystemRanking] = findings["systems"]
     notes = notes_on(rows, SAMPLED_PAIRS)
     notes += [LEFT_OUT] if any(row.left_out for row in rows) else []
@@ -140,7 +138,6 @@ def leader(row: SystemRanking) -> list[Named]:
 
 
 def close(row: SystemRanking) -> list[Named]:
-    """The systems that cannot be told from it."""
     pairs = (pair for pair in row.pairs if pair.first == row.systems[0].system)
     return [Named(pair.second) for pair in pairs if not pair.told_apart]
 
