@@ -51,7 +51,6 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
 
 
 def _pairs(rows: Sequence[AxisPair]) -> Table:
-    """A row for each pair, a column each for people and scorers, to be compared side by side."""
     values = {(row.of, frozenset((row.axis, row.other))): correlation(row.value) for row in rows}
     whose = list(dict.fromkeys(row.of for row in rows))
     cells = [

@@ -13,22 +13,19 @@ from evaljudge.sections.figures import NONE, axis_name, percent, tabled
 
 COST = "What it cost"
 ASKED = (
-    "Both stages together: the briefs written and the candidates judged. Asks: questions put to a "
-    "model; prompt: the tokens of all their requests; prefilled: those of them that the prefix "
-    "cache did not serve; generated: the tokens that came out. Further: prompt tokens of an ask's "
-    "second request and on. They come from options that span several tokens, and how many there "
-    "are depends on the replies; the rest is known once the briefs are written."
+    "Both stages together. Asks: questions put to a model; prompt: the tokens of all their "
+    "requests; prefilled: those of them that the prefix cache did not serve; generated: the tokens "
+    "that came out. Further: prompt tokens of an ask's second request and on, for options that "
+    "span several tokens; how many depends on the replies."
 )
 SHARED = (
-    "A question that two judges share is asked once and charged to the judge that the "
-    "configuration lists first. What was known already, such as the briefs of an earlier run, "
-    "costs nothing."
+    "A question that two judges share is charged to the judge that the configuration lists first. "
+    "What was known already, such as the briefs of an earlier run, costs nothing."
 )
 SECONDS = (
-    "Seconds are shared out, not measured apart: a worker's engine answers for all judges and axes "
-    "at once. What each worker took in all, loading its model included, is divided by the tokens "
-    "that it prefilled and generated for each; a generated token counts as much as a prefilled "
-    "one. Seconds of workers side by side add up, to more than the run took."
+    "Seconds are shared out, not measured apart: what each worker took in all, loading its model "
+    "included, is divided by the tokens that it prefilled and generated for each judge and axis. "
+    "Seconds of workers side by side add up, to more than the run took."
 )
 GPU_SECONDS = "GPU seconds: the same, times the GPUs of each worker."
 PRICED = (
@@ -39,10 +36,7 @@ EACH = (
     "Under “documents, each” and “scores, each” stand how many there are, and beside it what one "
     "of them cost on average. A score is that of one candidate on one axis; of the total, any."
 )
-READING = (
-    "Each bar is a share of the workers' seconds, largest first; the bars together are all that "
-    "the judges took."
-)
+READING = "Each bar is a share of the workers' seconds, largest first."
 MOST_BARS = 12  # where judges and axes are more, a bar is a judge with all its axes
 _ADDED = "asks requests prompt prefilled generated further seconds gpu_seconds".split()
 
@@ -116,7 +110,6 @@ def _pictures(price: Price, rows: Sequence[CostRow]) -> list[Bars]:
 
 
 def _money(findings: Findings, rows: Sequence[CostRow]) -> Table:
-    """By judge, and in all: `rows` has the total at its end."""
     price, texts = findings.price, max(1, findings.candidates)
     amounts = dict.fromkeys((row.judge for row in rows), 0.0)
     for row in rows:

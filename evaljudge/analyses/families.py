@@ -16,12 +16,11 @@ from evaljudge.sections.figures import NONE, percent, tabled
 
 FAMILIES = "Judges and their own families"
 ABOUT_FAMILIES = (
-    "How often a judge puts a text of a system of its own model's family above a text of another "
-    "system on the same document (a tie counts a half), and how often it would if it treated "
-    "these pairs as it treats pairs without the family that others see as far apart. A difference "
-    "above 0 with its whole interval says that the judge favours its family. All figures of a row "
-    "are of the same pairs. The others are the judges outside the family, or people. What the "
-    "other judges favour themselves, and errors in people's ratings, are not removed."
+    "How often a judge puts a text of its own model's family above another system's text on the "
+    "same document (a tie counts a half), and how often it would if it treated these pairs as it "
+    "treats other pairs that others see as far apart. A difference above 0 with its whole interval "
+    "says that the judge favours its family. The others are the judges outside the family, or "
+    "people; what they favour themselves is not removed."
 )
 JACKKNIFE = f"{INTERVALS} They come from leaving out documents, and estimating all again."
 MOST_DOCUMENTS = 2000  # of more, a seeded sample
@@ -50,7 +49,6 @@ class FamilyRow:
 
 
 def rows(run: RunFrame) -> Iterator[FamilyRow]:
-    """Beside the other judges, and beside people where an axis is rated."""
     return family_rows(run.families, run.headlines, run.grid, run.seed)
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from evaljudge.analyses import Analysis, Findings, RunFrame, Section
+from evaljudge.analyses import Analysis, Findings, Section
 from evaljudge.analysis.calibration import TextInterval
 from evaljudge.sections.figures import short, tabled
 
 TITLE = "Intervals of single texts"
-
-
-def rows(run: RunFrame) -> Sequence[TextInterval]:
-    return run.intervals
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
@@ -37,4 +33,4 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     yield Section(TITLE, [about], [table], [] if in_short else [few])
 
 
-ANALYSIS = Analysis(TextInterval, rows, section, place=50)
+ANALYSIS = Analysis(TextInterval, lambda run: run.intervals, section, place=50)

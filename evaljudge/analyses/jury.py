@@ -21,11 +21,10 @@ from evaljudge.sections.figures import SAMPLED_NOTE, estimate, notes_on, tabled
 LEFT_OUT = "Juries with each scorer left out"
 GAIN = (
     "Spearman's correlation with people of a combination of scorers, with all of them and without "
-    "each. A gain above 0 with its whole interval says that the jury agrees better with people "
-    "without this scorer. A loss with its whole interval below 0 says that this scorer adds "
-    "something. 0 can mean that another judge says the same: see the table of judges among "
-    "themselves. The texts are those that all have scored. Weights by agreement are those of other "
-    "documents."
+    "each, on the texts that all have scored. A gain above 0 with its whole interval says that the "
+    "jury agrees better with people without this scorer; one below 0, that the scorer adds "
+    "something. 0 can mean that another judge says the same. Weights by agreement are those of "
+    "other documents."
 )
 INTERVALS = "In brackets: 95% intervals over documents."
 _TITLES = {"sample": "Sample level: within documents", "system": "System level: systems' means",
@@ -34,8 +33,6 @@ _TITLES = {"sample": "Sample level: within documents", "system": "System level: 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """`gain`: the agreement without the scorer, less that with all."""
-
     combination: str
     scorer: str
     axis: str

@@ -19,10 +19,9 @@ from evaljudge.sections.figures import bounded, tabled
 
 TITLE = "People's ratings of drawn texts"
 ABOUT = (
-    "Mean ratings of all texts and of each system's, corrected for how the rated texts were drawn: "
-    "a text counts as many times as there are texts that it was drawn in place of. Intervals: 95%, "
-    "documents as clusters; none of fewer than 6 documents. Worth: texts drawn with equal "
-    "probabilities that would weigh as much."
+    "Mean ratings of all texts and of each system's, corrected for how the rated texts were drawn. "
+    "Intervals: 95%, documents as clusters; none of fewer than 6 documents. Worth: texts drawn "
+    "with equal probabilities that would weigh as much."
 )
 IN_SHORT = "The mean of all texts, corrected for how they were drawn; the report has each system's."
 

@@ -38,33 +38,26 @@ _COEFFICIENTS = {
     "alpha_ordinal": "ordinal alpha",
     "alpha_interval": "interval alpha",
 }
-KAPPAS: dict[str, Literal["linear", "quadratic"] | None] = {
-    "kappa": None,
-    "kappa_linear": "linear",
-    "kappa_quadratic": "quadratic",
-}
-ALPHAS: dict[str, Literal["nominal", "ordinal", "interval"]] = {
-    "alpha_nominal": "nominal",
-    "alpha_ordinal": "ordinal",
-    "alpha_interval": "interval",
-}
+KAPPAS: tuple[Literal["linear", "quadratic"] | None, ...] = (None, "linear", "quadratic")
+ALPHAS: tuple[Literal["nominal", "ordinal", "interval"], ...] = ("nominal", "ordinal", "interval")
 
 
 def rows(run: RunFrame) -> Iterator[LabelAgreement]:
     """The raters' alphas, and the kappas where a scorer gives the labels that people give."""
     rated, resamples, seed = run.compared, run.how.resamples, run.seed
     for axis in sorted(rated.raters):
-        for name, metric in ALPHAS.items():
+        for metric in ALPHAS:
             alpha = krippendorff_alpha(
                 rated.table(axis), rated.documents, metric=metric, resamples=resamples, seed=seed
             )
-            yield replace(alpha, of=HUMAN, axis=axis, coefficient=name)
+            yield replace(alpha, of=HUMAN, axis=axis, coefficient=f"alpha_{metric}")
     for human, ratings in sorted(rated.human.items()):
         for scorer, column in rated.against(human).items():
             if _are_labels(ratings) and _are_labels(column) and _within(column, ratings):
-                for name, weights in KAPPAS.items():
+                for weights in KAPPAS:
                     both = column, ratings, rated.documents
                     kappa = cohen_kappa(*both, weights=weights, resamples=resamples, seed=seed)
+                    name = f"kappa_{weights}" if weights else "kappa"
                     yield replace(kappa, of=scorer, axis=human, coefficient=name)
 
 

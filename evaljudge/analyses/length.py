@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from evaljudge.agreement import Agreement, LengthHeld, held_fixed
+from evaljudge.agreement import LengthHeld, held_fixed
 from evaljudge.agreement.rated import MOST_TESTED
 from evaljudge.analyses import Analysis, Findings, Rank, Rows, RunFrame, Section, Warned
 from evaljudge.sections import BarRow, Bars
@@ -23,14 +23,13 @@ INTERVALS = (
 )
 ORDERED = (
     "In order: documents (summary level: 1 for all texts) whose scores are in the order of the "
-    "lengths, or in the opposite one, so that nothing is left to correlate. They are left out, as "
-    "are documents of fewer than four texts."
+    "lengths, or in the opposite one. They are left out, as are documents of fewer than four "
+    "texts."
 )
 SAMPLE = "The values are those of a seeded sample of documents."
 READING = (
     "The open circle is Spearman's correlation with people; the dot is what remains of it with "
-    "length held fixed, with its 95% interval. A dot near 0 far from its circle is a scorer that "
-    "may only measure length. The largest changes come first."
+    "length held fixed. A dot near 0 far from its circle is a scorer that may only measure length."
 )
 _TITLES = {"sample": "Sample level: within documents", "summary": "Summary level: all texts pooled"}
 
@@ -61,7 +60,8 @@ def warnings(run: RunFrame, rows: Rows) -> Iterator[Warned]:
         found = known.get((row.scorer, row.axis, row.level))
         if found is None or min(found.n, documents[row.scorer, row.axis]) < FEWEST["sample"]:
             continue
-        if _is_substantial(found) and _vanishes(row):
+        is_substantial = (found.value or 0.0) > SUBSTANTIAL and (found.low or 0.0) > 0
+        if is_substantial and _vanishes(row):
             left = "nothing" if row.value is None else f"{row.value:.2f}"
             said = f"{row.axis} {row.spearman:.2f} to {left}"
             lost.setdefault(row.scorer, {}).setdefault(row.axis, said)
@@ -71,11 +71,6 @@ def warnings(run: RunFrame, rows: Rows) -> Iterator[Warned]:
             f"people remains (Spearman: {', '.join(by_axis.values())})"
         )
         yield Warned("measures length", Rank.AGREEMENT, said)
-
-
-def _is_substantial(found: Agreement) -> bool:
-    known = found.value is not None and found.low is not None
-    return known and (found.value or 0.0) > SUBSTANTIAL and (found.low or 0.0) > 0
 
 
 def _vanishes(row: LengthHeld) -> bool:
@@ -89,7 +84,6 @@ def _vanishes(row: LengthHeld) -> bool:
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
-    """Nothing in short: warnings name those whose agreement vanishes."""
     rows: Sequence[LengthHeld] = [] if in_short else findings["length"]
     columns = {
         "scorer": "scorer",

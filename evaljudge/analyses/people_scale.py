@@ -43,10 +43,10 @@ ASSUMED = (
 )
 ABOUT = (
     "Part of the texts is rated and all are scored: the mean rating that all texts would get. "
-    "Corrected: the mean of the ratings, moved by what the scores say of the texts without one "
-    "(prediction-powered inference). The judge's scale and bias do not matter. In brackets: 95% "
-    "intervals over documents, too narrow where few texts fail heavily. The method does not know "
-    "the ends of the scale: read a value beyond an end as that end."
+    "Corrected: the mean of the ratings, moved by what the scores say of the unrated texts "
+    "(prediction-powered inference); the judge's scale and bias do not matter. In brackets: 95% "
+    "intervals over documents, too narrow where few texts fail heavily. Read a value beyond an end "
+    "of the scale as that end."
 )
 COUNTS = (
     "One counts as: how many ratings without scores would tell as much as one with them. Where "
@@ -109,18 +109,18 @@ def _threshold(condition: Condition, thresholds: Found) -> float | None:
 
 
 def warnings(run: RunFrame, rows: Rows) -> Iterator[Warned]:
-    grid, rows_here = run.grid, rows["people_scale"]
+    grid, scales = run.grid, rows["people_scale"]
     if unknown := [axis for axis in sorted(grid.human) if _is_unknown(grid, axis)]:
         said = (
             "too many texts to correct people's means by the scores, as the rated ones were drawn "
             "with different probabilities: the report has their own mean"
         )
         yield Warned("too many texts", Rank.MEANS, f"{', '.join(unknown)}: {said}")
-    tested = [row for row in rows_here if row.p_random is not None]
+    tested = [row for row in scales if row.p_random is not None]
     adjusted = holm([row.p_random for row in tested])
     ps = {(row.scorer, row.axis): p for row, p in zip(tested, adjusted, strict=True)}
-    for axis in dict.fromkeys(row.axis for row in rows_here):
-        of_axis = [row for row in rows_here if row.axis == axis]
+    for axis in dict.fromkeys(row.axis for row in scales):
+        of_axis = [row for row in scales if row.axis == axis]
         p, scorer = min((ps.get((row.scorer, axis), 1.0), row.scorer) for row in of_axis)
         if p < ALPHA:
             said = (
@@ -232,7 +232,6 @@ def _systems(row: PeopleScale) -> Table:
 
 
 def _less(pair: Difference | None, best: SystemOnScale) -> Bounded | None:
-    """The difference from the best system, whichever of the pair that is."""
     found = pair.corrected if pair else None
     if pair is None or pair.system != best.system or found is None or found.value is None:
         return found

@@ -40,9 +40,8 @@ CLUSTERED = (
 )
 CONSTANT = (
     "A constant: the same of a judge that gives every text the mean or the commonest rating, "
-    "whichever does better. Where it wins, too, winning says little, because most ratings are the "
-    "same or raters differ much: a judge's advantage must then be above the constant's, with its "
-    "interval."
+    "whichever does better. Where it wins, too, a judge's advantage must be above the constant's, "
+    "with its interval."
 )
 COLUMNS = (
     "A rater is a position in the lists of ratings. Where it is not the same person throughout, "

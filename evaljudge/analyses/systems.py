@@ -33,17 +33,16 @@ from evaljudge.sections.figures import (
 
 TITLE = "Systems"
 MEANS = (
-    "Mean scores over documents, with 95% t intervals. Systems that share a letter cannot be told "
-    "apart; those without a common letter differ, at 5% after Holm's correction for all pairs of "
-    "the column. Two intervals may overlap and yet the systems differ: they are compared document "
-    "by document. A pair that cannot be told apart need not be alike. Intervals of means are "
-    "too narrow where few texts fail heavily."
+    "Mean scores over documents, with 95% t intervals, which are too narrow where few texts fail "
+    "heavily. Systems without a common letter differ, at 5% after Holm's correction for all pairs "
+    "of the column; a pair that cannot be told apart need not be alike. Systems are compared "
+    "document by document, so they may differ though their intervals overlap."
 )
 POWER = (
-    "Smallest difference: what a true difference of a typical pair must be, for these documents to "
-    "show it in 80% of cases; in parentheses, after the correction for all pairs. For half the "
-    "difference, four times the documents are needed. Documents for it: how many would show, as "
-    "often, a true difference as large as that of the first two. All pairs are in systems.json."
+    "Smallest difference: what a true difference of a typical pair must be to be shown in 80% of "
+    "cases; in parentheses, after the correction for all pairs. Half of it needs four times the "
+    "documents. Documents for it: how many would show a true difference as large as that of the "
+    "first two. All pairs are in systems.json."
 )
 IN_SHORT = (
     "Told apart: compared document by document, at 5% after Holm's correction for all pairs. "
@@ -88,7 +87,6 @@ def _named(
 
 
 def _of_all(one: RankedSystem, mean: SystemMean | None) -> RankedSystem:
-    """The mean of all candidates; its interval has the spread of the sample's."""
     if mean is None or one.low is None or one.high is None:
         return one
     reach = (one.high - one.low) / 2 * sqrt(one.n / mean.n)
@@ -96,7 +94,6 @@ def _of_all(one: RankedSystem, mean: SystemMean | None) -> RankedSystem:
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
-    """A table of means for each axis; in short, who is first."""
     rows: Sequence[SystemRanking] = findings["systems"]
     notes = notes_on(rows, SAMPLED_PAIRS)
     notes += [LEFT_OUT] if any(row.left_out for row in rows) else []
@@ -141,7 +138,6 @@ def leader(row: SystemRanking) -> list[Named]:
 
 
 def close(row: SystemRanking) -> list[Named]:
-    """The systems that cannot be told from it."""
     pairs = (pair for pair in row.pairs if pair.first == row.systems[0].system)
     return [Named(pair.second) for pair in pairs if not pair.told_apart]
 

@@ -32,8 +32,8 @@ from evaljudge.text import counted
 
 OUTLIERS = (
     "All other tables are on every rating. Which ratings are wrong is a person's decision; taken "
-    "after the scores were seen, it favours agreement: report these figures beside the others, "
-    "never alone. No rating: rows of the file that name none of this run."
+    "after the scores were seen, it favours agreement: report these figures only beside the "
+    "others. No rating: rows of the file that name none of this run."
 )
 
 

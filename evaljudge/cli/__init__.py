@@ -74,7 +74,6 @@ def app() -> typer.Typer:
 
 @contextmanager
 def _one_line_each() -> Iterator[None]:
-    """What is raised in this block is said in one line, with its exit code."""
     try:
         yield
     except (UserError, GivenUp, OSError) as error:  # OSError: a full disk, a folder not ours

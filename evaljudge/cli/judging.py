@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 import evaljudge
-from evaljudge.commands import options as all_of
+from evaljudge.commands import options as declared
 from evaljudge.commands.options import Command, command
 from evaljudge.errors import UserError
 
@@ -20,7 +20,7 @@ RARELY = 100_000
 """So many new values before garbage is looked for: a plan makes millions, and leaves no garbage."""
 
 
-def _init(options: all_of.InitOptions) -> None:
+def _init(options: declared.InitOptions) -> None:
     from evaljudge.commands.init import init as write_configuration
 
     made = write_configuration(options, _ask if sys.stdin.isatty() else None)
@@ -37,7 +37,7 @@ def _ask(question: str, default: str) -> str:
         raise UserError("nothing was written") from None
 
 
-def _run(options: all_of.RunOptions) -> None:
+def _run(options: declared.RunOptions) -> None:
     from evaljudge.commands.limit import StepTimes, limited
     from evaljudge.config import load_config
     from evaljudge.runs.progress import watcher
@@ -61,7 +61,7 @@ def _run(options: all_of.RunOptions) -> None:
 
 
 def report(
-    config: all_of.ConfigFile, changes: all_of.Changes = None, full: all_of.Full = False
+    config: declared.ConfigFile, changes: declared.Changes = None, full: declared.Full = False
 ) -> None:
     """Write the scores, the report and the selected texts again, without asking a model.
 
@@ -74,7 +74,7 @@ def report(
     _print_outcome(evaljudge.make_report(config, changes or (), watcher=watcher()), full)
 
 
-def _plan(options: all_of.PlanOptions) -> None:
+def _plan(options: declared.PlanOptions) -> None:
     from evaljudge.commands.plan import planned, throughput_of
 
     gc.freeze()  # what was imported stays, and need not be looked through
@@ -88,14 +88,14 @@ def _plan(options: all_of.PlanOptions) -> None:
 
 
 def _prompts(
-    options: all_of.PromptsOptions, config: all_of.ConfigFile, changes: all_of.Changes = None
+    options: declared.PromptsOptions, config: declared.ConfigFile, changes: declared.Changes = None
 ) -> None:
     from evaljudge.commands.prompts import prompts_text
 
     print(prompts_text(config, changes or (), options), end="")
 
 
-def study(config: all_of.ConfigFile, changes: all_of.Changes = None) -> None:
+def study(config: declared.ConfigFile, changes: declared.Changes = None) -> None:
     """Run every combination of the settings under `study` and compare them in one table.
 
     Run it again to resume.
@@ -116,7 +116,7 @@ def study(config: all_of.ConfigFile, changes: all_of.Changes = None) -> None:
         raise typer.Exit(made.exit_code)
 
 
-def _demo(options: all_of.DemoOptions, full: all_of.Full = False) -> None:
+def _demo(options: declared.DemoOptions, full: declared.Full = False) -> None:
     from evaljudge.commands.demo import run_demo
     from evaljudge.runs.progress import watcher
 
@@ -143,11 +143,11 @@ def _print_outcome(outcome: Outcome, full: bool) -> None:
 
 _PANEL = "Judge a corpus"
 COMMANDS = {
-    "init": Command(command(all_of.InitOptions, _init), "Begin", 10),
-    "demo": Command(command(all_of.DemoOptions, _demo), _PANEL, 20),
-    "prompts": Command(command(all_of.PromptsOptions, _prompts), _PANEL, 21),
-    "plan": Command(command(all_of.PlanOptions, _plan), _PANEL, 22),
-    "run": Command(command(all_of.RunOptions, _run), _PANEL, 23),
+    "init": Command(command(declared.InitOptions, _init), "Begin", 10),
+    "demo": Command(command(declared.DemoOptions, _demo), _PANEL, 20),
+    "prompts": Command(command(declared.PromptsOptions, _prompts), _PANEL, 21),
+    "plan": Command(command(declared.PlanOptions, _plan), _PANEL, 22),
+    "run": Command(command(declared.RunOptions, _run), _PANEL, 23),
     "report": Command(report, _PANEL, 24),
     "study": Command(study, _PANEL, 25),
 }

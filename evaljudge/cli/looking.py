@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaljudge.cli.gone import refuse_gone
-from evaljudge.commands import options as all_of
+from evaljudge.commands import options as declared
 from evaljudge.commands.options import Command, command
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def check(
-    run: all_of.RunFolder, briefs: all_of.Briefs = None, as_json: all_of.AsJson = False
+    run: declared.RunFolder, briefs: declared.Briefs = None, as_json: declared.AsJson = False
 ) -> None:
     """Check the files of a run. Nothing is changed, and the exit code is 2 if there is damage.
 
@@ -39,14 +39,14 @@ def check(
         raise typer.Exit(checked.exit_code)
 
 
-def _show(options: all_of.ShowOptions) -> None:
+def _show(options: declared.ShowOptions) -> None:
     from evaljudge.commands.show import show_text
 
     found = show_text(options)
     print(found.json if options.as_json else found.text, end="", flush=True)
 
 
-def _view(options: all_of.ViewOptions) -> None:
+def _view(options: declared.ViewOptions) -> None:
     from evaljudge.commands.view import viewing
 
     with viewing(options) as link:
@@ -56,13 +56,13 @@ def _view(options: all_of.ViewOptions) -> None:
             threading.Event().wait()
 
 
-def _list(options: all_of.ListOptions) -> None:
+def _list(options: declared.ListOptions) -> None:
     from evaljudge.commands.listing import list_text
 
     print(list_text(options.what, options.as_json), end="")
 
 
-def _diff(options: all_of.DiffOptions, as_json: all_of.AsJson = False) -> None:
+def _diff(options: declared.DiffOptions, as_json: declared.AsJson = False) -> None:
     from evaljudge.commands.diff import compare_runs
 
     found = compare_runs(options)
@@ -73,14 +73,14 @@ def _diff(options: all_of.DiffOptions, as_json: all_of.AsJson = False) -> None:
         raise typer.Exit(found.exit_code)
 
 
-def _export(options: all_of.ExportOptions) -> None:
+def _export(options: declared.ExportOptions) -> None:
     from evaljudge.commands.export import exported
 
     print(exported(**vars(options)))
 
 
 def _agree(
-    options: all_of.AgreeOptions,
+    options: declared.AgreeOptions,
     out: Annotated[str | None, "Also write the tables to this folder or URI."] = None,
     as_json: Annotated[
         bool,
@@ -100,7 +100,7 @@ def _agree(
 
 
 def _calibrate(
-    options: all_of.CalibrateOptions,
+    options: declared.CalibrateOptions,
     out: Annotated[
         str | None, "Write the calibrated scores and the selections to this folder or URI."
     ] = None,
@@ -121,7 +121,7 @@ def _print_and_write(made: Agreed | CalibratedScores, out: str | None, as_json: 
     print(made.json if as_json else made.text, end="")
 
 
-def _label(options: all_of.LabelOptions) -> None:
+def _label(options: declared.LabelOptions) -> None:
     from evaljudge.commands.label import label_texts
 
     print(label_texts(options).text, end="", flush=True)
@@ -129,13 +129,13 @@ def _label(options: all_of.LabelOptions) -> None:
 
 _PANEL = "Look at a run"
 COMMANDS = {
-    "view": Command(command(all_of.ViewOptions, _view), _PANEL, 30),
-    "show": Command(command(all_of.ShowOptions, _show), _PANEL, 31),
+    "view": Command(command(declared.ViewOptions, _view), _PANEL, 30),
+    "show": Command(command(declared.ShowOptions, _show), _PANEL, 31),
     "check": Command(check, _PANEL, 32),
-    "diff": Command(command(all_of.DiffOptions, _diff), _PANEL, 33),
-    "export": Command(command(all_of.ExportOptions, _export), _PANEL, 34),
-    "label": Command(command(all_of.LabelOptions, _label), "Compare with people", 40),
-    "agree": Command(command(all_of.AgreeOptions, _agree), "Compare with people", 41),
-    "calibrate": Command(command(all_of.CalibrateOptions, _calibrate), "Compare with people", 42),
-    "list": Command(command(all_of.ListOptions, _list), "About the installation", 50),
+    "diff": Command(command(declared.DiffOptions, _diff), _PANEL, 33),
+    "export": Command(command(declared.ExportOptions, _export), _PANEL, 34),
+    "label": Command(command(declared.LabelOptions, _label), "Compare with people", 40),
+    "agree": Command(command(declared.AgreeOptions, _agree), "Compare with people", 41),
+    "calibrate": Command(command(declared.CalibrateOptions, _calibrate), "Compare with people", 42),
+    "list": Command(command(declared.ListOptions, _list), "About the installation", 50),
 }

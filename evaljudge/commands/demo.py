@@ -33,7 +33,6 @@ def run_demo(out: Path, documents: int, seed: int, watcher: Watcher) -> Outcome:
 
 
 def write_demo(out: Path, documents: int, seed: int) -> Path:
-    """The corpus and the configuration, as files that can be looked at and changed."""
     out.mkdir(parents=True, exist_ok=True)
     cases, config = out / "cases.jsonl", out / "config.yaml"
     cases.write_text(as_jsonl(make_cases(documents, seed)), encoding="utf-8")

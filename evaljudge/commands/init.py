@@ -158,7 +158,6 @@ def _warnings(seen: _Seen, likely: Mapping[str, str]) -> Iterator[str]:
 def _lines(
     seen: _Seen, name: str, task: Task, model: str, judges: Sequence[str], out: str
 ) -> Iterator[str]:
-    """The configuration; every comment is a sentence for its reader."""
     yield f"# Written by `evaljudge init`. The corpus has {seen.summary}."
     if not seen.columns:
         yield f"corpus: {_flow(seen.path)}"
@@ -207,7 +206,6 @@ def _lines(
 
 
 def _flow(value: Any) -> str:
-    """A value as YAML writes it, in one line."""
     how: dict[str, Any] = {"default_flow_style": True, "width": 1_000_000, "sort_keys": False}
     said: str = yaml.safe_dump(value, allow_unicode=True, **how)
     return said.removesuffix("\n").removesuffix("\n...")

@@ -42,8 +42,6 @@ def _row(case: Case) -> dict[str, Any]:
 
 
 class StepTimes(Watcher):
-    """Times the steps of a run, which `inner` shows meanwhile."""
-
     def __init__(self, inner: Watcher) -> None:
         self._inner, self._seconds = inner, dict[str, float]()
         self._asking, self._now, self._since = "", "", 0.0

@@ -201,7 +201,6 @@ def _rows_of(rows: Sequence[Any], candidate: Candidate) -> list[dict[str, Any]]:
 
 
 def _section(section: Section, most: int | None) -> str:
-    """Tables have their titles where there are several."""
     tables = [on_screen(table) for table in section.tables]
     if len(tables) > 1:
         titles = (harmless(table.title) for table in section.tables)

@@ -44,7 +44,6 @@ class ProbeResult(Generic[Row]):
         return as_text(self).rstrip("\n")
 
     def write(self, out: AnyPath) -> None:
-        """NAME.md, NAME.json and NAME.svg, to a path or URI."""
         place = Place(as_path(out, "out"))
         place.write(f"{self.name}.md", as_markdown(self))
         place.write(f"{self.name}.json", as_json(self))

@@ -23,9 +23,8 @@ from evaljudge.text import one_line
 
 ERRORS = (
     "Errors are mean absolute errors, in units of the ratings. Error of mean: if every text got "
-    "the mean rating. Less by: the share of this error that the calibrated scores avoid. Each "
-    "document is judged by what was learned from other documents. Spearman's is the mean over "
-    "documents. Intervals: 95%, over documents."
+    "the mean rating. Less by: the share of it that the calibrated scores avoid. Each document is "
+    "judged by what was learned from others. Spearman's: the mean over documents. Intervals: 95%."
 )
 SELECTED = (
     "Texts are selected by the threshold: the lowest score that reaches the target on all "
@@ -35,9 +34,8 @@ SELECTED = (
 )
 CERTIFIED = (
     "With this confidence over the rated documents, the threshold has the target precision on new "
-    "documents like them: of all texts that reach it there, this share is good. Selected is the "
-    "share of all texts. Precision and recall are estimates from the documents that the threshold "
-    "was chosen on, so they are too high on average."
+    "documents like them. Selected is the share of all texts. Precision and recall are estimates "
+    "from the documents that the threshold was chosen on, so they are too high on average."
 )
 
 

@@ -82,7 +82,6 @@ def leading(findings: Findings, rows: Sequence[SystemRanking]) -> list[SystemRan
 
 
 def _by_rank(findings: Findings, rows: Sequence[SystemRanking]) -> list[SystemRanking]:
-    """Combinations first, in their order, and baselines last."""
     places = {name: place - len(findings.combined) for place, name in enumerate(findings.combined)}
     return sorted(rows, key=lambda row: places.get(row.scorer, int(row.scorer in LENGTHS)))
 
@@ -192,13 +191,11 @@ def _peoples_best(findings: Findings, axis: str) -> str:
 
 
 def stand_in(findings: Findings) -> str:
-    """That it is not people who rated, for the places where agreement with people is spoken of."""
     is_people = findings.rated_by == "people"
     return "" if is_people else f"In place of people's ratings stand {findings.rated_by}."
 
 
 def best_by(findings: Findings) -> str:
-    """What the systems with the highest mean rating are called."""
     is_people = findings.rated_by == "people"
     return "people's best" if is_people else f"best by {findings.rated_by}"
 

@@ -54,7 +54,6 @@ def floor_line(findings: Findings) -> str:
 
 
 def facts(findings: Findings) -> dict[str, str]:
-    """What the report is of; what is not known of given scores is left out."""
     known = {
         "Task": findings.task,
         "Corpus": findings.corpus,

@@ -93,7 +93,6 @@ def _page(findings: Findings, bodies: Sequence[Markup], data: Mapping[str, Any])
 
 
 def frame(data: Any = NO_DATA) -> dict[str, Any]:
-    """What any page needs besides its content: style, script and data, and their hashes."""
     return parts(file_text("page.css"), file_text("page.js"), data)
 
 

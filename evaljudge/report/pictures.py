@@ -64,7 +64,6 @@ def _strips(one: Spread, headline: Headline) -> Drawn:
 
 
 def _bin(one: Spread, at: int) -> int:
-    """Where all scores are equal, the one in the middle, as their tick is."""
     return DRAWN // 2 if one.low == one.high else at * DRAWN // BINS
 
 

@@ -46,8 +46,7 @@ LACKING = (
 DOCUMENTS = "Documents behind each value, and the value on those of all methods"
 COMMON = (
     "n: the documents where a method is defined. On all: its value on the documents where every "
-    "method with a value in the column is defined. Methods are to be compared by the latter: "
-    "other documents may be easier."
+    "method of the column is. Compare methods by the latter: other documents may be easier."
 )
 UNDEFINED = f"{NONE} No value: an average needs one on every axis, and a method one in every trial."
 

@@ -107,7 +107,6 @@ def full_summary(findings: Findings, out: str, doc_id: str | None = None) -> Sum
 
 
 def unscored_text(findings: Findings) -> str:
-    """The most frequent reasons over all scorers, and what can be done about each."""
     return _ended(_unscored(findings).lines)
 
 
@@ -116,7 +115,6 @@ def coverage_text(findings: Findings) -> str:
 
 
 def agreement_text(findings: Findings) -> str:
-    """Spearman's at each level; then what else was found, in short."""
     found = levels(findings)
     blocks = [nothing(findings)]
     if found:
@@ -163,8 +161,8 @@ def _coverage(findings: Findings) -> Iterator[str]:
     for row in findings.coverage:
         if row.unscored:
             why = "; ".join(f"{reason} × {count(times)}" for reason, times in reasons(row))
-            numbers = f"{count(row.unscored)} of {count(row.expected)}"
-            line = f"{on_axis(row.scorer, row.axis)}: {numbers} ({why})"
+            line = f"{on_axis(row.scorer, row.axis)}: {count(row.unscored)}"
+            line += f" of {count(row.expected)} ({why})"
             yield f"unscored   {one_line(line)}"
     # where people gave all texts one rating, it is the same for every scorer
     scorers = defaultdict[tuple[str, int, int], list[str]](list)
@@ -330,7 +328,6 @@ def _selected(findings: Findings, out: str) -> _Part:
 
 
 def _why_none(findings: Findings, one: Selected) -> str:
-    """The warning that says why nothing is selected, which may have no room among the warnings."""
     found = [line for line in findings.warnings if line.startswith(f"select.{one.name}: ")]
     return one_line(found[0].removeprefix("select."), LONG) if found and not one.selected else ""
 

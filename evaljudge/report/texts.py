@@ -17,8 +17,6 @@ BEGINNING = 100  # characters of a text in the list
 
 @dataclass(frozen=True)
 class AskedPrompt:
-    """What the model was asked about the text, in the model's words."""
-
     template: str
     how: str  # how the reply is read, in a sentence
     words: str

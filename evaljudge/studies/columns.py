@@ -31,8 +31,6 @@ POOLED_LEVELS: tuple[Level, ...] = ("system", "summary")
 
 
 class Columns:
-    """Scores and ratings of rated candidates, side by side over all runs."""
-
     def __init__(self) -> None:
         self.methods: Trials = {}
         self.readings: Trials = {}

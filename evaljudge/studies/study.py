@@ -70,8 +70,6 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True)
 class StudyRun:
-    """One setting; `label` is empty where it is the only one."""
-
     label: str
     config: Config
     methods: str = ""  # what tells its methods from those of other models and writers

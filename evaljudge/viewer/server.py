@@ -55,8 +55,6 @@ Write = Callable[[Mapping[str, object]], Response]
 
 @dataclass
 class Site:
-    """What is served: by path, what answers it."""
-
     reads: Mapping[str, Route]
     writes: Mapping[str, Write] = field(default_factory=dict)
     token: str = field(default_factory=lambda: secrets.token_urlsafe(16))

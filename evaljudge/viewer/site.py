@@ -33,8 +33,6 @@ MOST_ROWS = 500  # of one request
 
 
 class RunSite:
-    """One run, read when it is asked for, but for the numbers of all texts."""
-
     def __init__(self, run: ScoredRun, findings: Findings, other: ScoredRun | None = None) -> None:
         """`other`: a run that is compared with it."""
         self.findings = findings
@@ -129,8 +127,6 @@ def _shown(index: RunIndex, row: int, selected: Mapping[str, Collection[Text]]) 
 
 
 class LabelSite:
-    """A sheet that one person fills in; of the run it shows nothing else."""
-
     def __init__(self, sheet: LabelSheet, described: Mapping[str, str]) -> None:
         """`described`: what the axes mean."""
         self.sheet, self._described = sheet, described

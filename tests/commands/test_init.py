@@ -139,11 +139,6 @@ def test_ratings_with_decimal_commas_are_refused_instead_of_left_out() -> None:
         made(write("csv", rows))
 
 
-def test_the_next_commands_can_be_copied_to_a_shell() -> None:
-    started = made(write("csv", as_rows(THEIRS)), to=Path("my config.yaml"))
-    assert "  evaljudge plan 'my config.yaml'\n" in started.text
-
-
 def test_ids_of_texts_in_place_of_documents_are_warned_of() -> None:
     rows = [row | {"id": f"t{n}"} for n, row in enumerate(as_rows(THEIRS))]
     (warning,) = made(write("csv", rows)).warnings
@@ -192,18 +187,6 @@ def test_a_corpus_that_cannot_be_read_is_refused_before_more_is_asked(
     assert not questions
 
 
-def test_the_task_is_guessed_from_the_columns() -> None:
-    rows = as_rows(("id", "dialogue", "model", "response", "human_fluency"))
-    defaults = list[str]()
-
-    def ask(question: str, default: str) -> str:
-        defaults.append(default)
-        return default
-
-    made(write("csv", rows), ask, task=None)
-    assert defaults == ["dialogue"]
-
-
 @pytest.mark.parametrize("missing", ["corpus", "task", "model", "judge"])
 def test_without_a_terminal_a_missing_flag_is_named(
     missing: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -222,16 +205,6 @@ def test_without_a_terminal_a_missing_flag_is_named(
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
-
-
-def test_at_the_end_of_the_input_nothing_is_written(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.stdin", Terminal())
-    assert (
-        command(capsys, "init", "--to", "new.yaml", code=2)[1] == "evaljudge: nothing was written\n"
-    )
-    assert not Path("new.yaml").exists()
 
 
 def test_the_command_ends_with_the_next_commands(capsys: pytest.CaptureFixture[str]) -> None:

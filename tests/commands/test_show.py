@@ -125,11 +125,6 @@ def test_no_text_controls_the_terminal(run: Path) -> None:
     assert "␛[31mred" in text
 
 
-def test_why_a_text_is_unscored(run: Path) -> None:
-    text = show_text(ShowOptions(str(run), "d3", "mute", "synthetic", "fluency")).text
-    assert "Unscored: empty text" in text
-
-
 def test_only_the_shard_of_the_document_is_read(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: set[str] = set()
 
@@ -183,11 +178,6 @@ def test_unknown_names_are_refused_with_the_nearest(
     with pytest.raises(UserError) as refused:
         show_text(ShowOptions(str(run), *options))
     assert str(refused.value).startswith(words)
-
-
-def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no run lies here"):
-        show_text(ShowOptions(str(tmp_path), "d1"))
 
 
 def test_a_run_in_a_folder_below_is_named(run: Path, tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from evaljudge.report.first import (
     headlines,
     leading,
     missing,
-    tick_label,
 )
 from evaljudge.runs.reporting import without_scores
 from evaljudge.text import shortened
@@ -194,10 +193,6 @@ def test_strips_stand_in_the_order_of_the_answer() -> None:
     assert [at for at, share in enumerate(shares) if share] == [len(shares) // 2]
 
 
-def test_a_tick_has_a_minus() -> None:
-    assert [*map(tick_label, (-0.5, -0.0, 20.0))] == ["−0.5", "0", "20"]
-
-
 EMPTY = Coverage("importance", "*", 0, 600, {"no n-gram of the source has any weight": 600})
 
 
@@ -208,11 +203,6 @@ def test_what_is_missing_is_said_with_its_scorer_and_reason() -> None:
     assert list(without_scores([EMPTY])) == [
         "importance has no score: no n-gram of the source has any weight × 600"
     ]
-
-
-def test_a_run_without_a_score_says_so() -> None:
-    text = page(made(coverage=[EMPTY], systems=[], agreement=[]))
-    assert "Nothing is scored, so there is no answer" in text
 
 
 @pytest.mark.parametrize(("floor", "colour"), [(0.0, ""), (0.3, "passed"), (0.95, "failed")])

@@ -30,7 +30,7 @@ from evaljudge.report.study import (
 )
 from evaljudge.sections import Placed, Section, Table
 from evaljudge.sections.figures import FEW
-from evaljudge.text import columns, one_line
+from evaljudge.text import one_line
 from tests.report.reader import Reader
 
 pytestmark = pytest.mark.usefixtures("hundred_columns")
@@ -238,14 +238,6 @@ def test_hostile_names_add_no_element_to_the_page(hostile: Findings) -> None:
     assert [row[0] for row in rows[1 : len(words) + 1]] == list(map(one_line, words))
     assert not any(ord(character) < 32 and character != "\n" for character in text)
     assert not any(character in text for character in "\u202e\x7f\x9b")
-
-
-def test_hostile_names_leave_a_terminal_alone(hostile: Findings) -> None:
-    words = list(hostile.warnings)
-    text = study_text(sections_of(words), words)
-    assert not any(ord(character) < 32 and character != "\n" for character in text)
-    assert not any(character in text for character in "\u202e\x7f\x9b")
-    assert max(map(columns, text.splitlines())) <= 100
 
 
 def compared(methods: dict[str, list[float]], documents: int) -> Section:

@@ -175,22 +175,3 @@ def test_orders_are_the_same_on_the_page_and_over_the_whole_run(
     assert len(on_page) == 60 and len(in_run) == 120
     rated = [text for text in on_page if int(text[0][1:]) < 30]
     assert rated == [text for text in in_run if text in rated]
-
-
-def test_a_server_that_has_ended_is_said_where_a_text_is_opened(
-    outcome: evaljudge.Outcome, browser: Any
-) -> None:
-    context = browser.new_context()
-    page = context.new_page()
-    with looking(outcome) as link:
-        page.goto(link)
-        page.wait_for_selector("#borderline li")
-        settle(page)
-        page.route("**/*", lambda asked: asked.abort("connectionrefused"))
-    page.locator("#list tbody tr td").first.click()
-    page.wait_for_selector("dialog[open]")
-    assert page.text_content("#text-name").startswith("The server does not answer: start")
-    page.click("#close")
-    page.select_option("#by-scorer", label="words")
-    page.locator("#count", has_text="The server does not answer: start").wait_for()
-    context.close()

@@ -172,26 +172,6 @@ def test_tables_are_printed_across_and_an_open_text_alone_with_its_evidence(
         assert page.locator("dialog details[open]").count() == unfolded
 
 
-def test_filters_are_folded_on_a_phone_and_say_how_many_are_set(link: str, browser: Any) -> None:
-    with opened(browser, link) as page:
-        shown(page, SCREEN)
-        assert page.is_visible("#by-system") and not page.is_visible(".filters > summary")
-        shown(page, PHONE)
-        page.wait_for_selector("#by-system", state="hidden")
-        assert page.is_visible("#search") and page.is_visible("#sort")
-        page.click(".filters > summary")
-        page.select_option("#by-system", label="B")
-        page.wait_for_function("document.querySelector('#filters-set').textContent === ' (1 set)'")
-
-
-def test_how_it_was_made_is_unfolded_before_the_page_goes_there(link: str, browser: Any) -> None:
-    with opened(browser, link, reduced_motion="reduce") as page:
-        shown(page, SCREEN)
-        page.click('nav a[href="#made"]')
-        assert page.locator("#made details[open]").count() == 1
-        assert page.locator("#made h2").evaluate("one => one.getBoundingClientRect().top") < 400
-
-
 def test_an_open_text_begins_with_its_score_and_the_evidence(link: str, browser: Any) -> None:
     with opened(browser, link) as page:
         shown(page, SCREEN)

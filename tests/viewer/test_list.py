@@ -113,19 +113,3 @@ def test_nearest_to_the_threshold_is_by_its_scorer(link: str, browser: Any) -> N
         assert (cells(page, 3), float(page.text_content("#threshold-value"))) == (kept, value)
         choose(page, "#by-scorer", "words")
         assert page.input_value("#sort") == "corpus"
-
-
-def test_keys_of_the_browser_change_no_text(link: str, browser: Any) -> None:
-    with opened(browser, link) as page:
-        page.wait_for_selector("#list tbody tr")
-        page.locator("#list tbody a").nth(1).click()
-        page.wait_for_selector("dialog[open] .headline strong")
-        name = page.text_content("#text-name")
-        page.keyboard.press("Control+ArrowRight")
-        page.focus(".reading .scrolling")
-        page.keyboard.press("ArrowRight")
-        assert page.text_content("#text-name") == name
-        page.focus("#close")
-        page.keyboard.press("ArrowRight")
-        page.wait_for_function("name => document.querySelector('#text-name').textContent !== name",
-                               arg=name)  # fmt: skip

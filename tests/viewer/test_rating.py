@@ -140,20 +140,6 @@ def test_the_next_text_without_ratings_and_the_end(browser: Any, tmp_path: Path)
     assert saved(file) == [[None, 3, 3], [1, 2, 3], [4, 5, 1]]
 
 
-def test_the_last_of_two_ratings_stays(browser: Any, tmp_path: Path) -> None:
-    file = tmp_path / "s.jsonl"
-    with rating(browser, file) as page:
-        for key in "12345":
-            page.keyboard.press(key)
-            page.keyboard.press("ArrowUp")
-        page.wait_for_function(
-            "() => document.querySelector('fieldset input:checked').value === '5'"
-        )
-        with page.expect_response(lambda answer: "coherence" in answer.request.post_data):
-            page.locator("fieldset").nth(2).get_by_text("1").click()
-    assert saved(file)[0] == [5, None, 1]
-
-
 def test_a_rating_that_replaces_one_from_elsewhere_says_so(browser: Any, tmp_path: Path) -> None:
     file = tmp_path / "s.jsonl"
     with rating(browser, file) as page:

@@ -186,24 +186,6 @@ def test_a_browser_that_leaves_is_no_error(run: Asker, capfd: pytest.CaptureFixt
     assert capfd.readouterr().err == ""
 
 
-def test_looking_writes_nothing(run: Asker, run_folder: evaljudge.Outcome) -> None:
-    before = files(Path(run_folder.out).parent)
-    for path, given in (("/", {}), ("/text", {"row": "5"}), ("/search", {"words": "river"})):
-        assert run.get(path, **given)[0] == 200
-    assert run.send("POST", "/rate", b"{}", X_Evaljudge_Token=run.token)[0] == 404
-    assert files(Path(run_folder.out).parent) == before
-
-
-def test_a_damaged_file_is_named(tmp_path: Path) -> None:
-    made = make_run(tmp_path, "damaged", judges={"geval": {}}, select=[])
-    asker = Asker(RunSite(scored_run(made.out), made.findings).site)
-    for file in (Path(made.out) / "verdicts" / "geval").glob("*.parquet"):
-        file.write_bytes(b"x")
-    status, said = asker.get("/text", row="0")
-    asker.end()
-    assert status == 500 and b"verdicts/geval" in said
-
-
 def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
     made = make_run(tmp_path, "gone", judges={"geval": {}}, select=[])
     asked = [("/text", {"row": "0"}), ("/begins", {"rows": "0"}), ("/search", {"words": "river"})]

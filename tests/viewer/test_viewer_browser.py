@@ -202,20 +202,6 @@ def test_two_runs_side_by_side_show_flips(
         assert [head.split()[0] for head in heads] == ["synthetic"]
 
 
-def test_a_rule_that_differs_between_two_runs_is_named_and_not_offered(
-    outcome: evaljudge.Outcome, browser: Any, tmp_path: Path
-) -> None:
-    rule = {"name": "good", "all": [{"scorer": "geval", "axis": "fluency", "at_least": 3}]}
-    other = make_run(tmp_path, "next", judges={"geval": {"samples": 4}}, select=[rule])
-    with looking(outcome, other) as link, opened(browser, link) as page:
-        said = "The rule good differs between the runs, so texts are not compared by it."
-        page.locator("#compared li", has_text=said).wait_for()
-        assert page.locator("#compared li").count() == 1
-        assert page.locator("#by-selected option").all_text_contents() == [
-            "all", "selected by good", "not selected by good",
-        ]  # fmt: skip
-
-
 def test_twenty_texts_are_rated_blind(
     outcome: evaljudge.Outcome, browser: Any, tmp_path: Path
 ) -> None:
@@ -252,36 +238,6 @@ def test_twenty_texts_are_rated_blind(
     given = {text: one.ratings["fluency"] for text, one in index.further.items()}
     shown = dict(zip(index.texts, index.ratings["fluency"].tolist(), strict=True))
     assert len(given) == 20 and given.items() <= shown.items()
-
-
-def test_scorers_are_grouped_with_each_judges_main_score_first(link: str, browser: Any) -> None:
-    with opened(browser, link) as page:
-        page.wait_for_selector("#list tbody tr")
-        for control in ("#by-scorer", "#threshold-scorer"):
-            groups = page.locator(f"{control} optgroup").evaluate_all(
-                "all => all.map((one) => [one.label, one.children[0].textContent])"
-            )
-            assert groups[0] == ["synthetic: main score", "synthetic · fluency"]
-            assert groups[1] == ["geval: main score", "geval · fluency"]
-            assert ["synthetic: other readings", "synthetic.level · fluency"] in groups
-            assert page.locator(f"{control} > option").all_text_contents()[-1] == "words"
-            assert page.locator(f"{control} option").first.text_content() == "synthetic · fluency"
-        choose(page, "#by-scorer", "words")
-        assert page.text_content("#meaning") == "words: The number of words: a baseline."
-
-
-def test_nothing_found_is_said_and_its_filters_are_cleared(link: str, browser: Any) -> None:
-    with opened(browser, link) as page:
-        page.wait_for_selector("#list tbody tr")
-        everything = rows(page)
-        assert not page.is_visible("#clear")
-        page.fill("#search", "nowhere")
-        choose(page, "#by-system", "B")
-        assert "Nothing is found" in page.text_content("#count")
-        page.click("#clear")
-        settle(page)
-        assert rows(page) == everything and not page.is_visible("#clear")
-        assert page.input_value("#search") == page.input_value("#by-system") == ""
 
 
 def test_a_threshold_begins_where_ratings_are_split_most_evenly(
