@@ -37,7 +37,7 @@ class ComparisonColumns(TypedDict):
 
 
 class TriedColumns(TypedDict):
-    """Of one of several instructions; without a rank where it `failed`."""
+    """One of several instructions; without a rank where it `failed`."""
 
     number: str
     rank: float | None

@@ -181,7 +181,7 @@ class Polling:
     async def _vote(
         self, asked: Sequence[Asked], group: slice, prompt: Render, model: Model
     ) -> None:
-        """Of these roles, in one reply for each candidate and order; each reply is then weighed."""
+        """These roles' votes, in one reply for each candidate and order, which is then weighed."""
         form = VoteForm(asked[0][2] if asked else (), self.names)
         how = replace(self._how, regex=form.regex, example=form.example)
         prompts = [prompt("roles.vote", one) for one in asked]
