@@ -69,7 +69,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "judges/entities/test_entities.py",
         "judges/shared/test_structured.py",
     ),
-    "judges/entities/modelled.py": ("judges/entities/test_modelled.py",),
+    "judges/entities/modelled.py": ("judges/entities/test_equations.py",),
     "agreement/accuracy.py": (
         "agreement/test_agreement_literals.py",
         "agreement/test_agreement_by_definition.py",

@@ -132,7 +132,7 @@ def imported(place: str) -> Plugin:
             found, digest = _class_at(place)
         judge: Judge = found.__new__(found)  # its own __init__ may need its kind
         judge.kind = place
-        judge.version = "+".join(filter(None, [getattr(found, "version", ""), digest]))
+        judge.version = "+".join(filter(None, [str(getattr(found, "version", "")), digest]))
         found.__init__(judge, settings, task, name)
         return judge
 

@@ -132,7 +132,7 @@ class Judge(ABC):
         """Computed from the evidence alone, without a model; the verdict comes without `tokens`."""
 
     def scores(self, verdicts: Sequence[Verdict]) -> list[Score]:
-        """Of a shard's verdicts, in their order: for arithmetic that is faster on many at once."""
+        """A shard's scores, in the order of its verdicts: faster for arithmetic on many at once."""
         return [score for verdict in verdicts for score in self.score(verdict)]
 
     def fit(self, verdicts: Iterable[Verdict]) -> Fitted | None:

@@ -1,7 +1,8 @@
-"""A judge by the import path of its class: made, bound to its source, refused in one line."""
+"""Judges by their names and by import paths: made, bound to their source, refused in one line."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import sys
@@ -14,11 +15,15 @@ import pytest
 import evaljudge
 from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 from evaljudge.config import load_config
-from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.engines import Identity
+from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
-from evaljudge.judges import make_judges
+from evaljudge.identity import brief_key, fingerprint
+from evaljudge.judges import kinds, make_judges
 from evaljudge.judges.plugin import _class_at
+from evaljudge.judges.protocol import Judge
 from evaljudge.prompts import load_task
+from evaljudge.records import Candidate, Case, Document
 from evaljudge.runs.job import make_job
 from evaljudge.studies.study import expand
 
@@ -60,20 +65,20 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     return write
 
 
-def made(place: str) -> Any:
+def made_at(place: str) -> Any:
     (judge,) = make_judges({"mine": {"judge": place}}, TASK)
     return judge
 
 
 def test_its_kind_is_its_path_and_its_version_has_a_digest_of_its_source(write: Write) -> None:
     write(WHOLE)
-    first = made("my_own_judges:Brief")
+    first = made_at("my_own_judges:Brief")
     assert (first.name, first.kind) == ("mine", "my_own_judges:Brief")
     assert re.fullmatch(r"2\+[0-9a-f]{12}", first.version)
     write(WHOLE.replace('p["Yes"]', 'p["No"]'))
-    assert made("my_own_judges:Brief").version != first.version
+    assert made_at("my_own_judges:Brief").version != first.version
     write(WHOLE)
-    assert made("my_own_judges:Brief").version == first.version
+    assert made_at("my_own_judges:Brief").version == first.version
 
 
 @pytest.mark.parametrize(
@@ -98,7 +103,7 @@ def test_what_cannot_be_a_judge_is_refused_in_one_line(write: Write, place: str,
     write("raise RuntimeError('no key')", "failing_judges")
     write("import no_such_package", "needy_judges")
     with pytest.raises(UserError) as refused:
-        made(place)
+        made_at(place)
     assert str(refused.value).startswith(f"judges.mine: {said}")
     assert "\n" not in str(refused.value)
 
@@ -159,3 +164,142 @@ def test_a_module_that_ray_s_workers_lack_is_named(
     config |= {"workers": {"executor": "ray"}, "judges": {"m": {"judge": "left_at_home:Brief"}}}
     with pytest.raises(UserError, match=r"No module named 'left_at_home': a judge's module must"):
         evaljudge.run(config, engines=ScriptedEngines())
+
+
+DOCUMENT = Document("d1", "The river rose.")
+WRITER = Identity("model", "r1", {}, {})
+
+
+def made(chosen: dict[str, dict[str, Any]]) -> dict[str, Judge]:
+    return {judge.name: judge for judge in make_judges(chosen, TASK)}
+
+
+def keys(judge: Judge) -> dict[str, str]:
+    return {part.name: brief_key(judge, part, DOCUMENT, WRITER) for part in judge.parts()}
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_a_judge_of_every_kind_may_go_by_another_name(kind: str) -> None:
+    usual, other = made({kind: {}})[kind], made({"other_1": {"judge": kind}})["other_1"]
+    assert (usual.name, usual.kind, other.name, other.kind) == (kind, kind, "other_1", kind)
+    assert [scorer.replace(kind, "other_1", 1) for scorer in usual.scorers] == list(other.scorers)
+    assert usual.asking == other.asking
+    assert keys(usual) == keys(other)
+    assert made({kind: {"judge": kind}})[kind].scorers == usual.scorers
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_everything_that_a_named_judge_says_bears_its_name(kind: str) -> None:
+    """Its briefs alone are its kind's, as others of the kind may use them."""
+    (judge,) = make_judges({"mine": {"judge": kind}}, TASK)
+    case = Case(DOCUMENT, (Candidate("A", "A flood."),))
+    model = Scripted(writes=lambda prompt, how: f"4 {len(prompt.text)}")
+
+    async def all_of_it() -> None:
+        briefs = await judge.brief(DOCUMENT, [], model)
+        assert {brief.judge for brief in briefs} <= {kind}
+        verdicts, checks = await judge.verdicts(case, briefs, model)
+        assert bool(checks) == judge.has_checks
+        assert {verdict.judge for verdict in [*verdicts, *checks]} == {"mine"}
+        scores = [score for verdict in verdicts for score in judge.score(verdict)]
+        assert [score.scorer for score in scores] == list(judge.scorers)
+
+    asyncio.run(all_of_it())
+
+
+def test_judges_of_one_kind_share_the_keys_of_equal_parts() -> None:
+    judges = made({
+        "synthetic": {},
+        "coarse": {"judge": "synthetic", "levels": 3},
+        "finer": {"judge": "synthetic", "levels": 9},
+        "asked": {"judge": "synthetic", "predict": "yes-no", "swap": "both"},
+        "warm": {"judge": "synthetic", "temperature": 0.7},
+    })  # fmt: skip
+    five = keys(judges["synthetic"])
+    assert list(five) == ["1", "2", "3", "4", "5"]
+    assert keys(judges["asked"]) == five
+    assert keys(judges["coarse"]) == {name: five[name] for name in ("1", "3", "5")}
+    finer = keys(judges["finer"])
+    assert {name: finer[name] for name in five} == five
+    assert len(set(finer.values())) == 9
+    assert not set(keys(judges["warm"]).values()) & set(five.values())
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({"finer": {}}, "judges: unknown judge 'finer'"),
+        ({"sintetic": {}}, "unknown judge 'sintetic': did you mean 'synthetic'?"),
+        ({"finer": {"judge": "sinthetic"}}, "did you mean 'synthetic'?"),
+        ({"finer": {"judge": "brevity"}}, "(a class of your own is named module:Class)"),
+        ({"geval": {"judge": "synthetic"}}, "judges.geval: a judge of this kind goes by the name"),
+        ({"a.b": {"judge": "synthetic"}}, "judges.a.b: a name may hold letters"),
+        ({"../a": {"judge": "synthetic"}}, "judges.../a: a name may hold letters"),
+        ({"a" * 101: {"judge": "synthetic"}}, "a name may hold letters"),
+        ({"human": {"judge": "synthetic"}}, "and not be `human`"),
+        ({"finer": {"judge": "synthetic", "levels": 4}}, "judges.finer.levels"),
+        ({"finer": {"judge": "synthetic", "level": 5}}, "judges.finer: unknown key 'level'"),
+    ],
+)
+def test_names_and_kinds_that_are_refused(chosen: dict[str, dict[str, Any]], said: str) -> None:
+    with pytest.raises(UserError) as refused:
+        make_judges(chosen, TASK)
+    assert said in str(refused.value)
+
+
+def bound(chosen: dict[str, dict[str, Any]]) -> Any:
+    return fingerprint("c", {}, make_judges(chosen, TASK), WRITER, None, "e 1", 0)["judges"]
+
+
+def test_a_run_is_bound_to_names_kinds_and_settings() -> None:
+    usual, named = bound({"synthetic": {}}), bound({"mine": {"judge": "synthetic"}})
+    assert list(usual) == ["synthetic"] and list(named) == ["mine"]
+    assert "judge" not in usual["synthetic"]
+    assert named["mine"] == usual["synthetic"] | {"judge": "synthetic"}
+    told = [
+        bound({"mine": {"judge": "synthetic", **settings}})["mine"]
+        for settings in (
+            {},
+            {"levels": 9},
+            {"predict": "yes-no"},
+            {"predict": "sampled"},
+            {"predict": "sampled", "samples": 10},
+            {"swap": "both"},
+            {"checks": {"exchanged": 1}},
+        )
+    ]
+    assert all(one != other for at, one in enumerate(told) for other in told[:at])
+
+
+@pytest.mark.parametrize(
+    ("template", "settings", "said"),
+    [
+        (
+            "synthetic.yes-no",
+            {"predict": "yes-no"},
+            "prompt synthetic.yes-no: needs a place for {{ relation }}",
+        ),
+        ("synthetic.extreme", {}, "prompt synthetic.extreme: needs a place for {{ extreme }}"),
+    ],
+)
+def test_a_template_that_asks_its_questions_alike_is_refused(
+    tmp_path: Path, template: str, settings: dict[str, Any], said: str
+) -> None:
+    """Else two questions would be one, and every candidate's sum 0."""
+    text = "{{ source }} {{ target }} {{ reference }} better in {{ axis }}?"
+    if template == "synthetic.extreme":
+        text = "{{ source }}: write one that is best in {{ axis }}."
+    (tmp_path / f"{template}.j2").write_text(text)
+    with pytest.raises(UserError) as refused:
+        make_judges({"mine": settings | {"judge": "synthetic"}}, load_task(
+            "summary", ["fluency"], prompts=str(tmp_path)
+        ))  # fmt: skip
+    assert str(refused.value) == said
+
+
+def test_every_judge_says_what_each_of_its_scores_means() -> None:
+    settings = {"geval": {"samples": 4}, "roles": {"exact": True, "plain": True},
+                "entities": {"votes": "modelled"}}  # fmt: skip
+    for kind in ("synthetic", "direct", "geval", "extract", "likelihood", "roles", "entities"):
+        (judge,) = made({kind: settings.get(kind, {})}).values()
+        assert {judge.name + suffix for suffix in judge.meanings} >= set(judge.scorers)

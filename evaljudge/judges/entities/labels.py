@@ -164,7 +164,7 @@ def export_entities(out: str, to: str, judge: str | None = None) -> str:
 
 
 def _question_rows(output: Output, judge: str, shard: Shard) -> list[list[dict[str, Any]]]:
-    """Of each verdict."""
+    """The rows of each verdict."""
     seen = SeenShard(output.cases(shard), list(output.verdicts(judge, shard)))
     return [question_rows(one, seen.texts[one.doc_id, one.system]) for one in seen.verdicts]
 

@@ -168,7 +168,7 @@ class Contest:
         self._known: dict[Pair, float] = {}
         self._left_out: dict[int, str] = {}
         self._worth: float | None = None
-        """Of standing first, as log-odds; None until the first pairs were compared."""
+        """What standing first is worth, as log-odds; None until the first pairs were compared."""
         self._search: Search[list[list[int]]] | None = None
         self.places: list[list[int]] | None = None
 
@@ -236,7 +236,7 @@ class Contest:
 
     @cached_property
     def evidence(self) -> dict[str, dict[str, Any] | Failed]:
-        """Of each system's text once all are ranked, or why it has no rank."""
+        """Each system's evidence once all texts are ranked, or why it has no rank."""
         assert self.places is not None
         texts = list(chain.from_iterable(self.places))
         sizes = [sum(len(self._same[text]) for text in place) for place in self.places]

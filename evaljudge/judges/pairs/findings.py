@@ -80,8 +80,8 @@ def counted(shard: SeenShard) -> Sums:
 
 
 def _of_document(texts: Mapping[str, Mapping[str, Any]]) -> Sums:
-    """Of one document on one axis, by the system that wrote each text. Each comparison is stored
-    with both of its texts, under the first of the systems that wrote each."""
+    """Sums of one document on one axis; `texts`: by the system that wrote each. Each comparison is
+    stored with both of its texts, under the first of the systems that wrote each."""
     found = [
         (system, read_comparison(stored))
         for system, evidence in texts.items()

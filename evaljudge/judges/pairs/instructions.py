@@ -123,7 +123,7 @@ def by_document(
 
 
 def document_fairness(ranked: Collection[Mapping[str, Any]]) -> Sums:
-    """Of one instruction's evidence on each text of a document, on one axis: how many texts it
+    """Sums of one instruction's evidence on each text of a document, on one axis: how many texts it
     `ranked`, whether the document is `answered` at all, and the share of answers that decided for
     the `first` text."""
     compared = [read_comparison(pair) for evidence in ranked for pair in evidence["comparisons"]]

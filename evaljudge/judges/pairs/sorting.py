@@ -160,5 +160,5 @@ def _likelihoods(
 
 
 def _sums(rows: Floats) -> Floats:
-    """Of each row's first 0, 1, 2, … numbers."""
+    """Sums of each row's first 0, 1, 2, … numbers."""
     return np.pad(np.cumsum(rows, axis=1), ((0, 0), (1, 0)))

@@ -11,7 +11,6 @@ rank  system  this text preferred
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -38,7 +37,7 @@ class ComparisonColumns(TypedDict):
 
 
 class TriedColumns(TypedDict):
-    """Of one of several instructions; without a rank where it `failed`."""
+    """One of several instructions; without a rank where it `failed`."""
 
     number: str
     rank: float | None
@@ -73,45 +72,26 @@ def verdict_columns(evidence: Sequence[Mapping[str, Any]]) -> list[PairsColumns]
     return rows
 
 
-@dataclass(frozen=True, slots=True)
-class RankedRow:
-    """One text in the order, with all systems that wrote it; texts that tie share their rank."""
-
-    rank: float
-    systems: Sequence[str]
-    is_this: bool
-    preference: float | None
-    """For this text, against the one here; None where they were not compared."""
-    figures: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShownOrder:
-    """`title`: the instruction, where several were tried."""
-
-    title: str
-    rows: Sequence[RankedRow]
-    summary: str
-
-
 def shown_evidence(judged: JudgedCandidate) -> Section:
+    heads = ["rank", "system", "this text preferred"]
     orders = _shown(judged)
     tables = []
     for order in orders:
         rows: list[list[Cell]] = [
-            [f"{row.rank:g}", list(map(Named, row.systems)), THIS if row.is_this else row.figures]
-            for row in order.rows
+            [f"{row['rank']:g}", list(map(Named, row["systems"])), row["figures"] or THIS]
+            for row in order["rows"]
         ]
-        heads = ["rank", "system", "this text preferred"]
-        tables.append(Table(order.title or "The order", heads, rows, "lll"))
-    return Section("The order", [ABOUT], tables, [order.summary for order in orders])
+        tables.append(Table(order["title"] or "The order", heads, rows, "lll"))
+    return Section("The order", [ABOUT], tables, [order["summary"] for order in orders])
 
 
 def pictured_evidence(judged: JudgedCandidate) -> View:
     return View(TEMPLATE, _shown(judged))
 
 
-def _shown(judged: JudgedCandidate) -> list[ShownOrder]:
+def _shown(judged: JudgedCandidate) -> list[dict[str, Any]]:
+    """By instruction, where several were tried: each text in the order, with all systems that wrote
+    it, and the preference for this text against it (None where they were not compared)."""
     system, kept = judged.verdict.system, judged.verdict.evidence
     orders = []
     for number, evidence in by_instruction(kept).items():
@@ -120,8 +100,9 @@ def _shown(judged: JudgedCandidate) -> list[ShownOrder]:
         rows = []
         for rank, same in zip(evidence["ranks"], evidence["order"], strict=True):
             pair = read.get(same[0])
-            chance, figures = (pair.preference, _figures(pair)) if pair else (None, NONE)
-            rows.append(RankedRow(rank, same, pair is None and system in same, chance, figures))
+            figures = _figures(pair) if pair else "" if system in same else NONE
+            chance = pair.preference if pair else None
+            rows.append({"rank": rank, "systems": same, "preference": chance, "figures": figures})
         rank, of = evidence["rank"], sum(map(len, evidence["order"]))
         summary = (
             f"{f'{title}: rank' if title else 'Rank'} {rank:g} of {of}: the score "
@@ -129,7 +110,7 @@ def _shown(judged: JudgedCandidate) -> list[ShownOrder]:
             f"strength by all comparisons is {evidence['strength']:.2f}, where 0 is about the "
             "average."
         )
-        orders.append(ShownOrder(title, rows, summary))
+        orders.append({"title": title, "rows": rows, "summary": summary})
     return orders
 
 

@@ -115,6 +115,7 @@ Asked = tuple[Ballots, Order, Sequence[Role]]
 """What a prompt asks about: a candidate in an order, of these roles."""
 
 
+Chance = tuple[Asked, dict[Order, Any]]
 Render = Callable[[str, Asked], Prompt]
 
 
@@ -166,23 +167,21 @@ class Polling:
                 self._vote([(of, order, roles[group]) for of, order in asked], group, prompt, model)
                 for group in groups
             ))  # fmt: skip
-        if self._exact:
-            alone = [(of, order, n) for of, order in asked for n in range(len(roles))]
-            each = [(of, order, roles[n : n + 1]) for of, order, n in alone]
-            chances = await self._choose("roles.choose", each, prompt, model)
-            for (of, order, n), p in zip(alone, chances, strict=True):
-                of.roles[n]["exact"][order] = p
-        if self._plain:
-            plain: list[Asked] = [(of, order, ()) for of, order in asked]
-            chances = await self._choose("roles.plain", plain, prompt, model)
-            for (of, order), p in zip(asked, chances, strict=True):
-                of.plain[order] = p
+        alone: list[Chance] = [
+            ((of, order, roles[n : n + 1]), of.roles[n]["exact"])
+            for of, order in asked
+            for n in range(len(roles))
+            if self._exact
+        ]
+        await self._choose("roles.choose", alone, prompt, model)
+        plain: list[Chance] = [((*one, ()), one[0].plain) for one in asked if self._plain]
+        await self._choose("roles.plain", plain, prompt, model)
         return ballots
 
     async def _vote(
         self, asked: Sequence[Asked], group: slice, prompt: Render, model: Model
     ) -> None:
-        """Of these roles, in one reply for each candidate and order; each reply is then weighed."""
+        """These roles' votes, in one reply for each candidate and order, which is then weighed."""
         form = VoteForm(asked[0][2] if asked else (), self.names)
         how = replace(self._how, regex=form.regex, example=form.example)
         prompts = [prompt("roles.vote", one) for one in asked]
@@ -202,18 +201,17 @@ class Polling:
                 role["votes"][order] = _ballot(vote, weights, order)
 
     async def _choose(
-        self, template: str, asked: Sequence[Asked], prompt: Render, model: Model
-    ) -> list[float | dict[str, str]]:
-        """p(candidate), of each candidate, order and group of roles that is asked."""
-        replies = await model.choose([prompt(template, one) for one in asked], WHICH)
-        found: list[float | dict[str, str]] = []
-        for (of, order, _), reply in zip(asked, replies, strict=True):
+        self, template: str, asked: Sequence[Chance], prompt: Render, model: Model
+    ) -> None:
+        """p(candidate), which goes into the mapping beside each question."""
+        prompts = [prompt(template, one) for one, _ in asked]
+        replies = await model.choose(prompts, WHICH) if prompts else []
+        for ((of, order, _), into), reply in zip(asked, replies, strict=True):
             of.tokens += cost([reply])
             if isinstance(reply, Failed):
-                found.append({"failed": reply.reason})
+                into[order] = {"failed": reply.reason}
             else:
-                found.append(reply.p["2" if order == "fixed" else "1"])
-        return found
+                into[order] = reply.p["2" if order == "fixed" else "1"]
 
 
 async def _weigh(

@@ -27,7 +27,7 @@ WHOLE = 1.0
 
 
 def bounds(rating: float, asked: Mapping[float, Answers]) -> tuple[float, float]:
-    """Of p(Better) − p(Worse) against the reference of this rating, by those asked about."""
+    """Bounds of p(Better) − p(Worse) against the reference of this rating."""
     low, high = -1.0, 1.0
     for other, p in asked.items():
         if other <= rating:

@@ -131,7 +131,7 @@ def answer_chances(distance: Floats | float) -> tuple[Floats, Floats, Floats]:
 
 @lru_cache(maxsize=64)
 def _log_chances(rating: float) -> Floats:
-    """Of each answer against a reference of this rating, for a text at each level of GRID."""
+    """Log-probabilities of the answers against this rating, for a text at each level of GRID."""
     chances: Floats = np.log(np.stack(answer_chances(GRID - rating)))
     return chances
 
@@ -178,8 +178,8 @@ def doubt(texts: ComparedTexts) -> Floats:
 
 
 def scale_coverage(p: Floats) -> NDArray[np.int64]:
-    """Of each text 0 where the references enclose it, -1 where it lost to every one, and 1 where it
-    won against every one; `p` as in `ComparedTexts`.
+    """0 where the references enclose a text, -1 where it lost to every one, and 1 where it won
+    against every one; `p` as in `ComparedTexts`.
 
     To be exactly as likely Better as Worse is to be level with a reference: within.
     """

@@ -116,13 +116,13 @@ def _each(function: Callable[[float], float], values: Floats) -> Floats:
 
 
 def answers_of(levels: Iterable[Level]) -> list[Answers]:
-    """Of each level p(Better), p(Worse), p(Similar)."""
+    """p(Better), p(Worse) and p(Similar) of each level."""
     rows = read_levels(list(levels))[0].tolist()
     return [dict(zip(ANSWERS, row, strict=True)) for row in rows]
 
 
 def compared_texts(texts: Sequence[Sequence[Level]]) -> ComparedTexts:
-    """Of texts that were all compared with references of the same ratings, in the same order."""
+    """All texts were compared with references of the same ratings, in the same order."""
     ratings = np.array([level["rating"] for level in texts[0]])
     order = np.argsort(ratings, kind="stable")
     p, _ = read_levels(list(chain.from_iterable(texts)))
@@ -131,7 +131,7 @@ def compared_texts(texts: Sequence[Sequence[Level]]) -> ComparedTexts:
 
 
 def read_levels(levels: Sequence[Level]) -> tuple[Floats, Floats]:
-    """Of each level p(Better), p(Worse), p(Similar) in a row; and the probability that the options
+    """A row of p(Better), p(Worse), p(Similar) for each level; and the probability that the options
     hold together, on average over the replies. Many levels at once, since a shard has many."""
     p, mass = np.empty((len(levels), len(ANSWERS))), np.empty(len(levels))
     alike: dict[tuple[bool, bool, bool], list[int]] = {}

@@ -285,34 +285,25 @@ class Synthetic(Judge):
         return self.scores([verdict])
 
     def scores(self, verdicts: Sequence[Verdict]) -> list[Score]:
-        """Those whose texts were compared with references of the same ratings, at once."""
-        alike: dict[tuple[float, ...], list[int]] = {}
-        for at, verdict in enumerate(verdicts):
-            if verdict.status == "ok":
-                mine = tuple(level["rating"] for level in verdict.evidence["levels"])
-                alike.setdefault(mine, []).append(at)
-        nothing: list[float | None] = [None] * (1 + len(self.scorers))
-        found = [nothing] * len(verdicts)
-        for places in alike.values():
-            texts = [verdicts[at].evidence["levels"] for at in places]
-            read = (
-                self._drawn(texts, self._settings.samples, 0)
-                if self._samples
-                else compared_texts(texts)
-            )
-            columns = [doubt(read), weighted_sum(read)]
-            columns += [reading(read) for reading in self._readings.values()]
-            columns += [
-                weighted_sum(self._drawn(texts, size, trial))
-                for _, size, trial in self._further_draws
-            ]
-            for at, row in zip(places, np.stack(columns, axis=1).tolist(), strict=True):
-                found[at] = row
+        """All at once: a run's texts are compared with references of the same ratings."""
+        texts = [one.evidence["levels"] for one in verdicts if one.status == "ok"]
+        rows = iter(self._columns(texts).tolist() if texts else ())
+        nothing = [None] * (1 + len(self.scorers))
+        found = [next(rows) if one.status == "ok" else nothing for one in verdicts]
         return [
             Score(of.doc_id, of.system, scorer, of.axis, value, of.reason, doubt=undecided)
             for of, (undecided, *values) in zip(verdicts, found, strict=True)
             for scorer, value in zip(self.scorers, values, strict=True)
         ]
+
+    def _columns(self, texts: Sequence[Sequence[Mapping[str, Any]]]) -> Floats:
+        """A row for each text: how undecided its comparisons are, then each scorer's value."""
+        size = self._settings.samples
+        read = self._drawn(texts, size, 0) if self._samples else compared_texts(texts)
+        draws = [self._drawn(texts, size, trial) for _, size, trial in self._further_draws]
+        columns = [doubt(read), weighted_sum(read)]
+        columns += [reading(read) for reading in self._readings.values()]
+        return np.stack([*columns, *map(weighted_sum, draws)], axis=1)
 
     def _drawn(
         self, texts: Sequence[Sequence[Mapping[str, Any]]], size: int, trial: int

@@ -119,7 +119,7 @@ def _of_checks(checks: Sequence[Verdict]) -> Sums:
 
 
 def _inversions(check: Verdict) -> list[bool]:
-    """Of each pair of neighbours: the better one, judged as a candidate, is rather called Worse."""
+    """Whether each pair's better reference, judged as a candidate, is rather called Worse."""
     return [_side(pair["p"]) < 0 for pair in check.evidence["neighbours"]]
 
 
@@ -184,7 +184,7 @@ def _of_enough(grids: Floats, least: int) -> Floats:
 
 
 def _partial(with_length: Floats, with_ratings: Floats, people: Floats) -> Floats:
-    """Of score and length, given ratings; NaN where a document cannot tell."""
+    """Partial correlation of score and length, given ratings; NaN where a document cannot tell."""
     left, others = 1 - with_ratings**2, 1 - people**2
     known = (left > EXACT) & (others > EXACT)
     found = np.where((left <= EXACT) & (others > EXACT), 0.0, np.nan)

@@ -48,7 +48,7 @@ def test_the_picture() -> None:
     view = pictured_evidence(JUDGED)
     html = str(_macros(view.template).text(view.text))
     (order,) = view.text
-    assert [row.preference for row in order.rows] == [
+    assert [row["preference"] for row in order["rows"]] == [
         pytest.approx(1 / 3), None, None, pytest.approx(0.9)
     ]  # fmt: skip
     assert html.count('class="better"') == 2
