@@ -407,12 +407,11 @@ class Config(Settings):
 
     @property
     def rating_files(self) -> list[str]:
-        return [self.ratings] if isinstance(self.ratings, str) else self.ratings
+        return list(listed(self.ratings))
 
     @property
     def corpus_name(self) -> str:
-        path = self.corpus.path
-        return path if isinstance(path, str) else ", ".join(path)
+        return ", ".join(listed(self.corpus.path))
 
     @field_validator("judges", mode="before")
     @classmethod

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from evaljudge.metrics.protocol import EMPTY_SOURCE, EMPTY_TEXT, KnownMetric, Value
@@ -36,22 +37,16 @@ class Length:
         return source / length if source else EMPTY_SOURCE
 
 
-def words(name: str, given: Mapping[str, Any]) -> Length:
-    return _length(name, given, is_of_source=False)
-
-
-def compression(name: str, given: Mapping[str, Any]) -> Length:
-    return _length(name, given, is_of_source=True)
-
-
-def _length(name: str, given: Mapping[str, Any], *, is_of_source: bool) -> Length:
+def _length(is_of_source: bool, name: str, given: Mapping[str, Any]) -> Length:
     read_settings(Settings, given, f"metrics.{name}")  # refuses all settings
     return Length(name, is_of_source)
 
 
 METRICS = {
-    "words": KnownMetric(words, "The number of words: a baseline.", "nothing else"),
+    "words": KnownMetric(
+        partial(_length, False), "The number of words: a baseline.", "nothing else"
+    ),
     "compression": KnownMetric(
-        compression, "The source's words per word of the text: a baseline.", "the source"
+        partial(_length, True), "The source's words per word of the text: a baseline.", "the source"
     ),
 }

@@ -94,22 +94,18 @@ def read_parquet(
 ) -> tuple[pa.Table, bool]:
     """The table in the file, and whether a seal proves it; `is_sealed`: it must have one."""
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
     is_proven = _check(content, _IN_PARQUET, name, is_sealed)
     try:
-        return _table(content, columns, verify=not is_proven), is_proven
+        file = pq.ParquetFile(
+            pa.BufferReader(content),
+            pre_buffer=False,
+            page_checksum_verification=not is_proven,  # where pages have checksums
+        )
+        return file.read(columns, use_threads=False), is_proven  # few: threads cost more
     except (pa.ArrowException, OSError, ValueError) as error:
         raise Unsound(f"cannot be read ({first_words(error)})") from None
-
-
-def _table(content: bytes, columns: list[str] | None, *, verify: bool) -> pa.Table:
-    """`verify`: compare the pages with their checksums, if they have any."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    source = pa.BufferReader(content)
-    file = pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=verify)
-    return file.read(columns, use_threads=False)  # a few kilobytes: threads cost more
 
 
 def _sealed(content: bytes, mark: bytes, name: str) -> bytes:
