@@ -268,11 +268,12 @@ class _Planning:
     def _counted_models(self, case: Case, asked: Mapping[str, Asked]) -> Iterator[Models]:
         texts = [candidate.text for candidate in case.candidates]
         imagining = Imagining(lambda *asked: self._gauge()(*asked), texts, self._context())
+        output = self._output
         common = self._known.common
         model = Common(
             imagining,
             # what an earlier run wrote once for all documents, a fresh run would ask for
-            lambda name: common.get(name) or (self._output and self._output.common_reply(name)),
+            lambda name: common.get(name) or (output.common_reply(name) if output else None),
             lambda name, reply: common.setdefault(name, reply) is reply,
             lambda prompt, how: common_key(prompt, how, self._writer),
         )
