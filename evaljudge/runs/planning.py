@@ -208,17 +208,18 @@ class _Planning:
         self._output = output
 
     async def do(self, one: Pass, work: Iterable[Work]) -> None:
-        self._source, self._longest = one.source.source, self._plan.longest
-        self._job, self._writer = one.job, one_of(one.job.writer_is)
+        self._job, self._writer, self._source = one.job, one_of(one.job.writer_is), one.source
         self._context: Callable[[], int | None] = cache(
             lambda: one.job.engines.describe(one.source).context
         )
+        # reading a tokenizer takes time, so it is read only where there is something to count
         self._gauge: Callable[[], Gauge] = cache(lambda: one.job.engines.gauge(one.source))
         self._heads, self._blocks = set[int](), set[int]()
         asked: dict[Stage, dict[str, Asked]] = {
             stage: {judge.name: Asked() for judge in self._job.judges} for stage in BOTH
         }
         for case, stages in work:
+            self._blocks = set()
             briefs = await self._prepare(case, asked["prepare"], "prepare" in stages)
             if "judge" in stages:
                 await self._judge(case, briefs, asked["judge"])
@@ -227,46 +228,35 @@ class _Planning:
         if "judge" in one.stages:
             self._metrics = ()  # each is foreseen once
 
-    def _common_reply(self, name: str) -> Mapping[str, Any] | None:
-        """What an earlier run wrote once for all documents, which a fresh run would ask for."""
-        return self._output.common_reply(name) if self._output else None
-
     async def _prepare(
         self, case: Case, asked: Mapping[str, Asked], wanted: bool
     ) -> dict[str, list[Brief]]:
-        models, found = self._models(case, "prepare"), dict[str, list[Brief]]()
-        for judge in self._job.judges:
-            keys = {
-                (part.axis, part.name): brief_key(judge, part, case.document, self._writer)
-                for part in judge.parts()
-            }
-            known = self._known.of(keys.values())
-            whole = [brief for brief in known if brief.status == "ok"]
-            if wanted:
-                new = await briefs_of(judge, case.document, whole, models[judge.name])
-                self._known.add(replace(one, key=keys[one.axis, one.part]) for one in new)
-                known = [*whole, *new]
-            found[judge.name] = known
-        self._count(asked, models)
+        found = dict[str, list[Brief]]()
+        with self._counted_models(case, asked) as models:
+            for judge in self._job.judges:
+                keys = {
+                    (part.axis, part.name): brief_key(judge, part, case.document, self._writer)
+                    for part in judge.parts()
+                }
+                known = self._known.of(keys.values())
+                whole = [brief for brief in known if brief.status == "ok"]
+                if wanted:
+                    new = await briefs_of(judge, case.document, whole, models[judge.name])
+                    self._known.add(replace(one, key=keys[one.axis, one.part]) for one in new)
+                    known = [*whole, *new]
+                found[judge.name] = known
         return found
 
     async def _judge(
         self, case: Case, briefs: Mapping[str, list[Brief]], asked: Mapping[str, Asked]
     ) -> None:
-        models = self._models(case, "judge")
-        for judge in self._job.judges:
-            judged = await verdicts_of(judge, case, briefs[judge.name], models[judge.name])
-            unscored = [one.reason for one in judged.verdicts if one.status == "unscored"]
-            self._foresee(judge.name, unscored)
+        with self._counted_models(case, asked) as models:
+            for judge in self._job.judges:
+                judged = await verdicts_of(judge, case, briefs[judge.name], models[judge.name])
+                unscored = [one.reason for one in judged.verdicts if one.status == "unscored"]
+                self._foresee(judge.name, unscored)
         for metric in self._metrics:
             self._foresee(metric.name, _unmeasurable(metric, case))
-        self._count(asked, models)
-
-    def _count(self, asked: Mapping[str, Asked], models: Models) -> None:
-        add_counts(asked, models)
-        self._longest[self._source] = max(
-            self._longest.get(self._source, 0), self._imagining.longest
-        )
 
     def _foresee(self, name: str, reasons: Iterable[str]) -> None:
         """Count the reasons that hold whatever the model replies."""
@@ -274,19 +264,24 @@ class _Planning:
             if all(group.foreseeable for group in grouped({reason: 1})):
                 self._plan.unscored.setdefault(name, Counter())[reason] += 1
 
-    def _models(self, case: Case, stage: Stage) -> Models:
-        """Reading a tokenizer takes time, so it is read only where there is something to count."""
+    @contextmanager
+    def _counted_models(self, case: Case, asked: Mapping[str, Asked]) -> Iterator[Models]:
         texts = [candidate.text for candidate in case.candidates]
-        self._imagining = Imagining(lambda *asked: self._gauge()(*asked), texts, self._context())
+        imagining = Imagining(lambda *asked: self._gauge()(*asked), texts, self._context())
+        output = self._output
+        common = self._known.common
         model = Common(
-            self._imagining,
-            lambda name: self._known.common.get(name) or self._common_reply(name),
-            lambda name, reply: self._known.common.setdefault(name, reply) is reply,
+            imagining,
+            # what an earlier run wrote once for all documents, a fresh run would ask for
+            lambda name: common.get(name) or (output.common_reply(name) if output else None),
+            lambda name, reply: common.setdefault(name, reply) is reply,
             lambda prompt, how: common_key(prompt, how, self._writer),
         )
-        if stage == "prepare":  # another case
-            self._blocks = set()
-        return case_models(model, self._job.judges, self._heads, self._blocks)
+        models = case_models(model, self._job.judges, self._heads, self._blocks)
+        yield models
+        add_counts(asked, models)
+        longest = self._plan.longest
+        longest[self._source.source] = max(longest.get(self._source.source, 0), imagining.longest)
 
 
 def _unmeasurable(metric: Metric, case: Case) -> Iterator[str]:

@@ -17,6 +17,7 @@ from evaljudge.errors import Damaged
 from evaljudge.runs.binding import cases_again, open_bound
 from evaljudge.runs.job import Job
 from evaljudge.storage import GONE, Fault, Output, Shard, inspect
+from evaljudge.text import counted
 
 R = TypeVar("R")
 MOST_REPAIRS = 3
@@ -69,8 +70,8 @@ def _set_aside_warning(output: Output, faults: Sequence[Fault]) -> str:
 
 def left_out_warning(shards: Mapping[Shard, Sequence[Fault]]) -> str:
     faults = [fault for those in shards.values() for fault in those]
-    number = f"{len(shards):,} shard" + ("s" if len(shards) > 1 else "")
-    return f"{number} left out for damaged files: {named(faults)}; `evaljudge run` makes them again"
+    left = counted(len(shards), "shard", "shards")
+    return f"{left} left out for damaged files: {named(faults)}; `evaljudge run` makes them again"
 
 
 def set_aside(output: Output, faults: Sequence[Fault]) -> None:

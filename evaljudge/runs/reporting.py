@@ -44,45 +44,34 @@ MOST_SCORED_HERE = 64
 def shards_to_report(
     job: Job, output: Output, damaged: Mapping[Shard, Sequence[Fault]]
 ) -> tuple[list[Shard], list[str]]:
-    """And what has to be said of the others."""
-    shards = output.shards()
+    """Those that are judged and whole, and what has to be said of the others; of those that are
+    damaged no earlier score remains."""
+    listed, notes = output.shards(), list[str]()
+    shards, prepared = listed, {shard.number for shard in listed}
     if job.judges:
+        prepared = output.committed("prepare")
         judged = output.committed("judge") | {shard.number for shard in damaged}
-        lost = [shard for shard in shards if shard.number not in judged]
-        shards = [shard for shard in shards if shard.number in judged]
+        lost = [shard for shard in listed if shard.number not in judged]
+        shards = [shard for shard in listed if shard.number in judged]
         if not shards:
             raise UserError(f"{output.uri}: nothing is judged yet, so there is nothing to report")
         if lost and was_finished(output.run() or {}):
             for folder in output.folders("judge"):
                 output.prove(marker(folder, lost[0].number))  # raises Damaged
-    notes = list(_left_out(job, output, shards, damaged))
-    return _whole(output, shards, damaged), notes
-
-
-def _left_out(
-    job: Job, output: Output, shards: Sequence[Shard], damaged: Mapping[Shard, Sequence[Fault]]
-) -> Iterator[str]:
-    if unjudged := len(output.shards()) - len(shards):
-        are = counted(unjudged, "shard is", "shards are")
-        yield f"{are} not judged yet: this report is of the others"
+        if lost:
+            are = counted(len(lost), "shard is", "shards are")
+            notes.append(f"{are} not judged yet: this report is of the others")
     if damaged:
-        yield left_out_warning(damaged)
-    prepared = output.committed("prepare") if job.judges else {shard.number for shard in shards}
-    if lost := {shard.number for shard in shards} - prepared:
-        have = counted(len(lost), "shard has lost its", "shards have lost their")
-        yield f"{have} marker of `prepare`: its cost is not counted"
-
-
-def _whole(
-    output: Output, shards: Sequence[Shard], damaged: Mapping[Shard, Sequence[Fault]]
-) -> list[Shard]:
-    """Those that are not damaged; of the others no earlier score remains."""
+        notes.append(left_out_warning(damaged))
+    if unmarked := {shard.number for shard in shards} - prepared:
+        have = counted(len(unmarked), "shard has lost its", "shards have lost their")
+        notes.append(f"{have} marker of `prepare`: its cost is not counted")
     for shard in damaged:
         output.forget_scores(shard)
     whole = [shard for shard in shards if shard not in damaged]
     if damaged and not whole:
         raise UserError(f"{output.uri}: {left_out_warning(damaged)}; nothing is left to report")
-    return whole
+    return whole, notes
 
 
 def further_ratings(job: Job, output: Output) -> FurtherRatings:

@@ -155,6 +155,9 @@ class Away(ScriptedEngines):
     def describe(self, source: ModelSource) -> ModelFacts:
         return replace(super().describe(source), lacking="all its files")
 
+    def find_encoder(self, encoder: str) -> str:
+        return "all its files"
+
 
 def test_a_model_that_is_not_here_is_warned_of() -> None:
     assert said(checked(Away()), "warning") == [

@@ -122,8 +122,9 @@ def adopting(killing: ModuleType) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def own_ray(adopting: None, start_ray: Any) -> Iterator[str]:
-    """Not the one that other tests share: what is adopted is killed in the end."""
+def own_ray(adopting: None, s3_of_module: Any, start_ray: Any) -> Iterator[str]:
+    """Not the one that other tests share: what is adopted is killed in the end. The bucket comes
+    first, so that its workers know it."""
     with start_ray(num_cpus=4):
         import ray
 
