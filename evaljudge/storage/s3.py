@@ -14,7 +14,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evaljudge.errors import UserError, first_line
+from evaljudge.errors import UserError, first_words
 from evaljudge.storage.patience import patiently, refuse
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Objects:
                     return None
                 raise OSError(str(error)) from None
             except mistakes as error:
-                raise UserError(f"{uri}: {first_line(error)}") from None
+                raise UserError(f"{uri}: {first_words(error)}") from None
             except (boto.BotoCoreError, HTTPError) as error:  # the latter where an answer is cut
                 raise OSError(str(error)) from None
 
@@ -161,4 +161,4 @@ def _client(bucket: str, patience: float | None) -> Any:
     try:
         return boto3.Session().client("s3", region_name=_region(bucket), config=patient)
     except (BotoCoreError, ValueError) as error:  # no such profile, no such endpoint
-        raise UserError(f"{SCHEME}{bucket}: {first_line(error)}") from None
+        raise UserError(f"{SCHEME}{bucket}: {first_words(error)}") from None

@@ -121,7 +121,7 @@ def test_gpus_for_fewer_workers_than_the_least_are_said_at_once(desk: Desk) -> N
 @on_ray_with(1)
 def test_a_strange_accelerator_is_said_at_once_and_the_right_one_is_found(desk: Desk) -> None:
     said = desk.refused({"accelerator_type": "H100"})
-    assert said.startswith("workers.accelerator_type: ") and said.endswith("L4")
+    assert said.startswith("workers: each worker needs ") and said.endswith(" on L4")
     desk.run({"accelerator_type": "L4"})
     assert [opened.gpus for opened in desk.opened] == ["0"]
 
