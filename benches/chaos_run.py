@@ -72,9 +72,7 @@ def survive(stage: Stage, world: World, lives: Sequence[Life], seed: int = 0) ->
     else:
         _compare(run, undisturbed, outcome)
         outcome.needless = _needless(run, ended)
-    left = _left(stage)
-    outcome.processes = len(left)
-    outcome.problems += [f"process left: {title[:100]}" for title in left]
+    _note_left(stage, outcome)
     outcome.seconds = round(time.monotonic() - since, 1)
     if outcome.is_well:
         shutil.rmtree(folder)
@@ -101,6 +99,8 @@ def _lived(
     process = run.start()
     harm.strike(process, asked)
     code = stage.code()
+    if run.world.executor == "local":  # else nodes outlive it
+        _note_left(stage, outcome)  # before its files are looked at
     harm.heal()
     _note_words(run, code, outcome)
     for fault in life:
@@ -166,16 +166,16 @@ def _stage(world: World, ask: Any) -> str:
     return "judge" if "direct" in JUDGES[world.judges] else str(ask.stage)
 
 
-def _left(stage: Stage) -> list[str]:
-    """Processes that outlive their run; those of Ray need a while to miss their parents."""
+def _note_left(stage: Stage, outcome: Outcome) -> None:
+    """Processes that outlive their run; its helpers need a while to miss their parent."""
     give_up = time.monotonic() + LONGEST
     while left := list(_others(stage)):
         if time.monotonic() > give_up:
             break
         time.sleep(0.05)
-    titles = list(map(killing.title, left))
+    outcome.processes += len(left)
+    outcome.problems += [f"process left: {killing.title(process)[:100]}" for process in left]
     kill(left)
-    return titles
 
 
 def _others(stage: Stage) -> Iterator[psutil.Process]:

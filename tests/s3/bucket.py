@@ -104,5 +104,7 @@ class Bucket:
             if not key.endswith("/"):
                 file = folder / key.removeprefix(start)
                 file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(self.read(key))
+                # the last request of a process that was killed may remove one meanwhile
+                with suppress(self._client.exceptions.NoSuchKey):
+                    file.write_bytes(self.read(key))
         return folder
