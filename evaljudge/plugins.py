@@ -20,21 +20,46 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
+from traceback import extract_tb
 from typing import TypeVar
 
-from evaljudge.errors import UserError, first_line
+from evaljudge.errors import EngineDead, GivenUp, UserError, first_line
 
 GROUP = "evaljudge.judges"
 FOLDERS = "EVALJUDGE_JUDGES"
 NO_JUDGE = "shared"
 """The one folder among those of the judges that is no judge."""
 T = TypeVar("T")
+
+
+@contextmanager
+def added_code(what: str, module: str, *passing: type[Exception]) -> Iterator[None]:
+    """An error in code that was added is one line: `what` fails, in which file and line, and why.
+
+    What comes with evaljudge keeps its traceback; errors of disks and engines pass, too.
+    """
+    try:
+        yield
+    except Exception as error:
+        home = Path(getattr(sys.modules.get(module), "__file__", None) or "").parent
+        passing += (UserError, GivenUp, EngineDead, OSError)
+        if isinstance(error, passing) or home.is_relative_to(Path(__file__).parent):
+            raise
+        own = [
+            frame
+            for frame in extract_tb(error.__traceback__)
+            if Path(frame.filename).parent == home
+        ]
+        place = f" at {Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""
+        cause = f"{type(error).__name__}: {first_line(error)}"
+        raise UserError(f"{what} fails{place}: {cause}") from error
 
 
 def folders(what: str = "judges") -> list[str]:
@@ -47,13 +72,17 @@ def found_in_files(what: str, attribute: str, kind: type[T]) -> dict[str, T]:
     """What files and entry points have under this name: a table of entries, or one entry, which has
     the name of its file. A file that is broken is left out, with a line on stderr."""
     found, homes = dict[str, T](), dict[str, str]()
+    for folder in folders(what)[1:]:
+        if not Path(folder).is_dir():
+            said = f"EVALJUDGE_{what.upper()} names {folder}, which is no folder"
+            print(f"evaljudge: {said}: name the one that the files are in", file=sys.stderr)
     for name, place, module, wanted in _modules(what, attribute):
         try:
             value = getattr(import_module(module), wanted, {})
             entries: Mapping[str, T] = value if isinstance(value, Mapping) else {name: value}
             if odd := [name for name, entry in entries.items() if not isinstance(entry, kind)]:
                 raise TypeError(f"{odd[0]!r} is not a {kind.__name__}")
-        except Exception as error:  # a module's own code may raise anything
+        except (Exception, SystemExit) as error:  # a module's own code may raise anything
             said = f"{type(error).__name__}: {first_line(error)}"
             print(f"evaljudge: {place}: {said}; it is left out", file=sys.stderr)
             continue
@@ -73,10 +102,6 @@ def _modules(what: str, attribute: str) -> Iterator[tuple[str, str, str, str]]:
             yield module.name, place, f"evaljudge.{what}.{module.name}", attribute
     for point in entry_points(group=f"evaljudge.{what}"):
         yield point.name, point.value, point.module, point.attr or attribute
-
-
-def is_built_in(kind: str) -> bool:
-    return Path(folders()[0], kind).is_dir()
 
 
 def advice(kind: str) -> str:

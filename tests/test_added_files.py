@@ -14,7 +14,8 @@ from tests.build import document, jsonl
 
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
 FILE = re.compile(
-    r"^```python (my_(?:metrics|formats|commands)/\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^```python (my_(?:metrics|formats|commands|analyses)/\S+)\n(.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
 CASE = {"id": "d1", "question": "Why?", "a": "IT rained HERE", "b": "I"}
 pytestmark = pytest.mark.service
@@ -31,6 +32,7 @@ def environment(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str
             "EVALJUDGE_METRICS": str(tmp_path / "my_metrics"),
             "EVALJUDGE_CORPORA": str(tmp_path / "my_formats"),
             "EVALJUDGE_CLI": str(tmp_path / "my_commands"),
+            "EVALJUDGE_ANALYSES": str(tmp_path / "my_analyses"),
         }
     (tmp_path / "mine-1.dist-info").mkdir()
     (tmp_path / "mine-1.dist-info/METADATA").write_text("Name: mine\nVersion: 1\n")
@@ -38,6 +40,7 @@ def environment(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str
         "[evaljudge.metrics]\nshouting = my_metrics.shouting:METRICS\n"
         "[evaljudge.corpora]\nanswers = my_formats.answers:FORMATS\n"
         "[evaljudge.cli]\nunscored = my_commands.unscored:COMMANDS\n"
+        "[evaljudge.analyses]\nabove = my_analyses.above:ANALYSIS\n"
     )
     paths = filter(None, [str(tmp_path), os.environ.get("PYTHONPATH", "")])
     return {"PYTHONPATH": os.pathsep.join(paths)}
@@ -105,45 +108,69 @@ def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path: Pat
     assert "two entries of cli are called 'view': " in refused
 
 
-OWN = """
-from dataclasses import dataclass
-from evaljudge.analyses import Analysis, Rank, Warned
-from evaljudge.sections import Section, Table
-
-@dataclass(frozen=True)
-class Tied:
-    scorer: str
-    texts: int
-
-def rows(run):
-    return [Tied(scorer, len(column)) for (scorer, _), column in run.compared.scores.items()]
-
-def section(findings, in_short):
-    cells = [[row.scorer, str(row.texts)] for row in findings["tied"]]
-    yield Section("What is tied", ["About it."], [Table("Ties", ["scorer", "texts"], cells, "lr")])
-
-def warnings(run, rows):
-    yield Warned("tied", Rank.COST, f"{rows['tied'][0].scorer} is tied")
-
-ANALYSIS = Analysis(Tied, rows, section, warnings=warnings)
-"""
-
-
-def test_an_analysis_in_a_folder_of_one_s_own(tmp_path: Path) -> None:
-    mine = tmp_path / "mine"
-    mine.mkdir()
-    (mine / "tied.py").write_text(OWN)
-    (mine / "broken.py").write_text("import no_such_package")
-    cases = jsonl(tmp_path / "cases.jsonl", [document(n, "AB", fluency=n) for n in range(2)])
-    there = {"EVALJUDGE_ANALYSES": str(mine)}
-    told = said(there, "agree", "--cases", cases, "--metrics", "words")
-    assert "What is tied\n" in told and "words is tied" in told
-    assert "broken.py: ModuleNotFoundError: No module named 'no_such_package'; it is" in told
+def test_an_analysis(environment: dict[str, str], tmp_path: Path) -> None:
+    cases = [document(n, "AB", fluency=n) for n in range(2)]
+    given = jsonl(tmp_path / "cases.jsonl", cases)
+    printed = said(environment, "agree", "--cases", given, "--metrics", "words")
+    assert "Above the mean\n" in printed
     out = tmp_path / "out"
-    config = {"corpus": cases, "out": str(out), "judges": {}, "metrics": ["words"]}
+    config = {"corpus": given, "out": str(out), "judges": {}, "metrics": ["words"]}
     (tmp_path / "config.yaml").write_text(json.dumps(config))
-    said(there, "run", str(tmp_path / "config.yaml"))
-    found = json.loads((out / "report/tied.json").read_text())
-    assert found == [{"scorer": "words", "texts": 4}]
-    assert "## What is tied" in (out / "report/agreement.md").read_text()
-    assert "What is tied" in (out / "report/index.html").read_text()
+    said(environment, "run", str(tmp_path / "config.yaml"))
+    (row,) = json.loads((out / "report/above.json").read_text())
+    assert (row["scorer"], row["texts"]) == ("words", 4)
+    assert "## Above the mean" in (out / "report/agreement.md").read_text()
+    assert "Above the mean" in (out / "report/index.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("what", "text", "printed"),
+    [
+        (
+            "metrics",
+            "measure(self, cases): return 1 / 0",
+            "metrics.own: its `measure` fails at own.py:7: Zero",
+        ),
+        (
+            "metrics",
+            "measure(self, cases): return [[None] * 2] * 2",
+            "it gives None in place of a number",
+        ),
+        (
+            "analyses",
+            "rows(run): return 1 / 0",
+            "the analysis own fails at own.py:2: ZeroDivisionError",
+        ),
+        ("analyses", "rows(run): return [5]", "the analysis own fails: TypeError: 5 is no Row"),
+        ("cli", "own(): return 1 / 0", "the command own fails at own.py:2: ZeroDivisionError"),
+        (
+            "analyses",
+            "rows(run): pass\nraise SystemExit",
+            "own.py: SystemExit: SystemExit; it is left out",
+        ),
+    ],
+)
+def test_a_mistake_in_it_is_one_line(what: str, text: str, printed: str, tmp_path: Path) -> None:
+    around = {
+        "metrics": "from evaljudge.metrics import KnownMetric\nclass Own:\n  name = 'own'\n"
+        "  version = '1'\n  facts = {}\n  def __init__(self, name, given): pass\n  def TEXT\n"
+        "METRICS = {'own': KnownMetric(Own, 'It fails.')}\n",
+        "analyses": "from evaljudge.analyses import Analysis\ndef TEXT\nfrom dataclasses import "
+        "make_dataclass\nANALYSIS = Analysis(make_dataclass('Row', []), rows, lambda *_: ())\n",
+        "cli": "from evaljudge.commands.options import Command\ndef TEXT\n"
+        "COMMANDS = {'own': Command(own, 'Mine')}\n",
+    }
+    (tmp_path / "own.py").write_text(around[what].replace("TEXT", text))
+    cases = jsonl(tmp_path / "cases.jsonl", [document(n, "AB", fluency=n) for n in range(2)])
+    wanted = ["own"] if what == "cli" else ["agree", "--cases", cases, "--metrics"]
+    wanted += {"metrics": ["own"], "analyses": ["words"], "cli": []}[what]
+    is_left_out = "left out" in printed
+    shown = said(
+        {f"EVALJUDGE_{what.upper()}": str(tmp_path)}, *wanted, status=0 if is_left_out else 2
+    )
+    assert printed in shown and "Traceback" not in shown
+
+
+def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
+    shown = said({"EVALJUDGE_METRICS": str(tmp_path / "none")}, "list", "metrics")
+    assert f"EVALJUDGE_METRICS names {tmp_path / 'none'}, which is no folder" in shown

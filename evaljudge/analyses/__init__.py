@@ -11,7 +11,8 @@ The report, `evaljudge agree` and the JSON files all go through the same list.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, is_dataclass
 from enum import IntEnum
 from functools import cache, cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -25,7 +26,7 @@ from evaljudge.analysis.selection import NONE_FOUND, Found
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import AgreementConfig, Config
 from evaljudge.judges.protocol import Judge
-from evaljudge.plugins import folders, found_in_files
+from evaljudge.plugins import added_code, folders, found_in_files
 from evaljudge.sections import Section as Section
 from evaljudge.sections import merged
 
@@ -106,6 +107,10 @@ class Analysis(Generic[RowType]):
     warnings: Callable[[RunFrame, Rows], Iterable[Warned]] = lambda *_: ()
     is_always_written: bool = False  # whether the file is there without rows, too
 
+    def __post_init__(self) -> None:
+        if not is_dataclass(self.row):
+            raise TypeError(f"the rows should be of a dataclass, not of {self.row!r}")
+
 
 @cache
 def analyses() -> Mapping[str, Analysis[Any]]:
@@ -114,11 +119,25 @@ def analyses() -> Mapping[str, Analysis[Any]]:
 
 
 def rows_of(run: RunFrame) -> dict[str, list[Any]]:
-    return {name: list(analysis.rows(run)) for name, analysis in analyses().items()}
+    found = dict[str, list[Any]]()
+    for name, analysis in analyses().items():
+        with _added(name, analysis):
+            found[name] = list(analysis.rows(run))
+            if odd := [row for row in found[name] if not isinstance(row, analysis.row)]:
+                raise TypeError(f"{odd[0]!r} is no {analysis.row.__name__}")
+    return found
 
 
 def warned_of(run: RunFrame, rows: Rows) -> list[Warned]:
-    return [warned for one in analyses().values() for warned in one.warnings(run, rows)]
+    warned = list[Warned]()
+    for name, analysis in analyses().items():
+        with _added(name, analysis):
+            warned += analysis.warnings(run, rows)
+    return warned
+
+
+def _added(name: str, analysis: Analysis[Any]) -> AbstractContextManager[None]:
+    return added_code(f"the analysis {name}", analysis.rows.__module__)
 
 
 def in_order(texts: Mapping[Rank, Sequence[str]], warned: Iterable[Warned]) -> list[str]:
@@ -130,7 +149,10 @@ def in_order(texts: Mapping[Rank, Sequence[str]], warned: Iterable[Warned]) -> l
 
 def sections(findings: Findings, in_short: bool = False) -> list[Section]:
     """Those that have rows, in their order; those with the same title are one."""
-    made = [(one.place, list(one.sections(findings, in_short))) for one in analyses().values()]
+    made = list[tuple[float, list[Section]]]()
+    for name, analysis in analyses().items():
+        with _added(name, analysis):
+            made.append((analysis.place, list(analysis.sections(findings, in_short))))
     made.append((JUDGES_PLACE, list(findings.judged.sections)))
     ordered = [section for _, some in sorted(made, key=lambda m: m[0]) for section in some]
     return merged(section for section in ordered if any(table.rows for table in section.tables))

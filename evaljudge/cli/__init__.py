@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, wraps
 from typing import Annotated, Any
 
 import typer
@@ -25,7 +25,7 @@ from evaljudge.cli.probe import studies_app
 from evaljudge.commands.options import Command
 from evaljudge.commands.supervised import FINISH_SECONDS
 from evaljudge.errors import GivenUp, UserError, plain_words, seconds_in
-from evaljudge.plugins import folders, found_in_files
+from evaljudge.plugins import added_code, folders, found_in_files
 from evaljudge.runs.json_lines import json_is_wanted, logging_json
 from evaljudge.text import without_secrets
 
@@ -62,7 +62,7 @@ def app() -> typer.Typer:
     )
     found = found_in_files("cli", "COMMANDS", Command)
     for name, command in sorted(found.items(), key=lambda item: item[1].place):
-        made.command(name, rich_help_panel=command.panel)(command.run)
+        made.command(name, rich_help_panel=command.panel)(_run_of(name, command))
     made.add_typer(studies_app, name="probe", rich_help_panel="Compare with people")
     for info in (*made.registered_commands, *studies_app.registered_commands):
         paragraphs = (inspect.getdoc(info.callback) or "").split("\n\n")
@@ -70,6 +70,18 @@ def app() -> typer.Typer:
         info.cls = _Command
     made.callback()(_common)
     return made
+
+
+def _run_of(name: str, command: Command) -> Callable[..., Any]:
+    """The command, whose mistakes are one line where it was added."""
+
+    @wraps(command.run)
+    def run(*args: Any, **options: Any) -> Any:
+        passing = (typer.Exit, typer.Abort, TyperException)
+        with added_code(f"the command {name}", command.run.__module__, *passing):
+            return command.run(*args, **options)
+
+    return run
 
 
 @contextmanager

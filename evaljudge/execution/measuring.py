@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from evaljudge.execution.attempts import MeasuringAttempt
 from evaljudge.execution.protocol import Measuring, Receipt
 from evaljudge.metrics import Metric, Unscored, Value
+from evaljudge.metrics.measuring import values_of
 from evaljudge.reasons import by_kind
 from evaljudge.records import ANY_AXIS, Case, Score
 from evaljudge.storage import Output, Shard
@@ -72,7 +73,7 @@ class MeasuringWork:
 def _values(metric: Metric, cases: Sequence[Case], attempt: MeasuringAttempt) -> list[list[Value]]:
     """All cases at once; one by one where a worker died of that."""
     if attempt.is_first:
-        return metric.measure(cases)
+        return values_of(metric, cases)
     return [_values_alone(metric, case, attempt) for case in cases]
 
 
@@ -80,4 +81,4 @@ def _values_alone(metric: Metric, case: Case, attempt: MeasuringAttempt) -> list
     if attempt.is_quarantined(metric.name, case.document.doc_id):
         return [WORKER_DIED for _ in case.candidates]
     attempt.opening(metric.name, case.document.doc_id)
-    return metric.measure([case])[0]
+    return values_of(metric, [case])[0]

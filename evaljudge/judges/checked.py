@@ -8,37 +8,24 @@ An error in a judge that comes with evaljudge is a bug of evaljudge, and keeps i
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from itertools import product
 from numbers import Real
-from pathlib import Path
-from traceback import extract_tb
 
-from evaljudge.errors import EngineDead, GivenUp, UserError, first_line
+from evaljudge.errors import UserError
 from evaljudge.judges.collector import Collector, Found, JudgeFindings
 from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.model import Model
-from evaljudge.plugins import is_built_in
+from evaljudge.plugins import added_code
 from evaljudge.records import Brief, Case, Document, Score
 
 Place = tuple[str, str, str]
 """A document, a system, and a scale: an axis, or a scorer and its axis."""
 
 
-@contextmanager
-def own_code(judge: Judge, method: str) -> Iterator[None]:
-    """Any error in this block names the judge, but for those of disks and engines."""
-    try:
-        yield
-    except (UserError, GivenUp, EngineDead, OSError):
-        raise
-    except Exception as error:
-        if is_built_in(judge.kind):
-            raise
-        said = f"{type(error).__name__}: {first_line(error)}"
-        raise _mistake(judge, method, f"fails{_place(judge, error)}: {said}") from error
+def own_code(judge: Judge, method: str) -> AbstractContextManager[None]:
+    return added_code(f"judges.{judge.name}: its `{method}`", type(judge).__module__)
 
 
 async def briefs_of(
@@ -95,10 +82,3 @@ def _gives(found: object, kind: type) -> str:
 
 def _mistake(judge: Judge, method: str, said: str) -> UserError:
     return UserError(f"judges.{judge.name}: its `{method}` {said}")
-
-
-def _place(judge: Judge, error: Exception) -> str:
-    """The last line that was reached in the folder of the judge's class."""
-    home = Path(getattr(sys.modules.get(type(judge).__module__), "__file__", None) or "").parent
-    own = [one for one in extract_tb(error.__traceback__) if Path(one.filename).parent == home]
-    return f" at {Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""

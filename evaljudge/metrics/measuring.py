@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
+from itertools import chain
+from numbers import Real
 from typing import TypeVar
 
-from evaljudge.metrics.protocol import CorpusMetric, Metric, Value
+from evaljudge.metrics.protocol import CorpusMetric, Metric, Unscored, Value
+from evaljudge.plugins import added_code
 from evaljudge.records import Case, Document
 
 AT_ONCE = 32
@@ -28,7 +31,19 @@ def measure_here(
 def _measured(metric: Metric, cases: Sequence[Case], seed: int) -> list[list[Value]]:
     if isinstance(metric, CorpusMetric):
         metric = fitted_here(metric, cases, seed)
-    return [values for part in parts_of(cases) for values in metric.measure(part)]
+    return [values for part in parts_of(cases) for values in values_of(metric, part)]
+
+
+def values_of(metric: Metric, cases: Sequence[Case]) -> list[list[Value]]:
+    """What it measures, one value for each candidate; a mistake in an added metric is one line."""
+    with added_code(f"metrics.{metric.name}: its `measure`", type(metric).__module__):
+        measured = metric.measure(cases)
+        if [len(values) for values in measured] != [len(case.candidates) for case in cases]:
+            raise TypeError("it should give a list for each case, with a value for each candidate")
+        for value in chain.from_iterable(measured):
+            if not isinstance(value, Real | Unscored):
+                raise TypeError(f"it gives {value!r} in place of a number or Unscored")
+    return measured
 
 
 def fitted_here(metric: Fitting, cases: Sequence[Case], seed: int) -> Fitting:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import evaljudge
-from evaljudge.plugins import is_built_in, kinds
+from evaljudge.plugins import kinds
 from tests.end_to_end.test_e2e_everything import CORPUS, ENGINE, speaking
 from tests.metrics.tiny_models import bert
 from tests.second_runner import first_runner, is_here
@@ -41,7 +41,9 @@ def config(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Path]) 
     short = (row | {"candidates": row["candidates"][:2]} for row in rows)
     (folder / "one.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in short))
     (folder / "bert").mkdir()
-    judges: dict[str, dict[str, Any]] = {name: {} for name in kinds() if is_built_in(name)}
+    judges: dict[str, dict[str, Any]] = {
+        name: {} for name, place in kinds().items() if place.startswith("evaljudge.judges.")
+    }
     judges |= {
         "synthetic": SHORT,
         "geval": SHORT,

@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 
 import evaljudge
 from evaljudge.metrics import known_metrics
-from evaljudge.plugins import is_built_in, kinds
+from evaljudge.plugins import kinds
 from tests.metrics.tiny_models import bert, encoder_decoder
 from tests.tiny import END, SPECIALS
 
@@ -63,7 +63,9 @@ def config(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Path]) 
         "bartscore": {"model": bart, "most_tokens": 24},
         "gruen2of4": {**encoder, "acceptability": classifier},
     }  # fmt: skip
-    judges: dict[str, dict[str, Any]] = {name: {} for name in kinds() if is_built_in(name)} | {
+    judges: dict[str, dict[str, Any]] = {
+        name: {} for name, place in kinds().items() if place.startswith("evaljudge.judges.")
+    } | {
         "roles": {"encoder": encoder["model"], "dynamic": 2},
         "direct": {"max_tokens": 1},
     }

@@ -15,8 +15,10 @@ from evaljudge.errors import EngineDead, GivenUp, UserError
 from evaljudge.execution import shards
 from evaljudge.judges.checked import own_code
 from evaljudge.judges.collector import NothingCollected
+from evaljudge.judges.direct.judge import Direct
 from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.model.asks import Options, Prompt
+from evaljudge.plugins import added_code
 from evaljudge.records import ANY_AXIS, Score, Verdict
 from evaljudge.runs import pipeline
 from evaljudge.runs.job import make_job
@@ -173,9 +175,8 @@ def test_arithmetic_of_the_whole_run_names_the_judge(run: Any) -> None:
 
 
 def test_a_bug_of_a_built_in_judge_keeps_its_traceback() -> None:
-    built_in = Sound()
-    built_in.kind = "direct"
-    with pytest.raises(KeyError), own_code(built_in, "score"):
+    built_in = Direct.__module__
+    with pytest.raises(KeyError), added_code("judges.direct: its `score`", built_in):
         raise KeyError("p")
 
 
