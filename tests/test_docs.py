@@ -29,6 +29,7 @@ from functools import partial
 from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -310,7 +311,8 @@ def test_the_commands_of_their_page_print_what_is_shown(
     monkeypatch.setattr(
         "evaljudge.commands.demo.run", partial(run, changes=["workers.executor=local"])
     )
-    monkeypatch.setattr("evaljudge.cli.looking.until_interrupted", lambda: None)
+    at_once = SimpleNamespace(Event=lambda: SimpleNamespace(wait=lambda: None))
+    monkeypatch.setattr("evaljudge.cli.looking.threading", at_once)  # `view` ends
     blocks = [block for block in blocks_of(COMMANDS) if block.needs_engine or block.file]
     carry_out(blocks, is_here=True)
 

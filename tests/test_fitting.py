@@ -302,8 +302,8 @@ def test_is_what_the_command_finds_of_the_same_scores(tmp_path: Path) -> None:
     ("calibrate", "said"),
     [
         (["dierct"], "calibrate: unknown scorer 'dierct': did you mean 'direct'"),
-        (["direct#2"], "calibrate: 'direct#2' is a repetition"),
-        (["direct.calibrated"], "calibrate: 'direct.calibrated' is calibrated already"),
+        (["direct#2"], "calibrate: unknown scorer 'direct#2': did you mean 'direct'"),
+        (["direct.calibrated"], "calibrate: unknown scorer 'direct.calibrated'"),
     ],
 )
 def test_what_cannot_be_calibrated_is_refused(

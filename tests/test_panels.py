@@ -210,7 +210,7 @@ def test_another_model_of_a_judge_is_another_run(
     [
         ({"sorce": "n"}, "judges.second.model: unknown key 'sorce': did you mean 'source'?"),
         ({"revision": "n"}, "judges.second.model: needs a `source`"),
-        (5, "judges.second.model: should be a hub name, a path or a URI, or a mapping"),
+        (5, "judges.second.model: should be a mapping of keys to values (got 5)"),
     ],
 )
 def test_a_mistake_in_a_judges_model_is_named(bench: Bench, model: Any, said: str) -> None:
@@ -222,7 +222,7 @@ def test_a_mistake_in_a_judges_model_is_named(bench: Bench, model: Any, said: st
 def test_judges_of_a_study_have_no_model_of_their_own(bench: Bench) -> None:
     config = bench.config(study={"judges": [{"geval": {"model": "n"}}]})
     del config["judges"]
-    with pytest.raises(UserError, match="name it under study.models"):
+    with pytest.raises(UserError, match="see study.models"):
         evaljudge.load_config(config)
 
 

@@ -241,7 +241,7 @@ def test_an_error_leaves_the_scorer_as_it_was(error: BaseException) -> None:
     with evaljudge.Scorer(**USUAL, engines=engines) as scorer:
         with pytest.raises(type(error)):
             scorer.score(texts(0, 1, 2))
-        with pytest.raises(UserError, match=r"rows-\w+\.jsonl:1: neither"):
+        with pytest.raises(UserError, match=r"rows-\w+\.jsonl:1: doc_id: is needed"):
             scorer.score([{"source": "a"}])
         assert scorer.score(texts(2, 3)).coverage == 1
         assert (len(engines.opened), engines.closed) == (1, 0)
@@ -404,8 +404,8 @@ def test_a_call_cut_short_leaves_the_engine_to_the_next(
 ) -> None:
     with evaljudge.Scorer(**NANO, engines=shared_engines) as scorer:
         whole = scored(scorer.score(of_the_world(3)))
-        (warm,) = scorer._warm._opened.values()
-        real, asked = warm.engine.write, []
+        (engine,) = scorer._warm.opened.values()
+        real, asked = engine.write, []
 
         async def write(*what: Any, **how: Any) -> Any:
             asked.append(what)
@@ -414,7 +414,7 @@ def test_a_call_cut_short_leaves_the_engine_to_the_next(
             return await real(*what, **how)
 
         with monkeypatch.context() as patched:
-            patched.setattr(warm.engine, "write", write)
+            patched.setattr(engine, "write", write)
             with pytest.raises(KeyboardInterrupt):
                 scorer.score(of_the_world(4))
         assert scored(scorer.score(of_the_world(3))) == pytest.approx(whole, abs=1e-3)
