@@ -91,7 +91,7 @@ def _kind_of(reason: str) -> str:
 
 
 def _longest(lengths: Sequence[Mapping[str, str]]) -> str:
-    """Of the prompts that were too long, the longest."""
+    """The longest of the prompts that were too long."""
     if not lengths:
         return ""
     tokens, context = max((int(one["tokens"]), int(one["context"])) for one in lengths)

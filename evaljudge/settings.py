@@ -31,7 +31,7 @@ AnyPath = str | PathLike[str]
 Paths = AnyPath | Sequence[AnyPath]
 SHOULD_BE = "should be "
 DEEPEST, MOST_VALUES = 30, 10_000
-"""Of levels and values in one configuration: one whose YAML repeats a part of itself can have
+"""The most levels and values of a configuration: one whose YAML repeats a part of itself can have
 endlessly many."""
 TIMESTAMP = "tag:yaml.org,2002:timestamp"
 

@@ -43,15 +43,15 @@ class Corpus(Grouped):
     absent_ratings: int
     """Ratings that were null, NaN or infinite."""
     digest: str
-    """Of everything that changes a question to the model; independent of the order of rows and of
-    nested or flat form."""
+    """The digest of everything that changes a question to the model; independent of the order of
+    rows and of nested or flat form."""
     ratings_digest: str
     unread: tuple[str, ...]
     """Only for the generic form: notes on columns and keys that nothing reads."""
 
 
 def notes_on(skipped: int, absent: int) -> list[str]:
-    """Of so many rows that were skipped and ratings that are taken as absent."""
+    """Notes on how many rows were skipped and how many ratings are taken as absent."""
     rows = "bad row of the corpus was skipped", "bad rows of the corpus were skipped"
     ratings = "rating is null or not finite: absent", "ratings are null or not finite: absent"
     return [
@@ -133,8 +133,8 @@ def _many_of(cases: Grouped) -> Iterator[str]:
 
 
 def _digests(cases: Iterable[Case]) -> tuple[str, str]:
-    """Of the texts, and of the ratings. Each case is hashed by itself and the hashes are added up,
-    so that no order matters and nothing has to be sorted."""
+    """The digests of the texts and of the ratings. Each case is hashed by itself and the hashes are
+    added up, so that no order matters and nothing has to be sorted."""
     content = ratings = 0
     for case in cases:
         of, texts = case.document, sorted((c.system, c.text) for c in case.candidates)

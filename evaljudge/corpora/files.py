@@ -23,7 +23,7 @@ from evaljudge.errors import UserError, first_line
 from evaljudge.storage import expand, open_to_read
 
 Readers = Mapping[str, Reader]
-"""By a file's ending, which says whether the file is compressed; Parquet compresses inside."""
+"""The keys are file endings, which tell whether a file is compressed; Parquet compresses inside."""
 JSON_LINES = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
 GENERIC_READERS: Mapping[str, Callable[..., Rows]] = {
     **dict.fromkeys(JSON_LINES, read_jsonl),

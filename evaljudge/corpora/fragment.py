@@ -120,7 +120,7 @@ class CaseRow(BaseModel):
 
 
 def case_row(fields: Mapping[str, Any]) -> CaseRow:
-    """Of a nested row, or of a flat one, which is itself the only candidate."""
+    """The case of a nested row, or of a flat one, which is itself the only candidate."""
     is_flat = fields.get("candidates") is None
     try:
         return CaseRow.model_validate({**fields, "candidates": [fields]} if is_flat else fields)

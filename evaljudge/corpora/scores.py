@@ -21,9 +21,9 @@ from evaljudge.storage import RUN, expand
 
 _NEEDED = 'needs `scorer` and `value`, or `scores`, such as {"bleu": 0.3}'
 Given = dict[tuple[str, str], dict[tuple[str, str], float | None]]
-"""By (scorer, axis): the value of each (doc_id, system)."""
+"""The value of each (doc_id, system), by (scorer, axis)."""
 Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
-"""In the same way why there is no value, as far as it is known."""
+"""Why there is no value, as far as known, with the same keys."""
 
 
 def read_given_scores(path: str, reasons: Reasons) -> Given:
@@ -47,7 +47,7 @@ def read_given_scores(path: str, reasons: Reasons) -> Given:
 
 
 def _in_run(path: str) -> str:
-    """Of a run's folder, the folder of its scores."""
+    """The folder of scores inside a run's folder; any other path as it is."""
     runs = [file for file in expand(path) if file.endswith(f"/{RUN}")]
     return f"{runs[0].removesuffix(RUN)}scores" if runs else path
 

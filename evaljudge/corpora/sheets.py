@@ -67,7 +67,7 @@ def read_sheet(file: str) -> Iterator[Row]:
 
 
 def jsonl_rows(content: bytes, file: str) -> Iterator[Row]:
-    """Those of a sheet in JSON lines that has been read."""
+    """The rows of a sheet in JSON lines, from its content."""
     return (_dotted(accepted(row)) for row in read_jsonl(io.BytesIO(content), file))
 
 

@@ -64,8 +64,8 @@ def identify_adapter(source: ModelSource) -> str:
 
 
 def adapter_arguments(source: ModelSource) -> dict[str, Any]:
-    """What vLLM must be told to load it: the smallest rank that vLLM knows and that holds the
-    adapter's, and its modules.
+    """vLLM's arguments to load the adapter: its modules, and the smallest rank that vLLM knows and
+    that holds the adapter's.
 
     By default vLLM makes every module ready, the output layer too, whose code then fails for the
     log-probabilities of a prompt (seen with 0.32).

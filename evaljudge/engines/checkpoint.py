@@ -41,7 +41,7 @@ def digest_of(files: Iterable[Path]) -> str:
 
 
 def layers(source: ModelSource) -> Layers:
-    """Of what kind the layers are; attention, where the checkpoint is not at hand."""
+    """The kind of the layers; attention where the checkpoint is not at hand."""
     said = language_config(source)
     if kinds := said.get("layer_types") or said.get("layers_block_type"):
         has_states = any("attention" not in kind or "linear" in kind for kind in kinds)
@@ -146,7 +146,7 @@ def read_file(source: ModelSource, name: str) -> bytes | None:
 
 
 def language_config(source: ModelSource) -> Mapping[str, Any]:
-    """Of a model of several parts, what is said of its language model; empty if not at hand."""
+    """The language model's settings, also in a model of several parts; empty if not at hand."""
     said = whole_config(source)
     found: Mapping[str, Any] = said.get("text_config") or said
     return found

@@ -35,7 +35,7 @@ TOKENIZER = "tokenizer_config.json"
 Found = tuple[str, Template]
 """What tokenizer.json holds, as transformers reads it, and the template."""
 _READ: dict[tuple[str, int], tuple[Texts, Template]] = {}
-"""By model, and by when a file of its folder changed last."""
+"""The keys are the model and when a file of its folder last changed."""
 MOST_READ = 2
 
 

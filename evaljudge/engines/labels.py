@@ -24,8 +24,8 @@ from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, add_in_logs
 
 SHARE = log(1e-5)
-"""By the rule of earlier versions (`exactness` is None), a spelling is followed where it could add
-this share to its own option's probability, however small that is."""
+"""In earlier versions (`exactness` is None), a spelling was followed where it could add this share
+to its own option's probability, however small that is."""
 MOST_IDS = 128
 """The most ids of one request (vLLM's MAX_LOGPROB_TOKEN_IDS)."""
 
@@ -64,7 +64,7 @@ class Step(NamedTuple):
     option: str
     further: Node | None = None
     options: tuple[str, ...] = ()
-    """Those with a spelling that goes through the further node."""
+    """The options with a spelling that goes through the further node."""
 
 
 class Reading(NamedTuple):
@@ -218,7 +218,7 @@ def _refuse_equal(paths: Mapping[str, tuple[Ids, ...]]) -> None:
         for path in mine:
             if owner.setdefault(path, name) != name:
                 raise UserError(
-                    f"options {owner[path]!r} and {name!r} cannot be told apart: this model's "
+                    f"options {owner[path]!r} and {name!r} cannot be distinguished: this model's "
                     "tokenizer reads them alike"
                 )
 

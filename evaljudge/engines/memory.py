@@ -181,7 +181,7 @@ def footprint(source: ModelSource) -> Footprint | None:
 def footprint_of(
     config: Mapping[str, Any], engine: Mapping[str, Any], stored: int = 0
 ) -> Footprint | None:
-    """By a config.json; `stored`: the bytes of the files of weights, if they are there."""
+    """The memory by a config.json; `stored`: the bytes of the files of weights, or 0."""
     said: Mapping[str, Any] = config.get("text_config") or config
     said = UNSAID.get(str(said.get("model_type")), {}) | dict(said)
     needed = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
@@ -245,7 +245,7 @@ def _experts(said: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def _bits(config: Mapping[str, Any]) -> float:
-    """Of a quantised checkpoint, the bits of a weight; 0 of another."""
+    """The bits of a weight in a quantised checkpoint; 0 in another."""
     how = config.get("quantization_config") or {}
     groups = list((how.get("config_groups") or {}).values())
     if groups:

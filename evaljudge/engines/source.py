@@ -191,7 +191,7 @@ class Engine(Model, Protocol):
         """How many tokens it shares at a time; 0 where it keeps no prefixes, None if unknown."""
 
     def prepare(self, options: Options) -> None:
-        """Compile options, so that those that cannot be told apart are refused at start-up."""
+        """Compile options, so that indistinguishable ones are refused at start-up."""
 
     def prepare_encoder(self, encoder: str) -> None:
         """Load it, so that one that cannot be loaded is refused before anything is asked."""

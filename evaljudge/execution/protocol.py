@@ -60,7 +60,7 @@ class Assignment:
     signatures: Mapping[str, str]
     seed: int
     session: str = ""
-    """Of all work of one driver: deaths are counted within it, not over reruns."""
+    """Names all work of one driver: deaths are counted within it, not over reruns."""
     panel: Panel = Panel()
     probes: Sequence[Probe] = ()
     """Asked of each engine as it is opened, and counted nowhere."""

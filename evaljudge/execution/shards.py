@@ -36,13 +36,13 @@ TELL_EVERY = 1.0
 """Seconds in which changed counts are collected."""
 R = TypeVar("R")
 Briefs = dict[str, Brief]
-"""By key."""
+"""The keys are the briefs' own."""
 Known = Mapping[str, Briefs]
-"""By the judges' kind."""
+"""The keys are the judges' kinds."""
 
 
 class Counts:
-    """How many cases of open shards have passed a stage, told about once a second.
+    """How many cases of open shards have passed a stage, reported about once a second.
 
     A shard's receipt comes when all its cases are done, which may take many minutes. Until then
     these counts show that the work goes on, and how fast.
@@ -83,7 +83,7 @@ class ShardWork:
         """The judges of which no verdict has been scored yet."""
         self._blocks: defaultdict[str, set[int]] = defaultdict(set)
         self._brief_keys: dict[tuple[str, str], Mapping[tuple[str, str], str]] = {}
-        """Of the open cases: by document and judge, the key of the brief of each axis and part."""
+        """The brief's key for each axis and part, by document and judge; open cases only."""
         self._model = Common(
             self._engine,
             self._output.common_reply,

@@ -106,8 +106,8 @@ class Judge(ABC):
 
     @property
     def meanings(self) -> Mapping[str, str]:
-        """By a scorer's suffix (the headline's is empty), what its values mean and their scale, in
-        one sentence, which the page shows beside them."""
+        """What a scorer's values mean and their scale, in one sentence that the page shows beside
+        them. The keys are the scorers' suffixes; the headline's is empty."""
         return {}
 
     @property

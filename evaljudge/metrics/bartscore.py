@@ -130,8 +130,8 @@ class EncoderDecoder:
     def log_probabilities(
         self, pairs: Collection[Pair], most: int, batch: int
     ) -> dict[Pair, float]:
-        """Of each distinct pair with tokens on both sides. Apart from rounding, a pair's number
-        does not depend on the pairs read with it."""
+        """The log-probability of each distinct pair with tokens on both sides. Apart from rounding,
+        a pair's number does not depend on the pairs read with it."""
         distinct = [p for p in dict.fromkeys(pairs) if self.reads(p[0]) and self.reads(p[1])]
         ids = {pair: (self._ids(pair[0], most), self._ids(pair[1], most)) for pair in distinct}
         found: dict[Pair, float] = {}

@@ -47,7 +47,7 @@ _OPERATIONAL = frozenset({"model", "revision", "allow", "layer", "batch"})
 
 
 class ModelSettings(Settings):
-    """Of a metric that reads texts with a model of its own, which the user names."""
+    """The settings of a metric that reads texts with its own model, which the user names."""
 
     kind_of_model: ClassVar[str]
     model: Annotated[str, Field(validate_default=True)] = ""

@@ -148,7 +148,7 @@ class TokenEncoder:
         return np.asarray(table.detach()[list(ids)].numpy())
 
     def states(self, windows: Sequence[Ids], layers: Sequence[int], batch: int) -> list[Vectors]:
-        """Of each window, an array of layers x tokens x numbers, as the encoder gives them."""
+        """For each window, an array of layers x tokens x numbers, as the encoder gives them."""
         import torch
 
         found: dict[int, Vectors] = {}

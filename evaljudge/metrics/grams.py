@@ -38,7 +38,7 @@ class Grams:
     at: Counts  # where each begins among the tokens
 
     def part(self, first: int, last: int) -> Grams:
-        """Those of the texts from `first` to before `last`, numbered from 0."""
+        """The grams of the texts from `first` to before `last`, numbered from 0."""
         start, end = np.searchsorted(self.texts, [first, last])
         return Grams(self.keys[start:end], self.texts[start:end] - first, self.at[start:end])
 

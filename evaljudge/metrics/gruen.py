@@ -226,7 +226,7 @@ class Reader:
 
 
 def _perplexities(logits: Any, ids: Any, mask: Any) -> Any:
-    """Of each sentence's tokens, the marks around it too, given all of them."""
+    """Each sentence's perplexity: of its tokens, with the marks around it, given all of them."""
     from torch.nn.functional import cross_entropy
 
     labels = ids.masked_fill(mask == 0, _NOT_MASKED)

@@ -21,7 +21,7 @@ Fitting = TypeVar("Fitting", bound=CorpusMetric)
 def measure_here(
     metrics: Sequence[Metric], cases: Sequence[Case], seed: int = 0
 ) -> dict[str, list[list[Value]]]:
-    """By metric, for each case, its candidates' values. The cases are the whole corpus."""
+    """Each metric's values of the candidates, case by case. The cases are the whole corpus."""
     return {metric.name: _measured(metric, cases, seed) for metric in metrics}
 
 

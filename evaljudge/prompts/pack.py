@@ -114,7 +114,7 @@ class Pack:
 
     @cached_property
     def _families(self) -> dict[str, Family]:
-        """By a template's name, those looked up so far."""
+        """The families looked up so far, by the template's name."""
         return {}
 
     def _family(self, name: str, heirs: tuple[str, ...] = ()) -> dict[str, str]:

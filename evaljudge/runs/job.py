@@ -52,7 +52,7 @@ class Job:
     """The file of references of each judge that is given one; the judge knows its digest."""
     mixes: Mapping[str, Mix] = field(default_factory=dict)
     own_models: Mapping[str, tuple[ModelSource, Identity]] = field(default_factory=dict)
-    """Of each judge that has another model than the one for all."""
+    """The models of judges that do not use the common one."""
     panel: Panel = Panel()
     since: float = field(default_factory=time.monotonic)
 
@@ -155,7 +155,7 @@ class Job:
 
     @property
     def weighted(self) -> dict[str, Combination]:
-        """Those whose scores rest on people's ratings, once all others are there."""
+        """The combinations fitted to people's ratings, which are computed after all others."""
         return {name: one for name, one in self.combined.items() if one.is_fitted}
 
     def collecting(self) -> dict[str, Callable[[], Collector]]:
@@ -184,7 +184,7 @@ class Job:
 
     @property
     def model_cautions(self) -> Iterator[str]:
-        """Those that put every score in doubt."""
+        """The cautions that put every score in doubt."""
         if not any(source.is_bundled for source in self.sources):
             return
         yield (
@@ -278,7 +278,7 @@ class Pass:
 
 
 def one_of(found: R | None) -> R:
-    """Models of a job that has judges: Config saw to it that they are named."""
+    """What a job with judges has: Config has checked that models are named."""
     assert found is not None
     return found
 

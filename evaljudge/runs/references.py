@@ -173,7 +173,7 @@ class GivenReferences:
         return found
 
     def _of(self, path: str, document: Document) -> dict[tuple[str, str], ReferenceRow]:
-        """By axis and the level's name; a reference for another text is refused."""
+        """The keys are axis and the level's name; a reference for another text is refused."""
         found: dict[tuple[str, str], ReferenceRow] = {}
         source = _source_digest(document)
         for line, fields in self._index.execute(_OF, (path, document.doc_id)):
@@ -232,7 +232,7 @@ def put_references(
 # exporting those of a run
 
 Writers = dict[tuple[str, str], tuple[Output, Mapping[str, Any]]]
-"""By kind of judge and end of their briefs' files: what reads these, and the model that wrote."""
+"""What reads the briefs, and the model that wrote them, by the judge's kind and the files' end."""
 Made = tuple[Brief, Mapping[str, Any]]
 
 

@@ -44,8 +44,8 @@ MOST_SCORED_HERE = 64
 def shards_to_report(
     job: Job, output: Output, damaged: Mapping[Shard, Sequence[Fault]]
 ) -> tuple[list[Shard], list[str]]:
-    """Those that are judged and whole, and what has to be said of the others; of those that are
-    damaged no earlier score remains."""
+    """The shards that are judged and undamaged, and notes on the others; no earlier score of a
+    damaged shard remains."""
     listed, notes = output.shards(), list[str]()
     shards, prepared = listed, {shard.number for shard in listed}
     if job.judges:
@@ -193,7 +193,7 @@ def findings_of(
 
 
 def without_scores(coverage: Iterable[Coverage]) -> Iterator[str]:
-    """Of each scorer that has an axis without a single score, and its most frequent reason."""
+    """A line for each scorer with an axis that has no score, with the most frequent reason."""
     empty = [row for row in coverage if row.unscored and not row.scored]
     for scorer in dict.fromkeys(row.scorer for row in empty):
         own = [row for row in empty if row.scorer == scorer]
@@ -214,7 +214,7 @@ def named_by_panel(job: Job, model: Callable[[Job], Identity | None]) -> str:
 
 
 def _headlines(job: Job) -> list[Key]:
-    """Of each judge the first scorer, on all its axes; of a run without judges, the metrics."""
+    """Each judge's first scorer, on all its axes; without judges, the metrics."""
     judged = [(j.scorers[0], axis) for j in job.judges for axis in j.axes_of(j.scorers[0])]
     return judged or [(name, ANY_AXIS) for name in job.scorers]
 

@@ -23,7 +23,7 @@ from evaljudge.runs.job import Job, Pass, one_of
 from evaljudge.storage import Output, Shard, Stage, ahead, index_on_disk
 
 Lacking = dict[Shard, list[str]]
-"""Of each shard, the metrics that are missing."""
+"""The metrics that each shard lacks."""
 
 
 def do_stages(

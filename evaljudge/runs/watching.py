@@ -23,13 +23,13 @@ from evaljudge.execution.protocol import Event
 from evaljudge.storage import Stage
 
 Todo = Mapping[Stage, tuple[int, int]]
-"""Of each stage wanted: how many cases are left to do, of how many."""
+"""How many cases are left to do in each wanted stage, of how many."""
 LOADING = "loading the model"
 A_MINUTE, AN_HOUR = 60.0, 3600.0
 WINDOW, BETWEEN_MARKS = 600.0, 5.0
 """Seconds over which rates are taken; and after which what was done so far is noted for them."""
 FEWEST_CASES = 5
-"""Of a stage, before anything is said of its time."""
+"""Cases of a stage that must be done before its remaining time is estimated."""
 DONE_IN_WORDS = {"prepare": "prepared", "judge": "judged", "measure": "measured"}
 
 
@@ -58,7 +58,7 @@ class _Mark:
     at: float
     done: Mapping[Stage, int]
     seconds: Mapping[Stage, float]
-    """That each stage has had, without those in which a model was loaded."""
+    """Seconds spent in each stage, without model loading."""
 
 
 class ProgressTally:
@@ -188,7 +188,7 @@ class ProgressTally:
         return now.done[stage] - self._first.done[stage] >= FEWEST_CASES
 
     def _seconds_per_case(self, stage: Stage, now: _Mark) -> float:
-        """Of late; over all where the stage has stood still of late; 0 where it is not known."""
+        """The recent rate; the overall one where the stage stood still recently; 0 if unknown."""
         if not self._is_known(stage, now):
             return 0.0
         has_moved = now.done[stage] > self._marks[0].done[stage]

@@ -43,9 +43,9 @@ class Fault:
     error: Damaged | DiskError
     shard: Shard | None = None
     stage: Stage | None = None
-    """Of the shard, the stage that has to be done again."""
+    """The stage of the shard that has to be done again."""
     marker: str = ""
-    """Of this stage; empty where the fault is of none."""
+    """The stage's marker; empty where the fault belongs to no stage."""
 
 
 @dataclass
@@ -142,7 +142,7 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
 
 
 def digests(output: Output, selections: Iterable[str]) -> dict[str, str]:
-    """Of every file of the report and of these selections, to be compared by `inspect`."""
+    """The digests of the files of the report and these selections, which `inspect` compares."""
     report = (f"report/{name}" for name in output.place.names("report"))
     selected = [f"selected/{name}.{ending}" for name in selections for ending in ("json", "jsonl")]
     names = [*filter(_REPORT.fullmatch, report), *selected]
@@ -177,7 +177,7 @@ def _vouched(
 def _proven(
     output: Output, found: Inspected, files: Sequence[_File]
 ) -> Iterator[tuple[_File, dict[str, Any]]]:
-    """Those that are whole, with what a JSON file holds; the others are noted as faults."""
+    """The undamaged files, with what a JSON file holds; the others are noted as faults."""
 
     def prove(file: _File) -> tuple[dict[str, Any], bool] | Damaged | DiskError:
         try:

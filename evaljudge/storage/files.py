@@ -54,7 +54,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("measures", "scores", "report", "selected"), _BY_REPORT),
     }
 )
-"""By the folder, what can be done about a file that is damaged."""
+"""What can be done about a damaged file of each folder."""
 
 
 class RunFiles:
@@ -118,7 +118,7 @@ class RunFiles:
         place.set_aside(at)
 
     def name_of(self, error: Damaged) -> str:
-        """Of the damaged file."""
+        """The damaged file's name."""
         if self._shared and error.file.startswith(self._shared.at("")):
             return f"briefs{error.file.removeprefix(self._shared.uri)}"
         return error.file.removeprefix(f"{self.uri}/")

@@ -51,8 +51,8 @@ UNSIGNED: Mapping[str, str] = MappingProxyType({})
 _COMMON = re.compile(r"[0-9a-f]+\.json")
 _MARKER = re.compile(r"(\d{5,})\.json")
 AT_ONCE, AT_ONCE_HERE = 16, 1
-"""Of work that waits for other machines, and of work with files of this one: there threads would
-only take turns, which costs 40% more processor time."""
+"""Threads for work that waits for other machines, and for work with files of this one, where
+threads would only take turns, which costs 40% more processor time."""
 
 
 def ahead(work: Callable[[T], S], items: Iterable[T], at_once: int = AT_ONCE) -> Iterator[S]:
@@ -177,7 +177,7 @@ class Output(RunFiles):
     # commits
 
     def panels(self) -> list[Panel]:
-        """Those of the run, each once."""
+        """The run's panels, each once."""
         if self.panel is not None:
             return [self.panel]
         return list(dict.fromkeys(panels_of(self.run() or {}).values())) or [Panel()]
@@ -213,7 +213,7 @@ class Output(RunFiles):
         return self._find_json(self.marker(stage, shard))
 
     def receipts(self, stage: Stage, but: Collection[int] = ()) -> Iterator[dict[str, Any]]:
-        """Those of all panels; `but`: the numbers of shards that are left out."""
+        """The receipts of all panels; `but`: the numbers of shards that are left out."""
         folders = self.folders(stage)
         names = [marker(at, n) for at in folders for n in sorted(self.marked(at) - set(but))]
         return self.ahead(self._json, names)

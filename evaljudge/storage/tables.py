@@ -137,7 +137,7 @@ def ratings_of(cases: pa.Table) -> dict[tuple[str, str], list[tuple[str, float]]
 
 
 def _by_candidate(cases: pa.Table, *names: str) -> list[tuple[Any, ...]]:
-    """Of each candidate its document and these fields, in the order of the cases."""
+    """Each candidate's document and these fields, in the order of the cases."""
     import pyarrow.compute as pc
 
     lists = cases["candidates"].combine_chunks()

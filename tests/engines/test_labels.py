@@ -75,7 +75,7 @@ def test_of_two_spellings_where_one_begins_the_other_the_shorter_counts() -> Non
 
 
 def test_options_read_alike_are_refused() -> None:
-    with pytest.raises(UserError, match="'yes' and 'Yes' cannot be told apart"):
+    with pytest.raises(UserError, match="'yes' and 'Yes' cannot be distinguished"):
         compiled(Options(("yes", "Yes")), FakeHf())
 
 

@@ -45,7 +45,7 @@ Decide = Callable[[Aspect, Votes], Answer | Failed]
 """How the votes on one entity or sentence become its verdict."""
 Value = float | Failed
 Shares = Mapping[tuple[str, str], Value]
-"""By the name of the share ("" for a number on a human axis) and the axis."""
+"""The keys are the share's name ("" for a number on a human axis) and the axis."""
 
 OPTIONS: Mapping[Aspect, tuple[Answer, ...]] = {
     "completeness": ("yes", "no", "contradict", "partially"),
@@ -91,7 +91,7 @@ def ruling(ballot: Sequence[Answer], lost: int = 0) -> Ruling | Failed:
 
 
 def answers(aspect: Aspect, votes: Votes) -> dict[str, Answer]:
-    """By prompt; without those that gave none of the aspect's answers."""
+    """Each prompt's answer, without the prompts that gave none of the aspect's answers."""
     given = {prompt: vote.get("answer") for prompt, vote in votes.items()}
     return {prompt: answer for prompt, answer in given.items() if answer in OPTIONS[aspect]}
 

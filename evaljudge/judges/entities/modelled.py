@@ -71,7 +71,7 @@ class AspectModel:
     prompts: tuple[str, ...]
     shares: Mapping[Answer, float] = field(default_factory=dict)
     confusions: Mapping[str, Mapping[Answer, Mapping[Answer, float]]] = field(default_factory=dict)
-    """By prompt, true answer and answer given."""
+    """The probability for each prompt, true answer and answer given."""
 
     def of(self, given: Mapping[str, Answer]) -> Answer | Failed:
         """The most probable verdict on an entity that the prompts gave these answers; where
@@ -86,7 +86,7 @@ class AspectModel:
         return decided if decided in tied else tied[0]
 
     def chances(self, given: Mapping[str, Answer]) -> Chances:
-        """By Bayes' theorem."""
+        """Each verdict's probability by Bayes' theorem."""
         joint = {
             true: self.shares[true]
             * prod(self.confusions[prompt][true][answer] for prompt, answer in given.items())
@@ -108,7 +108,7 @@ class VoteModel:
         return plain
 
     def of(self, aspect: Aspect, votes: Votes) -> Answer | Failed:
-        """By the majority where nothing is fitted of the aspect."""
+        """The fitted model's verdict, or the majority's where none is fitted for the aspect."""
         fitted = self.aspects.get(aspect)
         return fitted.of(answers(aspect, votes)) if fitted else majority(aspect, votes)
 
@@ -125,7 +125,7 @@ def patterns(verdicts: Iterable[Verdict]) -> dict[Aspect, Patterns]:
 
 
 def model_votes(found: Mapping[Aspect, Patterns]) -> VoteModel:
-    """The order in which the patterns were met does not matter."""
+    """The patterns' order does not matter."""
     return VoteModel({aspect: _modelled(OPTIONS[aspect], mine) for aspect, mine in found.items()})
 
 

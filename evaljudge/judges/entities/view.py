@@ -89,9 +89,9 @@ class Answers(NamedTuple):
 class ShownText:
     pieces: Sequence[Piece]
     whole: str
-    """That nothing of the rubric is missing, where that is so."""
+    """The sentence that nothing of the rubric is missing; empty where something is."""
     lists: Mapping[str, Sequence[tuple[str, str]]]
-    """By its title, what is missing or wrong, each with a remark."""
+    """What is missing or wrong, each with a remark, under the title of its list."""
     answers: Sequence[Answers]
 
 
@@ -157,7 +157,7 @@ def _marked(piece: Piece) -> str:
 
 
 def _answers(found: EntitiesEvidence, text: str) -> Iterator[Answers]:
-    """Those on the text's own entities come first."""
+    """The answers on the text's own entities come first."""
     for asked in sorted(questions(found, text), key=lambda asked: asked.aspect not in PLACED):
         ruling = asked.ruling
         verdict, rule = ruling.verdict or NO_BALLOT, RULES.get(ruling.rule, NO_BALLOT)

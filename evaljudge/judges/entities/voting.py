@@ -82,8 +82,8 @@ class Sheet:
         )
 
         def placed(entity: Entity) -> dict[str, Material]:
-            """By the definition of its heading (without headings, by what the source is about),
-            and by the place that it has in the ground truth."""
+            """What its place is judged by: its heading's definition (without headings, what the
+            source is about), and its place in the ground truth."""
             heading = entity.heading if is_sectioned else ""
             defined = (text for name, text in definitions.items() if same_heading(name, heading))
             given: dict[str, Material] = {"definition": {"source": document.source}}

@@ -40,7 +40,7 @@ class GevalSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class GevalEvidence:
-    """By rating; `draws` is None where none were asked for."""
+    """The keys are ratings; `draws` is None where none were asked for."""
 
     p: Mapping[str, float]
     draws: Mapping[str, int] | None

@@ -146,9 +146,9 @@ class PairQuestion:
 ALONE = "it is the only text of its document that can be compared"
 Swap = Literal["both", "estimated", "none", "fairness"]
 Replies = Mapping[Pair, Chosen | Failed]
-"""By (the text that stood first, the text that stood second)."""
+"""The reply for each pair (the text that stood first, the text that stood second)."""
 Ranking = Callable[[Sequence[int], LogOdds], Search[list[list[int]]]]
-"""The places from the best on, with the texts that share each."""
+"""The places, the best first, with the texts that share each."""
 
 
 class Contest:

@@ -37,7 +37,8 @@ MOST_STEPS, LAST_STEP = 200, 1e-9
 
 
 def log_odds(first: float, second: float, tie: float = -inf) -> float:
-    """That the first text is better, by the log-probabilities of the answers; a tie is half a win.
+    """The log-odds that the first text is better, from the answers' log-probabilities; a tie is
+    half a win.
 
     The answers' probabilities together need not be 1.
     """

@@ -66,7 +66,7 @@ class PairsRow:
 
 
 def counted(shard: SeenShard) -> Sums:
-    """By axis and number of the instruction."""
+    """The sums of one shard for each axis and number of an instruction."""
     sums: Sums = {}
     for axis, number, texts in by_document(
         sorted(shard.verdicts, key=attrgetter("doc_id", "axis"))

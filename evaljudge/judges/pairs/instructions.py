@@ -41,7 +41,7 @@ DIGITS = 9
 
 
 class Instructions:
-    """Those with these numbers, by axis."""
+    """The instructions with these numbers, for each axis."""
 
     def __init__(self, kind: str, task: Task, numbers: Sequence[int]) -> None:
         self._kind, self._pack, self._axes = kind, task.pack, task.axes

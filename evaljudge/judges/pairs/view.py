@@ -90,8 +90,8 @@ def pictured_evidence(judged: JudgedCandidate) -> View:
 
 
 def _shown(judged: JudgedCandidate) -> list[dict[str, Any]]:
-    """By instruction, where several were tried: each text in the order, with all systems that wrote
-    it, and the preference for this text against it (None where they were not compared)."""
+    """Each instruction's order of texts: for each text the systems that wrote it and the preference
+    for this text against it (None where they were not compared)."""
     system, kept = judged.verdict.system, judged.verdict.evidence
     orders = []
     for number, evidence in by_instruction(kept).items():

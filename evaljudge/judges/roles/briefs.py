@@ -129,7 +129,7 @@ def of_other_names(
     found: Sequence[Role], static: Sequence[Role]
 ) -> tuple[list[Role], list[tuple[Role, str]]]:
     """The readers whose type differs from all before, and the others with the reason: two of one
-    name could not be told apart in one reply."""
+    name could not be distinguished in one reply."""
     known = {fold(role.type): f"the static role “{role.type}”" for role in static}
     distinct: list[Role] = []
     namesakes: list[tuple[Role, str]] = []

@@ -1,4 +1,4 @@
-"""What the roles said of one text, read from its verdict's evidence, and the paper's equations.
+"""What the roles said about one text, read from its verdict's evidence, and the paper's equations.
 
     {"roles": [{"type": "Critic", "description": "Checks the writing.", "static": True,
                 "votes": {"fixed": {"choice": "candidate", "confidence": 0.82, "reason": "…"}}}],
@@ -73,7 +73,7 @@ class Polled:
 
     @property
     def orders(self) -> list[Order]:
-        """Those in which any role was asked."""
+        """The orders in which any role was asked."""
         asked = {order for role in self.roles for order in (*role.votes, *role.exact)}
         return [order for order in ORDERS if order in asked]
 

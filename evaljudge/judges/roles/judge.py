@@ -51,7 +51,7 @@ READINGS: Mapping[str, Callable[[Polled], float | Failed]] = {
     ".exact": evidence.mean_of_chances,
     ".plain": evidence.plain_chance,
 }
-"""By the scorer's suffix."""
+"""The keys are the scorers' suffixes."""
 
 
 class RolesSettings(Settings):

@@ -51,8 +51,8 @@ class WrittenVote:
     span: tuple[int, int]
 
     def confidence(self, tokens: Sequence[Token]) -> float:
-        """By the tokens that begin in the choice or its reason. The form dictates the role's
-        name, so its tokens do not count."""
+        """The confidence from the tokens that begin in the choice or its reason. The form dictates
+        the role's name, so its tokens do not count."""
         start, end = self.span
         return confidence([token for token in tokens if start <= token.start < end])
 
@@ -103,7 +103,7 @@ def _escaped(text: str) -> str:
 
 @dataclass
 class Ballots:
-    """What was said of one candidate, as evidence: by each role and order, and without roles."""
+    """The evidence on one candidate: what each role said in each order, and without roles."""
 
     candidate: Candidate
     roles: list[dict[str, Any]]

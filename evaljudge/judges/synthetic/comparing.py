@@ -43,7 +43,7 @@ class Placing:
     references: References
     reason: str = ""
     levels: dict[float, dict[str, Any] | Failed] = field(default_factory=dict)
-    """By rating, in the order of asking: the evidence, or why there is none."""
+    """The evidence for each rating, in the order of asking, or why there is none."""
     replies: list[Chosen | Failed] = field(default_factory=list)
 
     @property

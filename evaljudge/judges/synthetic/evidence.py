@@ -110,7 +110,7 @@ def _normalised(logs: Floats) -> Floats:
 
 
 def _each(function: Callable[[float], float], values: Floats) -> Floats:
-    """By Python's function: the last digit of numpy's differs between processors."""
+    """Python's functions are used: the last digit of numpy's differs between processors."""
     found = map(function, values.ravel().tolist())
     return np.fromiter(found, dtype=np.float64).reshape(values.shape)
 

@@ -63,7 +63,7 @@ class ReliabilityRow:
 
 
 def reliability_sums(shard: SeenShard) -> Sums:
-    """By axis, of the rated texts of one shard; see `_of_axis`."""
+    """The sums of one shard's rated texts, for each axis; see `_axis_sums`."""
     ratings = {
         (case.document.doc_id, one.system, axis): rating
         for case in shard.cases
