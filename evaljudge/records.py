@@ -73,7 +73,7 @@ class Case:
         Bytes and not letters, as the scripts that have more bytes in a letter have more tokens.
         """
         document = self.document
-        candidate = max((_bytes(one.text) for one in self.candidates), default=0)
+        candidate = max((_bytes(c.text) for c in self.candidates), default=0)
         others = (document.source, document.context or "", *document.references)
         return candidate + sum(map(_bytes, others))
 

@@ -133,8 +133,8 @@ class ColumnNames:
     def refuse_unseen(self) -> None:
         """A name in the mapping that no row has is a mistake."""
         for name in self._unseen:
-            said = unknown("column", name, self._seen)
-            raise UserError(f"{self.advice.column(name, self._names[name])}: {said}")
+            message = unknown("column", name, self._seen)
+            raise UserError(f"{self.advice.column(name, self._names[name])}: {message}")
 
     def _name(self, name: str) -> str:
         self._unseen.pop(name, None)

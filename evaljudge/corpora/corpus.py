@@ -55,7 +55,7 @@ def notes_on(skipped: int, absent: int) -> list[str]:
     rows = "bad row of the corpus was skipped", "bad rows of the corpus were skipped"
     ratings = "rating is null or not finite: absent", "ratings are null or not finite: absent"
     return [
-        counted(number, *said) for number, said in ((skipped, rows), (absent, ratings)) if number
+        counted(number, *words) for number, words in ((skipped, rows), (absent, ratings)) if number
     ]
 
 
@@ -94,9 +94,9 @@ def gather(
     if own:
         columns.refuse_unseen()
     if seen and not has_source:
-        said = ", ".join(map(shown, seen))
+        values = ", ".join(map(shown, seen))
         raise UserError(
-            f"no row of the corpus has a field `source`, the document's text; seen: {said}"
+            f"no row of the corpus has a field `source`, the document's text; seen: {values}"
             + (hints or f"; name the column: {columns.advice.columns({'THEIRS': 'source'})}")
         )
     if bad and bad_rows == "fail":
@@ -137,10 +137,10 @@ def _digests(cases: Iterable[Case]) -> tuple[str, str]:
     added up, so that no order matters and nothing has to be sorted."""
     content = ratings = 0
     for case in cases:
-        of, texts = case.document, sorted((c.system, c.text) for c in case.candidates)
-        content += _hash([of.doc_id, of.source, of.context, of.references, texts])
+        about, texts = case.document, sorted((c.system, c.text) for c in case.candidates)
+        content += _hash([about.doc_id, about.source, about.context, about.references, texts])
         if rated := sorted(_rated(c) for c in case.candidates if c.ratings):
-            ratings += _hash([of.doc_id, rated])
+            ratings += _hash([about.doc_id, rated])
     return _hex(content), _hex(ratings)
 
 

@@ -256,7 +256,7 @@ def _batches(
         read = [
             field.name
             for field, our in zip(schema, ours, strict=True)
-            if our in wanted or our.startswith(DOTTED) or any(of(field.type) for of in is_number)
+            if our in wanted or our.startswith(DOTTED) or any(t(field.type) for t in is_number)
         ]
         unread = dict.fromkeys(name for name in schema.names if name not in read)
         for batch in table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=read):

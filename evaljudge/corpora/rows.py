@@ -121,12 +121,12 @@ def read_json_text(text: str) -> Any:
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise RefusedError(f"key {shown(twice)} stands twice in one object")
-    return found
+    return fields
 
 
 def json_or_text(cell: str) -> Any:
@@ -171,5 +171,5 @@ def in_candidates(
     nested = fields.get("candidates")
     if not isinstance(nested, list):
         return fields
-    changed = [change(one) if isinstance(one, Mapping) else one for one in nested]
+    changed = [change(text) if isinstance(text, Mapping) else text for text in nested]
     return {**fields, "candidates": changed}

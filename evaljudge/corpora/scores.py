@@ -29,21 +29,21 @@ Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
 def read_given_scores(path: str, reasons: Reasons) -> Given:
     """In JSONL, Parquet or CSV, or in a run's folder. What the rows say of missing values is added
     to `reasons`."""
-    given: Given = {}
+    scores: Given = {}
     for row in map(accepted, read_generic((_in_run(path),))):
         at = (name_in(row, "doc_id"), name_in(row, "system"))
         for key, value in _values(row):
             if key[0] == HUMAN:
                 raise UserError(f"{row.place}: scorer {HUMAN!r}: people go by it; give another")
-            column = given.setdefault(key, {})
+            column = scores.setdefault(key, {})
             if at in column:
                 raise UserError(f"{row.place}: a second score of {at[1]!r} for {at[0]!r}")
             column[at] = value
             if value is None and isinstance(reason := row.fields.get("reason"), str) and reason:
                 reasons.setdefault(key, {})[at] = reason
-    if not given:
+    if not scores:
         raise UserError(f"{path}: holds no score")
-    return given
+    return scores
 
 
 def _in_run(path: str) -> str:
@@ -53,20 +53,20 @@ def _in_run(path: str) -> str:
 
 
 def read_all_given(paths: Iterable[str]) -> tuple[Given, Reasons]:
-    found: Given = {}
+    scores: Given = {}
     reasons: Reasons = {}
     for path in paths:
         for key, values in read_given_scores(path, reasons).items():
-            if key in found:
+            if key in scores:
                 raise UserError(f"{path}: scorer {key[0]!r} is in another --scores file already")
-            found[key] = values
-    for scorer, axis in found:
-        if axis != ANY_AXIS and (scorer, ANY_AXIS) in found:
+            scores[key] = values
+    for scorer, axis in scores:
+        if axis != ANY_AXIS and (scorer, ANY_AXIS) in scores:
             raise UserError(
                 f"scorer {scorer!r} has scores of axis {axis!r} and scores without an axis: "
                 "which belongs to whom could not be told; give one of them another name"
             )
-    return found, reasons
+    return scores, reasons
 
 
 def _values(row: Row) -> Iterator[tuple[tuple[str, str], float | None]]:

@@ -89,9 +89,9 @@ def rating_in(row: Row, column: str) -> float | None:
     if value is None or value == "":
         return None
     if not is_number(value) or not -LARGEST < value < LARGEST:
-        said = shown(value) if isinstance(value, str) else kind(value)
+        written = shown(value) if isinstance(value, str) else kind(value)
         raise UserError(
-            f"{row.place}: {column} is {said}: write a number (4 or 4.5), or leave it empty"
+            f"{row.place}: {column} is {written}: write a number (4 or 4.5), or leave it empty"
         )
     return float(value) + 0.0
 

@@ -87,7 +87,7 @@ class CompiledOptions:
     @cached_property
     def chains(self) -> dict[Ids, int]:
         """The requests that read several nodes, by their paths: how long that of the first is."""
-        nodes = (s.further for own in self.steps.values() for s in own if s.further)
+        nodes = (s.further for steps in self.steps.values() for s in steps if s.further)
         longest = sorted(nodes, key=lambda node: node.since, reverse=True)
         return {node.path: node.since for node in longest if node.since < len(node.path)}
 
@@ -135,8 +135,8 @@ class CompiledOptions:
         else:
             further = _beyond(ahead, exact, exactness)
         logprobs = {
-            name: add_in_logs(own or [value for value, step in ahead if name in step.options])
-            for name, own in exact.items()
+            name: add_in_logs(values or [value for value, step in ahead if name in step.options])
+            for name, values in exact.items()
         }
         left_out = sum(exp(value) * len(step.options) for value, step in ahead)
         return Reading(logprobs, left_out, further)
@@ -156,10 +156,10 @@ def _beyond(ahead: Ahead, exact: Mapping[str, Sequence[float]], exactness: float
     if not ahead:
         return []
     held = [(exp(value) * len(step.options), step) for value, step in ahead]
-    known = sum(exp(value) for values in exact.values() for value in values)
-    spare = exactness * (known + sum(most for most, _ in held))
+    read = sum(exp(value) for values in exact.values() for value in values)
+    spare = exactness * (read + sum(most for most, _ in held))
     further = []
-    for most, step in sorted(held, key=lambda one: one[0]):
+    for most, step in sorted(held, key=lambda pair: pair[0]):
         spare -= most
         if spare < 0 and step.further:
             further.append(step.further)
@@ -167,11 +167,11 @@ def _beyond(ahead: Ahead, exact: Mapping[str, Sequence[float]], exactness: float
 
 
 def _of_some_share(ahead: Ahead, exact: Mapping[str, Sequence[float]]) -> list[Node]:
-    known = {name: add_in_logs(values) for name, values in exact.items()}
+    exact_logprobs = {name: add_in_logs(values) for name, values in exact.items()}
     return [
         step.further
         for value, step in ahead
-        if step.further and any(value > known[name] + SHARE for name in step.options)
+        if step.further and any(value > exact_logprobs[name] + SHARE for name in step.options)
     ]
 
 
@@ -198,8 +198,8 @@ def compile_options(options: Options, tokeniser: OwnWords, template: Template) -
 def _paths(name: str, options: Options, tokeniser: OwnWords, template: Template) -> tuple[Ids, ...]:
     """The spellings' ids after the tail; of two where one begins the other, the shorter."""
     spelt = (template.spelt_after(form, tokeniser) for form in options.forms(name))
-    found = {ids for ids in spelt if ids}
-    kept = {ids for ids in found if not any(_begins(other, ids) for other in found)}
+    spellings = {ids for ids in spelt if ids}
+    kept = {ids for ids in spellings if not any(_begins(other, ids) for other in spellings)}
     if not kept:
         raise UserError(
             f"option {name!r}: after this model's prompt every spelling of it grows together with "

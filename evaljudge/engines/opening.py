@@ -78,9 +78,9 @@ def identity_with_habits(source: ModelSource) -> Identity:
 
 
 def context_known(source: ModelSource) -> int | None:
-    limit, said = source.engine.get("max_model_len"), language_config(source)
+    limit, config = source.engine.get("max_model_len"), language_config(source)
     if not (isinstance(limit, int) and limit > 0):  # RoPE scaling stretches what is said there
-        limit = None if said.get("rope_scaling") else said.get("max_position_embeddings")
+        limit = None if config.get("rope_scaling") else config.get("max_position_embeddings")
     return limit if isinstance(limit, int) else None
 
 
@@ -136,10 +136,10 @@ def identity_of(source: ModelSource) -> Identity:
 
 def refuse_unknown_arguments(source: ModelSource) -> None:
     """The engine would refuse them, too, but only after minutes of loading on a worker."""
-    known = engine_arguments() if source.engine else ()
+    arguments = engine_arguments() if source.engine else ()
     for name in source.engine:
-        if name not in known:
-            near = get_close_matches(name.replace("-", "_"), known, n=1)
+        if name not in arguments:
+            near = get_close_matches(name.replace("-", "_"), arguments, n=1)
             hint = f"did you mean {near[0]!r}?" if near else "see `vllm serve --help=all`"
             raise UserError(f"model {source.source}: engine: unknown argument {name!r}: {hint}")
 

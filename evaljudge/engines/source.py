@@ -128,13 +128,13 @@ class Identity:
         return {"name": self.name} | self.as_key() | named
 
     def __str__(self) -> str:
-        said = {**(self.chat or {}), "reply": self.reply}
-        told = [*self.by_template]
-        told += ["reply"] if self.reply and "reply" not in told else []
+        values = {**(self.chat or {}), "reply": self.reply}
+        names = [*self.by_template]
+        names += ["reply"] if self.reply and "reply" not in names else []
         with_ = [*self.allow] + [
-            f"{name} {json.dumps(said[name], ensure_ascii=False)}"
+            f"{name} {json.dumps(values[name], ensure_ascii=False)}"
             f"{BY_TEMPLATE if name in self.by_template else ''}"
-            for name in told
+            for name in names
         ]
         name, _, digest = self.adapter.rpartition("@")
         adapted = f" adapted by {name}@{digest[:12]}" if self.adapter else ""

@@ -77,7 +77,7 @@ class Texts:
 
     def _spelt_out(self, text: str, after: str) -> Ids:
         """Some vocabularies hold special tokens as plain pieces: cut those spellings in two."""
-        cuts = [0, *(found.start() + 1 for found in self._broken_at.finditer(text)), len(text)]
+        cuts = [0, *(match.start() + 1 for match in self._broken_at.finditer(text)), len(text)]
         first, *rest = (text[start:end] for start, end in pairwise(cuts))
         ids = self._continued(first, after) + self._all(rest)
         if not self._is_ordinary(ids, ""):  # a normaliser hid the spelling: letter by letter

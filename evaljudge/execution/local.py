@@ -118,8 +118,8 @@ class _Asking:
             with _crashed_after(dead):
                 work.close()
             if dead and self._left and not finishing.is_set():
-                said = f"the engine died and is loaded again: {dead}"
-                print(said, file=sys.stderr, flush=True)
+                message = f"the engine died and is loaded again: {dead}"
+                print(message, file=sys.stderr, flush=True)
 
     def _tell(self, events: Sequence[Event]) -> None:
         for event in events:

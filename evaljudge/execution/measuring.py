@@ -62,11 +62,11 @@ class MeasuringWork:
         signature = self._of.signatures[metric.name]
         for case, values in zip(cases, _values(metric, cases, attempt), strict=True):
             for candidate, value in zip(case.candidates, values, strict=True):
-                of = (case.document.doc_id, candidate.system, metric.name, ANY_AXIS)
+                key = (case.document.doc_id, candidate.system, metric.name, ANY_AXIS)
                 if isinstance(value, Unscored):
-                    yield Score(*of, None, value.reason, signature)
+                    yield Score(*key, None, value.reason, signature)
                 else:
-                    yield Score(*of, value, "", signature)
+                    yield Score(*key, value, "", signature)
 
 
 def _values(metric: Metric, cases: Sequence[Case], attempt: MeasuringAttempt) -> list[list[Value]]:

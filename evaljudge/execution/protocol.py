@@ -75,8 +75,8 @@ class Assignment:
         except (UserError, GivenUp):
             raise
         except Exception as error:
-            said = f"{type(error).__name__}: {first_words(error)}"
-            raise UserError(f"model {self.source.source}: cannot be loaded: {said}") from error
+            message = f"{type(error).__name__}: {first_words(error)}"
+            raise UserError(f"model {self.source.source}: cannot be loaded: {message}") from error
 
     def _opened(self) -> Engine:
         engine = self.engines.open(self.source, self.seed)

@@ -37,8 +37,8 @@ def own_code(judge: Judge, method: str) -> Iterator[None]:
     except Exception as error:
         if is_built_in(judge.kind):
             raise
-        said = f"{type(error).__name__}: {first_line(error)}"
-        raise _mistake(judge, method, f"fails{_place(judge, error)}: {said}") from error
+        message = f"{type(error).__name__}: {first_line(error)}"
+        raise _mistake(judge, method, f"fails{_place(judge, error)}: {message}") from error
 
 
 async def briefs_of(
@@ -54,7 +54,7 @@ async def verdicts_of(judge: Judge, case: Case, briefs: Sequence[Brief], model: 
         judged = await judge.verdicts(case, briefs, model)
         if not isinstance(judged, Judged):
             raise _mistake(judge, "verdicts", _gives(judged, Judged))
-        there = {(one.doc_id, one.system, one.axis) for one in judged.verdicts}
+        there = {(verdict.doc_id, verdict.system, verdict.axis) for verdict in judged.verdicts}
         _refuse_missing(judge, "verdicts", _texts([case], judge.axes), there)
     return judged
 
@@ -66,7 +66,7 @@ def check_scores(judge: Judge, cases: Sequence[Case], scores: Sequence[Score]) -
             raise _mistake(judge, "score", f"gives {value!r} in place of a number")
     scales = [f"{scorer}, {axis}" for scorer in judge.scorers for axis in judge.axes_of(scorer)]
     if len(scores) != len(scales) * sum(len(case.candidates) for case in cases):
-        there = {(one.doc_id, one.system, f"{one.scorer}, {one.axis}") for one in scores}
+        there = {(row.doc_id, row.system, f"{row.scorer}, {row.axis}") for row in scores}
         _refuse_missing(judge, "score", _texts(cases, scales), there)
 
 
@@ -85,7 +85,7 @@ def _texts(cases: Iterable[Case], scales: Sequence[str]) -> Iterator[Place]:
 
 
 def _refuse_missing(judge: Judge, method: str, wanted: Iterable[Place], there: set[Place]) -> None:
-    if missing := next((one for one in wanted if one not in there), None):
+    if missing := next((key for key in wanted if key not in there), None):
         raise _mistake(judge, method, f"gives none on ({', '.join(missing)})")
 
 
@@ -93,12 +93,12 @@ def _gives(found: object, kind: type) -> str:
     return f"gives {type(found).__name__} in place of {kind.__name__}"
 
 
-def _mistake(judge: Judge, method: str, said: str) -> UserError:
-    return UserError(f"judges.{judge.name}: its `{method}` {said}")
+def _mistake(judge: Judge, method: str, message: str) -> UserError:
+    return UserError(f"judges.{judge.name}: its `{method}` {message}")
 
 
 def _place(judge: Judge, error: Exception) -> str:
     """The last line that was reached in the folder of the judge's class."""
     home = Path(getattr(sys.modules.get(type(judge).__module__), "__file__", None) or "").parent
-    own = [one for one in extract_tb(error.__traceback__) if Path(one.filename).parent == home]
-    return f" at {Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""
+    frames = [one for one in extract_tb(error.__traceback__) if Path(one.filename).parent == home]
+    return f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""

@@ -66,10 +66,10 @@ class Frequencies:
     tokens: int
 
     @classmethod
-    def of(cls, found: Grams, tokens: TokenIds) -> Frequencies:
+    def of(cls, grams: Grams, tokens: TokenIds) -> Frequencies:
         """A text without a token is no document of the corpus."""
-        order = np.lexsort((found.keys, found.texts))
-        keys, texts = found.keys[order], found.texts[order]
+        order = np.lexsort((grams.keys, grams.texts))
+        keys, texts = grams.keys[order], grams.texts[order]
         first = np.ones(keys.size, np.bool_)
         first[1:] = (keys[1:] != keys[:-1]) | (texts[1:] != texts[:-1])
         distinct, counts = np.unique(keys[first], return_counts=True)
@@ -101,8 +101,8 @@ class Frequencies:
         at = np.minimum(np.searchsorted(self.keys, keys), max(0, self.keys.size - 1))
         if keys.size and not (self.keys.size and np.array_equal(self.keys[at], keys)):
             raise ValueError("a document that is not of the corpus whose n-grams were counted")
-        found: Counts = self.counts[at]
-        return found
+        counts: Counts = self.counts[at]
+        return counts
 
 
 def _sum(parts: Sequence[Frequencies]) -> Frequencies:
@@ -121,9 +121,9 @@ def salient(w: Floats, first: Counts) -> Floats:
     order = np.argsort(first)
     padded = np.pad(w[order], (BEFORE, AFTER), constant_values=-np.inf)
     largest = np.lib.stride_tricks.sliding_window_view(padded, BEFORE + 1 + AFTER).max(axis=1)
-    found = np.empty_like(w)
-    found[order] = np.where(w[order] >= largest, w[order], w[order] / DEMOTION)
-    return found
+    weights = np.empty_like(w)
+    weights[order] = np.where(w[order] >= largest, w[order], w[order] / DEMOTION)
+    return weights
 
 
 def novel(w: Floats, first: Counts, members: Ids) -> Floats:
@@ -135,9 +135,9 @@ def novel(w: Floats, first: Counts, members: Ids) -> Floats:
     """
     order = np.lexsort([first, -w])
     seen = _seen_before(members[order].ravel()).reshape(members.shape)
-    found = np.empty_like(w)
-    found[order] = w[order] / (1 + SEEN_AGAIN * seen.sum(axis=1))
-    return found
+    weights = np.empty_like(w)
+    weights[order] = w[order] / (1 + SEEN_AGAIN * seen.sum(axis=1))
+    return weights
 
 
 def _seen_before(tokens: Ids) -> Counts:

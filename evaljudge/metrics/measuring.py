@@ -42,9 +42,9 @@ def parts_of(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
     return (items[start : start + AT_ONCE] for start in range(0, len(items), AT_ONCE))
 
 
-def drawn(documents: Iterable[Document], most: int, of: int, seed: int) -> Iterator[Document]:
+def drawn(documents: Iterable[Document], most: int, total: int, seed: int) -> Iterator[Document]:
     """About `most` documents, chosen by their ids, so that all workers agree."""
-    limit = (1 << 64) if of <= most else (1 << 64) * most // of
+    limit = (1 << 64) if total <= most else (1 << 64) * most // total
     return (d for d in documents if _number(d.doc_id, seed) < limit)
 
 

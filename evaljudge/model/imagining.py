@@ -46,7 +46,7 @@ def imagined(prompt: Prompt, texts: Sequence[str] = ()) -> str:
     return f"{like[: -len(MARK)]}{digest.hexdigest()[: len(MARK)]}"
 
 
-def imagined_value(schema: Mapping[str, Any], said: str) -> Any:
+def imagined_value(schema: Mapping[str, Any], words: str) -> Any:
     """What may be replied under a schema: lists half as long as they may be, as many letters.
 
     Of several answers it is the second: judges let the first say that there is nothing.
@@ -56,12 +56,12 @@ def imagined_value(schema: Mapping[str, Any], said: str) -> Any:
     match schema.get("type"):
         case "object":
             properties = schema["properties"].items()
-            return {name: imagined_value(value, f"{name} {said}") for name, value in properties}
+            return {name: imagined_value(value, f"{name} {words}") for name, value in properties}
         case "array":
             count = max(schema.get("minItems", 0), (schema.get("maxItems", 2) + 1) // 2)
-            return [imagined_value(schema["items"], f"{n} {said}") for n in range(count)]
+            return [imagined_value(schema["items"], f"{n} {words}") for n in range(count)]
         case "string":
-            return said[: max(1, schema.get("maxLength", len(said)) // 2)]
+            return words[: max(1, schema.get("maxLength", len(words)) // 2)]
     raise ValueError(f"no reply can be imagined under {schema}")
 
 

@@ -185,8 +185,8 @@ def _joined(
 ) -> pa.Table:
     import pyarrow as pa
 
-    found = list(tables)
-    if found:
-        return pa.concat_tables(found).unify_dictionaries()
+    listed = list(tables)
+    if listed:
+        return pa.concat_tables(listed).unify_dictionaries()
     names = schema.names if columns is None else columns
     return pa.schema([schema.field(name) for name in names]).empty_table()

@@ -104,8 +104,8 @@ class JsonLog(Log):
 
     def starting(self, todo: Todo) -> None:
         self._now = self._tally = ProgressTally(todo)
-        for stage, (left, of) in todo.items():
-            self._say_fields("info", "starting", stage=stage, left=left, of=of)
+        for stage, (left, total) in todo.items():
+            self._say_fields("info", "starting", stage=stage, left=left, of=total)
 
     def _progress(self) -> None:
         for fields in self._tally.as_fields() if self._tally else ():
@@ -152,8 +152,8 @@ class Bar(Watcher):
     def event(self, event: Event) -> None:
         self._tally.add(event)
         if self._bar:
-            said = LOADING if event.kind == "loading" else str(self._tally)
-            self._bar.update(self._task, completed=self._tally.steps_done, description=said)
+            message = LOADING if event.kind == "loading" else str(self._tally)
+            self._bar.update(self._task, completed=self._tally.steps_done, description=message)
 
     def done(self) -> None:
         if self._bar:

@@ -57,11 +57,11 @@ def left_out(
     if measured := [fault for fault in faults if fault.stage == "measure"]:
         set_aside(output, measured)
         warn(_set_aside_warning(output, measured))
-    found: dict[Shard, list[Fault]] = {}
+    faults_of: dict[Shard, list[Fault]] = {}
     for fault in faults:
         if fault.shard and fault.stage != "measure":
-            found.setdefault(fault.shard, []).append(fault)
-    return found
+            faults_of.setdefault(fault.shard, []).append(fault)
+    return faults_of
 
 
 def _set_aside_warning(output: Output, faults: Sequence[Fault]) -> str:

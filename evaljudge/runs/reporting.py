@@ -132,17 +132,17 @@ def findings_of(
         models=len(job.panels),
         accounts=accounts,
         combined=job.combined,
-        weights={(one.scorer, one.axis): one for one in weighted.weights},
-        intervals=[one for fit in fitted.fits for one in fit.intervals],
+        weights={(w.scorer, w.axis): w for w in weighted.weights},
+        intervals=[interval for fit in fitted.fits for interval in fit.intervals],
         thresholds=aims,
     )
     rows = rows_of(run)
-    found = Found(people, people.code_of, rows["agreement"])
-    by_judge = [judge_findings(judge, scored.collected[judge.name], found) for judge in job.judges]
+    seen = Found(people, people.code_of, rows["agreement"])
+    by_judge = [judge_findings(judge, scored.collected[judge.name], seen) for judge in job.judges]
     selected = select(output, shards, job.config.select, aims)
     first = [*notes, *without_scores(tables.coverage()), *scored.addressing.warnings]
     of_judges = [*job.model_cautions, *accounts.warnings]
-    of_judges += [warning for one in by_judge for warning in one.warnings]
+    of_judges += [warning for f in by_judge for warning in f.warnings]
     of_judges += [c for c in job.cautions if c not in (*first, *of_ratings, *of_judges)]
     warned = {
         Rank.MISSING: first,
@@ -156,7 +156,7 @@ def findings_of(
             *unmet(job.config.select, people, aims),
             *out_of_reach(job.config.select, tables.columns),
         ],
-        Rank.UNREAD: [f"agreement: {told}" for told in job.config.agreement.unread],
+        Rank.UNREAD: [f"agreement: {line}" for line in job.config.agreement.unread],
         Rank.COST: list(accounts.cost_warnings),
     }
     kept = tables.as_kept()
@@ -196,9 +196,9 @@ def without_scores(coverage: Iterable[Coverage]) -> Iterator[str]:
     """A line for each scorer with an axis that has no score, with the most frequent reason."""
     empty = [row for row in coverage if row.unscored and not row.scored]
     for scorer in dict.fromkeys(row.scorer for row in empty):
-        own = [row for row in empty if row.scorer == scorer]
-        axes = ", ".join(row.axis for row in own if row.axis != ANY_AXIS)
-        group = grouped(own[0].reasons)[0]
+        rows = [row for row in empty if row.scorer == scorer]
+        axes = ", ".join(row.axis for row in rows if row.axis != ANY_AXIS)
+        group = grouped(rows[0].reasons)[0]
         if not means_selfsame(group.kind):
             yield f"{scorer} has no score{f' on {axes}' if axes else ''}: {group}"
 
@@ -207,10 +207,10 @@ def named_by_panel(job: Job, model: Callable[[Job], Identity | None]) -> str:
     """`nano@4f3a…`; of several models each with its judges: `nano@4f3a… (a, b), tiny@9c1e… (c)`."""
     judges = dict[str, list[str]]()
     for panel in job.panels:
-        judges.setdefault(str(model(panel)), []).extend(one.name for one in panel.judges)
+        judges.setdefault(str(model(panel)), []).extend(judge.name for judge in panel.judges)
     if len(judges) < 2:
         return next(iter(judges), "none")
-    return ", ".join(f"{named} ({', '.join(of)})" for named, of in judges.items())
+    return ", ".join(f"{named} ({', '.join(names)})" for named, names in judges.items())
 
 
 def _headlines(job: Job) -> list[Key]:
@@ -248,13 +248,13 @@ def _scored(job: Job, scoring: Scoring, shards: Sequence[Shard], *, begun: bool)
     executor = LocalExecutor(job.config.out) if few_are_here else job.executor
     scored = scoring.nothing()
     with executor.session():
-        for one in executor.in_order(scoring, shards):
-            scored += one
+        for result in executor.in_order(scoring, shards):
+            scored += result
     return scored
 
 
 def write_files(job: Job, output: Output, shards: Sequence[Shard], findings: Findings) -> None:
-    files = [name for one in plugins().values() for name in one.files]
+    files = [name for plugin in plugins().values() for name in plugin.files]
     write_report(output.place, findings, "report/", files)
     rules = [rule.name for rule in findings.selections]
     ratings = further_ratings(job, output).texts

@@ -66,8 +66,8 @@ class ProgressTally:
 
     def __init__(self, todo: Todo, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._lock = clock, threading.RLock()
-        self._of = {stage: of for stage, (_, of) in todo.items()}
-        self._committed = {stage: of - left for stage, (left, of) in todo.items()}
+        self._of = {stage: n for stage, (_, n) in todo.items()}
+        self._committed = {stage: n - left for stage, (left, n) in todo.items()}
         self._over = set[tuple[Stage, int]]()
         self._in_hand: dict[tuple[Stage, int], int] = {}
         self.steps = sum(self._of.values())
@@ -150,15 +150,15 @@ class ProgressTally:
             return [self._fields(stage, now) | {"gpu_hours": hours} for stage in now.done]
 
     def _fields(self, stage: Stage, now: _Mark) -> dict[str, Any]:
-        done, of = now.done[stage], self._of[stage]
+        done, n = now.done[stage], self._of[stage]
         fields: dict[str, Any] = {
             "stage": stage,
             "done": done,
-            "of": of,
+            "of": n,
             "unscored": self._unscored[stage],
         }
         if each_case := self._seconds_per_case(stage, now):
-            left = round((of - done) * each_case)
+            left = round((n - done) * each_case)
             fields |= {"rate": round(A_MINUTE / each_case, 1), "left_seconds": left}
         return fields
 
@@ -175,14 +175,14 @@ class ProgressTally:
         if now.done == self._of:
             done_here = now.done != self._first.done
             return f"took {_clock(sum(now.seconds.values()))}" if done_here else ""
-        left = {stage: of - now.done[stage] for stage, of in self._of.items()}
+        left = {stage: n - now.done[stage] for stage, n in self._of.items()}
         open_stages = [stage for stage, cases in left.items() if cases]
-        known = [stage for stage in open_stages if self._is_known(stage, now)]
-        if not known:
+        rated = [stage for stage in open_stages if self._is_known(stage, now)]
+        if not rated:
             return ""
-        seconds = sum(left[stage] * self._seconds_per_case(stage, now) for stage in known)
-        is_all = len(known) == len(open_stages)
-        return f"about {_clock(seconds)} left" + ("" if is_all else f" to {known[0]}")
+        seconds = sum(left[stage] * self._seconds_per_case(stage, now) for stage in rated)
+        is_all = len(rated) == len(open_stages)
+        return f"about {_clock(seconds)} left" + ("" if is_all else f" to {rated[0]}")
 
     def _is_known(self, stage: Stage, now: _Mark) -> bool:
         return now.done[stage] - self._first.done[stage] >= FEWEST_CASES
@@ -205,8 +205,8 @@ class ProgressTally:
         if self._is_loading:
             return
         stages = {shard: stage for stage, shard in sorted(self._in_hand, key=_in_order)}
-        done, of = self._done, self._of
-        now_in = list(stages.values()) or [stage for stage in of if of[stage] > done[stage]][:1]
+        done, n = self._done, self._of
+        now_in = list(stages.values()) or [stage for stage in n if n[stage] > done[stage]][:1]
         for stage in now_in:
             self._seconds[stage] += passed / len(now_in)
 

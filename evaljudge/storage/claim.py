@@ -105,12 +105,12 @@ class _Lock:
             with refusing_disk_errors(self._path, "read"):
                 file = self._opened(os.O_RDONLY)
             with os.fdopen(file):
-                said = self._said(file)
+                holder = self._said(file)
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except (FileNotFoundError, NotADirectoryError):
             return ""
         except BlockingIOError:
-            return said or "a job"
+            return holder or "a job"
         return ""
 
     def _locked(self) -> bool:

@@ -150,7 +150,7 @@ class Output(RunFiles):
         if not (self.begun("prepare") or self.begun("judge")):
             return self.is_untouched
         receipts = chain(self.receipts("prepare"), self.receipts("judge"))
-        asked = (judge["tokens"]["asks"] for one in receipts for judge in one["asked"].values())
+        asked = (judge["tokens"]["asks"] for r in receipts for judge in r["asked"].values())
         return not any(asked)
 
     def release(self) -> None:
@@ -196,8 +196,8 @@ class Output(RunFiles):
 
     def marked(self, folder: str) -> set[int]:
         """The numbers of the shards that have a marker in this folder."""
-        found = map(_MARKER.fullmatch, self.place.names(folder))
-        return {int(name[1]) for name in found if name}
+        matches = map(_MARKER.fullmatch, self.place.names(folder))
+        return {int(name[1]) for name in matches if name}
 
     def commit(self, stage: Stage, shard: Shard, receipt: Mapping[str, Any]) -> None:
         self._write_json(self.marker(stage, shard), receipt)
@@ -357,8 +357,8 @@ class Output(RunFiles):
         """These columns of its scores on these scales, of those that are finite numbers."""
         needed = list({"scorer", "axis", "value", *columns})
         table = self.table(f"scores/{shard.file}", needed)
-        found = tables.numbers_on(scales, table)
-        return list(zip(*(found[name].to_pylist() for name in columns), strict=True))
+        numbers = tables.numbers_on(scales, table)
+        return list(zip(*(numbers[name].to_pylist() for name in columns), strict=True))
 
     def write_scores(
         self, shard: Shard, scores: Iterable[Score], signatures: Mapping[str, str] = UNSIGNED
@@ -408,9 +408,9 @@ class Output(RunFiles):
         return [
             name
             for name in self.brief_files(judge)
-            if (found := BRIEFS.fullmatch(name))
+            if (match := BRIEFS.fullmatch(name))
             and (
-                found[2] != self.name or (name.endswith(self._own_end) and int(found[1]) < cuts[-1])
+                match[2] != self.name or (name.endswith(self._own_end) and int(match[1]) < cuts[-1])
             )
         ]
 

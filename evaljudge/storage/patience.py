@@ -70,12 +70,12 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
             if not is_known and waited + wait > min(patience, FIRST_CONTACT):
                 raise StorageLost(f"{uri}: no answer ({cause}): is the address right?") from None
             if waited + wait > patience:
-                said = f"it could not be used for {patience:g} s ({cause})"
-                raise StorageLost(f"{uri}: {said}") from None
+                reason = f"it could not be used for {patience:g} s ({cause})"
+                raise StorageLost(f"{uri}: {reason}") from None
             if waited >= SILENCE and time.monotonic() - _Known.said >= BETWEEN:
                 _Known.said = time.monotonic()
-                said = f"no answer yet ({cause}); given up after {patience:g} s"
-                print(f"waiting for {uri}: {said}", file=sys.stderr, flush=True)
+                reason = f"no answer yet ({cause}); given up after {patience:g} s"
+                print(f"waiting for {uri}: {reason}", file=sys.stderr, flush=True)
         time.sleep(wait)
     raise AssertionError("the waits never end")
 

@@ -38,12 +38,12 @@ def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
     if "//" in path:
         raise UserError(f"{uri}: a folder in it has no name")
     if "?" in path:  # there may be a secret key in the rest
-        said = "endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION"
-        raise UserError(f"{SCHEME}{path.partition('?')[0]}: {said}")
+        advice = "endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION"
+        raise UserError(f"{SCHEME}{path.partition('?')[0]}: {advice}")
     scheme, _, host = (_endpoint() or "https://").rpartition("://")
     if "@" in host:  # not to be repeated
-        said = "they belong in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
-        raise UserError(f"AWS_ENDPOINT_URL holds credentials: {said}")
+        advice = "they belong in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        raise UserError(f"AWS_ENDPOINT_URL holds credentials: {advice}")
     system = fs.S3FileSystem(
         region=_region(bucket),
         scheme=scheme or "https",
@@ -101,8 +101,8 @@ class Objects:
         return self._put(name, content, IfMatch=mark)
 
     def read(self, name: str) -> Held | None:
-        found = self._request("get_object", name, MISSING)
-        return Held(found["Body"], found["ETag"]) if found else None
+        response = self._request("get_object", name, MISSING)
+        return Held(response["Body"], response["ETag"]) if response else None
 
     def remove(self, name: str) -> None:
         self._request("delete_object", name, MISSING)
@@ -132,8 +132,8 @@ class Objects:
                 status = error.response["ResponseMetadata"]["HTTPStatusCode"]
                 refuse(uri, f"HTTP status {status}")
                 if _endpoint() and (status in NOT_BUILT or code == "404"):  # S3 says NoSuchKey
-                    said = "AWS_ENDPOINT_URL answers, but not as S3 does: correct it"
-                    raise UserError(f"{uri}: {said}") from None
+                    reason = "AWS_ENDPOINT_URL answers, but not as S3 does: correct it"
+                    raise UserError(f"{uri}: {reason}") from None
                 if status in allowed:
                     return None
                 raise OSError(str(error)) from None

@@ -77,13 +77,13 @@ def score_table(scores: Iterable[Score], signatures: Mapping[str, str]) -> pa.Ta
     return table
 
 
-def _table(kind: type[R], records: Sequence[R], **known: list[Any]) -> pa.Table:
-    """`known`: columns in place of the records' own."""
+def _table(kind: type[R], records: Sequence[R], **given_columns: list[Any]) -> pa.Table:
+    """`given_columns`: columns in place of the records' own."""
     import pyarrow as pa
 
     schema = _schemas()[kind]
     columns = {
-        name: known.get(name) or _written(name, list(map(attrgetter(name), records)))
+        name: given_columns.get(name) or _written(name, list(map(attrgetter(name), records)))
         for name in schema.names
     }
     return pa.Table.from_pydict(columns, schema=schema)
@@ -158,8 +158,8 @@ def _written(name: str, values: list[Any]) -> list[Any]:
 def _read(name: str, values: list[Any]) -> list[Any]:
     """A stored column's values as a record has them."""
     if name in AS_JSON:
-        found: list[Any] = from_json(f"[{','.join(values)}]")  # faster than one by one
-        return found
+        parsed: list[Any] = from_json(f"[{','.join(values)}]")  # faster than one by one
+        return parsed
     return [Tokens(*value.values()) for value in values] if name == "tokens" else values
 
 

@@ -183,8 +183,8 @@ def _start(workers: WorkersConfig) -> None:
             return
         except Exception as error:  # Ray's own are of no kind
             if is_last:
-                said = f"a local Ray did not start ({error}); is this machine busy?"
-                raise GivenUp(said) from error
+                message = f"a local Ray did not start ({error}); is this machine busy?"
+                raise GivenUp(message) from error
             ray.shutdown()
 
 

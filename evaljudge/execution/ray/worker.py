@@ -96,7 +96,7 @@ class Measurer:
 def _is_up(node: str) -> bool:
     import ray
 
-    return any(known["Alive"] for known in ray.nodes() if known["NodeID"] == node)
+    return any(entry["Alive"] for entry in ray.nodes() if entry["NodeID"] == node)
 
 
 def _ending(error: UserError | GivenUp) -> dict[str, Any]:

@@ -111,11 +111,11 @@ def _merge(
         heads = {(left[i], right[j]) for i, j in places if i < len(left) and j < len(right)}
         if lacking := sorted(heads - known.keys()):
             yield lacking
-        found = [after for way in ways for after in _following(way, left, right, known, beam)]
-        likely = _likelihoods(found, left, right, known, beam.likelihood)
+        followers = [after for way in ways for after in _following(way, left, right, known, beam)]
+        likely = _likelihoods(followers, left, right, known, beam.likelihood)
         best: dict[Pair, _Way] = {}
-        for number in sorted(range(len(found)), key=lambda number: -likely[number]):
-            best.setdefault(found[number].heads, found[number])
+        for number in sorted(range(len(followers)), key=lambda number: -likely[number]):
+            best.setdefault(followers[number].heads, followers[number])
         ways = list(best.values())[: beam.width]
     order = list[int]()
     for taken, (text, before) in enumerate(zip(left, ways[0].before, strict=True)):
@@ -145,7 +145,7 @@ def _likelihoods(
     """`asked` goes by all comparisons between the two lists; one not asked says nothing."""
     if how == "path" or len(ways) == 1:
         return [fmean(way.steps) if way.steps else 0.0 for way in ways]
-    odds = [[known.get((one, other)) for other in right] for one in left]
+    odds = [[known.get((first, second)) for second in right] for first in left]
     losses = np.array([[0.0 if o is None else log_preference(-o) for o in row] for row in odds])
     wins = np.array([[0.0 if o is None else log_preference(o) for o in row] for row in odds])
     behind = _sums(losses)  # of each left text behind this many of the right list

@@ -134,9 +134,9 @@ def read_brief(content: Mapping[str, Any]) -> RolesBrief:
 # the equations of the paper, and other scores from the same poll
 
 
-def confidence(said: Sequence[Token]) -> float:
+def confidence(tokens: Sequence[Token]) -> float:
     """Equation (3): exp of the mean log-probability of what a role said."""
-    return exp(fmean(token.logprob for token in said))
+    return exp(fmean(token.logprob for token in tokens))
 
 
 def sum_of_votes(polled: Polled) -> float | Failed:

@@ -27,9 +27,9 @@ def shown_section(show: Show | None, judged: JudgedCandidate) -> Section:
         return shown_answer(judged.verdict)
     section = show(judged)
     if not isinstance(section, Section):
-        given = type(section).__name__
+        kind = type(section).__name__
         raise UserError(
-            f"judges.{judged.verdict.judge}: its `show` gives {given} in place of Section"
+            f"judges.{judged.verdict.judge}: its `show` gives {kind} in place of Section"
         )
     return section
 

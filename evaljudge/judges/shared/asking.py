@@ -29,8 +29,8 @@ def document_texts(document: Document, axis: Axis) -> dict[str, str | None]:
 
 
 def scored(verdict: Verdict, scorer: str, axis: str, value: float | Failed) -> Score:
-    known = (verdict.doc_id, verdict.system, scorer, axis)
-    return Score(*known, None, value.reason) if isinstance(value, Failed) else Score(*known, value)
+    key = (verdict.doc_id, verdict.system, scorer, axis)
+    return Score(*key, None, value.reason) if isinstance(value, Failed) else Score(*key, value)
 
 
 def drawn(*words: object) -> bytes:

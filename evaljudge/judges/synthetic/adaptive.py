@@ -71,16 +71,16 @@ def _inferred(rating: float, asked: Mapping[float, Answers]) -> dict[str, Any]:
     """Between two references that were asked about, as far on the way as the rating is."""
     low, high = bounds(rating, asked)
     below, above = (
-        max((other for other in asked if other < rating), default=None),
-        min((other for other in asked if other > rating), default=None),
+        max((upper for upper in asked if upper < rating), default=None),
+        min((upper for upper in asked if upper > rating), default=None),
     )
     similar, net = 0.0, (low + high) / 2
     if below is not None and above is not None:
         way = (rating - below) / (above - below)
-        one, other = asked[below], asked[above]
-        similar = (1 - way) * one["Similar"] + way * other["Similar"]
-        between = (1 - way) * (one["Better"] - one["Worse"])
-        between += way * (other["Better"] - other["Worse"])
+        lower, upper = asked[below], asked[above]
+        similar = (1 - way) * lower["Similar"] + way * upper["Similar"]
+        between = (1 - way) * (lower["Better"] - lower["Worse"])
+        between += way * (upper["Better"] - upper["Worse"])
         net = min(max(between, low), high)
     similar = min(similar, 1 - abs(net))
     better, worse = (1 - similar + net) / 2, (1 - similar - net) / 2

@@ -90,7 +90,7 @@ def shard_sums(judge: str, shard: SeenShard) -> Sums:
     checks = [check for check in shard.checks if check.status == "ok"]
     compared = [v for v in shard.verdicts if v.status == "ok" and v.evidence["levels"]]
     scores = [score for score in shard.scores if score.scorer == judge]
-    rated = {c.document.doc_id for c in shard.cases if any(one.ratings for one in c.candidates)}
+    rated = {c.document.doc_id for c in shard.cases if any(x.ratings for x in c.candidates)}
     sums: Sums = {}
     for axis in dict.fromkeys([s.axis for s in scores] + [v.axis for v in (*compared, *checks)]):
         own = [check for check in checks if check.axis == axis]
@@ -105,16 +105,16 @@ def shard_sums(judge: str, shard: SeenShard) -> Sums:
 
 
 def _of_checks(checks: Sequence[Verdict]) -> Sums:
-    found = [inversions for check in checks if (inversions := _inversions(check))]
-    exchanged = [one for check in checks for one in check.evidence["exchanged"]]
+    known_pairs = [inversions for check in checks if (inversions := _inversions(check))]
+    exchanged = [pair for check in checks for pair in check.evidence["exchanged"]]
     return {
-        "checked": len(found),
-        "inverted": sum(map(any, found)),
-        "pairs": sum(map(len, found)),
-        "inverted_pairs": sum(map(sum, found)),
+        "checked": len(known_pairs),
+        "inverted": sum(map(any, known_pairs)),
+        "pairs": sum(map(len, known_pairs)),
+        "inverted_pairs": sum(map(sum, known_pairs)),
         "exchanged": len(exchanged),
         # an answer that takes no side, in either order, does not flip
-        "flipped": sum(_side(one["p"]) * _side(one["exchanged"]) < 0 for one in exchanged),
+        "flipped": sum(_side(pair["p"]) * _side(pair["exchanged"]) < 0 for pair in exchanged),
     }
 
 
@@ -168,11 +168,11 @@ def _of_lengths(
     score, length, rating = _of_enough(grids, LEAST_RATED)
     people = row_correlations(rating, length)[0]
     by_length, by_rating = (row_correlations(score, other)[0] for other in (length, rating))
-    given = _partial(by_length, by_rating, people)
+    by_partial = _partial(by_length, by_rating, people)
     return {
         "length": _moments(row_correlations(*every)[0]),
-        "people_length": _moments(people[np.isfinite(given)]),
-        "given_length": _moments(given),
+        "people_length": _moments(people[np.isfinite(by_partial)]),
+        "given_length": _moments(by_partial),
     }
 
 
@@ -186,17 +186,17 @@ def _of_enough(grids: Floats, least: int) -> Floats:
 def _partial(with_length: Floats, with_ratings: Floats, people: Floats) -> Floats:
     """Partial correlation of score and length, given ratings; NaN where a document cannot tell."""
     left, others = 1 - with_ratings**2, 1 - people**2
-    known = (left > EXACT) & (others > EXACT)
-    found = np.where((left <= EXACT) & (others > EXACT), 0.0, np.nan)
+    defined = (left > EXACT) & (others > EXACT)
+    result = np.where((left <= EXACT) & (others > EXACT), 0.0, np.nan)
     above = with_length - with_ratings * people
-    np.divide(above, np.sqrt(np.abs(left * others)), out=found, where=known)
-    return found
+    np.divide(above, np.sqrt(np.abs(left * others)), out=result, where=defined)
+    return result
 
 
 def _moments(correlations: Floats) -> Floats:
     """How many documents have a correlation, their sum and the sum of squares."""
-    known = correlations[np.isfinite(correlations)]
-    return np.array([known.size, fsum(known), fsum(known**2)])
+    defined = correlations[np.isfinite(correlations)]
+    return np.array([defined.size, fsum(defined), fsum(defined**2)])
 
 
 def _estimate(moments: Sequence[float]) -> tuple[float | None, float | None, float | None, int]:
@@ -214,27 +214,27 @@ def validity_rows(
 ) -> list[ValidityRow]:
     """A row for each axis; `documents`: by id, what `rated` calls them."""
     rows = []
-    for axis, own in sums.items():
+    for axis, counts in sums.items():
         row = ValidityRow(judge, axis)
         means = ("entropy", "certain", "mass")
-        for name, amount in own.items():
+        for name, amount in counts.items():
             if name in means:
-                setattr(row, name, _mean(amount, own["comparisons"]))
+                setattr(row, name, _mean(amount, counts["comparisons"]))
             elif isinstance(amount, int):
                 setattr(row, name, amount)
-        kept = ~np.isin(rated.documents, [documents[one] for one in own.get("inverted_ids", ())])
+        kept = ~np.isin(rated.documents, [documents[d] for d in counts.get("inverted_ids", ())])
         every = np.ones_like(kept)
         row.agreement, row.agreement_documents = _agreement(rated, judge, axis, every)
         if row.checked:
             row.graded_agreement, row.graded_documents = _agreement(rated, judge, axis, kept)
-        length, people, given = (
-            _estimate(own.get(name, (0, 0, 0)))
+        length, people, by_partial = (
+            _estimate(counts.get(name, (0, 0, 0)))
             for name in ("length", "people_length", "given_length")
         )
         row.length, row.length_low, row.length_high, row.length_documents = length
         row.people_length = people[0]
-        row.given_length, row.given_length_low, row.given_length_high = given[:3]
-        row.rated_length_documents = given[3]
+        row.given_length, row.given_length_low, row.given_length_high = by_partial[:3]
+        row.rated_length_documents = by_partial[3]
         rows.append(row)
     return rows
 
@@ -247,8 +247,8 @@ def _agreement(
     if scores is None or human is None:
         return None, 0
     columns = (rated.documents, rated.systems, scores, human)
-    found, *_ = agreements(*(c[kept] for c in columns), coefficients=("spearman",))
-    return found.value, found.n
+    rows, *_ = agreements(*(c[kept] for c in columns), coefficients=("spearman",))
+    return rows.value, rows.n
 
 
 def _mean(total: float, count: float) -> float | None:
