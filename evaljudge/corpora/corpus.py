@@ -65,8 +65,8 @@ def refuse_empty(corpus: Corpus, name: str, consequence: str) -> None:
         return
     if corpus.skipped_rows:
         bad = f"all of its {corpus.skipped_rows:,} rows are bad, the first at {corpus.skipped[0]}"
-        raise UserError(f"{name}: holds no case: {bad}")
-    raise UserError(f"{name}: holds no case, so there is nothing to {consequence}")
+        raise UserError(f"{name}: holds no document: {bad}")
+    raise UserError(f"{name}: holds no document, so there is nothing to {consequence}")
 
 
 def gather(

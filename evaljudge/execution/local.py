@@ -177,7 +177,7 @@ def noting_crashes(output: Output) -> Iterator[None]:
     file = Path(tempfile.gettempdir(), name)
     cause = file.read_text(errors="replace").partition("\n")[0] if file.exists() else ""
     if cause:
-        line = f"the run before crashed ({cause}); the shards it was at are done one case at a time"
+        line = f"the run before crashed ({cause}); the documents it was at are done one at a time"
         print(line, file=sys.stderr, flush=True)
     else:
         output.forget_attempts()

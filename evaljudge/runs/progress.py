@@ -1,7 +1,7 @@
 """How a run is watched: a bar on a terminal, one line a minute in a job's log.
 
-    prepared 60/100 cases at 28 a minute, judged 32/100 at 14 a minute; about 6:17 left, 3 unscored,
-    0.21 GPU-hours
+    prepared 60/100 documents at 28 a minute, judged 32/100 at 14 a minute; about 6:17 left,
+    3 unscored, 0.21 GPU-hours
 
 Where logs are JSON, an object for each stage, once a minute; `rate` is in cases a minute, and it
 and `left_seconds` are there once they are known:
@@ -62,7 +62,7 @@ class Log(Watcher):
     def starting(self, todo: Todo) -> None:
         self._tally = ProgressTally(todo)
         left = " and ".join(f"{stage} {n:,}" for stage, (n, _) in todo.items() if n)
-        self._say(f"to {left} cases" if left else "nothing left to ask")
+        self._say(f"to {left} documents" if left else "nothing left to ask")
         self._now = self._tally
 
     def event(self, event: Event) -> None:

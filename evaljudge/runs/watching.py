@@ -125,7 +125,7 @@ class ProgressTally:
 
     def _stages(self, now: _Mark) -> Iterator[str]:
         for stage, cases in now.done.items():
-            unit = " cases" if stage == next(iter(now.done)) else ""
+            unit = " documents" if stage == next(iter(now.done)) else ""
             rate = self._rate(stage, now) if cases < self._of[stage] else ""
             yield f"{DONE_IN_WORDS[stage]} {cases:,}/{self._of[stage]:,}{unit}{rate}"
 
