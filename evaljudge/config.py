@@ -365,13 +365,13 @@ class Config(Settings):
         for key, read in plugin(kind).keys.items():
             if key in self.of_judges:
                 try:
-                    values = read(self.of_judges[key], self._of_kind(kind))
+                    values = read(self.of_judges[key], self._judges_of(kind))
                 except ValueError as error:
                     raise UserError(f"{key}: {error}") from None
                 keys |= {key: values[judge]} if judge in values else {}
         return keys
 
-    def _of_kind(self, kind: str) -> dict[str, dict[str, Any]]:
+    def _judges_of(self, kind: str) -> dict[str, dict[str, Any]]:
         return {name: spec for name, spec in self.judges.items() if kind_of(name, spec) == kind}
 
     @property
@@ -464,7 +464,7 @@ class Config(Settings):
         """The judges of a study are known to its runs alone."""
         for key, value in self.of_judges.items() if self.study is None else ():
             kind = _keys_of_judges()[key]
-            judges = self._of_kind(kind)
+            judges = self._judges_of(kind)
             try:
                 for judge in plugin(kind).keys[key](value, judges):
                     if judge not in judges:

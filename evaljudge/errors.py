@@ -157,7 +157,7 @@ class Mistakes:
     """The user's mistakes, collected and reported together."""
 
     def __init__(self) -> None:
-        self._found: list[str] = []
+        self._mistakes: list[str] = []
 
     @contextmanager
     def noted(self) -> Iterator[None]:
@@ -165,14 +165,14 @@ class Mistakes:
         try:
             yield
         except UserError as error:
-            self._found.append(str(error))
+            self._mistakes.append(str(error))
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return bool(self._mistakes)
 
     def refuse(self, place: str) -> None:
-        if self._found:
-            raise refused(place, self._found)
+        if self._mistakes:
+            raise refused(place, self._mistakes)
 
 
 def naming_arguments(function: Callable[P, R]) -> Callable[P, R]:

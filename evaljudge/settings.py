@@ -145,7 +145,7 @@ def read_settings(kind: type[M], values: Mapping[str, Any], where: str, place: s
         for mistake in error.errors():
             by_key.setdefault(_key_in(kind, values, mistake), []).append(mistake)
         around = {key[:length] for key in by_key for length in range(1, len(key))}
-        lines = [_said(kind, where, key, by_key[key]) for key in by_key if key not in around]
+        lines = [_complaint(kind, where, key, by_key[key]) for key in by_key if key not in around]
         raise refused(place, lines) from None
 
 
@@ -162,7 +162,7 @@ def _key_in(kind: type[Settings], settings: Any, mistake: ErrorDetails) -> tuple
     return tuple(path)
 
 
-def _said(
+def _complaint(
     kind: type[Settings], where: str, key: Sequence[str], mistakes: Sequence[ErrorDetails]
 ) -> str:
     """What is wrong with one key: with its value in each of the forms that it may have."""

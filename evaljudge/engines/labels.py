@@ -100,7 +100,7 @@ class CompiledOptions:
         return len(self.steps) == 1
 
     @cached_property
-    def of_one_answer(self) -> list[Node]:
+    def nodes_of_one_answer(self) -> list[Node]:
         """The further requests where a model gives one answer as the prompt writes it, that which
         needs the most of them: for plans."""
         steps = chain.from_iterable(self.steps.values())
@@ -131,7 +131,7 @@ class CompiledOptions:
                 else:
                     ahead.append((value, step))
         if exactness is None:
-            further = _of_some_share(ahead, exact)
+            further = _above_share(ahead, exact)
         else:
             further = _beyond(ahead, exact, exactness)
         logprobs = {
@@ -166,7 +166,7 @@ def _beyond(ahead: Ahead, exact: Mapping[str, Sequence[float]], exactness: float
     return further
 
 
-def _of_some_share(ahead: Ahead, exact: Mapping[str, Sequence[float]]) -> list[Node]:
+def _above_share(ahead: Ahead, exact: Mapping[str, Sequence[float]]) -> list[Node]:
     exact_logprobs = {name: add_in_logs(values) for name, values in exact.items()}
     return [
         step.further

@@ -25,7 +25,7 @@ from evaljudge.engines.loading import fetch_checkpoint, load_engine, usual_block
 from evaljudge.engines.source import BUNDLED, VLLM, Engine, Identity, ModelFacts, ModelSource
 from evaljudge.engines.trust import refuse_untrusted
 from evaljudge.errors import UserError, first_line
-from evaljudge.model.imagining import Gauge
+from evaljudge.model.imagining import TokenCounter
 
 
 class VllmEngines:
@@ -45,10 +45,10 @@ class VllmEngines:
         refuse_untrusted(source, None if is_here else _hub_commit(source), can_allow=False)
         return lacking(source)
 
-    def gauge(self, source: ModelSource) -> Gauge:
-        from evaljudge.engines.gauge import make_gauge
+    def token_counter(self, source: ModelSource) -> TokenCounter:
+        from evaljudge.engines.token_counter import make_token_counter
 
-        return make_gauge(source, expected_block(source))
+        return make_token_counter(source, expected_block(source))
 
     def fetch(self, source: ModelSource) -> None:
         fetch_checkpoint(source)

@@ -27,7 +27,7 @@ from evaljudge.model.asks import (
     sound,
     word_tokens,
 )
-from evaljudge.model.imagining import Gauge
+from evaljudge.model.imagining import TokenCounter
 
 Writes = Callable[[Prompt, Writing], str | Failed]
 Chooses = Callable[[Prompt, Options], Mapping[str, float] | Failed]
@@ -142,7 +142,7 @@ class ScriptedEngines:
         """None is needed."""
         return ""
 
-    def gauge(self, source: ModelSource) -> Gauge:
+    def token_counter(self, source: ModelSource) -> TokenCounter:
         return lambda prompt, options=None: _words(prompt)
 
     def fetch(self, source: ModelSource) -> None:

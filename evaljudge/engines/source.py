@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, Self
 from evaljudge.bundled.nano import CHECKPOINT
 from evaljudge.model import Model
 from evaljudge.model.asks import Options, Prompt
-from evaljudge.model.imagining import Gauge
+from evaljudge.model.imagining import TokenCounter
 
 BUNDLED = "nano"
 """The model that comes with evaljudge goes by this name; see `evaljudge.bundled.nano`."""
@@ -210,7 +210,7 @@ class ModelFacts:
     context: int | None = None
     """How many tokens the model holds; None where that is known to the engine alone."""
     caution: str | None = None
-    """What a gauge cannot know of how this model's prompts share what was computed."""
+    """What a token counter cannot know of how this model's prompts share what was computed."""
     lacking: str = ""
     """Which of its files are not on this machine, in words; empty where all are."""
 
@@ -227,7 +227,7 @@ class Engines(Protocol):
         """Refuse one that is neither on the disk nor on the hub; gives which of its files are not
         on this machine, in words."""
 
-    def gauge(self, source: ModelSource) -> Gauge:
+    def token_counter(self, source: ModelSource) -> TokenCounter:
         """Counts a prompt's tokens, and the further requests of one with options, by the model's
         own tokenizer; loads no weights."""
 

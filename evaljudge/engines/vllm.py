@@ -146,7 +146,7 @@ class VllmModel:
         rendered = [self._render(prompt, room=labels.deepest + 1) for prompt in prompts]
 
         def read(asked: _Asked, outputs: list[Any]) -> Reading:
-            return labels.read(self._found(asked, outputs, labels), self.exactness)
+            return labels.read(self._rows_read(asked, outputs, labels), self.exactness)
 
         def further(asked: _Asked, outputs: list[Any]) -> list[Request]:
             if labels.is_one_request:
@@ -172,7 +172,7 @@ class VllmModel:
         since = len(asked.ids) + node.since if is_chain else 0
         return ids, self._sampling.reading(node.ids, ids, since)
 
-    def _found(self, asked: _Asked, outputs: Sequence[Any], labels: CompiledOptions) -> Found:
+    def _rows_read(self, asked: _Asked, outputs: Sequence[Any], labels: CompiledOptions) -> Found:
         """What each node of the options' trie gave, by the ids that follow the prompt there."""
         rows, length = dict[Ids, Mapping[int, float]](), len(asked.ids)
         for output in outputs:

@@ -124,7 +124,7 @@ class ShardWork:
         """Stage one: every brief that these documents lack; the files hold those they had too."""
         started, asked, missing = time.monotonic(), self._nothing_asked(), list[str]()
         briefs_of = partial(self._briefs, known=known, attempt=attempt, asked=asked)
-        written = await self._of_each("prepare", shard, cases, briefs_of)
+        written = await self._done_for_each("prepare", shard, cases, briefs_of)
         files = list[str]()
         for kind, mine in known.items():
             briefs = [brief for each in written for brief in each[kind].values()]
@@ -140,7 +140,7 @@ class ShardWork:
         """Stage two: every candidate before every judge."""
         started, asked, unscored = time.monotonic(), self._nothing_asked(), list[str]()
         verdicts_of = partial(self._verdicts, known=known, attempt=attempt, asked=asked)
-        judged = await self._of_each("judge", shard, cases, verdicts_of)
+        judged = await self._done_for_each("judge", shard, cases, verdicts_of)
         files, output = list[str](), self._output
         for judge in self._job.judges:
             verdicts = [verdict for each in judged for verdict in each[judge.name][0]]
@@ -154,7 +154,7 @@ class ShardWork:
                 files.append(await asyncio.to_thread(output.write_checks, *written))
         return await self._commit("judge", shard, started, asked, unscored, files)
 
-    async def _of_each(
+    async def _done_for_each(
         self,
         stage: Stage,
         shard: Shard,

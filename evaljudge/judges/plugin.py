@@ -103,7 +103,7 @@ def shown_by(place: str) -> Callable[..., Any]:
     `module:function`, which is imported when needed."""
 
     def call(*given: Any) -> Any:
-        return _found_at(place, FunctionType)(*given)
+        return _imported(place, FunctionType)(*given)
 
     return call
 
@@ -114,7 +114,7 @@ pictured_by = exported_by = shown_by
 def plugin_at(kind: str, place: str) -> Plugin:
     """The plug-in at `module:NAME`, of a judge in a folder or a package."""
     with _naming(f"the judge {kind!r}"):
-        loaded = _found_at(place, Plugin)
+        loaded = _imported(place, Plugin)
         if not isinstance(loaded, Plugin):
             raise UserError(f"{place} is not a Plugin")
         return loaded
@@ -155,7 +155,7 @@ def _class_at(place: str) -> tuple[Any, str]:
 def _judge_at(place: str, *needed: str) -> Any:
     from evaljudge.judges.protocol import Judge
 
-    loaded = _found_at(place, type)
+    loaded = _imported(place, type)
     if not (inspect.isclass(loaded) and issubclass(loaded, Judge)):
         raise UserError(f"{place} is not a judge: it must be a class that inherits from "
                         "evaljudge.judges.protocol.Judge")  # fmt: skip
@@ -168,7 +168,7 @@ def _judge_at(place: str, *needed: str) -> Any:
 _WORDS = {type: "class", FunctionType: "function", Plugin: "plug-in"}
 
 
-def _found_at(place: str, kind: type) -> Any:
+def _imported(place: str, kind: type) -> Any:
     """What is at `module:name`, which is the user's own: a mistake there is said in one line."""
     name, _, wanted = place.partition(":")
     try:

@@ -26,7 +26,7 @@ from evaljudge.model.asks import (
 from evaljudge.reasons import too_long
 
 
-class Gauge(Protocol):
+class TokenCounter(Protocol):
     def __call__(self, prompt: Prompt, options: Options | None = None) -> tuple[Spent, ...]:
         """What a prompt would cost, and each further request about these options."""
 
@@ -68,9 +68,11 @@ def imagined_value(schema: Mapping[str, Any], words: str) -> Any:
 class Imagining:
     """What it writes is as long as the texts that it is given as examples, if there are any."""
 
-    def __init__(self, gauge: Gauge, texts: Sequence[str] = (), context: int | None = None) -> None:
+    def __init__(
+        self, counter: TokenCounter, texts: Sequence[str] = (), context: int | None = None
+    ) -> None:
         """`context`: how many tokens the model holds, where that is known."""
-        self._gauge, self._texts = gauge, [text for text in texts if text.strip()]
+        self._counter, self._texts = counter, [text for text in texts if text.strip()]
         self._context = context
         self.longest = 0
         """The tokens of the longest prompt that the model holds, and of its longest reply."""
@@ -85,7 +87,7 @@ class Imagining:
         return Failed(too_long(spent.prompt, room, self._context))
 
     def _write(self, prompt: Prompt, how: Writing) -> Written | Failed:
-        (spent,) = self._gauge(prompt)
+        (spent,) = self._counter(prompt)
         if failed := self._too_long(spent, how.max_tokens):
             return failed
         text = imagined(prompt, self._texts)
@@ -95,7 +97,7 @@ class Imagining:
         if how.example:
             text = how.example.replace("{mark}", mark)
         is_known = self._texts or how.schema or how.example
-        length = self._gauge(Prompt((text,)))[0].prompt if is_known else IMAGINED_TOKENS
+        length = self._counter(Prompt((text,)))[0].prompt if is_known else IMAGINED_TOKENS
         spent = replace(spent, generated=min(how.max_tokens, length) * how.n)
         return Written((Sample(text, "stop"),) * how.n, (spent,))
 
@@ -110,7 +112,7 @@ class Imagining:
             self._too_long(spent[-1], LEAST_ROOM)
             or replace(chosen.get(prompt.example, undecided), spent=spent)
             for prompt in prompts
-            for spent in [self._gauge(prompt, options)]
+            for spent in [self._counter(prompt, options)]
         ]
 
     async def weigh(
@@ -119,7 +121,7 @@ class Imagining:
         return [self._weigh(*two) for two in zip(prompts, texts, strict=True)]
 
     def _weigh(self, prompt: Prompt, text: str) -> Weighed | Failed:
-        (spent,) = self._gauge(replace(prompt, parts=(*prompt.parts, text)))
+        (spent,) = self._counter(replace(prompt, parts=(*prompt.parts, text)))
         tokens = word_tokens(text, [-1.0] * len(text.split()))
         return self._too_long(spent, 1) or Weighed(tokens, (spent,))
 

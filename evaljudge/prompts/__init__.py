@@ -94,7 +94,7 @@ class _TaskFile(Settings):
 
     @field_validator("roles")
     @classmethod
-    def _are_told_apart(cls, roles: dict[str, str]) -> dict[str, str]:
+    def _differ(cls, roles: dict[str, str]) -> dict[str, str]:
         """A vote is found by its role's name: it must not look like a number, nor like a tag."""
         for who in roles:
             if not any(map(str.isalpha, who)) or {"<", ">"} & set(who):

@@ -108,9 +108,9 @@ class Job:
     def passes(self) -> list[Pass]:
         panels = self.panels
         if all(panel.one_model for panel in panels):
-            return [Pass(panel, BOTH, one_of(panel.model)) for panel in panels]
-        judging = [Pass(panel, ("judge",), one_of(panel.model)) for panel in panels]
-        return [Pass(self, ("prepare",), one_of(self.writer)), *judging]
+            return [Pass(panel, BOTH, required(panel.model)) for panel in panels]
+        judging = [Pass(panel, ("judge",), required(panel.model)) for panel in panels]
+        return [Pass(self, ("prepare",), required(self.writer)), *judging]
 
     @property
     def sources(self) -> list[ModelSource]:
@@ -179,7 +179,7 @@ class Job:
         """What a reader of the numbers must know about models, judges, metrics and thresholds."""
         of_judges = [caution for judge in self.judges for caution in judge.cautions]
         of_metrics = cautions_of(self.metrics)
-        of_uses = [*self._of_thresholds(), *self._of_ranks()]
+        of_uses = [*self._threshold_cautions(), *self._rank_cautions()]
         return [*self.model_cautions, *of_judges, *of_metrics, *of_uses]
 
     @property
@@ -194,7 +194,7 @@ class Job:
         if self.config.prompts != NANO:
             yield "model nano was taught the prompts of `prompts: nano` alone: set them"
 
-    def _of_thresholds(self) -> Iterator[str]:
+    def _threshold_cautions(self) -> Iterator[str]:
         """Thresholds above the middle of the scale that an undecided judge passes."""
         chosen = [(rule.name, c) for rule in self.config.select for c in rule.all]
         for undecided in (judge.undecided for judge in self.judges if judge.undecided):
@@ -217,7 +217,7 @@ class Job:
                 inside.append(name)
         return inside + [calibrated_name(s) for s in self.config.calibrate if s in inside]
 
-    def _of_ranks(self) -> Iterator[str]:
+    def _rank_cautions(self) -> Iterator[str]:
         """Where scores that do not compare across documents are used across documents."""
         ranking = set(self.within_documents)
         for rule in self.config.select:
@@ -261,7 +261,7 @@ class Job:
     def judge_signatures(self) -> dict[str, str]:
         made: dict[str, str] = {}
         for panel in self.panels:
-            models = (one_of(panel.model_is), one_of(panel.writer_is), self.engine)
+            models = (required(panel.model_is), required(panel.writer_is), self.engine)
             for judge in panel.judges:
                 line = score_signature(judge, *models, self.config.seed)
                 made |= dict.fromkeys(judge.scorers, line)
@@ -277,7 +277,7 @@ class Pass:
     source: ModelSource
 
 
-def one_of(value: R | None) -> R:
+def required(value: R | None) -> R:
     """What a job with judges has: Config has checked that models are named."""
     assert value is not None
     return value

@@ -51,12 +51,12 @@ class JsonLines(io.TextIOBase):
     """A stream in place of stderr: lines of text become objects; those that are objects stay."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream, self._of = stream, threading.local()
+        self._stream, self._by_thread = stream, threading.local()
 
     def write(self, text: str) -> int:
         """A line is written when it is whole: `print` writes its end apart, threads in between."""
-        *lines, rest = (getattr(self._of, "begun", "") + text).split("\n")
-        self._of.begun = rest
+        *lines, rest = (getattr(self._by_thread, "begun", "") + text).split("\n")
+        self._by_thread.begun = rest
         for line in lines:
             shown = line.rpartition("\r")[2].strip()
             if shown:

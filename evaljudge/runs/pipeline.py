@@ -30,7 +30,7 @@ from evaljudge.errors import (
 )
 from evaljudge.execution.protocol import Event, Watch
 from evaljudge.runs.binding import as_begun, bind_and_cut, open_bound
-from evaljudge.runs.job import BOTH, Job, make_job, one_of
+from evaljudge.runs.job import BOTH, Job, make_job, required
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.planning import Plan, longest_ask, make_plan
 from evaljudge.runs.progress import watcher as usual_watcher
@@ -261,7 +261,7 @@ def _take_references(
     unprepared = [shard for shard, wanted in todo.items() if "prepare" in wanted]
     if job.references and unprepared:
         watcher.entering("taking over the references given")
-        writer, mine = one_of(job.writer_is), output.of(job.panel)
+        writer, mine = required(job.writer_is), output.of(job.panel)
         put_references(job.references, job.judges, writer, mine, unprepared)
 
 

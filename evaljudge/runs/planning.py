@@ -31,12 +31,12 @@ from evaljudge.identity import brief_key, common_key
 from evaljudge.judges.checked import briefs_of, verdicts_of
 from evaljudge.metrics import Metric, Unscored
 from evaljudge.metrics.protocol import EMPTY_TEXT, compared_with, is_empty
-from evaljudge.model.imagining import Gauge, Imagining
+from evaljudge.model.imagining import Imagining, TokenCounter
 from evaljudge.model.remembering import Common
 from evaljudge.reasons import grouped
 from evaljudge.records import Brief, Case, Document, Tokens
 from evaljudge.runs.binding import differs_from_run, refuse_lone_texts
-from evaljudge.runs.job import BOTH, Job, Pass, one_of
+from evaljudge.runs.job import BOTH, Job, Pass, required
 from evaljudge.runs.references import given_references
 from evaljudge.runs.stages import lacking, missing
 from evaljudge.storage import Index, Output, Stage, index_on_disk
@@ -94,7 +94,7 @@ async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
         if job.judges:
             bound = Output(job.config.out, job.config.briefs).run() or {}
             output = Output(job.config.out, job.config.briefs, bound.get("id", ""))
-            with _known(job, output, corpus, written) as briefs:
+            with _all_briefs(job, output, corpus, written) as briefs:
                 _compare(job, output, corpus, plan)
                 planning = _Planning(job, briefs, output, plan)
                 for part in job.passes:
@@ -138,7 +138,7 @@ def longest_ask(part: Pass, output: Output, wanted: Sequence[Stage]) -> int:
 
 
 @contextmanager
-def _known(
+def _all_briefs(
     job: Job, output: Output, corpus: Corpus, written: KnownBriefs | None
 ) -> Iterator[KnownBriefs]:
     with nullcontext(written) if written is not None else known_briefs() as briefs:
@@ -155,7 +155,7 @@ def given_briefs(job: Job, documents: Iterable[Document]) -> Iterator[Brief]:
         with given_references(job.references, job.judges) as references:
             for document in documents:
                 for kind in references.kinds:
-                    yield from references.briefs(kind, document, one_of(job.writer_is)).values()
+                    yield from references.briefs(kind, document, required(job.writer_is)).values()
 
 
 def _compare(job: Job, output: Output, corpus: Corpus, plan: Plan) -> None:
@@ -194,7 +194,7 @@ class KnownBriefs:
         rows = ((brief.key, pickle.dumps(brief)) for brief in briefs)
         self._index.executemany("INSERT OR REPLACE INTO briefs VALUES (?, ?)", rows)
 
-    def of(self, keys: Iterable[str]) -> list[Brief]:
+    def with_keys(self, keys: Iterable[str]) -> list[Brief]:
         return [brief for brief in map(self._find, keys) if brief]
 
     def _find(self, key: str) -> Brief | None:
@@ -204,16 +204,18 @@ class KnownBriefs:
 
 class _Planning:
     def __init__(self, job: Job, briefs: KnownBriefs, output: Output | None, plan: Plan) -> None:
-        self._known, self._plan, self._metrics = briefs, plan, job.metrics
+        self._briefs, self._plan, self._metrics = briefs, plan, job.metrics
         self._output = output
 
     async def do(self, part: Pass, work: Iterable[Work]) -> None:
-        self._job, self._writer, self._source = part.job, one_of(part.job.writer_is), part.source
+        self._job, self._writer, self._source = part.job, required(part.job.writer_is), part.source
         self._context: Callable[[], int | None] = cache(
             lambda: part.job.engines.describe(part.source).context
         )
         # reading a tokenizer takes time, so it is read only where there is something to count
-        self._gauge: Callable[[], Gauge] = cache(lambda: part.job.engines.gauge(part.source))
+        self._counter: Callable[[], TokenCounter] = cache(
+            lambda: part.job.engines.token_counter(part.source)
+        )
         self._heads, self._blocks = set[int](), set[int]()
         asked: dict[Stage, dict[str, Asked]] = {
             stage: {judge.name: Asked() for judge in self._job.judges} for stage in BOTH
@@ -238,11 +240,11 @@ class _Planning:
                     (part.axis, part.name): brief_key(judge, part, case.document, self._writer)
                     for part in judge.parts()
                 }
-                old = self._known.of(keys.values())
+                old = self._briefs.with_keys(keys.values())
                 whole = [brief for brief in old if brief.status == "ok"]
                 if wanted:
                     new = await briefs_of(judge, case.document, whole, models[judge.name])
-                    self._known.add(replace(b, key=keys[b.axis, b.part]) for b in new)
+                    self._briefs.add(replace(b, key=keys[b.axis, b.part]) for b in new)
                     old = [*whole, *new]
                 briefs[judge.name] = old
         return briefs
@@ -267,9 +269,9 @@ class _Planning:
     @contextmanager
     def _counted_models(self, case: Case, asked: Mapping[str, Asked]) -> Iterator[Models]:
         texts = [candidate.text for candidate in case.candidates]
-        imagining = Imagining(lambda *asked: self._gauge()(*asked), texts, self._context())
+        imagining = Imagining(lambda *asked: self._counter()(*asked), texts, self._context())
         output = self._output
-        common = self._known.common
+        common = self._briefs.common
         model = Common(
             imagining,
             # what an earlier run wrote once for all documents, a fresh run would ask for

@@ -158,12 +158,12 @@ class GivenReferences:
                 raise UserError(f"{path}: was changed since this run was begun")
 
     def has_any(self, document: Document) -> bool:
-        return any(self._of(path, document) for path in dict.fromkeys(self._paths.values()))
+        return any(self._rows(path, document) for path in dict.fromkeys(self._paths.values()))
 
     def briefs(self, kind: str, document: Document, writer: Identity) -> dict[str, Brief]:
         briefs: dict[str, Brief] = {}
         for judge in (judge for judge in self._takers if judge.kind == kind):
-            rows = self._of(self._paths[judge.name], document)
+            rows = self._rows(self._paths[judge.name], document)
             for part in judge.parts():
                 if row := rows.get((part.axis, part.name)):
                     key = brief_key(judge, part, document, writer)
@@ -172,7 +172,7 @@ class GivenReferences:
                     briefs[key] = Brief(*identity, content, signature=row.signature)
         return briefs
 
-    def _of(self, path: str, document: Document) -> dict[tuple[str, str], ReferenceRow]:
+    def _rows(self, path: str, document: Document) -> dict[tuple[str, str], ReferenceRow]:
         """The keys are axis and the level's name; a reference for another text is refused."""
         rows: dict[tuple[str, str], ReferenceRow] = {}
         source = _source_digest(document)

@@ -146,7 +146,7 @@ def findings_of(
     of_judges += [c for c in job.cautions if c not in (*first, *of_ratings, *of_judges)]
     warned = {
         Rank.MISSING: first,
-        Rank.RATINGS: [*of_ratings, *_of_the_corpus(output)],
+        Rank.RATINGS: [*of_ratings, *_corpus_notes(output)],
         Rank.JUDGES: of_judges,
         Rank.COPIES: tables.copies.warnings,
         Rank.SELECTIONS: [
@@ -219,7 +219,7 @@ def _headlines(job: Job) -> list[Key]:
     return judged or [(name, ANY_AXIS) for name in job.scorers]
 
 
-def _of_the_corpus(output: Output) -> Iterator[str]:
+def _corpus_notes(output: Output) -> Iterator[str]:
     listing = output.listing() or {}
     yield from notes_on(listing.get("skipped_rows", 0), listing.get("absent_ratings", 0))
     yield from (f"corpus: {note}" for note in listing.get("unread", []))

@@ -19,7 +19,7 @@ from evaljudge.metrics.measuring import drawn
 from evaljudge.metrics.protocol import Part
 from evaljudge.records import Document
 from evaljudge.runs.asked import probes_of
-from evaljudge.runs.job import Job, Pass, one_of
+from evaljudge.runs.job import Job, Pass, required
 from evaljudge.storage import Output, Shard, Stage, ahead, index_on_disk
 
 Lacking = dict[Shard, list[str]]
@@ -83,7 +83,7 @@ def _assignment(part: Pass, output: Output, orders: Sequence[Order]) -> Assignme
         judges=job.judges,
         engines=job.engines,
         source=part.source,
-        writer=one_of(job.writer_is),
+        writer=required(job.writer_is),
         signatures=job.judge_signatures(),
         seed=job.config.seed,
         session=uuid.uuid4().hex,

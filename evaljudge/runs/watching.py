@@ -66,14 +66,14 @@ class ProgressTally:
 
     def __init__(self, todo: Todo, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._lock = clock, threading.RLock()
-        self._of = {stage: n for stage, (_, n) in todo.items()}
+        self._total = {stage: n for stage, (_, n) in todo.items()}
         self._committed = {stage: n - left for stage, (left, n) in todo.items()}
         self._over = set[tuple[Stage, int]]()
         self._in_hand: dict[tuple[Stage, int], int] = {}
-        self.steps = sum(self._of.values())
-        self._unscored: dict[Stage, int] = dict.fromkeys(self._of, 0)
+        self.steps = sum(self._total.values())
+        self._unscored: dict[Stage, int] = dict.fromkeys(self._total, 0)
         self._gpu_seconds = 0.0
-        self._seconds: dict[Stage, float] = dict.fromkeys(self._of, 0.0)
+        self._seconds: dict[Stage, float] = dict.fromkeys(self._total, 0.0)
         self._is_loading, self._since = False, clock()
         self._first = self._mark()
         self._marks = deque([self._first])
@@ -85,7 +85,7 @@ class ProgressTally:
 
     @property
     def _done(self) -> dict[Stage, int]:
-        in_hand = dict.fromkeys(self._of, 0)
+        in_hand = dict.fromkeys(self._total, 0)
         for (stage, _), cases in self._in_hand.items():
             in_hand[stage] += cases
         return {stage: cases + in_hand[stage] for stage, cases in self._committed.items()}
@@ -126,8 +126,8 @@ class ProgressTally:
     def _stages(self, now: _Mark) -> Iterator[str]:
         for stage, cases in now.done.items():
             unit = " documents" if stage == next(iter(now.done)) else ""
-            rate = self._rate(stage, now) if cases < self._of[stage] else ""
-            yield f"{DONE_IN_WORDS[stage]} {cases:,}/{self._of[stage]:,}{unit}{rate}"
+            rate = self._rate(stage, now) if cases < self._total[stage] else ""
+            yield f"{DONE_IN_WORDS[stage]} {cases:,}/{self._total[stage]:,}{unit}{rate}"
 
     def _rest(self, now: _Mark) -> Iterator[str]:
         if left := self._left(now):
@@ -150,7 +150,7 @@ class ProgressTally:
             return [self._fields(stage, now) | {"gpu_hours": hours} for stage in now.done]
 
     def _fields(self, stage: Stage, now: _Mark) -> dict[str, Any]:
-        done, n = now.done[stage], self._of[stage]
+        done, n = now.done[stage], self._total[stage]
         fields: dict[str, Any] = {
             "stage": stage,
             "done": done,
@@ -172,10 +172,10 @@ class ProgressTally:
         return f" at {each_minute:,.0f} a minute"
 
     def _left(self, now: _Mark) -> str:
-        if now.done == self._of:
+        if now.done == self._total:
             done_here = now.done != self._first.done
             return f"took {_clock(sum(now.seconds.values()))}" if done_here else ""
-        left = {stage: n - now.done[stage] for stage, n in self._of.items()}
+        left = {stage: n - now.done[stage] for stage, n in self._total.items()}
         open_stages = [stage for stage, cases in left.items() if cases]
         rated = [stage for stage in open_stages if self._is_known(stage, now)]
         if not rated:
@@ -205,7 +205,7 @@ class ProgressTally:
         if self._is_loading:
             return
         stages = {shard: stage for stage, shard in sorted(self._in_hand, key=_in_order)}
-        done, n = self._done, self._of
+        done, n = self._done, self._total
         now_in = list(stages.values()) or [stage for stage in n if n[stage] > done[stage]][:1]
         for stage in now_in:
             self._seconds[stage] += passed / len(now_in)

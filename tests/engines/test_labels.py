@@ -281,4 +281,4 @@ def test_a_plan_counts_the_requests_of_one_answer_as_it_is_written() -> None:
     hf = FakeHf(*prefixes("very", " very"))
     labels = compiled(Options(("very good", "very bad", "so")), hf)
     # `very` and the space at once, `g` or `b`, and letter by letter what is left
-    assert [len(node.path) - node.since for node in labels.of_one_answer] == [1, 2]
+    assert [len(node.path) - node.since for node in labels.nodes_of_one_answer] == [1, 2]

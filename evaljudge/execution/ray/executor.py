@@ -32,6 +32,7 @@ from evaljudge.execution.protocol import (
     Watch,
     write_order,
 )
+from evaljudge.execution.ray.board import CountedWorker, reading_board
 from evaljudge.execution.ray.session import (
     cpus_wanted,
     fetching,
@@ -40,7 +41,6 @@ from evaljudge.execution.ray.session import (
     placement,
     ray_session,
 )
-from evaljudge.execution.ray.telling import CountedWorker, reading_board
 from evaljudge.execution.ray.worker import (
     AT_ONCE,
     FINISHING,

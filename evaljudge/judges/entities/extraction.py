@@ -101,7 +101,7 @@ class Extraction:
         if isinstance(reply, Failed):
             return Extracted(reply, bill=bill)
         located = {
-            entity: _found(entity, text, places, reply[str(n)]["sentence"], reply[str(n)]["words"])
+            entity: _entity(entity, text, places, reply[str(n)]["sentence"], reply[str(n)]["words"])
             for n, entity in enumerate(entities, 1)
         }
         dropped = tuple(entity for entity, place in located.items() if place is None)
@@ -134,7 +134,7 @@ def folded(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".")
 
 
-def _found(
+def _entity(
     entity: str, text: str, places: Sequence[Sentence], number: int, words: str
 ) -> Entity | None:
     if not number or number > len(places):

@@ -68,7 +68,7 @@ class RubricWriting:
         if origin != "source" and not texts:
             return Failed("no reference to take entities from")
         if origin == "references":
-            return await self._of_many(texts, model, bill)
+            return await self._from_references(texts, model, bill)
         text = document.source if origin == "source" else texts[0]
         noun: Noun = "source" if origin == "source" else "target"
         (taken,) = await self._extraction.extract([text], model, noun)
@@ -78,7 +78,7 @@ class RubricWriting:
         entities = [_as_json(entity) for entity in taken.entities]
         return {"from": origin, "texts": 1, "entities": entities, "dropped": list(taken.dropped)}
 
-    async def _of_many(
+    async def _from_references(
         self, texts: Sequence[str], model: Model, bill: Bill
     ) -> dict[str, Any] | Failed:
         taken = await self._extraction.extract(texts, model)

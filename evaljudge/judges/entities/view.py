@@ -112,7 +112,7 @@ def shown_text(evidence: EntitiesEvidence, text: str) -> ShownText:
             if e.alignment.verdict == "no"
         ],
         "Entities whose words are not in the text": [
-            (f"{_said_of(n, e)}: {e.entity}", "") for n, e in numbered if not range(*place(e, text))
+            (f"{_named(n, e)}: {e.entity}", "") for n, e in numbered if not range(*place(e, text))
         ],
         "Dropped, since no words support them": [(entity, "") for entity in evidence.dropped],
         "What could not be had": list(evidence.failed.items()),
@@ -161,12 +161,12 @@ def _answers(evidence: EntitiesEvidence, text: str) -> Iterator[Answers]:
         verdict, rule = ruling.verdict or NO_BALLOT, RULES.get(ruling.rule, NO_BALLOT)
         if asked.aspect == "readability":
             verdict, rule = ISSUES[ruling.verdict], "any issue"
-        shown_answers = [_said(prompt, vote) for prompt, vote in ruling.votes.items()]
+        shown_answers = [_answer(prompt, vote) for prompt, vote in ruling.votes.items()]
         about = (asked.number, harmless(asked.entity), asked.heading or "", asked.aspect)
         yield Answers(*about, verdict, rule, shown_answers)
 
 
-def _said(prompt: str, vote: Vote) -> str:
+def _answer(prompt: str, vote: Vote) -> str:
     """`facts: yes (yes 0.800, no 0.100; mass 0.970)`, or with the reason that was written."""
     if "failed" in vote:
         return f"{prompt}: failed: {vote['failed']}"
@@ -205,13 +205,13 @@ def pieces(evidence: EntitiesEvidence, text: str) -> list[Piece]:
     ]
 
 
-def _said_of(number: int, entity: FoundEntity) -> str:
+def _named(number: int, entity: FoundEntity) -> str:
     """`3 partially, misplaced`."""
     misplaced = ", misplaced" if entity.alignment.verdict == "no" else ""
     return f"{number} {entity.correctness.verdict or 'none'}{misplaced}"
 
 
 def _label(held: Sequence[tuple[int, FoundEntity]]) -> str:
-    named = [_said_of(number, entity) for number, entity in held[:MOST_NAMED]]
+    named = [_named(number, entity) for number, entity in held[:MOST_NAMED]]
     more = len(held) - len(named)
     return "; ".join(named) + (f"; and {more} more" if more else "")

@@ -165,7 +165,7 @@ class Contest:
         self._swap, self._instruction = swap, instruction
         self._same = _same_texts(case, axis)
         self._replies: dict[Pair, Chosen | Failed] = {}
-        self._known: dict[Pair, float] = {}
+        self._odds: dict[Pair, float] = {}
         self._left_out: dict[int, str] = {}
         self._worth: float | None = None
         """What standing first is worth, as log-odds; None until the first pairs were compared."""
@@ -177,7 +177,7 @@ class Contest:
         if self.places is not None:
             return []
         texts = [text for text in range(len(self._same)) if text not in self._left_out]
-        self._search = self._search or self._ranking(texts, self._known)
+        self._search = self._search or self._ranking(texts, self._odds)
         try:
             return next(self._search)
         except StopIteration as end:
@@ -218,7 +218,7 @@ class Contest:
         for text, other in replies:
             if not self._left_out.keys() & {text, other}:
                 odds = read_comparison(self._stored(text, other)).odds
-                self._known |= {(text, other): odds, (other, text): -odds}
+                self._odds |= {(text, other): odds, (other, text): -odds}
 
     def _leave_out(self) -> None:
         while failed := [
@@ -242,7 +242,7 @@ class Contest:
         sizes = [sum(len(self._same[text]) for text in place) for place in self.places]
         ranked = zip(self.places, ranks(sizes), strict=True)
         rank = {text: mine for place, mine in ranked for text in place}
-        strengths = bradley_terry(texts, self._known)
+        strengths = bradley_terry(texts, self._odds)
         order = [[writer.system for writer in self._same[text]] for text in texts]
         evidence_of: dict[str, dict[str, Any] | Failed] = {
             candidate.system: Failed(reason_unscorable(self.case.document, candidate))
@@ -253,7 +253,7 @@ class Contest:
             mine = Failed(reason) if reason else {
                 "rank": rank[text], "order": order, "ranks": [rank[t] for t in texts],
                 "strength": strengths[text], "comparisons": [
-                    self._stored(text, other) for first, other in self._known
+                    self._stored(text, other) for first, other in self._odds
                     if first == text and other not in self._left_out
                 ],
             }  # fmt: skip

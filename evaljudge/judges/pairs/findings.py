@@ -71,7 +71,7 @@ def counted(shard: SeenShard) -> Sums:
     for axis, number, texts in by_document(
         sorted(shard.verdicts, key=attrgetter("doc_id", "axis"))
     ):
-        add(sums, {axis: {number: _of_document(texts)}})
+        add(sums, {axis: {number: _document_sums(texts)}})
     if any(len(tried) > 1 for tried in sums.values()):
         for brief in shard.briefs():
             if row := sums.get(brief.axis, {}).get(number_of(brief.part)):
@@ -79,7 +79,7 @@ def counted(shard: SeenShard) -> Sums:
     return sums
 
 
-def _of_document(texts: Mapping[str, Mapping[str, Any]]) -> Sums:
+def _document_sums(texts: Mapping[str, Mapping[str, Any]]) -> Sums:
     """Sums of one document on one axis; `texts`: by the system that wrote each. Each comparison is
     stored with both of its texts, under the first of the systems that wrote each."""
     pairs = [

@@ -125,7 +125,7 @@ def notes_in(content: Mapping[str, Any]) -> list[str]:
     return [f"{name} readers: {note}" for name, note in notes.items() if note]
 
 
-def of_other_names(
+def without_namesakes(
     readers: Sequence[Role], static: Sequence[Role]
 ) -> tuple[list[Role], list[tuple[Role, str]]]:
     """The readers whose type differs from all before, and the others with the reason: two of one

@@ -27,8 +27,8 @@ from evaljudge.judges.roles.briefs import (
     Role,
     checked_axis,
     notes_in,
-    of_other_names,
     readers_in,
+    without_namesakes,
 )
 from evaljudge.judges.roles.clusters import Survivors, first_come, survivors
 from evaljudge.judges.roles.evidence import NO_READERS, ORDERS, Polled, read_polled
@@ -203,7 +203,7 @@ class Roles(Judge):
         if brief is None or brief.status != "ok":
             reason = brief.reason if brief else "never written"
             return Survivors(tuple(self._static), 0), [f"{NO_READERS}{reason}"]
-        free, namesakes = of_other_names(readers_in(brief.content), self._static)
+        free, namesakes = without_namesakes(readers_in(brief.content), self._static)
         if self._settings.clustering:
             described = [f"{role.type}: {role.description}" for role in (*self._static, *free)]
             vectors = await model.embed(described, self._settings.encoder)

@@ -59,10 +59,10 @@ class References:
         return parts
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
-        each = (self._of_axis(document, axis, known, model) for axis in self._axes)
+        each = (self._axis_briefs(document, axis, known, model) for axis in self._axes)
         return [brief for briefs in await gather(*each) for brief in briefs]
 
-    async def _of_axis(
+    async def _axis_briefs(
         self, document: Document, axis: Axis, known: Sequence[Brief], model: Model
     ) -> list[Brief]:
         texts = {float(b.part): text_of(b) for b in known if b.axis == axis.name}

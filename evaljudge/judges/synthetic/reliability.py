@@ -75,10 +75,10 @@ def reliability_sums(shard: SeenShard) -> Sums:
         key = verdict.doc_id, verdict.system, verdict.axis
         if verdict.status == "ok" and key in ratings:
             rated.setdefault(verdict.axis, []).append((verdict, ratings[key]))
-    return {axis: _of_axis(texts) for axis, texts in rated.items()}
+    return {axis: _axis_sums(texts) for axis, texts in rated.items()}
 
 
-def _of_axis(texts: Sequence[tuple[Verdict, float]]) -> Sums:
+def _axis_sums(texts: Sequence[tuple[Verdict, float]]) -> Sums:
     """`beyond`: how many comparisons are of texts rated outside the range of the levels. Each array
     has a number for each bin; `squares` are sums over documents of n², `products` of n · observed.
     """

@@ -96,15 +96,15 @@ def shard_sums(judge: str, shard: SeenShard) -> Sums:
         own = [check for check in checks if check.axis == axis]
         values = {(s.doc_id, s.system): s.value for s in scores if s.axis == axis}
         sums[axis] = (
-            _of_checks(own)
-            | _of_candidates([v.evidence["levels"] for v in compared if v.axis == axis])
-            | _of_lengths(shard, axis, values)
+            _check_sums(own)
+            | _candidate_sums([v.evidence["levels"] for v in compared if v.axis == axis])
+            | _length_sums(shard, axis, values)
             | {"inverted_ids": [c.doc_id for c in own if c.doc_id in rated and any(_inversions(c))]}
         )
     return sums
 
 
-def _of_checks(checks: Sequence[Verdict]) -> Sums:
+def _check_sums(checks: Sequence[Verdict]) -> Sums:
     known_pairs = [inversions for check in checks if (inversions := _inversions(check))]
     exchanged = [pair for check in checks for pair in check.evidence["exchanged"]]
     return {
@@ -128,7 +128,7 @@ def _side(p: Mapping[str, float]) -> int:
     return (p["Better"] > p["Worse"]) - (p["Better"] < p["Worse"])
 
 
-def _of_candidates(candidates: Sequence[Sequence[Mapping[str, Any]]]) -> Sums:
+def _candidate_sums(candidates: Sequence[Sequence[Mapping[str, Any]]]) -> Sums:
     """`candidates`: each one's comparisons with the same references, as they are stored."""
     levels = list(chain.from_iterable(candidates))
     if not levels:
@@ -149,7 +149,7 @@ def _of_candidates(candidates: Sequence[Sequence[Mapping[str, Any]]]) -> Sums:
     }
 
 
-def _of_lengths(
+def _length_sums(
     shard: SeenShard, axis: str, scores: Mapping[tuple[str, str], float | None]
 ) -> Sums:
     """Spearman's of score and words in each document, and the same given people's ratings."""
@@ -164,8 +164,8 @@ def _of_lengths(
             words = len(candidate.text.split())  # as the metric `words` counts them
             rating = candidate.ratings.get(axis, nan)
             grids[:, at, place] = nan if score is None else score, words, rating
-    every = _of_enough(grids[:2], LEAST_CANDIDATES)
-    score, length, rating = _of_enough(grids, LEAST_RATED)
+    every = _with_enough_candidates(grids[:2], LEAST_CANDIDATES)
+    score, length, rating = _with_enough_candidates(grids, LEAST_RATED)
     people = row_correlations(rating, length)[0]
     by_length, by_rating = (row_correlations(score, other)[0] for other in (length, rating))
     by_partial = _partial(by_length, by_rating, people)
@@ -176,7 +176,7 @@ def _of_lengths(
     }
 
 
-def _of_enough(grids: Floats, least: int) -> Floats:
+def _with_enough_candidates(grids: Floats, least: int) -> Floats:
     """The documents with enough candidates that have every value; NaN for other candidates."""
     whole = np.isfinite(grids).all(axis=0)
     kept: Floats = np.where(whole, grids, nan)[:, whole.sum(axis=1) >= least]

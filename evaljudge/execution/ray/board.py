@@ -41,7 +41,7 @@ COUNTERS = {
     "evaljudge_unscored": ("Texts and briefs without a score.", ("stage", "reason")),
 }
 WORKER_SECONDS = "evaljudge_worker_seconds"
-"""A gauge: how long a worker has been there, loading its model included."""
+"""How long a worker has been there, loading its model included."""
 TOKENS = {
     "evaljudge_asks": "asks",
     "evaljudge_prompt_tokens": "prompt",
