@@ -332,7 +332,7 @@ class Config(Settings):
     combine: dict[str, CombineConfig] = {}
     """Further scorers, by name, each a jury of others."""
     families: dict[str, Annotated[list[str], Field(min_length=1)]] = {}
-    """For a judge, the systems that come from its model's family."""
+    """The systems that come from the family of each judge's model."""
     workers: WorkersConfig = WorkersConfig()
     calibrate: list[str] = []
     select: list[Selection] = []
@@ -402,7 +402,7 @@ class Config(Settings):
         return rest | {"of_judges": moved}
 
     def as_given(self) -> dict[str, Any]:
-        """As a configuration's file would have it."""
+        """The configuration as a file would have it."""
         return self.model_dump(exclude={"of_judges"}) | self.of_judges
 
     @property

@@ -176,8 +176,7 @@ class Mistakes:
 
 
 def naming_arguments(function: Callable[P, R]) -> Callable[P, R]:
-    """For Python: messages about `--skip-bad-rows`, an option of the command, name the argument
-    `skip_bad_rows`."""
+    """The function for Python: its messages about `--skip-bad-rows` name `skip_bad_rows`."""
 
     @wraps(function)
     def called(*given: P.args, **named: P.kwargs) -> R:

@@ -236,6 +236,6 @@ def _may_be_rating(value: Any) -> bool:
 
 
 def _first_for_each(ours: Mapping[str, str]) -> dict[str, str]:
-    """If several names stand for one field, the first: a field can have only one."""
+    """The first of several names that stand for one field: a field can have only one."""
     chosen = {to: theirs for theirs, to in reversed(list(ours.items()))}
     return {theirs: to for theirs, to in ours.items() if chosen[to] == theirs}

@@ -47,7 +47,7 @@ class Corpus(Grouped):
     rows and of nested or flat form."""
     ratings_digest: str
     unread: tuple[str, ...]
-    """Only for the generic form: notes on columns and keys that nothing reads."""
+    """Notes on columns and keys that nothing reads; only for the generic form."""
 
 
 def notes_on(skipped: int, absent: int) -> list[str]:
@@ -145,7 +145,7 @@ def _digests(cases: Iterable[Case]) -> tuple[str, str]:
 
 
 def _rated(candidate: Candidate) -> tuple[Any, ...]:
-    """Without raters where there are none, so that such a corpus keeps its earlier digest."""
+    """The ratings, without raters where there are none, so that such a corpus keeps its digest."""
     raters = sorted(
         (axis, [None if isnan(number) else number for number in numbers])  # JSON has no NaN
         for axis, numbers in candidate.raters.items()

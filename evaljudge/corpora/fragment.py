@@ -31,7 +31,7 @@ class Ratings(NamedTuple):
     mean: Mapping[str, float]
     """Over the ratings that are not absent."""
     raters: Mapping[str, tuple[float, ...]]
-    """Only of axes given as lists; NaN where this rater gave none but a later one did."""
+    """Ratings of axes given as lists; NaN where this rater gave none but a later one did."""
     absent: int
     """Ratings that are null, NaN or infinite; an empty list counts as one."""
 

@@ -81,7 +81,7 @@ def row_of(place: str, read: Callable[..., Mapping[str, Any]], *given: Any) -> R
 
 
 def accepted(row: Row | BadRow) -> Row:
-    """For files whose first bad row is the user's mistake."""
+    """The row; a bad one is refused, for files where that is the user's mistake."""
     if isinstance(row, BadRow):
         raise UserError(f"{row.place}: {row.problem}")
     return row
@@ -107,7 +107,7 @@ def is_number(value: Any) -> TypeGuard[int | float | Decimal]:
 
 
 def clean(text: str) -> str:
-    """Without lone surrogates, which neither Parquet nor a tokenizer can carry."""
+    """The text without lone surrogates, which neither Parquet nor a tokenizer can carry."""
     return text if text.isascii() else SURROGATE.sub("\ufffd", text)
 
 

@@ -27,8 +27,8 @@ Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
 
 
 def read_given_scores(path: str, reasons: Reasons) -> Given:
-    """In JSONL, Parquet or CSV, or in a run's folder. What the rows say of missing values is added
-    to `reasons`."""
+    """Read scores in JSONL, Parquet or CSV, or in a run's folder. What the rows say about missing
+    values is added to `reasons`."""
     scores: Given = {}
     for row in map(accepted, read_generic((_in_run(path),))):
         at = (name_in(row, "doc_id"), name_in(row, "system"))

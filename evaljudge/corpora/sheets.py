@@ -62,7 +62,7 @@ def harmless_cell(text: str) -> str:
 
 
 def read_sheet(file: str) -> Iterator[Row]:
-    """Its rows; a CSV's cells are texts, and those it lacks are empty."""
+    """The sheet's rows; a CSV's cells are texts, and missing cells are empty."""
     return map(_dotted, _csv_rows(file) if ending_of(file) == CSV else rows_of(file))
 
 
@@ -80,7 +80,7 @@ def _dotted(row: Row) -> Row:
 
 
 def rating_in(row: Row, column: str) -> float | None:
-    """None where the cell is empty."""
+    """The rating; None where the cell is empty."""
     value = row.fields.get(column)
     if isinstance(value, str):
         value = value.strip()

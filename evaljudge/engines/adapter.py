@@ -97,7 +97,7 @@ def adapter_request(source: ModelSource) -> Any:
 
 
 def load_adapter(engine: Any, source: ModelSource) -> None:
-    """With the model, so that one that vLLM refuses is refused before anything is asked."""
+    """Load the adapter with the model, so that vLLM refuses it before anything is asked."""
     request = adapter_request(source)
     if request is None:
         return
@@ -153,8 +153,8 @@ def _refuse_of_another_model(source: ModelSource, widths: Mapping[str, int]) -> 
 
 
 def _modules(source: ModelSource) -> dict[str, str]:
-    """For each pair of matrices, by the name of A, the module that it changes, as vLLM names it:
-    experts are one."""
+    """The module that each pair of matrices changes, by the name of A, as vLLM names it: experts
+    are one."""
     matches = ((name, _MATRIX.search(name)) for name in _widths(source))
     return {
         name: EXPERTS if f".{EXPERTS}." in name else matrix["module"]

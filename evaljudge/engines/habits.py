@@ -65,7 +65,7 @@ class ChatTemplate:
 
 
 def find_template(source: ModelSource) -> ChatTemplate | None:
-    """None where its tokenizer's files cannot be had."""
+    """The chat template; None where the tokenizer's files cannot be had."""
     if (config := read_json(source, _CONFIG)) is None:
         return None
     text = (read_file(source, _FILE) or b"").decode() or config.get("chat_template") or ""
@@ -77,7 +77,7 @@ def find_template(source: ModelSource) -> ChatTemplate | None:
 
 
 def settled(source: ModelSource, template: ChatTemplate | None) -> ModelSource:
-    """With what its chat template asks for, where the user leaves that open."""
+    """The source with what its chat template asks for, where the user leaves that open."""
     if source.chat is None:
         return source
     chat, reply = settle(source.source, template, source.chat, source.reply)

@@ -138,7 +138,7 @@ class Room:
     weights: float
     computing: float
     left: float
-    """For the cache; negative where even the weights do not fit."""
+    """Memory for the cache; negative where even the weights do not fit."""
     request: float
     at_once: int
     """How many requests of these tokens fit."""
@@ -172,7 +172,7 @@ def gpus_needed(
 
 
 def footprint(source: ModelSource) -> Footprint | None:
-    """None where its config.json is not on this machine, or of a kind that is not known here."""
+    """The footprint; None where its config.json is not on this machine or its kind is unknown."""
     if layers(source) != "attention":
         return None
     return footprint_of(whole_config(source), source.engine, size_of_weights(source))

@@ -60,7 +60,7 @@ class VllmEngines:
 
 
 def identity_with_habits(source: ModelSource) -> Identity:
-    """With what the user allows, its adapter, and what its template asks for."""
+    """The model with what the user allows, its adapter, and what its template asks for."""
     refuse_lora_without_adapter(source)
     refuse_unknown_arguments(source)
     identity, adapter = identity_of(source), identify_adapter(source)

@@ -101,7 +101,7 @@ class Scripted:
         """Any options will do."""
 
     def prepare_encoder(self, encoder: str) -> None:
-        """None is needed."""
+        """No encoder is needed."""
 
     async def low_mass(self, prompt: Prompt, options: Options, least: float) -> LowMass | None:
         """A script is to the point."""
@@ -139,7 +139,7 @@ class ScriptedEngines:
         return ModelFacts(Identity(*made, reply=source.reply or ""))
 
     def find_encoder(self, encoder: str) -> str:
-        """None is needed."""
+        """No encoder is needed."""
         return ""
 
     def token_counter(self, source: ModelSource) -> TokenCounter:

@@ -20,7 +20,7 @@ from evaljudge.errors import UserError, first_words
 from evaljudge.model.asks import Vector
 
 DIGITS = 6
-"""Kept of each number: machines differ in those after them."""
+"""Digits kept of each number: machines differ in those after them."""
 MEMORY = 0.05
 """The part of the memory that vLLM may take; an encoder keeps no cache of what it has read."""
 

@@ -20,7 +20,7 @@ BUNDLED = "nano"
 """The model that comes with evaljudge goes by this name; see `evaljudge.bundled.nano`."""
 BY_TEMPLATE = " (by its template)"
 VLLM = "vllm:"
-"""Before the name of an encoder that vLLM is to serve."""
+"""The prefix of an encoder's name that vLLM is to serve."""
 EXACTNESS = 1e-4
 Need = Literal["pickle", "remote-code"]
 PICKLE: Need = "pickle"
@@ -106,7 +106,7 @@ class Identity:
     commit: str | None = None
     allow: tuple[Need, ...] = ()
     exactness: float | None = None
-    """As of a ModelSource; None of models whose probabilities are not read from spellings."""
+    """The ModelSource's; None for models whose probabilities are not read from spellings."""
     dtype: str | None = None
     """Likewise what it computes in."""
     adapter: str = ""
@@ -143,14 +143,14 @@ class Identity:
 
     @classmethod
     def known(cls, said: Mapping[str, Any]) -> Self:
-        """As a run's fingerprint has it."""
+        """The identity in a run's fingerprint."""
         made = cls(said["name"], said["revision"], said.get("chat"), said.get("engine", {}))
         more: dict[str, Any] = {name: said.get(name) for name in ("exactness", "dtype")}
         more |= {name: said.get(name, "") for name in ("adapter", "reply")}
         return replace(made, allow=tuple(said.get("allow", ())), **more)
 
     def settled_as(self, source: ModelSource, chat: Mapping[str, Any] | None, reply: str) -> Self:
-        """With these switches and this reply, of which the user set those that the source has."""
+        """The identity with these switches and this reply; those in the source are the user's."""
         ours = [name for name in RECOGNISED if name in {*(chat or ())} - {*(source.chat or ())}]
         ours += ["reply"] if reply and source.reply is None else []
         return replace(self, chat=chat, reply=reply, by_template=tuple(ours))

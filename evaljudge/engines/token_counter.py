@@ -91,7 +91,7 @@ def make_token_counter(source: ModelSource, block: int) -> TokenCounter:
 
 
 def _tokenizer_of(source: ModelSource) -> tuple[Texts, Template]:
-    """Kept, as plans of several runs with these models count the same texts."""
+    """The tokenizer, cached because plans of several runs count the same texts."""
     folder = Path(local_path(source.path))
     changed_at = max((file.stat().st_mtime_ns for file in folder.glob("*")), default=0)
     key = repr(source), changed_at

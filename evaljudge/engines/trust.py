@@ -119,8 +119,8 @@ def needs_of(
 
 
 def _has_code(config: Mapping[str, Any], *, is_allowed: bool) -> bool:
-    """In it or in a part of it (`text_config`). A model that transformers or vLLM knows uses its
-    own code only if that is allowed."""
+    """Whether it or a part of it (`text_config`) runs code. A model that transformers or vLLM
+    knows uses its own code only if that is allowed."""
     if "auto_map" in config:
         from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 

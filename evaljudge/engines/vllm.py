@@ -50,7 +50,7 @@ from evaljudge.reasons import too_long
 
 R = TypeVar("R")
 FIRST_TOKENS = 8
-"""So many of a reply are shown where a model answers otherwise than it was asked."""
+"""How much of a reply is shown where a model answers otherwise than it was asked."""
 
 
 @dataclass(frozen=True, slots=True)

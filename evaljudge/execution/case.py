@@ -62,7 +62,7 @@ def add_counts(asked: Mapping[str, Asked], models: Models) -> None:
 
 
 def case_models(model: Model, judges: Sequence[Judge], heads: set[int], blocks: set[int]) -> Models:
-    """For one case: what any of these judges has asked, no other asks again.
+    """The judges' models for one case: what any of these judges has asked, no other asks again.
 
     `heads`, `blocks`: what the model has read of the templates, and of this case in either stage.
     """

@@ -237,7 +237,7 @@ class ShardWork:
         return case_models(self._model, self._job.judges, self._heads, blocks)
 
     def _keys(self, judge: Judge, document: Document) -> Mapping[tuple[str, str], str]:
-        """Kept for the second stage, while the case is open."""
+        """The keys of the judge's briefs, cached for the second stage while the case is open."""
         at, writer = (document.doc_id, judge.name), self._job.writer
         if at not in self._brief_keys:
             parts = judge.parts()

@@ -98,7 +98,7 @@ class Collector(Protocol):
 
 
 class NothingCollected:
-    """For a judge that reports nothing beyond its scores."""
+    """The collector of a judge that reports nothing beyond its scores."""
 
     def see(self, shard: SeenShard) -> None: ...
 

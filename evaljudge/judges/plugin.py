@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Settings = Mapping[str, Any]
 ReadKey = Callable[[Any, Mapping[str, Settings]], Mapping[str, Any]]
-"""From a key's value, and the settings of the run's judges of this kind by name, to what the key
+"""Turns a key's value, and the settings of the run's judges of this kind by name, into what the key
 gives each judge. A wrong value raises a ValueError."""
 
 
@@ -61,7 +61,7 @@ class Plugin:
     """One kind of judge; its name is that of its folder, or of its entry point."""
 
     make: Callable[[Settings, Task, str], Judge]
-    """From settings, the task, and the name in the run."""
+    """Makes a judge from its settings, the task, and its name in the run."""
     keys: Mapping[str, ReadKey] = field(default_factory=dict)
     """The configuration keys of its own, beside the judges' settings."""
     files: Sequence[str] = ()
@@ -73,7 +73,7 @@ class Plugin:
     exports: Mapping[str, Export] = field(default_factory=dict)
     """What `evaljudge export` writes of a run, by name."""
     show: Show | None = None
-    """For `evaljudge show`; without it, that command prints the evidence as it is stored."""
+    """What `evaljudge show` prints; without it, the evidence is printed as it is stored."""
     verdict_columns: str = ""
     """The columns of its verdicts in `Outcome.verdicts`: `module:TypedDict`, whose fields are keys
     of the evidence; or, where columns follow from it, `module:function`, whose annotation says what

@@ -34,7 +34,7 @@ class Judged(NamedTuple):
     verdicts: list[Verdict]
     """One for each candidate and axis, scored or not."""
     checks: list[Verdict] = []
-    """On the judge's own work, with system `*`; only where `has_checks` is true."""
+    """Verdicts on the judge's own work, with system `*`; only where `has_checks` is true."""
 
 
 class Fitted(Protocol):
@@ -101,7 +101,7 @@ class Judge(ABC):
 
     @property
     def undecided(self) -> Mapping[str, float]:
-        """For each scorer on the scale of ratings, the score of a judge that cannot decide."""
+        """The score of a judge that cannot decide, for each scorer on the scale of ratings."""
         return {}
 
     @property

@@ -69,7 +69,7 @@ class LayerSettings(ModelSettings):
 
 
 class EncoderSettings(ReferenceSettings, LayerSettings):
-    """For metrics that compare with a reference or the source."""
+    """Settings of metrics that compare with a reference or the source."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Embeddings(OverEncoder):
 
     @cached_property
     def _identity(self) -> Identity:
-        """As it lies on this machine, or else as the hub has it."""
+        """The model's identity on this machine, or else on the hub."""
         with naming_the_model(self.name):
             ours = self.settings
             if _local(ours.model, ours.revision):

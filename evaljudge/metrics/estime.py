@@ -134,7 +134,7 @@ class Estime(OverEncoder):
 
 
 def words_of(text: str) -> list[str]:
-    """As the authors' code: nltk's words, here of the sentences that our own rule finds."""
+    """nltk's words, as in the authors' code, but of the sentences that our own rule finds."""
     word_tokenizer = _word_tokenizer()
     plain = unicodedata.normalize("NFKD", text)
     return [word for s in sentences(plain) for word in word_tokenizer.tokenize(spaced(s))]

@@ -58,7 +58,7 @@ def grams(tokens: TokenIds, n: int, base: int) -> Grams:
 
 @dataclass(frozen=True, slots=True)
 class Frequencies:
-    """In how many of `documents` each n-gram occurs; the documents have `tokens` in all."""
+    """The number of `documents` in which each n-gram occurs; they have `tokens` in all."""
 
     keys: Ids  # sorted
     counts: Counts
@@ -97,7 +97,7 @@ class Frequencies:
         return cls(part["keys"].astype(np.uint64), part["counts"], documents, tokens)
 
     def __call__(self, keys: Ids) -> Counts:
-        """In how many documents these occur; each must occur in the corpus."""
+        """The number of documents in which these occur; each must occur in the corpus."""
         at = np.minimum(np.searchsorted(self.keys, keys), max(0, self.keys.size - 1))
         if keys.size and not (self.keys.size and np.array_equal(self.keys[at], keys)):
             raise ValueError("a document that is not of the corpus whose n-grams were counted")
@@ -141,7 +141,7 @@ def novel(w: Floats, first: Counts, members: Ids) -> Floats:
 
 
 def _seen_before(tokens: Ids) -> Counts:
-    """At each place, how often its token occurs before."""
+    """How often each place's token occurs before it."""
     order = np.argsort(tokens, kind="stable")
     run = np.concatenate([[0], np.flatnonzero(np.diff(tokens[order])) + 1])
     starts = np.repeat(run, np.diff(np.append(run, tokens.size)))

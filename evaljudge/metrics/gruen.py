@@ -149,7 +149,7 @@ def non_redundancy(in_text: Sequence[str]) -> float:
 
 
 def ways_alike(a: str, b: str) -> int:
-    """In how many of the four ways two sentences are alike."""
+    """The number of the four ways in which two sentences are alike."""
     if a in b or b in a:
         return WAYS
     words, others = a.split(), b.split()

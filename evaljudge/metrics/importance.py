@@ -102,7 +102,7 @@ class Overlap:
     members: Ids
     """Its tokens."""
     texts: Counts
-    """With `grams`: every pair of a text and an n-gram that it has."""
+    """Every pair of a text and an n-gram that it has, with `grams`."""
     grams: Counts
 
 

@@ -200,13 +200,13 @@ def words(text: str, stemmer: bool = False) -> list[str]:
 
 
 def spaced(text: str) -> str:
-    """With spaces around letters that are words by themselves, for tokenizers that need spaces."""
+    """The text with spaces around letters that are words, for tokenizers that need spaces."""
     apart: str = text if text.isascii() else _ALONE.sub(r" \g<0> ", text)
     return apart
 
 
 def _stem(word: str) -> str:
-    """As rouge-score, which leaves three letters alone; Porter's rules are for English."""
+    """The stem as in rouge-score, which keeps three letters; Porter's rules are for English."""
     return porter()(word) if len(word) > 3 and word.isascii() else word
 
 

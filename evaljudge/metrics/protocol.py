@@ -58,7 +58,7 @@ class Metric(Protocol):
         """What else the numbers depend on, for the signature: settings, libraries, models."""
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
-        """For each case, a value for each candidate, in order."""
+        """The values of each case's candidates, in order."""
 
 
 @runtime_checkable
@@ -97,7 +97,7 @@ class KnownMetric:
 
 Against = Literal["first", "best", "mean", "source"]
 Comparison = Callable[[str], Value]
-"""From a candidate's text to its value against one text."""
+"""Gives a candidate's text its value against one text."""
 
 EMPTY_TEXT = Unscored("empty text")
 NO_REFERENCE = Unscored("no reference")

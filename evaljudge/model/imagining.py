@@ -34,9 +34,9 @@ class TokenCounter(Protocol):
 IMAGINED = "The text that would be written here is not known yet, so these words stand for it. "
 IMAGINED_TOKENS = 80
 LEAST_ROOM = 2
-"""For an option of one token."""
+"""Tokens left in the context for an option of one token."""
 MARK = "#" * 6
-"""As long as the part in which imagined texts differ."""
+"""A placeholder as long as the part in which imagined texts differ."""
 
 
 def imagined(prompt: Prompt, texts: Sequence[str] = ()) -> str:

@@ -151,7 +151,7 @@ class Judging:
 
 
 def judging_of(job: Job) -> Judging:
-    """Without models, which the fingerprint has; of a file of references it has the digest."""
+    """The judges' settings, with digests of reference files; the fingerprint has the models."""
     judges = dict[str, Mapping[str, Any]]()
     for judge in job.judges:
         settings = job.config.judges.get(judge.name, {})
@@ -169,7 +169,7 @@ def keep_judging(place: Place, judging: Judging) -> None:
 
 
 def kept_judging(output: Output) -> Judging:
-    """Refused where the last report is of an earlier version, or its file is damaged."""
+    """What the last report kept; refused if that is of an earlier version or damaged."""
     if KEPT not in (output.run() or {}).get(DERIVED, {}):
         raise UserError(NOT_KEPT)
     try:
@@ -211,7 +211,7 @@ class RunPrompts:
         ]
 
     def _about(self, judge: Judge, case: Case, system: str, mine: list[Brief]) -> list[RecordedAsk]:
-        """Not what would be asked in the same words if the text were another one."""
+        """The questions that would be different if the text were another one."""
         changed = tuple(
             replace(c, text=PLACEHOLDER) if c.system == system else c for c in case.candidates
         )

@@ -307,8 +307,8 @@ def _refresh_ratings(output: Output, shards: list[Shard], corpus: Corpus) -> lis
 
 
 def _at_any_time(shard: Shard) -> Shard:
-    """For reading its cases whatever ratings they have: an earlier job that took over ratings may
-    have been killed before it listed the files that it had written."""
+    """The shard without its seal, so that its cases are read whatever ratings they have: an earlier
+    job that took over ratings may have been killed before it listed the files it had written."""
     return replace(shard, seal="")
 
 

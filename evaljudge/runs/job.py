@@ -57,7 +57,7 @@ class Job:
     since: float = field(default_factory=time.monotonic)
 
     def without_rules(self, names: Sequence[str]) -> Job:
-        """Its models by the rules of versions that did not know these (`exactness`, `dtype`)."""
+        """The job with models as in versions without these fields (`exactness`, `dtype`)."""
         none: dict[str, Any] = dict.fromkeys(names)
         models = {
             name: (replace(source, **none), replace(identity, **none))
@@ -79,7 +79,7 @@ class Job:
 
     @property
     def panels(self) -> list[Job]:
-        """For each model, a job of the judges that it is asked by.
+        """A job for each model, with the judges that ask it.
 
         Unless the configuration names a writer, each model writes the briefs of its own judges.
         """
@@ -118,7 +118,7 @@ class Job:
 
     @property
     def panel_ends(self) -> dict[str, list[str]]:
-        """For run.json, each judge's panel; none where all have the model for all."""
+        """Each judge's panel, for run.json; none where all judges use the common model."""
         if not self.own_models:
             return {}
         ends = {panel.panel: panel.judges for panel in self.panels}
@@ -159,7 +159,7 @@ class Job:
         return {name: mix for name, mix in self.combined.items() if mix.is_fitted}
 
     def collecting(self) -> dict[str, Callable[[], Collector]]:
-        """For each judge, what makes its collectors; a file that one of them needs is read here."""
+        """What makes each judge's collectors; a file that one of them needs is read here."""
         resamples, seed = self.config.agreement.resamples, self.config.seed
         keys = {judge.name: self.config.keys_of(judge.name, judge.kind) for judge in self.judges}
         return {
@@ -306,7 +306,7 @@ def make_job(
 def assemble_job(
     config: Config, engines: Engines | None = None, bound: Fingerprint | None = None
 ) -> Job:
-    """As `make_job`, but encoders are not looked for."""
+    """Does what `make_job` does, but looks for no encoder."""
     if config.study is not None:
         raise UserError("this configuration is a study: `evaljudge study` runs it")
     engines = engines or VllmEngines()
@@ -387,7 +387,7 @@ def _axes_of_scorers(judges: Sequence[Judge], metrics: Sequence[Metric]) -> dict
 
 
 def encoders_of(job: Job, *, afresh: bool = True) -> Iterator[Callable[[], object]]:
-    """For each metric and each judge's encoder, what refuses an encoder that cannot be had."""
+    """What refuses an encoder that cannot be had, for each metric and each judge's encoder."""
 
     def find(judge: Judge, encoder: str) -> None:
         try:

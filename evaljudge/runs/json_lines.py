@@ -72,7 +72,7 @@ class JsonLines(io.TextIOBase):
 
 @contextmanager
 def logging_json() -> Iterator[None]:
-    """For this block, if it is wanted; at its end a line has the exit code."""
+    """Log this block as JSON, if that is wanted; the last line has the exit code."""
     if (wanted := os.environ.get(LOG, "")) not in ("", JSON):
         raise UserError(f"{LOG} is {wanted!r}: write `{JSON}`, or leave it out for lines of text")
     if not wanted:

@@ -50,7 +50,7 @@ class Outcome:
         return outcome_html(self.findings, self.out)
 
     def __fspath__(self) -> str:
-        """Its folder, where a path is taken: `evaljudge.check(outcome)`."""
+        """The run's folder, where a path is taken: `evaljudge.check(outcome)`."""
         return self.out
 
     @property
@@ -98,7 +98,7 @@ class Outcome:
 
     @property
     def first_document(self) -> str | None:
-        """None where there is no score."""
+        """The first document with a score; None where there is no score."""
         tables = (table for table in self.iter_scores(["doc_id"]) if table.num_rows)
         return next((str(table["doc_id"][0].as_py()) for table in tables), None)
 

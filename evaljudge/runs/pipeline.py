@@ -172,7 +172,7 @@ def _config(given: Given, changes: Sequence[str]) -> Config:
 
 @contextmanager
 def _ready(job: Job) -> Iterator[Claim]:
-    """For this block the job's folder is claimed; its workers can be placed."""
+    """Claims the job's folder for this block, once its workers can be placed."""
     sizes = [source.gpus_per_engine for source in job.sources]
     with claimed(job.config.out) as claim, _saying_what_is_kept(job), job.executor.check(sizes):
         yield claim

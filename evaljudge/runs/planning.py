@@ -60,13 +60,13 @@ class Plan:
     unread: Sequence[str] = ()
     """Notes on columns and keys of the corpus that nothing reads."""
     unscored: dict[str, Counter[str]] = field(default_factory=dict)
-    """For each judge and metric: why its candidates cannot be scored, whatever is replied."""
+    """Why each judge's and metric's candidates cannot be scored, whatever the reply."""
     refused: Sequence[str] = ()
     """How this run differs from the one that its folder is bound to, if it does."""
     is_whole: bool = False
     """All cases are to be asked: no run was begun, or only another one."""
     longest: dict[str, int] = field(default_factory=dict)
-    """For each model: the tokens of the longest prompt that it holds, and of its longest reply."""
+    """The tokens of each model's longest prompt that it holds, with its longest reply."""
 
     @property
     def total(self) -> Tokens:

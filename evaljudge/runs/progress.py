@@ -93,7 +93,7 @@ class Log(Watcher):
 
 
 class JsonLog(Log):
-    """At the same times as the log for people."""
+    """Writes at the same times as the log for people."""
 
     def entering(self, phase: str) -> None:
         super().entering(phase)

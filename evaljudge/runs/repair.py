@@ -52,7 +52,7 @@ def _repaired(job: Job, error: Damaged) -> str:
 def left_out(
     output: Output, error: Damaged, warn: Callable[[str], None]
 ) -> Mapping[Shard, Sequence[Fault]]:
-    """For a report: the shards that it cannot read. What it can measure itself is set aside."""
+    """The shards that a report cannot read. What it can measure itself is set aside."""
     faults = _faults(output, error)
     if measured := [fault for fault in faults if fault.stage == "measure"]:
         set_aside(output, measured)

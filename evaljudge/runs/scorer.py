@@ -45,8 +45,8 @@ _MISPLACED = {
     "study": "study: `score` has no grid of settings: use evaljudge.run_study",
 }
 _ONE_AT_A_TIME = RLock()
-"""For all calls of this process: vLLM's engines share a part of it, so that one that is loaded or
-freed while another answers would break it."""
+"""The lock of all calls of this process: vLLM's engines share a part of it, so that one that is
+loaded or freed while another answers would break it."""
 A_MOMENT = 3.0
 """Seconds that a call may take before it shows its progress."""
 
@@ -144,7 +144,7 @@ class Scorer:
 
 
 def _settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """As in a configuration, where a single name is a list of one, and None is left out."""
+    """The settings as in a configuration: a single name is a list of one, None is left out."""
     for key, message in _MISPLACED.items():
         if key in settings:
             raise UserError(message)

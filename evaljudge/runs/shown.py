@@ -24,7 +24,7 @@ from evaljudge.runs.asked import RunPrompts
 from evaljudge.storage import Output, Panel, Shard, judge_kinds, panels_of
 
 Text = tuple[str, str]
-"""Its document and its system."""
+"""A text's document and system."""
 
 
 def shown_texts(
@@ -35,7 +35,7 @@ def shown_texts(
     ratings: ByText,
     prompts: RunPrompts,
 ) -> list[PageText]:
-    """In the order of the corpus."""
+    """The chosen texts in the order of the corpus."""
     wanted, texts = set(chosen), list[PageText]()
     selected = {name: set(_selected(output, name, wanted)) for name in selections}
     for shard in shards:

@@ -179,7 +179,7 @@ def _once(
 
 
 def _again(output: Output) -> dict[int, frozenset[str]]:
-    """For shards cut when a run was extended: their documents that earlier shards hold too."""
+    """The documents of shards cut when a run was extended that earlier shards hold too."""
     if len((output.listing() or {}).get("cuts", [0])) < 2:
         return {}
     measured: dict[int, frozenset[str]] = {}

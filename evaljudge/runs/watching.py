@@ -34,7 +34,7 @@ DONE_IN_WORDS = {"prepare": "prepared", "judge": "judged", "measure": "measured"
 
 
 class Watcher:
-    """Is called as a run goes on. This one prints nothing; see progress.py for those that do."""
+    """Called as a run goes on. This one prints nothing; see progress.py for those that do."""
 
     def __enter__(self) -> Self:
         return self
@@ -48,7 +48,7 @@ class Watcher:
     def starting(self, todo: Todo) -> None: ...
 
     def event(self, event: Event) -> None:
-        """From any thread; for the work that `starting` has announced."""
+        """Called from any thread, for the work that `starting` has announced."""
 
     def done(self) -> None: ...
 
@@ -142,7 +142,7 @@ class ProgressTally:
         return self._gpu_seconds / AN_HOUR
 
     def as_fields(self) -> list[dict[str, Any]]:
-        """For each stage how far it is; `rate` (cases a minute) and `left_seconds` where known."""
+        """How far each stage is; `rate` (cases a minute) and `left_seconds` where known."""
         with self._lock:
             self._share_out_time()
             now = self._mark()

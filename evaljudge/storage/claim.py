@@ -123,7 +123,7 @@ class _Lock:
             return False
 
     def _opened(self, flags: int) -> int:
-        """Not what a link leads to, which would be overwritten, nor a pipe."""
+        """Opens no link, whose target would be overwritten, and no pipe."""
         if os.path.islink(self._path):
             raise UserError(f"{self._path}: is a link, where a job notes its name: remove it")
         refuse_irregular(self._path)

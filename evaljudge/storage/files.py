@@ -147,7 +147,7 @@ class RunFiles:
         return content
 
     def _find(self, name: str) -> bytes | None:
-        """None where there is no such file."""
+        """The file's JSON object; None where there is no such file."""
         place, at = self._where(name)
         try:
             return place.read(at)

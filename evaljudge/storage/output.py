@@ -123,7 +123,7 @@ class Output(RunFiles):
         return other
 
     def of_judge(self, judge: str) -> Output:
-        """As the panel of this judge reads them."""
+        """The output as this judge's panel reads it."""
         return self.of(panels_of(self.run() or {}).get(judge, Panel()))
 
     # run.json and shards.json
@@ -280,7 +280,7 @@ class Output(RunFiles):
         return list(self.case_table(shard, ["doc_id"])["doc_id"].to_pylist())
 
     def sources(self, shard: Shard) -> list[Document]:
-        """Its documents, with nothing but their ids, sources and references."""
+        """The shard's documents, with only their ids, sources and references."""
         rows = self.case_table(shard, ["doc_id", "source", "references"]).to_pylist()
         return [Document(r["doc_id"], r["source"], tuple(r["references"] or ())) for r in rows]
 
@@ -297,7 +297,7 @@ class Output(RunFiles):
         return tables.ratings_of(self.case_table(shard, tables.RATED))
 
     def case_table(self, shard: Shard, columns: list[str]) -> pa.Table:
-        """These columns of its cases, as they are stored."""
+        """These columns of the shard's cases, as they are stored."""
         with self._gone_or_elsewhere():
             return self.table(f"cases/{shard.file}", columns, shard.seal)
 
@@ -344,7 +344,7 @@ class Output(RunFiles):
         return self._write(f"measures/{metric}", shard, Score, scores)
 
     def score_table(self, shard: Shard) -> pa.Table:
-        """Its scores as they are stored, without their signatures."""
+        """The shard's scores as they are stored, without their signatures."""
         columns = ["doc_id", "system", "scorer", "axis", "value", "reason", "doubt"]
         return self.table(f"scores/{shard.file}", columns)
 
@@ -354,7 +354,7 @@ class Output(RunFiles):
     def numbers(
         self, shard: Shard, scales: Collection[Scale], columns: Sequence[str]
     ) -> list[tuple[Any, ...]]:
-        """These columns of its scores on these scales, of those that are finite numbers."""
+        """These columns of the shard's finite scores on these scales."""
         needed = list({"scorer", "axis", "value", *columns})
         table = self.table(f"scores/{shard.file}", needed)
         numbers = tables.numbers_on(scales, table)

@@ -167,7 +167,7 @@ class Place:
         return stream if self.is_local else PatientFile(stream, self.at(name))  # type: ignore[return-value]
 
     def _opened(self, name: str) -> pa.NativeFile:
-        """Not what waits for somebody to write, or never ends, as pipes and devices do."""
+        """Refuses what waits for a writer or never ends, as pipes and devices do."""
         path = self._path(name)
         if self.is_local:
             refuse_irregular(path)
@@ -260,7 +260,7 @@ class Place:
             self._try(folder, lambda: self._system.delete_dir(path), "removed")
 
     def refuse_unwritable(self) -> None:
-        """As `try_out`, but a local folder that is not there yet is not made."""
+        """Does what `try_out` does, but does not make a local folder."""
         if not self.is_local or os.path.isdir(self.path):
             self.try_out()
             return

@@ -89,7 +89,7 @@ class Objects:
         self._client = _client(self._bucket, patience)
 
     def put(self, name: str, content: bytes) -> None:
-        """In one request, so that nothing is begun that may be left unfinished."""
+        """Writes in one request, so that nothing is begun that may be left unfinished."""
         self._request("put_object", name, set(), Body=content)
 
     def create(self, name: str, content: bytes) -> bool:
@@ -108,7 +108,7 @@ class Objects:
         self._request("delete_object", name, MISSING)
 
     def _put(self, name: str, content: bytes, **condition: str) -> bool:
-        """Also true where the answer to the put was lost and this content is there."""
+        """Whether it was put; also true where the answer was lost and this content is there."""
         if self._request("put_object", name, TAKEN | MISSING, Body=content, **condition):
             return True
         there = self.read(name)
@@ -146,7 +146,7 @@ class Objects:
 
 
 def _client(bucket: str, patience: float | None) -> Any:
-    """With a short patience the timeouts of a connection are short too."""
+    """A client; with a short patience its timeouts are short too."""
     try:
         import boto3
         from botocore.config import Config

@@ -66,7 +66,7 @@ def seal_of(content: bytes) -> str:
 
 
 def parquet(table: pa.Table, name: str = "") -> bytes:
-    """For few rows: without statistics, by which nobody searches them, and with a dictionary
+    """The file of few rows: without statistics, as nobody searches by them, and with a dictionary
     only of what repeats and is long. So a file is smaller, and read in less time.
 
     It is sealed where it has a name.

@@ -63,9 +63,8 @@ def to_table(kind: type[R], records: Iterable[R]) -> pa.Table:
 
 
 def score_table(scores: Iterable[Score], signatures: Mapping[str, str]) -> pa.Table:
-    """With the signatures of these scorers; scores of others keep theirs. The ends of intervals are
-    columns where any score has one.
-    """
+    """The scores with these signatures by scorer; others keep theirs. The ends of intervals are
+    columns where any score has one."""
     import pyarrow as pa
 
     kept = list(scores)
@@ -97,7 +96,7 @@ def from_table(kind: type[R], table: pa.Table) -> Iterator[R]:
 
 
 def as_stored(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """As they will be read again, without `tokens`."""
+    """The verdicts as they will be read again, without `tokens`."""
     table = _table(Verdict, list(verdicts))
     return list(from_table(Verdict, table.select(but_tokens(Verdict))))
 

@@ -94,7 +94,7 @@ class RayExecutor:
     def measure(
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
     ) -> None:
-        """On all CPUs that there are or could be."""
+        """Measures on all CPUs that there are or could be."""
         import ray
 
         rows = [

@@ -183,7 +183,7 @@ def _each(placement: Placement) -> str:
 
 
 def ray_cluster() -> Cluster:
-    """As the Ray that we are connected to sees it."""
+    """The cluster as the connected Ray sees it."""
     import ray
 
     alive = [node for node in ray.nodes() if node["Alive"]]

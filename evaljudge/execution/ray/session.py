@@ -102,7 +102,7 @@ class Fetcher:
     """One worker's place, until its model is there."""
 
     def begin(self) -> None:
-        """Is answered when there is a machine."""
+        """Answers when there is a machine."""
 
     def fetch(self, fetch: Callable[[], None]) -> None:
         try:

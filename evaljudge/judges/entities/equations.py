@@ -79,7 +79,7 @@ class Ruling:
 
 
 def ruling(ballot: Sequence[Answer], lost: int = 0) -> Ruling | Failed:
-    """From the answers that could be read, in any order, and the number of those that could not."""
+    """The ruling on the answers that could be read, in any order; `lost`: how many could not."""
     if not ballot:
         return NO_BALLOT
     if exception := EXCEPTIONS.get(tuple(sorted(ballot))):
@@ -202,7 +202,7 @@ def _rest(part: Value) -> Value:
 
 
 def scaled(share: Value) -> Value:
-    """On the scale of ratings: `0 ↦ 1, ½ ↦ 3, 1 ↦ 5`."""
+    """The share on the scale of ratings: `0 ↦ 1, ½ ↦ 3, 1 ↦ 5`."""
     return share if isinstance(share, Failed) else LOWEST + (HIGHEST - LOWEST) * share
 
 

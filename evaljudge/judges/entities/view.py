@@ -179,7 +179,7 @@ def _answer(prompt: str, vote: Vote) -> str:
 
 
 def pieces(evidence: EntitiesEvidence, text: str) -> list[Piece]:
-    """In their order; their texts together are all of the text, made harmless."""
+    """The pieces in order; their texts together are the whole text, made harmless."""
     numbered = [(range(*place(e, text)), n, e) for n, e in enumerate(evidence.entities, 1)]
     bad = [(range(*place(s, text)), s) for s in evidence.sentences if s.verdict == "yes"]
     spans = [span for span, *_ in numbered] + [span for span, _ in bad]

@@ -130,7 +130,7 @@ class Sheet:
         return votes
 
     def evidence(self) -> dict[str, Any]:
-        """With the rulings, so that its readers can tell what is denied from what is divided."""
+        """The evidence with the rulings, so that readers can distinguish denied from divided."""
         for entity in self._evidence["rubric"]:
             entity["ruling"] = _ruling("completeness", entity["votes"])
         for entity in self._evidence["entities"]:
@@ -220,7 +220,7 @@ class Voting:
 
 
 def _batches(questions: Sequence[BallotQuestion], size: int) -> Iterator[list[BallotQuestion]]:
-    """In groups that share a prompt, its material and a bill."""
+    """The questions in groups that share a prompt, its material and a bill."""
     alike: dict[tuple[Any, ...], list[BallotQuestion]] = {}
     for asked in questions:
         material = tuple(sorted(asked.given.items()))

@@ -228,7 +228,7 @@ class ExtractThenRate(QuestionJudge[Chosen]):
     def _verdict(
         self, case: Case, axis: Axis, candidate: Candidate, reply: Chosen | Failed
     ) -> Verdict:
-        """With the numbers of the sentences that were extracted, where some were."""
+        """The verdict with the numbers of the extracted sentences, if any."""
         verdict = super()._verdict(case, axis, candidate, reply)
         if verdict.status != "ok":
             return verdict

@@ -185,7 +185,7 @@ class Contest:
             return []
 
     def orders(self, pair: Pair) -> list[Pair]:
-        """In which orders a pair is shown; if in one, it is drawn for each pair."""
+        """The orders in which a pair is shown; a single one is drawn for each pair."""
         a, b = pair
         is_estimating = self._swap == "estimated" and self._worth is None and abs(a - b) == 1
         if self._swap in ("both", "fairness") or is_estimating:

@@ -37,7 +37,7 @@ WRITING = Writing(max_tokens=512, temperature=1.0)
 OURS = 0
 """The number of the template's own instruction."""
 DIGITS = 9
-"""So that a machine that adds up in another order keeps the same instruction."""
+"""Digits compared, so that a machine that adds up in another order keeps the same instruction."""
 
 
 class Instructions:
@@ -110,8 +110,8 @@ def by_instruction(evidence: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 def by_document(
     verdicts: Iterable[Verdict],
 ) -> Iterator[tuple[str, str, dict[str, Mapping[str, Any]]]]:
-    """For each document, axis and instruction: the axis, its number, and the evidence by system.
-    The verdicts of a document and axis stand together."""
+    """The axis, the instruction's number, and the evidence by system, for each document, axis and
+    instruction. The verdicts of a document and axis stand together."""
     ranked = (verdict for verdict in verdicts if verdict.status == "ok")
     for (_, axis), same in groupby(ranked, attrgetter("doc_id", "axis")):
         texts: dict[str, dict[str, Mapping[str, Any]]] = {}

@@ -84,7 +84,7 @@ class _Way:
     """How two lists are merged so far."""
 
     before: tuple[int, ...] = ()
-    """For each text taken from the left list, how many of the right list stand before it."""
+    """How many of the right list stand before each text taken from the left list."""
     right: int = 0
     """How many texts of the right list are taken."""
     steps: tuple[float, ...] = ()
@@ -126,7 +126,7 @@ def _merge(
 def _following(
     way: _Way, left: Sequence[int], right: Sequence[int], known: LogOdds, beam: Beam
 ) -> list[_Way]:
-    """With the next text; both ways where the comparison of the heads is not sure enough."""
+    """The way with the next text; both ways where the heads' comparison is not sure enough."""
     i, j = way.heads
     if i == len(left):
         return [way.taking_right()]

@@ -99,7 +99,7 @@ def _note(kept: int, keep: int) -> str:
 
 
 def _first_alike(vectors: Floats) -> list[int]:
-    """For each role, the first that it is a near-duplicate of; mostly the role itself."""
+    """The first role that each role is a near-duplicate of; mostly the role itself."""
 
     def alike(one: Floats, other: Floats) -> bool:
         return round(float(one @ other), DIGITS) >= ALIKE or bool((one == other).all())

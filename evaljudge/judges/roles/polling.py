@@ -75,7 +75,7 @@ class VoteForm:
         return "\n".join(f"{role.type}: {self.names[1]} — {reason}" for role in self.roles)
 
     def read(self, reply: Sample) -> list[WrittenVote | Failed]:
-        """In the order of `roles`. The last line of a cut reply may be incomplete: it is left."""
+        """The votes in the order of `roles`, without a cut reply's last, maybe incomplete line."""
         ends = [at for at, letter in enumerate(reply.text) if letter == "\n"]
         lines = [(start + 1, end) for start, end in pairwise([-1, *ends, len(reply.text)])]
         is_cut = reply.finish == "length"
@@ -97,7 +97,7 @@ class VoteForm:
 
 
 def _escaped(text: str) -> str:
-    """Only what regexes of every engine must escape: `re.escape` does so to spaces too."""
+    """Escapes only what every engine's regexes must: `re.escape` escapes spaces too."""
     return re.sub(r"([\\^$.|?*+()\[\]{}])", r"\\\1", text)
 
 

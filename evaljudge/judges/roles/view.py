@@ -62,7 +62,7 @@ class ShownPolled:
 
     @property
     def roles(self) -> list[tuple[RolePlayer, list[Ballot | None]]]:
-        """With a ballot for each order; None where the role was not asked."""
+        """Each role with a ballot for each order; None where the role was not asked."""
         orders = self.polled.orders
         return [(role, [_ballot(role, order) for order in orders]) for role in self.polled.roles]
 

@@ -22,7 +22,7 @@ LEFT_OUT = "Spellings that were not followed hold at most {:.1e} of the probabil
 
 
 def shown_section(show: Show | None, judged: JudgedCandidate) -> Section:
-    """As the judge shows its evidence, if it says how."""
+    """The evidence as its judge shows it, or else the plain answer."""
     if show is None:
         return shown_answer(judged.verdict)
     section = show(judged)

@@ -39,7 +39,7 @@ def drawn(*words: object) -> bytes:
 
 
 def fold(text: str) -> str:
-    """Without case, punctuation and spacing: names that fold alike count as the same."""
+    """The name without case, punctuation and spacing: names that fold alike count as the same."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     kept = "".join(" " if unicodedata.category(c)[0] in "PZSC" else c for c in plain)
     return " ".join(kept.split())
@@ -58,5 +58,5 @@ def quoted(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """With a space in place of control characters and lone surrogates."""
+    """The text with spaces in place of control characters and lone surrogates."""
     return "".join(c if c.isprintable() else " " for c in text)

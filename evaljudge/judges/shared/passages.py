@@ -88,7 +88,7 @@ _LABEL = re.compile(
 
 
 def sentences(text: str) -> list[Sentence]:
-    """In their order; there are none in a text without a letter or digit."""
+    """The text's sentences in order; none in a text without a letter or digit."""
     passages, heading = [], ""
     is_tokenised = re.search(r"(?<!\S)\.(?!\S)", text)  # its sentences show without capitals
     uncased = text.islower() and not is_tokenised
@@ -244,7 +244,7 @@ def _pattern(words: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """Without case and of the same length: a character that would become two (`ß`) is kept."""
+    """The text case-folded at the same length: a character that would become two (`ß`) is kept."""
     folded = text.casefold()
     if len(folded) == len(text):
         return folded

@@ -29,7 +29,7 @@ from evaljudge.prompts import Given, Task
 from evaljudge.records import ANY_SYSTEM, Axis, Candidate, Case, Document, Verdict
 
 Replies = Sequence[Chosen | Failed]
-"""To the form's questions about one pair."""
+"""The replies to the form's questions about one pair."""
 References = Mapping[float, str]
 """An axis' references by rating."""
 
@@ -112,7 +112,7 @@ class Comparing:
     async def ask(
         self, pairs: Sequence[Sequence[Prompt]], model: Model, samples: int
     ) -> list[Replies]:
-        """For each pair's prompts, the replies."""
+        """The replies to each pair's prompts."""
         prompts = list(chain.from_iterable(pairs))
         replies = iter(await model.choose(prompts, self.form.options, samples))
         return [[next(replies) for _ in pair] for pair in pairs]

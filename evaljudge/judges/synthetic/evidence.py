@@ -101,7 +101,7 @@ YES_NO = Form("synthetic.yes-no", Options(("Yes", "No")), ("better", "worse"))
 
 
 def _normalised(logs: Floats) -> Floats:
-    """So that the probabilities of the options add up to 1."""
+    """The log-probabilities, shifted so that the options' probabilities add up to 1."""
     top = logs.max(axis=2, keepdims=True)
     exponentials = _each(exp, logs - top).reshape(-1, logs.shape[2])
     sums = np.array([fsum(row) for row in exponentials.tolist()]).reshape(top.shape)

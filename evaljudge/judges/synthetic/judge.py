@@ -308,7 +308,7 @@ class Synthetic(Judge):
     def _drawn(
         self, texts: Sequence[Sequence[Mapping[str, Any]]], size: int, trial: int
     ) -> ComparedTexts:
-        """With the shares of the answers among these draws in place of their probabilities."""
+        """The texts with answers' shares among these draws in place of their probabilities."""
         names = self._form.options.names
 
         def shares(level: Mapping[str, Any]) -> dict[str, float]:

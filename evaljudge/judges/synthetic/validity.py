@@ -39,9 +39,9 @@ from evaljudge.records import Verdict
 
 CERTAIN = 0.99
 LEAST_CANDIDATES = 3
-"""For a document's correlation with length: of two candidates, it is always 1 or -1."""
+"""Candidates for a document's correlation with length: with two, it is always 1 or -1."""
 LEAST_RATED = 4
-"""For its partial correlation given ratings: of three candidates, it is always 1 or -1."""
+"""Candidates for its partial correlation given ratings: with three, it is always 1 or -1."""
 NORMAL = 1.96
 EXACT = 1e-9
 
@@ -242,7 +242,7 @@ def validity_rows(
 def _agreement(
     rated: Rated, judge: str, axis: str, kept: NDArray[np.bool_]
 ) -> tuple[float | None, int]:
-    """At sample level with the human axis of the same name, and of how many documents."""
+    """The sample-level agreement with the human axis of this name, and the number of documents."""
     scores, human = rated.scores.get((judge, axis)), rated.human.get(axis)
     if scores is None or human is None:
         return None, 0
