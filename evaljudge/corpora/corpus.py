@@ -127,7 +127,7 @@ def _many_of(cases: Grouped) -> Iterator[str]:
         )
     if len(axes := cases.rated_on()) > MOST_AXES:
         yield (
-            f"{len(axes):,} axes are rated: statistics are of {MOST_AXES}, the scorers' own first, "
+            f"{len(axes):,} axes are rated: statistics cover {MOST_AXES}, the scorers' own first, "
             "then those rated most often"
         )
 

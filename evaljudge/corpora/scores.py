@@ -64,7 +64,7 @@ def read_all_given(paths: Iterable[str]) -> tuple[Given, Reasons]:
         if axis != ANY_AXIS and (scorer, ANY_AXIS) in scores:
             raise UserError(
                 f"scorer {scorer!r} has scores of axis {axis!r} and scores without an axis: "
-                "which belongs to whom could not be told; give one of them another name"
+                "it is unclear which belongs to which; give one of them another name"
             )
     return scores, reasons
 

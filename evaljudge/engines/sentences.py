@@ -57,7 +57,7 @@ class Encoders:
             except UserError:
                 raise
             except Exception as error:  # many kinds; each means: no encoder there
-                message = f"no encoder can be had of {source}: {first_words(error)}"
+                message = f"no encoder was found for {source}: {first_words(error)}"
                 raise UserError(message) from None
         return self._opened[source]
 

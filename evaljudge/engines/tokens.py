@@ -101,7 +101,7 @@ class Marked:
         if backend is None:
             raise UserError(
                 f"tokenizer {type(hf_tokenizer).__name__}: only tokenizers with a tokenizer.json "
-                "are supported (special tokens in a document could not be told from text)"
+                "are supported (special tokens in a document could not be distinguished from text)"
             )
         self.hf = hf_tokenizer
         self.backend = backend

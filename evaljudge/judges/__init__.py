@@ -75,7 +75,7 @@ def _make(name: str, settings: Mapping[str, Any], task: Task) -> Judge:
         raise UserError(f"judges.{name}: a name may hold letters, digits, `_` and `-`, and not be "
                         f"`{HUMAN}`")  # fmt: skip
     if name in kinds() and kind != name:
-        raise UserError(f"judges.{name}: a judge of this kind goes by the name; give another")
+        raise UserError(f"judges.{name}: a judge of this kind has this name; give another")
     options = {key: value for key, value in settings.items() if key not in ("judge", "model")}
     judge = plugin(kind).make(options, task, name)
     if judge.kind != kind:  # its folder may be a copy of another judge's

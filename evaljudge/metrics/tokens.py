@@ -129,7 +129,7 @@ def of_model(source: str, commit: str | None, where: str) -> OfModel:
         raise UserError(f"{where}.model: {error}") from None
     except Exception as error:  # transformers raises many kinds; each means: no tokenizer there
         reason = first_words(error)
-        raise UserError(f"{where}.model: no tokenizer can be had of {source}: {reason}") from None
+        raise UserError(f"{where}.model: no tokenizer was found for {source}: {reason}") from None
 
 
 def _by_piece(

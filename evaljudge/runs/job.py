@@ -488,9 +488,9 @@ def _check_condition(
         advice = f"calibrate {scorer}, and name {calibrated_name(scorer)} on an axis"
         if condition.confidence is not None:
             advice = "use `evaljudge calibrate --confidence`"
-        raise UserError(f"{where}: {scorer} has no axis, so `precision` is of no ratings: {advice}")
+        raise UserError(f"{where}: {scorer} has no axis, so `precision` has no ratings: {advice}")
     elif scorer in fitted and condition.confidence is not None:
         raise UserError(
-            f"{where}: {scorer} is made of the ratings, which cannot certify it too: name what it "
-            "is made of, or, for a scorer without axes, use `evaljudge calibrate --confidence`"
+            f"{where}: {scorer} was fitted to these ratings, so they cannot certify it: name what "
+            "it was fitted from, or, for a scorer without axes, use `evaljudge calibrate --confidence`"
         )

@@ -139,7 +139,7 @@ def _digest(path: str, axes: Collection[str]) -> str:
     if not axes_there & set(axes):
         there, wanted = (", ".join(sorted(some)) for some in (axes_there, axes))
         raise UserError(
-            f"{path}: its references are of other axes ({there}) than the run's ({wanted})"
+            f"{path}: its references are for other axes ({there}) than the run's ({wanted})"
         )
     return digest
 

@@ -60,7 +60,7 @@ def shards_to_report(
                 output.prove(marker(folder, lost[0].number))  # raises Damaged
         if lost:
             are = counted(len(lost), "shard is", "shards are")
-            notes.append(f"{are} not judged yet: this report is of the others")
+            notes.append(f"{are} not judged yet: this report covers the others")
     if damaged:
         notes.append(left_out_warning(damaged))
     if unmarked := {shard.number for shard in shards} - prepared:

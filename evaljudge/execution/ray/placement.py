@@ -113,7 +113,7 @@ def _gpus(workers: WorkersConfig, gpus_per_engine: int, cluster: Cluster) -> flo
         return float(gpus_per_engine)
     if cluster.hidden:
         raise UserError(
-            "workers.gpus: `auto` cannot be told here: no node has a GPU now, and this cluster's "
+            "workers.gpus: `auto` is unknown here: no node has a GPU now, and this cluster's "
             "autoscaler does not say whether it could add one. Give a number"
         )
     return 0.0

@@ -83,7 +83,7 @@ class EntitiesSettings(Settings):
         if self.match == "embedding" and not self.encoder:
             raise ValueError("match: embedding needs an encoder: a hub name or a folder")
         if self.match == "model" and {"encoder", "similar"} & self.model_fields_set:
-            raise ValueError("encoder and similar are of `match: embedding`")
+            raise ValueError("encoder and similar need `match: embedding`")
         return self
 
 

@@ -76,7 +76,7 @@ class RolesSettings(Settings):
         if not self.static and not self.dynamic:
             raise ValueError("nobody votes: dynamic is 0 and static false")
         if self.reference != "level" and {"level", "axis"} & self.model_fields_set:
-            raise ValueError("level and axis are of `reference: level`")
+            raise ValueError("level and axis need `reference: level`")
         if self.level * 2 % 1:
             raise ValueError("level is a whole or a half number from 1 to 5")
         if self.dynamic > len(TEMPLATES) * self.readers:

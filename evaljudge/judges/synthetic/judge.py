@@ -97,11 +97,11 @@ class SyntheticSettings(Settings):
         if self.predict == "sampled" and self.swap == "both":
             raise ValueError("predict: sampled and swap: both do not go together")
         if self.predict != "sampled" and {"samples", "trials"} & self.model_fields_set:
-            raise ValueError("samples and trials are of `predict: sampled`")
+            raise ValueError("samples and trials need `predict: sampled`")
         if self.layout == "ladder" and self.predict == "yes-no":
             raise ValueError("layout: ladder has no questions for predict: yes-no")
         if self.adaptive and self.predict == "sampled":
-            raise ValueError("adaptive goes by probabilities: predict: sampled has none")
+            raise ValueError("adaptive needs probabilities: predict: sampled has none")
         if self.adaptive and self.levels == 2:
             raise ValueError("adaptive needs 3 levels or more, since both of 2 are always asked")
         return self
