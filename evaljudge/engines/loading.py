@@ -111,7 +111,7 @@ def local_path(source: str) -> str:
 
 
 def fetch_checkpoint(source: ModelSource) -> None:
-    """What vLLM reads of a checkpoint in the usual form; nothing of one that is here already."""
+    """The files that vLLM reads of a checkpoint in the usual form; none if it is here already."""
     path = local_path(source.path)
     if not os.path.isdir(path):
         from huggingface_hub import snapshot_download

@@ -131,7 +131,7 @@ class Footprint:
 
 @dataclass(frozen=True)
 class Room:
-    """What of a GPU's memory goes where, for a request of so many tokens."""
+    """How a GPU's memory is used, for a request of this many tokens."""
 
     card: Card
     gpus: int

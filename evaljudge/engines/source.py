@@ -221,7 +221,7 @@ class Engines(Protocol):
         """The engine's name and version, as it goes into the fingerprint."""
 
     def describe(self, source: ModelSource) -> ModelFacts:
-        """A model that cannot be had is refused; loads no weights."""
+        """Describes a model, or refuses one that is not available; loads no weights."""
 
     def find_encoder(self, encoder: str) -> str:
         """Refuse one that is neither on the disk nor on the hub; gives which of its files are not

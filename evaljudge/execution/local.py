@@ -91,7 +91,7 @@ class LocalExecutor:
 
 
 class _Asking:
-    """All orders of one pool: as many shards at once as a worker of Ray's has."""
+    """All orders of one pool: as many shards at once as one of Ray's workers does."""
 
     def __init__(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
         self._assignment, self._watch, self._receipts = assignment, watch, Receipts(watch)

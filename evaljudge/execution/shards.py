@@ -80,7 +80,7 @@ class ShardWork:
         self._slots, self._counts = CaseSlots(MOST_OPEN_CASES), Counts(tell)
         self._heads: set[int] = set()
         self._untried = {judge.name for judge in assignment.judges}
-        """The judges of which no verdict has been scored yet."""
+        """The judges that have no scored verdict yet."""
         self._blocks: defaultdict[str, set[int]] = defaultdict(set)
         self._brief_keys: dict[tuple[str, str], Mapping[tuple[str, str], str]] = {}
         """The brief's key for each axis and part, by document and judge; open cases only."""
@@ -264,7 +264,7 @@ class ShardWork:
         reasons: Sequence[str],
         files: Sequence[str],
     ) -> dict[str, Any]:
-        """`reasons`: of each brief or verdict that is unscored."""
+        """`reasons`: why each unscored brief or verdict has no score."""
         now = time.monotonic()
         receipt = {
             "stage": stage,

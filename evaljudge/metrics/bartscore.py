@@ -147,7 +147,7 @@ class EncoderDecoder:
         return self._head + self._tokeniser.text(text)[:room] + self._tail
 
     def _means(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
-        """The mean log-probability of the tokens of each text in `said` after that in `given`."""
+        """The mean log-probability of the tokens of each of `targets` after its source."""
         import torch
 
         (read, read_mask), (written, mask) = padded(sources), padded(targets)

@@ -55,10 +55,10 @@ from evaljudge.records import Case
 from evaljudge.settings import read_settings
 
 APART = 8
-"""One word in so many is masked at a time."""
+"""Words of which one is masked at a time."""
 LONGEST_WINDOW = 450
 MARGIN = 9
-"""No mask lies in the first or the last of so many parts of a window inside a text."""
+"""Parts of a window inside a text, of which the first and the last hold no mask."""
 NO_COMMON_WORD = Unscored("no word in common with the source")
 
 

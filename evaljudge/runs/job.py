@@ -375,7 +375,7 @@ def assemble_job(
 
 
 def _task_of(config: Config, mistakes: Mistakes) -> Task:
-    """The task with the axes that are wanted, or with all axes where one of those is a mistake."""
+    """The task with the wanted axes, or with all axes where one of those is a mistake."""
     with mistakes.noted():
         return load_task(config.task, config.axes, config.prompts, config.layout)
     return load_task(config.task, None, config.prompts, config.layout)
@@ -387,7 +387,7 @@ def _axes_of_scorers(judges: Sequence[Judge], metrics: Sequence[Metric]) -> dict
 
 
 def encoders_of(job: Job, *, afresh: bool = True) -> Iterator[Callable[[], object]]:
-    """What refuses an encoder that cannot be had, for each metric and each judge's encoder."""
+    """What refuses an unavailable encoder, for each metric and each judge's encoder."""
 
     def find(judge: Judge, encoder: str) -> None:
         try:
@@ -492,5 +492,5 @@ def _check_condition(
     elif scorer in fitted and condition.confidence is not None:
         raise UserError(
             f"{where}: {scorer} was fitted to these ratings, so they cannot certify it: name what "
-            "it was fitted from, or, for a scorer without axes, use `evaljudge calibrate --confidence`"
+            "it was made from, or, for a scorer without axes, use `evaljudge calibrate --confidence`"
         )

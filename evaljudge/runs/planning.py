@@ -44,7 +44,7 @@ from evaljudge.storage import Index, Output, Stage, index_on_disk
 LONGEST_CASES = 3
 """How many cases with the longest texts are made into prompts, before anything is asked."""
 WORTH_COUNTING = 1 << 30
-"""A cache of so many bytes, for one prompt, there may be no room for."""
+"""Bytes of a cache, for one prompt, for which there may be no room."""
 Work = tuple[Case, Sequence[Stage]]
 
 

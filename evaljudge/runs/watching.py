@@ -62,7 +62,7 @@ class _Mark:
 
 
 class ProgressTally:
-    """What is done of each stage, how fast, and how long the rest will take."""
+    """How much of each stage is done, how fast, and how long the rest will take."""
 
     def __init__(self, todo: Todo, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._lock = clock, threading.RLock()

@@ -78,7 +78,7 @@ class Panel:
     """
 
     prepare: str = ""
-    """The end for the briefs and their markers: that of their writer."""
+    """The end of the names of briefs and their markers: their writer's."""
     judge: str = ""
 
     def folder(self, stage: Stage) -> str:

@@ -102,7 +102,7 @@ def as_stored(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 def but_tokens(kind: type[R]) -> list[str]:
-    """All columns but that of what a record cost, which is the last one."""
+    """All columns but the last, which says what a record cost."""
     return [name for name in kind.__match_args__ if name != "tokens"]
 
 

@@ -147,7 +147,7 @@ def _most_workers(placement: Placement, cluster: Cluster) -> float:
 
 
 def _most_added(placement: Placement, cluster: Cluster) -> dict[int, float]:
-    """How many nodes could come of those with room for one worker, for two, and so on."""
+    """How many nodes could be added with room for one worker, for two, and so on."""
     held = [(placement.workers_on(group.resources), group.most) for group in cluster.groups]
     most, left = dict[int, float](), cluster.most_added
     for workers, nodes in sorted(held, reverse=True):

@@ -31,7 +31,7 @@ TEMPLATES = ("entities.extract", "entities.verify", "entities.locate")
 LONGEST = 200
 """Characters of an entity, and of the words that support it."""
 WORDS_EACH = 4
-"""A text has at most one entity for so many words, so that the length of a reply is bounded."""
+"""Words of a text for each entity it may have, so that the length of a reply is bounded."""
 FEWEST = 4
 
 

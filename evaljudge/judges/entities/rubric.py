@@ -106,7 +106,7 @@ class RubricWriting:
         self, lists: Sequence[Sequence[Entity]], texts: Sequence[str], model: Model, bill: Bill,
         lost: list[Failed],
     ) -> Pool:  # fmt: skip
-        """`lost`: the replies that could not be had."""
+        """`lost`: the replies that failed."""
 
         def prompt(template: str, entity: Entity, **slots: str) -> Prompt:
             return self._pack.render(template, {"entity": entity.text, **slots}, **self._words)

@@ -32,7 +32,7 @@ LogOdds = Mapping[Pair, float]
 Search = Generator[list[Pair], None, T]
 Likelihood = Literal["asked", "path"]
 SAME_STRENGTH = 9
-"""Strengths that are equal to so many decimals are equal: what is left comes from rounding."""
+"""Decimals to which strengths are compared: differences beyond them come from rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def _following(
 def _likelihoods(
     ways: Sequence[_Way], left: Sequence[int], right: Sequence[int], known: LogOdds, how: Likelihood
 ) -> list[float]:
-    """`asked` goes by all comparisons between the two lists; one not asked says nothing."""
+    """`asked` uses all comparisons between the two lists; one not asked says nothing."""
     if how == "path" or len(ways) == 1:
         return [fmean(way.steps) if way.steps else 0.0 for way in ways]
     odds = [[known.get((first, second)) for second in right] for first in left]

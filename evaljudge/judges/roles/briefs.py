@@ -52,7 +52,7 @@ class Role:
 
 
 def list_form(most: int) -> str:
-    """The regex of a list of at most so many readers."""
+    """The regex of a list of at most this many readers."""
     return rf"{LINE}(\n{LINE}){{0,{most - 1}}}"
 
 

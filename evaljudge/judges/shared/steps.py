@@ -43,7 +43,7 @@ def brief_columns(contents: Sequence[Mapping[str, Any]]) -> list[StepsColumns]:
 
 
 class RatingJudge(QuestionJudge[Reply]):
-    """A judge that asks for a rating of each candidate on each axis, by the steps of the axis."""
+    """A judge that asks for a rating of each candidate on each axis, following the axis's steps."""
 
     def __init__(self, name: str, task: Task, template: str, steps_tokens: int | None) -> None:
         """`steps_tokens`: the limit of the steps' reply; None for a question without steps."""

@@ -42,7 +42,7 @@ GONE = "The references' texts are not shown: this run's folder of briefs does no
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """The comparison with the reference of one level; `adds`: to the judge's score."""
+    """The comparison with the reference of one level; `adds`: its part of the judge's score."""
 
     level: str
     answer: str
