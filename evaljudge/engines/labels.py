@@ -86,7 +86,7 @@ class CompiledOptions:
 
     @cached_property
     def chains(self) -> dict[Ids, int]:
-        """The requests that read several nodes, by their paths, with the length of the first path."""
+        """The requests that read several nodes, by their paths, with the first path's length."""
         nodes = (s.further for steps in self.steps.values() for s in steps if s.further)
         longest = sorted(nodes, key=lambda node: node.since, reverse=True)
         return {node.path: node.since for node in longest if node.since < len(node.path)}

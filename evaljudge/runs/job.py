@@ -492,5 +492,5 @@ def _check_condition(
     elif scorer in fitted and condition.confidence is not None:
         raise UserError(
             f"{where}: {scorer} was fitted to these ratings, so they cannot certify it: name what "
-            "it was made from, or, for a scorer without axes, use `evaljudge calibrate --confidence`"
+            "it is made of, or, for a scorer without axes, use `evaljudge calibrate --confidence`"
         )

@@ -129,7 +129,7 @@ class RunFiles:
         return self.place, name
 
     def _sealed_name(self, name: str) -> str:
-        """What a file's seal is of besides its content: its name, and the run's, which is in the
+        """What a file's seal covers besides its content: its name and the run's, which is in the
         names of briefs already, and in run.json."""
         is_enough = name == RUN or name.startswith("briefs/")
         return name if is_enough else f"{self.name}/{name}"
