@@ -42,8 +42,8 @@ LARGEST_SEED = 2**32 - 1
 
 def _plain_path(path: str) -> str:
     """A variable of the shell is not replaced, so it would become the name of a folder."""
-    if found := re.search(r"(?:^|/)(\$(?:\w+|\{\w+\}))(?=/|$)", path):
-        raise ValueError(f"{found[1]} is not replaced in a configuration: write the path itself")
+    if match := re.search(r"(?:^|/)(\$(?:\w+|\{\w+\}))(?=/|$)", path):
+        raise ValueError(f"{match[1]} is not replaced in a configuration: write the path itself")
     return path
 
 
@@ -67,8 +67,8 @@ class CorpusConfig(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _name_is_path(cls, given: Any) -> Any:
-        return {"path": given} if isinstance(given, str | list) else given
+    def _name_is_path(cls, value: Any) -> Any:
+        return {"path": value} if isinstance(value, str | list) else value
 
     @field_validator("path")
     @classmethod
@@ -93,8 +93,8 @@ class ModelConfig(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _name_is_source(cls, given: Any) -> Any:
-        return {"source": given} if isinstance(given, str) else given
+    def _name_is_source(cls, value: Any) -> Any:
+        return {"source": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> ModelConfig:
@@ -106,14 +106,14 @@ class ModelConfig(Settings):
 
     @field_validator("engine", "chat")
     @classmethod
-    def _holds_no_secret(cls, given: Any) -> Any:
+    def _holds_no_secret(cls, value: Any) -> Any:
         """Whatever a configuration holds is stored with the run, in run.json."""
-        if isinstance(given, dict) and (secret := secret_in(given)):
+        if isinstance(value, dict) and (secret := secret_in(value)):
             raise ValueError(
                 f"{secret} is a secret, and would be stored in run.json: leave it out and set an "
                 "environment variable where the engine runs (HF_TOKEN for the hub)"
             )
-        return given
+        return value
 
     @field_validator("engine")
     @classmethod
@@ -170,11 +170,11 @@ class WorkersConfig(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _max_follows_min(cls, given: Any) -> Any:
-        least = given.get("min") if isinstance(given, dict) and "max" not in given else None
+    def _max_follows_min(cls, value: Any) -> Any:
+        least = value.get("min") if isinstance(value, dict) and "max" not in value else None
         if isinstance(least, int) and least > 1:
-            return given | {"max": least}
-        return given
+            return value | {"max": least}
+        return value
 
     @model_validator(mode="after")
     def _can_be_met(self) -> WorkersConfig:
@@ -236,7 +236,7 @@ class Condition(Settings):
         if self.confidence is not None and self.precision in (None, 1):
             raise ValueError("`confidence` needs a `precision` below 1: no sample certifies 1")
         asked_for = (self.at_least, self.at_most, self.top_fraction, self.precision)
-        if all(one is None for one in asked_for):
+        if all(value is None for value in asked_for):
             raise ValueError("needs `at_least`, `at_most`, `top_fraction` or `precision`")
         if None not in (self.at_least, self.at_most) and self.at_least > self.at_most:  # type: ignore[operator]
             raise ValueError(f"at_least {self.at_least:g} is above at_most {self.at_most:g}")
@@ -268,8 +268,8 @@ class CombineConfig(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _list_is_of(cls, given: Any) -> Any:
-        return {"of": given} if isinstance(given, list) else given
+    def _list_is_of(cls, value: Any) -> Any:
+        return {"of": value} if isinstance(value, list) else value
 
     @field_validator("of")
     @classmethod
@@ -332,7 +332,7 @@ class Config(Settings):
     combine: dict[str, CombineConfig] = {}
     """Further scorers, by name, each a jury of others."""
     families: dict[str, Annotated[list[str], Field(min_length=1)]] = {}
-    """For a judge, the systems that come from its model's family."""
+    """The systems that come from the family of each judge's model."""
     workers: WorkersConfig = WorkersConfig()
     calibrate: list[str] = []
     select: list[Selection] = []
@@ -361,30 +361,30 @@ class Config(Settings):
 
     def keys_of(self, judge: str, kind: str) -> dict[str, Any]:
         """What the keys of this kind of judge say about this judge."""
-        given = dict[str, Any]()
+        keys = dict[str, Any]()
         for key, read in plugin(kind).keys.items():
             if key in self.of_judges:
                 try:
-                    values = read(self.of_judges[key], self._of_kind(kind))
+                    values = read(self.of_judges[key], self._judges_of(kind))
                 except ValueError as error:
                     raise UserError(f"{key}: {error}") from None
-                given |= {key: values[judge]} if judge in values else {}
-        return given
+                keys |= {key: values[judge]} if judge in values else {}
+        return keys
 
-    def _of_kind(self, kind: str) -> dict[str, dict[str, Any]]:
-        return {name: own for name, own in self.judges.items() if kind_of(name, own) == kind}
+    def _judges_of(self, kind: str) -> dict[str, dict[str, Any]]:
+        return {name: spec for name, spec in self.judges.items() if kind_of(name, spec) == kind}
 
     @property
     def models(self) -> list[ModelConfig]:
         """All that are named, the judges' own among them."""
         named = [self.model, self.writer, *map(self.model_of, self.judges)]
-        return [one for one in named if one]
+        return [model for model in named if model]
 
     def model_of(self, judge: str) -> ModelConfig | None:
         """The model that a judge names for itself, if it names one."""
-        given = self.judges[judge].get("model")
+        named = self.judges[judge].get("model")
         where = f"judges.{judge}.model"
-        return None if given is None else read_settings(ModelConfig, given, where)
+        return None if named is None else read_settings(ModelConfig, named, where)
 
     @classmethod
     def known_keys(cls) -> list[str]:
@@ -392,17 +392,17 @@ class Config(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _keys_of_judges_apart(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        if "of_judges" in given:
+    def _keys_of_judges_apart(cls, spec: Any) -> Any:
+        if not isinstance(spec, dict):
+            return spec
+        if "of_judges" in spec:
             raise ValueError(unknown("key", "of_judges", cls.known_keys()))
-        own = {key: given[key] for key in _keys_of_judges() if given.get(key) is not None}
-        rest = {key: value for key, value in given.items() if key not in _keys_of_judges()}
-        return rest | {"of_judges": own}
+        moved = {key: spec[key] for key in _keys_of_judges() if spec.get(key) is not None}
+        rest = {key: value for key, value in spec.items() if key not in _keys_of_judges()}
+        return rest | {"of_judges": moved}
 
     def as_given(self) -> dict[str, Any]:
-        """As a configuration's file would have it."""
+        """The configuration as a file would have it."""
         return self.model_dump(exclude={"of_judges"}) | self.of_judges
 
     @property
@@ -415,8 +415,8 @@ class Config(Settings):
 
     @field_validator("judges", mode="before")
     @classmethod
-    def _no_settings_are_defaults(cls, given: Any) -> Any:
-        return metrics_spec(given, "judges, [synthetic],")
+    def _no_settings_are_defaults(cls, value: Any) -> Any:
+        return metrics_spec(value, "judges, [synthetic],")
 
     @field_validator("families")
     @classmethod
@@ -435,8 +435,8 @@ class Config(Settings):
 
     @field_validator("metrics", mode="before")
     @classmethod
-    def _names_are_defaults(cls, given: Any) -> Any:
-        return metrics_spec(given)
+    def _names_are_defaults(cls, value: Any) -> Any:
+        return metrics_spec(value)
 
     @model_validator(mode="after")
     def _names_differ(self) -> Config:
@@ -448,14 +448,14 @@ class Config(Settings):
             for key in ("mixes", "combine", "families"):
                 if getattr(self, key):
                     raise ValueError(f"{key}: a study has none; name them in a run's configuration")
-            given = [
-                own for one in self.study.judges if isinstance(one, dict) for own in one.values()
+            settings = [
+                s for entry in self.study.judges if isinstance(entry, dict) for s in entry.values()
             ]
-            if any(isinstance(own, dict) and "model" in own for own in given):
+            if any(isinstance(s, dict) and "model" in s for s in settings):
                 raise ValueError("study.judges: have no `model` of their own: see study.models")
             if any(model is None for model, _ in self.study.pairs_of(self.model, self.writer)):
                 raise ValueError("model: a study needs one, study.models or study.pairs")
-        elif self.model is None and any(own.get("model") is None for own in self.judges.values()):
+        elif self.model is None and any(s.get("model") is None for s in self.judges.values()):
             raise ValueError("model: judges need one (a hub name, a path or a URI)")
         return self
 
@@ -464,7 +464,7 @@ class Config(Settings):
         """The judges of a study are known to its runs alone."""
         for key, value in self.of_judges.items() if self.study is None else ():
             kind = _keys_of_judges()[key]
-            judges = self._of_kind(kind)
+            judges = self._judges_of(kind)
             try:
                 for judge in plugin(kind).keys[key](value, judges):
                     if judge not in judges:
@@ -481,7 +481,7 @@ def _repeated(names: Sequence[str]) -> str | None:
 @cache
 def _keys_of_judges() -> dict[str, str]:
     """Every key that a kind of judge has of its own, and the kind."""
-    return {key: kind for kind, one in plugins().items() for key in one.keys}
+    return {key: kind for kind, p in plugins().items() for key in p.keys}
 
 
 def load_config(given: AnyPath | Mapping[str, Any], changes: Sequence[str] = ()) -> Config:
@@ -505,8 +505,8 @@ def load_config(given: AnyPath | Mapping[str, Any], changes: Sequence[str] = ())
 
 
 def _corpus_as_file(spec: Mapping[str, Any]) -> tuple[dict[str, Any], CorpusFile | None]:
-    given = spec.get("corpus")
-    settings = given if isinstance(given, Mapping) else {"path": given}
+    corpus = spec.get("corpus")
+    settings = corpus if isinstance(corpus, Mapping) else {"path": corpus}
     if not is_in_memory(settings.get("path")):
         return dict(spec), None
     made, out = file_of(settings["path"]), str(as_plain(spec.get("out", "")))
@@ -528,8 +528,8 @@ def _read_file(file: Path) -> dict[str, Any]:
         raise UserError(f"{file}: cannot be read: {error}") from None
     spec = read_yaml(text, file)
     if not isinstance(spec, dict):
-        said = "write keys and values, at least `corpus`, `out` and `model` (`evaljudge init`)"
-        raise UserError(f"{file}: no configuration: {said}")
+        advice = "write keys and values, at least `corpus`, `out` and `model` (`evaljudge init`)"
+        raise UserError(f"{file}: no configuration: {advice}")
     return spec
 
 

@@ -115,12 +115,12 @@ def first_words(error: Exception) -> str:
     """What a library's error says, in one line."""
     from pydantic import ValidationError  # not at the start: a command begins with this module
 
-    said = str(error)
+    text = str(error)
     if isinstance(error, ValidationError):  # its own first line only counts the errors
         first = error.errors()[0]
-        where = "".join(f"{one}: " for one in first["loc"])
-        said = where + plain_words(first)
-    lines = [line.strip() for line in said.splitlines() if line.strip()] or [repr(error)]
+        where = "".join(f"{step}: " for step in first["loc"])
+        text = where + plain_words(first)
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [repr(error)]
     return " ".join(lines[: 2 if lines[0].endswith(":") else 1])
 
 
@@ -135,13 +135,13 @@ def first_line(error: BaseException) -> str:
 
 def seconds_in(variable: str, default: float) -> float:
     """What a variable of the environment says."""
-    given = os.environ.get(variable, f"{default:g}")
+    text = os.environ.get(variable, f"{default:g}")
     try:
-        seconds = float(given)
+        seconds = float(text)
     except ValueError:
         seconds = -1.0
     if not seconds >= 0:
-        raise UserError(f"{variable} is {given!r}: write a number of seconds")
+        raise UserError(f"{variable} is {text!r}: write a number of seconds")
     return seconds
 
 
@@ -157,7 +157,7 @@ class Mistakes:
     """The user's mistakes, collected and reported together."""
 
     def __init__(self) -> None:
-        self._found: list[str] = []
+        self._mistakes: list[str] = []
 
     @contextmanager
     def noted(self) -> Iterator[None]:
@@ -165,19 +165,18 @@ class Mistakes:
         try:
             yield
         except UserError as error:
-            self._found.append(str(error))
+            self._mistakes.append(str(error))
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return bool(self._mistakes)
 
     def refuse(self, place: str) -> None:
-        if self._found:
-            raise refused(place, self._found)
+        if self._mistakes:
+            raise refused(place, self._mistakes)
 
 
 def naming_arguments(function: Callable[P, R]) -> Callable[P, R]:
-    """For Python: messages about `--skip-bad-rows`, an option of the command, name the argument
-    `skip_bad_rows`."""
+    """The function for Python: its messages about `--skip-bad-rows` name `skip_bad_rows`."""
 
     @wraps(function)
     def called(*given: P.args, **named: P.kwargs) -> R:

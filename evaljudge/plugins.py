@@ -71,25 +71,25 @@ def folders(what: str = "judges") -> list[str]:
 def found_in_files(what: str, attribute: str, kind: type[T]) -> dict[str, T]:
     """What files and entry points have under this name: a table of entries, or one entry, which has
     the name of its file. A file that is broken is left out, with a line on stderr."""
-    found, homes = dict[str, T](), dict[str, str]()
+    loaded, homes = dict[str, T](), dict[str, str]()
     for folder in folders(what)[1:]:
         if not Path(folder).is_dir():
-            said = f"EVALJUDGE_{what.upper()} names {folder}, which is no folder"
-            print(f"evaljudge: {said}: name the one that the files are in", file=sys.stderr)
+            message = f"EVALJUDGE_{what.upper()} names {folder}, which is no folder"
+            print(f"evaljudge: {message}: name the one that the files are in", file=sys.stderr)
     for name, place, module, wanted in _modules(what, attribute):
         try:
             value = getattr(import_module(module), wanted, {})
             entries: Mapping[str, T] = value if isinstance(value, Mapping) else {name: value}
             if odd := [name for name, entry in entries.items() if not isinstance(entry, kind)]:
                 raise TypeError(f"{odd[0]!r} is not a {kind.__name__}")
-        except (Exception, SystemExit) as error:  # a module's own code may raise anything
-            said = f"{type(error).__name__}: {first_line(error)}"
-            print(f"evaljudge: {place}: {said}; it is left out", file=sys.stderr)
+        except (Exception, SystemExit) as error:  # a module may raise anything
+            reason = f"{type(error).__name__}: {first_line(error)}"
+            print(f"evaljudge: {place}: {reason}; it is left out", file=sys.stderr)
             continue
         for entry_name, entry in entries.items():
             _add(f"entries of {what}", entry_name, place, homes)
-            found[entry_name] = entry
-    return dict(sorted(found.items()))
+            loaded[entry_name] = entry
+    return dict(sorted(loaded.items()))
 
 
 def _modules(what: str, attribute: str) -> Iterator[tuple[str, str, str, str]]:
@@ -111,7 +111,7 @@ def advice(kind: str) -> str:
             return f" ({FOLDERS} names {folder}, which is no folder)"
         if (folder / "__init__.py").exists():
             return f" ({FOLDERS} names the folder of a judge, {folder}: name the one that it is in)"
-        if kind in (one.name for one in folder.iterdir() if one.is_dir()):
+        if kind in (entry.name for entry in folder.iterdir() if entry.is_dir()):
             return f" ({folder / kind} has no `__init__.py`)"
     return ""
 
@@ -119,17 +119,17 @@ def advice(kind: str) -> str:
 @cache
 def kinds() -> Mapping[str, str]:
     """Every kind of judge, and where its plug-in is: `package.module:NAME`."""
-    found, places = dict[str, str](), dict[str, str]()
+    kinds, places = dict[str, str](), dict[str, str]()
     for folder in folders():
-        for one in iter_modules([folder]):
-            if one.ispkg and one.name != NO_JUDGE:
-                _add("judges", one.name, str(Path(folder, one.name)), places)
-                found[one.name] = f"{GROUP}.{one.name}:PLUGIN"
+        for module in iter_modules([folder]):
+            if module.ispkg and module.name != NO_JUDGE:
+                _add("judges", module.name, str(Path(folder, module.name)), places)
+                kinds[module.name] = f"{GROUP}.{module.name}:PLUGIN"
     for point in entry_points(group=GROUP):
-        if found.get(point.name) != point.value:
+        if kinds.get(point.name) != point.value:
             _add("judges", point.name, point.value, places)
-            found[point.name] = point.value
-    return found
+            kinds[point.name] = point.value
+    return kinds
 
 
 def _add(what: str, name: str, place: str, places: dict[str, str]) -> None:

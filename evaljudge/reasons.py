@@ -80,21 +80,21 @@ def _group(name: str, reasons: Mapping[str, int]) -> Group:
     kind = next((kind for kind in _kinds() if kind.name == name), None)
     if kind is None:
         return Group(name, times)
-    found = (re.search(kind.pattern, reason) for reason in reasons)
-    lengths = [match.groupdict() for match in found if match and "context" in match.groupdict()]
+    matches = (re.search(kind.pattern, reason) for reason in reasons)
+    lengths = [match.groupdict() for match in matches if match and "context" in match.groupdict()]
     return Group(name, times, _longest(lengths), kind.remedy, kind.foreseeable)
 
 
 def _kind_of(reason: str) -> str:
-    known = next((kind.name for kind in _kinds() if re.search(kind.pattern, reason)), None)
-    return known or _QUOTED.sub("…", _WHERE.sub("", reason))
+    name = next((kind.name for kind in _kinds() if re.search(kind.pattern, reason)), None)
+    return name or _QUOTED.sub("…", _WHERE.sub("", reason))
 
 
 def _longest(lengths: Sequence[Mapping[str, str]]) -> str:
-    """Of the prompts that were too long, the longest."""
+    """The longest of the prompts that were too long."""
     if not lengths:
         return ""
-    tokens, context = max((int(one["tokens"]), int(one["context"])) for one in lengths)
+    tokens, context = max((int(length["tokens"]), int(length["context"])) for length in lengths)
     return f"longest {tokens:,} of {context:,} tokens"
 
 

@@ -20,7 +20,7 @@ Status = Literal["ok", "unscored"]
 ANY_AXIS = "*"
 """The axis of a scorer that has no axes of its own."""
 ANY_SYSTEM = "*"
-"""In place of a system, where a verdict is on a document's own references."""
+"""Stands for the system where a verdict is on a document's own references."""
 HUMAN = "human"
 """The name under which people's ratings stand among the scorers."""
 
@@ -37,7 +37,7 @@ class Axis:
 
     @property
     def words(self) -> dict[str, str]:
-        """Its words for the slots of prompts."""
+        """The axis's words for the slots of prompts."""
         phrase = self.phrase or self.name.replace("_", " ")
         return {"axis": phrase, "description": self.description}
 
@@ -56,7 +56,7 @@ class Candidate:
     text: str
     ratings: Mapping[str, float] = field(default_factory=dict)
     raters: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """For axes rated by several, each rating, NaN where one gave none; `ratings` has the mean."""
+    """Each rating on axes rated by several, NaN where one gave none; `ratings` has the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Case:
         Bytes and not letters, as the scripts that have more bytes in a letter have more tokens.
         """
         document = self.document
-        candidate = max((_bytes(one.text) for one in self.candidates), default=0)
+        candidate = max((_bytes(c.text) for c in self.candidates), default=0)
         others = (document.source, document.context or "", *document.references)
         return candidate + sum(map(_bytes, others))
 
@@ -109,7 +109,7 @@ class Tokens:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """Its numbers, in their order here."""
+        """The numbers, in their order here."""
         return _COUNTS(self)
 
 

@@ -31,7 +31,7 @@ AnyPath = str | PathLike[str]
 Paths = AnyPath | Sequence[AnyPath]
 SHOULD_BE = "should be "
 DEEPEST, MOST_VALUES = 30, 10_000
-"""Of levels and values in one configuration: one whose YAML repeats a part of itself can have
+"""The most levels and values of a configuration: one whose YAML repeats a part of itself can have
 endlessly many."""
 TIMESTAMP = "tag:yaml.org,2002:timestamp"
 
@@ -46,12 +46,12 @@ class Settings(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _truth_is_no_number(cls, given: Any, about: ValidationInfo) -> Any:
+    def _truth_is_no_number(cls, value: Any, about: ValidationInfo) -> Any:
         """Python takes `true` for 1."""
         kinds = _leaves(cls.model_fields[str(about.field_name)].annotation)
-        if isinstance(given, bool) and {int, float} & set(kinds) and bool not in kinds:
+        if isinstance(value, bool) and {int, float} & set(kinds) and bool not in kinds:
             raise ValueError("should be a number, not a truth value as YAML reads yes and on")
-        return given
+        return value
 
 
 class _Loader(yaml.SafeLoader):
@@ -78,8 +78,8 @@ def read_yaml(text: str, where: str | Path) -> Any:
         value = yaml.load(text, _Loader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        said = one_line(": ".join(filter(None, [error.context, error.problem])))
-        raise UserError(f"{where}:{line}: not YAML: {said}") from None
+        reason = one_line(": ".join(filter(None, [error.context, error.problem])))
+        raise UserError(f"{where}:{line}: not YAML: {reason}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # a number of very many digits
         raise UserError(f"{where}: not YAML: {one_line(str(error))}") from None
     refuse_unplain(value, where)
@@ -89,30 +89,30 @@ def read_yaml(text: str, where: str | Path) -> Any:
 def refuse_unplain(value: Any, where: str | Path = "configuration") -> None:
     """Refuse what JSON cannot hold, texts that no file and no path can hold, and secrets: all of
     it is stored with a run, in run.json."""
-    for number, (path, one) in enumerate(_values(value, ())):
+    for number, (path, v) in enumerate(_values(value, ())):
         at = one_line(".".join(path)) or str(where)
         if number > MOST_VALUES or len(path) > DEEPEST:
             raise UserError(f"{where}: {one_line(at, 60)}: nested too deep, or a part of itself")
-        if isinstance(one, str) and not is_encodable(one):
-            raise UserError(f"{at}: {shown(one)} has a NUL or a character that is not UTF-8")
-        if isinstance(one, str) and (plain := without_secrets(one)) != one:
-            said = f"holds credentials: they belong in the environment (got {shown(plain)})"
-            raise UserError(f"{at}: {said}")
-        if not isinstance(one, str | int | float | Mapping | list | tuple | PathLike | None):
-            raise UserError(f"{at}: a {type(one).__name__} is no value here: write it as a text")
+        if isinstance(v, str) and not is_encodable(v):
+            raise UserError(f"{at}: {shown(v)} has a NUL or a character that is not UTF-8")
+        if isinstance(v, str) and (plain := without_secrets(v)) != v:
+            reason = f"holds credentials: they belong in the environment (got {shown(plain)})"
+            raise UserError(f"{at}: {reason}")
+        if not isinstance(v, str | int | float | Mapping | list | tuple | PathLike | None):
+            raise UserError(f"{at}: a {type(v).__name__} is no value here: write it as a text")
 
 
-def as_path(given: AnyPath, argument: str) -> str:
+def as_path(value: AnyPath, argument: str) -> str:
     """A path or URI as a text."""
-    if not isinstance(given, str | PathLike):
-        kind = type(given).__name__
+    if not isinstance(value, str | PathLike):
+        kind = type(value).__name__
         raise UserError(f"{argument}: give a path as a text, not a value of type {kind}")
-    return fspath(given)
+    return fspath(value)
 
 
-def as_paths(given: Paths, argument: str) -> tuple[str, ...]:
-    several = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-    return tuple(as_path(one, argument) for one in several)
+def as_paths(value: Paths, argument: str) -> tuple[str, ...]:
+    several = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    return tuple(as_path(path, argument) for path in several)
 
 
 def as_plain(value: Any) -> Any:
@@ -136,57 +136,57 @@ def _values(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
             yield from _values(inner, (*path, str(number)))
 
 
-def read_settings(kind: type[M], given: Mapping[str, Any], where: str, place: str = "") -> M:
+def read_settings(kind: type[M], values: Mapping[str, Any], where: str, place: str = "") -> M:
     """`where` is how the user finds the key: `judges.synthetic`; `place`: as for `refused`."""
     try:
-        return kind.model_validate(given)
+        return kind.model_validate(values)
     except ValidationError as error:
         by_key: dict[tuple[str, ...], list[ErrorDetails]] = {}
         for mistake in error.errors():
-            by_key.setdefault(_key_in(kind, given, mistake), []).append(mistake)
+            by_key.setdefault(_key_in(kind, values, mistake), []).append(mistake)
         around = {key[:length] for key in by_key for length in range(1, len(key))}
-        said = [_said(kind, where, key, by_key[key]) for key in by_key if key not in around]
-        raise refused(place, said) from None
+        lines = [_complaint(kind, where, key, by_key[key]) for key in by_key if key not in around]
+        raise refused(place, lines) from None
 
 
-def _key_in(kind: type[Settings], given: Any, mistake: ErrorDetails) -> tuple[str, ...]:
+def _key_in(kind: type[Settings], settings: Any, mistake: ErrorDetails) -> tuple[str, ...]:
     """Where in the given settings the mistake is, without pydantic's names of a value's forms."""
     path, (*around, last) = list[str](), mistake["loc"] or ("",)
     for step in mistake["loc"]:
-        if step in given if isinstance(given, Mapping) else isinstance(step, int):
+        if step in settings if isinstance(settings, Mapping) else isinstance(step, int):
             path.append(str(step))
-            given = given[step]
+            settings = settings[step]
     model = _model_at(kind, around)
     if model and last in model.model_fields and path[-1:] != [last]:  # it is left out
         path.append(str(last))
     return tuple(path)
 
 
-def _said(
+def _complaint(
     kind: type[Settings], where: str, key: Sequence[str], mistakes: Sequence[ErrorDetails]
 ) -> str:
     """What is wrong with one key: with its value in each of the forms that it may have."""
     at, mistake, value = ".".join(filter(None, [where, *key])), mistakes[0], mistakes[0]["input"]
     first, *forms = dict.fromkeys(map(plain_words, mistakes))
-    said = " or ".join([first, *(form.removeprefix(SHOULD_BE) for form in forms)])
+    text = " or ".join([first, *(form.removeprefix(SHOULD_BE) for form in forms)])
     *around, last = mistake["loc"] or ("",)
     model = _model_at(kind, around)
     if mistake["type"] == "extra_forbidden" and model:
-        said = unknown("key", key[-1], model.known_keys())
+        text = unknown("key", key[-1], model.known_keys())
         at = at.rpartition(".")[0]
     elif mistake["type"] == "missing" and model:
-        said = ": ".join(filter(None, [said, model.model_fields[str(last)].description]))
+        text = ": ".join(filter(None, [text, model.model_fields[str(last)].description]))
     elif not isinstance(value, Mapping | list):
         got = json.dumps(value, ensure_ascii=False, default=str)
-        said += f" (got {one_line(without_secrets(got), QUOTED)})"
-    return f"{at}: {said}" if at else said
+        text += f" (got {one_line(without_secrets(got), QUOTED)})"
+    return f"{at}: {text}" if at else text
 
 
 def _model_at(kind: Any, path: Sequence[int | str]) -> type[Settings] | None:
     """The settings at this path; None where none are there."""
     for step in path:
         field = kind.model_fields.get(step) if hasattr(kind, "model_fields") else None
-        inner = [one for one in _leaves(field.annotation if field else kind) if _is_settings(one)]
+        inner = [k for k in _leaves(field.annotation if field else kind) if _is_settings(k)]
         kind = inner[0] if inner else kind
     return kind if _is_settings(kind) else None
 

@@ -54,7 +54,7 @@ def one_line(text: str, longest: int = SHORT) -> str:
 
 
 def shortened(text: str, longest: int) -> str:
-    """In one line, cut in the middle: names of models often begin alike and differ at the end."""
+    """The text on one line, cut in the middle: models' names often begin alike and differ later."""
     line = one_line(text, LONG)
     if len(line) <= longest:
         return line
@@ -77,8 +77,8 @@ def is_encodable(text: str) -> bool:
 
 
 def without_secrets(text: str) -> str:
-    """With `…` for what logs in: the user and the password of a URI, the values of such parameters
-    of a URI as `secret_key`, a token of the hub, a key of AWS.
+    """The text with `…` for secrets: the user and the password of a URI, the values of such
+    parameters of a URI as `secret_key`, a token of the hub, a key of AWS.
 
     No secrets are Google's `anonymous@`, and what stands before the @ of Azure's places, a
     container, where no password follows it. Python's paths have one slash after the colon.
@@ -92,7 +92,7 @@ def is_selfsame(text: str, other: str) -> bool:
 
 
 def plain_words(text: str) -> list[str]:
-    """Without case and punctuation; of a text that is nothing but punctuation, as they stand."""
+    """The text without case and punctuation; one that is only punctuation as it stands."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return folded.translate(_punctuation()).split() or text.split()
 
@@ -111,7 +111,7 @@ def means_selfsame(reason: str) -> bool:
 
 
 def shown(text: str) -> str:
-    """In quotes as Python writes them, for a message; line breaks are `\\n`, the end may be cut."""
+    """The text in Python's quotes, for a message; line breaks are `\\n`, the end may be cut."""
     return repr(_cut(text, QUOTED))
 
 

@@ -55,7 +55,7 @@ def failing(said: Exception) -> ScriptedEngines:
         MemoryError("Tried to allocate 20.00 GiB"),
         type("SafetensorError", (Exception,), {})("Error while deserializing header"),
         AssertionError(),
-        UserError("no encoder can be had of nowhere"),
+        UserError("no encoder was found for nowhere"),
     ],
     ids=["memory", "weights", "wordless", "encoder"],
 )

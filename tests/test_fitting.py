@@ -451,10 +451,10 @@ def test_an_axis_without_a_calibration_selects_nothing(
         (select("direct.calibrated", "fluencey", at_least=1),
          "unknown axis 'fluencey': did you mean 'fluency'"),
         (select("words", "*", precision=0.9, good=4),
-         "words has no axis, so `precision` is of no ratings: calibrate words, and name "
+         "words has no axis, so `precision` has no ratings: calibrate words, and name "
          "words.calibrated on an axis"),
         (select("direct.calibrated", precision=0.9, good=4, confidence=0.9),
-         "direct.calibrated is made of the ratings, which cannot certify it too"),
+         "direct.calibrated was fitted to these ratings, so they cannot certify it"),
     ],
 )  # fmt: skip
 def test_conditions_that_are_refused(tmp_path: Path, asked: dict[str, Any], said: str) -> None:

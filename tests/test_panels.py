@@ -405,7 +405,7 @@ def test_progress_counts_every_model(bench: Bench, capsys: pytest.CaptureFixture
     said = capsys.readouterr().err
     of = 3 * DOCUMENTS
     assert f"to prepare {of} and judge {of} cases" in said
-    assert f"prepared {of}/{of} cases, judged {of}/{of}" in said
+    assert f"prepared {of}/{of} documents, judged {of}/{of}" in said
 
 
 def test_given_references_go_to_the_judge_that_they_are_given_to(bench: Bench) -> None:

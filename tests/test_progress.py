@@ -36,7 +36,7 @@ def clock() -> Clock:
 
 def test_a_tally_in_words(clock: Clock) -> None:
     tally = ProgressTally({"prepare": (4, 10), "judge": (8, 10)}, clock)
-    assert str(tally) == "prepared 6/10 cases, judged 2/10"
+    assert str(tally) == "prepared 6/10 documents, judged 2/10"
     clock.now = 60
     for event in (
         Event("unscored", "prepare", 0, 3),
@@ -47,11 +47,11 @@ def test_a_tally_in_words(clock: Clock) -> None:
         tally.add(event)
     clock.now = 120
     assert str(tally) == (
-        "prepared 10/10 cases, judged 7/10 at 5 a minute; about 0:36 left, 5 unscored, "
+        "prepared 10/10 documents, judged 7/10 at 5 a minute; about 0:36 left, 5 unscored, "
         "1.00 GPU-hours"
     )
     tally.add(committed("judge", 3, 1))
-    assert str(tally).startswith("prepared 10/10 cases, judged 10/10; took 2:00, 5 unscored")
+    assert str(tally).startswith("prepared 10/10 documents, judged 10/10; took 2:00, 5 unscored")
 
 
 def test_cases_in_hand_count_until_the_receipt_of_their_shard_corrects_them(clock: Clock) -> None:
@@ -71,10 +71,10 @@ def test_loading_a_model_is_no_time_of_the_cases(clock: Clock) -> None:
     tally.add(LOADING)
     clock.now = 300
     tally.add(LOADED)
-    assert str(tally) == "judged 0/100 cases"
+    assert str(tally) == "judged 0/100 documents"
     clock.now = 360
     tally.add(cases("judge", 0, 10))
-    assert str(tally) == "judged 10/100 cases at 10 a minute; about 9:00 left"
+    assert str(tally) == "judged 10/100 documents at 10 a minute; about 9:00 left"
 
 
 def test_stages_have_their_own_speeds(clock: Clock) -> None:
@@ -117,7 +117,7 @@ def test_the_rates_shown_are_those_of_the_time_left(clock: Clock) -> None:
     clock.now = 60
     tally.add(cases("judge", 0, 5))
     assert str(tally) == (
-        "prepared 20/36 cases at 40 a minute, judged 5/36 at 10 a minute; about 3:30 left"
+        "prepared 20/36 documents at 40 a minute, judged 5/36 at 10 a minute; about 3:30 left"
     )
     prepare, judge = tally.as_fields()
     assert (prepare["rate"], prepare["left_seconds"]) == (40, 24)
@@ -141,12 +141,13 @@ def test_rates_are_of_late(clock: Clock) -> None:
 @pytest.mark.parametrize(
     ("stages", "steps", "said"),
     [
-        ("judge", [(20, ("judge", 4))], "judged 4/100 cases"),
+        ("judge", [(20, ("judge", 4))], "judged 4/100 documents"),
         ("judge", [(20, ("judge", 4)), (20, ("judge", 5))],
-         "judged 5/100 cases at 15 a minute; about 6:20 left"),
-        ("judge", [(1200, ("judge", 6))], "judged 6/100 cases at 18 an hour; about 5:13:20 left"),
+         "judged 5/100 documents at 15 a minute; about 6:20 left"),
+        ("judge", [(1200, ("judge", 6))],
+         "judged 6/100 documents at 18 an hour; about 5:13:20 left"),
         ("prepare judge", [(60, ("prepare", 20))],
-         "prepared 20/100 cases at 20 a minute, judged 0/100; about 4:00 left to prepare"),
+         "prepared 20/100 documents at 20 a minute, judged 0/100; about 4:00 left to prepare"),
     ],
     ids=["few", "enough", "slow", "a stage that has not begun"],
 )  # fmt: skip
@@ -167,8 +168,8 @@ def test_a_log_is_brief() -> None:
         log.event(committed("judge", 1, shard))
     log.done()
     first, last = stream.getvalue().splitlines()
-    assert first == "to judge 2 cases"
-    assert last == "prepared 2/2 cases, judged 2/2; took 0:00"
+    assert first == "to judge 2 documents"
+    assert last == "prepared 2/2 documents, judged 2/2; took 0:00"
 
 
 class Heard(io.StringIO):
@@ -197,11 +198,11 @@ def test_a_log_speaks_each_period_whatever_happens() -> None:
         log.event(LOADING)
         assert stream.wait_for("loading the model\n" * 2)
         log.event(LOADED)
-        assert stream.wait_for("judged 0/9 cases")
+        assert stream.wait_for("judged 0/9 documents")
         log.event(cases("judge", 0, 2))
-        assert stream.wait_for("judged 2/9 cases")
+        assert stream.wait_for("judged 2/9 documents")
         log.event(committed("judge", 3))
-        assert stream.wait_for("judged 3/9 cases")
+        assert stream.wait_for("judged 3/9 documents")
     said = stream.getvalue()
     time.sleep(0.05)
     assert stream.getvalue() == said
@@ -214,7 +215,7 @@ def test_a_log_speaks_early_when_the_model_is_loaded() -> None:
         log.event(LOADING)
         assert stream.wait_for("\nloading the model\n")
         log.event(LOADED)
-        assert stream.wait_for("judged 0/9 cases")
+        assert stream.wait_for("judged 0/9 documents")
 
 
 def test_a_bar_moves_by_case(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +229,7 @@ def test_a_bar_moves_by_case(monkeypatch: pytest.MonkeyPatch) -> None:
         bar.event(committed("judge", 3))
         bar.done()
         bar.entering("scoring and reporting")
-    assert "judged 3/9 cases" in stream.getvalue()
+    assert "judged 3/9 documents" in stream.getvalue()
 
 
 def test_a_bar_and_its_words_fit_in_a_hundred_columns(
@@ -251,7 +252,7 @@ def test_a_bar_and_its_words_fit_in_a_hundred_columns(
         bar.done()
     (line,) = stream.getvalue().splitlines()
     assert line.endswith(
-        "prepared 60/100 cases at 28 a minute, judged 32/100 at 14 a minute; about 6:17 left"
+        "prepared 60/100 documents at 28 a minute, judged 32/100 at 14 a minute; about 6:17 left"
     )
 
 

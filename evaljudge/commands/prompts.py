@@ -16,15 +16,15 @@ from evaljudge.commands.given import unknown_document
 from evaljudge.commands.options import PromptsOptions
 from evaljudge.config import Config, load_config
 from evaljudge.corpora import Corpus, open_corpus, refuse_empty
-from evaljudge.engines.gauge import text_around
 from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.engines.token_counter import text_around
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges.protocol import Judge
 from evaljudge.model.imagining import MARK, imagined
 from evaljudge.records import Case
 from evaljudge.report.screen import WIDEST_PROSE, wrapped
 from evaljudge.runs.asked import PLACEHOLDER, SAID, RecordedAsk, Recording, dry_run
-from evaljudge.runs.job import Job, make_job, one_of
+from evaljudge.runs.job import Job, make_job, required
 from evaljudge.runs.planning import given_briefs
 from evaljudge.studies.study import study_runs
 from evaljudge.text import counted, harmless, one_line
@@ -133,7 +133,7 @@ def _block(job: Job, name: str, kind: Kind, kinds: Sequence[Kind]) -> str:
     if written:
         names = " and ".join(map(one_line, dict.fromkeys(written)))
         about.append(wrapped(f"{SAID} stands for what the model will have written to {names}."))
-    source = one_of(job.writer if first.stage == "prepare" else job.model)
+    source = required(job.writer if first.stage == "prepare" else job.model)
     before, after = text_around(source) or ("", "")
     words = harmless(before + first.prompt.text + after)
     reply = f"\n\nThe reply: {harmless(first.reply)}" if first.reply else ""

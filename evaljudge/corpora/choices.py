@@ -58,8 +58,8 @@ def _extremes(candidates: Iterable[Mapping[str, Any]]) -> Iterable[dict[str, Any
 
 
 def _case(fields: Fields) -> dict[str, Any]:
-    texts = {system: said["text"] for system, said in fields.items() if isinstance(said, dict)}
-    votes = [(one["best_summary"], one.get("worst_summary", ())) for one in fields["annotators"]]
+    texts = {system: entry["text"] for system, entry in fields.items() if isinstance(entry, dict)}
+    votes = [(vote["best_summary"], vote.get("worst_summary", ())) for vote in fields["annotators"]]
     for system in (system for best, worst in votes for system in (*best, *worst)):
         if system not in texts:
             raise RefusedError(f"`annotators` chose {shown(str(system))}, which has no text here")

@@ -133,8 +133,8 @@ class ColumnNames:
     def refuse_unseen(self) -> None:
         """A name in the mapping that no row has is a mistake."""
         for name in self._unseen:
-            said = unknown("column", name, self._seen)
-            raise UserError(f"{self.advice.column(name, self._names[name])}: {said}")
+            message = unknown("column", name, self._seen)
+            raise UserError(f"{self.advice.column(name, self._names[name])}: {message}")
 
     def _name(self, name: str) -> str:
         self._unseen.pop(name, None)
@@ -152,8 +152,8 @@ class Unread:
     def __init__(self, advice: Advice = CONFIGURATION) -> None:
         self.advice = advice
         self._ratings = dict[str, str | None]()
-        """By name the field it would be, `ratings.tone`; empty if some value is no rating, None if
-        there is no value."""
+        """The field that each name would be, `ratings.tone`; empty if some value is no rating, None
+        if there is no value."""
         self._known = set[str]()
         """Our fields that have a value in some row."""
 
@@ -199,7 +199,7 @@ class Unread:
         return [f"not read, but {about}: {named}. If so, give {advised}"] if ours else []
 
     def _fields(self) -> dict[str, str]:
-        """By name, the field other than ratings that it probably stands for."""
+        """The field other than ratings that each name probably stands for."""
         lacking = [f for f in KNOWN_FIELDS if f not in self._known and f != "ratings"]
         found = dict[str, str]()
         for name in (name for name, rating in self._ratings.items() if not rating):
@@ -236,6 +236,6 @@ def _may_be_rating(value: Any) -> bool:
 
 
 def _first_for_each(ours: Mapping[str, str]) -> dict[str, str]:
-    """If several names stand for one field, the first: a field can have only one."""
+    """The first of several names that stand for one field: a field can have only one."""
     chosen = {to: theirs for theirs, to in reversed(list(ours.items()))}
     return {theirs: to for theirs, to in ours.items() if chosen[to] == theirs}

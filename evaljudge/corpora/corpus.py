@@ -43,19 +43,19 @@ class Corpus(Grouped):
     absent_ratings: int
     """Ratings that were null, NaN or infinite."""
     digest: str
-    """Of everything that changes a question to the model; independent of the order of rows and of
-    nested or flat form."""
+    """The digest of everything that changes a question to the model; independent of the order of
+    rows and of nested or flat form."""
     ratings_digest: str
     unread: tuple[str, ...]
-    """Only for the generic form: notes on columns and keys that nothing reads."""
+    """Notes on columns and keys that nothing reads; only for the generic form."""
 
 
 def notes_on(skipped: int, absent: int) -> list[str]:
-    """Of so many rows that were skipped and ratings that are taken as absent."""
+    """Notes on how many rows were skipped and how many ratings are taken as absent."""
     rows = "bad row of the corpus was skipped", "bad rows of the corpus were skipped"
     ratings = "rating is null or not finite: absent", "ratings are null or not finite: absent"
     return [
-        counted(number, *said) for number, said in ((skipped, rows), (absent, ratings)) if number
+        counted(number, *words) for number, words in ((skipped, rows), (absent, ratings)) if number
     ]
 
 
@@ -65,8 +65,8 @@ def refuse_empty(corpus: Corpus, name: str, consequence: str) -> None:
         return
     if corpus.skipped_rows:
         bad = f"all of its {corpus.skipped_rows:,} rows are bad, the first at {corpus.skipped[0]}"
-        raise UserError(f"{name}: holds no case: {bad}")
-    raise UserError(f"{name}: holds no case, so there is nothing to {consequence}")
+        raise UserError(f"{name}: holds no document: {bad}")
+    raise UserError(f"{name}: holds no document, so there is nothing to {consequence}")
 
 
 def gather(
@@ -94,9 +94,9 @@ def gather(
     if own:
         columns.refuse_unseen()
     if seen and not has_source:
-        said = ", ".join(map(shown, seen))
+        values = ", ".join(map(shown, seen))
         raise UserError(
-            f"no row of the corpus has a field `source`, the document's text; seen: {said}"
+            f"no row of the corpus has a field `source`, the document's text; seen: {values}"
             + (hints or f"; name the column: {columns.advice.columns({'THEIRS': 'source'})}")
         )
     if bad and bad_rows == "fail":
@@ -127,25 +127,25 @@ def _many_of(cases: Grouped) -> Iterator[str]:
         )
     if len(axes := cases.rated_on()) > MOST_AXES:
         yield (
-            f"{len(axes):,} axes are rated: statistics are of {MOST_AXES}, the scorers' own first, "
+            f"{len(axes):,} axes are rated: statistics cover {MOST_AXES}, the scorers' own first, "
             "then those rated most often"
         )
 
 
 def _digests(cases: Iterable[Case]) -> tuple[str, str]:
-    """Of the texts, and of the ratings. Each case is hashed by itself and the hashes are added up,
-    so that no order matters and nothing has to be sorted."""
+    """The digests of the texts and of the ratings. Each case is hashed by itself and the hashes are
+    added up, so that no order matters and nothing has to be sorted."""
     content = ratings = 0
     for case in cases:
-        of, texts = case.document, sorted((c.system, c.text) for c in case.candidates)
-        content += _hash([of.doc_id, of.source, of.context, of.references, texts])
+        about, texts = case.document, sorted((c.system, c.text) for c in case.candidates)
+        content += _hash([about.doc_id, about.source, about.context, about.references, texts])
         if rated := sorted(_rated(c) for c in case.candidates if c.ratings):
-            ratings += _hash([of.doc_id, rated])
+            ratings += _hash([about.doc_id, rated])
     return _hex(content), _hex(ratings)
 
 
 def _rated(candidate: Candidate) -> tuple[Any, ...]:
-    """Without raters where there are none, so that such a corpus keeps its earlier digest."""
+    """The ratings, without raters where there are none, so that such a corpus keeps its digest."""
     raters = sorted(
         (axis, [None if isnan(number) else number for number in numbers])  # JSON has no NaN
         for axis, numbers in candidate.raters.items()

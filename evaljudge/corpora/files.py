@@ -23,7 +23,7 @@ from evaljudge.errors import UserError, first_line
 from evaljudge.storage import expand, open_to_read
 
 Readers = Mapping[str, Reader]
-"""By a file's ending, which says whether the file is compressed; Parquet compresses inside."""
+"""The keys are file endings, which tell whether a file is compressed; Parquet compresses inside."""
 JSON_LINES = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
 GENERIC_READERS: Mapping[str, Callable[..., Rows]] = {
     **dict.fromkeys(JSON_LINES, read_jsonl),
@@ -40,7 +40,7 @@ def read_generic(paths: tuple[str, ...], columns: ColumnNames = AS_THEY_ARE) -> 
 
 
 def read_files(paths: tuple[str, ...], readers: Readers) -> Rows:
-    files = dict(found for path in paths for found in _files(path, readers))
+    files = dict(pair for path in paths for pair in _files(path, readers))
     shared = Counter(map(_base, files))
     for file, reader in files.items():
         yield from _rows(file, _base(file) if shared[_base(file)] == 1 else file, reader)
@@ -64,16 +64,16 @@ def _seen(lines: Iterable[bytes], see: Callable[[bytes], None]) -> Iterator[byte
 
 
 def _files(path: str, readers: Readers) -> list[tuple[str, Reader]]:
-    found = expand(path)
+    matches = expand(path)
     readable = [
         (file, readers[ending])
-        for file in found
+        for file in matches
         if (ending := next(filter(file.lower().endswith, readers), None))
     ]
     if readable:
         return readable
     endings = ", ".join(readers)
-    if found == [path]:
+    if matches == [path]:
         raise UserError(f"{path}: unknown ending; the known are {endings}")
     raise UserError(f"{path}: no file here ends in one of {endings}")
 

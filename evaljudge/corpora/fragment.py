@@ -31,24 +31,24 @@ class Ratings(NamedTuple):
     mean: Mapping[str, float]
     """Over the ratings that are not absent."""
     raters: Mapping[str, tuple[float, ...]]
-    """Only of axes given as lists; NaN where this rater gave none but a later one did."""
+    """Ratings of axes given as lists; NaN where this rater gave none but a later one did."""
     absent: int
     """Ratings that are null, NaN or infinite; an empty list counts as one."""
 
 
-def ratings_of(given: Any) -> Ratings:
-    if not isinstance(given, Mapping | None):
-        raise ValueError(f'must be an object, not {kind(given)}: {{"AXIS": 4}} or {{"AXIS": [4]}}')
+def ratings_of(value: Any) -> Ratings:
+    if not isinstance(value, Mapping | None):
+        raise ValueError(f'must be an object, not {kind(value)}: {{"AXIS": 4}} or {{"AXIS": [4]}}')
     mean, raters, absent = dict[str, float](), dict[str, tuple[float, ...]](), 0
-    for name, value in (given or {}).items():
-        listed = (value or [None]) if isinstance(value, list) else [value]
+    for name, rating in (value or {}).items():
+        listed = (rating or [None]) if isinstance(rating, list) else [rating]
         numbers = tuple(_number(str(name), number) for number in listed)
         rated = [place for place, number in enumerate(numbers) if not isnan(number)]
         absent += len(numbers) - len(rated)
         if rated:
             axis = clean(str(name))
             mean[axis] = _mean([numbers[place] for place in rated])
-            if isinstance(value, list):
+            if isinstance(rating, list):
                 raters[axis] = numbers[: rated[-1] + 1]
     return Ratings(mean, raters, absent)
 
@@ -76,24 +76,24 @@ def _mean(numbers: list[float]) -> float:
         return statistics.mean(numbers)
 
 
-def _name(given: Any) -> str:
-    is_finite = not isinstance(given, float) or isfinite(given)
-    is_name = isinstance(given, str) or (is_number(given) and is_finite)
-    if is_name and (name := clean(str(given))):
+def _name(value: Any) -> str:
+    is_finite = not isinstance(value, float) or isfinite(value)
+    is_name = isinstance(value, str) or (is_number(value) and is_finite)
+    if is_name and (name := clean(str(value))):
         return name
-    raise ValueError(f"must be a string that is not empty, not {kind(given)}")
+    raise ValueError(f"must be a string that is not empty, not {kind(value)}")
 
 
-def _text(given: Any) -> str | None:
-    if not isinstance(given, str | None):
-        raise ValueError(f"must be a string, not {kind(given)}")
-    return clean(given) if given else None
+def _text(value: Any) -> str | None:
+    if not isinstance(value, str | None):
+        raise ValueError(f"must be a string, not {kind(value)}")
+    return clean(value) if value else None
 
 
-def _references(given: Any) -> tuple[str, ...]:
-    if not isinstance(given, list | None) or not all(isinstance(text, str) for text in given or ()):
+def _references(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | None) or not all(isinstance(text, str) for text in value or ()):
         raise ValueError("must be a list of strings")
-    return tuple(map(clean, given or ()))
+    return tuple(map(clean, value or ()))
 
 
 Name = Annotated[str, PlainValidator(_name)]
@@ -120,10 +120,10 @@ class CaseRow(BaseModel):
 
 
 def case_row(fields: Mapping[str, Any]) -> CaseRow:
-    """Of a nested row, or of a flat one, which is itself the only candidate."""
+    """The case of a nested row, or of a flat one, which is itself the only candidate."""
     is_flat = fields.get("candidates") is None
     try:
         return CaseRow.model_validate({**fields, "candidates": [fields]} if is_flat else fields)
     except ValidationError as error:
-        said = first_words(error)
-        raise RefusedError(said.removeprefix("candidates: 0: ") if is_flat else said) from None
+        text = first_words(error)
+        raise RefusedError(text.removeprefix("candidates: 0: ") if is_flat else text) from None

@@ -63,8 +63,8 @@ class Grouped:
         return cases, candidates, rated
 
     def systems(self) -> int:
-        found: int = self._one("SELECT count(DISTINCT system) FROM candidate")[0]
-        return found
+        systems: int = self._one("SELECT count(DISTINCT system) FROM candidate")[0]
+        return systems
 
     def rated_on(self) -> dict[str, int]:
         """How many candidates are rated on each axis, in order of first appearance."""
@@ -108,11 +108,11 @@ class Grouping(Grouped):
     def add(self, place: str, row: CaseRow) -> None:
         """Keep it; refused where it contradicts or repeats what was kept before."""
         references = json.dumps(row.references) if row.references else None
-        said = {"source": row.source, "context": row.context, "references": references}
+        fields = {"source": row.source, "context": row.context, "references": references}
         self.index.execute("INSERT OR IGNORE INTO document (doc_id) VALUES (?)", (row.doc_id,))
         number, *texts = self._one(_FIND, row.doc_id)
         new = dict[str, str]()
-        for (part, text), before in zip(said.items(), texts, strict=True):
+        for (part, text), before in zip(fields.items(), texts, strict=True):
             if text is not None and before is None:
                 new[part] = text
             elif text not in (None, before):

@@ -75,8 +75,8 @@ def _by_raters(fields: Fields) -> dict[str, Any]:
 
 def _dataset(fields: Fields) -> str:
     if fields["dataset"] not in DATASETS:
-        known = " or ".join(map(repr, DATASETS))
-        raise RefusedError(f"`dataset` must be {known}, not {shown(str(fields['dataset']))}")
+        names = " or ".join(map(repr, DATASETS))
+        raise RefusedError(f"`dataset` must be {names}, not {shown(str(fields['dataset']))}")
     return str(fields["dataset"])
 
 
@@ -92,9 +92,9 @@ def _documents(sources: str, annotated: Collection[str]) -> Rows:
             found = True
             yield Row(row.place, {**row.fields, "doc_id": known, "candidates": []})
     if annotated and not found:
-        one = shown(min(annotated))
+        example = shown(min(annotated))
         raise UserError(
-            f"{sources}: no row's `doc_id` is one of the annotated documents', as {one}"
+            f"{sources}: no row's `doc_id` is one of the annotated documents', as {example}"
         )
 
 

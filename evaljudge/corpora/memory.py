@@ -39,13 +39,13 @@ class CorpusFile(NamedTuple):
         Place(out).write(f"{FOLDER}/{self.name}", self.content)
 
 
-def is_in_memory(given: Any) -> bool:
+def is_in_memory(value: Any) -> bool:
     """Whether it is a corpus itself, and neither a path, nor paths, nor settings of a corpus."""
-    if _is_table(given):
+    if _is_table(value):
         return True
-    if isinstance(given, Sequence):
-        return any(isinstance(row, Mapping) for row in given)
-    return isinstance(given, Iterable) and not isinstance(given, Mapping)
+    if isinstance(value, Sequence):
+        return any(isinstance(row, Mapping) for row in value)
+    return isinstance(value, Iterable) and not isinstance(value, Mapping)
 
 
 def file_of(corpus: Any) -> CorpusFile:
@@ -55,11 +55,11 @@ def file_of(corpus: Any) -> CorpusFile:
     return CorpusFile(f"rows-{blake2b(content, digest_size=6).hexdigest()}{ending}", content)
 
 
-def _is_table(given: Any) -> bool:
+def _is_table(value: Any) -> bool:
     """A single column (a Series of pandas) is none."""
-    if getattr(given, "ndim", 2) != 2:
+    if getattr(value, "ndim", 2) != 2:
         return False
-    return any(hasattr(given, name) for name in ("__arrow_c_stream__", "to_arrow", "iloc"))
+    return any(hasattr(value, name) for name in ("__arrow_c_stream__", "to_arrow", "iloc"))
 
 
 def _as_jsonl(rows: Iterable[Any]) -> bytes:
@@ -83,8 +83,8 @@ def _json(number: int, name: Any, value: Any) -> str:
         return json.dumps(value, default=_plain, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
         where = f"corpus: row {number}: {shown(str(name))}"
-        said = f"{where} cannot be written as JSON ({first_line(error)})"
-        raise UserError(f"{said}: give a text, a number, a list or a dict") from None
+        message = f"{where} cannot be written as JSON ({first_line(error)})"
+        raise UserError(f"{message}: give a text, a number, a list or a dict") from None
 
 
 def _plain(value: Any) -> Any:
@@ -113,8 +113,8 @@ def _as_arrow(table: Any) -> pa.Table:
     import pyarrow as pa
 
     if hasattr(table, "iloc"):
-        found = pa.Table.from_pandas(table)
+        converted = pa.Table.from_pandas(table)
     else:
-        found = pa.table(table) if hasattr(table, "__arrow_c_stream__") else table.to_arrow()
-    unnamed = [name for name in found.column_names if name.startswith(_INDEX)]
-    return found.drop_columns(unnamed).replace_schema_metadata(None)
+        converted = pa.table(table) if hasattr(table, "__arrow_c_stream__") else table.to_arrow()
+    unnamed = [name for name in converted.column_names if name.startswith(_INDEX)]
+    return converted.drop_columns(unnamed).replace_schema_metadata(None)

@@ -83,11 +83,11 @@ def read_rater_rows(turn: Callable[[Fields], dict[str, Any]], paths: tuple[str, 
         key = row.fields["doc_id"], row.fields["system"]
         first = candidates.setdefault(key, Row(row.place, {**row.fields, "ratings": {}}))
         changed = [
-            n for n, said in first.fields.items() if n != "ratings" and row.fields[n] != said
+            n for n, value in first.fields.items() if n != "ratings" and row.fields[n] != value
         ]
         if changed:
-            said = f"`{changed[0]}` of this candidate is another than in {first.place}"
-            yield BadRow(row.place, said)
+            message = f"`{changed[0]}` of this candidate is another than in {first.place}"
+            yield BadRow(row.place, message)
             continue
         for axis, number in row.fields["ratings"].items():
             first.fields["ratings"].setdefault(axis, []).append(number)

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 SEPARATORS = ",;\t|"
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)
 LONGEST_CELL = 1 << 28
-"""In characters. The csv module's own 131,072 are less than a book. An open quote ends here."""
+"""Characters. The csv module's own 131,072 are less than a book. An open quote ends here."""
 
 ABSENT_WHEN_EMPTY = ("source", "references", "context", "candidates", "ratings")
 
@@ -75,7 +75,7 @@ def read_jsonl(lines: Iterable[bytes], name: str, columns: ColumnNames = AS_THEY
 
 
 def read_json(stream: IO[bytes], name: str) -> Rows:
-    """If a file is one list, its items are the rows; any other file is read line by line."""
+    """A file's rows: the items of one list, or else its lines."""
     content = stream.read()
     if not content.removeprefix(BOM_UTF8).lstrip().startswith(b"["):
         yield from read_jsonl(io.BytesIO(content), name)
@@ -256,7 +256,7 @@ def _batches(
         read = [
             field.name
             for field, our in zip(schema, ours, strict=True)
-            if our in wanted or our.startswith(DOTTED) or any(of(field.type) for of in is_number)
+            if our in wanted or our.startswith(DOTTED) or any(t(field.type) for t in is_number)
         ]
         unread = dict.fromkeys(name for name in schema.names if name not in read)
         for batch in table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=read):
@@ -266,7 +266,7 @@ def _batches(
 
 
 def _unpacked(batch: pa.RecordBatch) -> list[dict[str, Any] | str]:
-    """Its rows; a bad one, which must not take its neighbours along, is what is wrong with it."""
+    """The batch's rows; for a bad one, which must not spoil the others, what is wrong with it."""
     try:
         rows: list[dict[str, Any] | str] = batch.to_pylist(maps_as_pydicts="strict")
     except (UnicodeDecodeError, KeyError, ValueError, OverflowError) as error:

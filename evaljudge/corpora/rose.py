@@ -53,10 +53,10 @@ def _present(by_system: Fields) -> dict[str, Any]:
 def _ratings(annotated: Fields | None) -> dict[str, Any]:
     if annotated is None:
         return {}
-    found = {axis: rating(annotated[axis]) for axis in AXES if axis in annotated}
-    if not found:
+    ratings = {axis: rating(annotated[axis]) for axis in AXES if axis in annotated}
+    if not ratings:
         raise RefusedError(f"`annotations` of a system have none of {', '.join(AXES)}")
-    return found
+    return ratings
 
 
 FORMATS = {

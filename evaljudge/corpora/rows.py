@@ -81,7 +81,7 @@ def row_of(place: str, read: Callable[..., Mapping[str, Any]], *given: Any) -> R
 
 
 def accepted(row: Row | BadRow) -> Row:
-    """For files whose first bad row is the user's mistake."""
+    """The row; a bad one is refused, for files where that is the user's mistake."""
     if isinstance(row, BadRow):
         raise UserError(f"{row.place}: {row.problem}")
     return row
@@ -107,7 +107,7 @@ def is_number(value: Any) -> TypeGuard[int | float | Decimal]:
 
 
 def clean(text: str) -> str:
-    """Without lone surrogates, which neither Parquet nor a tokenizer can carry."""
+    """The text without lone surrogates, which neither Parquet nor a tokenizer can carry."""
     return text if text.isascii() else SURROGATE.sub("\ufffd", text)
 
 
@@ -121,12 +121,12 @@ def read_json_text(text: str) -> Any:
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise RefusedError(f"key {shown(twice)} stands twice in one object")
-    return found
+    return fields
 
 
 def json_or_text(cell: str) -> Any:
@@ -171,5 +171,5 @@ def in_candidates(
     nested = fields.get("candidates")
     if not isinstance(nested, list):
         return fields
-    changed = [change(one) if isinstance(one, Mapping) else one for one in nested]
+    changed = [change(text) if isinstance(text, Mapping) else text for text in nested]
     return {**fields, "candidates": changed}

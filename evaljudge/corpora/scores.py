@@ -21,52 +21,52 @@ from evaljudge.storage import RUN, expand
 
 _NEEDED = 'needs `scorer` and `value`, or `scores`, such as {"bleu": 0.3}'
 Given = dict[tuple[str, str], dict[tuple[str, str], float | None]]
-"""By (scorer, axis): the value of each (doc_id, system)."""
+"""The value of each (doc_id, system), by (scorer, axis)."""
 Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
-"""In the same way why there is no value, as far as it is known."""
+"""Why there is no value, as far as known, with the same keys."""
 
 
 def read_given_scores(path: str, reasons: Reasons) -> Given:
-    """In JSONL, Parquet or CSV, or in a run's folder. What the rows say of missing values is added
-    to `reasons`."""
-    given: Given = {}
+    """Read scores in JSONL, Parquet or CSV, or in a run's folder. What the rows say about missing
+    values is added to `reasons`."""
+    scores: Given = {}
     for row in map(accepted, read_generic((_in_run(path),))):
         at = (name_in(row, "doc_id"), name_in(row, "system"))
         for key, value in _values(row):
             if key[0] == HUMAN:
                 raise UserError(f"{row.place}: scorer {HUMAN!r}: people go by it; give another")
-            column = given.setdefault(key, {})
+            column = scores.setdefault(key, {})
             if at in column:
                 raise UserError(f"{row.place}: a second score of {at[1]!r} for {at[0]!r}")
             column[at] = value
             if value is None and isinstance(reason := row.fields.get("reason"), str) and reason:
                 reasons.setdefault(key, {})[at] = reason
-    if not given:
+    if not scores:
         raise UserError(f"{path}: holds no score")
-    return given
+    return scores
 
 
 def _in_run(path: str) -> str:
-    """Of a run's folder, the folder of its scores."""
+    """The folder of scores inside a run's folder; any other path as it is."""
     runs = [file for file in expand(path) if file.endswith(f"/{RUN}")]
     return f"{runs[0].removesuffix(RUN)}scores" if runs else path
 
 
 def read_all_given(paths: Iterable[str]) -> tuple[Given, Reasons]:
-    found: Given = {}
+    scores: Given = {}
     reasons: Reasons = {}
     for path in paths:
         for key, values in read_given_scores(path, reasons).items():
-            if key in found:
+            if key in scores:
                 raise UserError(f"{path}: scorer {key[0]!r} is in another --scores file already")
-            found[key] = values
-    for scorer, axis in found:
-        if axis != ANY_AXIS and (scorer, ANY_AXIS) in found:
+            scores[key] = values
+    for scorer, axis in scores:
+        if axis != ANY_AXIS and (scorer, ANY_AXIS) in scores:
             raise UserError(
                 f"scorer {scorer!r} has scores of axis {axis!r} and scores without an axis: "
-                "which belongs to whom could not be told; give one of them another name"
+                "it is unclear which belongs to which; give one of them another name"
             )
-    return found, reasons
+    return scores, reasons
 
 
 def _values(row: Row) -> Iterator[tuple[tuple[str, str], float | None]]:

@@ -62,12 +62,12 @@ def harmless_cell(text: str) -> str:
 
 
 def read_sheet(file: str) -> Iterator[Row]:
-    """Its rows; a CSV's cells are texts, and those it lacks are empty."""
+    """The sheet's rows; a CSV's cells are texts, and missing cells are empty."""
     return map(_dotted, _csv_rows(file) if ending_of(file) == CSV else rows_of(file))
 
 
 def jsonl_rows(content: bytes, file: str) -> Iterator[Row]:
-    """Those of a sheet in JSON lines that has been read."""
+    """The rows of a sheet in JSON lines, from its content."""
     return (_dotted(accepted(row)) for row in read_jsonl(io.BytesIO(content), file))
 
 
@@ -80,7 +80,7 @@ def _dotted(row: Row) -> Row:
 
 
 def rating_in(row: Row, column: str) -> float | None:
-    """None where the cell is empty."""
+    """The rating; None where the cell is empty."""
     value = row.fields.get(column)
     if isinstance(value, str):
         value = value.strip()
@@ -89,9 +89,9 @@ def rating_in(row: Row, column: str) -> float | None:
     if value is None or value == "":
         return None
     if not is_number(value) or not -LARGEST < value < LARGEST:
-        said = shown(value) if isinstance(value, str) else kind(value)
+        written = shown(value) if isinstance(value, str) else kind(value)
         raise UserError(
-            f"{row.place}: {column} is {said}: write a number (4 or 4.5), or leave it empty"
+            f"{row.place}: {column} is {written}: write a number (4 or 4.5), or leave it empty"
         )
     return float(value) + 0.0
 

@@ -114,7 +114,7 @@ def _summary(
         "references": fields["references"],
         "system": fields["model_id"],
         "text": fields["decoded"],
-        "ratings": {axis: [rating(given[axis]) for given in annotations] for axis in AXES},
+        "ratings": {axis: [rating(by[axis]) for by in annotations] for axis in AXES},
     }
 
 

@@ -56,7 +56,7 @@ def _case(doc_id: str, with_reference: bool, fields: Fields) -> dict[str, Any]:
         ],
     }
     if with_reference:
-        true = [one["text"] for one in case["candidates"] if one["system"] == GROUND_TRUTH]
+        true = [text["text"] for text in case["candidates"] if text["system"] == GROUND_TRUTH]
         if not true:
             raise RefusedError(f"no response of {shown(GROUND_TRUTH)}, which is the reference")
         case["references"] = true[:1]

@@ -64,8 +64,8 @@ def identify_adapter(source: ModelSource) -> str:
 
 
 def adapter_arguments(source: ModelSource) -> dict[str, Any]:
-    """What vLLM must be told to load it: the smallest rank that vLLM knows and that holds the
-    adapter's, and its modules.
+    """vLLM's arguments to load the adapter: its modules, and the smallest rank that vLLM knows and
+    that holds the adapter's.
 
     By default vLLM makes every module ready, the output layer too, whose code then fails for the
     log-probabilities of a prompt (seen with 0.32).
@@ -78,7 +78,7 @@ def adapter_arguments(source: ModelSource) -> dict[str, Any]:
 
     config = _config(source)
     rank = max([config["r"], *(config.get("rank_pattern") or {}).values()])
-    fitting = (one for one in get_args(MaxLoRARanks) if one >= rank)
+    fitting = (supported for supported in get_args(MaxLoRARanks) if supported >= rank)
     return {
         "enable_lora": True,
         "max_loras": 1,
@@ -97,7 +97,7 @@ def adapter_request(source: ModelSource) -> Any:
 
 
 def load_adapter(engine: Any, source: ModelSource) -> None:
-    """With the model, so that one that vLLM refuses is refused before anything is asked."""
+    """Load the adapter with the model, so that vLLM refuses it before anything is asked."""
     request = adapter_request(source)
     if request is None:
         return
@@ -106,8 +106,8 @@ def load_adapter(engine: Any, source: ModelSource) -> None:
         wanted = sum(module != EXPERTS for module in _modules(source).values())
         loaded = loaded_matrices(engine) // source.engine.get("tensor_parallel_size", 1)
         if loaded < wanted:
-            found = f"{loaded} of its {wanted} pairs of matrices are for modules of this model"
-            raise _unfit(source, f"made for another model: only {found}")
+            message = f"{loaded} of its {wanted} pairs of matrices are for modules of this model"
+            raise _unfit(source, f"made for another model: only {message}")
     except BaseException:  # in a notebook the engine would keep its memory
         shut_down(engine)
         raise
@@ -116,10 +116,10 @@ def load_adapter(engine: Any, source: ModelSource) -> None:
 def _config(source: ModelSource) -> Mapping[str, Any]:
     file = Path(str(source.adapter), CONFIG)
     try:
-        said = json.loads(file.read_bytes())
+        config = json.loads(file.read_bytes())
     except (FileNotFoundError, ValueError) as error:
         raise _unfit(source, f"its {CONFIG} cannot be read: {first_words(error)}") from None
-    return said if isinstance(said, dict) else {}
+    return config if isinstance(config, dict) else {}
 
 
 def _refuse_unsupported(source: ModelSource, config: Mapping[str, Any]) -> None:
@@ -136,29 +136,29 @@ def _refuse_unsupported(source: ModelSource, config: Mapping[str, Any]) -> None:
 
 
 def _refuse_of_another_model(source: ModelSource, widths: Mapping[str, int]) -> None:
-    said = language_config(source)
-    layers, width = said.get("num_hidden_layers"), said.get("hidden_size")
+    config = language_config(source)
+    layers, width = config.get("num_hidden_layers"), config.get("hidden_size")
     for name, wide in widths.items():
         if "lm_head" in name:
             raise _unfit(source, f"it changes the output layer, which vLLM gets wrong: {MERGE}")
-        if not (found := _ATTENTION.search(name)):
+        if not (match := _ATTENTION.search(name)):
             continue
         why = ""
         if width and wide != width:
             why = f"its weights are for a hidden size of {wide}, and the model's is {width}"
-        elif layers and int(found[1]) >= layers:
-            why = f"it has weights for layer {found[1]}, and the model's last is {layers - 1}"
+        elif layers and int(match[1]) >= layers:
+            why = f"it has weights for layer {match[1]}, and the model's last is {layers - 1}"
         if why:
             raise _unfit(source, f"made for another model: {why}")
 
 
 def _modules(source: ModelSource) -> dict[str, str]:
-    """For each pair of matrices, by the name of A, the module that it changes, as vLLM names it:
-    experts are one."""
-    found = ((name, _MATRIX.search(name)) for name in _widths(source))
+    """The module that each pair of matrices changes, by the name of A, as vLLM names it: experts
+    are one."""
+    matches = ((name, _MATRIX.search(name)) for name in _widths(source))
     return {
         name: EXPERTS if f".{EXPERTS}." in name else matrix["module"]
-        for name, matrix in found
+        for name, matrix in matches
         if matrix and matrix["side"] == "A"
     }
 

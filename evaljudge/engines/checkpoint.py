@@ -41,15 +41,15 @@ def digest_of(files: Iterable[Path]) -> str:
 
 
 def layers(source: ModelSource) -> Layers:
-    """Of what kind the layers are; attention, where the checkpoint is not at hand."""
-    said = language_config(source)
-    if kinds := said.get("layer_types") or said.get("layers_block_type"):
+    """The kind of the layers; attention where the checkpoint is not at hand."""
+    config = language_config(source)
+    if kinds := config.get("layer_types") or config.get("layers_block_type"):
         has_states = any("attention" not in kind or "linear" in kind for kind in kinds)
     else:
-        has_states = any(name.startswith(OF_STATES) for name in said)
+        has_states = any(name.startswith(OF_STATES) for name in config)
     if not has_states:
         return "attention"
-    return "hybrid" if "num_attention_heads" in said else "no attention"
+    return "hybrid" if "num_attention_heads" in config else "no attention"
 
 
 def lacking(source: ModelSource) -> str:
@@ -104,10 +104,10 @@ def local_folder(source: ModelSource, file: str = CONFIG) -> Path | None:
     if os.path.isdir(source.path):
         return Path(source.path)
     try:
-        found = huggingface_hub.try_to_load_from_cache(source.path, file, revision=source.revision)
+        cached = huggingface_hub.try_to_load_from_cache(source.path, file, revision=source.revision)
     except ValueError:  # no name that a hub could have
         return None
-    return Path(found).parent if isinstance(found, str) else None
+    return Path(cached).parent if isinstance(cached, str) else None
 
 
 def whole_config(source: ModelSource) -> Mapping[str, Any]:
@@ -120,10 +120,10 @@ def read_json(source: ModelSource, name: str) -> Mapping[str, Any] | None:
     if (content := read_file(source, name)) is None:
         return None
     try:
-        said: Mapping[str, Any] = json.loads(content)
+        config: Mapping[str, Any] = json.loads(content)
     except ValueError as error:
         raise UserError(f"model {source.path}: {name} is not JSON: {error}") from None
-    return said
+    return config
 
 
 def read_file(source: ModelSource, name: str) -> bytes | None:
@@ -146,7 +146,7 @@ def read_file(source: ModelSource, name: str) -> bytes | None:
 
 
 def language_config(source: ModelSource) -> Mapping[str, Any]:
-    """Of a model of several parts, what is said of its language model; empty if not at hand."""
-    said = whole_config(source)
-    found: Mapping[str, Any] = said.get("text_config") or said
-    return found
+    """The language model's settings, also in a model of several parts; empty if not at hand."""
+    config = whole_config(source)
+    language: Mapping[str, Any] = config.get("text_config") or config
+    return language

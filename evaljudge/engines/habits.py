@@ -65,19 +65,19 @@ class ChatTemplate:
 
 
 def find_template(source: ModelSource) -> ChatTemplate | None:
-    """None where its tokenizer's files cannot be had."""
+    """The chat template; None where the tokenizer's files cannot be had."""
     if (config := read_json(source, _CONFIG)) is None:
         return None
     text = (read_file(source, _FILE) or b"").decode() or config.get("chat_template") or ""
     if isinstance(text, list):  # several, by name
-        text = next((one["template"] for one in text if one["name"] == "default"), "")
+        text = next((variant["template"] for variant in text if variant["name"] == "default"), "")
     tokens = {name: value for name, value in config.items() if name.endswith("_token")}
     words = {n: v.get("content") if isinstance(v, dict) else v for n, v in tokens.items()}
     return ChatTemplate(text, {name: v for name, v in words.items() if isinstance(v, str)})
 
 
 def settled(source: ModelSource, template: ChatTemplate | None) -> ModelSource:
-    """With what its chat template asks for, where the user leaves that open."""
+    """The source with what its chat template asks for, where the user leaves that open."""
     if source.chat is None:
         return source
     chat, reply = settle(source.source, template, source.chat, source.reply)
@@ -120,7 +120,7 @@ def _lacking(template: ChatTemplate, chat: Mapping[str, Any]) -> str:
     rest = before.removeprefix(tail) if before.startswith(tail) else ""
     if rest.strip() or END_OF_BLOCK in tail:  # else white space, as `[/INST] Yes` has it
         return rest
-    if found := _OPEN_BLOCK.search(tail):
-        return f"\n</{found[1]}>\n\n"
+    if match := _OPEN_BLOCK.search(tail):
+        return f"\n</{match[1]}>\n\n"
     # it takes blocks out of replies that are known, so its model writes some
     return EMPTY_BLOCK if END_OF_BLOCK in template.text else ""

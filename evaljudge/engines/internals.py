@@ -65,8 +65,8 @@ def known_context(engine: Any) -> int:
 def stops_of(engine: Any) -> frozenset[int]:
     """The end-of-turn ids that the checkpoint's own configuration names."""
     model = engine.vllm_config.model_config
-    said = model.try_get_generation_config().get("eos_token_id")
-    ids = said if isinstance(said, list) else [said]
+    stops = model.try_get_generation_config().get("eos_token_id")
+    ids = stops if isinstance(stops, list) else [stops]
     return frozenset(i for i in ids if i is not None)
 
 
@@ -116,9 +116,9 @@ def name_blocks(engine: Any) -> None:
         first, names = len(request.block_hashes), usual(request)
         if is_new:
             last.keep(ids[:], [*request.block_hashes, *names][: text_at // size])
-        own = request.request_id.encode()
+        request_id = request.request_id.encode()
         return [
-            name if end < text_at else hashlib.sha256(name + own).digest()
+            name if end < text_at else hashlib.sha256(name + request_id).digest()
             for end, name in zip(count((first + 1) * size, size), names, strict=False)
         ]
 
@@ -142,9 +142,9 @@ def _loaded(model: Any) -> int:
 @cache
 def engine_arguments() -> frozenset[str]:
     nodes = _source("engine/arg_utils.py").body
-    (found,) = (n for n in nodes if isinstance(n, ast.ClassDef) and n.name == "EngineArgs")
-    fields = (one.target for one in found.body if isinstance(one, ast.AnnAssign))
-    return frozenset(one.id for one in fields if isinstance(one, ast.Name))
+    (node,) = (n for n in nodes if isinstance(n, ast.ClassDef) and n.name == "EngineArgs")
+    fields = (field.target for field in node.body if isinstance(field, ast.AnnAssign))
+    return frozenset(target.id for target in fields if isinstance(target, ast.Name))
 
 
 @cache
@@ -152,7 +152,7 @@ def known_model_types() -> frozenset[str]:
     for node in ast.walk(_source("transformers_utils/config.py")):
         if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == REGISTRY:
             keywords = node.value.keywords if isinstance(node.value, ast.Call) else []
-            return frozenset(one.arg for one in keywords if one.arg)
+            return frozenset(keyword.arg for keyword in keywords if keyword.arg)
     raise UserError(f"this vLLM has no {REGISTRY}: install the one that evaljudge's extras name")
 
 

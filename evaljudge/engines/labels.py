@@ -24,8 +24,8 @@ from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, add_in_logs
 
 SHARE = log(1e-5)
-"""By the rule of earlier versions (`exactness` is None), a spelling is followed where it could add
-this share to its own option's probability, however small that is."""
+"""In earlier versions (`exactness` is None), a spelling was followed where it could add this share
+to its own option's probability, however small that is."""
 MOST_IDS = 128
 """The most ids of one request (vLLM's MAX_LOGPROB_TOKEN_IDS)."""
 
@@ -64,7 +64,7 @@ class Step(NamedTuple):
     option: str
     further: Node | None = None
     options: tuple[str, ...] = ()
-    """Those with a spelling that goes through the further node."""
+    """The options with a spelling that goes through the further node."""
 
 
 class Reading(NamedTuple):
@@ -86,8 +86,8 @@ class CompiledOptions:
 
     @cached_property
     def chains(self) -> dict[Ids, int]:
-        """The requests that read several nodes, by their paths: how long that of the first is."""
-        nodes = (s.further for own in self.steps.values() for s in own if s.further)
+        """The requests that read several nodes, by their paths, with the first path's length."""
+        nodes = (s.further for steps in self.steps.values() for s in steps if s.further)
         longest = sorted(nodes, key=lambda node: node.since, reverse=True)
         return {node.path: node.since for node in longest if node.since < len(node.path)}
 
@@ -100,7 +100,7 @@ class CompiledOptions:
         return len(self.steps) == 1
 
     @cached_property
-    def of_one_answer(self) -> list[Node]:
+    def nodes_of_one_answer(self) -> list[Node]:
         """The further requests where a model gives one answer as the prompt writes it, that which
         needs the most of them: for plans."""
         steps = chain.from_iterable(self.steps.values())
@@ -131,12 +131,12 @@ class CompiledOptions:
                 else:
                     ahead.append((value, step))
         if exactness is None:
-            further = _of_some_share(ahead, exact)
+            further = _above_share(ahead, exact)
         else:
             further = _beyond(ahead, exact, exactness)
         logprobs = {
-            name: add_in_logs(own or [value for value, step in ahead if name in step.options])
-            for name, own in exact.items()
+            name: add_in_logs(values or [value for value, step in ahead if name in step.options])
+            for name, values in exact.items()
         }
         left_out = sum(exp(value) * len(step.options) for value, step in ahead)
         return Reading(logprobs, left_out, further)
@@ -156,22 +156,22 @@ def _beyond(ahead: Ahead, exact: Mapping[str, Sequence[float]], exactness: float
     if not ahead:
         return []
     held = [(exp(value) * len(step.options), step) for value, step in ahead]
-    known = sum(exp(value) for values in exact.values() for value in values)
-    spare = exactness * (known + sum(most for most, _ in held))
+    read = sum(exp(value) for values in exact.values() for value in values)
+    spare = exactness * (read + sum(most for most, _ in held))
     further = []
-    for most, step in sorted(held, key=lambda one: one[0]):
+    for most, step in sorted(held, key=lambda pair: pair[0]):
         spare -= most
         if spare < 0 and step.further:
             further.append(step.further)
     return further
 
 
-def _of_some_share(ahead: Ahead, exact: Mapping[str, Sequence[float]]) -> list[Node]:
-    known = {name: add_in_logs(values) for name, values in exact.items()}
+def _above_share(ahead: Ahead, exact: Mapping[str, Sequence[float]]) -> list[Node]:
+    exact_logprobs = {name: add_in_logs(values) for name, values in exact.items()}
     return [
         step.further
         for value, step in ahead
-        if step.further and any(value > known[name] + SHARE for name in step.options)
+        if step.further and any(value > exact_logprobs[name] + SHARE for name in step.options)
     ]
 
 
@@ -198,8 +198,8 @@ def compile_options(options: Options, tokeniser: OwnWords, template: Template) -
 def _paths(name: str, options: Options, tokeniser: OwnWords, template: Template) -> tuple[Ids, ...]:
     """The spellings' ids after the tail; of two where one begins the other, the shorter."""
     spelt = (template.spelt_after(form, tokeniser) for form in options.forms(name))
-    found = {ids for ids in spelt if ids}
-    kept = {ids for ids in found if not any(_begins(other, ids) for other in found)}
+    spellings = {ids for ids in spelt if ids}
+    kept = {ids for ids in spellings if not any(_begins(other, ids) for other in spellings)}
     if not kept:
         raise UserError(
             f"option {name!r}: after this model's prompt every spelling of it grows together with "
@@ -218,7 +218,7 @@ def _refuse_equal(paths: Mapping[str, tuple[Ids, ...]]) -> None:
         for path in mine:
             if owner.setdefault(path, name) != name:
                 raise UserError(
-                    f"options {owner[path]!r} and {name!r} cannot be told apart: this model's "
+                    f"options {owner[path]!r} and {name!r} cannot be distinguished: this model's "
                     "tokenizer reads them alike"
                 )
 

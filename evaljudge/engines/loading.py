@@ -60,13 +60,13 @@ def load_engine(source: ModelSource, seed: int) -> tuple[Any, Tokeniser]:
     except UserError:
         raise
     except Exception as error:  # many kinds, of many libraries; each means: not this model, or here
-        said = f"model {source.source}: the engine cannot load it: {first_words(error)}"
+        message = f"model {source.source}: the engine cannot load it: {first_words(error)}"
         if "compute capability" in f"{error}" and source.dtype == "bfloat16":
-            said = (
+            message = (
                 f"model {source.source}: this GPU cannot compute in bfloat16: give "
                 "`model: {engine: {dtype: float16}}`"
             )
-        raise UserError(said) from error
+        raise UserError(message) from error
     refuse_short(source, context_of(engine), known_context(engine))
     return engine, tokeniser
 
@@ -111,7 +111,7 @@ def local_path(source: str) -> str:
 
 
 def fetch_checkpoint(source: ModelSource) -> None:
-    """What vLLM reads of a checkpoint in the usual form; nothing of one that is here already."""
+    """The files that vLLM reads of a checkpoint in the usual form; none if it is here already."""
     path = local_path(source.path)
     if not os.path.isdir(path):
         from huggingface_hub import snapshot_download
@@ -135,8 +135,8 @@ def load_marked(source: ModelSource) -> Marked:
             AutoTokenizer.from_pretrained(path, revision=revision, trust_remote_code=trusts)
         )
     except Exception as error:  # transformers raises many kinds
-        said = f"its tokenizer cannot be read: {first_words(error)}"
-        raise UserError(f"model {source.source}: {said}") from error
+        message = f"its tokenizer cannot be read: {first_words(error)}"
+        raise UserError(f"model {source.source}: {message}") from error
 
 
 def _arguments(source: ModelSource, path: str, seed: int) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class _Batch:
         first = len(outputs)
         outputs += [None] * len(requests)
         self.unfinished[number] = len(requests)
-        return [(_Ask(self, number, first + n), one) for n, one in enumerate(requests)]
+        return [(_Ask(self, number, first + n), request) for n, request in enumerate(requests)]
 
     def settle(self, outcome: list[list[Any]] | BaseException) -> None:
         def settle() -> None:

@@ -131,14 +131,14 @@ class Footprint:
 
 @dataclass(frozen=True)
 class Room:
-    """What of a GPU's memory goes where, for a request of so many tokens."""
+    """How a GPU's memory is used, for a request of this many tokens."""
 
     card: Card
     gpus: int
     weights: float
     computing: float
     left: float
-    """For the cache; negative where even the weights do not fit."""
+    """Memory for the cache; negative where even the weights do not fit."""
     request: float
     at_once: int
     """How many requests of these tokens fit."""
@@ -172,7 +172,7 @@ def gpus_needed(
 
 
 def footprint(source: ModelSource) -> Footprint | None:
-    """None where its config.json is not on this machine, or of a kind that is not known here."""
+    """The footprint; None where its config.json is not on this machine or its kind is unknown."""
     if layers(source) != "attention":
         return None
     return footprint_of(whole_config(source), source.engine, size_of_weights(source))
@@ -181,71 +181,71 @@ def footprint(source: ModelSource) -> Footprint | None:
 def footprint_of(
     config: Mapping[str, Any], engine: Mapping[str, Any], stored: int = 0
 ) -> Footprint | None:
-    """By a config.json; `stored`: the bytes of the files of weights, if they are there."""
-    said: Mapping[str, Any] = config.get("text_config") or config
-    said = UNSAID.get(str(said.get("model_type")), {}) | dict(said)
+    """The memory by a config.json; `stored`: the bytes of the files of weights, or 0."""
+    text: Mapping[str, Any] = config.get("text_config") or config
+    text = UNSAID.get(str(text.get("model_type")), {}) | dict(text)
     needed = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
-    if any(not isinstance(said.get(name), int) for name in needed):
+    if any(not isinstance(text.get(name), int) for name in needed):
         return None
     size = BYTES.get(computed_in(config, engine) or "", 2)
     cached = 1 if str(engine.get("kv_cache_dtype", "auto")).startswith("fp8") else size
-    heads, per_head = _heads(said), 2 * _head_size(said) * cached
-    if latent := said.get("kv_lora_rank"):
-        heads, per_head = 1, (int(latent) + int(said["qk_rope_head_dim"])) * cached
+    heads, per_head = _heads(text), 2 * _head_size(text) * cached
+    if latent := text.get("kv_lora_rank"):
+        heads, per_head = 1, (int(latent) + int(text["qk_rope_head_dim"])) * cached
     bits = _bits(config)
     if stored and (bits or "quantization" not in engine):
         whole = BYTES.get(stored_in(config) or "bfloat16", size)
         weights: float = stored if bits else stored * size / whole
     else:
-        embeddings, rest = _parameters(said)
+        embeddings, rest = _parameters(text)
         bits = bits or (8 if "fp8" in str(engine.get("quantization")) else 8 * size)
         weights = embeddings * size + rest * bits / 8
-    width, windowed, experts = said["hidden_size"], _windowed(said), _experts(said)
-    widest = int(said.get("intermediate_size") or 4 * width)
+    width, windowed, experts = text["hidden_size"], _windowed(text), _experts(text)
+    widest = int(text.get("intermediate_size") or 4 * width)
     if experts:  # the sum of those that a token meets
-        active = int(said.get("num_experts_per_tok") or 1) + int(said.get("n_shared_experts") or 0)
+        active = int(text.get("num_experts_per_tok") or 1) + int(text.get("n_shared_experts") or 0)
         widest = min(active, experts[0]) * experts[1]
     return Footprint(
         weights=weights,
-        full=said["num_hidden_layers"] - windowed,
+        full=text["num_hidden_layers"] - windowed,
         windowed=windowed,
-        window=int(said.get("sliding_window") or 0),
+        window=int(text.get("sliding_window") or 0),
         per_head=per_head,
         heads=heads,
         activations=size * (4 * width + 3 * widest),
-        vocabulary=said["vocab_size"],
+        vocabulary=text["vocab_size"],
     )
 
 
-def _heads(said: Mapping[str, Any]) -> int:
-    return int(said.get("num_key_value_heads") or said["num_attention_heads"])
+def _heads(config: Mapping[str, Any]) -> int:
+    return int(config.get("num_key_value_heads") or config["num_attention_heads"])
 
 
-def _head_size(said: Mapping[str, Any]) -> int:
-    return int(said.get("head_dim") or said["hidden_size"] // said["num_attention_heads"])
+def _head_size(config: Mapping[str, Any]) -> int:
+    return int(config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"])
 
 
-def _windowed(said: Mapping[str, Any]) -> int:
-    count = int(said["num_hidden_layers"])
-    if not said.get("sliding_window") or said.get("use_sliding_window") is False:
+def _windowed(config: Mapping[str, Any]) -> int:
+    count = int(config["num_hidden_layers"])
+    if not config.get("sliding_window") or config.get("use_sliding_window") is False:
         return 0
-    if kinds := said.get("layer_types"):
+    if kinds := config.get("layer_types"):
         return sum("sliding" in kind for kind in kinds)
-    if every := said.get("sliding_window_pattern"):
+    if every := config.get("sliding_window_pattern"):
         return count - count // int(every)
     # of models of several kinds of layers only the newer files say which layer is of which
-    return count - count // 6 if str(said.get("model_type")).startswith("gemma3") else count
+    return count - count // 6 if str(config.get("model_type")).startswith("gemma3") else count
 
 
-def _experts(said: Mapping[str, Any]) -> tuple[int, int] | None:
+def _experts(config: Mapping[str, Any]) -> tuple[int, int] | None:
     names = ("num_local_experts", "num_experts", "n_routed_experts")
-    count = next((int(said[name]) for name in names if said.get(name)), 0)
-    width = said.get("moe_intermediate_size") or said.get("intermediate_size")
+    count = next((int(config[name]) for name in names if config.get(name)), 0)
+    width = config.get("moe_intermediate_size") or config.get("intermediate_size")
     return (count, int(width)) if count and width else None
 
 
 def _bits(config: Mapping[str, Any]) -> float:
-    """Of a quantised checkpoint, the bits of a weight; 0 of another."""
+    """The bits of a weight in a quantised checkpoint; 0 in another."""
     how = config.get("quantization_config") or {}
     groups = list((how.get("config_groups") or {}).values())
     if groups:
@@ -255,29 +255,29 @@ def _bits(config: Mapping[str, Any]) -> float:
     return float(how.get("bits") or (8 if how.get("quant_method") == "fp8" else 0))
 
 
-def _parameters(said: Mapping[str, Any]) -> tuple[int, int]:
+def _parameters(config: Mapping[str, Any]) -> tuple[int, int]:
     """How many weights the embeddings have, which are not quantised, and how many the rest has."""
-    width, count = int(said["hidden_size"]), int(said["num_hidden_layers"])
-    inner = int(said.get("intermediate_size") or 4 * width)
-    is_tied = said.get("tie_word_embeddings", said.get("model_type", "").startswith("gemma"))
-    embeddings = int(said["vocab_size"]) * width * (1 if is_tied else 2)
-    dense, experts = 3 * width * inner, _experts(said)
+    width, count = int(config["hidden_size"]), int(config["num_hidden_layers"])
+    inner = int(config.get("intermediate_size") or 4 * width)
+    is_tied = config.get("tie_word_embeddings", config.get("model_type", "").startswith("gemma"))
+    embeddings = int(config["vocab_size"]) * width * (1 if is_tied else 2)
+    dense, experts = 3 * width * inner, _experts(config)
     if experts is None:
-        return embeddings, count * (_attention(said) + dense + 2 * width)
-    first = int(said.get("first_k_dense_replace") or 0)
+        return embeddings, count * (_attention(config) + dense + 2 * width)
+    first = int(config.get("first_k_dense_replace") or 0)
     of_each = 3 * width * experts[1]
-    sparse = (experts[0] + int(said.get("n_shared_experts") or 0)) * of_each + width * experts[0]
+    sparse = (experts[0] + int(config.get("n_shared_experts") or 0)) * of_each + width * experts[0]
     layers_of_experts = (count - first) * sparse
-    return embeddings, count * (_attention(said) + 2 * width) + first * dense + layers_of_experts
+    return embeddings, count * (_attention(config) + 2 * width) + first * dense + layers_of_experts
 
 
-def _attention(said: Mapping[str, Any]) -> int:
-    width, heads = int(said["hidden_size"]), int(said["num_attention_heads"])
-    if not (latent := said.get("kv_lora_rank")):
-        return width * _head_size(said) * 2 * (heads + _heads(said))
-    plain, turned = int(said["qk_nope_head_dim"]), int(said["qk_rope_head_dim"])
-    value, query = int(said["v_head_dim"]), heads * (plain + turned)
-    low = said.get("q_lora_rank")
+def _attention(config: Mapping[str, Any]) -> int:
+    width, heads = int(config["hidden_size"]), int(config["num_attention_heads"])
+    if not (latent := config.get("kv_lora_rank")):
+        return width * _head_size(config) * 2 * (heads + _heads(config))
+    plain, turned = int(config["qk_nope_head_dim"]), int(config["qk_rope_head_dim"])
+    value, query = int(config["v_head_dim"]), heads * (plain + turned)
+    low = config.get("q_lora_rank")
     of_query = low * (width + query) if low else width * query
     of_keys = width * (latent + turned) + latent * heads * (plain + value)
     return int(of_query + of_keys + heads * value * width)

@@ -25,7 +25,7 @@ from evaljudge.engines.loading import fetch_checkpoint, load_engine, usual_block
 from evaljudge.engines.source import BUNDLED, VLLM, Engine, Identity, ModelFacts, ModelSource
 from evaljudge.engines.trust import refuse_untrusted
 from evaljudge.errors import UserError, first_line
-from evaljudge.model.imagining import Gauge
+from evaljudge.model.imagining import TokenCounter
 
 
 class VllmEngines:
@@ -45,10 +45,10 @@ class VllmEngines:
         refuse_untrusted(source, None if is_here else _hub_commit(source), can_allow=False)
         return lacking(source)
 
-    def gauge(self, source: ModelSource) -> Gauge:
-        from evaljudge.engines.gauge import make_gauge
+    def token_counter(self, source: ModelSource) -> TokenCounter:
+        from evaljudge.engines.token_counter import make_token_counter
 
-        return make_gauge(source, expected_block(source))
+        return make_token_counter(source, expected_block(source))
 
     def fetch(self, source: ModelSource) -> None:
         fetch_checkpoint(source)
@@ -60,7 +60,7 @@ class VllmEngines:
 
 
 def identity_with_habits(source: ModelSource) -> Identity:
-    """With what the user allows, its adapter, and what its template asks for."""
+    """The model with what the user allows, its adapter, and what its template asks for."""
     refuse_lora_without_adapter(source)
     refuse_unknown_arguments(source)
     identity, adapter = identity_of(source), identify_adapter(source)
@@ -78,9 +78,9 @@ def identity_with_habits(source: ModelSource) -> Identity:
 
 
 def context_known(source: ModelSource) -> int | None:
-    limit, said = source.engine.get("max_model_len"), language_config(source)
+    limit, config = source.engine.get("max_model_len"), language_config(source)
     if not (isinstance(limit, int) and limit > 0):  # RoPE scaling stretches what is said there
-        limit = None if said.get("rope_scaling") else said.get("max_position_embeddings")
+        limit = None if config.get("rope_scaling") else config.get("max_position_embeddings")
     return limit if isinstance(limit, int) else None
 
 
@@ -136,10 +136,10 @@ def identity_of(source: ModelSource) -> Identity:
 
 def refuse_unknown_arguments(source: ModelSource) -> None:
     """The engine would refuse them, too, but only after minutes of loading on a worker."""
-    known = engine_arguments() if source.engine else ()
+    arguments = engine_arguments() if source.engine else ()
     for name in source.engine:
-        if name not in known:
-            near = get_close_matches(name.replace("-", "_"), known, n=1)
+        if name not in arguments:
+            near = get_close_matches(name.replace("-", "_"), arguments, n=1)
             hint = f"did you mean {near[0]!r}?" if near else "see `vllm serve --help=all`"
             raise UserError(f"model {source.source}: engine: unknown argument {name!r}: {hint}")
 

@@ -86,10 +86,10 @@ class Sampling:
             rows = output.prompt_token_id_logprobs
             return None if rows is None else tuple(map(float, rows[:, 0]))
         tokens = prompt[since:]
-        given = (output.prompt_logprobs or [])[-len(tokens) :]
+        logprobs = (output.prompt_logprobs or [])[-len(tokens) :]
         values = tuple(
             float(row[token].logprob)
-            for row, token in zip(given, tokens, strict=False)
+            for row, token in zip(logprobs, tokens, strict=False)
             if row and token in row
         )
         return values if len(values) == len(tokens) else None

@@ -27,7 +27,7 @@ from evaljudge.model.asks import (
     sound,
     word_tokens,
 )
-from evaljudge.model.imagining import Gauge
+from evaljudge.model.imagining import TokenCounter
 
 Writes = Callable[[Prompt, Writing], str | Failed]
 Chooses = Callable[[Prompt, Options], Mapping[str, float] | Failed]
@@ -101,7 +101,7 @@ class Scripted:
         """Any options will do."""
 
     def prepare_encoder(self, encoder: str) -> None:
-        """None is needed."""
+        """No encoder is needed."""
 
     async def low_mass(self, prompt: Prompt, options: Options, least: float) -> LowMass | None:
         """A script is to the point."""
@@ -139,10 +139,10 @@ class ScriptedEngines:
         return ModelFacts(Identity(*made, reply=source.reply or ""))
 
     def find_encoder(self, encoder: str) -> str:
-        """None is needed."""
+        """No encoder is needed."""
         return ""
 
-    def gauge(self, source: ModelSource) -> Gauge:
+    def token_counter(self, source: ModelSource) -> TokenCounter:
         return lambda prompt, options=None: _words(prompt)
 
     def fetch(self, source: ModelSource) -> None:

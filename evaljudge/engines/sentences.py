@@ -20,7 +20,7 @@ from evaljudge.errors import UserError, first_words
 from evaljudge.model.asks import Vector
 
 DIGITS = 6
-"""Kept of each number: machines differ in those after them."""
+"""Digits kept of each number: machines differ in those after them."""
 MEMORY = 0.05
 """The part of the memory that vLLM may take; an encoder keeps no cache of what it has read."""
 
@@ -57,8 +57,8 @@ class Encoders:
             except UserError:
                 raise
             except Exception as error:  # many kinds; each means: no encoder there
-                said = f"no encoder can be had of {source}: {first_words(error)}"
-                raise UserError(said) from None
+                message = f"no encoder was found for {source}: {first_words(error)}"
+                raise UserError(message) from None
         return self._opened[source]
 
     def close(self) -> None:
@@ -122,11 +122,11 @@ class Pooling:
             self._engine.add_request(
                 str(number), text, PoolingParams(task="embed"), tokenization_kwargs=cut
             )
-        found: dict[str, Any] = {}
+        vectors: dict[str, Any] = {}
         while self._engine.has_unfinished_requests():
             done = [output for output in self._engine.step() if output.finished]
-            found |= {output.request_id: output.outputs.data.tolist() for output in done}
-        return [found[str(number)] for number in range(len(texts))]
+            vectors |= {output.request_id: output.outputs.data.tolist() for output in done}
+        return [vectors[str(number)] for number in range(len(texts))]
 
     def close(self) -> None:
         shut_down(self._engine)

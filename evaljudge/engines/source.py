@@ -14,13 +14,13 @@ from typing import Any, Literal, Protocol, Self
 from evaljudge.bundled.nano import CHECKPOINT
 from evaljudge.model import Model
 from evaljudge.model.asks import Options, Prompt
-from evaljudge.model.imagining import Gauge
+from evaljudge.model.imagining import TokenCounter
 
 BUNDLED = "nano"
 """The model that comes with evaljudge goes by this name; see `evaljudge.bundled.nano`."""
 BY_TEMPLATE = " (by its template)"
 VLLM = "vllm:"
-"""Before the name of an encoder that vLLM is to serve."""
+"""The prefix of an encoder's name that vLLM is to serve."""
 EXACTNESS = 1e-4
 Need = Literal["pickle", "remote-code"]
 PICKLE: Need = "pickle"
@@ -106,7 +106,7 @@ class Identity:
     commit: str | None = None
     allow: tuple[Need, ...] = ()
     exactness: float | None = None
-    """As of a ModelSource; None of models whose probabilities are not read from spellings."""
+    """The ModelSource's; None for models whose probabilities are not read from spellings."""
     dtype: str | None = None
     """Likewise what it computes in."""
     adapter: str = ""
@@ -128,13 +128,13 @@ class Identity:
         return {"name": self.name} | self.as_key() | named
 
     def __str__(self) -> str:
-        said = {**(self.chat or {}), "reply": self.reply}
-        told = [*self.by_template]
-        told += ["reply"] if self.reply and "reply" not in told else []
+        values = {**(self.chat or {}), "reply": self.reply}
+        names = [*self.by_template]
+        names += ["reply"] if self.reply and "reply" not in names else []
         with_ = [*self.allow] + [
-            f"{name} {json.dumps(said[name], ensure_ascii=False)}"
+            f"{name} {json.dumps(values[name], ensure_ascii=False)}"
             f"{BY_TEMPLATE if name in self.by_template else ''}"
-            for name in told
+            for name in names
         ]
         name, _, digest = self.adapter.rpartition("@")
         adapted = f" adapted by {name}@{digest[:12]}" if self.adapter else ""
@@ -143,14 +143,14 @@ class Identity:
 
     @classmethod
     def known(cls, said: Mapping[str, Any]) -> Self:
-        """As a run's fingerprint has it."""
+        """The identity in a run's fingerprint."""
         made = cls(said["name"], said["revision"], said.get("chat"), said.get("engine", {}))
         more: dict[str, Any] = {name: said.get(name) for name in ("exactness", "dtype")}
         more |= {name: said.get(name, "") for name in ("adapter", "reply")}
         return replace(made, allow=tuple(said.get("allow", ())), **more)
 
     def settled_as(self, source: ModelSource, chat: Mapping[str, Any] | None, reply: str) -> Self:
-        """With these switches and this reply, of which the user set those that the source has."""
+        """The identity with these switches and this reply; those in the source are the user's."""
         ours = [name for name in RECOGNISED if name in {*(chat or ())} - {*(source.chat or ())}]
         ours += ["reply"] if reply and source.reply is None else []
         return replace(self, chat=chat, reply=reply, by_template=tuple(ours))
@@ -191,7 +191,7 @@ class Engine(Model, Protocol):
         """How many tokens it shares at a time; 0 where it keeps no prefixes, None if unknown."""
 
     def prepare(self, options: Options) -> None:
-        """Compile options, so that those that cannot be told apart are refused at start-up."""
+        """Compile options, so that indistinguishable ones are refused at start-up."""
 
     def prepare_encoder(self, encoder: str) -> None:
         """Load it, so that one that cannot be loaded is refused before anything is asked."""
@@ -210,7 +210,7 @@ class ModelFacts:
     context: int | None = None
     """How many tokens the model holds; None where that is known to the engine alone."""
     caution: str | None = None
-    """What a gauge cannot know of how this model's prompts share what was computed."""
+    """What a token counter cannot know of how this model's prompts share what was computed."""
     lacking: str = ""
     """Which of its files are not on this machine, in words; empty where all are."""
 
@@ -221,13 +221,13 @@ class Engines(Protocol):
         """The engine's name and version, as it goes into the fingerprint."""
 
     def describe(self, source: ModelSource) -> ModelFacts:
-        """A model that cannot be had is refused; loads no weights."""
+        """Describes a model, or refuses one that is not available; loads no weights."""
 
     def find_encoder(self, encoder: str) -> str:
         """Refuse one that is neither on the disk nor on the hub; gives which of its files are not
         on this machine, in words."""
 
-    def gauge(self, source: ModelSource) -> Gauge:
+    def token_counter(self, source: ModelSource) -> TokenCounter:
         """Counts a prompt's tokens, and the further requests of one with options, by the model's
         own tokenizer; loads no weights."""
 

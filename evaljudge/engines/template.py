@@ -133,8 +133,8 @@ def _end_of_turn(
     tokeniser: Marked, turns: list[dict[str, str]], switches: Mapping[str, Any]
 ) -> frozenset[int]:
     """The special token that the template writes after a model's reply, where it writes one."""
-    said = [*turns, {"role": "assistant", "content": REPLY}]
-    _, after = _around(tokeniser.hf, said, REPLY, False, switches)
+    turns_and_reply = [*turns, {"role": "assistant", "content": REPLY}]
+    _, after = _around(tokeniser.hf, turns_and_reply, REPLY, False, switches)
     first = tokeniser.marked(after)[:1]
     return frozenset(first) & frozenset(tokeniser.hf.all_special_ids)
 

@@ -77,7 +77,7 @@ class Texts:
 
     def _spelt_out(self, text: str, after: str) -> Ids:
         """Some vocabularies hold special tokens as plain pieces: cut those spellings in two."""
-        cuts = [0, *(found.start() + 1 for found in self._broken_at.finditer(text)), len(text)]
+        cuts = [0, *(match.start() + 1 for match in self._broken_at.finditer(text)), len(text)]
         first, *rest = (text[start:end] for start, end in pairwise(cuts))
         ids = self._continued(first, after) + self._all(rest)
         if not self._is_ordinary(ids, ""):  # a normaliser hid the spelling: letter by letter
@@ -101,7 +101,7 @@ class Marked:
         if backend is None:
             raise UserError(
                 f"tokenizer {type(hf_tokenizer).__name__}: only tokenizers with a tokenizer.json "
-                "are supported (special tokens in a document could not be told from text)"
+                "are supported (special tokens in a document could not be distinguished from text)"
             )
         self.hf = hf_tokenizer
         self.backend = backend

@@ -86,13 +86,13 @@ def secret_in(settings: Mapping[str, Any]) -> str | None:
 
 
 def _others(source: ModelSource) -> Iterator[tuple[str, ModelSource]]:
-    given = dict(source.engine)
-    draft = given.get(DRAFT)
+    arguments = dict(source.engine)
+    draft = arguments.get(DRAFT)
     if isinstance(draft, Mapping):
-        given |= {DRAFT: draft.get("model"), f"{DRAFT}_revision": draft.get("revision")}
-    form = {name: value for name, value in given.items() if name == "load_format"}
+        arguments |= {DRAFT: draft.get("model"), f"{DRAFT}_revision": draft.get("revision")}
+    form = {name: value for name, value in arguments.items() if name == "load_format"}
     for argument in NAMING:
-        name, revision = given.get(argument), given.get(f"{argument}_revision")
+        name, revision = arguments.get(argument), arguments.get(f"{argument}_revision")
         if isinstance(name, str) and name.strip("[]") != "ngram":  # which drafts without a model
             yield argument, replace(source, source=name, revision=revision, engine=form)
 
@@ -119,8 +119,8 @@ def needs_of(
 
 
 def _has_code(config: Mapping[str, Any], *, is_allowed: bool) -> bool:
-    """In it or in a part of it (`text_config`). A model that transformers or vLLM knows uses its
-    own code only if that is allowed."""
+    """Whether it or a part of it (`text_config`) runs code. A model that transformers or vLLM
+    knows uses its own code only if that is allowed."""
     if "auto_map" in config:
         from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
@@ -158,17 +158,17 @@ def _files_and_config(
     folder, listed = (
         (Path(source.path), None) if commit is None else _on_hub(source, commit, config)
     )
-    names = [str(one.relative_to(folder)) for one in folder.rglob("*") if one.is_file()]
+    names = [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
     is_there = (folder / config).is_file()
     return listed or names, _config(source, (folder / config).read_bytes()) if is_there else {}
 
 
 def _config(source: ModelSource, content: bytes) -> Mapping[str, Any]:
     try:
-        said = json.loads(content)
+        config = json.loads(content)
     except ValueError as error:
         raise UserError(f"model {source.source}: its configuration is not JSON: {error}") from None
-    return said if isinstance(said, dict) else {}
+    return config if isinstance(config, dict) else {}
 
 
 def _on_hub(source: ModelSource, commit: str, config: str) -> tuple[Path, Collection[str] | None]:

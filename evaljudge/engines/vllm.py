@@ -50,7 +50,7 @@ from evaljudge.reasons import too_long
 
 R = TypeVar("R")
 FIRST_TOKENS = 8
-"""So many of a reply are shown where a model answers otherwise than it was asked."""
+"""How much of a reply is shown where a model answers otherwise than it was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +114,10 @@ class VllmModel:
             return LowMass(chosen.mass, "")
         how = self._sampling.writing(Writing(FIRST_TOKENS), None)
         ((output,),) = await self._steps.ask([(asked.ids, how)])
-        said = self._tokeniser.backend.decode(
+        decoded = self._tokeniser.backend.decode(
             output.outputs[0].token_ids, skip_special_tokens=False
         )
-        return LowMass(chosen.mass, said)
+        return LowMass(chosen.mass, decoded)
 
     def close(self) -> None:
         self._encoders.close()
@@ -128,12 +128,12 @@ class VllmModel:
 
         def reply(asked: _Asked, outputs: list[Any]) -> Written | Failed:
             replies = outputs[0].outputs
-            for one in replies:
-                if one.finish_reason not in ("stop", "length"):
-                    return Failed(f"the engine gave the reply up: {one.finish_reason}")
+            for output in replies:
+                if output.finish_reason not in ("stop", "length"):
+                    return Failed(f"the engine gave the reply up: {output.finish_reason}")
             samples = tuple(
-                Sample(self._tokeniser.words(tuple(one.token_ids)), one.finish_reason)
-                for one in replies
+                Sample(self._tokeniser.words(tuple(output.token_ids)), output.finish_reason)
+                for output in replies
             )
             return Written(samples, self._spent(outputs, asked))
 
@@ -146,7 +146,7 @@ class VllmModel:
         rendered = [self._render(prompt, room=labels.deepest + 1) for prompt in prompts]
 
         def read(asked: _Asked, outputs: list[Any]) -> Reading:
-            return labels.read(self._found(asked, outputs, labels), self.exactness)
+            return labels.read(self._rows_read(asked, outputs, labels), self.exactness)
 
         def further(asked: _Asked, outputs: list[Any]) -> list[Request]:
             if labels.is_one_request:
@@ -172,18 +172,18 @@ class VllmModel:
         since = len(asked.ids) + node.since if is_chain else 0
         return ids, self._sampling.reading(node.ids, ids, since)
 
-    def _found(self, asked: _Asked, outputs: Sequence[Any], labels: CompiledOptions) -> Found:
+    def _rows_read(self, asked: _Asked, outputs: Sequence[Any], labels: CompiledOptions) -> Found:
         """What each node of the options' trie gave, by the ids that follow the prompt there."""
-        found, length = dict[Ids, Mapping[int, float]](), len(asked.ids)
+        rows, length = dict[Ids, Mapping[int, float]](), len(asked.ids)
         for output in outputs:
             ids = tuple(output.prompt_token_ids)
             path = ids[length:]
-            found[path] = self._sampling.of_next(output)
+            rows[path] = self._sampling.of_next(output)
             if path in labels.chains:
                 since = length + labels.chains[path]
                 values = self._sampling.of_prompt(output, ids, since) or ()
-                found |= {ids[length:at]: {ids[at]: v} for at, v in enumerate(values, start=since)}
-        return found
+                rows |= {ids[length:at]: {ids[at]: v} for at, v in enumerate(values, start=since)}
+        return rows
 
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]
@@ -230,8 +230,8 @@ class VllmModel:
             return further(asked[order[place]], outputs) if further else []
 
         outputs = await self._steps.ask(requests, further_of)
-        found = {n: reply(asked[n], mine) for n, mine in zip(order, outputs, strict=True)}
-        return [one if isinstance(one, Failed) else found[n] for n, one in enumerate(rendered)]
+        replies = {n: reply(asked[n], mine) for n, mine in zip(order, outputs, strict=True)}
+        return [ask if isinstance(ask, Failed) else replies[n] for n, ask in enumerate(rendered)]
 
     def _render(self, prompt: Prompt, room: int) -> _Asked | Failed:
         parts, head = self._template.parts_around(prompt, self._tokeniser)
@@ -260,7 +260,7 @@ class VllmModel:
             Spent(
                 prompt=len(output.prompt_token_ids),
                 cached=output.num_cached_tokens or 0,
-                generated=sum(len(one.token_ids) for one in output.outputs),
+                generated=sum(len(part.token_ids) for part in output.outputs),
                 blocks=self._blocks.of(tuple(output.prompt_token_ids)),
                 head=asked.head // self._blocks.size,
                 block_size=self.cache_block,

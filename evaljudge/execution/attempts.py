@@ -183,7 +183,7 @@ class Attempt:
 
 @contextmanager
 def noting_loading(output: Output, here: Here) -> Iterator[None]:
-    """One try to load an engine in this process, which may die of it (on Ray: ray/telling.py)."""
+    """One try to load an engine in this process, which may die of it (on Ray: ray/board.py)."""
     note = here.successor(here.predecessor(output, LOADING_NOTE))
     if note.deaths >= MOST_LOADS:
         raise UserError(LOADING_KILLS)

@@ -27,7 +27,7 @@ class Asked:
     masses: Masses = Masses()
     axes: dict[str, Tokens] = field(default_factory=dict)
     seconds: float = 0.0
-    """Of the cases with this judge, the waiting for replies included; cases overlap."""
+    """Seconds of cases with this judge, waiting for replies included; cases overlap."""
 
     @contextmanager
     def timed(self) -> Iterator[None]:
@@ -53,7 +53,7 @@ class CaseModel(Remembering):
 
 
 Models = Mapping[str, CaseModel]
-"""By judge."""
+"""The keys are the judges' names."""
 
 
 def add_counts(asked: Mapping[str, Asked], models: Models) -> None:
@@ -62,7 +62,7 @@ def add_counts(asked: Mapping[str, Asked], models: Models) -> None:
 
 
 def case_models(model: Model, judges: Sequence[Judge], heads: set[int], blocks: set[int]) -> Models:
-    """For one case: what any of these judges has asked, no other asks again.
+    """The judges' models for one case: what any of these judges has asked, no other asks again.
 
     `heads`, `blocks`: what the model has read of the templates, and of this case in either stage.
     """

@@ -91,7 +91,7 @@ class LocalExecutor:
 
 
 class _Asking:
-    """All orders of one pool: as many shards at once as a worker of Ray's has."""
+    """All orders of one pool: as many shards at once as one of Ray's workers does."""
 
     def __init__(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
         self._assignment, self._watch, self._receipts = assignment, watch, Receipts(watch)
@@ -118,8 +118,8 @@ class _Asking:
             with _crashed_after(dead):
                 work.close()
             if dead and self._left and not finishing.is_set():
-                said = f"the engine died and is loaded again: {dead}"
-                print(said, file=sys.stderr, flush=True)
+                message = f"the engine died and is loaded again: {dead}"
+                print(message, file=sys.stderr, flush=True)
 
     def _tell(self, events: Sequence[Event]) -> None:
         for event in events:
@@ -177,7 +177,7 @@ def noting_crashes(output: Output) -> Iterator[None]:
     file = Path(tempfile.gettempdir(), name)
     cause = file.read_text(errors="replace").partition("\n")[0] if file.exists() else ""
     if cause:
-        line = f"the run before crashed ({cause}); the shards it was at are done one case at a time"
+        line = f"the run before crashed ({cause}); the documents it was at are done one at a time"
         print(line, file=sys.stderr, flush=True)
     else:
         output.forget_attempts()

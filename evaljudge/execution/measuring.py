@@ -18,20 +18,20 @@ WORKER_DIED = Unscored("worker died")
 
 class MeasuringWork:
     def __init__(self, measuring: Measuring, worker: str) -> None:
-        self._of, self._worker = measuring, worker
+        self._measuring, self._worker = measuring, worker
         self._output, self._since = Output(measuring.out), time.monotonic()
 
     def measure(self, shard: Shard, names: Sequence[str]) -> Receipt:
         """Data first, marker last; the marker loses the metrics that change before that."""
-        attempt = MeasuringAttempt(self._output, f"{shard.number:05d}", self._of.session)
+        attempt = MeasuringAttempt(self._output, f"{shard.number:05d}", self._measuring.session)
         cases, unscored = self._output.cases(shard), list[str]()
         measured = self._others_measured(shard, names)
-        for metric in self._of.metrics:
+        for metric in self._measuring.metrics:
             if metric.name in names:
                 scores = list(self._scores(metric, cases, attempt))
                 unscored += [score.reason for score in scores if score.value is None]
                 self._output.write_measures(metric.name, shard, scores)
-                measured[metric.name] = self._of.signatures[metric.name]
+                measured[metric.name] = self._measuring.signatures[metric.name]
         receipt = {
             "stage": "measure",
             "shard": shard.number,
@@ -60,14 +60,14 @@ class MeasuringWork:
     def _scores(
         self, metric: Metric, cases: Sequence[Case], attempt: MeasuringAttempt
     ) -> Iterator[Score]:
-        signature = self._of.signatures[metric.name]
+        signature = self._measuring.signatures[metric.name]
         for case, values in zip(cases, _values(metric, cases, attempt), strict=True):
             for candidate, value in zip(case.candidates, values, strict=True):
-                of = (case.document.doc_id, candidate.system, metric.name, ANY_AXIS)
+                key = (case.document.doc_id, candidate.system, metric.name, ANY_AXIS)
                 if isinstance(value, Unscored):
-                    yield Score(*of, None, value.reason, signature)
+                    yield Score(*key, None, value.reason, signature)
                 else:
-                    yield Score(*of, value, "", signature)
+                    yield Score(*key, value, "", signature)
 
 
 def _values(metric: Metric, cases: Sequence[Case], attempt: MeasuringAttempt) -> list[list[Value]]:

@@ -60,7 +60,7 @@ class Assignment:
     signatures: Mapping[str, str]
     seed: int
     session: str = ""
-    """Of all work of one driver: deaths are counted within it, not over reruns."""
+    """Names all work of one driver: deaths are counted within it, not over reruns."""
     panel: Panel = Panel()
     probes: Sequence[Probe] = ()
     """Asked of each engine as it is opened, and counted nowhere."""
@@ -75,8 +75,8 @@ class Assignment:
         except (UserError, GivenUp):
             raise
         except Exception as error:
-            said = f"{type(error).__name__}: {first_words(error)}"
-            raise UserError(f"model {self.source.source}: cannot be loaded: {said}") from error
+            message = f"{type(error).__name__}: {first_words(error)}"
+            raise UserError(f"model {self.source.source}: cannot be loaded: {message}") from error
 
     def _opened(self) -> Engine:
         engine = self.engines.open(self.source, self.seed)

@@ -36,13 +36,13 @@ TELL_EVERY = 1.0
 """Seconds in which changed counts are collected."""
 R = TypeVar("R")
 Briefs = dict[str, Brief]
-"""By key."""
+"""The keys are the briefs' own."""
 Known = Mapping[str, Briefs]
-"""By the judges' kind."""
+"""The keys are the judges' kinds."""
 
 
 class Counts:
-    """How many cases of open shards have passed a stage, told about once a second.
+    """How many cases of open shards have passed a stage, reported about once a second.
 
     A shard's receipt comes when all its cases are done, which may take many minutes. Until then
     these counts show that the work goes on, and how fast.
@@ -80,10 +80,10 @@ class ShardWork:
         self._slots, self._counts = CaseSlots(MOST_OPEN_CASES), Counts(tell)
         self._heads: set[int] = set()
         self._untried = {judge.name for judge in assignment.judges}
-        """The judges of which no verdict has been scored yet."""
+        """The judges that have no scored verdict yet."""
         self._blocks: defaultdict[str, set[int]] = defaultdict(set)
         self._brief_keys: dict[tuple[str, str], Mapping[tuple[str, str], str]] = {}
-        """Of the open cases: by document and judge, the key of the brief of each axis and part."""
+        """The brief's key for each axis and part, by document and judge; open cases only."""
         self._model = Common(
             self._engine,
             self._output.common_reply,
@@ -124,10 +124,10 @@ class ShardWork:
         """Stage one: every brief that these documents lack; the files hold those they had too."""
         started, asked, missing = time.monotonic(), self._nothing_asked(), list[str]()
         briefs_of = partial(self._briefs, known=known, attempt=attempt, asked=asked)
-        found = await self._of_each("prepare", shard, cases, briefs_of)
+        written = await self._done_for_each("prepare", shard, cases, briefs_of)
         files = list[str]()
         for kind, mine in known.items():
-            briefs = [brief for one in found for brief in one[kind].values()]
+            briefs = [brief for each in written for brief in each[kind].values()]
             mine.update((brief.key, brief) for brief in briefs)
             missing += [brief.reason for brief in briefs if brief.status == "unscored"]
             files.append(await asyncio.to_thread(self._output.write_briefs, kind, shard, briefs))
@@ -140,12 +140,12 @@ class ShardWork:
         """Stage two: every candidate before every judge."""
         started, asked, unscored = time.monotonic(), self._nothing_asked(), list[str]()
         verdicts_of = partial(self._verdicts, known=known, attempt=attempt, asked=asked)
-        found = await self._of_each("judge", shard, cases, verdicts_of)
+        judged = await self._done_for_each("judge", shard, cases, verdicts_of)
         files, output = list[str](), self._output
         for judge in self._job.judges:
-            verdicts = [verdict for one in found for verdict in one[judge.name][0]]
-            checks = [check for one in found for check in one[judge.name][1]]
-            unscored += [one.reason for one in verdicts if one.status == "unscored"]
+            verdicts = [verdict for each in judged for verdict in each[judge.name][0]]
+            checks = [check for each in judged for check in each[judge.name][1]]
+            unscored += [verdict.reason for verdict in verdicts if verdict.status == "unscored"]
             written = (judge.name, shard, verdicts)
             with own_code(judge, "verdicts"):  # its evidence may be no JSON
                 files.append(await asyncio.to_thread(output.write_verdicts, *written))
@@ -154,7 +154,7 @@ class ShardWork:
                 files.append(await asyncio.to_thread(output.write_checks, *written))
         return await self._commit("judge", shard, started, asked, unscored, files)
 
-    async def _of_each(
+    async def _done_for_each(
         self,
         stage: Stage,
         shard: Shard,
@@ -165,10 +165,10 @@ class ShardWork:
 
         async def counted(case: Case) -> R:
             nonlocal done
-            found = await work(case)
+            result = await work(case)
             done += 1
             self._counts.note(stage, shard.number, done)
-            return found
+            return result
 
         self._counts.note(stage, shard.number, done)
         return await _together(map(counted, cases))
@@ -180,18 +180,18 @@ class ShardWork:
         self, case: Case, known: Known, attempt: Attempt, asked: Mapping[str, Asked]
     ) -> dict[str, Briefs]:
         """Briefs by kind: what one judge has written, the next judge of its kind need not write."""
-        found: dict[str, Briefs] = {kind: {} for kind in known}
+        briefs: dict[str, Briefs] = {kind: {} for kind in known}
         async with attempt.opening(case.document.doc_id, self._slots):
             models = self._models(case)
             for judge in self._job.judges:
-                mine = found[judge.kind]
+                mine = briefs[judge.kind]
                 there = known[judge.kind] | mine
                 with asked[judge.name].timed():
                     had, new = await self._brief(judge, case, there, attempt, models)
                 asked[judge.name].add_axes(new)
                 mine |= {brief.key: brief for brief in (*had, *new)}
         add_counts(asked, models)
-        return found
+        return briefs
 
     async def _brief(
         self, judge: Judge, case: Case, known: Briefs, attempt: Attempt, models: Models
@@ -212,7 +212,7 @@ class ShardWork:
         self, case: Case, known: Known, attempt: Attempt, asked: Mapping[str, Asked]
     ) -> dict[str, Judged]:
         """All judges of one case after each other, so that its prefixes are still in the cache."""
-        found: dict[str, Judged] = {}
+        judged_by: dict[str, Judged] = {}
         async with attempt.opening(case.document.doc_id, self._slots):
             models = self._models(case)
             for judge in self._job.judges:
@@ -220,24 +220,24 @@ class ShardWork:
                 briefs = [known[judge.kind][key] for key in keys if key in known[judge.kind]]
                 killed_the_writer = any(brief.reason == ENGINE_DIED for brief in briefs)
                 if killed_the_writer or case.document.doc_id in attempt.quarantined:
-                    found[judge.name] = Judged(_quarantined_verdicts(judge, case))
+                    judged_by[judge.name] = Judged(_quarantined_verdicts(judge, case))
                 else:
                     with asked[judge.name].timed():
                         judged = await verdicts_of(judge, case, briefs, models[judge.name])
-                    found[judge.name] = judged
+                    judged_by[judge.name] = judged
                     if judge.name in self._untried and try_scoring(judge, case, judged.verdicts):
                         self._untried.remove(judge.name)
-                    for records in found[judge.name]:
+                    for records in judged_by[judge.name]:
                         asked[judge.name].add_axes(records)
         add_counts(asked, models)
-        return found
+        return judged_by
 
     def _models(self, case: Case) -> Models:
         blocks = self._blocks[case.document.doc_id]
         return case_models(self._model, self._job.judges, self._heads, blocks)
 
     def _keys(self, judge: Judge, document: Document) -> Mapping[tuple[str, str], str]:
-        """Kept for the second stage, while the case is open."""
+        """The keys of the judge's briefs, cached for the second stage while the case is open."""
         at, writer = (document.doc_id, judge.name), self._job.writer
         if at not in self._brief_keys:
             parts = judge.parts()
@@ -247,12 +247,12 @@ class ShardWork:
 
     def _known_briefs(self, order: Order) -> dict[str, Briefs]:
         """The briefs of other files, to be reused, and the shard's own, which replace them."""
-        own, own_briefs = self._output.brief_file(order.shard), self._output.own_briefs
+        own_file, own_briefs = self._output.brief_file(order.shard), self._output.own_briefs
         known: dict[str, Briefs] = {}
         for kind in dict.fromkeys(judge.kind for judge in self._job.judges):
-            others = [file for file in order.brief_files.get(kind, ()) if file != own]
-            found = chain(self._output.briefs(kind, others), own_briefs(kind, order.shard))
-            known[kind] = {brief.key: brief for brief in found}
+            others = [file for file in order.brief_files.get(kind, ()) if file != own_file]
+            stored = chain(self._output.briefs(kind, others), own_briefs(kind, order.shard))
+            known[kind] = {brief.key: brief for brief in stored}
         return known
 
     async def _commit(
@@ -264,7 +264,7 @@ class ShardWork:
         reasons: Sequence[str],
         files: Sequence[str],
     ) -> dict[str, Any]:
-        """`reasons`: of each brief or verdict that is unscored."""
+        """`reasons`: why each unscored brief or verdict has no score."""
         now = time.monotonic()
         receipt = {
             "stage": stage,
@@ -273,7 +273,7 @@ class ShardWork:
             "candidates": shard.candidates,
             "unscored": len(reasons),
             "reasons": by_kind(reasons),
-            "asked": {judge: asdict(of) for judge, of in asked.items()},
+            "asked": {judge: asdict(counts) for judge, counts in asked.items()},
             "seconds": round(now - started, 3),
             "session": self._here.session,
             "worker": self._here.worker,
@@ -288,7 +288,7 @@ class ShardWork:
 
 async def _together(work: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
     """All results; where one fails, the others are cancelled."""
-    tasks = [asyncio.create_task(one) for one in work]
+    tasks = [asyncio.create_task(item) for item in work]
     try:
         return await asyncio.gather(*tasks)
     except BaseException:
@@ -300,9 +300,9 @@ async def _together(work: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
 
 def _quarantined_briefs(judge: Judge, document: Document, had: Sequence[Brief]) -> list[Brief]:
     there = {(brief.axis, brief.part) for brief in had}
-    known = (document.doc_id, "", judge.kind)
+    key = (document.doc_id, "", judge.kind)
     return [
-        Brief(*known, part.axis, part.name, {}, status="unscored", reason=ENGINE_DIED)
+        Brief(*key, part.axis, part.name, {}, status="unscored", reason=ENGINE_DIED)
         for part in judge.parts()
         if (part.axis, part.name) not in there
     ]

@@ -41,13 +41,13 @@ def plugin(kind: str) -> Plugin:
 def plugins() -> Mapping[str, Plugin]:
     """Every plug-in by its kind. One that is broken is left out, with a line on stderr: only a
     configuration that names it is refused."""
-    found = dict[str, Plugin]()
+    plugins_of_kinds = dict[str, Plugin]()
     for kind in kinds():
         try:
-            found[kind] = plugin(kind)
+            plugins_of_kinds[kind] = plugin(kind)
         except UserError as error:
             print(f"evaljudge: {error}; it is left out", file=sys.stderr)
-    return found
+    return plugins_of_kinds
 
 
 def kind_of(name: str, settings: Mapping[str, Any]) -> str:
@@ -59,9 +59,9 @@ def kind_of(name: str, settings: Mapping[str, Any]) -> str:
                             f'own: {{NAME: {{judge: "{name}"}}}}')  # fmt: skip
         return kind
     if not isinstance(kind, str) or kind not in kinds():
-        own = " (a class of your own is named module:Class)" if "judge" in settings else ""
-        known = unknown("judge", str(kind), kinds())
-        raise UserError(f"judges: {known}{own}{advice(str(kind))}")
+        hint = " (a class of your own is named module:Class)" if "judge" in settings else ""
+        message = unknown("judge", str(kind), kinds())
+        raise UserError(f"judges: {message}{hint}{advice(str(kind))}")
     return kind
 
 
@@ -75,9 +75,9 @@ def _make(name: str, settings: Mapping[str, Any], task: Task) -> Judge:
         raise UserError(f"judges.{name}: a name may hold letters, digits, `_` and `-`, and not be "
                         f"`{HUMAN}`")  # fmt: skip
     if name in kinds() and kind != name:
-        raise UserError(f"judges.{name}: a judge of this kind goes by the name; give another")
-    own = {key: value for key, value in settings.items() if key not in ("judge", "model")}
-    judge = plugin(kind).make(own, task, name)
+        raise UserError(f"judges.{name}: a judge of this kind has this name; give another")
+    options = {key: value for key, value in settings.items() if key not in ("judge", "model")}
+    judge = plugin(kind).make(options, task, name)
     if judge.kind != kind:  # its folder may be a copy of another judge's
         raise UserError(f"judges.{name}: its class says `kind = {judge.kind!r}`, but its folder or "
                         f"entry point has the name {kind!r}: both must be the same")  # fmt: skip

@@ -41,7 +41,7 @@ async def verdicts_of(judge: Judge, case: Case, briefs: Sequence[Brief], model: 
         judged = await judge.verdicts(case, briefs, model)
         if not isinstance(judged, Judged):
             raise _mistake(judge, "verdicts", _gives(judged, Judged))
-        there = {(one.doc_id, one.system, one.axis) for one in judged.verdicts}
+        there = {(verdict.doc_id, verdict.system, verdict.axis) for verdict in judged.verdicts}
         _refuse_missing(judge, "verdicts", _texts([case], judge.axes), there)
     return judged
 
@@ -53,7 +53,7 @@ def check_scores(judge: Judge, cases: Sequence[Case], scores: Sequence[Score]) -
             raise _mistake(judge, "score", f"gives {value!r} in place of a number")
     scales = [f"{scorer}, {axis}" for scorer in judge.scorers for axis in judge.axes_of(scorer)]
     if len(scores) != len(scales) * sum(len(case.candidates) for case in cases):
-        there = {(one.doc_id, one.system, f"{one.scorer}, {one.axis}") for one in scores}
+        there = {(row.doc_id, row.system, f"{row.scorer}, {row.axis}") for row in scores}
         _refuse_missing(judge, "score", _texts(cases, scales), there)
 
 
@@ -72,7 +72,7 @@ def _texts(cases: Iterable[Case], scales: Sequence[str]) -> Iterator[Place]:
 
 
 def _refuse_missing(judge: Judge, method: str, wanted: Iterable[Place], there: set[Place]) -> None:
-    if missing := next((one for one in wanted if one not in there), None):
+    if missing := next((key for key in wanted if key not in there), None):
         raise _mistake(judge, method, f"gives none on ({', '.join(missing)})")
 
 
@@ -80,5 +80,5 @@ def _gives(found: object, kind: type) -> str:
     return f"gives {type(found).__name__} in place of {kind.__name__}"
 
 
-def _mistake(judge: Judge, method: str, said: str) -> UserError:
-    return UserError(f"judges.{judge.name}: its `{method}` {said}")
+def _mistake(judge: Judge, method: str, message: str) -> UserError:
+    return UserError(f"judges.{judge.name}: its `{method}` {message}")

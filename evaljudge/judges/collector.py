@@ -77,12 +77,12 @@ class JudgeFindings:
 def all_judges(each: Sequence[JudgeFindings]) -> JudgeFindings:
     """The findings of a run's judges as one."""
     files = dict[str, list[Any]]()
-    for name, rows in (file for one in each for file in one.files.items()):
+    for name, rows in (file for findings in each for file in findings.files.items()):
         files.setdefault(name, []).extend(rows)
     return JudgeFindings(
-        sections=merged(section for one in each for section in one.sections),
+        sections=merged(section for findings in each for section in findings.sections),
         files=files,
-        warnings=[warning for one in each for warning in one.warnings],
+        warnings=[warning for findings in each for warning in findings.warnings],
     )
 
 
@@ -98,7 +98,7 @@ class Collector(Protocol):
 
 
 class NothingCollected:
-    """For a judge that reports nothing beyond its scores."""
+    """The collector of a judge that reports nothing beyond its scores."""
 
     def see(self, shard: SeenShard) -> None: ...
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Settings = Mapping[str, Any]
 ReadKey = Callable[[Any, Mapping[str, Settings]], Mapping[str, Any]]
-"""From a key's value, and the settings of the run's judges of this kind by name, to what the key
+"""Turns a key's value, and the settings of the run's judges of this kind by name, into what the key
 gives each judge. A wrong value raises a ValueError."""
 
 
@@ -61,7 +61,7 @@ class Plugin:
     """One kind of judge; its name is that of its folder, or of its entry point."""
 
     make: Callable[[Settings, Task, str], Judge]
-    """From settings, the task, and the name in the run."""
+    """Makes a judge from its settings, the task, and its name in the run."""
     keys: Mapping[str, ReadKey] = field(default_factory=dict)
     """The configuration keys of its own, beside the judges' settings."""
     files: Sequence[str] = ()
@@ -73,7 +73,7 @@ class Plugin:
     exports: Mapping[str, Export] = field(default_factory=dict)
     """What `evaljudge export` writes of a run, by name."""
     show: Show | None = None
-    """For `evaljudge show`; without it, that command prints the evidence as it is stored."""
+    """What `evaljudge show` prints; without it, the evidence is printed as it is stored."""
     verdict_columns: str = ""
     """The columns of its verdicts in `Outcome.verdicts`: `module:TypedDict`, whose fields are keys
     of the evidence; or, where columns follow from it, `module:function`, whose annotation says what
@@ -91,8 +91,8 @@ def made_by(place: str) -> Callable[[Settings, Task, str], Judge]:
 
     def make(settings: Settings, task: Task, name: str) -> Judge:
         with _naming(f"judges.{name}"):
-            found = _judge_at(place, "kind", "version")
-        judge: Judge = found(settings, task, name)
+            loaded = _judge_at(place, "kind", "version")
+        judge: Judge = loaded(settings, task, name)
         return judge
 
     return make
@@ -103,7 +103,7 @@ def shown_by(place: str) -> Callable[..., Any]:
     `module:function`, which is imported when needed."""
 
     def call(*given: Any) -> Any:
-        return _found_at(place, FunctionType)(*given)
+        return _imported(place, FunctionType)(*given)
 
     return call
 
@@ -114,10 +114,10 @@ pictured_by = exported_by = shown_by
 def plugin_at(kind: str, place: str) -> Plugin:
     """The plug-in at `module:NAME`, of a judge in a folder or a package."""
     with _naming(f"the judge {kind!r}"):
-        found = _found_at(place, Plugin)
-        if not isinstance(found, Plugin):
+        loaded = _imported(place, Plugin)
+        if not isinstance(loaded, Plugin):
             raise UserError(f"{place} is not a Plugin")
-        return found
+        return loaded
 
 
 def imported(place: str) -> Plugin:
@@ -129,11 +129,11 @@ def imported(place: str) -> Plugin:
 
     def make(settings: Settings, task: Task, name: str) -> Judge:
         with _naming(f"judges.{name}"):
-            found, digest = _class_at(place)
-        judge: Judge = found.__new__(found)  # its own __init__ may need its kind
+            judge_class, digest = _class_at(place)
+        judge: Judge = judge_class.__new__(judge_class)  # its own __init__ may need its kind
         judge.kind = place
-        judge.version = "+".join(filter(None, [str(getattr(found, "version", "")), digest]))
-        found.__init__(judge, settings, task, name)
+        judge.version = "+".join(filter(None, [str(getattr(judge_class, "version", "")), digest]))
+        judge_class.__init__(judge, settings, task, name)
         return judge
 
     return Plugin(make)
@@ -144,31 +144,31 @@ def _class_at(place: str) -> tuple[Any, str]:
     """The class, and the digest of its module's source as it was imported."""
     if not re.fullmatch(r"\w+(\.\w+)*:\w+", place):
         raise UserError(f"{place!r} is not an import path: write it as package.module:Class")
-    found = _judge_at(place)
+    loaded = _judge_at(place)
     try:
         source = inspect.getsource(sys.modules[place.partition(":")[0]])
     except (OSError, TypeError):
         raise UserError(f"{place}: the source of its module cannot be read") from None
-    return found, hashlib.sha256(source.encode()).hexdigest()[:12]
+    return loaded, hashlib.sha256(source.encode()).hexdigest()[:12]
 
 
 def _judge_at(place: str, *needed: str) -> Any:
     from evaljudge.judges.protocol import Judge
 
-    found = _found_at(place, type)
-    if not (inspect.isclass(found) and issubclass(found, Judge)):
+    loaded = _imported(place, type)
+    if not (inspect.isclass(loaded) and issubclass(loaded, Judge)):
         raise UserError(f"{place} is not a judge: it must be a class that inherits from "
                         "evaljudge.judges.protocol.Judge")  # fmt: skip
-    missing = [*sorted(found.__abstractmethods__), *(n for n in needed if not hasattr(found, n))]
+    missing = [*sorted(loaded.__abstractmethods__), *(n for n in needed if not hasattr(loaded, n))]
     if missing:
         raise UserError(f"{place} lacks what every judge has: {', '.join(missing)}")
-    return found
+    return loaded
 
 
 _WORDS = {type: "class", FunctionType: "function", Plugin: "plug-in"}
 
 
-def _found_at(place: str, kind: type) -> Any:
+def _imported(place: str, kind: type) -> Any:
     """What is at `module:name`, which is the user's own: a mistake there is said in one line."""
     name, _, wanted = place.partition(":")
     try:
@@ -179,11 +179,11 @@ def _found_at(place: str, kind: type) -> Any:
                             "folder that it is in into PYTHONPATH") from None  # fmt: skip
         raise UserError(f"{name} cannot be imported: {first_line(error)}") from error
     except Exception as error:  # a module's own code may raise anything
-        said = f"{type(error).__name__}: {first_line(error)}"
-        raise UserError(f"{name} cannot be imported: {said}") from error
+        message = f"{type(error).__name__}: {first_line(error)}"
+        raise UserError(f"{name} cannot be imported: {message}") from error
     if not hasattr(module, wanted):
-        known = [name for name, value in vars(module).items() if isinstance(value, kind)]
-        raise UserError(f"{name}: {unknown(_WORDS[kind], wanted, known)}")
+        names = [name for name, value in vars(module).items() if isinstance(value, kind)]
+        raise UserError(f"{name}: {unknown(_WORDS[kind], wanted, names)}")
     return getattr(module, wanted)
 
 

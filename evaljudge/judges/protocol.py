@@ -34,7 +34,7 @@ class Judged(NamedTuple):
     verdicts: list[Verdict]
     """One for each candidate and axis, scored or not."""
     checks: list[Verdict] = []
-    """On the judge's own work, with system `*`; only where `has_checks` is true."""
+    """Verdicts on the judge's own work, with system `*`; only where `has_checks` is true."""
 
 
 class Fitted(Protocol):
@@ -101,13 +101,13 @@ class Judge(ABC):
 
     @property
     def undecided(self) -> Mapping[str, float]:
-        """For each scorer on the scale of ratings, the score of a judge that cannot decide."""
+        """The score of a judge that cannot decide, for each scorer on the scale of ratings."""
         return {}
 
     @property
     def meanings(self) -> Mapping[str, str]:
-        """By a scorer's suffix (the headline's is empty), what its values mean and their scale, in
-        one sentence, which the page shows beside them."""
+        """What a scorer's values mean and their scale, in one sentence that the page shows beside
+        them. The keys are the scorers' suffixes; the headline's is empty."""
         return {}
 
     @property

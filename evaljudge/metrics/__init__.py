@@ -51,29 +51,29 @@ def known_metrics() -> Mapping[str, KnownMetric]:
     return found_in_files("metrics", "METRICS", KnownMetric)
 
 
-def metrics_spec(given: Any, what: str = "metrics, [words],") -> dict[str, dict[str, Any]]:
+def metrics_spec(value: Any, what: str = "metrics, [words],") -> dict[str, dict[str, Any]]:
     """A list of names, or a mapping of names to settings, as a mapping; ValueError otherwise."""
-    if isinstance(given, list) and all(isinstance(name, str) for name in given):
-        for name in given:
-            if given.count(name) > 1:
+    if isinstance(value, list) and all(isinstance(name, str) for name in value):
+        for name in value:
+            if value.count(name) > 1:
                 raise ValueError(f"{name!r} is named twice")
-        return {name: {} for name in given}
-    if isinstance(given, Mapping):
-        for name, settings in given.items():
+        return {name: {} for name in value}
+    if isinstance(value, Mapping):
+        for name, settings in value.items():
             if not isinstance(settings, Mapping | None):
                 raise ValueError(f"{name}: should be a mapping of settings to values")
-        return {str(name): dict(settings or {}) for name, settings in given.items()}
+        return {str(name): dict(settings or {}) for name, settings in value.items()}
     raise ValueError(f"should be a list of {what} or a mapping of names to settings")
 
 
-def read_metrics(given: GivenMetrics) -> dict[str, dict[str, Any]]:
+def read_metrics(value: GivenMetrics) -> dict[str, dict[str, Any]]:
     """`importance,rouge1`, or either form of the configuration, as text or as values."""
-    read = read_yaml(given, f"--metrics {one_line(given)}") if isinstance(given, str) else given
+    read = read_yaml(value, f"--metrics {one_line(value)}") if isinstance(value, str) else value
     names = [name.strip() for name in read.split(",")] if isinstance(read, str) else read
     try:
         return metrics_spec(list(names) if isinstance(names, tuple) else names)
     except ValueError as error:
-        raise UserError(f"--metrics {given}: {error}") from None
+        raise UserError(f"--metrics {value}: {error}") from None
 
 
 def make_metrics(spec: MetricsSpec) -> Sequence[Metric]:
@@ -98,5 +98,5 @@ def _make(name: str, settings: Mapping[str, Any]) -> Metric:
     if not isinstance(kind, str) or kind not in known_metrics():
         raise UserError(f"metrics: {unknown('metric', str(kind), known_metrics())}")
     check_name(name, f"metrics.{name}:")
-    own = {key: value for key, value in settings.items() if key != "metric"}
-    return known_metrics()[kind].make(name, own)
+    options = {key: value for key, value in settings.items() if key != "metric"}
+    return known_metrics()[kind].make(name, options)

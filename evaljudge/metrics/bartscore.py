@@ -75,8 +75,8 @@ class BartScore(OverModel):
         with naming_the_model(self.name):
             model = opened_pair(self._source()[0], unpickles)
         pairs = [pair for case in cases for pair in self._pairs(case)]
-        known = model.log_probabilities(pairs, settings.most_tokens, settings.batch)
-        return measured(cases, settings.against, partial(self._comparing, model, known))
+        logprobs = model.log_probabilities(pairs, settings.most_tokens, settings.batch)
+        return measured(cases, settings.against, partial(self._comparing, model, logprobs))
 
     def _pairs(self, case: Case) -> Iterator[Pair]:
         others = compared_with(case.document, self.settings.against)
@@ -86,14 +86,14 @@ class BartScore(OverModel):
                     yield from pairs_of(self.settings.part, candidate.text, other)
 
     def _comparing(
-        self, model: EncoderDecoder, known: Mapping[Pair, float], other: str
+        self, model: EncoderDecoder, logprobs: Mapping[Pair, float], other: str
     ) -> Comparison:
         def value(text: str) -> Value:
             if not model.reads(text):
                 return NO_TOKENS
             if not model.reads(other):
                 return NOTHING_TO_COMPARE
-            return fmean(known[pair] for pair in pairs_of(self.settings.part, text, other))
+            return fmean(logprobs[pair] for pair in pairs_of(self.settings.part, text, other))
 
         return value
 
@@ -130,27 +130,27 @@ class EncoderDecoder:
     def log_probabilities(
         self, pairs: Collection[Pair], most: int, batch: int
     ) -> dict[Pair, float]:
-        """Of each distinct pair with tokens on both sides. Apart from rounding, a pair's number
-        does not depend on the pairs read with it."""
+        """The log-probability of each distinct pair with tokens on both sides. Apart from rounding,
+        a pair's number does not depend on the pairs read with it."""
         distinct = [p for p in dict.fromkeys(pairs) if self.reads(p[0]) and self.reads(p[1])]
         ids = {pair: (self._ids(pair[0], most), self._ids(pair[1], most)) for pair in distinct}
-        found: dict[Pair, float] = {}
+        numbers: dict[Pair, float] = {}
         for places in longest_first([tuple(map(len, ids[pair])) for pair in distinct], batch):
             chosen = [distinct[place] for place in places]
             values = self._means(*zip(*(ids[pair] for pair in chosen), strict=True))
-            found.update(zip(chosen, values, strict=True))
-        return found
+            numbers.update(zip(chosen, values, strict=True))
+        return numbers
 
     def _ids(self, text: str, most: int) -> Ids:
         most = min(most, self._positions or most)
         room = most - len(self._head) - len(self._tail)
         return self._head + self._tokeniser.text(text)[:room] + self._tail
 
-    def _means(self, given: Sequence[Ids], said: Sequence[Ids]) -> list[float]:
-        """The mean log-probability of the tokens of each text in `said` after that in `given`."""
+    def _means(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
+        """The mean log-probability of the tokens of each of `targets` after its source."""
         import torch
 
-        (read, read_mask), (written, mask) = padded(given), padded(said)
+        (read, read_mask), (written, mask) = padded(sources), padded(targets)
         with torch.inference_mode():
             logits = self._model(
                 input_ids=read,
@@ -159,8 +159,8 @@ class EncoderDecoder:
             ).logits
             chosen = logits.gather(-1, written[..., None])[..., 0] - logits.logsumexp(-1)
             means = (chosen * mask).sum(dim=1) / mask.sum(dim=1)
-        found: list[float] = means.tolist()
-        return found
+        listed: list[float] = means.tolist()
+        return listed
 
 
 METRICS = {

@@ -47,7 +47,7 @@ _OPERATIONAL = frozenset({"model", "revision", "allow", "layer", "batch"})
 
 
 class ModelSettings(Settings):
-    """Of a metric that reads texts with a model of its own, which the user names."""
+    """The settings of a metric that reads texts with its own model, which the user names."""
 
     kind_of_model: ClassVar[str]
     model: Annotated[str, Field(validate_default=True)] = ""
@@ -69,7 +69,7 @@ class LayerSettings(ModelSettings):
 
 
 class EncoderSettings(ReferenceSettings, LayerSettings):
-    """For metrics that compare with a reference or the source."""
+    """Settings of metrics that compare with a reference or the source."""
 
 
 @dataclass(frozen=True)
@@ -136,12 +136,12 @@ class Embeddings(OverEncoder):
 
     @cached_property
     def _identity(self) -> Identity:
-        """As it lies on this machine, or else as the hub has it."""
+        """The model's identity on this machine, or else on the hub."""
         with naming_the_model(self.name):
-            given = self.settings
-            if _local(given.model, given.revision):
-                return identified_here(given)
-            source = ModelSource(given.model, given.revision, None, allow=tuple(given.allow))
+            ours = self.settings
+            if _local(ours.model, ours.revision):
+                return identified_here(ours)
+            source = ModelSource(ours.model, ours.revision, None, allow=tuple(ours.allow))
             return VllmEngines().describe(source).identity
 
     def _source(self) -> tuple[str, str | None]:
@@ -153,8 +153,8 @@ class Embeddings(OverEncoder):
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
         texts = [text for case in cases for text in self._compared(case)]
-        known = self._encoder().embed(texts, self.layers, self.settings.batch)
-        return measured(cases, self.settings.against, partial(self._comparing, known))
+        states = self._encoder().embed(texts, self.layers, self.settings.batch)
+        return measured(cases, self.settings.against, partial(self._comparing, states))
 
     def _compared(self, case: Case) -> Iterator[str]:
         """The texts that must be encoded; none if there is nothing to compare with."""
@@ -163,12 +163,12 @@ class Embeddings(OverEncoder):
             yield from others
             yield from (c.text for c in case.candidates if not is_empty(c.text))
 
-    def _comparing(self, known: Mapping[str, Embedded], other: str) -> Comparison:
+    def _comparing(self, texts: Mapping[str, Embedded], other: str) -> Comparison:
         def value(text: str) -> Value:
-            if text not in known:
+            if text not in texts:
                 return NO_TOKENS
             return (
-                self.likeness(known[text], known[other]) if other in known else NOTHING_TO_COMPARE
+                self.likeness(texts[text], texts[other]) if other in texts else NOTHING_TO_COMPARE
             )
 
         return value
@@ -186,10 +186,10 @@ def naming_the_model(metric: str, setting: str = "model") -> Iterator[None]:
 def identified_here(settings: ModelSettings) -> Identity:
     folder = folder_here(settings.model, settings.revision)
     source = ModelSource(str(folder), None, None, allow=tuple(settings.allow))
-    found = VllmEngines().describe(source).identity
+    identity = VllmEngines().describe(source).identity
     if os.path.isdir(settings.model):
-        return found
-    return replace(found, name=settings.model, revision=folder.name, commit=folder.name)
+        return identity
+    return replace(identity, name=settings.model, revision=folder.name, commit=folder.name)
 
 
 def folder_here(model: str, revision: str | None) -> Path:

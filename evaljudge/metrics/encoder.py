@@ -92,17 +92,17 @@ def opened(source: str, revision: str | None, unpickles: bool = False) -> TokenE
 
 
 def pretrained(
-    kind: str, source: str, unpickles: bool, *, is_whole: bool = False, **given: Any
+    kind: str, source: str, unpickles: bool, *, is_whole: bool = False, **options: Any
 ) -> tuple[Any, Any]:
     """The tokenizer and the model, of this class of transformers; `unpickles`: pickled weights may
     be read; `is_whole`: no weights may be missing."""
     import transformers
 
-    given = {"trust_remote_code": False, **given}
+    options = {"trust_remote_code": False, **options}
     try:
-        hf = transformers.AutoTokenizer.from_pretrained(source, **given)
+        hf = transformers.AutoTokenizer.from_pretrained(source, **options)
         model, loading = getattr(transformers, kind).from_pretrained(
-            source, use_safetensors=not unpickles or None, output_loading_info=True, **given
+            source, use_safetensors=not unpickles or None, output_loading_info=True, **options
         )
     except Exception as error:  # transformers raises many kinds; each means: no such model there
         raise UserError(f"{source} cannot be read as {kind}: {first_words(error)}") from None
@@ -135,12 +135,12 @@ class TokenEncoder:
         """Each distinct text once; a text without any token is left out."""
         windows = [(text, w) for text in dict.fromkeys(texts) for w in self.windows.of(text)]
         states = self.states([window.ids for _, window in windows], layers, batch)
-        found: dict[str, Embedded] = {}
+        embedded: dict[str, Embedded] = {}
         for text, group in groupby(zip(windows, states, strict=True), lambda part: part[0][0]):
             parts = [(_pooled(of_layers), w.own, w.ids) for (_, w), of_layers in group]
             vectors, own, ids = map(np.concatenate, zip(*parts, strict=True))
-            found[text] = Embedded(vectors, own, ids, np.isin(ids, self._minor))
-        return found
+            embedded[text] = Embedded(vectors, own, ids, np.isin(ids, self._minor))
+        return embedded
 
     def inputs(self, ids: Sequence[int]) -> Vectors:
         """The vectors of these tokens before any context is read."""
@@ -148,19 +148,19 @@ class TokenEncoder:
         return np.asarray(table.detach()[list(ids)].numpy())
 
     def states(self, windows: Sequence[Ids], layers: Sequence[int], batch: int) -> list[Vectors]:
-        """Of each window, an array of layers x tokens x numbers, as the encoder gives them."""
+        """For each window, an array of layers x tokens x numbers, as the encoder gives them."""
         import torch
 
-        found: dict[int, Vectors] = {}
+        arrays: dict[int, Vectors] = {}
         for chosen in longest_first(list(map(len, windows)), batch):
             ids, mask = padded([windows[place] for place in chosen], self._pad)
-            given = {"input_ids": ids, "attention_mask": mask}
+            inputs = {"input_ids": ids, "attention_mask": mask}
             with torch.inference_mode():
-                states = self._model(**given, output_hidden_states=True).hidden_states
+                states = self._model(**inputs, output_hidden_states=True).hidden_states
                 kept = torch.stack([states[layer] for layer in layers]).numpy()
             for row, place in enumerate(chosen):
-                found[place] = kept[:, row, : len(windows[place])]
-        return [found[place] for place in range(len(windows))]
+                arrays[place] = kept[:, row, : len(windows[place])]
+        return [arrays[place] for place in range(len(windows))]
 
 
 def padded(texts: Sequence[Ids], pad: int = 0) -> tuple[Any, Any]:

@@ -55,10 +55,10 @@ from evaljudge.records import Case
 from evaljudge.settings import read_settings
 
 APART = 8
-"""One word in so many is masked at a time."""
+"""Words of which one is masked at a time."""
 LONGEST_WINDOW = 450
 MARGIN = 9
-"""No mask lies in the first or the last of so many parts of a window inside a text."""
+"""Parts of a window inside a text, of which the first and the last hold no mask."""
 NO_COMMON_WORD = Unscored("no word in common with the source")
 
 
@@ -94,8 +94,8 @@ class Estime(OverEncoder):
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
         encoder = self._encoder()
         if encoder.mask is None:
-            said = f"{self.settings.model} has no mask token: name a masked language model"
-            raise UserError(f"metrics.{self.name}.model: {said}")
+            reason = f"{self.settings.model} has no mask token: name a masked language model"
+            raise UserError(f"metrics.{self.name}.model: {reason}")
         return measured(cases, "source", partial(self._comparing, encoder))
 
     def _comparing(self, encoder: TokenEncoder, source: str) -> Comparison:
@@ -122,22 +122,22 @@ class Estime(OverEncoder):
         return Read(words, np.array(first, np.int64), places, encoder.inputs(first))
 
     def _places(self, encoder: TokenEncoder, words: Sequence[Ids]) -> Vectors:
-        found: dict[int, Vectors] = {}
+        places: dict[int, Vectors] = {}
         room = min(LONGEST_WINDOW, encoder.windows.room)
         windows = list(masked(words, encoder.mask or 0, room))
         around = [encoder.windows.around(window.ids) for window in windows]
-        states = encoder.states([one.ids for one in around], self.layers, self.settings.batch)
+        states = encoder.states([w.ids for w in around], self.layers, self.settings.batch)
         for window, marked, (state,) in zip(windows, around, states, strict=True):
             before = marked.own.index(True)
-            found.update((word, state[before + place]) for word, place in window.masks.items())
-        return np.array([found[word] for word in range(len(words))])
+            places.update((word, state[before + place]) for word, place in window.masks.items())
+        return np.array([places[word] for word in range(len(words))])
 
 
 def words_of(text: str) -> list[str]:
-    """As the authors' code: nltk's words, here of the sentences that our own rule finds."""
+    """nltk's words, as in the authors' code, but of the sentences that our own rule finds."""
     word_tokenizer = _word_tokenizer()
     plain = unicodedata.normalize("NFKD", text)
-    return [word for one in sentences(plain) for word in word_tokenizer.tokenize(spaced(one))]
+    return [word for s in sentences(plain) for word in word_tokenizer.tokenize(spaced(s))]
 
 
 @cache
@@ -155,8 +155,8 @@ def estimated(part: Literal["alarms", "all", "soft"], text: Read, source: Read) 
         mine, theirs = (units(v) for v in (text.inputs, source.inputs[nearest]))
         return float((mine * theirs).sum(axis=1).mean())
     differs = text.first != source.first[nearest]
-    known = np.isin(text.words, source.words) if part == "alarms" else True
-    return float(np.count_nonzero(differs & known))
+    in_source = np.isin(text.words, source.words) if part == "alarms" else True
+    return float(np.count_nonzero(differs & in_source))
 
 
 def units(vectors: Vectors) -> Vectors:

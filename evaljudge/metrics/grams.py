@@ -38,7 +38,7 @@ class Grams:
     at: Counts  # where each begins among the tokens
 
     def part(self, first: int, last: int) -> Grams:
-        """Those of the texts from `first` to before `last`, numbered from 0."""
+        """The grams of the texts from `first` to before `last`, numbered from 0."""
         start, end = np.searchsorted(self.texts, [first, last])
         return Grams(self.keys[start:end], self.texts[start:end] - first, self.at[start:end])
 
@@ -58,7 +58,7 @@ def grams(tokens: TokenIds, n: int, base: int) -> Grams:
 
 @dataclass(frozen=True, slots=True)
 class Frequencies:
-    """In how many of `documents` each n-gram occurs; the documents have `tokens` in all."""
+    """The number of `documents` in which each n-gram occurs; they have `tokens` in all."""
 
     keys: Ids  # sorted
     counts: Counts
@@ -66,10 +66,10 @@ class Frequencies:
     tokens: int
 
     @classmethod
-    def of(cls, found: Grams, tokens: TokenIds) -> Frequencies:
+    def of(cls, grams: Grams, tokens: TokenIds) -> Frequencies:
         """A text without a token is no document of the corpus."""
-        order = np.lexsort((found.keys, found.texts))
-        keys, texts = found.keys[order], found.texts[order]
+        order = np.lexsort((grams.keys, grams.texts))
+        keys, texts = grams.keys[order], grams.texts[order]
         first = np.ones(keys.size, np.bool_)
         first[1:] = (keys[1:] != keys[:-1]) | (texts[1:] != texts[:-1])
         distinct, counts = np.unique(keys[first], return_counts=True)
@@ -97,12 +97,12 @@ class Frequencies:
         return cls(part["keys"].astype(np.uint64), part["counts"], documents, tokens)
 
     def __call__(self, keys: Ids) -> Counts:
-        """In how many documents these occur; each must occur in the corpus."""
+        """The number of documents in which these occur; each must occur in the corpus."""
         at = np.minimum(np.searchsorted(self.keys, keys), max(0, self.keys.size - 1))
         if keys.size and not (self.keys.size and np.array_equal(self.keys[at], keys)):
             raise ValueError("a document that is not of the corpus whose n-grams were counted")
-        found: Counts = self.counts[at]
-        return found
+        counts: Counts = self.counts[at]
+        return counts
 
 
 def _sum(parts: Sequence[Frequencies]) -> Frequencies:
@@ -121,9 +121,9 @@ def salient(w: Floats, first: Counts) -> Floats:
     order = np.argsort(first)
     padded = np.pad(w[order], (BEFORE, AFTER), constant_values=-np.inf)
     largest = np.lib.stride_tricks.sliding_window_view(padded, BEFORE + 1 + AFTER).max(axis=1)
-    found = np.empty_like(w)
-    found[order] = np.where(w[order] >= largest, w[order], w[order] / DEMOTION)
-    return found
+    weights = np.empty_like(w)
+    weights[order] = np.where(w[order] >= largest, w[order], w[order] / DEMOTION)
+    return weights
 
 
 def novel(w: Floats, first: Counts, members: Ids) -> Floats:
@@ -135,13 +135,13 @@ def novel(w: Floats, first: Counts, members: Ids) -> Floats:
     """
     order = np.lexsort([first, -w])
     seen = _seen_before(members[order].ravel()).reshape(members.shape)
-    found = np.empty_like(w)
-    found[order] = w[order] / (1 + SEEN_AGAIN * seen.sum(axis=1))
-    return found
+    weights = np.empty_like(w)
+    weights[order] = w[order] / (1 + SEEN_AGAIN * seen.sum(axis=1))
+    return weights
 
 
 def _seen_before(tokens: Ids) -> Counts:
-    """At each place, how often its token occurs before."""
+    """How often each place's token occurs before it."""
     order = np.argsort(tokens, kind="stable")
     run = np.concatenate([[0], np.flatnonzero(np.diff(tokens[order])) + 1])
     starts = np.repeat(run, np.diff(np.append(run, tokens.size)))

@@ -114,12 +114,12 @@ class Gruen(OverModel):
         def value(text: str) -> Value:
             if is_empty(text):
                 return EMPTY_TEXT
-            if not (found := parts[text]):
+            if not (in_text := parts[text]):
                 return NO_SENTENCE
-            by_sentence = [(perplexity[one], acceptability[one]) for one in found]
+            by_sentence = [(perplexity[s], acceptability[s]) for s in in_text]
             perplexities, accepted = zip(*by_sentence, strict=True)
             g = grammaticality(fmean(perplexities), fmean(accepted))
-            return min(1.0, max(0.0, g + non_redundancy(found)))
+            return min(1.0, max(0.0, g + non_redundancy(in_text)))
 
         return [[value(candidate.text) for candidate in case.candidates] for case in cases]
 
@@ -130,13 +130,13 @@ class Gruen(OverModel):
             other = identified_here(self.settings.model_copy(update=classifier))
         return {"model": self._identity, "acceptability": other}
 
-    def _read(self, found: Sequence[str]) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    def _read(self, texts: Sequence[str]) -> tuple[Mapping[str, float], Mapping[str, float]]:
         read_by: dict[str, Mapping[str, float]] = {}
         for key, identity in self._identities.items():
             with naming_the_model(self.name, key):
                 folder = folder_here(getattr(self.settings, key), identity.commit)
                 reader = opened(key, str(folder), bool(identity.allow))
-            read_by[key] = reader.numbers(found, self.settings.batch)
+            read_by[key] = reader.numbers(texts, self.settings.batch)
         return read_by["model"], read_by["acceptability"]
 
 
@@ -144,12 +144,12 @@ def grammaticality(perplexity: float, acceptability: float) -> float:
     return max(0.0, 0.5 + (exp(-perplexity / 2) + acceptability) / 8)
 
 
-def non_redundancy(found: Sequence[str]) -> float:
-    return -PENALTY * sum(ways_alike(a, b) for a, b in combinations(found, 2))
+def non_redundancy(in_text: Sequence[str]) -> float:
+    return -PENALTY * sum(ways_alike(a, b) for a, b in combinations(in_text, 2))
 
 
 def ways_alike(a: str, b: str) -> int:
-    """In how many of the four ways two sentences are alike."""
+    """The number of the four ways in which two sentences are alike."""
     if a in b or b in a:
         return WAYS
     words, others = a.split(), b.split()
@@ -196,7 +196,7 @@ def separated(text: str) -> list[str]:
         text = text.replace(old, new)
     text = re.sub(r"(\d+)\. (\d+)", "UNK", re.sub(" {2,}", " ", text))
     without_signs = str.maketrans("", "", punctuation)
-    return [one for one in sentences(text) if len(one.translate(without_signs).split()) > 1]
+    return [s for s in sentences(text) if len(s.translate(without_signs).split()) > 1]
 
 
 class Reader:
@@ -209,12 +209,12 @@ class Reader:
         self._windows = Windows(hf_tokenizer, min(most, positions(hf_tokenizer, model.base_model)))
         self._number = number
 
-    def numbers(self, found: Sequence[str], batch: int) -> dict[str, float]:
+    def numbers(self, texts: Sequence[str], batch: int) -> dict[str, float]:
         import torch
 
         values: dict[str, float] = {}
-        for start in range(0, len(found), batch):
-            chosen = found[start : start + batch]
+        for start in range(0, len(texts), batch):
+            chosen = texts[start : start + batch]
             ids, mask = padded([self._ids(sentence) for sentence in chosen])
             with torch.inference_mode():
                 logits = self._model(input_ids=ids, attention_mask=mask).logits
@@ -226,7 +226,7 @@ class Reader:
 
 
 def _perplexities(logits: Any, ids: Any, mask: Any) -> Any:
-    """Of each sentence's tokens, the marks around it too, given all of them."""
+    """Each sentence's perplexity: of its tokens, with the marks around it, given all of them."""
     from torch.nn.functional import cross_entropy
 
     labels = ids.masked_fill(mask == 0, _NOT_MASKED)

@@ -55,7 +55,7 @@ SHORT_SOURCE = Unscored("source shorter than an n-gram")
 NOTHING_WEIGHS = Unscored("no n-gram of the source has any weight")
 COUNTED_AT_ONCE = 64
 DIGITS = 9
-"""Importances that agree in so many decimals are equal: products of logarithms are not exact."""
+"""Decimals to which importances are compared: products of logarithms are not exact."""
 
 WEIGHTS: Mapping[str, Callable[[Floats, Floats], Floats]] = {
     "tanh": lambda w, r: np.tanh(w / r),
@@ -102,7 +102,7 @@ class Overlap:
     members: Ids
     """Its tokens."""
     texts: Counts
-    """With `grams`: every pair of a text and an n-gram that it has."""
+    """Every pair of a text and an n-gram that it has, with `grams`."""
     grams: Counts
 
 
@@ -146,8 +146,8 @@ class Importance:
     def counted(self, documents: Iterable[Document]) -> Part:
         sources = (document.source for document in documents)
         parts = (self._tokens(texts) for texts in _some(sources))
-        found = (Frequencies.of(self._grams(tokens), tokens) for tokens in parts)
-        return Frequencies.added(found).as_part()
+        each = (Frequencies.of(self._grams(tokens), tokens) for tokens in parts)
+        return Frequencies.added(each).as_part()
 
     def fitted(self, counts: Iterable[Part]) -> Importance:
         return replace(self, corpus=Frequencies.added(map(Frequencies.from_part, counts)))
@@ -159,10 +159,10 @@ class Importance:
         """What the cases' texts share with their sources, for any weights of the n-grams."""
         texts = [[case.document.source, *(c.text for c in case.candidates)] for case in cases]
         tokens = self._tokens(list(chain(*texts)))
-        found, start = self._grams(tokens), 0
+        grams, start = self._grams(tokens), 0
         for case in cases:
             end = start + 1 + len(case.candidates)
-            yield self._overlap(tokens, tokens.lengths[start:end], found.part(start, end))
+            yield self._overlap(tokens, tokens.lengths[start:end], grams.part(start, end))
             start = end
 
     def values(self, overlap: Overlap) -> list[Value]:
@@ -186,16 +186,16 @@ class Importance:
 
         return np.asarray(expit(10 - 20 * lengths / lengths[0]), np.float64)
 
-    def _overlap(self, tokens: TokenIds, lengths: Counts, found: Grams) -> Overlap:
+    def _overlap(self, tokens: TokenIds, lengths: Counts, grams: Grams) -> Overlap:
         if self.corpus is None:
             raise ValueError("the corpus is to be counted before anything is measured")
-        source = found.part(0, 1)
+        source = grams.part(0, 1)
         keys, first, times = np.unique(source.keys, return_index=True, return_counts=True)
         if not keys.size:
-            found = found.part(0, 0)
-        at = np.minimum(np.searchsorted(keys, found.keys), max(0, keys.size - 1))
-        shared = keys[at] == found.keys
-        once = np.unique(found.texts[shared] * keys.size + at[shared])
+            grams = grams.part(0, 0)
+        at = np.minimum(np.searchsorted(keys, grams.keys), max(0, keys.size - 1))
+        shared = keys[at] == grams.keys
+        once = np.unique(grams.texts[shared] * keys.size + at[shared])
         texts, grams_of_texts = np.divmod(once, max(1, keys.size))
         return Overlap(
             lengths=lengths,

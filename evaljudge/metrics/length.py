@@ -23,9 +23,9 @@ class Length:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
-        return [self._of_case(case) for case in cases]
+        return [self._case_values(case) for case in cases]
 
-    def _of_case(self, case: Case) -> list[Value]:
+    def _case_values(self, case: Case) -> list[Value]:
         source = len(case.document.source.split())
         return [self._value(len(c.text.split()), source) for c in case.candidates]
 

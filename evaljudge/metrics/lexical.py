@@ -183,8 +183,8 @@ def _same_order(theirs: Words) -> Callable[[Words], float]:
     def value(mine: Words) -> float:
         free = everywhere  # each bit cleared is a word by which the subsequence has grown
         for word in mine:
-            met = free & places.get(word, 0)
-            free = (free + met | free - met) & everywhere
+            matched = free & places.get(word, 0)
+            free = (free + matched | free - matched) & everywhere
         return _f1(len(theirs) - free.bit_count(), len(mine), len(theirs))
 
     return value
@@ -195,18 +195,18 @@ def _f1(shared: int, mine: int, theirs: int) -> float:
 
 
 def words(text: str, stemmer: bool = False) -> list[str]:
-    found: list[str] = _WORD.findall(unicodedata.normalize("NFKC", text).lower())
-    return [_stem(word) for word in found] if stemmer else found
+    listed: list[str] = _WORD.findall(unicodedata.normalize("NFKC", text).lower())
+    return [_stem(word) for word in listed] if stemmer else listed
 
 
 def spaced(text: str) -> str:
-    """With spaces around letters that are words by themselves, for tokenizers that need spaces."""
+    """The text with spaces around letters that are words, for tokenizers that need spaces."""
     apart: str = text if text.isascii() else _ALONE.sub(r" \g<0> ", text)
     return apart
 
 
 def _stem(word: str) -> str:
-    """As rouge-score, which leaves three letters alone; Porter's rules are for English."""
+    """The stem as in rouge-score, which keeps three letters; Porter's rules are for English."""
     return porter()(word) if len(word) > 3 and word.isascii() else word
 
 

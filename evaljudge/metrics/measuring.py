@@ -24,7 +24,7 @@ Fitting = TypeVar("Fitting", bound=CorpusMetric)
 def measure_here(
     metrics: Sequence[Metric], cases: Sequence[Case], seed: int = 0
 ) -> dict[str, list[list[Value]]]:
-    """By metric, for each case, its candidates' values. The cases are the whole corpus."""
+    """Each metric's values of the candidates, case by case. The cases are the whole corpus."""
     return {metric.name: _measured(metric, cases, seed) for metric in metrics}
 
 
@@ -57,9 +57,9 @@ def parts_of(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
     return (items[start : start + AT_ONCE] for start in range(0, len(items), AT_ONCE))
 
 
-def drawn(documents: Iterable[Document], most: int, of: int, seed: int) -> Iterator[Document]:
+def drawn(documents: Iterable[Document], most: int, total: int, seed: int) -> Iterator[Document]:
     """About `most` documents, chosen by their ids, so that all workers agree."""
-    limit = (1 << 64) if of <= most else (1 << 64) * most // of
+    limit = (1 << 64) if total <= most else (1 << 64) * most // total
     return (d for d in documents if _number(d.doc_id, seed) < limit)
 
 

@@ -125,12 +125,12 @@ def moved(
     import ot  # type: ignore[import-untyped, unused-ignore]
     from scipy.spatial.distance import cdist
 
-    mine, theirs = (_moving(settings, corpus, one) for one in (text, other))
-    for found, lacking in ((mine, NO_TOKENS), (theirs, NOTHING_TO_COMPARE)):
-        if not found.weights.sum():
-            return NO_WEIGHT if found.weights.size else lacking
+    mine, theirs = (_moving(settings, corpus, words) for words in (text, other))
+    for moving, lacking in ((mine, NO_TOKENS), (theirs, NOTHING_TO_COMPARE)):
+        if not moving.weights.sum():
+            return NO_WEIGHT if moving.weights.size else lacking
     costs = cdist(mine.vectors, theirs.vectors, "sqeuclidean" if settings.squared else "euclidean")
-    shares = (found.weights / found.weights.sum() for found in (mine, theirs))
+    shares = (moving.weights / moving.weights.sum() for moving in (mine, theirs))
     return 1 - float(ot.emd2(*shares, costs, numItermax=_UNTIL_SOLVED))
 
 
@@ -155,16 +155,16 @@ class Moving:
 def _moving(settings: MoverSettings, corpus: Frequencies | None, text: Embedded) -> Moving:
     counts = text.own & ~text.minor if settings.whole_words else text.own
     weights = idf(corpus, text.ids[counts]) if settings.idf else np.ones(counts.sum())
-    found = Moving(text.vectors[counts].astype(np.float64), weights)
-    return found.pairs() if settings.n == 2 else found
+    weighted = Moving(text.vectors[counts].astype(np.float64), weights)
+    return weighted.pairs() if settings.n == 2 else weighted
 
 
 def idf(corpus: Frequencies | None, ids: NDArray[np.int64]) -> Floats:
     if corpus is None:
         raise ValueError("the corpus is to be counted before anything is measured")
     keys, df = ids.astype(np.uint64) + FIRST, np.zeros(len(ids))
-    known = np.isin(keys, corpus.keys)
-    df[known] = corpus(keys[known])
+    is_known = np.isin(keys, corpus.keys)
+    df[is_known] = corpus(keys[is_known])
     return np.asarray(np.log((corpus.documents + 1) / (df + 1)))
 
 

@@ -58,7 +58,7 @@ class Metric(Protocol):
         """What else the numbers depend on, for the signature: settings, libraries, models."""
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
-        """For each case, a value for each candidate, in order."""
+        """The values of each case's candidates, in order."""
 
 
 @runtime_checkable
@@ -97,7 +97,7 @@ class KnownMetric:
 
 Against = Literal["first", "best", "mean", "source"]
 Comparison = Callable[[str], Value]
-"""From a candidate's text to its value against one text."""
+"""Gives a candidate's text its value against one text."""
 
 EMPTY_TEXT = Unscored("empty text")
 NO_REFERENCE = Unscored("no reference")
@@ -113,18 +113,18 @@ def measured(
     cases: Sequence[Case], against: Against, comparing: Callable[[str], Comparison]
 ) -> list[list[Value]]:
     """Every candidate's value; `comparing` prepares each text to compare with, once per case."""
-    return [_of_case(case, against, comparing) for case in cases]
+    return [_values(case, against, comparing) for case in cases]
 
 
-def _of_case(case: Case, against: Against, comparing: Callable[[str], Comparison]) -> list[Value]:
+def _values(case: Case, against: Against, comparing: Callable[[str], Comparison]) -> list[Value]:
     texts = compared_with(case.document, against)
     if isinstance(texts, Unscored):
         return [EMPTY_TEXT if is_empty(c.text) else texts for c in case.candidates]
     prepared = [(text, comparing(text)) for text in texts]
-    return [_of_text(candidate.text, against, prepared) for candidate in case.candidates]
+    return [_value(candidate.text, against, prepared) for candidate in case.candidates]
 
 
-def _of_text(text: str, against: Against, prepared: Sequence[tuple[str, Comparison]]) -> Value:
+def _value(text: str, against: Against, prepared: Sequence[tuple[str, Comparison]]) -> Value:
     if is_empty(text):
         return EMPTY_TEXT
     if any(is_selfsame(text, other) for other, _ in prepared):

@@ -32,13 +32,13 @@ _LONGEST_ABBREVIATION = 12
 
 
 def sentences(text: str) -> list[str]:
-    found, start = [], 0
+    listed, start = [], 0
     for stop in _STOP.finditer(text):
         if _ends(text, stop):
-            found.append(text[start : stop.end()])
+            listed.append(text[start : stop.end()])
             start = stop.end()
-    found.append(text[start:])
-    return [sentence for part in found if (sentence := " ".join(part.split()))]
+    listed.append(text[start:])
+    return [sentence for part in listed if (sentence := " ".join(part.split()))]
 
 
 def _ends(text: str, stop: re.Match[str]) -> bool:

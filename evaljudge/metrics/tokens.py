@@ -88,8 +88,8 @@ class Bpe:
         if len(kept) > MOST_KEPT:
             kept.clear()
         new = [piece for piece in pieces if piece not in kept]
-        found = trained.encode_batch_fast(new, add_special_tokens=False) if new else []
-        kept.update(zip(new, (encoding.ids for encoding in found), strict=True))
+        encoded = trained.encode_batch_fast(new, add_special_tokens=False) if new else []
+        kept.update(zip(new, (encoding.ids for encoding in encoded), strict=True))
         return [kept[piece] for piece in pieces]
 
 
@@ -103,10 +103,10 @@ class OfModel:
 
     def __call__(self, texts: Sequence[str]) -> TokenIds:
         tokeniser = _pretrained(self.source, self.commit)
-        found = [tokeniser.text(text) for text in texts]
+        rows = [tokeniser.text(text) for text in texts]
         tokeniser.text.cache_clear()  # texts of a corpus do not come again
-        ids = np.fromiter(chain.from_iterable(found), np.uint64)
-        return TokenIds(ids + np.uint64(1), _lengths(found))
+        ids = np.fromiter(chain.from_iterable(rows), np.uint64)
+        return TokenIds(ids + np.uint64(1), _lengths(rows))
 
 
 def learn_bpe(texts: Iterable[str], vocabulary: int) -> Bpe:
@@ -128,8 +128,8 @@ def of_model(source: str, commit: str | None, where: str) -> OfModel:
     except UserError as error:
         raise UserError(f"{where}.model: {error}") from None
     except Exception as error:  # transformers raises many kinds; each means: no tokenizer there
-        said = first_words(error)
-        raise UserError(f"{where}.model: no tokenizer can be had of {source}: {said}") from None
+        reason = first_words(error)
+        raise UserError(f"{where}.model: no tokenizer was found for {source}: {reason}") from None
 
 
 def _by_piece(
@@ -138,8 +138,8 @@ def _by_piece(
     """Each distinct piece is encoded once."""
     pieces = list(dict.fromkeys(chain.from_iterable(texts)))
     encoded = dict(zip(pieces, encode(pieces), strict=True))
-    found = [list(chain.from_iterable(encoded[piece] for piece in text)) for text in texts]
-    return TokenIds(np.fromiter(chain.from_iterable(found), np.uint64), _lengths(found))
+    ids = [list(chain.from_iterable(encoded[piece] for piece in text)) for text in texts]
+    return TokenIds(np.fromiter(chain.from_iterable(ids), np.uint64), _lengths(ids))
 
 
 def _lengths(texts: Sequence[Sequence[Any]]) -> Counts:
@@ -163,5 +163,5 @@ def _read(learnt: str) -> tuple[Trained, dict[str, Sequence[int]]]:
 def _pretrained(source: str, commit: str | None) -> Tokeniser:
     from transformers import AutoTokenizer
 
-    given = {"revision": commit or "main", "trust_remote_code": False}
-    return Tokeniser(AutoTokenizer.from_pretrained(source, use_fast=True, **given))
+    options = {"revision": commit or "main", "trust_remote_code": False}
+    return Tokeniser(AutoTokenizer.from_pretrained(source, use_fast=True, **options))

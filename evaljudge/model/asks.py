@@ -148,7 +148,7 @@ class Chosen:
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """As it is stored, with the most probability that was left out, if any was."""
+        """The reply as it is stored, with the most probability left out, if any."""
         left_out = {"left_out": float(f"{self.left_out:.1e}")} if self.left_out else {}
         return {"logprobs": dict(self.logprobs), **left_out}
 
@@ -163,7 +163,7 @@ class Chosen:
         return {name: exp(value - total) for name, value in self.logprobs.items()}
 
     def drawn(self, count: int) -> Chosen:
-        """With so many independent draws from `p`; the first k of n are those of any k.
+        """The reply with this many independent draws from `p`; the first k of n are those of any k.
 
         Drawn here and not by the engine: where options span several tokens a masked decode is
         not a draw from `p` (it renormalises at every step), and these can be had again after a

@@ -85,12 +85,12 @@ class CountingModel(ModelAround):
 def cost(replies: Iterable[Reply]) -> Tokens:
     """What these replies cost together, without the floor."""
     asked = [reply.spent for reply in replies if reply.spent]
-    spent = [one for requests in asked for one in requests]
+    spent = [request for requests in asked for request in requests]
     return Tokens(
         asks=len(asked),
         requests=len(spent),
-        prompt=sum(one.prompt for one in spent),
-        cached=sum(one.cached for one in spent),
-        generated=sum(one.generated for one in spent),
-        further=sum(one.prompt for requests in asked for one in requests[1:]),
+        prompt=sum(s.prompt for s in spent),
+        cached=sum(s.cached for s in spent),
+        generated=sum(s.generated for s in spent),
+        further=sum(s.prompt for requests in asked for s in requests[1:]),
     )

@@ -26,7 +26,7 @@ from evaljudge.model.asks import (
 from evaljudge.reasons import too_long
 
 
-class Gauge(Protocol):
+class TokenCounter(Protocol):
     def __call__(self, prompt: Prompt, options: Options | None = None) -> tuple[Spent, ...]:
         """What a prompt would cost, and each further request about these options."""
 
@@ -34,9 +34,9 @@ class Gauge(Protocol):
 IMAGINED = "The text that would be written here is not known yet, so these words stand for it. "
 IMAGINED_TOKENS = 80
 LEAST_ROOM = 2
-"""For an option of one token."""
+"""Tokens left in the context for an option of one token."""
 MARK = "#" * 6
-"""As long as the part in which imagined texts differ."""
+"""A placeholder as long as the part in which imagined texts differ."""
 
 
 def imagined(prompt: Prompt, texts: Sequence[str] = ()) -> str:
@@ -46,7 +46,7 @@ def imagined(prompt: Prompt, texts: Sequence[str] = ()) -> str:
     return f"{like[: -len(MARK)]}{digest.hexdigest()[: len(MARK)]}"
 
 
-def imagined_value(schema: Mapping[str, Any], said: str) -> Any:
+def imagined_value(schema: Mapping[str, Any], words: str) -> Any:
     """What may be replied under a schema: lists half as long as they may be, as many letters.
 
     Of several answers it is the second: judges let the first say that there is nothing.
@@ -56,21 +56,23 @@ def imagined_value(schema: Mapping[str, Any], said: str) -> Any:
     match schema.get("type"):
         case "object":
             properties = schema["properties"].items()
-            return {name: imagined_value(value, f"{name} {said}") for name, value in properties}
+            return {name: imagined_value(value, f"{name} {words}") for name, value in properties}
         case "array":
             count = max(schema.get("minItems", 0), (schema.get("maxItems", 2) + 1) // 2)
-            return [imagined_value(schema["items"], f"{n} {said}") for n in range(count)]
+            return [imagined_value(schema["items"], f"{n} {words}") for n in range(count)]
         case "string":
-            return said[: max(1, schema.get("maxLength", len(said)) // 2)]
+            return words[: max(1, schema.get("maxLength", len(words)) // 2)]
     raise ValueError(f"no reply can be imagined under {schema}")
 
 
 class Imagining:
     """What it writes is as long as the texts that it is given as examples, if there are any."""
 
-    def __init__(self, gauge: Gauge, texts: Sequence[str] = (), context: int | None = None) -> None:
+    def __init__(
+        self, counter: TokenCounter, texts: Sequence[str] = (), context: int | None = None
+    ) -> None:
         """`context`: how many tokens the model holds, where that is known."""
-        self._gauge, self._texts = gauge, [text for text in texts if text.strip()]
+        self._counter, self._texts = counter, [text for text in texts if text.strip()]
         self._context = context
         self.longest = 0
         """The tokens of the longest prompt that the model holds, and of its longest reply."""
@@ -85,7 +87,7 @@ class Imagining:
         return Failed(too_long(spent.prompt, room, self._context))
 
     def _write(self, prompt: Prompt, how: Writing) -> Written | Failed:
-        (spent,) = self._gauge(prompt)
+        (spent,) = self._counter(prompt)
         if failed := self._too_long(spent, how.max_tokens):
             return failed
         text = imagined(prompt, self._texts)
@@ -95,7 +97,7 @@ class Imagining:
         if how.example:
             text = how.example.replace("{mark}", mark)
         is_known = self._texts or how.schema or how.example
-        length = self._gauge(Prompt((text,)))[0].prompt if is_known else IMAGINED_TOKENS
+        length = self._counter(Prompt((text,)))[0].prompt if is_known else IMAGINED_TOKENS
         spent = replace(spent, generated=min(how.max_tokens, length) * how.n)
         return Written((Sample(text, "stop"),) * how.n, (spent,))
 
@@ -110,7 +112,7 @@ class Imagining:
             self._too_long(spent[-1], LEAST_ROOM)
             or replace(chosen.get(prompt.example, undecided), spent=spent)
             for prompt in prompts
-            for spent in [self._gauge(prompt, options)]
+            for spent in [self._counter(prompt, options)]
         ]
 
     async def weigh(
@@ -119,7 +121,7 @@ class Imagining:
         return [self._weigh(*two) for two in zip(prompts, texts, strict=True)]
 
     def _weigh(self, prompt: Prompt, text: str) -> Weighed | Failed:
-        (spent,) = self._gauge(replace(prompt, parts=(*prompt.parts, text)))
+        (spent,) = self._counter(replace(prompt, parts=(*prompt.parts, text)))
         tokens = word_tokens(text, [-1.0] * len(text.split()))
         return self._too_long(spent, 1) or Weighed(tokens, (spent,))
 

@@ -130,17 +130,17 @@ class Common(ModelAround):
             return reply
 
     async def _find_or_ask(self, name: str, prompt: Prompt, how: Writing) -> Written | Failed:
-        if (known := await asyncio.to_thread(self._find, name)) is not None:
-            return _read(known)
+        if (kept := await asyncio.to_thread(self._find, name)) is not None:
+            return _read(kept)
         (reply,) = await self._model.write([prompt], how)
         if isinstance(reply, Failed):
             return reply
         sample = reply.samples[0]
-        said = {"text": sample.text, "finish": sample.finish, "prompt": prompt.text}
-        if await asyncio.to_thread(self._keep, name, said):
+        content = {"text": sample.text, "finish": sample.finish, "prompt": prompt.text}
+        if await asyncio.to_thread(self._keep, name, content):
             return reply
         first = await asyncio.to_thread(self._find, name)
-        return replace(_read(first or said), spent=reply.spent)
+        return replace(_read(first or content), spent=reply.spent)
 
 
 def _digest(prompt: Prompt, asked: str) -> bytes:
@@ -156,5 +156,5 @@ def _digest_of_part(text: str) -> bytes:
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).digest()
 
 
-def _read(said: Mapping[str, Any]) -> Written:
-    return Written((Sample(said["text"], said["finish"]),))
+def _read(content: Mapping[str, Any]) -> Written:
+    return Written((Sample(content["text"], content["finish"]),))

@@ -94,7 +94,7 @@ class _TaskFile(Settings):
 
     @field_validator("roles")
     @classmethod
-    def _are_told_apart(cls, roles: dict[str, str]) -> dict[str, str]:
+    def _differ(cls, roles: dict[str, str]) -> dict[str, str]:
         """A vote is found by its role's name: it must not look like a number, nor like a tag."""
         for who in roles:
             if not any(map(str.isalpha, who)) or {"<", ">"} & set(who):
@@ -114,8 +114,8 @@ def load_task(
     """A built-in task or a YAML file; only these axes; with this folder's prompts first."""
     file = HERE / f"{name}.yaml" if name in BUILT_IN else _task_file(name)
     spec = _read(file)
-    own = [*_own_pack(file, spec), *built_in_pack(COMMON)]
-    pack = read_pack(_laid_out([*_user_pack(prompts, own), *own], layout))
+    places = [*_own_pack(file, spec), *built_in_pack(COMMON)]
+    pack = read_pack(_laid_out([*_user_pack(prompts, places), *places], layout))
     if not spec.prompts and spec.name not in BUILT_IN:
         pack = replace(pack, advice=_NO_PROMPTS.format(file=file))
     nouns = NOUNS | spec.nouns
@@ -140,17 +140,17 @@ def _read(file: Path) -> _TaskFile:
 
 
 def _axes(spec: _TaskFile, wanted: Sequence[str] | None) -> tuple[Axis, ...]:
-    known = {name: axis.as_axis(name) for name, axis in spec.axes.items()}
+    axes = {name: axis.as_axis(name) for name, axis in spec.axes.items()}
     for name in wanted or ():
-        if name not in known:
-            said = unknown("axis", name, known)
-            is_own = spec.name in BUILT_IN and "did you mean" not in said
-            own = " (an axis of your own goes into a task file: `task: FILE`)" if is_own else ""
-            raise UserError(f"axes: {said}{own}")
-    return tuple(known[name] for name in dict.fromkeys(known if wanted is None else wanted))
+        if name not in axes:
+            message = unknown("axis", name, axes)
+            is_own = spec.name in BUILT_IN and "did you mean" not in message
+            hint = " (an axis of your own goes into a task file: `task: FILE`)" if is_own else ""
+            raise UserError(f"axes: {message}{hint}")
+    return tuple(axes[name] for name in dict.fromkeys(axes if wanted is None else wanted))
 
 
-def _user_pack(prompts: str | None, own: list[Place]) -> list[Place]:
+def _user_pack(prompts: str | None, places: list[Place]) -> list[Place]:
     """The user's templates: each must have the name of one that it takes the place of."""
     if prompts is None:
         return []
@@ -158,10 +158,10 @@ def _user_pack(prompts: str | None, own: list[Place]) -> list[Place]:
         return built_in_pack(NANO)
     if not Path(prompts).is_dir():
         raise UserError(f"prompts: {prompts}: no such folder")
-    known = read_pack(_laid_out(own, "shared")).templates
+    templates = read_pack(_laid_out(places, "shared")).templates
     for name in read_pack(_laid_out([(Path(prompts), "")], "shared")).templates:
-        if name not in known:
-            raise UserError(f"prompts: {prompts}: {unknown('template', name, known)}")
+        if name not in templates:
+            raise UserError(f"prompts: {prompts}: {unknown('template', name, templates)}")
     return [(Path(prompts), "")]
 
 
@@ -181,10 +181,10 @@ def _own_pack(file: Path, spec: _TaskFile) -> list[Place]:
     """
     if named := spec.prompts:
         if named not in BUILT_IN and not (file.parent / named).is_dir():
-            known = ", ".join(BUILT_IN)
+            names = ", ".join(BUILT_IN)
             raise UserError(
                 f"task {file}: prompts: {named}: no such folder beside it, and no built-in task "
-                f"({known})"
+                f"({names})"
             )
         return built_in_pack(named) if named in BUILT_IN else [(file.parent / named, "")]
     same = built_in_pack(spec.name) if spec.name in BUILT_IN else []

@@ -90,11 +90,11 @@ class Pack:
 
         `without`: the texts that it may lack, and lacks this time. `several`: lists of texts.
         """
-        given: dict[str, Given] = {slot: f"the {slot}" for slot in (*needed, "source", "context")}
-        given |= {slot: [f"{n} of {slot}" for n in ("first", "last")] for slot in several}
-        prompt = self.render(name, given | dict.fromkeys(without, ""), **words)
+        slots: dict[str, Given] = {slot: f"the {slot}" for slot in (*needed, "source", "context")}
+        slots |= {slot: [f"{n} of {slot}" for n in ("first", "last")] for slot in several}
+        prompt = self.render(name, slots | dict.fromkeys(without, ""), **words)
         for slot in (*needed, *several):
-            texts = [given[slot]] if slot in needed else given[slot] or ()
+            texts = [slots[slot]] if slot in needed else slots[slot] or ()
             if not set(prompt.parts) >= set(texts):
                 raise UserError(f"prompt {name}: has no place for {{{{ {slot} }}}}")
 
@@ -114,7 +114,7 @@ class Pack:
 
     @cached_property
     def _families(self) -> dict[str, Family]:
-        """By a template's name, those looked up so far."""
+        """The families looked up so far, by the template's name."""
         return {}
 
     def _family(self, name: str, heirs: tuple[str, ...] = ()) -> dict[str, str]:
@@ -135,19 +135,19 @@ class Pack:
 
 def read_pack(places: Iterable[Place]) -> Pack:
     """Every `NAME.j2` of these folders; where two have the name, the first folder's."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for folder, prefix in places:
         for file in sorted(folder.glob("*.j2")):
-            found.setdefault(prefix + file.stem, _text(file))
-    return Pack(found)
+            texts.setdefault(prefix + file.stem, _text(file))
+    return Pack(texts)
 
 
 @lru_cache(256)
 def fenced(text: str, markers: frozenset[str]) -> str:
     """A given text, unable to look like one of these markers."""
 
-    def opened(found: re.Match[str]) -> str:
-        return "‹" if _name_in(found[1]) in markers else found[0]
+    def opened(match: re.Match[str]) -> str:
+        return "‹" if _name_in(match[1]) in markers else match[0]
 
     return _BRACKETED.sub(opened, text.strip())
 
@@ -192,34 +192,34 @@ def _shape(text: Given) -> Shape:
     return bool(text) if text is None or isinstance(text, str) else (len(text),)
 
 
-def _each(given: Mapping[str, Given]) -> dict[str, str]:
+def _each(slots: Mapping[str, Given]) -> dict[str, str]:
     """Every text by the name that stands for it between a template's words."""
-    found: dict[str, str] = {}
-    for slot, text in given.items():
+    texts: dict[str, str] = {}
+    for slot, text in slots.items():
         if text is None or isinstance(text, str):
-            found[slot] = text or ""
+            texts[slot] = text or ""
         else:
-            found |= {f"{slot}_{number}": one for number, one in enumerate(text)}
-    return found
+            texts |= {f"{slot}_{number}": item for number, item in enumerate(text)}
+    return texts
 
 
 @lru_cache(1024)
 def _pieces(
-    family: Family, given: tuple[tuple[str, Shape], ...], words: tuple[tuple[str, str], ...]
+    family: Family, shapes: tuple[tuple[str, Shape], ...], words: tuple[tuple[str, str], ...]
 ) -> tuple[str, ...]:
     """The template's words and, between them, the names of given texts.
 
-    The same for all pairs of texts that are compared on an axis. `given`: the slots.
+    The same for all pairs of texts that are compared on an axis. `shapes`: the slots.
     """
     slots: dict[str, str | list[str]] = dict(words)
-    known: set[str] = set()
-    for slot, shape in given:
+    seen: set[str] = set()
+    for slot, shape in shapes:
         names = [slot] if isinstance(shape, bool) else [f"{slot}_{n}" for n in range(*shape)]
         marks = [f"\0{name}\0" for name in names]
-        known |= set(names)
+        seen |= set(names)
         slots[slot] = marks if isinstance(shape, tuple) else marks[0] if shape else ""
     pieces = tuple(_GIVEN.split(_rendered(family, slots)))
-    if any("\0" in piece for piece in pieces) or not known >= set(pieces[1::2]):
+    if any("\0" in piece for piece in pieces) or not seen >= set(pieces[1::2]):
         raise UserError(f"prompt {family[0][0]}: a given text may be placed, not cut or changed")
     return pieces
 

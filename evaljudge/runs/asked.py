@@ -78,15 +78,15 @@ class Recording(ModelAround):
         self.questions: list[RecordedAsk] = []
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
-        said = _writing(how)
-        self.questions += [RecordedAsk(self.stage, said, one, is_writing=True) for one in prompts]
+        form = _writing(how)
+        self.questions += [RecordedAsk(self.stage, form, p, is_writing=True) for p in prompts]
         return await super().write(prompts, how)
 
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
         how = f"The probability of each answer is read: {', '.join(options.names)}."
-        asks = (RecordedAsk(self.stage, how, one, options=options) for one in prompts)
+        asks = (RecordedAsk(self.stage, how, p, options=options) for p in prompts)
         self.questions += asks
         return await super().choose(prompts, options, samples)
 
@@ -113,11 +113,11 @@ def dry_run(
     stage."""
 
     async def ask() -> None:
-        model, found = Remembering(recording), list(briefs)
+        model, had = Remembering(recording), list(briefs)
         if recording.stage == "prepare":
-            found += await briefs_of(judge, case.document, briefs, model)
+            had += await briefs_of(judge, case.document, briefs, model)
             recording.stage = "judge"
-        await verdicts_of(judge, case, found, model)
+        await verdicts_of(judge, case, had, model)
 
     complete(ask())
     return recording.questions
@@ -131,7 +131,7 @@ def probes_of(judges: Sequence[Judge], case: Case) -> list[Probe]:
     case = replace(case, candidates=case.candidates[:2])  # some judges compare them
     probes = list[Probe]()
     for judge in judges:
-        recording = Recording([one.text for one in case.candidates])
+        recording = Recording([c.text for c in case.candidates])
         with suppress(UserError):  # of its own code: the run says it, should a real reply cause it
             dry_run(judge, case, [], recording)
         asked = [(ask.prompt, ask.options) for ask in recording.questions if ask.options]
@@ -151,13 +151,13 @@ class Judging:
 
 
 def judging_of(job: Job) -> Judging:
-    """Without models, which the fingerprint has; of a file of references it has the digest."""
+    """The judges' settings, with digests of reference files; the fingerprint has the models."""
     judges = dict[str, Mapping[str, Any]]()
     for judge in job.judges:
-        given = job.config.judges.get(judge.name, {})
-        own = {key: value for key, value in given.items() if key != "model"}
+        settings = job.config.judges.get(judge.name, {})
+        kept = {key: value for key, value in settings.items() if key != "model"}
         has_file = judge.name in job.references
-        judges[judge.name] = own | ({SETTING: judge.asking[SETTING]} if has_file else {})
+        judges[judge.name] = kept | ({SETTING: judge.asking[SETTING]} if has_file else {})
     return Judging(job.task, judges)
 
 
@@ -169,7 +169,7 @@ def keep_judging(place: Place, judging: Judging) -> None:
 
 
 def kept_judging(output: Output) -> Judging:
-    """Refused where the last report is of an earlier version, or its file is damaged."""
+    """What the last report kept; refused if that is of an earlier version or damaged."""
     if KEPT not in (output.run() or {}).get(DERIVED, {}):
         raise UserError(NOT_KEPT)
     try:
@@ -194,34 +194,33 @@ class RunPrompts:
         """What the judge asked on this axis about this system's text, or a UserError that says why
         that cannot be shown. `briefs`: of the document, those of the judge's kind."""
         judge = self._judge(name, axis)
-        known = self._fingerprint
-        model = known["writer"] or known["judges"][name].get("model") or known["model"]
+        bound = self._fingerprint
+        model = bound["writer"] or bound["judges"][name].get("model") or bound["model"]
         writer = Identity.known(model)
         keys = {brief_key(judge, part, case.document, writer) for part in judge.parts()}
         mine = [brief for brief in briefs if brief.key in keys]
-        alone = tuple(one for one in case.candidates if one.system == system)
+        alone = tuple(c for c in case.candidates if c.system == system)
         # a judge that compares the texts of a document with each other asks nothing about one
         asked = self._about(judge, replace(case, candidates=alone), system, mine) or self._about(
             judge, case, system, mine
         )
         return [
-            AskedPrompt(one.prompt.template, one.how, words, one.reply, is_guessed=SAID in words)
-            for one in asked
-            for words in [one.prompt.text]
+            AskedPrompt(ask.prompt.template, ask.how, words, ask.reply, is_guessed=SAID in words)
+            for ask in asked
+            for words in [ask.prompt.text]
         ]
 
     def _about(self, judge: Judge, case: Case, system: str, mine: list[Brief]) -> list[RecordedAsk]:
-        """Not what would be asked in the same words if the text were another one."""
+        """The questions that would be different if the text were another one."""
         changed = tuple(
-            replace(one, text=PLACEHOLDER) if one.system == system else one
-            for one in case.candidates
+            replace(c, text=PLACEHOLDER) if c.system == system else c for c in case.candidates
         )
         other, asked = (
-            dry_run(judge, of, mine, Recording(stage="judge"))
-            for of in (replace(case, candidates=changed), case)
+            dry_run(judge, asked_of, mine, Recording(stage="judge"))
+            for asked_of in (replace(case, candidates=changed), case)
         )
-        of_any = {one.prompt for one in other}
-        return [one for one in asked if one.prompt not in of_any]
+        of_any = {ask.prompt for ask in other}
+        return [ask for ask in asked if ask.prompt not in of_any]
 
     def _made(self, name: str, axis: str) -> Judge:
         judging = self._judging()
@@ -231,12 +230,12 @@ class RunPrompts:
             raise UserError(OF_A_PATH if ":" in kind else NOT_HERE.format(kind))
         (judge,) = make_judges({name: settings}, task)
         asked = {
-            key: one for key, one in self._fingerprint["judges"][name].items() if key != "model"
+            key: value for key, value in self._fingerprint["judges"][name].items() if key != "model"
         }
         if json.loads(json.dumps(asking(judge))) != asked:
             raise UserError(CHANGED)
         if axis == ANY_AXIS:
             return judge
-        only = replace(task, axes=tuple(one for one in task.axes if one.name == axis))
+        only = replace(task, axes=tuple(a for a in task.axes if a.name == axis))
         (judge,) = make_judges({name: settings}, only)
         return judge

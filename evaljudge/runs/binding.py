@@ -90,7 +90,7 @@ def as_begun(job: Job) -> Job:
     named = (job.config.model, job.config.writer, *map(job.config.model_of, job.config.judges))
     is_named = any(model and model.exactness is not None for model in named)
     bound = (Output(job.config.out, job.config.briefs).run() or {}).get("fingerprint", {})
-    models = [bound.get("model"), *(one.get("model") for one in bound.get("judges", {}).values())]
+    models = [bound.get("model"), *(j.get("model") for j in bound.get("judges", {}).values())]
     there = [model for model in models if model]
     rules = ("dtype",) if is_named else ("exactness", "dtype")
     unknown = [rule for rule in rules if there and not any(rule in model for model in there)]
@@ -232,7 +232,7 @@ def _cut(
 def _documents(cases: Sequence[Case]) -> str:
     """A digest of which documents and candidates a shard has: a corpus by which the run was
     extended has more. What they say is in the digest of the corpus."""
-    named = [[case.document.doc_id, *(one.system for one in case.candidates)] for case in cases]
+    named = [[case.document.doc_id, *(c.system for c in case.candidates)] for case in cases]
     return short(named)[:16]
 
 
@@ -241,7 +241,7 @@ def cases_again(job: Job, output: Output, faults: Sequence[Fault]) -> dict[Shard
     since it was cut, be it in the order of its rows."""
     if not faults:
         return {}
-    wanted, found = {fault.shard for fault in faults}, dict[Shard, list[Case]]()
+    wanted, cases = {fault.shard for fault in faults}, dict[Shard, list[Case]]()
     listing, error = output.listing() or {}, faults[0].error
     documents: Mapping[str, str] = listing.get("documents", {})
     with open_corpus(job.corpus, job.config.bad_rows) as corpus:
@@ -249,8 +249,8 @@ def cases_again(job: Job, output: Output, faults: Sequence[Fault]) -> dict[Shard
         for shard in output.shards():
             piece = list(islice(rest, shard.cases))
             if shard in wanted and _documents(piece) == documents.get(f"{shard.number}"):
-                found[shard] = piece
-        if len(found) < len(wanted) or corpus.digest != listing["corpus"]:
+                cases[shard] = piece
+        if len(cases) < len(wanted) or corpus.digest != listing["corpus"]:
             changed = f"{job.config.corpus_name} is no longer as it was when it was cut"
             if corpus.digest == listing["corpus"] and len(listing.get("cuts", ())) > 1:
                 changed = f"{changed} (`--extend` has added candidates to it since)"
@@ -259,13 +259,13 @@ def cases_again(job: Job, output: Output, faults: Sequence[Fault]) -> dict[Shard
                 f"{error.file}: {error.problem}, and {changed if documents else older}: put it "
                 "back from a copy, or take another `out`"
             )
-    return found
+    return cases
 
 
-def _mark_known(output: Output, known: list[Shard], corpus: Corpus, job: Job) -> None:
+def _mark_known(output: Output, old: list[Shard], corpus: Corpus, job: Job) -> None:
     """Mark the candidates that are in shards already: an extension does not ask them again."""
     whole = [judge.name for judge in job.judges if judge.whole_documents]
-    for cases in ahead(output.cases, map(_at_any_time, known)):
+    for cases in ahead(output.cases, map(_at_any_time, old)):
         for case in cases:
             now = corpus.find(case.document.doc_id)
             if now is not None:
@@ -279,12 +279,12 @@ def _mark_known(output: Output, known: list[Shard], corpus: Corpus, job: Job) ->
                 corpus.mark(case)
 
 
-def _refuse_other_texts(known: Case, now: Case) -> None:
-    doc_id = known.document.doc_id
-    if known.document != now.document:
+def _refuse_other_texts(old: Case, now: Case) -> None:
+    doc_id = old.document.doc_id
+    if old.document != now.document:
         raise UserError(f"--extend: document {doc_id!r} differs from the one already judged")
     texts = {candidate.system: candidate.text for candidate in now.candidates}
-    for candidate in known.candidates:
+    for candidate in old.candidates:
         if texts.get(candidate.system, candidate.text) != candidate.text:
             raise UserError(
                 f"--extend: the text of {candidate.system!r} for document {doc_id!r} differs from "
@@ -303,17 +303,17 @@ def _refresh_ratings(output: Output, shards: list[Shard], corpus: Corpus) -> lis
         for shard, cases in zip(shards, read, strict=True):
             yield shard, [_rated(case, corpus.find(case.document.doc_id)) for case in cases]
 
-    return list(ahead(lambda one: output.write_cases(*one), corrected()))
+    return list(ahead(lambda written: output.write_cases(*written), corrected()))
 
 
 def _at_any_time(shard: Shard) -> Shard:
-    """For reading its cases whatever ratings they have: an earlier job that took over ratings may
-    have been killed before it listed the files that it had written."""
+    """The shard without its seal, so that its cases are read whatever ratings they have: an earlier
+    job that took over ratings may have been killed before it listed the files it had written."""
     return replace(shard, seal="")
 
 
-def _rated(known: Case, now: Case | None) -> Case:
+def _rated(old: Case, now: Case | None) -> Case:
     rated = {candidate.system: candidate for candidate in now.candidates} if now else {}
-    sources = ((c, rated.get(c.system, c)) for c in known.candidates)
+    sources = ((c, rated.get(c.system, c)) for c in old.candidates)
     candidates = (Candidate(c.system, c.text, s.ratings, s.raters) for c, s in sources)
-    return Case(known.document, tuple(candidates))
+    return Case(old.document, tuple(candidates))

@@ -52,14 +52,14 @@ class Job:
     """The file of references of each judge that is given one; the judge knows its digest."""
     mixes: Mapping[str, Mix] = field(default_factory=dict)
     own_models: Mapping[str, tuple[ModelSource, Identity]] = field(default_factory=dict)
-    """Of each judge that has another model than the one for all."""
+    """The models of judges that do not use the common one."""
     panel: Panel = Panel()
     since: float = field(default_factory=time.monotonic)
 
     def without_rules(self, names: Sequence[str]) -> Job:
-        """Its models by the rules of versions that did not know these (`exactness`, `dtype`)."""
+        """The job with models as in versions without these fields (`exactness`, `dtype`)."""
         none: dict[str, Any] = dict.fromkeys(names)
-        own = {
+        models = {
             name: (replace(source, **none), replace(identity, **none))
             for name, (source, identity) in self.own_models.items()
         }
@@ -69,7 +69,7 @@ class Job:
             writer=self.writer and replace(self.writer, **none),
             model_is=self.model_is and replace(self.model_is, **none),
             writer_is=self.writer_is and replace(self.writer_is, **none),
-            own_models=own,
+            own_models=models,
         )
 
     @property
@@ -79,7 +79,7 @@ class Job:
 
     @property
     def panels(self) -> list[Job]:
-        """For each model, a job of the judges that it is asked by.
+        """A job for each model, with the judges that ask it.
 
         Unless the configuration names a writer, each model writes the briefs of its own judges.
         """
@@ -89,13 +89,13 @@ class Job:
         return [self._panel(end, judges) for end, judges in alike.items()]
 
     def _panel_of(self, judge: str) -> str:
-        own = self.own_models.get(judge)
-        return short(own[1].as_fingerprint())[:8] if own else ""
+        model = self.own_models.get(judge)
+        return short(model[1].as_fingerprint())[:8] if model else ""
 
     def _panel(self, end: str, judges: Sequence[Judge]) -> Job:
         names = {judge.name for judge in judges}
-        given = {name: path for name, path in self.references.items() if name in names}
-        panel = replace(self, judges=judges, references=given, own_models={})
+        references = {name: path for name, path in self.references.items() if name in names}
+        panel = replace(self, judges=judges, references=references, own_models={})
         if not end:
             return panel
         model, model_is = self.own_models[judges[0].name]
@@ -108,24 +108,24 @@ class Job:
     def passes(self) -> list[Pass]:
         panels = self.panels
         if all(panel.one_model for panel in panels):
-            return [Pass(panel, BOTH, one_of(panel.model)) for panel in panels]
-        judging = [Pass(panel, ("judge",), one_of(panel.model)) for panel in panels]
-        return [Pass(self, ("prepare",), one_of(self.writer)), *judging]
+            return [Pass(panel, BOTH, required(panel.model)) for panel in panels]
+        judging = [Pass(panel, ("judge",), required(panel.model)) for panel in panels]
+        return [Pass(self, ("prepare",), required(self.writer)), *judging]
 
     @property
     def sources(self) -> list[ModelSource]:
-        return [one.source for one in self.passes]
+        return [p.source for p in self.passes]
 
     @property
     def panel_ends(self) -> dict[str, list[str]]:
-        """For run.json, each judge's panel; none where all have the model for all."""
+        """Each judge's panel, for run.json; none where all judges use the common model."""
         if not self.own_models:
             return {}
         ends = {panel.panel: panel.judges for panel in self.panels}
         return {j.name: [end.prepare, end.judge] for end, judges in ends.items() for j in judges}
 
     def panel_of(self, judge: str) -> Job:
-        return next(p for p in self.panels if judge in (one.name for one in p.judges))
+        return next(p for p in self.panels if judge in (j.name for j in p.judges))
 
     @property
     def executor(self) -> Executor:
@@ -155,11 +155,11 @@ class Job:
 
     @property
     def weighted(self) -> dict[str, Combination]:
-        """Those whose scores rest on people's ratings, once all others are there."""
-        return {name: one for name, one in self.combined.items() if one.is_fitted}
+        """The combinations fitted to people's ratings, which are computed after all others."""
+        return {name: mix for name, mix in self.combined.items() if mix.is_fitted}
 
     def collecting(self) -> dict[str, Callable[[], Collector]]:
-        """For each judge, what makes its collectors; a file that one of them needs is read here."""
+        """What makes each judge's collectors; a file that one of them needs is read here."""
         resamples, seed = self.config.agreement.resamples, self.config.seed
         keys = {judge.name: self.config.keys_of(judge.name, judge.kind) for judge in self.judges}
         return {
@@ -171,20 +171,20 @@ class Job:
         task: dict[str, Any] = {"name": self.task.name, "axes": self.task.as_fingerprint()}
         is_named = not all(panel.one_model for panel in self.panels)
         models = (self.model_is, self.writer_is if is_named else None, self.engine)
-        own = {name: identity for name, (_, identity) in self.own_models.items()}
-        return fingerprint(corpus, task, self.judges, *models, self.config.seed, own)
+        by_judge = {name: identity for name, (_, identity) in self.own_models.items()}
+        return fingerprint(corpus, task, self.judges, *models, self.config.seed, by_judge)
 
     @property
     def cautions(self) -> list[str]:
         """What a reader of the numbers must know about models, judges, metrics and thresholds."""
         of_judges = [caution for judge in self.judges for caution in judge.cautions]
         of_metrics = cautions_of(self.metrics)
-        of_uses = [*self._of_thresholds(), *self._of_ranks()]
+        of_uses = [*self._threshold_cautions(), *self._rank_cautions()]
         return [*self.model_cautions, *of_judges, *of_metrics, *of_uses]
 
     @property
     def model_cautions(self) -> Iterator[str]:
-        """Those that put every score in doubt."""
+        """The cautions that put every score in doubt."""
         if not any(source.is_bundled for source in self.sources):
             return
         yield (
@@ -194,16 +194,16 @@ class Job:
         if self.config.prompts != NANO:
             yield "model nano was taught the prompts of `prompts: nano` alone: set them"
 
-    def _of_thresholds(self) -> Iterator[str]:
+    def _threshold_cautions(self) -> Iterator[str]:
         """Thresholds above the middle of the scale that an undecided judge passes."""
-        chosen = [(rule.name, one) for rule in self.config.select for one in rule.all]
+        chosen = [(rule.name, c) for rule in self.config.select for c in rule.all]
         for undecided in (judge.undecided for judge in self.judges if judge.undecided):
             better = min(undecided, key=lambda scorer: round(undecided[scorer], 6))
-            for name, one in chosen:
-                least, there = one.at_least, undecided.get(one.scorer, MIDDLE)
+            for name, c in chosen:
+                least, there = c.at_least, undecided.get(c.scorer, MIDDLE)
                 if least is not None and MIDDLE < least <= there:
                     yield (
-                        f"select.{name}: {one.scorer} on {one.axis}: at_least {least:g} is "
+                        f"select.{name}: {c.scorer} on {c.axis}: at_least {least:g} is "
                         f"passed by a judge that cannot decide, which is at {there:.2f}: use "
                         f"{better}, where it is at {undecided[better]:.2f}"
                     )
@@ -211,17 +211,17 @@ class Job:
     @property
     def within_documents(self) -> list[str]:
         """The scorers that order the texts of one document, and those that are made of them."""
-        found = [one for judge in self.judges if judge.whole_documents for one in judge.scorers]
+        inside = [s for judge in self.judges if judge.whole_documents for s in judge.scorers]
         for name, mix in self.mixes.items():
-            if any(scorer in found for scorer, _ in mix.parts):
-                found.append(name)
-        return found + [calibrated_name(of) for of in self.config.calibrate if of in found]
+            if any(scorer in inside for scorer, _ in mix.parts):
+                inside.append(name)
+        return inside + [calibrated_name(s) for s in self.config.calibrate if s in inside]
 
-    def _of_ranks(self) -> Iterator[str]:
+    def _rank_cautions(self) -> Iterator[str]:
         """Where scores that do not compare across documents are used across documents."""
         ranking = set(self.within_documents)
         for rule in self.config.select:
-            for scorer in dict.fromkeys(one.scorer for one in rule.all if one.scorer in ranking):
+            for scorer in dict.fromkeys(c.scorer for c in rule.all if c.scorer in ranking):
                 yield (
                     f"select.{rule.name}: {scorer} orders the texts of one document, so this rule "
                     "takes the top of each document, whether its texts are good or bad"
@@ -236,17 +236,17 @@ class Job:
     @property
     def meanings(self) -> dict[str, str]:
         """What the values of each scorer mean, where that is known."""
-        found = {
-            judge.name + suffix: one
+        meanings = {
+            judge.name + suffix: meaning
             for judge in self.judges
-            for suffix, one in judge.meanings.items()
+            for suffix, meaning in judge.meanings.items()
         }
-        kinds = {name: own.get("metric", name) for name, own in self.config.metrics.items()}
-        found |= {name: known_metrics()[kind].about for name, kind in kinds.items()}
-        found |= {name: mix.meaning for name, mix in self.mixes.items()}
-        return found | {
-            calibrated_name(of): f"{of} on the scale of people's ratings, learnt from rated texts."
-            for of in self.config.calibrate
+        kinds = {name: spec.get("metric", name) for name, spec in self.config.metrics.items()}
+        meanings |= {name: known_metrics()[kind].about for name, kind in kinds.items()}
+        meanings |= {name: mix.meaning for name, mix in self.mixes.items()}
+        return meanings | {
+            calibrated_name(s): f"{s} on the scale of people's ratings, learnt from rated texts."
+            for s in self.config.calibrate
         }
 
     def signatures(self, corpus: str) -> dict[str, str]:
@@ -261,7 +261,7 @@ class Job:
     def judge_signatures(self) -> dict[str, str]:
         made: dict[str, str] = {}
         for panel in self.panels:
-            models = (one_of(panel.model_is), one_of(panel.writer_is), self.engine)
+            models = (required(panel.model_is), required(panel.writer_is), self.engine)
             for judge in panel.judges:
                 line = score_signature(judge, *models, self.config.seed)
                 made |= dict.fromkeys(judge.scorers, line)
@@ -277,16 +277,16 @@ class Pass:
     source: ModelSource
 
 
-def one_of(found: R | None) -> R:
-    """Models of a job that has judges: Config saw to it that they are named."""
-    assert found is not None
-    return found
+def required(value: R | None) -> R:
+    """What a job with judges has: Config has checked that models are named."""
+    assert value is not None
+    return value
 
 
 def corpus_of(config: Config) -> CorpusSource:
-    given = config.corpus
-    path = given.path if isinstance(given.path, str) else tuple(given.path)
-    return CorpusSource(path, given.format, given.sources, given.columns)
+    source = config.corpus
+    path = source.path if isinstance(source.path, str) else tuple(source.path)
+    return CorpusSource(path, source.format, source.sources, source.columns)
 
 
 def make_job(
@@ -306,7 +306,7 @@ def make_job(
 def assemble_job(
     config: Config, engines: Engines | None = None, bound: Fingerprint | None = None
 ) -> Job:
-    """As `make_job`, but encoders are not looked for."""
+    """Does what `make_job` does, but looks for no encoder."""
     if config.study is not None:
         raise UserError("this configuration is a study: `evaljudge study` runs it")
     engines = engines or VllmEngines()
@@ -315,12 +315,12 @@ def assemble_job(
     task = _task_of(config, mistakes)
     settings, references = take_references(config.judges, [axis.name for axis in task.axes])
     judges, metrics = list[Judge](), list[Metric]()
-    for name, own in settings.items():
+    for name, options in settings.items():
         with mistakes.noted():
-            judges += make_judges({name: own}, task)
-    for name, own in config.metrics.items():
+            judges += make_judges({name: options}, task)
+    for name, options in config.metrics.items():
         with mistakes.noted():
-            metrics += make_metrics({name: own})
+            metrics += make_metrics({name: options})
     given_models = dict[str, ModelConfig | None]()
     for name in config.judges:
         with mistakes.noted():
@@ -339,10 +339,8 @@ def assemble_job(
     mistakes.refuse(config.place)
     if not judges and not metrics:
         raise UserError("nothing to do: the configuration names no judge and no metric")
-    own = {
-        judge.name: given.as_source() for judge in judges if (given := given_models.get(judge.name))
-    }
-    is_for_any = any(judge.name not in own for judge in judges)
+    sources = {judge.name: m.as_source() for judge in judges if (m := given_models.get(judge.name))}
+    is_for_any = any(judge.name not in sources for judge in judges)
     model = config.model.as_source() if config.model and is_for_any else None
     writer = config.writer.as_source() if config.writer and judges else model
     own_is = dict[str, Identity]()
@@ -351,19 +349,19 @@ def assemble_job(
         writer_is = (
             model_is if writer == model else engines.describe(writer).identity if writer else None
         )
-        own_is = {name: engines.describe(source).identity for name, source in own.items()}
+        own_is = {name: engines.describe(source).identity for name, source in sources.items()}
         engine = engines.version if judges else ""
     else:
-        known, asked = bound.get("model") or {}, bound.get("judges", {})
-        model_is = identity_bound(known, model) if model else None
-        writer_is = identity_bound(bound.get("writer") or known, writer) if writer else None
-        for name, source in own.items():
-            own_is[name] = identity_bound(asked.get(name, {}).get("model") or known, source)
+        stored, asked = bound.get("model") or {}, bound.get("judges", {})
+        model_is = identity_bound(stored, model) if model else None
+        writer_is = identity_bound(bound.get("writer") or stored, writer) if writer else None
+        for name, source in sources.items():
+            own_is[name] = identity_bound(asked.get(name, {}).get("model") or stored, source)
         engine = str(bound.get("engine", ""))
     for_all = model_is.as_fingerprint() if model_is else None
     own_models = {
         name: (_pinned(source, own_is[name]), own_is[name])
-        for name, source in own.items()
+        for name, source in sources.items()
         if own_is[name].as_fingerprint() != for_all
     }
     models = (
@@ -377,7 +375,7 @@ def assemble_job(
 
 
 def _task_of(config: Config, mistakes: Mistakes) -> Task:
-    """The task with the axes that are wanted, or with all axes where one of those is a mistake."""
+    """The task with the wanted axes, or with all axes where one of those is a mistake."""
     with mistakes.noted():
         return load_task(config.task, config.axes, config.prompts, config.layout)
     return load_task(config.task, None, config.prompts, config.layout)
@@ -389,7 +387,7 @@ def _axes_of_scorers(judges: Sequence[Judge], metrics: Sequence[Metric]) -> dict
 
 
 def encoders_of(job: Job, *, afresh: bool = True) -> Iterator[Callable[[], object]]:
-    """For each metric and each judge's encoder, what refuses an encoder that cannot be had."""
+    """What refuses an unavailable encoder, for each metric and each judge's encoder."""
 
     def find(judge: Judge, encoder: str) -> None:
         try:
@@ -430,34 +428,34 @@ def _mixes_of(
     for name, text in config.mixes.items():
         with mistakes.noted():
             made |= mixes_of({name: text}, axes)
-    known = _with_mixes({name: list(own) for name, own in axes.items()}, made)
-    for name, one in config.combine.items():
+    axes_of = _with_mixes({name: list(on) for name, on in axes.items()}, made)
+    for name, combined in config.combine.items():
         with mistakes.noted():
-            made |= combinations_of({name: one}, known)
+            made |= combinations_of({name: combined}, axes_of)
     return made
 
 
 def _with_mixes(axes: Mapping[str, list[str]], mixes: Mapping[str, Mix]) -> dict[str, list[str]]:
-    known = dict(axes)
+    axes_of = dict(axes)
     for name, mix in mixes.items():
-        known[name] = mix.axes(known)
-    return known
+        axes_of[name] = mix.axes(axes_of)
+    return axes_of
 
 
 def _check_selections(
     config: Config, scorers: Mapping[str, list[str]], is_whole: bool, mistakes: Mistakes
 ) -> None:
-    known = [scorer for scorer in scorers if "#" not in scorer]
+    plain = [scorer for scorer in scorers if "#" not in scorer]
     for scorer in config.calibrate if is_whole else ():
         with mistakes.noted():
-            if scorer not in known:
-                raise UserError(f"calibrate: {unknown('scorer', scorer, known)}")
-            if calibrated_name(scorer) in known:
+            if scorer not in plain:
+                raise UserError(f"calibrate: {unknown('scorer', scorer, plain)}")
+            if calibrated_name(scorer) in plain:
                 raise UserError(
                     f"calibrate: {calibrated_name(scorer)!r} is a scorer's name already"
                 )
-    calibrated = {calibrated_name(of): scorers[of] for of in config.calibrate if of in scorers}
-    fitted = {*calibrated, *(name for name, one in config.combine.items() if one.by == "agreement")}
+    calibrated = {calibrated_name(s): scorers[s] for s in config.calibrate if s in scorers}
+    fitted = {*calibrated, *(name for name, c in config.combine.items() if c.by == "agreement")}
     for selection in config.select:
         for condition in selection.all:
             if is_whole or condition.scorer in {*scorers, *calibrated}:
@@ -490,9 +488,9 @@ def _check_condition(
         advice = f"calibrate {scorer}, and name {calibrated_name(scorer)} on an axis"
         if condition.confidence is not None:
             advice = "use `evaljudge calibrate --confidence`"
-        raise UserError(f"{where}: {scorer} has no axis, so `precision` is of no ratings: {advice}")
+        raise UserError(f"{where}: {scorer} has no axis, so `precision` has no ratings: {advice}")
     elif scorer in fitted and condition.confidence is not None:
         raise UserError(
-            f"{where}: {scorer} is made of the ratings, which cannot certify it too: name what it "
-            "is made of, or, for a scorer without axes, use `evaljudge calibrate --confidence`"
+            f"{where}: {scorer} was fitted to these ratings, so they cannot certify it: name what "
+            "it is made of, or, for a scorer without axes, use `evaljudge calibrate --confidence`"
         )

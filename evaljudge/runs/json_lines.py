@@ -51,16 +51,16 @@ class JsonLines(io.TextIOBase):
     """A stream in place of stderr: lines of text become objects; those that are objects stay."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream, self._of = stream, threading.local()
+        self._stream, self._by_thread = stream, threading.local()
 
     def write(self, text: str) -> int:
         """A line is written when it is whole: `print` writes its end apart, threads in between."""
-        *lines, rest = (getattr(self._of, "begun", "") + text).split("\n")
-        self._of.begun = rest
+        *lines, rest = (getattr(self._by_thread, "begun", "") + text).split("\n")
+        self._by_thread.begun = rest
         for line in lines:
-            said = line.rpartition("\r")[2].strip()
-            if said:
-                self._stream.write(f"{said if said.startswith(OURS) else message_line(said)}\n")
+            shown = line.rpartition("\r")[2].strip()
+            if shown:
+                self._stream.write(f"{shown if shown.startswith(OURS) else message_line(shown)}\n")
         return len(text)
 
     def flush(self) -> None:
@@ -72,10 +72,10 @@ class JsonLines(io.TextIOBase):
 
 @contextmanager
 def logging_json() -> Iterator[None]:
-    """For this block, if it is wanted; at its end a line has the exit code."""
-    if (given := os.environ.get(LOG, "")) not in ("", JSON):
-        raise UserError(f"{LOG} is {given!r}: write `{JSON}`, or leave it out for lines of text")
-    if not given:
+    """Log this block as JSON, if that is wanted; the last line has the exit code."""
+    if (wanted := os.environ.get(LOG, "")) not in ("", JSON):
+        raise UserError(f"{LOG} is {wanted!r}: write `{JSON}`, or leave it out for lines of text")
+    if not wanted:
         yield
         return
     plain, code = sys.stderr, 0
@@ -87,8 +87,8 @@ def logging_json() -> Iterator[None]:
         raise
     except Exception as error:
         code, last = 1, traceback.format_exception_only(error)[-1].strip()
-        said = {"message": last, "traceback": traceback.format_exc()}
-        print(json_line("error", "bug", **said), file=sys.stderr)
+        fields = {"message": last, "traceback": traceback.format_exc()}
+        print(json_line("error", "bug", **fields), file=sys.stderr)
         raise SystemExit(code) from error
     finally:
         print(json_line("warning" if code else "info", "ended", exit_code=code), file=sys.stderr)

@@ -50,7 +50,7 @@ class Outcome:
         return outcome_html(self.findings, self.out)
 
     def __fspath__(self) -> str:
-        """Its folder, where a path is taken: `evaljudge.check(outcome)`."""
+        """The run's folder, where a path is taken: `evaljudge.check(outcome)`."""
         return self.out
 
     @property
@@ -98,7 +98,7 @@ class Outcome:
 
     @property
     def first_document(self) -> str | None:
-        """None where there is no score."""
+        """The first document with a score; None where there is no score."""
         tables = (table for table in self.iter_scores(["doc_id"]) if table.num_rows)
         return next((str(table["doc_id"][0].as_py()) for table in tables), None)
 
@@ -160,7 +160,7 @@ def open_run(out: AnyPath) -> Outcome:
 def _findings(output: Output, digests: dict[str, str]) -> Findings:
     """`digests`: of the report's files, as they were written."""
     if digests and "report/findings.json" not in digests:
-        raise UserError(f"{output.uri}: its report is of an earlier version of evaljudge: {ANEW}")
+        raise UserError(f"{output.uri}: its report is by an earlier version of evaljudge: {ANEW}")
 
     def read(name: str) -> bytes | None:
         file = f"report/{name}"
@@ -185,8 +185,8 @@ def _joined(
 ) -> pa.Table:
     import pyarrow as pa
 
-    found = list(tables)
-    if found:
-        return pa.concat_tables(found).unify_dictionaries()
+    listed = list(tables)
+    if listed:
+        return pa.concat_tables(listed).unify_dictionaries()
     names = schema.names if columns is None else columns
     return pa.schema([schema.field(name) for name in names]).empty_table()

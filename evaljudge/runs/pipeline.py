@@ -30,7 +30,7 @@ from evaljudge.errors import (
 )
 from evaljudge.execution.protocol import Event, Watch
 from evaljudge.runs.binding import as_begun, bind_and_cut, open_bound
-from evaljudge.runs.job import BOTH, Job, make_job, one_of
+from evaljudge.runs.job import BOTH, Job, make_job, required
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.planning import Plan, longest_ask, make_plan
 from evaljudge.runs.progress import watcher as usual_watcher
@@ -172,7 +172,7 @@ def _config(given: Given, changes: Sequence[str]) -> Config:
 
 @contextmanager
 def _ready(job: Job) -> Iterator[Claim]:
-    """For this block the job's folder is claimed; its workers can be placed."""
+    """Claims the job's folder for this block, once its workers can be placed."""
     sizes = [source.gpus_per_engine for source in job.sources]
     with claimed(job.config.out) as claim, _saying_what_is_kept(job), job.executor.check(sizes):
         yield claim
@@ -223,7 +223,7 @@ def _fetching(job: Job, stages: Sequence[Stage]) -> AbstractContextManager[None]
     bound = Output(job.config.out).run() or {}
     output = Output(job.config.out, job.config.briefs, bound.get("id", ""))
     is_cut = bound and output.listing()
-    left = (one for one in job.passes if not is_cut or lacking(one, output, stages))
+    left = (p for p in job.passes if not is_cut or lacking(p, output, stages))
     if (first := next(left, None)) is None:
         return nullcontext()
     fetch, size = partial(job.engines.fetch, first.source), first.source.gpus_per_engine
@@ -242,15 +242,15 @@ def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher, cl
     if not job.judges:
         return
     total = sum(shard.cases for shard in output.shards())
-    left, of = dict.fromkeys(stages, 0), dict.fromkeys(stages, 0)
-    for one in job.passes:
-        todo = lacking(one, output, stages)
-        _take_references(one.job, output, todo, watcher)
-        for stage in (stage for stage in one.stages if stage in of):
-            of[stage] += total
+    left, n = dict.fromkeys(stages, 0), dict.fromkeys(stages, 0)
+    for part in job.passes:
+        todo = lacking(part, output, stages)
+        _take_references(part.job, output, todo, watcher)
+        for stage in (stage for stage in part.stages if stage in n):
+            n[stage] += total
             left[stage] += sum(shard.cases for shard, wanted in todo.items() if stage in wanted)
-    with _watching(watcher, claim, {stage: (left[stage], of[stage]) for stage in stages}) as watch:
-        do_stages(job, output, stages, watch, lambda one: longest_ask(one, output, stages))
+    with _watching(watcher, claim, {stage: (left[stage], n[stage]) for stage in stages}) as watch:
+        do_stages(job, output, stages, watch, lambda p: longest_ask(p, output, stages))
     if any(left.values()):  # else the notes there are of measuring
         output.tidy()
 
@@ -261,7 +261,7 @@ def _take_references(
     unprepared = [shard for shard, wanted in todo.items() if "prepare" in wanted]
     if job.references and unprepared:
         watcher.entering("taking over the references given")
-        writer, mine = one_of(job.writer_is), output.of(job.panel)
+        writer, mine = required(job.writer_is), output.of(job.panel)
         put_references(job.references, job.judges, writer, mine, unprepared)
 
 
@@ -316,7 +316,7 @@ def _report(
 def files_of_report(job: Job) -> Mapping[str, Callable[[], object]]:
     """What reads each file that only the report needs, by how it is called."""
     outliers, output = job.config.outliers, Output(job.config.out)
-    given: dict[str, Callable[[], object]] = {"files of judges": job.collecting}
+    files_of: dict[str, Callable[[], object]] = {"files of judges": job.collecting}
     if outliers is not None:
-        given["outliers"] = partial(read_outliers, outliers)
-    return given | {"ratings": partial(further_ratings, job, output)}
+        files_of["outliers"] = partial(read_outliers, outliers)
+    return files_of | {"ratings": partial(further_ratings, job, output)}

@@ -31,12 +31,12 @@ from evaljudge.identity import brief_key, common_key
 from evaljudge.judges.checked import briefs_of, verdicts_of
 from evaljudge.metrics import Metric, Unscored
 from evaljudge.metrics.protocol import EMPTY_TEXT, compared_with, is_empty
-from evaljudge.model.imagining import Gauge, Imagining
+from evaljudge.model.imagining import Imagining, TokenCounter
 from evaljudge.model.remembering import Common
 from evaljudge.reasons import grouped
 from evaljudge.records import Brief, Case, Document, Tokens
 from evaljudge.runs.binding import differs_from_run, refuse_lone_texts
-from evaljudge.runs.job import BOTH, Job, Pass, one_of
+from evaljudge.runs.job import BOTH, Job, Pass, required
 from evaljudge.runs.references import given_references
 from evaljudge.runs.stages import lacking, missing
 from evaljudge.storage import Index, Output, Stage, index_on_disk
@@ -44,7 +44,7 @@ from evaljudge.storage import Index, Output, Stage, index_on_disk
 LONGEST_CASES = 3
 """How many cases with the longest texts are made into prompts, before anything is asked."""
 WORTH_COUNTING = 1 << 30
-"""A cache of so many bytes, for one prompt, there may be no room for."""
+"""Bytes of a cache, for one prompt, for which there may be no room."""
 Work = tuple[Case, Sequence[Stage]]
 
 
@@ -60,13 +60,13 @@ class Plan:
     unread: Sequence[str] = ()
     """Notes on columns and keys of the corpus that nothing reads."""
     unscored: dict[str, Counter[str]] = field(default_factory=dict)
-    """For each judge and metric: why its candidates cannot be scored, whatever is replied."""
+    """Why each judge's and metric's candidates cannot be scored, whatever the reply."""
     refused: Sequence[str] = ()
     """How this run differs from the one that its folder is bound to, if it does."""
     is_whole: bool = False
     """All cases are to be asked: no run was begun, or only another one."""
     longest: dict[str, int] = field(default_factory=dict)
-    """For each model: the tokens of the longest prompt that it holds, and of its longest reply."""
+    """The tokens of each model's longest prompt that it holds, with its longest reply."""
 
     @property
     def total(self) -> Tokens:
@@ -94,11 +94,11 @@ async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
         if job.judges:
             bound = Output(job.config.out, job.config.briefs).run() or {}
             output = Output(job.config.out, job.config.briefs, bound.get("id", ""))
-            with _known(job, output, corpus, written) as known:
+            with _all_briefs(job, output, corpus, written) as briefs:
                 _compare(job, output, corpus, plan)
-                planning = _Planning(job, known, output, plan)
-                for one in job.passes:
-                    await planning.do(one, _remaining(one, output, corpus, plan))
+                planning = _Planning(job, briefs, output, plan)
+                for part in job.passes:
+                    await planning.do(part, _remaining(part, output, corpus, plan))
         return plan
 
 
@@ -108,54 +108,54 @@ def plan_afresh(job: Job, cases: Sequence[Case]) -> Plan:
 
 async def _planned_afresh(job: Job, cases: Sequence[Case]) -> Plan:
     plan = Plan()
-    with known_briefs() as known:
-        planning = _Planning(job, known, None, plan)
-        for one in job.passes:
-            await planning.do(one, ((case, one.stages) for case in cases))
+    with known_briefs() as briefs:
+        planning = _Planning(job, briefs, None, plan)
+        for part in job.passes:
+            await planning.do(part, ((case, part.stages) for case in cases))
     return plan
 
 
-def longest_ask(one: Pass, output: Output, wanted: Sequence[Stage]) -> int:
+def longest_ask(part: Pass, output: Output, wanted: Sequence[Stage]) -> int:
     """About how many tokens the longest prompt of a pass takes with its reply; 0: not known.
 
     Only the longest cases are made into prompts. Where the cache of all that the model holds is
     small, or its tokenizer is not at hand, nothing is.
     """
     sizes: Mapping[str, int] = (output.listing() or {}).get("largest", {})
-    if not sizes or not (model := footprint(one.source)):
+    if not sizes or not (model := footprint(part.source)):
         return 0
-    context = one.job.engines.describe(one.source).context
+    context = part.job.engines.describe(part.source).context
     if not context or model.cache(context) < WORTH_COUNTING:
         return 0
-    left = (shard for shard in lacking(one, output, wanted) if f"{shard.number}" in sizes)
+    left = (shard for shard in lacking(part, output, wanted) if f"{shard.number}" in sizes)
     shards = nlargest(LONGEST_CASES, left, key=lambda shard: sizes[f"{shard.number}"])
     cases = chain.from_iterable(map(output.cases, shards))
     try:
-        plan = plan_afresh(one.job, nlargest(LONGEST_CASES, cases, key=attrgetter("size")))
+        plan = plan_afresh(part.job, nlargest(LONGEST_CASES, cases, key=attrgetter("size")))
     except UserError:  # no tokenizer here: the engine says what does not fit
         return 0
-    return plan.longest.get(one.source.source, 0)
+    return plan.longest.get(part.source.source, 0)
 
 
 @contextmanager
-def _known(
+def _all_briefs(
     job: Job, output: Output, corpus: Corpus, written: KnownBriefs | None
 ) -> Iterator[KnownBriefs]:
-    with nullcontext(written) if written is not None else known_briefs() as known:
+    with nullcontext(written) if written is not None else known_briefs() as briefs:
         for panel in job.panels:
-            known.add(given_briefs(panel, (case.document for case in corpus)))
+            briefs.add(given_briefs(panel, (case.document for case in corpus)))
         for kind in job.kinds:
-            known.add(output.briefs(kind, output.brief_files(kind)))
-        yield known
+            briefs.add(output.briefs(kind, output.brief_files(kind)))
+        yield briefs
 
 
 def given_briefs(job: Job, documents: Iterable[Document]) -> Iterator[Brief]:
     """What files of references hold in place of what would be written."""
     if job.references:
-        with given_references(job.references, job.judges) as given:
+        with given_references(job.references, job.judges) as references:
             for document in documents:
-                for kind in given.kinds:
-                    yield from given.briefs(kind, document, one_of(job.writer_is)).values()
+                for kind in references.kinds:
+                    yield from references.briefs(kind, document, required(job.writer_is)).values()
 
 
 def _compare(job: Job, output: Output, corpus: Corpus, plan: Plan) -> None:
@@ -167,12 +167,12 @@ def _compare(job: Job, output: Output, corpus: Corpus, plan: Plan) -> None:
         plan.done = sum(shard.cases for shard in output.shards() if shard not in left)
 
 
-def _remaining(one: Pass, output: Output, corpus: Corpus, plan: Plan) -> Iterator[Work]:
+def _remaining(part: Pass, output: Output, corpus: Corpus, plan: Plan) -> Iterator[Work]:
     """What the shards of a begun run lack; everything, where no run was begun."""
     if plan.is_whole:
-        yield from ((case, one.stages) for case in corpus)
+        yield from ((case, part.stages) for case in corpus)
         return
-    for shard, stages in lacking(one, output, BOTH).items():
+    for shard, stages in lacking(part, output, BOTH).items():
         yield from ((case, stages) for case in output.cases(shard))
 
 
@@ -194,7 +194,7 @@ class KnownBriefs:
         rows = ((brief.key, pickle.dumps(brief)) for brief in briefs)
         self._index.executemany("INSERT OR REPLACE INTO briefs VALUES (?, ?)", rows)
 
-    def of(self, keys: Iterable[str]) -> list[Brief]:
+    def with_keys(self, keys: Iterable[str]) -> list[Brief]:
         return [brief for brief in map(self._find, keys) if brief]
 
     def _find(self, key: str) -> Brief | None:
@@ -203,17 +203,19 @@ class KnownBriefs:
 
 
 class _Planning:
-    def __init__(self, job: Job, known: KnownBriefs, output: Output | None, plan: Plan) -> None:
-        self._known, self._plan, self._metrics = known, plan, job.metrics
+    def __init__(self, job: Job, briefs: KnownBriefs, output: Output | None, plan: Plan) -> None:
+        self._briefs, self._plan, self._metrics = briefs, plan, job.metrics
         self._output = output
 
-    async def do(self, one: Pass, work: Iterable[Work]) -> None:
-        self._job, self._writer, self._source = one.job, one_of(one.job.writer_is), one.source
+    async def do(self, part: Pass, work: Iterable[Work]) -> None:
+        self._job, self._writer, self._source = part.job, required(part.job.writer_is), part.source
         self._context: Callable[[], int | None] = cache(
-            lambda: one.job.engines.describe(one.source).context
+            lambda: part.job.engines.describe(part.source).context
         )
         # reading a tokenizer takes time, so it is read only where there is something to count
-        self._gauge: Callable[[], Gauge] = cache(lambda: one.job.engines.gauge(one.source))
+        self._counter: Callable[[], TokenCounter] = cache(
+            lambda: part.job.engines.token_counter(part.source)
+        )
         self._heads, self._blocks = set[int](), set[int]()
         asked: dict[Stage, dict[str, Asked]] = {
             stage: {judge.name: Asked() for judge in self._job.judges} for stage in BOTH
@@ -223,29 +225,29 @@ class _Planning:
             briefs = await self._prepare(case, asked["prepare"], "prepare" in stages)
             if "judge" in stages:
                 await self._judge(case, briefs, asked["judge"])
-        for stage in one.stages:
-            self._plan.asked |= {(stage, name): of.tokens for name, of in asked[stage].items()}
-        if "judge" in one.stages:
+        for stage in part.stages:
+            self._plan.asked |= {(stage, name): a.tokens for name, a in asked[stage].items()}
+        if "judge" in part.stages:
             self._metrics = ()  # each is foreseen once
 
     async def _prepare(
         self, case: Case, asked: Mapping[str, Asked], wanted: bool
     ) -> dict[str, list[Brief]]:
-        found = dict[str, list[Brief]]()
+        briefs = dict[str, list[Brief]]()
         with self._counted_models(case, asked) as models:
             for judge in self._job.judges:
                 keys = {
                     (part.axis, part.name): brief_key(judge, part, case.document, self._writer)
                     for part in judge.parts()
                 }
-                known = self._known.of(keys.values())
-                whole = [brief for brief in known if brief.status == "ok"]
+                old = self._briefs.with_keys(keys.values())
+                whole = [brief for brief in old if brief.status == "ok"]
                 if wanted:
                     new = await briefs_of(judge, case.document, whole, models[judge.name])
-                    self._known.add(replace(one, key=keys[one.axis, one.part]) for one in new)
-                    known = [*whole, *new]
-                found[judge.name] = known
-        return found
+                    self._briefs.add(replace(b, key=keys[b.axis, b.part]) for b in new)
+                    old = [*whole, *new]
+                briefs[judge.name] = old
+        return briefs
 
     async def _judge(
         self, case: Case, briefs: Mapping[str, list[Brief]], asked: Mapping[str, Asked]
@@ -253,7 +255,7 @@ class _Planning:
         with self._counted_models(case, asked) as models:
             for judge in self._job.judges:
                 judged = await verdicts_of(judge, case, briefs[judge.name], models[judge.name])
-                unscored = [one.reason for one in judged.verdicts if one.status == "unscored"]
+                unscored = [v.reason for v in judged.verdicts if v.status == "unscored"]
                 self._foresee(judge.name, unscored)
         for metric in self._metrics:
             self._foresee(metric.name, _unmeasurable(metric, case))
@@ -267,9 +269,9 @@ class _Planning:
     @contextmanager
     def _counted_models(self, case: Case, asked: Mapping[str, Asked]) -> Iterator[Models]:
         texts = [candidate.text for candidate in case.candidates]
-        imagining = Imagining(lambda *asked: self._gauge()(*asked), texts, self._context())
+        imagining = Imagining(lambda *asked: self._counter()(*asked), texts, self._context())
         output = self._output
-        common = self._known.common
+        common = self._briefs.common
         model = Common(
             imagining,
             # what an earlier run wrote once for all documents, a fresh run would ask for

@@ -1,7 +1,7 @@
 """How a run is watched: a bar on a terminal, one line a minute in a job's log.
 
-    prepared 60/100 cases at 28 a minute, judged 32/100 at 14 a minute; about 6:17 left, 3 unscored,
-    0.21 GPU-hours
+    prepared 60/100 documents at 28 a minute, judged 32/100 at 14 a minute; about 6:17 left,
+    3 unscored, 0.21 GPU-hours
 
 Where logs are JSON, an object for each stage, once a minute; `rate` is in cases a minute, and it
 and `left_seconds` are there once they are known:
@@ -62,7 +62,7 @@ class Log(Watcher):
     def starting(self, todo: Todo) -> None:
         self._tally = ProgressTally(todo)
         left = " and ".join(f"{stage} {n:,}" for stage, (n, _) in todo.items() if n)
-        self._say(f"to {left} cases" if left else "nothing left to ask")
+        self._say(f"to {left} documents" if left else "nothing left to ask")
         self._now = self._tally
 
     def event(self, event: Event) -> None:
@@ -93,7 +93,7 @@ class Log(Watcher):
 
 
 class JsonLog(Log):
-    """At the same times as the log for people."""
+    """Writes at the same times as the log for people."""
 
     def entering(self, phase: str) -> None:
         super().entering(phase)
@@ -104,8 +104,8 @@ class JsonLog(Log):
 
     def starting(self, todo: Todo) -> None:
         self._now = self._tally = ProgressTally(todo)
-        for stage, (left, of) in todo.items():
-            self._say_fields("info", "starting", stage=stage, left=left, of=of)
+        for stage, (left, total) in todo.items():
+            self._say_fields("info", "starting", stage=stage, left=left, of=total)
 
     def _progress(self) -> None:
         for fields in self._tally.as_fields() if self._tally else ():
@@ -152,8 +152,8 @@ class Bar(Watcher):
     def event(self, event: Event) -> None:
         self._tally.add(event)
         if self._bar:
-            said = LOADING if event.kind == "loading" else str(self._tally)
-            self._bar.update(self._task, completed=self._tally.steps_done, description=said)
+            message = LOADING if event.kind == "loading" else str(self._tally)
+            self._bar.update(self._task, completed=self._tally.steps_done, description=message)
 
     def done(self) -> None:
         if self._bar:

@@ -103,13 +103,13 @@ def _add(index: Index, path: str) -> str:
     digest = sha256()
     for row in rows_of(path, see=digest.update):
         line = int(row.place.rpartition(":")[2])
-        given = read_settings(ReferenceRow, row.fields, "", f"{row.place}: ")
-        at = (path, given.doc_id, given.axis, given.level)
-        if not index.execute(_ADD, (*at, line, given.model_dump_json())).rowcount:
+        parsed = read_settings(ReferenceRow, row.fields, "", f"{row.place}: ")
+        at = (path, parsed.doc_id, parsed.axis, parsed.level)
+        if not index.execute(_ADD, (*at, line, parsed.model_dump_json())).rowcount:
             (first,) = index.execute(_FIRST, at).fetchone()
             raise UserError(
-                f"{row.place}: level {LEVELS[given.level]} of {given.axis} for document "
-                f"{shown(given.doc_id)} again (first in line {first})"
+                f"{row.place}: level {LEVELS[parsed.level]} of {parsed.axis} for document "
+                f"{shown(parsed.doc_id)} again (first in line {first})"
             )
     if not index.execute("SELECT 1 FROM given WHERE path = ?", (path,)).fetchone():
         raise UserError(f"{path}: holds no reference")
@@ -124,8 +124,8 @@ def take_references(
     take_references({"synthetic": {"references": "refs.jsonl", "levels": 5}}, ["fluency"])
     -> {"synthetic": {"references": "5f1c09ab77e2d410", "levels": 5}}, {"synthetic": "refs.jsonl"}
     """
-    given = {name: settings.get(SETTING) for name, settings in judges.items()}
-    paths = {name: path for name, path in given.items() if isinstance(path, str)}
+    files = {name: settings.get(SETTING) for name, settings in judges.items()}
+    paths = {name: path for name, path in files.items() if isinstance(path, str)}
     digests = {path: _digest(path, axes) for path in dict.fromkeys(paths.values())}
     settled = {name: {**judges[name], SETTING: digests[path]} for name, path in paths.items()}
     return {**judges, **settled}, paths
@@ -135,11 +135,11 @@ def _digest(path: str, axes: Collection[str]) -> str:
     """Refuses a file that has nothing for these axes; single rows may be of others."""
     with index_on_disk(_GIVEN) as index:
         digest = _add(index, path)
-        found = {axis for (axis,) in index.execute("SELECT DISTINCT axis FROM given")}
-    if not found & set(axes):
-        there, wanted = (", ".join(sorted(some)) for some in (found, axes))
+        axes_there = {axis for (axis,) in index.execute("SELECT DISTINCT axis FROM given")}
+    if not axes_there & set(axes):
+        there, wanted = (", ".join(sorted(some)) for some in (axes_there, axes))
         raise UserError(
-            f"{path}: its references are of other axes ({there}) than the run's ({wanted})"
+            f"{path}: its references are for other axes ({there}) than the run's ({wanted})"
         )
     return digest
 
@@ -158,23 +158,23 @@ class GivenReferences:
                 raise UserError(f"{path}: was changed since this run was begun")
 
     def has_any(self, document: Document) -> bool:
-        return any(self._of(path, document) for path in dict.fromkeys(self._paths.values()))
+        return any(self._rows(path, document) for path in dict.fromkeys(self._paths.values()))
 
     def briefs(self, kind: str, document: Document, writer: Identity) -> dict[str, Brief]:
-        found: dict[str, Brief] = {}
+        briefs: dict[str, Brief] = {}
         for judge in (judge for judge in self._takers if judge.kind == kind):
-            given = self._of(self._paths[judge.name], document)
+            rows = self._rows(self._paths[judge.name], document)
             for part in judge.parts():
-                if row := given.get((part.axis, part.name)):
+                if row := rows.get((part.axis, part.name)):
                     key = brief_key(judge, part, document, writer)
                     content = {"rating": row.level, "text": row.text, "writer": row.writer}
-                    of = (document.doc_id, key, kind, part.axis, part.name)
-                    found[key] = Brief(*of, content, signature=row.signature)
-        return found
+                    identity = (document.doc_id, key, kind, part.axis, part.name)
+                    briefs[key] = Brief(*identity, content, signature=row.signature)
+        return briefs
 
-    def _of(self, path: str, document: Document) -> dict[tuple[str, str], ReferenceRow]:
-        """By axis and the level's name; a reference for another text is refused."""
-        found: dict[tuple[str, str], ReferenceRow] = {}
+    def _rows(self, path: str, document: Document) -> dict[tuple[str, str], ReferenceRow]:
+        """The keys are axis and the level's name; a reference for another text is refused."""
+        rows: dict[tuple[str, str], ReferenceRow] = {}
         source = _source_digest(document)
         for line, fields in self._index.execute(_OF, (path, document.doc_id)):
             row = ReferenceRow.model_validate_json(fields)
@@ -183,8 +183,8 @@ class GivenReferences:
                     f"{path}:{line}: was written for another source than document "
                     f"{shown(document.doc_id)} has here"
                 )
-            found[row.axis, LEVELS[row.level]] = row
-        return found
+            rows[row.axis, LEVELS[row.level]] = row
+        return rows
 
 
 @contextmanager
@@ -195,8 +195,8 @@ def given_references(paths: Paths, judges: Sequence[Judge]) -> Iterator[GivenRef
 
 def check_references(paths: Paths, judges: Sequence[Judge], documents: Iterable[Document]) -> None:
     """Refuse files whose references were written for other texts than these documents'."""
-    with given_references(paths, judges) as given:
-        if not sum(map(given.has_any, documents)):  # checks all, not only the first
+    with given_references(paths, judges) as references:
+        if not sum(map(references.has_any, documents)):  # checks all, not only the first
             files = ", ".join(dict.fromkeys(paths.values()))
             raise UserError(f"{files}: has no reference of any document of this corpus")
 
@@ -210,29 +210,29 @@ def put_references(
     """
     prepared, index_in_use = output.committed("prepare"), Lock()
 
-    def put(given: GivenReferences, shard: Shard) -> None:
+    def put(references: GivenReferences, shard: Shard) -> None:
         documents = [case.document for case in output.cases(shard)]
-        for kind in given.kinds:
-            own = output.own_briefs(kind, shard)
-            known = {brief.key: brief for brief in own if brief.status == "ok"}
+        for kind in references.kinds:
+            stored = output.own_briefs(kind, shard)
+            kept = {brief.key: brief for brief in stored if brief.status == "ok"}
             with index_in_use:
-                each = [given.briefs(kind, document, writer) for document in documents]
-            found = {key: brief for briefs in each for key, brief in briefs.items()}
-            if found.keys() <= known.keys():
+                each = [references.briefs(kind, document, writer) for document in documents]
+            from_files = {key: brief for briefs in each for key, brief in briefs.items()}
+            if from_files.keys() <= kept.keys():
                 continue
             if shard.number in prepared:  # but its briefs were lost, and these alone are not all
                 output.uncommit(output.marker("prepare", shard))
-            output.write_briefs(kind, shard, (found | known).values())
+            output.write_briefs(kind, shard, (from_files | kept).values())
 
-    with given_references(paths, judges) as given:
-        for _ in ahead(partial(put, given), shards):
+    with given_references(paths, judges) as references:
+        for _ in ahead(partial(put, references), shards):
             pass
 
 
 # exporting those of a run
 
 Writers = dict[tuple[str, str], tuple[Output, Mapping[str, Any]]]
-"""By kind of judge and end of their briefs' files: what reads these, and the model that wrote."""
+"""What reads the briefs, and the model that wrote them, by the judge's kind and the files' end."""
 Made = tuple[Brief, Mapping[str, Any]]
 
 
@@ -290,12 +290,12 @@ def export_references(out: str, to: str, briefs: str | None = None) -> ExportedR
 
 def _writers(output: Output, run: Mapping[str, Any]) -> Writers:
     bound, panels = run["fingerprint"], panels_of(run)
-    found: Writers = {}
+    writers: Writers = {}
     for name, asked in bound["judges"].items():
         panel = panels.get(name, Panel())
         made = bound["writer"] or asked.get("model") or bound["model"]
-        found[asked.get("judge", name), panel.prepare] = output.of(panel), made
-    return found
+        writers[asked.get("judge", name), panel.prepare] = output.of(panel), made
+    return writers
 
 
 def _prepared(output: Output, writers: Writers) -> list[Shard]:

@@ -52,16 +52,16 @@ def _repaired(job: Job, error: Damaged) -> str:
 def left_out(
     output: Output, error: Damaged, warn: Callable[[str], None]
 ) -> Mapping[Shard, Sequence[Fault]]:
-    """For a report: the shards that it cannot read. What it can measure itself is set aside."""
+    """The shards that a report cannot read. What it can measure itself is set aside."""
     faults = _faults(output, error)
     if measured := [fault for fault in faults if fault.stage == "measure"]:
         set_aside(output, measured)
         warn(_set_aside_warning(output, measured))
-    found: dict[Shard, list[Fault]] = {}
+    faults_of: dict[Shard, list[Fault]] = {}
     for fault in faults:
         if fault.shard and fault.stage != "measure":
-            found.setdefault(fault.shard, []).append(fault)
-    return found
+            faults_of.setdefault(fault.shard, []).append(fault)
+    return faults_of
 
 
 def _set_aside_warning(output: Output, faults: Sequence[Fault]) -> str:

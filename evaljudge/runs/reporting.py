@@ -44,8 +44,8 @@ MOST_SCORED_HERE = 64
 def shards_to_report(
     job: Job, output: Output, damaged: Mapping[Shard, Sequence[Fault]]
 ) -> tuple[list[Shard], list[str]]:
-    """Those that are judged and whole, and what has to be said of the others; of those that are
-    damaged no earlier score remains."""
+    """The shards that are judged and undamaged, and notes on the others; no earlier score of a
+    damaged shard remains."""
     listed, notes = output.shards(), list[str]()
     shards, prepared = listed, {shard.number for shard in listed}
     if job.judges:
@@ -60,7 +60,7 @@ def shards_to_report(
                 output.prove(marker(folder, lost[0].number))  # raises Damaged
         if lost:
             are = counted(len(lost), "shard is", "shards are")
-            notes.append(f"{are} not judged yet: this report is of the others")
+            notes.append(f"{are} not judged yet: this report covers the others")
     if damaged:
         notes.append(left_out_warning(damaged))
     if unmarked := {shard.number for shard in shards} - prepared:
@@ -132,21 +132,21 @@ def findings_of(
         models=len(job.panels),
         accounts=accounts,
         combined=job.combined,
-        weights={(one.scorer, one.axis): one for one in weighted.weights},
-        intervals=[one for fit in fitted.fits for one in fit.intervals],
+        weights={(w.scorer, w.axis): w for w in weighted.weights},
+        intervals=[interval for fit in fitted.fits for interval in fit.intervals],
         thresholds=aims,
     )
     rows = rows_of(run)
-    found = Found(people, people.code_of, rows["agreement"])
-    by_judge = [judge_findings(judge, scored.collected[judge.name], found) for judge in job.judges]
+    seen = Found(people, people.code_of, rows["agreement"])
+    by_judge = [judge_findings(judge, scored.collected[judge.name], seen) for judge in job.judges]
     selected = select(output, shards, job.config.select, aims)
     first = [*notes, *without_scores(tables.coverage()), *scored.addressing.warnings]
     of_judges = [*job.model_cautions, *accounts.warnings]
-    of_judges += [warning for one in by_judge for warning in one.warnings]
+    of_judges += [warning for f in by_judge for warning in f.warnings]
     of_judges += [c for c in job.cautions if c not in (*first, *of_ratings, *of_judges)]
     warned = {
         Rank.MISSING: first,
-        Rank.RATINGS: [*of_ratings, *_of_the_corpus(output)],
+        Rank.RATINGS: [*of_ratings, *_corpus_notes(output)],
         Rank.JUDGES: of_judges,
         Rank.COPIES: tables.copies.warnings,
         Rank.SELECTIONS: [
@@ -156,7 +156,7 @@ def findings_of(
             *unmet(job.config.select, people, aims),
             *out_of_reach(job.config.select, tables.columns),
         ],
-        Rank.UNREAD: [f"agreement: {told}" for told in job.config.agreement.unread],
+        Rank.UNREAD: [f"agreement: {line}" for line in job.config.agreement.unread],
         Rank.COST: list(accounts.cost_warnings),
     }
     kept = tables.as_kept()
@@ -193,12 +193,12 @@ def findings_of(
 
 
 def without_scores(coverage: Iterable[Coverage]) -> Iterator[str]:
-    """Of each scorer that has an axis without a single score, and its most frequent reason."""
+    """A line for each scorer with an axis that has no score, with the most frequent reason."""
     empty = [row for row in coverage if row.unscored and not row.scored]
     for scorer in dict.fromkeys(row.scorer for row in empty):
-        own = [row for row in empty if row.scorer == scorer]
-        axes = ", ".join(row.axis for row in own if row.axis != ANY_AXIS)
-        group = grouped(own[0].reasons)[0]
+        rows = [row for row in empty if row.scorer == scorer]
+        axes = ", ".join(row.axis for row in rows if row.axis != ANY_AXIS)
+        group = grouped(rows[0].reasons)[0]
         if not means_selfsame(group.kind):
             yield f"{scorer} has no score{f' on {axes}' if axes else ''}: {group}"
 
@@ -207,19 +207,19 @@ def named_by_panel(job: Job, model: Callable[[Job], Identity | None]) -> str:
     """`nano@4f3a…`; of several models each with its judges: `nano@4f3a… (a, b), tiny@9c1e… (c)`."""
     judges = dict[str, list[str]]()
     for panel in job.panels:
-        judges.setdefault(str(model(panel)), []).extend(one.name for one in panel.judges)
+        judges.setdefault(str(model(panel)), []).extend(judge.name for judge in panel.judges)
     if len(judges) < 2:
         return next(iter(judges), "none")
-    return ", ".join(f"{named} ({', '.join(of)})" for named, of in judges.items())
+    return ", ".join(f"{named} ({', '.join(names)})" for named, names in judges.items())
 
 
 def _headlines(job: Job) -> list[Key]:
-    """Of each judge the first scorer, on all its axes; of a run without judges, the metrics."""
+    """Each judge's first scorer, on all its axes; without judges, the metrics."""
     judged = [(j.scorers[0], axis) for j in job.judges for axis in j.axes_of(j.scorers[0])]
     return judged or [(name, ANY_AXIS) for name in job.scorers]
 
 
-def _of_the_corpus(output: Output) -> Iterator[str]:
+def _corpus_notes(output: Output) -> Iterator[str]:
     listing = output.listing() or {}
     yield from notes_on(listing.get("skipped_rows", 0), listing.get("absent_ratings", 0))
     yield from (f"corpus: {note}" for note in listing.get("unread", []))
@@ -248,13 +248,13 @@ def _scored(job: Job, scoring: Scoring, shards: Sequence[Shard], *, begun: bool)
     executor = LocalExecutor(job.config.out) if few_are_here else job.executor
     scored = scoring.nothing()
     with executor.session():
-        for one in executor.in_order(scoring, shards):
-            scored += one
+        for result in executor.in_order(scoring, shards):
+            scored += result
     return scored
 
 
 def write_files(job: Job, output: Output, shards: Sequence[Shard], findings: Findings) -> None:
-    files = [name for one in plugins().values() for name in one.files]
+    files = [name for plugin in plugins().values() for name in plugin.files]
     write_report(output.place, findings, "report/", files)
     rules = [rule.name for rule in findings.selections]
     ratings = further_ratings(job, output).texts

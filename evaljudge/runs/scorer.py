@@ -45,8 +45,8 @@ _MISPLACED = {
     "study": "study: `score` has no grid of settings: use evaljudge.run_study",
 }
 _ONE_AT_A_TIME = RLock()
-"""For all calls of this process: vLLM's engines share a part of it, so that one that is loaded or
-freed while another answers would break it."""
+"""The lock of all calls of this process: vLLM's engines share a part of it, so that one that is
+loaded or freed while another answers would break it."""
 A_MOMENT = 3.0
 """Seconds that a call may take before it shows its progress."""
 
@@ -70,11 +70,11 @@ def score(
     configuration, such as `prompts` or `seed`.
     """
     names = {"judges": judges, "model": model, "task": task, "axes": axes, "metrics": metrics}
-    given = _settings(names | config)
+    settings = _settings(names | config)
 
     def work(folder: str) -> Outcome:
         with _ONE_AT_A_TIME:
-            config = _config(given, cases, folder)
+            config = _config(settings, cases, folder)
             return run_job(make_job(config, engines), _LateLog() if progress else Watcher())
 
     return _in_a_folder(out, work)
@@ -111,7 +111,7 @@ class Scorer:
         weakref.finalize(self, self._warm.close).atexit = False
 
     def __repr__(self) -> str:
-        names = [*(one.name for one in self._job.judges), *(one.name for one in self._job.metrics)]
+        names = [*(s.name for s in self._job.judges), *(s.name for s in self._job.metrics)]
         sources = dict.fromkeys(panel.model.source for panel in self._job.panels if panel.model)
         model = f" with {', '.join(sources)}" if sources else ""
         state = "closed" if self._is_closed else "loaded" if self._warm.opened else "not loaded"
@@ -143,23 +143,23 @@ class Scorer:
             self._warm.close()
 
 
-def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """As in a configuration, where a single name is a list of one, and None is left out."""
-    for key, said in _MISPLACED.items():
-        if key in given:
-            raise UserError(said)
-    names = {k: [given[k]] if isinstance(given[k], str) else given[k] for k in _OF_NAMES}
+def _settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as in a configuration: a single name is a list of one, None is left out."""
+    for key, message in _MISPLACED.items():
+        if key in settings:
+            raise UserError(message)
+    names = {k: [settings[k]] if isinstance(settings[k], str) else settings[k] for k in _OF_NAMES}
     lists = {k: v if isinstance(v, Mapping) else list(v) for k, v in names.items() if v is not None}
-    rest = {key: value for key, value in given.items() if value is not None}
+    rest = {key: value for key, value in settings.items() if value is not None}
     return {"workers": HERE} | rest | lists
 
 
-def _config(given: Mapping[str, Any], cases: Any, out: str) -> Config:
+def _config(settings: Mapping[str, Any], cases: Any, out: str) -> Config:
     if isinstance(cases, Mapping) and "path" not in cases:
         raise UserError("cases: is one row: give a list of rows, [row]")
     if isinstance(cases, Sized) and not len(cases):
         raise UserError("cases: holds no row")
-    config = load_config({**given, "corpus": cases, "out": out})
+    config = load_config({**settings, "corpus": cases, "out": out})
     if executor_name(config.workers) != "local":
         raise UserError(
             "workers: `score` works in this process alone: leave `workers` out, or use "

@@ -24,7 +24,7 @@ from evaljudge.runs.asked import RunPrompts
 from evaljudge.storage import Output, Panel, Shard, judge_kinds, panels_of
 
 Text = tuple[str, str]
-"""Its document and its system."""
+"""A text's document and system."""
 
 
 def shown_texts(
@@ -35,16 +35,16 @@ def shown_texts(
     ratings: ByText,
     prompts: RunPrompts,
 ) -> list[PageText]:
-    """In the order of the corpus."""
-    wanted, found = set(chosen), list[PageText]()
+    """The chosen texts in the order of the corpus."""
+    wanted, texts = set(chosen), list[PageText]()
     selected = {name: set(_selected(output, name, wanted)) for name in selections}
     for shard in shards:
-        if len(found) == len(wanted):
+        if len(texts) == len(wanted):
             break
         mine = {text[:2] for text in output.texts(shard)} & wanted
         if mine:
-            found += shown_in(output, shard, mine, selected, ratings, prompts)
-    return found
+            texts += shown_in(output, shard, mine, selected, ratings, prompts)
+    return texts
 
 
 def shown_in(
@@ -80,8 +80,8 @@ def shown_in(
         mine = [brief for brief in briefs if brief.doc_id == verdict.doc_id]
         made = evidence_of(kind, JudgedCandidate(candidate, verdict, mine))
         try:
-            of = verdict.judge, verdict.axis
-            return replace(made, asked=prompts.about(*of, case, candidate.system, mine))
+            key = verdict.judge, verdict.axis
+            return replace(made, asked=prompts.about(*key, case, candidate.system, mine))
         except UserError as error:
             return replace(made, unasked=str(error))
 
@@ -98,10 +98,10 @@ def evidence_of(kind: str, judged: JudgedCandidate) -> Evidence:
     verdict = judged.verdict
     if verdict.status == "unscored":
         return Evidence(verdict.judge, verdict.axis, verdict.reason, section=shown_answer(verdict))
-    own = plugin(kind) if kind in kinds() else None
-    if own and own.picture:
-        return Evidence(verdict.judge, verdict.axis, view=own.picture(judged))
-    section = shown_section(own.show if own else None, judged)
+    mine = plugin(kind) if kind in kinds() else None
+    if mine and mine.picture:
+        return Evidence(verdict.judge, verdict.axis, view=mine.picture(judged))
+    section = shown_section(mine.show if mine else None, judged)
     return Evidence(verdict.judge, verdict.axis, section=section)
 
 

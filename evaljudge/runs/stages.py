@@ -19,11 +19,11 @@ from evaljudge.metrics.measuring import drawn
 from evaljudge.metrics.protocol import Part
 from evaljudge.records import Document
 from evaljudge.runs.asked import probes_of
-from evaljudge.runs.job import Job, Pass, one_of
+from evaljudge.runs.job import Job, Pass, required
 from evaljudge.storage import Output, Shard, Stage, ahead, index_on_disk
 
 Lacking = dict[Shard, list[str]]
-"""Of each shard, the metrics that are missing."""
+"""The metrics that each shard lacks."""
 
 
 def do_stages(
@@ -31,33 +31,33 @@ def do_stages(
     output: Output,
     wanted: Sequence[Stage],
     watch: Watch,
-    longest: Callable[[Pass], int] = lambda one: 0,
+    longest: Callable[[Pass], int] = lambda p: 0,
 ) -> None:
     """Do what is missing of the wanted stages; nothing is asked where nothing is missing.
 
     `longest`: what of a pass is known of its longest prompt (see `ModelSource.longest`).
     """
-    for one in job.passes:
-        if orders := _orders(one, output.of(one.job.panel), wanted):
-            one = replace(one, source=replace(one.source, longest=longest(one)))
-            job.executor.ask(_assignment(one, output, orders), orders, watch)
+    for part in job.passes:
+        if orders := _orders(part, output.of(part.job.panel), wanted):
+            part = replace(part, source=replace(part.source, longest=longest(part)))
+            job.executor.ask(_assignment(part, output, orders), orders, watch)
 
 
 def missing(job: Job, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:
     """The stages that each shard still lacks for any of the run's models, shards in order."""
     left = dict[Shard, list[Stage]]()
-    for one in job.passes:
-        for shard, stages in lacking(one, output, wanted).items():
+    for part in job.passes:
+        for shard, stages in lacking(part, output, wanted).items():
             left[shard] = [s for s in wanted if s in (*stages, *left.get(shard, ()))]
     return {shard: left[shard] for shard in output.shards() if shard in left}
 
 
-def lacking(one: Pass, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:
+def lacking(part: Pass, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:
     """The stages of a pass that each shard still lacks, shards in order."""
-    output = output.of(one.job.panel)
-    done = {stage: output.committed(stage) for stage in wanted if stage in one.stages}
+    output = output.of(part.job.panel)
+    done = {stage: output.committed(stage) for stage in wanted if stage in part.stages}
     if "prepare" in done:
-        done["prepare"] &= _with_briefs(one.job, output)
+        done["prepare"] &= _with_briefs(part.job, output)
     left = {
         shard: [stage for stage in done if shard.number not in done[stage]]
         for shard in output.shards()
@@ -65,16 +65,16 @@ def lacking(one: Pass, output: Output, wanted: Sequence[Stage]) -> dict[Shard, l
     return {shard: stages for shard, stages in left.items() if stages}
 
 
-def _orders(one: Pass, output: Output, wanted: Sequence[Stage]) -> list[Order]:
-    left = lacking(one, output, wanted)
-    files = _brief_files(one.job, output, list(left))
+def _orders(part: Pass, output: Output, wanted: Sequence[Stage]) -> list[Order]:
+    left = lacking(part, output, wanted)
+    files = _brief_files(part.job, output, list(left))
     return [Order(shard, stages, files[shard]) for shard, stages in left.items()]
 
 
-def _assignment(one: Pass, output: Output, orders: Sequence[Order]) -> Assignment:
-    job, probes = one.job, list[Probe]()
+def _assignment(part: Pass, output: Output, orders: Sequence[Order]) -> Assignment:
+    job, probes = part.job, list[Probe]()
     judged = next((order.shard for order in orders if "judge" in order.stages), None)
-    if judged and one.source.least_mass:
+    if judged and part.source.least_mass:
         probes = probes_of(job.judges, output.cases(judged)[0])
     return Assignment(
         out=job.config.out,
@@ -82,8 +82,8 @@ def _assignment(one: Pass, output: Output, orders: Sequence[Order]) -> Assignmen
         run=output.name,
         judges=job.judges,
         engines=job.engines,
-        source=one.source,
-        writer=one_of(job.writer_is),
+        source=part.source,
+        writer=required(job.writer_is),
         signatures=job.judge_signatures(),
         seed=job.config.seed,
         session=uuid.uuid4().hex,
@@ -106,10 +106,10 @@ def _brief_files(
     job: Job, output: Output, shards: Sequence[Shard]
 ) -> dict[Shard, dict[str, list[str]]]:
     """Which files of the briefs' folder hold documents of which shard, besides its own file."""
-    found: dict[Shard, dict[str, list[str]]] = {shard: {} for shard in shards}
+    files_of: dict[Shard, dict[str, list[str]]] = {shard: {} for shard in shards}
     files = {kind: output.reusable_briefs(kind) for kind in job.kinds}
     if not shards or not any(files.values()):
-        return found
+        return files_of
     by_number = {shard.number: shard for shard in shards}
     find = "SELECT shard FROM home WHERE doc_id = ?"
     with index_on_disk("CREATE TABLE home (doc_id TEXT, shard INTEGER);") as index:
@@ -120,17 +120,17 @@ def _brief_files(
             held = ahead(partial(output.brief_documents, kind), names)
             for name, documents in zip(names, held, strict=True):
                 for number in {n for i in documents for (n,) in index.execute(find, (i,))}:
-                    found[by_number[number]].setdefault(kind, []).append(name)
-    return found
+                    files_of[by_number[number]].setdefault(kind, []).append(name)
+    return files_of
 
 
 def unmeasured(job: Job, output: Output, shards: Sequence[Shard]) -> Lacking:
     if not job.metrics:
         return {}
     wanted = job.metric_signatures(corpus_digest(output))
-    known = {receipt["shard"]: receipt["measured"] for receipt in output.receipts("measure")}
+    measured = {receipt["shard"]: receipt["measured"] for receipt in output.receipts("measure")}
     lacking = {
-        shard: [n for n, line in wanted.items() if known.get(shard.number, {}).get(n) != line]
+        shard: [n for n, line in wanted.items() if measured.get(shard.number, {}).get(n) != line]
         for shard in shards
     }
     return {shard: names for shard, names in lacking.items() if names}
@@ -156,9 +156,9 @@ def _ready(job: Job, output: Output, metric: Metric) -> Metric:
     if not isinstance(metric, CorpusMetric):
         return metric
     shards, again = output.shards(), _again(output)
-    of = sum(shard.cases for shard in shards) - sum(map(len, again.values()))
+    total = sum(shard.cases for shard in shards) - sum(map(len, again.values()))
     documents = _once(output.ahead(lambda s: (s.number, output.sources(s)), shards), again)
-    learnt = metric.learnt(drawn(documents, metric.most_learnt, of, job.config.seed))
+    learnt = metric.learnt(drawn(documents, metric.most_learnt, total, job.config.seed))
     counted = partial(_counted, job.config.out, output.name, learnt, again)
     return learnt.fitted(job.executor.in_order(counted, shards))
 
@@ -179,14 +179,14 @@ def _once(
 
 
 def _again(output: Output) -> dict[int, frozenset[str]]:
-    """For shards cut when a run was extended: their documents that earlier shards hold too."""
+    """The documents of shards cut when a run was extended that earlier shards hold too."""
     if len((output.listing() or {}).get("cuts", [0])) < 2:
         return {}
-    found: dict[int, frozenset[str]] = {}
+    measured: dict[int, frozenset[str]] = {}
     with index_on_disk("CREATE TABLE seen (doc_id TEXT PRIMARY KEY) WITHOUT ROWID;") as index:
         shards = output.shards()
         for number, ids in output.ahead(lambda s: (s.number, output.documents(s)), shards):
             keep = "INSERT OR IGNORE INTO seen VALUES (?)"
             if repeated := {i for i in ids if not index.execute(keep, (i,)).rowcount}:
-                found[number] = frozenset(repeated)
-    return found
+                measured[number] = frozenset(repeated)
+    return measured

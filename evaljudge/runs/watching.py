@@ -23,18 +23,18 @@ from evaljudge.execution.protocol import Event
 from evaljudge.storage import Stage
 
 Todo = Mapping[Stage, tuple[int, int]]
-"""Of each stage wanted: how many cases are left to do, of how many."""
+"""How many cases are left to do in each wanted stage, of how many."""
 LOADING = "loading the model"
 A_MINUTE, AN_HOUR = 60.0, 3600.0
 WINDOW, BETWEEN_MARKS = 600.0, 5.0
 """Seconds over which rates are taken; and after which what was done so far is noted for them."""
 FEWEST_CASES = 5
-"""Of a stage, before anything is said of its time."""
+"""Cases of a stage that must be done before its remaining time is estimated."""
 DONE_IN_WORDS = {"prepare": "prepared", "judge": "judged", "measure": "measured"}
 
 
 class Watcher:
-    """Is called as a run goes on. This one prints nothing; see progress.py for those that do."""
+    """Called as a run goes on. This one prints nothing; see progress.py for those that do."""
 
     def __enter__(self) -> Self:
         return self
@@ -48,7 +48,7 @@ class Watcher:
     def starting(self, todo: Todo) -> None: ...
 
     def event(self, event: Event) -> None:
-        """From any thread; for the work that `starting` has announced."""
+        """Called from any thread, for the work that `starting` has announced."""
 
     def done(self) -> None: ...
 
@@ -58,22 +58,22 @@ class _Mark:
     at: float
     done: Mapping[Stage, int]
     seconds: Mapping[Stage, float]
-    """That each stage has had, without those in which a model was loaded."""
+    """Seconds spent in each stage, without model loading."""
 
 
 class ProgressTally:
-    """What is done of each stage, how fast, and how long the rest will take."""
+    """How much of each stage is done, how fast, and how long the rest will take."""
 
     def __init__(self, todo: Todo, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._lock = clock, threading.RLock()
-        self._of = {stage: of for stage, (_, of) in todo.items()}
-        self._committed = {stage: of - left for stage, (left, of) in todo.items()}
+        self._total = {stage: n for stage, (_, n) in todo.items()}
+        self._committed = {stage: n - left for stage, (left, n) in todo.items()}
         self._over = set[tuple[Stage, int]]()
         self._in_hand: dict[tuple[Stage, int], int] = {}
-        self.steps = sum(self._of.values())
-        self._unscored: dict[Stage, int] = dict.fromkeys(self._of, 0)
+        self.steps = sum(self._total.values())
+        self._unscored: dict[Stage, int] = dict.fromkeys(self._total, 0)
         self._gpu_seconds = 0.0
-        self._seconds: dict[Stage, float] = dict.fromkeys(self._of, 0.0)
+        self._seconds: dict[Stage, float] = dict.fromkeys(self._total, 0.0)
         self._is_loading, self._since = False, clock()
         self._first = self._mark()
         self._marks = deque([self._first])
@@ -85,7 +85,7 @@ class ProgressTally:
 
     @property
     def _done(self) -> dict[Stage, int]:
-        in_hand = dict.fromkeys(self._of, 0)
+        in_hand = dict.fromkeys(self._total, 0)
         for (stage, _), cases in self._in_hand.items():
             in_hand[stage] += cases
         return {stage: cases + in_hand[stage] for stage, cases in self._committed.items()}
@@ -125,9 +125,9 @@ class ProgressTally:
 
     def _stages(self, now: _Mark) -> Iterator[str]:
         for stage, cases in now.done.items():
-            unit = " cases" if stage == next(iter(now.done)) else ""
-            rate = self._rate(stage, now) if cases < self._of[stage] else ""
-            yield f"{DONE_IN_WORDS[stage]} {cases:,}/{self._of[stage]:,}{unit}{rate}"
+            unit = " documents" if stage == next(iter(now.done)) else ""
+            rate = self._rate(stage, now) if cases < self._total[stage] else ""
+            yield f"{DONE_IN_WORDS[stage]} {cases:,}/{self._total[stage]:,}{unit}{rate}"
 
     def _rest(self, now: _Mark) -> Iterator[str]:
         if left := self._left(now):
@@ -142,7 +142,7 @@ class ProgressTally:
         return self._gpu_seconds / AN_HOUR
 
     def as_fields(self) -> list[dict[str, Any]]:
-        """For each stage how far it is; `rate` (cases a minute) and `left_seconds` where known."""
+        """How far each stage is; `rate` (cases a minute) and `left_seconds` where known."""
         with self._lock:
             self._share_out_time()
             now = self._mark()
@@ -150,15 +150,15 @@ class ProgressTally:
             return [self._fields(stage, now) | {"gpu_hours": hours} for stage in now.done]
 
     def _fields(self, stage: Stage, now: _Mark) -> dict[str, Any]:
-        done, of = now.done[stage], self._of[stage]
+        done, n = now.done[stage], self._total[stage]
         fields: dict[str, Any] = {
             "stage": stage,
             "done": done,
-            "of": of,
+            "of": n,
             "unscored": self._unscored[stage],
         }
         if each_case := self._seconds_per_case(stage, now):
-            left = round((of - done) * each_case)
+            left = round((n - done) * each_case)
             fields |= {"rate": round(A_MINUTE / each_case, 1), "left_seconds": left}
         return fields
 
@@ -172,23 +172,23 @@ class ProgressTally:
         return f" at {each_minute:,.0f} a minute"
 
     def _left(self, now: _Mark) -> str:
-        if now.done == self._of:
+        if now.done == self._total:
             done_here = now.done != self._first.done
             return f"took {_clock(sum(now.seconds.values()))}" if done_here else ""
-        left = {stage: of - now.done[stage] for stage, of in self._of.items()}
+        left = {stage: n - now.done[stage] for stage, n in self._total.items()}
         open_stages = [stage for stage, cases in left.items() if cases]
-        known = [stage for stage in open_stages if self._is_known(stage, now)]
-        if not known:
+        rated = [stage for stage in open_stages if self._is_known(stage, now)]
+        if not rated:
             return ""
-        seconds = sum(left[stage] * self._seconds_per_case(stage, now) for stage in known)
-        is_all = len(known) == len(open_stages)
-        return f"about {_clock(seconds)} left" + ("" if is_all else f" to {known[0]}")
+        seconds = sum(left[stage] * self._seconds_per_case(stage, now) for stage in rated)
+        is_all = len(rated) == len(open_stages)
+        return f"about {_clock(seconds)} left" + ("" if is_all else f" to {rated[0]}")
 
     def _is_known(self, stage: Stage, now: _Mark) -> bool:
         return now.done[stage] - self._first.done[stage] >= FEWEST_CASES
 
     def _seconds_per_case(self, stage: Stage, now: _Mark) -> float:
-        """Of late; over all where the stage has stood still of late; 0 where it is not known."""
+        """The recent rate; the overall one where the stage stood still recently; 0 if unknown."""
         if not self._is_known(stage, now):
             return 0.0
         has_moved = now.done[stage] > self._marks[0].done[stage]
@@ -205,8 +205,8 @@ class ProgressTally:
         if self._is_loading:
             return
         stages = {shard: stage for stage, shard in sorted(self._in_hand, key=_in_order)}
-        done, of = self._done, self._of
-        now_in = list(stages.values()) or [stage for stage in of if of[stage] > done[stage]][:1]
+        done, n = self._done, self._total
+        now_in = list(stages.values()) or [stage for stage in n if n[stage] > done[stage]][:1]
         for stage in now_in:
             self._seconds[stage] += passed / len(now_in)
 

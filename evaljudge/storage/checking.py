@@ -43,9 +43,9 @@ class Fault:
     error: Damaged | DiskError
     shard: Shard | None = None
     stage: Stage | None = None
-    """Of the shard, the stage that has to be done again."""
+    """The stage of the shard that has to be done again."""
     marker: str = ""
-    """Of this stage; empty where the fault is of none."""
+    """The stage's marker; empty where the fault belongs to no stage."""
 
 
 @dataclass
@@ -75,17 +75,17 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
     Raises Damaged where that is run.json or shards.json: they say what there should be.
     """
     run, shards = output.run() or {}, output.shards()
-    found, there = Inspected(shards=len(shards)), set(output.place.all_names())
+    seen, there = Inspected(shards=len(shards)), set(output.place.all_names())
     panels = list(dict.fromkeys(panels_of(run).values())) or [Panel()]
     folders = {s: list(dict.fromkeys(panel.folder(s) for panel in panels)) for s in STAGES}
     committed = {at: output.marked(at) for at in chain.from_iterable(folders.values())}
     is_cut = output.has_listing or any(committed.values())  # a run may have been killed before
     for name in (RUN, SHARDS) if is_cut else (RUN,):
-        _count(found, output.prove(name)[1])
+        _count(seen, output.prove(name)[1])
     derived: Mapping[str, str] = run.get(DERIVED, {})
-    found.ignored = sorted(n for n in there if not _OURS.fullmatch(n) and n not in derived)
+    seen.ignored = sorted(n for n in there if not _OURS.fullmatch(n) and n not in derived)
     if DERIVED not in run:  # an earlier version has not noted which of these it wrote
-        found.ignored = [n for n in found.ignored if not n.startswith(("report/", "selected/"))]
+        seen.ignored = [n for n in seen.ignored if not n.startswith(("report/", "selected/"))]
 
     was_done, judges = was_finished(run), judge_kinds(run)
     checked = {name.split("/")[1] for name in there if name.startswith("checks/")}
@@ -97,12 +97,12 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
         for at in folders[stage]
         if shard.number in committed[at] or (was_done and committed[at])  # a folder has all or none
     ]
-    for file, receipt in _proven(output, found, markers):
+    for file, receipt in _proven(output, seen, markers):
         whole.add(file.name)
         for name in _vouched(output, file, receipt, judges, checked):
             named[name] = file._replace(name=name)
     for stage in STAGES:
-        found.done[stage] = sum(
+        seen.done[stage] = sum(
             all(marker(at, shard.number) in whole for at in folders[stage]) for shard in shards
         )
     kept = {
@@ -131,18 +131,18 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
             if (name := f"scores/{shard.file}") in there or run.get("state") == "done"
         ]
         files += [_File(f"labels/{name}.json") for name in output.label_keys()]
-    for _ in _proven(output, found, [*files, *map(_File, sorted(common))]):
+    for _ in _proven(output, seen, [*files, *map(_File, sorted(common))]):
         pass
-    found.faults.sort(key=lambda fault: fault.shard.number if fault.shard else len(shards))
+    seen.faults.sort(key=lambda fault: fault.shard.number if fault.shard else len(shards))
     for name, digest in derived.items() if with_derived else ():
         if problem := _changed(output, name, digest):
-            found.faults.append(Fault(name, output.damaged(name, problem)))
-        found.proven += not problem
-    return found
+            seen.faults.append(Fault(name, output.damaged(name, problem)))
+        seen.proven += not problem
+    return seen
 
 
 def digests(output: Output, selections: Iterable[str]) -> dict[str, str]:
-    """Of every file of the report and of these selections, to be compared by `inspect`."""
+    """The digests of the files of the report and these selections, which `inspect` compares."""
     report = (f"report/{name}" for name in output.place.names("report"))
     selected = [f"selected/{name}.{ending}" for name in selections for ending in ("json", "jsonl")]
     names = [*filter(_REPORT.fullmatch, report), *selected]
@@ -156,28 +156,28 @@ def was_finished(run: Mapping[str, Any]) -> bool:
 
 def _vouched(
     output: Output,
-    of: _File,
+    marker_file: _File,
     receipt: Mapping[str, Any],
     judges: Mapping[str, str],
     checked: Iterable[str],
 ) -> list[str]:
     """The files that a marker vouches for; earlier versions did not name them in it."""
-    assert of.shard is not None
-    if of.stage == "measure":
-        return [f"measures/{metric}/{of.shard.file}" for metric in receipt["measured"]]
+    assert marker_file.shard is not None
+    if marker_file.stage == "measure":
+        return [f"measures/{metric}/{marker_file.shard.file}" for metric in receipt["measured"]]
     if "files" in receipt:
         return list(receipt["files"])
-    if of.stage == "prepare":
-        own = output.brief_file(of.shard)
-        return [f"briefs/{kind}/{own}" for kind in dict.fromkeys(judges.values())]
-    verdicts = [f"verdicts/{judge}/{of.shard.file}" for judge in judges]
-    return [*verdicts, *(f"checks/{judge}/{of.shard.file}" for judge in checked)]
+    if marker_file.stage == "prepare":
+        own_file = output.brief_file(marker_file.shard)
+        return [f"briefs/{kind}/{own_file}" for kind in dict.fromkeys(judges.values())]
+    verdicts = [f"verdicts/{judge}/{marker_file.shard.file}" for judge in judges]
+    return [*verdicts, *(f"checks/{judge}/{marker_file.shard.file}" for judge in checked)]
 
 
 def _proven(
-    output: Output, found: Inspected, files: Sequence[_File]
+    output: Output, seen: Inspected, files: Sequence[_File]
 ) -> Iterator[tuple[_File, dict[str, Any]]]:
-    """Those that are whole, with what a JSON file holds; the others are noted as faults."""
+    """The undamaged files, with what a JSON file holds; the others are noted as faults."""
 
     def prove(file: _File) -> tuple[dict[str, Any], bool] | Damaged | DiskError:
         try:
@@ -189,15 +189,15 @@ def _proven(
 
     for file, proof in zip(files, output.ahead(prove, files), strict=True):
         if isinstance(proof, Exception):
-            found.faults.append(Fault(file.name, proof, file.shard, file.stage, file.marker))
+            seen.faults.append(Fault(file.name, proof, file.shard, file.stage, file.marker))
         else:
-            _count(found, proof[1])
+            _count(seen, proof[1])
             yield file, proof[0]
 
 
-def _count(found: Inspected, is_proven: bool) -> None:
-    found.proven += is_proven
-    found.readable += not is_proven
+def _count(seen: Inspected, is_proven: bool) -> None:
+    seen.proven += is_proven
+    seen.readable += not is_proven
 
 
 def _changed(output: Output, name: str, digest: str) -> str:

@@ -88,7 +88,7 @@ class _Lock:
             while not self._locked():
                 os.close(self._file)  # its holder has just removed it
         except BlockingIOError:
-            holder = self._said(self._file)
+            holder = self._content(self._file)
             os.close(self._file)
             raise UserError(_held(self._uri, holder)) from None
         except OSError as error:
@@ -105,12 +105,12 @@ class _Lock:
             with refusing_disk_errors(self._path, "read"):
                 file = self._opened(os.O_RDONLY)
             with os.fdopen(file):
-                said = self._said(file)
+                holder = self._content(file)
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except (FileNotFoundError, NotADirectoryError):
             return ""
         except BlockingIOError:
-            return said or "a job"
+            return holder or "a job"
         return ""
 
     def _locked(self) -> bool:
@@ -123,14 +123,14 @@ class _Lock:
             return False
 
     def _opened(self, flags: int) -> int:
-        """Not what a link leads to, which would be overwritten, nor a pipe."""
+        """Opens no link, whose target would be overwritten, and no pipe."""
         if os.path.islink(self._path):
             raise UserError(f"{self._path}: is a link, where a job notes its name: remove it")
         refuse_irregular(self._path)
         return os.open(self._path, flags | os.O_NOFOLLOW, 0o644)
 
     @staticmethod
-    def _said(file: int) -> str:
+    def _content(file: int) -> str:
         return os.read(file, 1000).decode(errors="replace")
 
     def check(self) -> None: ...
@@ -149,7 +149,7 @@ class _Lease:
 
     def __init__(self, place: Place) -> None:
         self._uri, self._objects = place.uri, Objects(place.uri)
-        self._hastily = Objects(place.uri, patience=BEAT)
+        self._fail_fast = Objects(place.uri, patience=BEAT)
         self._mine = _who() | {"token": uuid.uuid4().hex, "beat": 0}
         self._lost: str | None = None
         self._end = threading.Event()
@@ -174,9 +174,9 @@ class _Lease:
         self._beating.join(timeout=2 * BEAT)
         if self._lost is None:
             with suppress(GivenUp, UserError):  # then it is taken over when nobody renews it
-                there = self._hastily.read(NAME)
+                there = self._fail_fast.read(NAME)
                 if there and self._is_mine(there):
-                    self._hastily.remove(NAME)
+                    self._fail_fast.remove(NAME)
 
     def _taken(self) -> bool:
         there = self._objects.read(NAME)
@@ -197,12 +197,12 @@ class _Lease:
     def _renew(self) -> None:
         while not self._end.wait(BEAT):
             try:
-                there = self._hastily.read(NAME)
+                there = self._fail_fast.read(NAME)
                 if there is None or not self._is_mine(there):
                     self._lost = _read(there)["name"] if there else "its claim was removed"
                     return
                 self._mine["beat"] += 1
-                self._hastily.swap(NAME, there.mark, self._text())
+                self._fail_fast.swap(NAME, there.mark, self._text())
             except (GivenUp, UserError):
                 continue  # the run itself says what storage refuses; renewing is tried again
 

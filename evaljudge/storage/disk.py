@@ -34,7 +34,7 @@ REMEDIES: Mapping[int, str] = MappingProxyType(
         errno.EPERM: "give yourself the permission",
     }
 )
-"""Of errors that are the disk's whatever was done."""
+"""Errors that are the disk's, whatever was done."""
 IRREGULAR = errno.ENXIO
 """The system's own number where a socket is opened as a file."""
 DAMAGE, NOT_PERMITTED = (errno.EIO, errno.ELOOP, IRREGULAR), (errno.EACCES, errno.EPERM)

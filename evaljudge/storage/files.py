@@ -54,7 +54,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("measures", "scores", "report", "selected"), _BY_REPORT),
     }
 )
-"""By the folder, what can be done about a file that is damaged."""
+"""What can be done about a damaged file of each folder."""
 
 
 class RunFiles:
@@ -77,11 +77,11 @@ class RunFiles:
         if content is None:
             return None
         with self._reading(RUN):
-            found, is_proven = read_json(content, RUN, is_sealed=False)
-            is_ours = {"id", "fingerprint"} <= found.keys()
-            if not is_proven and (not is_ours or str(found["id"]).startswith(SEALED)):
+            stored, is_proven = read_json(content, RUN, is_sealed=False)
+            is_ours = {"id", "fingerprint"} <= stored.keys()
+            if not is_proven and (not is_ours or str(stored["id"]).startswith(SEALED)):
                 raise Unsound("has lost its sha256")
-        return found
+        return stored
 
     @property
     def has_listing(self) -> bool:
@@ -90,8 +90,8 @@ class RunFiles:
     def known_run(self) -> dict[str, Any]:
         """What run.json says; refused where no run lies here, with the first run in a folder below
         (of a demo or a study)."""
-        if (found := self.run()) is not None:
-            return found
+        if (stored := self.run()) is not None:
+            return stored
         if self.has_listing:
             raise self.damaged(RUN, GONE)
         within = self.place.folder_with(RUN)
@@ -118,7 +118,7 @@ class RunFiles:
         place.set_aside(at)
 
     def name_of(self, error: Damaged) -> str:
-        """Of the damaged file."""
+        """The damaged file's name."""
         if self._shared and error.file.startswith(self._shared.at("")):
             return f"briefs{error.file.removeprefix(self._shared.uri)}"
         return error.file.removeprefix(f"{self.uri}/")
@@ -129,7 +129,7 @@ class RunFiles:
         return self.place, name
 
     def _sealed_name(self, name: str) -> str:
-        """What a file's seal is of besides its content: its name, and the run's, which is in the
+        """What a file's seal covers besides its content: its name and the run's, which is in the
         names of briefs already, and in run.json."""
         is_enough = name == RUN or name.startswith("briefs/")
         return name if is_enough else f"{self.name}/{name}"
@@ -137,8 +137,8 @@ class RunFiles:
     def _is_sealed(self, name: str) -> bool:
         """Whether the run that wrote it sealed all of its files."""
         if name.startswith("briefs/"):
-            found = BRIEFS.fullmatch(name.rpartition("/")[2])
-            return bool(found and found[2].startswith(SEALED))
+            match = BRIEFS.fullmatch(name.rpartition("/")[2])
+            return bool(match and match[2].startswith(SEALED))
         return self.name.startswith(SEALED)
 
     def _read(self, name: str) -> bytes:
@@ -147,7 +147,7 @@ class RunFiles:
         return content
 
     def _find(self, name: str) -> bytes | None:
-        """None where there is no such file."""
+        """The file's JSON object; None where there is no such file."""
         place, at = self._where(name)
         try:
             return place.read(at)
@@ -179,10 +179,10 @@ class RunFiles:
     def _object(self, name: str, content: bytes) -> tuple[dict[str, Any], bool]:
         with self._reading(name):
             at, must = self._sealed_name(name), self._is_sealed(name)
-            found, is_proven = read_json(content, at, is_sealed=must)
-            if not is_proven and name.startswith(COMMON) and "text" not in found:
+            stored, is_proven = read_json(content, at, is_sealed=must)
+            if not is_proven and name.startswith(COMMON) and "text" not in stored:
                 raise Unsound("is no reply of a model")
-        return found, is_proven
+        return stored, is_proven
 
     def _write_json(self, name: str, content: Mapping[str, Any]) -> None:
         self._put(name, sealed_json(content, self._sealed_name(name)))

@@ -51,8 +51,8 @@ UNSIGNED: Mapping[str, str] = MappingProxyType({})
 _COMMON = re.compile(r"[0-9a-f]+\.json")
 _MARKER = re.compile(r"(\d{5,})\.json")
 AT_ONCE, AT_ONCE_HERE = 16, 1
-"""Of work that waits for other machines, and of work with files of this one: there threads would
-only take turns, which costs 40% more processor time."""
+"""Threads for work that waits for other machines, and for work with files of this one, where
+threads would only take turns, which costs 40% more processor time."""
 
 
 def ahead(work: Callable[[T], S], items: Iterable[T], at_once: int = AT_ONCE) -> Iterator[S]:
@@ -78,7 +78,7 @@ class Panel:
     """
 
     prepare: str = ""
-    """The end for the briefs and their markers: that of their writer."""
+    """The end of the names of briefs and their markers: their writer's."""
     judge: str = ""
 
     def folder(self, stage: Stage) -> str:
@@ -123,7 +123,7 @@ class Output(RunFiles):
         return other
 
     def of_judge(self, judge: str) -> Output:
-        """As the panel of this judge reads them."""
+        """The output as this judge's panel reads it."""
         return self.of(panels_of(self.run() or {}).get(judge, Panel()))
 
     # run.json and shards.json
@@ -150,7 +150,7 @@ class Output(RunFiles):
         if not (self.begun("prepare") or self.begun("judge")):
             return self.is_untouched
         receipts = chain(self.receipts("prepare"), self.receipts("judge"))
-        asked = (judge["tokens"]["asks"] for one in receipts for judge in one["asked"].values())
+        asked = (judge["tokens"]["asks"] for r in receipts for judge in r["asked"].values())
         return not any(asked)
 
     def release(self) -> None:
@@ -177,7 +177,7 @@ class Output(RunFiles):
     # commits
 
     def panels(self) -> list[Panel]:
-        """Those of the run, each once."""
+        """The run's panels, each once."""
         if self.panel is not None:
             return [self.panel]
         return list(dict.fromkeys(panels_of(self.run() or {}).values())) or [Panel()]
@@ -196,8 +196,8 @@ class Output(RunFiles):
 
     def marked(self, folder: str) -> set[int]:
         """The numbers of the shards that have a marker in this folder."""
-        found = map(_MARKER.fullmatch, self.place.names(folder))
-        return {int(name[1]) for name in found if name}
+        matches = map(_MARKER.fullmatch, self.place.names(folder))
+        return {int(name[1]) for name in matches if name}
 
     def commit(self, stage: Stage, shard: Shard, receipt: Mapping[str, Any]) -> None:
         self._write_json(self.marker(stage, shard), receipt)
@@ -213,7 +213,7 @@ class Output(RunFiles):
         return self._find_json(self.marker(stage, shard))
 
     def receipts(self, stage: Stage, but: Collection[int] = ()) -> Iterator[dict[str, Any]]:
-        """Those of all panels; `but`: the numbers of shards that are left out."""
+        """The receipts of all panels; `but`: the numbers of shards that are left out."""
         folders = self.folders(stage)
         names = [marker(at, n) for at in folders for n in sorted(self.marked(at) - set(but))]
         return self.ahead(self._json, names)
@@ -280,7 +280,7 @@ class Output(RunFiles):
         return list(self.case_table(shard, ["doc_id"])["doc_id"].to_pylist())
 
     def sources(self, shard: Shard) -> list[Document]:
-        """Its documents, with nothing but their ids, sources and references."""
+        """The shard's documents, with only their ids, sources and references."""
         rows = self.case_table(shard, ["doc_id", "source", "references"]).to_pylist()
         return [Document(r["doc_id"], r["source"], tuple(r["references"] or ())) for r in rows]
 
@@ -297,7 +297,7 @@ class Output(RunFiles):
         return tables.ratings_of(self.case_table(shard, tables.RATED))
 
     def case_table(self, shard: Shard, columns: list[str]) -> pa.Table:
-        """These columns of its cases, as they are stored."""
+        """These columns of the shard's cases, as they are stored."""
         with self._gone_or_elsewhere():
             return self.table(f"cases/{shard.file}", columns, shard.seal)
 
@@ -344,7 +344,7 @@ class Output(RunFiles):
         return self._write(f"measures/{metric}", shard, Score, scores)
 
     def score_table(self, shard: Shard) -> pa.Table:
-        """Its scores as they are stored, without their signatures."""
+        """The shard's scores as they are stored, without their signatures."""
         columns = ["doc_id", "system", "scorer", "axis", "value", "reason", "doubt"]
         return self.table(f"scores/{shard.file}", columns)
 
@@ -354,11 +354,11 @@ class Output(RunFiles):
     def numbers(
         self, shard: Shard, scales: Collection[Scale], columns: Sequence[str]
     ) -> list[tuple[Any, ...]]:
-        """These columns of its scores on these scales, of those that are finite numbers."""
+        """These columns of the shard's finite scores on these scales."""
         needed = list({"scorer", "axis", "value", *columns})
         table = self.table(f"scores/{shard.file}", needed)
-        found = tables.numbers_on(scales, table)
-        return list(zip(*(found[name].to_pylist() for name in columns), strict=True))
+        numbers = tables.numbers_on(scales, table)
+        return list(zip(*(numbers[name].to_pylist() for name in columns), strict=True))
 
     def write_scores(
         self, shard: Shard, scores: Iterable[Score], signatures: Mapping[str, str] = UNSIGNED
@@ -408,9 +408,9 @@ class Output(RunFiles):
         return [
             name
             for name in self.brief_files(judge)
-            if (found := BRIEFS.fullmatch(name))
+            if (match := BRIEFS.fullmatch(name))
             and (
-                found[2] != self.name or (name.endswith(self._own_end) and int(found[1]) < cuts[-1])
+                match[2] != self.name or (name.endswith(self._own_end) and int(match[1]) < cuts[-1])
             )
         ]
 

@@ -20,7 +20,7 @@ from evaljudge.errors import StorageLost, UserError, first_line, seconds_in
 R = TypeVar("R")
 PATIENCE, VARIABLE = 300.0, "EVALJUDGE_STORAGE_PATIENCE"
 SILENCE, BETWEEN = 10.0, 60.0
-"""After how many seconds a line says what is waited for, and how far apart such lines are."""
+"""Seconds before a line says what is waited for, and between such lines."""
 FIRST_CONTACT = 10.0
 """Seconds for a place that has not answered yet."""
 FIRST_WAIT, LONGEST_WAIT = 0.25, 10.0
@@ -70,12 +70,12 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
             if not is_known and waited + wait > min(patience, FIRST_CONTACT):
                 raise StorageLost(f"{uri}: no answer ({cause}): is the address right?") from None
             if waited + wait > patience:
-                said = f"it could not be used for {patience:g} s ({cause})"
-                raise StorageLost(f"{uri}: {said}") from None
+                reason = f"it could not be used for {patience:g} s ({cause})"
+                raise StorageLost(f"{uri}: {reason}") from None
             if waited >= SILENCE and time.monotonic() - _Known.said >= BETWEEN:
                 _Known.said = time.monotonic()
-                said = f"no answer yet ({cause}); given up after {patience:g} s"
-                print(f"waiting for {uri}: {said}", file=sys.stderr, flush=True)
+                reason = f"no answer yet ({cause}); given up after {patience:g} s"
+                print(f"waiting for {uri}: {reason}", file=sys.stderr, flush=True)
         time.sleep(wait)
     raise AssertionError("the waits never end")
 
@@ -91,8 +91,8 @@ class _Known:
 
 
 def expect_answers() -> None:
-    """For a worker that is started anew: its driver has reached all places before, so that one
-    that does not answer now has an outage."""
+    """Called in a restarted worker: its driver has reached all places before, so that one that
+    does not answer now has an outage."""
     _Known.are_all_known = True
 
 

@@ -94,7 +94,7 @@ class Place:
     def folder_with(self, name: str) -> str | None:
         """The first folder in it that has a file of this name."""
         folders = (info.base_name for info in self._infos("") if not info.is_file)
-        return next((one for one in sorted(folders) if self.kind(f"{one}/{name}") == "File"), None)
+        return next((f for f in sorted(folders) if self.kind(f"{f}/{name}") == "File"), None)
 
     def files(self, folder: str) -> list[tuple[str, int]]:
         """The files directly in a folder, with their sizes; none where the folder is not there."""
@@ -124,19 +124,19 @@ class Place:
 
         selector = fs.FileSelector(self._path(folder), allow_not_found=True, recursive=and_below)
         try:
-            found = self._try(folder, lambda: self._system.get_file_info(selector))
+            infos = self._try(folder, lambda: self._system.get_file_info(selector))
         except NotADirectoryError:
             mend = " where a folder must be: move it away" if folder else ": name a folder"
             raise UserError(f"{self.at(folder)}: is a file{mend}") from None
-        if not found:
+        if not infos:
             self._refuse_no_bucket()
         try:
-            _ = [info.path for info in found]
+            _ = [info.path for info in infos]
         except UnicodeDecodeError as error:
             name = error.object.decode(errors="replace").rpartition("/")[2]
-            said = f"holds a name that is not UTF-8 ({name}): rename it, or move it away"
-            raise UserError(f"{self.at(folder)}: {said}") from None
-        return list(found)
+            reason = f"holds a name that is not UTF-8 ({name}): rename it, or move it away"
+            raise UserError(f"{self.at(folder)}: {reason}") from None
+        return list(infos)
 
     def _refuse_no_bucket(self) -> None:
         """Where something is missing on S3, look once whether the whole bucket is."""
@@ -167,7 +167,7 @@ class Place:
         return stream if self.is_local else PatientFile(stream, self.at(name))  # type: ignore[return-value]
 
     def _opened(self, name: str) -> pa.NativeFile:
-        """Not what waits for somebody to write, or never ends, as pipes and devices do."""
+        """Refuses what waits for a writer or never ends, as pipes and devices do."""
         path = self._path(name)
         if self.is_local:
             refuse_irregular(path)
@@ -233,7 +233,7 @@ class Place:
             return
         to = f"damaged/{name}"
         names = chain([to], (f"{to}.{number}" for number in count(2)))
-        free = next(one for one in names if self.kind(one) == "NotFound")
+        free = next(name for name in names if self.kind(name) == "NotFound")
         if self.is_local:
             with refusing_disk_errors(self._path(free), "written"):
                 os.makedirs(os.path.dirname(self._path(free)), exist_ok=True)
@@ -260,15 +260,15 @@ class Place:
             self._try(folder, lambda: self._system.delete_dir(path), "removed")
 
     def refuse_unwritable(self) -> None:
-        """As `try_out`, but a local folder that is not there yet is not made."""
+        """Does what `try_out` does, but does not make a local folder."""
         if not self.is_local or os.path.isdir(self.path):
             self.try_out()
             return
         path = Path(self.path)
-        above = next(one for one in (path, *path.parents) if os.path.lexists(one))
+        above = next(at for at in (path, *path.parents) if os.path.lexists(at))
         if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-            said = "is a file, or you may not write to it: take another folder"
-            raise UserError(f"{self.uri}: {above} {said}")
+            reason = "is a file, or you may not write to it: take another folder"
+            raise UserError(f"{self.uri}: {above} {reason}")
 
     def try_out(self) -> None:
         """Refuse a place that cannot be written to, before any work is done."""

@@ -38,12 +38,12 @@ def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
     if "//" in path:
         raise UserError(f"{uri}: a folder in it has no name")
     if "?" in path:  # there may be a secret key in the rest
-        said = "endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION"
-        raise UserError(f"{SCHEME}{path.partition('?')[0]}: {said}")
+        advice = "endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION"
+        raise UserError(f"{SCHEME}{path.partition('?')[0]}: {advice}")
     scheme, _, host = (_endpoint() or "https://").rpartition("://")
     if "@" in host:  # not to be repeated
-        said = "they belong in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
-        raise UserError(f"AWS_ENDPOINT_URL holds credentials: {said}")
+        advice = "they belong in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        raise UserError(f"AWS_ENDPOINT_URL holds credentials: {advice}")
     system = fs.S3FileSystem(
         region=_region(bucket),
         scheme=scheme or "https",
@@ -89,7 +89,7 @@ class Objects:
         self._client = _client(self._bucket, patience)
 
     def put(self, name: str, content: bytes) -> None:
-        """In one request, so that nothing is begun that may be left unfinished."""
+        """Writes in one request, so that nothing is begun that may be left unfinished."""
         self._request("put_object", name, set(), Body=content)
 
     def create(self, name: str, content: bytes) -> bool:
@@ -101,14 +101,14 @@ class Objects:
         return self._put(name, content, IfMatch=mark)
 
     def read(self, name: str) -> Held | None:
-        found = self._request("get_object", name, MISSING)
-        return Held(found["Body"], found["ETag"]) if found else None
+        response = self._request("get_object", name, MISSING)
+        return Held(response["Body"], response["ETag"]) if response else None
 
     def remove(self, name: str) -> None:
         self._request("delete_object", name, MISSING)
 
     def _put(self, name: str, content: bytes, **condition: str) -> bool:
-        """Also true where the answer to the put was lost and this content is there."""
+        """Whether it was put; also true where the answer was lost and this content is there."""
         if self._request("put_object", name, TAKEN | MISSING, Body=content, **condition):
             return True
         there = self.read(name)
@@ -132,8 +132,8 @@ class Objects:
                 status = error.response["ResponseMetadata"]["HTTPStatusCode"]
                 refuse(uri, f"HTTP status {status}")
                 if _endpoint() and (status in NOT_BUILT or code == "404"):  # S3 says NoSuchKey
-                    said = "AWS_ENDPOINT_URL answers, but not as S3 does: correct it"
-                    raise UserError(f"{uri}: {said}") from None
+                    reason = "AWS_ENDPOINT_URL answers, but not as S3 does: correct it"
+                    raise UserError(f"{uri}: {reason}") from None
                 if status in allowed:
                     return None
                 raise OSError(str(error)) from None
@@ -146,7 +146,7 @@ class Objects:
 
 
 def _client(bucket: str, patience: float | None) -> Any:
-    """With a short patience the timeouts of a connection are short too."""
+    """A client; with a short patience its timeouts are short too."""
     try:
         import boto3
         from botocore.config import Config

@@ -50,13 +50,13 @@ def read_json(content: bytes, name: str, *, is_sealed: bool) -> tuple[dict[str, 
     """The object in the file, and whether a seal proves it; `is_sealed`: it must have one."""
     is_proven = _check(content, _IN_JSON, name, is_sealed)
     try:
-        found = json.loads(content)
+        parsed = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise Unsound(f"cannot be read ({first_words(error)})") from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise Unsound("holds no JSON object")
-    found.pop(SEAL, None)
-    return found, is_proven
+    parsed.pop(SEAL, None)
+    return parsed, is_proven
 
 
 def seal_of(content: bytes) -> str:
@@ -66,7 +66,7 @@ def seal_of(content: bytes) -> str:
 
 
 def parquet(table: pa.Table, name: str = "") -> bytes:
-    """For few rows: without statistics, by which nobody searches them, and with a dictionary
+    """The file of few rows: without statistics, as nobody searches by them, and with a dictionary
     only of what repeats and is long. So a file is smaller, and read in less time.
 
     It is sealed where it has a name.
@@ -118,11 +118,11 @@ def _check(content: bytes, mark: bytes, name: str, is_sealed: bool) -> bool:
     be."""
     if not content:
         raise Unsound("is empty")
-    found = content.rfind(mark)
-    at = found + len(mark)
-    if found < 0 and not is_sealed:
+    before = content.rfind(mark)
+    at = before + len(mark)
+    if before < 0 and not is_sealed:
         return False
-    if found < 0 or content[at : at + len(ZEROS)] != _digest(content, at, name):
+    if before < 0 or content[at : at + len(ZEROS)] != _digest(content, at, name):
         raise Unsound("is not as it was written (its content does not match its sha256)")
     return True
 

@@ -63,9 +63,8 @@ def to_table(kind: type[R], records: Iterable[R]) -> pa.Table:
 
 
 def score_table(scores: Iterable[Score], signatures: Mapping[str, str]) -> pa.Table:
-    """With the signatures of these scorers; scores of others keep theirs. The ends of intervals are
-    columns where any score has one.
-    """
+    """The scores with these signatures by scorer; others keep theirs. The ends of intervals are
+    columns where any score has one."""
     import pyarrow as pa
 
     kept = list(scores)
@@ -77,13 +76,13 @@ def score_table(scores: Iterable[Score], signatures: Mapping[str, str]) -> pa.Ta
     return table
 
 
-def _table(kind: type[R], records: Sequence[R], **known: list[Any]) -> pa.Table:
-    """`known`: columns in place of the records' own."""
+def _table(kind: type[R], records: Sequence[R], **given_columns: list[Any]) -> pa.Table:
+    """`given_columns`: columns in place of the records' own."""
     import pyarrow as pa
 
     schema = _schemas()[kind]
     columns = {
-        name: known.get(name) or _written(name, list(map(attrgetter(name), records)))
+        name: given_columns.get(name) or _written(name, list(map(attrgetter(name), records)))
         for name in schema.names
     }
     return pa.Table.from_pydict(columns, schema=schema)
@@ -97,13 +96,13 @@ def from_table(kind: type[R], table: pa.Table) -> Iterator[R]:
 
 
 def as_stored(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """As they will be read again, without `tokens`."""
+    """The verdicts as they will be read again, without `tokens`."""
     table = _table(Verdict, list(verdicts))
     return list(from_table(Verdict, table.select(but_tokens(Verdict))))
 
 
 def but_tokens(kind: type[R]) -> list[str]:
-    """All columns but that of what a record cost, which is the last one."""
+    """All columns but the last, which says what a record cost."""
     return [name for name in kind.__match_args__ if name != "tokens"]
 
 
@@ -137,7 +136,7 @@ def ratings_of(cases: pa.Table) -> dict[tuple[str, str], list[tuple[str, float]]
 
 
 def _by_candidate(cases: pa.Table, *names: str) -> list[tuple[Any, ...]]:
-    """Of each candidate its document and these fields, in the order of the cases."""
+    """Each candidate's document and these fields, in the order of the cases."""
     import pyarrow.compute as pc
 
     lists = cases["candidates"].combine_chunks()
@@ -158,8 +157,8 @@ def _written(name: str, values: list[Any]) -> list[Any]:
 def _read(name: str, values: list[Any]) -> list[Any]:
     """A stored column's values as a record has them."""
     if name in AS_JSON:
-        found: list[Any] = from_json(f"[{','.join(values)}]")  # faster than one by one
-        return found
+        parsed: list[Any] = from_json(f"[{','.join(values)}]")  # faster than one by one
+        return parsed
     return [Tokens(*value.values()) for value in values] if name == "tokens" else values
 
 

@@ -242,7 +242,7 @@ def test_ratings_cannot_certify_what_is_made_of_them(config: dict[str, Any]) -> 
         "combine": {"jury": {"of": ["a", "b"], "by": "agreement"}}, "calibrate": [],
         "select": [{"name": "sure", "all": [rule]}],
     }  # fmt: skip
-    with pytest.raises(UserError, match="select.sure: jury is made of the ratings, which cannot"):
+    with pytest.raises(UserError, match="select.sure: jury was fitted to these ratings"):
         evaljudge.plan(config, engines=ScriptedEngines())
     config["combine"]["jury"]["by"] = "mean"
     assert evaljudge.plan(config, engines=ScriptedEngines()).total.asks

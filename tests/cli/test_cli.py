@@ -67,7 +67,7 @@ def test_configurations_that_are_wrong(said: Said, changes: dict[str, Any], word
     [
         ([FLAT, '{"doc_id": "e", "sou'], "cases.jsonl:2"),
         ([CASE, {"source": "s", "system": "A", "text": "t"}], "cases.jsonl:2: "),
-        ([], "holds no case"),
+        ([], "holds no document"),
         (["\x1b[31m{"], "cases.jsonl:1: "),
     ],
 )

@@ -12,8 +12,8 @@ from evaljudge.cli import main
 from evaljudge.commands import prompts
 from evaljudge.commands.prompts import SAID, PromptsOptions, prompts_text
 from evaljudge.engines import ModelSource
-from evaljudge.engines.gauge import text_around
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
+from evaljudge.engines.token_counter import text_around
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt, Writing
 

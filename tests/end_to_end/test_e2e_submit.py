@@ -194,7 +194,7 @@ def test_a_path_a_bucket_and_a_job_give_the_same(
     as_job = write_config(tmp_path / "job.json", there, f"{s3.uri}/runs/job", model)
     log = head.submit("python", "jobs/run.py", as_job)
 
-    assert "prepared 2/2 cases, judged 2/2" in log
+    assert "prepared 2/2 documents, judged 2/2" in log
     assert f"{s3.uri}/runs/job/report/index.html" in log
     assert not set(log) & {"\r", "\x1b", "\b"}, "a log is no terminal"
     assert (refused(head, ""), refused(head, "a guess")) == (401, 403)

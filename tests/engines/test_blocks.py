@@ -124,8 +124,8 @@ def test_without_a_prefix_cache_all_of_a_prompt_is_its_least(
     assert counting.tokens.cached == 0
     assert counting.tokens.floor == counting.tokens.prompt
     source = ModelSource(str(tiny()), engine={"enable_prefix_caching": False})
-    (gauged,) = {VllmEngines().gauge(source)(prompt)[0].block_size for prompt in asked(4)}
-    assert gauged == 0
+    (expected,) = {VllmEngines().token_counter(source)(prompt)[0].block_size for prompt in asked(4)}
+    assert expected == 0
 
 
 @pytest.mark.engine

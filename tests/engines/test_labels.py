@@ -75,7 +75,7 @@ def test_of_two_spellings_where_one_begins_the_other_the_shorter_counts() -> Non
 
 
 def test_options_read_alike_are_refused() -> None:
-    with pytest.raises(UserError, match="'yes' and 'Yes' cannot be told apart"):
+    with pytest.raises(UserError, match="'yes' and 'Yes' cannot be distinguished"):
         compiled(Options(("yes", "Yes")), FakeHf())
 
 
@@ -281,4 +281,4 @@ def test_a_plan_counts_the_requests_of_one_answer_as_it_is_written() -> None:
     hf = FakeHf(*prefixes("very", " very"))
     labels = compiled(Options(("very good", "very bad", "so")), hf)
     # `very` and the space at once, `g` or `b`, and letter by letter what is left
-    assert [len(node.path) - node.since for node in labels.of_one_answer] == [1, 2]
+    assert [len(node.path) - node.since for node in labels.nodes_of_one_answer] == [1, 2]

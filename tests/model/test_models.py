@@ -196,7 +196,7 @@ def test_cost_leaves_out_what_was_remembered() -> None:
     assert cost([Failed("x"), Failed("y", (spent((1, 2, 3)),))]).asks == 1
 
 
-def test_imagined_replies_are_measured_by_the_gauge() -> None:
+def test_imagined_replies_are_measured_by_the_token_counter() -> None:
     model = CountingModel(Imagining(lambda prompt, options=None: (Spent(len(prompt.text), 0, 1),)))
 
     async def ask() -> tuple[list[Written | Failed], list[Chosen | Failed]]:

@@ -236,7 +236,7 @@ def test_twenty_texts_are_rated_blind(
     assert again.findings["labelled"]
     index = RunIndex(scored_run(outcome.out))
     given = {text: one.ratings["fluency"] for text, one in index.further.items()}
-    shown = dict(zip(index.texts, index.ratings["fluency"].tolist(), strict=True))
+    shown = dict(zip(index.texts, index.human["fluency"].tolist(), strict=True))
     assert len(given) == 20 and given.items() <= shown.items()
 
 

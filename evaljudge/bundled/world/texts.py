@@ -138,9 +138,9 @@ def _sentence(
 def _contradicted(random: Random, fact: Fact, report: Report) -> tuple[Fact, str]:
     """Another number or place, which the report does not have; and which of the two it is."""
     if random.random() < 0.5:
-        known = {one.number for one in report.facts}
+        known = {fact.number for fact in report.facts}
         return replace(fact, number=_unknown(random, NUMBERS, known)), "number"
-    places = {one.place for one in report.facts}
+    places = {entry.place for entry in report.facts}
     return replace(fact, place=_unknown(random, (*PLACES, *FICTIONS), places)), "place"
 
 

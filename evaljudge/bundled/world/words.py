@@ -44,9 +44,9 @@ def names(half: Half) -> list[str]:
 
 def vocabulary() -> list[str]:
     """Every word of the world but the names."""
-    said = [*TITLES, *TITLES.values(), *VERBS, *NUMBERS, *OBJECTS, *PLACES, *FICTIONS, *ORDER,
+    words = [*TITLES, *TITLES.values(), *VERBS, *NUMBERS, *OBJECTS, *PLACES, *FICTIONS, *ORDER,
             *FILLERS]  # fmt: skip
-    return [*said, "In", "in", *dict.fromkeys(re.findall(r"\w+", f"{MAIN} {OTHER}"))]
+    return [*words, "In", "in", *dict.fromkeys(re.findall(r"\w+", f"{MAIN} {OTHER}"))]
 
 
 def garbled(word: str) -> str:

@@ -32,6 +32,7 @@ from evaljudge.execution.protocol import (
     Watch,
     write_order,
 )
+from evaljudge.execution.ray.board import CountedWorker, reading_board
 from evaljudge.execution.ray.session import (
     cpus_wanted,
     fetching,
@@ -40,7 +41,6 @@ from evaljudge.execution.ray.session import (
     placement,
     ray_session,
 )
-from evaljudge.execution.ray.telling import CountedWorker, reading_board
 from evaljudge.execution.ray.worker import (
     AT_ONCE,
     FINISHING,
@@ -86,15 +86,15 @@ class RayExecutor:
             rows = [write_order(order) for order in orders]
             watch(Event("loading"))
             with _finishing_noted(assignment), reading_board(watch) as board:
-                known = _counted(board, LOADING_KILLS, Worker, assignment, taking.gpus, board)
-                _watch_all(_receipts("the workers", known, rows, pool, taking.ray_options), watch)
+                packed = _counted(board, LOADING_KILLS, Worker, assignment, taking.gpus, board)
+                _watch_all(_receipts("the workers", packed, rows, pool, taking.ray_options), watch)
             if finishing.is_set():
                 raise Ended(TERMINATED)
 
     def measure(
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
     ) -> None:
-        """On all CPUs that there are or could be."""
+        """Measures on all CPUs that there are or could be."""
         import ray
 
         rows = [
@@ -105,20 +105,20 @@ class RayExecutor:
             min_size=1, max_size=min(cpus_wanted(self._workers.max), len(rows))
         )
         with reading_board(watch) as board:
-            known = _counted(board, MEASURING_KILLS, Measurer, measuring)
+            packed = _counted(board, MEASURING_KILLS, Measurer, measuring)
             who, options = "the workers that measure", {"num_cpus": 1}
-            _watch_all(_receipts(who, known, rows, pool, options), watch)
+            _watch_all(_receipts(who, packed, rows, pool, options), watch)
 
     def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
         """Tasks are begun ahead of the one that is awaited, but results never pile up."""
         import ray
 
         most = 2 * cpus_wanted(self._workers.max)
-        task, known = ray.remote(num_cpus=1, max_retries=3)(_done), ray.put(work)
+        task, packed = ray.remote(num_cpus=1, max_retries=3)(_done), ray.put(work)
         begun = deque[Any]()
         try:
             for shard in shards:
-                begun.append(task.remote(known, shard))
+                begun.append(task.remote(packed, shard))
                 if len(begun) > most:
                     yield ray.get(begun.popleft())
             while begun:
@@ -147,7 +147,7 @@ def _counted(board: Any, refusal: str, worker: type, *arguments: object) -> tupl
 
 def _receipts(
     who: str,
-    known: tuple[Any, ...],
+    packed: tuple[Any, ...],
     orders: Sequence[str],
     pool: Any,
     options: Mapping[str, Any],
@@ -159,7 +159,7 @@ def _receipts(
     _quiet_ray_data()
     rows = [{"order": order} for order in orders]
     done = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
-        CountedWorker, fn_constructor_args=known, batch_size=1, compute=pool, **options
+        CountedWorker, fn_constructor_args=packed, batch_size=1, compute=pool, **options
     )
     try:
         for row in done.iter_rows():

@@ -113,7 +113,7 @@ def _gpus(workers: WorkersConfig, gpus_per_engine: int, cluster: Cluster) -> flo
         return float(gpus_per_engine)
     if cluster.hidden:
         raise UserError(
-            "workers.gpus: `auto` cannot be told here: no node has a GPU now, and this cluster's "
+            "workers.gpus: `auto` is unknown here: no node has a GPU now, and this cluster's "
             "autoscaler does not say whether it could add one. Give a number"
         )
     return 0.0
@@ -147,7 +147,7 @@ def _most_workers(placement: Placement, cluster: Cluster) -> float:
 
 
 def _most_added(placement: Placement, cluster: Cluster) -> dict[int, float]:
-    """How many nodes could come of those with room for one worker, for two, and so on."""
+    """How many nodes could be added with room for one worker, for two, and so on."""
     held = [(placement.workers_on(group.resources), group.most) for group in cluster.groups]
     most, left = dict[int, float](), cluster.most_added
     for workers, nodes in sorted(held, reverse=True):
@@ -183,7 +183,7 @@ def _each(placement: Placement) -> str:
 
 
 def ray_cluster() -> Cluster:
-    """As the Ray that we are connected to sees it."""
+    """The cluster as the connected Ray sees it."""
     import ray
 
     alive = [node for node in ray.nodes() if node["Alive"]]

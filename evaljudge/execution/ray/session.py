@@ -102,7 +102,7 @@ class Fetcher:
     """One worker's place, until its model is there."""
 
     def begin(self) -> None:
-        """Is answered when there is a machine."""
+        """Answers when there is a machine."""
 
     def fetch(self, fetch: Callable[[], None]) -> None:
         try:
@@ -183,8 +183,8 @@ def _start(workers: WorkersConfig) -> None:
             return
         except Exception as error:  # Ray's own are of no kind
             if is_last:
-                said = f"a local Ray did not start ({error}); is this machine busy?"
-                raise GivenUp(said) from error
+                message = f"a local Ray did not start ({error}); is this machine busy?"
+                raise GivenUp(message) from error
             ray.shutdown()
 
 

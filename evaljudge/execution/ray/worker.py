@@ -19,7 +19,7 @@ from evaljudge.errors import Damaged, EngineDead, GivenUp, UserError
 from evaljudge.execution.attempts import Here
 from evaljudge.execution.measuring import MeasuringWork
 from evaljudge.execution.protocol import Assignment, Event, Measuring, read_order
-from evaljudge.execution.ray.telling import Counters
+from evaljudge.execution.ray.board import Counters
 from evaljudge.execution.shards import ShardWork
 from evaljudge.storage import Shard, expect_answers
 
@@ -32,7 +32,7 @@ FINISHING = "finishing"
 
 class Worker:
     def __init__(self, assignment: Assignment, gpus: float, board: Any) -> None:
-        """`board`: the handle of the actor for events (see telling.py)."""
+        """`board`: the handle of the actor for events (see board.py)."""
         import ray
 
         expect_answers()
@@ -96,7 +96,7 @@ class Measurer:
 def _is_up(node: str) -> bool:
     import ray
 
-    return any(known["Alive"] for known in ray.nodes() if known["NodeID"] == node)
+    return any(entry["Alive"] for entry in ray.nodes() if entry["NodeID"] == node)
 
 
 def _ending(error: UserError | GivenUp) -> dict[str, Any]:

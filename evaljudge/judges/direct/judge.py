@@ -64,10 +64,10 @@ class Direct(RatingJudge[Written]):
     version = "2"
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
-        self._settings = given = read_settings(DirectSettings, settings, f"judges.{name}")
-        self._how = Writing(given.max_tokens, given.temperature)
-        if given.steps:
-            super().__init__(name, task, "geval.rate", given.steps_tokens)
+        self._settings = chosen = read_settings(DirectSettings, settings, f"judges.{name}")
+        self._how = Writing(chosen.max_tokens, chosen.temperature)
+        if chosen.steps:
+            super().__init__(name, task, "geval.rate", chosen.steps_tokens)
         else:
             super().__init__(name, task, "direct.rate", None)
 
@@ -127,30 +127,30 @@ _BEFORE = r"(?=\s*(?:\Z|\n|[^\w\s]|(?:stars?|points?|because|as|since|for|in|on|
 
 def rating_of(reply: Sample, *names: str) -> float | Failed:
     """The one rating that the reply gives, or why there is none; `names` are the axis' names."""
-    said = f"the reply: {quoted(reply.text)}"
+    quote = f"the reply: {quoted(reply.text)}"
     standing = _standing(names).finditer(_bared(reply.text))
-    found = [m for m in standing if reply.finish == "stop" or _is_finished(m)]
-    values = {_value(m[end]) for m in found for end in ("low", "high") if m[end]}
-    if not found:
-        return Failed(_why_none(reply, said))
-    if any(m["scale"] and _value(m["scale"]) != HIGHEST for m in found):
-        return Failed(f"a rating on another scale in {said}")
+    matches = [m for m in standing if reply.finish == "stop" or _is_finished(m)]
+    values = {_value(m[end]) for m in matches for end in ("low", "high") if m[end]}
+    if not matches:
+        return Failed(_why_none(reply, quote))
+    if any(m["scale"] and _value(m["scale"]) != HIGHEST for m in matches):
+        return Failed(f"a rating on another scale in {quote}")
     if len(values) > 1:
-        return Failed(f"more than one rating in {said}")
+        return Failed(f"more than one rating in {quote}")
     (value,) = values
-    return value if LOWEST <= value <= HIGHEST else Failed(f"a rating outside 1 to 5 in {said}")
+    return value if LOWEST <= value <= HIGHEST else Failed(f"a rating outside 1 to 5 in {quote}")
 
 
-def _is_finished(found: re.Match[str]) -> bool:
+def _is_finished(match: re.Match[str]) -> bool:
     """Whether a number in a reply that was cut is certainly whole."""
-    whole = found.string.strip() == found.string[found.start("low") : found.end()]
-    return whole or re.search(r"\w|\n", found.string[found.end() :]) is not None
+    whole = match.string.strip() == match.string[match.start("low") : match.end()]
+    return whole or re.search(r"\w|\n", match.string[match.end() :]) is not None
 
 
-def _why_none(reply: Sample, said: str) -> str:
+def _why_none(reply: Sample, quote: str) -> str:
     if reply.finish == "length":
         return f"cut at the token limit before a rating was given: {quoted(reply.text)}"
-    return f"no rating in {said}" if reply.text.strip() else "the reply was empty"
+    return f"no rating in {quote}" if reply.text.strip() else "the reply was empty"
 
 
 def _bared(text: str) -> str:

@@ -19,7 +19,7 @@ def files_of_labels(value: Any, judges: Mapping[str, Any]) -> dict[str, str]:
                 f"one file is for one judge of entities; name the file of each (here: {there})"
             )
         return dict.fromkeys(judges, value)
-    if not isinstance(value, Mapping) or not all(isinstance(one, str) for one in value.values()):
+    if not isinstance(value, Mapping) or not all(isinstance(path, str) for path in value.values()):
         raise ValueError("should be a file, or a file for each judge of entities")
     return dict(value)
 

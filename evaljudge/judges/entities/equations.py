@@ -45,7 +45,7 @@ Decide = Callable[[Aspect, Votes], Answer | Failed]
 """How the votes on one entity or sentence become its verdict."""
 Value = float | Failed
 Shares = Mapping[tuple[str, str], Value]
-"""By the name of the share ("" for a number on a human axis) and the axis."""
+"""The keys are the share's name ("" for a number on a human axis) and the axis."""
 
 OPTIONS: Mapping[Aspect, tuple[Answer, ...]] = {
     "completeness": ("yes", "no", "contradict", "partially"),
@@ -79,7 +79,7 @@ class Ruling:
 
 
 def ruling(ballot: Sequence[Answer], lost: int = 0) -> Ruling | Failed:
-    """From the answers that could be read, in any order, and the number of those that could not."""
+    """The ruling on the answers that could be read, in any order; `lost`: how many could not."""
     if not ballot:
         return NO_BALLOT
     if exception := EXCEPTIONS.get(tuple(sorted(ballot))):
@@ -91,19 +91,19 @@ def ruling(ballot: Sequence[Answer], lost: int = 0) -> Ruling | Failed:
 
 
 def answers(aspect: Aspect, votes: Votes) -> dict[str, Answer]:
-    """By prompt; without those that gave none of the aspect's answers."""
-    given = {prompt: vote.get("answer") for prompt, vote in votes.items()}
-    return {prompt: answer for prompt, answer in given.items() if answer in OPTIONS[aspect]}
+    """Each prompt's answer, without the prompts that gave none of the aspect's answers."""
+    replies = {prompt: vote.get("answer") for prompt, vote in votes.items()}
+    return {prompt: answer for prompt, answer in replies.items() if answer in OPTIONS[aspect]}
 
 
 def ruling_of(aspect: Aspect, votes: Votes) -> Ruling | Failed:
-    given = list(answers(aspect, votes).values())
-    return ruling(given, lost=len(votes) - len(given))
+    ballot = list(answers(aspect, votes).values())
+    return ruling(ballot, lost=len(votes) - len(ballot))
 
 
 def majority(aspect: Aspect, votes: Votes) -> Answer | Failed:
-    found = ruling_of(aspect, votes)
-    return found if isinstance(found, Failed) else found.verdict
+    decision = ruling_of(aspect, votes)
+    return decision if isinstance(decision, Failed) else decision.verdict
 
 
 Tally = Mapping[Answer | None, int]
@@ -118,20 +118,20 @@ def tally(verdicts: Iterable[Answer | Failed]) -> Tally:
 
 
 def mean_worth(
-    of: Tally | Failed, worth: Mapping[Answer, float] = WORTH, none: str = NO_ENTITIES
+    verdicts: Tally | Failed, worth: Mapping[Answer, float] = WORTH, none: str = NO_ENTITIES
 ) -> Value:
     """Failed, with the reason, where there is no verdict."""
-    if isinstance(of, Failed):
-        return of
-    given = {answer: times for answer, times in of.items() if answer is not None}
-    if not given:
-        return Failed("no verdict on any entity or sentence" if of.get(None) else none)
-    return sum(worth[answer] * times for answer, times in given.items()) / sum(given.values())
+    if isinstance(verdicts, Failed):
+        return verdicts
+    counts = {answer: times for answer, times in verdicts.items() if answer is not None}
+    if not counts:
+        return Failed("no verdict on any entity or sentence" if verdicts.get(None) else none)
+    return sum(worth[answer] * times for answer, times in counts.items()) / sum(counts.values())
 
 
-def share(of: Tally | Failed, among: Container[Answer], none: str = NO_ENTITIES) -> Value:
+def share(verdicts: Tally | Failed, among: Container[Answer], none: str = NO_ENTITIES) -> Value:
     """The share that has one of these verdicts."""
-    return mean_worth(of, {answer: float(answer in among) for answer in WORTH}, none)
+    return mean_worth(verdicts, {answer: float(answer in among) for answer in WORTH}, none)
 
 
 def completeness(rubric: Tally | Failed) -> Value:
@@ -165,10 +165,10 @@ def rejections(rulings: Iterable[Ruling | Failed], rule: Rule) -> Tally:
 def relevance(rubric: Tally | Failed, target: Tally | Failed) -> Value:
     """The mean of the rubric's share that is found, at least in part, and the text's share that
     is relevant, from the verdicts on completeness and on alignment."""
-    found, placed = share(rubric, {"yes", "partially"}, NO_RUBRIC), share(target, {"yes"})
-    if isinstance(found, Failed) or isinstance(placed, Failed):
-        return found if isinstance(found, Failed) else placed
-    return (found + placed) / 2
+    covered, placed = share(rubric, {"yes", "partially"}, NO_RUBRIC), share(target, {"yes"})
+    if isinstance(covered, Failed) or isinstance(placed, Failed):
+        return covered if isinstance(covered, Failed) else placed
+    return (covered + placed) / 2
 
 
 def issues_found(votes: Votes, decide: Decide) -> dict[Kind, Answer | Failed]:
@@ -177,19 +177,19 @@ def issues_found(votes: Votes, decide: Decide) -> dict[Kind, Answer | Failed]:
 
 
 def any_issue(
-    found: Mapping[Kind, Answer | Failed], kinds: Sequence[Kind] = KINDS
+    by_kind: Mapping[Kind, Answer | Failed], kinds: Sequence[Kind] = KINDS
 ) -> Answer | Failed:
     """One issue is enough, whatever else failed; `no` needs an answer on every kind."""
-    said = [found.get(kind, NO_BALLOT) for kind in kinds]
-    if "yes" in said:
+    verdicts = [by_kind.get(kind, NO_BALLOT) for kind in kinds]
+    if "yes" in verdicts:
         return "yes"
-    return next((answer for answer in said if isinstance(answer, Failed)), "no")
+    return next((answer for answer in verdicts if isinstance(answer, Failed)), "no")
 
 
 def issues(
     sentences: Iterable[Mapping[Kind, Answer | Failed]], kinds: Sequence[Kind] = KINDS
 ) -> Tally:
-    return tally(any_issue(found, kinds) for found in sentences)
+    return tally(any_issue(by_kind, kinds) for by_kind in sentences)
 
 
 def readability(sentences: Tally) -> Value:
@@ -202,7 +202,7 @@ def _rest(part: Value) -> Value:
 
 
 def scaled(share: Value) -> Value:
-    """On the scale of ratings: `0 ↦ 1, ½ ↦ 3, 1 ↦ 5`."""
+    """The share on the scale of ratings: `0 ↦ 1, ½ ↦ 3, 1 ↦ 5`."""
     return share if isinstance(share, Failed) else LOWEST + (HIGHEST - LOWEST) * share
 
 
@@ -214,20 +214,20 @@ def shares_of(
     What is denied and what is divided is always by the ballots, whatever decides the verdicts.
     """
     if verdict.status == "unscored":
-        known = [*((share, ANY_AXIS) for share in SHARES), *(("", axis) for axis in AXES)]
-        return dict.fromkeys(known, Failed(verdict.reason))
+        keys = [*((share, ANY_AXIS) for share in SHARES), *(("", axis) for axis in AXES)]
+        return dict.fromkeys(keys, Failed(verdict.reason))
     evidence = verdict.evidence
     lost = {part: Failed(reason) for part, reason in evidence["failed"].items() if reason}
     wanted, entities = evidence["rubric"], evidence["entities"]
-    found = lost.get("rubric") or tally(decide("completeness", e["votes"]) for e in wanted)
+    rubric = lost.get("rubric") or tally(decide("completeness", e["votes"]) for e in wanted)
     right, placed = (
         lost.get("entities") or tally(decide(aspect, e[aspect]) for e in entities)
         for aspect in ("correctness", "alignment")
     )
     rulings = [ruling_of("correctness", e["correctness"]) for e in entities]
-    sentences = [issues_found(own["votes"], decide) for own in evidence["sentences"]]
+    sentences = [issues_found(sentence["votes"], decide) for sentence in evidence["sentences"]]
     shares = {
-        "completeness": completeness(found),
+        "completeness": completeness(rubric),
         "correctness": correctness(right),
         "consistency": consistency(right),
         "supported": supported(right),
@@ -239,7 +239,7 @@ def shares_of(
     }
     on_axes = {
         "consistency": consistent(right),
-        "relevance": relevance(found, placed),
+        "relevance": relevance(rubric, placed),
         "coherence": readability(issues(sentences, COHERENCE)),
         "fluency": readability(issues(sentences, FLUENCY)),
     }

@@ -96,24 +96,24 @@ def read_evidence(evidence: Mapping[str, Any]) -> EntitiesEvidence:
     """Empty for the evidence of a text that was not judged."""
     return EntitiesEvidence(
         [
-            WantedEntity(own["entity"], ruled("completeness", own["votes"]))
-            for own in evidence.get("rubric", ())
+            WantedEntity(entry["entity"], ruled("completeness", entry["votes"]))
+            for entry in evidence.get("rubric", ())
         ],
         [
             FoundEntity(
-                own["entity"],
-                own["span"][0],
-                own["span"][1],
-                own["heading"],
-                ruled("correctness", own["correctness"]),
-                ruled("alignment", own["alignment"]),
+                entity["entity"],
+                entity["span"][0],
+                entity["span"][1],
+                entity["heading"],
+                ruled("correctness", entity["correctness"]),
+                ruled("alignment", entity["alignment"]),
             )
-            for own in evidence.get("entities", ())
+            for entity in evidence.get("entities", ())
         ],
         [
-            RuledSentence(start, end, _has_issue(own["votes"]), own["votes"])
-            for own in evidence.get("sentences", ())
-            for start, end in [own["span"]]
+            RuledSentence(start, end, _has_issue(sentence["votes"]), sentence["votes"])
+            for sentence in evidence.get("sentences", ())
+            for start, end in [sentence["span"]]
         ],
         evidence.get("dropped", ()),
         evidence.get("failed", {}),
@@ -121,10 +121,10 @@ def read_evidence(evidence: Mapping[str, Any]) -> EntitiesEvidence:
 
 
 def ruled(aspect: Aspect, votes: Mapping[str, Any]) -> RuledEntity:
-    found = ruling_of(aspect, votes)
-    if isinstance(found, Failed):
+    decision = ruling_of(aspect, votes)
+    if isinstance(decision, Failed):
         return RuledEntity(None, None, votes)
-    return RuledEntity(found.verdict, found.rule, votes)
+    return RuledEntity(decision.verdict, decision.rule, votes)
 
 
 def _has_issue(votes: Mapping[str, Any]) -> Answer | None:
@@ -145,27 +145,27 @@ class Question(NamedTuple):
     ruling: RuledEntity
 
 
-def questions(found: EntitiesEvidence, text: str) -> Iterator[Question]:
+def questions(evidence: EntitiesEvidence, text: str) -> Iterator[Question]:
     """All that was asked: what has no votes, not even failed ones, was not."""
-    for n, wanted in enumerate(found.rubric, 1):
+    for n, wanted in enumerate(evidence.rubric, 1):
         if wanted.completeness.votes:
             ruling = wanted.completeness
             yield Question(f"R{n}", "completeness", wanted.entity, None, None, ruling)
-    for n, own in enumerate(found.entities, 1):
-        words = text[slice(*place(own, text))]
-        for aspect, ruling in zip(PLACED, (own.correctness, own.alignment), strict=True):
+    for n, entity in enumerate(evidence.entities, 1):
+        words = text[slice(*place(entity, text))]
+        for aspect, ruling in zip(PLACED, (entity.correctness, entity.alignment), strict=True):
             if ruling.votes:
-                yield Question(str(n), aspect, own.entity, own.heading, words, ruling)
-    for n, one in enumerate(found.sentences, 1):
-        words = text[slice(*place(one, text))]
-        if one.votes:
-            ruling = RuledEntity(one.verdict, None, one.votes)
+                yield Question(str(n), aspect, entity.entity, entity.heading, words, ruling)
+    for n, sentence in enumerate(evidence.sentences, 1):
+        words = text[slice(*place(sentence, text))]
+        if sentence.votes:
+            ruling = RuledEntity(sentence.verdict, None, sentence.votes)
             yield Question(f"S{n}", "readability", words, None, words, ruling)
 
 
-def place(found: FoundEntity | RuledSentence, text: str) -> tuple[int, int]:
+def place(part: FoundEntity | RuledSentence, text: str) -> tuple[int, int]:
     """The part of its place that lies inside the text, which may be empty."""
-    start, end = (min(max(0, at), len(text)) for at in (found.start, found.end))
+    start, end = (min(max(0, at), len(text)) for at in (part.start, part.end))
     return start, max(start, end)
 
 
@@ -193,10 +193,10 @@ class EntitiesBriefColumns(TypedDict):
 def brief_columns(contents: Sequence[Mapping[str, Any]]) -> list[EntitiesBriefColumns]:
     return [
         {
-            "origin": one["from"],
-            "texts": one["texts"],
-            "rubric": [own | {"references": own.get("in")} for own in one["entities"]],
-            "dropped": one["dropped"],
+            "origin": content["from"],
+            "texts": content["texts"],
+            "rubric": [entry | {"references": entry.get("in")} for entry in content["entities"]],
+            "dropped": content["dropped"],
         }
-        for one in contents
+        for content in contents
     ]

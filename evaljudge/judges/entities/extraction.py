@@ -31,7 +31,7 @@ TEMPLATES = ("entities.extract", "entities.verify", "entities.locate")
 LONGEST = 200
 """Characters of an entity, and of the words that support it."""
 WORDS_EACH = 4
-"""A text has at most one entity for so many words, so that the length of a reply is bounded."""
+"""Words of a text for each entity it may have, so that the length of a reply is bounded."""
 FEWEST = 4
 
 
@@ -74,38 +74,38 @@ class Extraction:
         return list(await gather(*(self._extract(text, model, noun) for text in texts)))
 
     async def _extract(self, text: str, model: Model, noun: Noun) -> Extracted:
-        bill, given, listed = Bill(), {"text": text}, tuple[str, ...]()
+        bill, slots, listed = Bill(), {"text": text}, tuple[str, ...]()
         most = min(_size(len(text.split()) / WORDS_EACH), self._most)
         schema = object_of({"entities": list_of(string(LONGEST), most)})
         for template in ("entities.extract", "entities.verify"):
-            prompt = self._pack.render(template, given, most=str(most), **self._words(noun))
+            prompt = self._pack.render(template, slots, most=str(most), **self._words(noun))
             reply = await ask(prompt, schema, self._how, model, bill)
             listed = () if isinstance(reply, Failed) else distinct(reply["entities"])
             if not listed:
                 return Extracted(reply if isinstance(reply, Failed) else (), bill=bill)
-            given = {"text": text, "entities": numbered(listed)}
+            slots = {"text": text, "entities": numbered(listed)}
         return await self._locate(text, listed, model, noun, bill)
 
     async def _locate(
         self, text: str, entities: Sequence[str], model: Model, noun: Noun, bill: Bill
     ) -> Extracted:
         places = sentences(text)
-        given = {
+        by_words = {
             "sentences": numbered([place.text for place in places]),
             "entities": numbered(entities),
         }
-        prompt = self._pack.render("entities.locate", given, **self._words(noun))
+        prompt = self._pack.render("entities.locate", by_words, **self._words(noun))
         place = {"sentence": one_of(range(_size(len(places)) + 1)), "words": string(LONGEST)}
         schema = object_of({str(n): object_of(place) for n in range(1, len(entities) + 1)})
         reply = await ask(prompt, schema, self._how, model, bill)
         if isinstance(reply, Failed):
             return Extracted(reply, bill=bill)
-        found = {
-            entity: _found(entity, text, places, reply[str(n)]["sentence"], reply[str(n)]["words"])
+        located = {
+            entity: _entity(entity, text, places, reply[str(n)]["sentence"], reply[str(n)]["words"])
             for n, entity in enumerate(entities, 1)
         }
-        dropped = tuple(entity for entity, place in found.items() if place is None)
-        kept = tuple(place for place in found.values() if place is not None)
+        dropped = tuple(entity for entity, place in located.items() if place is None)
+        kept = tuple(place for place in located.values() if place is not None)
         return Extracted(kept, dropped, bill)
 
 
@@ -124,17 +124,17 @@ def numbered(texts: Sequence[str]) -> str:
 
 def distinct(texts: Sequence[str]) -> tuple[str, ...]:
     """Each on one line; of those that differ in case, space or a last point only, the first."""
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for text in texts:
-        found.setdefault(folded(text), " ".join(text.split()))
-    return tuple(text for key, text in found.items() if key)
+        spellings.setdefault(folded(text), " ".join(text.split()))
+    return tuple(text for key, text in spellings.items() if key)
 
 
 def folded(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".")
 
 
-def _found(
+def _entity(
     entity: str, text: str, places: Sequence[Sentence], number: int, words: str
 ) -> Entity | None:
     if not number or number > len(places):

@@ -78,23 +78,23 @@ def counted(labels: Labels | None, shard: SeenShard) -> Sums:
     All candidates of a document have its rubric, except those that were not judged at all.
     """
     sums = nothing()
-    for _, own in groupby(shard.verdicts, lambda verdict: verdict.doc_id):
-        judged = [(verdict, read_evidence(verdict.evidence)) for verdict in own]
-        verdict, fullest = max(judged, key=lambda one: (bool(one[1].rubric), not one[0].reason))
+    for _, verdicts in groupby(shard.verdicts, lambda verdict: verdict.doc_id):
+        judged = [(verdict, read_evidence(verdict.evidence)) for verdict in verdicts]
+        verdict, fullest = max(judged, key=lambda pair: (bool(pair[1].rubric), not pair[0].reason))
         if fullest.rubric:
             sums["rubrics"][len(fullest.rubric)] += 1
         else:
             why = fullest.failed.get("rubric") or verdict.reason or NO_RUBRIC
             sums["without_rubric"][why] += 1
         sums["candidates"] += len(judged)
-        for verdict, found in judged:
-            if verdict.status == "ok" and "entities" not in found.failed:
-                sums["entities"][len(found.entities)] += 1
-            sums["dropped"] += len(found.dropped)
+        for verdict, evidence in judged:
+            if verdict.status == "ok" and "entities" not in evidence.failed:
+                sums["entities"][len(evidence.entities)] += 1
+            sums["dropped"] += len(evidence.dropped)
             sums["replies"].update(verdict.evidence.get("replies", {}))
-            asked = list(questions(found, shard.texts.get((verdict.doc_id, verdict.system), "")))
-            sums["verdicts"].update((one.aspect, one.ruling.verdict) for one in asked)
-            sums["rules"].update((one.aspect, one.ruling.rule) for one in asked)
+            asked = list(questions(evidence, shard.texts.get((verdict.doc_id, verdict.system), "")))
+            sums["verdicts"].update((q.aspect, q.ruling.verdict) for q in asked)
+            sums["rules"].update((q.aspect, q.ruling.rule) for q in asked)
             if labels:
                 sums["labelled"] += answered(verdict, asked, labels)
     return sums
@@ -137,13 +137,13 @@ def entities(row: EntityRow) -> Section:
     def judge(_: object) -> str:
         return row.judge
 
-    def share(answer: str, own: AspectRow) -> str:
-        if answer not in own.verdicts:
+    def share(answer: str, row: AspectRow) -> str:
+        if answer not in row.verdicts:
             return NONE
-        return ratio(own.verdicts[answer], sum(own.verdicts.values()))
+        return ratio(row.verdicts[answer], sum(row.verdicts.values()))
 
-    def by(rule: str, own: AspectRow) -> str:
-        return ratio(own.rules[rule], sum(own.rules.values()))
+    def by(rule: str, row: AspectRow) -> str:
+        return ratio(row.rules[rule], sum(row.rules.values()))
 
     reasons = sorted(row.without_rubric.items(), key=lambda item: -item[1])
     tables = [
@@ -159,11 +159,11 @@ def entities(row: EntityRow) -> Section:
         ),
         table(
             "Verdicts", row.aspects, ("judge", judge), "aspect",
-            ("verdicts", lambda own: sum(own.verdicts.values())),
+            ("verdicts", lambda entry: sum(entry.verdicts.values())),
             *((answer, partial(share, answer)) for answer in ANSWERS), ("none", "unscored"),
         ),
         table(
-            "By which rule", [own for own in row.aspects if own.rules], ("judge", judge), "aspect",
+            "By which rule", [a for a in row.aspects if a.rules], ("judge", judge), "aspect",
             *((rule, partial(by, rule)) for rule in RULES_IN_ORDER),
         ),
         table(
@@ -172,7 +172,7 @@ def entities(row: EntityRow) -> Section:
             ("share", lambda row: ratio(row.malformed, row.structured)), words=1,
         ),
     ]  # fmt: skip
-    present = [one for one in tables if one.rows]
+    present = [entry for entry in tables if entry.rows]
     notes = [NOTES[name] for name in ("sizes", "verdicts", "rules", "replies")]
     return Section("What the entities say", [], present, notes)
 

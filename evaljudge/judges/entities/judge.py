@@ -83,7 +83,7 @@ class EntitiesSettings(Settings):
         if self.match == "embedding" and not self.encoder:
             raise ValueError("match: embedding needs an encoder: a hub name or a folder")
         if self.match == "model" and {"encoder", "similar"} & self.model_fields_set:
-            raise ValueError("encoder and similar are of `match: embedding`")
+            raise ValueError("encoder and similar need `match: embedding`")
         return self
 
 
@@ -95,17 +95,18 @@ class Entities(Judge):
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self.name = name
-        self._settings = given = read_settings(EntitiesSettings, settings, f"judges.{name}")
-        wanted = equations.AXES if task.name == SUMMARY and given.axes is None else given.axes or ()
+        self._settings = chosen = read_settings(EntitiesSettings, settings, f"judges.{name}")
+        of_task = equations.AXES if task.name == SUMMARY else ()
+        wanted = of_task if chosen.axes is None else chosen.axes
         self._human = [axis.name for axis in task.axes if axis.name in wanted]
-        how = Writing(given.max_tokens)
-        self.encoders: Sequence[str] = [given.encoder] if given.encoder else []
-        self._extraction = Extraction(task, how, given.most_entities)
-        match = (given.encoder, given.similar)
-        self._rubric = RubricWriting(task, self._extraction, given.rubric, *match)
-        self._voting = Voting(task, how, given.reasoning, given.batch)
+        how = Writing(chosen.max_tokens)
+        self.encoders: Sequence[str] = [chosen.encoder] if chosen.encoder else []
+        self._extraction = Extraction(task, how, chosen.most_entities)
+        match = (chosen.encoder, chosen.similar)
+        self._rubric = RubricWriting(task, self._extraction, chosen.rubric, *match)
+        self._voting = Voting(task, how, chosen.reasoning, chosen.batch)
         by_choice = [options_of(aspect) for aspect in PROMPTS] if self._voting.by_choice else []
-        by_model = [rubric.COVERED, rubric.STATED] if given.match == "model" else []
+        by_model = [rubric.COVERED, rubric.STATED] if chosen.match == "model" else []
         self.options: Sequence[Options] = list(dict.fromkeys(by_choice + by_model))
         self._writing_hash = task.pack.hash(extraction.TEMPLATES + rubric.TEMPLATES)
         self._voting_hash = task.pack.hash(TEMPLATES)
@@ -126,12 +127,12 @@ class Entities(Judge):
     def _readings(self) -> Mapping[str, tuple[str, Sequence[str], bool]]:
         """What each scorer reads of a verdict: a share, or the numbers on human axes (""); on
         which axes; and whether by the model of the votes."""
-        found = {"": ("", self._human, False)}
-        found |= {f".{share}": (share, list(self.axes), False) for share in equations.SHARES}
+        readings = {"": ("", self._human, False)}
+        readings |= {f".{share}": (share, list(self.axes), False) for share in equations.SHARES}
         if self._settings.votes == "modelled":
-            found[MODELLED] = ("", [a for a in self._human if a in MODELLED_AXES], True)
-            found |= {f".{s}{MODELLED}": (s, list(self.axes), True) for s in MODELLED_SHARES}
-        return {f"{self.name}{suffix}": one for suffix, one in found.items() if one[1]}
+            readings[MODELLED] = ("", [a for a in self._human if a in MODELLED_AXES], True)
+            readings |= {f".{s}{MODELLED}": (s, list(self.axes), True) for s in MODELLED_SHARES}
+        return {f"{self.name}{suffix}": how for suffix, how in readings.items() if how[1]}
 
     @property
     def meanings(self) -> Mapping[str, str]:
@@ -150,12 +151,12 @@ class Entities(Judge):
     # stage one: the rubric
 
     def parts(self) -> list[Part]:
-        given = self._settings
-        depends_on = given.model_dump(include={"rubric", "match", "most_entities", "max_tokens"})
-        if given.match == "embedding":
-            depends_on |= {"encoder": given.encoder, "similar": given.similar}
+        chosen = self._settings
+        depends_on = chosen.model_dump(include={"rubric", "match", "most_entities", "max_tokens"})
+        if chosen.match == "embedding":
+            depends_on |= {"encoder": chosen.encoder, "similar": chosen.similar}
         depends_on |= {"prompts": self._writing_hash, "nouns": self._nouns}
-        return [Part(ANY_AXIS, RUBRIC, depends_on, shows_references=given.rubric != "source")]
+        return [Part(ANY_AXIS, RUBRIC, depends_on, shows_references=chosen.rubric != "source")]
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
         if known:
@@ -173,25 +174,25 @@ class Entities(Judge):
 
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
         entries, truth = self._rubric_of(briefs), self._truth(case.document, briefs)
-        wanted = entries if isinstance(entries, Failed) else [one["entity"] for one in entries]
+        wanted = entries if isinstance(entries, Failed) else [entry["entity"] for entry in entries]
         readable = [c for c in case.candidates if not reason_unscorable(case.document, c)]
         extracted = await self._extraction.extract([c.text for c in readable], model)
         sheets = [
-            Sheet(case.document, candidate, wanted, truth, found, self._settings.sections)
-            for candidate, found in zip(readable, extracted, strict=True)
+            Sheet(case.document, candidate, wanted, truth, extraction, self._settings.sections)
+            for candidate, extraction in zip(readable, extracted, strict=True)
         ]
-        await self._voting.ask([question for one in sheets for question in one.questions], model)
+        await self._voting.ask([q for sheet in sheets for q in sheet.questions], model)
         by_system = {sheet.candidate.system: sheet for sheet in sheets}
-        found = []
+        judged = []
         for candidate in case.candidates:
-            known = (case.document.doc_id, candidate.system, self.name, ANY_AXIS)
+            key = (case.document.doc_id, candidate.system, self.name, ANY_AXIS)
             if sheet := by_system.get(candidate.system):
                 tokens = sheet.bill.tokens
-                found.append(Verdict(*known, sheet.evidence(), tokens=tokens))
+                judged.append(Verdict(*key, sheet.evidence(), tokens=tokens))
             else:
                 reason = reason_unscorable(case.document, candidate)
-                found.append(Verdict(*known, {}, "unscored", reason))
-        return Judged(found)
+                judged.append(Verdict(*key, {}, "unscored", reason))
+        return Judged(judged)
 
     def _rubric_of(self, briefs: Sequence[Brief]) -> Sequence[RubricEntry] | Failed:
         if not briefs:

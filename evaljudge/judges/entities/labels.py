@@ -48,11 +48,11 @@ class Labels:
 
 def answered(verdict: Verdict, asked: Sequence[Question], labels: Labels) -> list[Answered]:
     """The verdicts on a candidate that the file has rows for."""
-    found = (
-        ((verdict.doc_id, verdict.system, one.aspect, folded(one.entity)), one.ruling.verdict)
-        for one in asked
+    pairs = (
+        ((verdict.doc_id, verdict.system, q.aspect, folded(q.entity)), q.ruling.verdict)
+        for q in asked
     )
-    return [one for one in found if one[0] in labels.rows]
+    return [pair for pair in pairs if pair[0] in labels.rows]
 
 
 def folded(entity: str) -> str:
@@ -75,16 +75,16 @@ def _label(row: Row) -> tuple[At, Answer | None]:
             raise UserError(f"{row.place}: needs `{name}`, a text")
     if "label" not in row.fields:
         raise UserError(f"{row.place}: needs `label`: an answer, or null")
-    given, label = row.fields, row.fields["label"]
-    aspect = next((aspect for aspect in OPTIONS if aspect == given["aspect"]), None)
+    fields, label = row.fields, row.fields["label"]
+    aspect = next((aspect for aspect in OPTIONS if aspect == fields["aspect"]), None)
     if aspect is None:
-        raise UserError(f"{row.place}: {unknown('aspect', given['aspect'], OPTIONS)}")
+        raise UserError(f"{row.place}: {unknown('aspect', fields['aspect'], OPTIONS)}")
     answer = next((answer for answer in OPTIONS[aspect] if answer == label), None)
     if answer is None and label is not None:
-        known = ", ".join(OPTIONS[aspect])
-        said = shown(label) if isinstance(label, str) else json.dumps(label)[:60]
-        raise UserError(f"{row.place}: `label` is {said}: give one of {known}, or null")
-    return (given["doc_id"], given["system"], aspect, folded(given["entity"])), answer
+        allowed = ", ".join(OPTIONS[aspect])
+        written = shown(label) if isinstance(label, str) else json.dumps(label)[:60]
+        raise UserError(f"{row.place}: `label` is {written}: give one of {allowed}, or null")
+    return (fields["doc_id"], fields["system"], aspect, folded(fields["entity"])), answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def label_agreement(
     judge: str, labels: Labels, verdicts: Sequence[Answered], resamples: int, seed: int
 ) -> list[EntityAgreementRow]:
     """A row for each aspect that the file has rows of; `verdicts`: all that it has rows for."""
-    left = {at: list(reversed(given)) for at, given in labels.rows.items()}
+    left = {at: list(reversed(answers)) for at, answers in labels.rows.items()}
     documents: dict[str, int] = {}
     pairs: dict[Aspect, list[Pair]] = {at[2]: [] for at in left}
     for at, verdict in verdicts:
@@ -119,23 +119,23 @@ def label_agreement(
     rows = []
     for aspect in (aspect for aspect in OPTIONS if aspect in pairs):
         code = {answer: float(number) for number, answer in enumerate(OPTIONS[aspect])}
-        found = cohen_kappa(
+        kappa = cohen_kappa(
             [nan if verdict is None else code[verdict] for verdict, _, _ in pairs[aspect]],
             [code[label] for _, label, _ in pairs[aspect]],
             [document for _, _, document in pairs[aspect]],
             resamples=resamples,
             seed=seed,
         )
-        same = sum(verdict == label for verdict, label, _ in pairs[aspect]) / max(1, found.n)
+        same = sum(verdict == label for verdict, label, _ in pairs[aspect]) / max(1, kappa.n)
         unmet, given = (
             [label for at, those in rest.items() if at[2] == aspect for label in those]
             for rest in (left, labels.rows)
         )
         rows.append(EntityAgreementRow(
-            *(judge, aspect, labels.file, found.value, found.low, found.high),
-            same=same if found.n else None,
-            n=found.n,
-            unscored=found.skipped,
+            *(judge, aspect, labels.file, kappa.value, kappa.low, kappa.high),
+            same=same if kappa.n else None,
+            n=kappa.n,
+            unscored=kappa.skipped,
             unmet=len(unmet) - unmet.count(None),
             blank=given.count(None),
         ))  # fmt: skip
@@ -166,7 +166,7 @@ def export_entities(out: str, to: str, judge: str | None = None) -> str:
 def _question_rows(output: Output, judge: str, shard: Shard) -> list[list[dict[str, Any]]]:
     """The rows of each verdict."""
     seen = SeenShard(output.cases(shard), list(output.verdicts(judge, shard)))
-    return [question_rows(one, seen.texts[one.doc_id, one.system]) for one in seen.verdicts]
+    return [question_rows(v, seen.texts[v.doc_id, v.system]) for v in seen.verdicts]
 
 
 def question_rows(verdict: Verdict, text: str) -> list[dict[str, Any]]:
@@ -188,7 +188,7 @@ def question_rows(verdict: Verdict, text: str) -> list[dict[str, Any]]:
 
 def _judge_of(output: Output, wanted: str | None) -> str:
     judges_there: Mapping[str, Mapping[str, Any]] = output.known_run()["fingerprint"]["judges"]
-    judges = [name for name, own in judges_there.items() if own.get("judge", name) == "entities"]
+    judges = [name for name, spec in judges_there.items() if spec.get("judge", name) == "entities"]
     if wanted is not None and wanted not in judges:
         raise UserError(f"--judge: {unknown('judge of entities', wanted, judges)}")
     if not judges:

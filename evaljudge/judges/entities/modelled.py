@@ -71,25 +71,25 @@ class AspectModel:
     prompts: tuple[str, ...]
     shares: Mapping[Answer, float] = field(default_factory=dict)
     confusions: Mapping[str, Mapping[Answer, Mapping[Answer, float]]] = field(default_factory=dict)
-    """By prompt, true answer and answer given."""
+    """The probability for each prompt, true answer and answer given."""
 
-    def of(self, given: Mapping[str, Answer]) -> Answer | Failed:
+    def of(self, replies: Mapping[str, Answer]) -> Answer | Failed:
         """The most probable verdict on an entity that the prompts gave these answers; where
         nothing is identified, the one by the ballots' rules."""
-        voted = ruling(list(given.values()), lost=len(self.prompts) - len(given))
+        voted = ruling(list(replies.values()), lost=len(self.prompts) - len(replies))
         decided = voted if isinstance(voted, Failed) else voted.verdict
-        if not given or not self.identified:
+        if not replies or not self.identified:
             return decided
-        chances = self.chances(given)
+        chances = self.chances(replies)
         most = max(chances.values())
         tied = [label for label in self.labels if chances[label] > most - TIED]
         return decided if decided in tied else tied[0]
 
-    def chances(self, given: Mapping[str, Answer]) -> Chances:
-        """By Bayes' theorem."""
+    def chances(self, replies: Mapping[str, Answer]) -> Chances:
+        """Each verdict's probability by Bayes' theorem."""
         joint = {
             true: self.shares[true]
-            * prod(self.confusions[prompt][true][answer] for prompt, answer in given.items())
+            * prod(self.confusions[prompt][true][answer] for prompt, answer in replies.items())
             for true in self.labels
         }
         total = fsum(joint.values())
@@ -108,7 +108,7 @@ class VoteModel:
         return plain
 
     def of(self, aspect: Aspect, votes: Votes) -> Answer | Failed:
-        """By the majority where nothing is fitted of the aspect."""
+        """The fitted model's verdict, or the majority's where none is fitted for the aspect."""
         fitted = self.aspects.get(aspect)
         return fitted.of(answers(aspect, votes)) if fitted else majority(aspect, votes)
 
@@ -119,36 +119,36 @@ def patterns(verdicts: Iterable[Verdict]) -> dict[Aspect, Patterns]:
     for verdict in verdicts:
         for aspect, (part, place) in PLACES.items():
             entities = verdict.evidence.get(part, []) if verdict.status == "ok" else []
-            given = (answers(aspect, entity[place]) for entity in entities)
-            counts[aspect].update(frozenset(said.items()) for said in given if said)
+            answered = (answers(aspect, entity[place]) for entity in entities)
+            counts[aspect].update(frozenset(pattern.items()) for pattern in answered if pattern)
     return counts
 
 
-def model_votes(found: Mapping[Aspect, Patterns]) -> VoteModel:
-    """The order in which the patterns were met does not matter."""
-    return VoteModel({aspect: _modelled(OPTIONS[aspect], mine) for aspect, mine in found.items()})
+def model_votes(times_of: Mapping[Aspect, Patterns]) -> VoteModel:
+    """The patterns' order does not matter."""
+    return VoteModel({aspect: _modelled(OPTIONS[aspect], n) for aspect, n in times_of.items()})
 
 
-def _modelled(labels: tuple[Answer, ...], found: Patterns) -> AspectModel:
+def _modelled(labels: tuple[Answer, ...], times_of: Patterns) -> AspectModel:
     from evaljudge.agreement import dawid_skene  # imports scipy, which no worker needs
     from evaljudge.agreement.voters import MISSING
 
-    entities = found.total()
-    prompts = tuple(sorted({prompt for said in found for prompt, _ in said}))
+    entities = times_of.total()
+    prompts = tuple(sorted({prompt for votes in times_of for prompt, _ in votes}))
     if not entities:
         return AspectModel(False, False, 0, labels, prompts)
     code = {label: number for number, label in enumerate(labels)}
-    coded = [({prompt: code[a] for prompt, a in said}, times) for said, times in found.items()]
-    rows = sorted(([said.get(prompt, MISSING) for prompt in prompts], n) for said, n in coded)
+    coded = [({prompt: code[a] for prompt, a in votes}, times) for votes, times in times_of.items()]
+    rows = sorted(([votes.get(prompt, MISSING) for prompt in prompts], n) for votes, n in coded)
     fitted = dawid_skene([row for row, _ in rows], len(labels), [times for _, times in rows])
-    known = (fitted.identified, fitted.converged, entities, labels, prompts)
+    facts = (fitted.identified, fitted.converged, entities, labels, prompts)
     if not fitted.identified:
-        return AspectModel(*known)
+        return AspectModel(*facts)
     confusions = {
         prompt: {true: _by_label(labels, row) for true, row in zip(labels, of_prompt, strict=True)}
         for prompt, of_prompt in zip(prompts, fitted.confusions.tolist(), strict=True)
     }
-    return AspectModel(*known, _by_label(labels, fitted.shares.tolist()), confusions)
+    return AspectModel(*facts, _by_label(labels, fitted.shares.tolist()), confusions)
 
 
 def _by_label(labels: Sequence[Answer], numbers: Sequence[float]) -> dict[Answer, float]:

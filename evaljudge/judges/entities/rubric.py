@@ -68,26 +68,26 @@ class RubricWriting:
         if origin != "source" and not texts:
             return Failed("no reference to take entities from")
         if origin == "references":
-            return await self._of_many(texts, model, bill)
+            return await self._from_references(texts, model, bill)
         text = document.source if origin == "source" else texts[0]
         noun: Noun = "source" if origin == "source" else "target"
-        (found,) = await self._extraction.extract([text], model, noun)
-        bill += found.bill
-        if isinstance(found.entities, Failed):
-            return found.entities
-        entities = [_as_json(entity) for entity in found.entities]
-        return {"from": origin, "texts": 1, "entities": entities, "dropped": list(found.dropped)}
+        (taken,) = await self._extraction.extract([text], model, noun)
+        bill += taken.bill
+        if isinstance(taken.entities, Failed):
+            return taken.entities
+        entities = [_as_json(entity) for entity in taken.entities]
+        return {"from": origin, "texts": 1, "entities": entities, "dropped": list(taken.dropped)}
 
-    async def _of_many(
+    async def _from_references(
         self, texts: Sequence[str], model: Model, bill: Bill
     ) -> dict[str, Any] | Failed:
-        found = await self._extraction.extract(texts, model)
-        for one in found:
-            bill += one.bill
-        failed = {n: e.entities for n, e in enumerate(found) if isinstance(e.entities, Failed)}
+        taken = await self._extraction.extract(texts, model)
+        for each in taken:
+            bill += each.bill
+        failed = {n: e.entities for n, e in enumerate(taken) if isinstance(e.entities, Failed)}
         if len(failed) == len(texts):
             return Failed(f"no reference's entities could be had: {failed[0].reason}")
-        entities = [() if isinstance(e.entities, Failed) else e.entities for e in found]
+        entities = [() if isinstance(e.entities, Failed) else e.entities for e in taken]
         lost = list[Failed]()
         if self._encoder:
             pool = await self._by_embedding(entities, self._encoder, model)
@@ -97,19 +97,19 @@ class RubricWriting:
             "from": "references",
             "texts": len(texts),
             "entities": [_as_json(entity) | {"in": sorted(having)} for entity, having in pool],
-            "dropped": [entity for one in found for entity in one.dropped],
+            "dropped": [entity for each in taken for entity in each.dropped],
             "failed": {str(n): failure.reason for n, failure in failed.items()},
             "lost": {"votes": len(lost), "reason": lost[0].reason if lost else ""},
         }
 
     async def _by_model(
-        self, found: Sequence[Sequence[Entity]], texts: Sequence[str], model: Model, bill: Bill,
+        self, lists: Sequence[Sequence[Entity]], texts: Sequence[str], model: Model, bill: Bill,
         lost: list[Failed],
     ) -> Pool:  # fmt: skip
-        """`lost`: the replies that could not be had."""
+        """`lost`: the replies that failed."""
 
-        def prompt(template: str, entity: Entity, **given: str) -> Prompt:
-            return self._pack.render(template, {"entity": entity.text, **given}, **self._words)
+        def prompt(template: str, entity: Entity, **slots: str) -> Prompt:
+            return self._pack.render(template, {"entity": entity.text, **slots}, **self._words)
 
         async def choose(prompts: Sequence[Prompt], options: Options) -> list[str]:
             """The likeliest answers; an empty one where there was no reply."""
@@ -120,39 +120,39 @@ class RubricWriting:
             return [max(p, key=lambda name: p[name]) for p in chances]
 
         pool: Pool = []
-        for number, entities in enumerate(found):
+        for number, entities in enumerate(lists):
             new = _not_in(pool, entities, number)
-            known = numbered([entity.text for entity, _ in pool])
-            asked = [prompt("entities.covered", one, entities=known) for one in new if pool]
+            listed = numbered([entity.text for entity, _ in pool])
+            asked = [prompt("entities.covered", e, entities=listed) for e in new if pool]
             covered = await choose(asked, COVERED) or [""] * len(new)
             answers = zip(new, covered, strict=True)
-            pool += [(one, {number}) for one, answer in answers if answer != "Yes"]
+            pool += [(e, {number}) for e, answer in answers if answer != "Yes"]
         open_ = [
             (entity, having, n, text)
             for n, text in enumerate(texts)
             for entity, having in pool
             if n not in having
         ]
-        asked = [prompt("entities.stated", one, reference=text) for one, _, _, text in open_]
+        asked = [prompt("entities.stated", e, reference=text) for e, _, _, text in open_]
         for (_, having, n, _), reply in zip(open_, await choose(asked, STATED), strict=True):
             if reply == "Yes":
                 having.add(n)
         return pool
 
     async def _by_embedding(
-        self, found: Sequence[Sequence[Entity]], encoder: str, model: Model
+        self, lists: Sequence[Sequence[Entity]], encoder: str, model: Model
     ) -> Pool:
-        pool, known = Pool(), list[Vector]()
-        for number, entities in enumerate(found):
+        pool, pooled = Pool(), list[Vector]()
+        for number, entities in enumerate(lists):
             vectors = await model.embed([entity.text for entity in entities], encoder)
             for entity, vector in zip(entities, vectors, strict=True):
-                alike = [(_cosine(vector, other), -n) for n, other in enumerate(known)]
+                alike = [(_cosine(vector, other), -n) for n, other in enumerate(pooled)]
                 best, place = max(alike, default=(-1.0, 0))
                 if best >= self._similar:
                     pool[-place][1].add(number)
                 else:
                     pool.append((entity, {number}))
-                    known.append(vector)
+                    pooled.append(vector)
         return pool
 
 
@@ -162,18 +162,18 @@ def _as_json(entity: Entity) -> dict[str, Any]:
 
 def _not_in(pool: Pool, entities: Sequence[Entity], number: int) -> list[Entity]:
     """The entities that the pool does not have word for word; the others get this reference."""
-    known = {folded(entity.text): having for entity, having in pool}
+    by_text = {folded(entity.text): having for entity, having in pool}
     new = []
     for entity in entities:
-        if (same := known.get(folded(entity.text))) is not None:
+        if (same := by_text.get(folded(entity.text))) is not None:
             same.add(number)
         else:
             new.append(entity)
     return new
 
 
-def _cosine(one: Vector, other: Vector) -> float:
-    return fsum(a * b for a, b in zip(one, other, strict=True))
+def _cosine(left: Vector, right: Vector) -> float:
+    return fsum(a * b for a, b in zip(left, right, strict=True))
 
 
 RubricEntry = Mapping[str, Any]
@@ -185,7 +185,7 @@ def rubric_of(content: Mapping[str, Any], at_least: int | None) -> list[RubricEn
     if content["from"] != "references":
         return list(listed) or Failed(f"no entity in the {content['from']}")
     needed = at_least or ceil(texts * PAPERS_SHARE)
-    kept = [one for one in listed if len(one["in"]) >= needed]
+    kept = [entry for entry in listed if len(entry["in"]) >= needed]
     lost = content["lost"]
     more = f" ({lost['votes']} votes on it were lost: {lost['reason']})" if lost["votes"] else ""
     return kept or Failed(f"no entity is in at least {needed} of {texts} references{more}")
@@ -194,10 +194,10 @@ def rubric_of(content: Mapping[str, Any], at_least: int | None) -> list[RubricEn
 def outline(rubric: Sequence[RubricEntry]) -> str:
     """What many references have in common, as one text; under headings, where there are any."""
     sections: dict[str, list[str]] = {}
-    for one in rubric:
-        sections.setdefault(one["heading"], []).append(one["entity"])
+    for entry in rubric:
+        sections.setdefault(entry["heading"], []).append(entry["entity"])
     if set(sections) <= {""}:
-        return numbered([one["entity"] for one in rubric])
+        return numbered([entry["entity"] for entry in rubric])
     ordered = sorted(sections.items(), key=lambda section: bool(section[0]))
     return "\n\n".join(
         "\n".join([f"{heading}:"] * bool(heading) + [f"- {entity}" for entity in entities])

@@ -89,41 +89,39 @@ class Answers(NamedTuple):
 class ShownText:
     pieces: Sequence[Piece]
     whole: str
-    """That nothing of the rubric is missing, where that is so."""
+    """The sentence that nothing of the rubric is missing; empty where something is."""
     lists: Mapping[str, Sequence[tuple[str, str]]]
-    """By its title, what is missing or wrong, each with a remark."""
+    """What is missing or wrong, each with a remark, under the title of its list."""
     answers: Sequence[Answers]
 
 
-def shown_text(found: EntitiesEvidence, text: str) -> ShownText:
-    asked = [(e.entity, e.completeness.verdict) for e in found.rubric if e.completeness.votes]
-    numbered = list(enumerate(found.entities, 1))
+def shown_text(evidence: EntitiesEvidence, text: str) -> ShownText:
+    asked = [(e.entity, e.completeness.verdict) for e in evidence.rubric if e.completeness.votes]
+    numbered = list(enumerate(evidence.entities, 1))
     of_rubric = {
         "missing": [(entity, MISSING[verdict]) for entity, verdict in asked if verdict in MISSING],
         "found only in part": [(entity, "") for entity, v in asked if v == "partially"],
         "without a verdict": [(entity, "") for entity, verdict in asked if verdict is None],
     }
-    is_whole = found.rubric and not any(of_rubric.values())
-    size = counted(len(found.rubric), "entity", "entities")
+    is_whole = evidence.rubric and not any(of_rubric.values())
+    size = counted(len(evidence.rubric), "entity", "entities")
     lists = {f"Of the rubric, {how}": entities for how, entities in of_rubric.items()} | {
         "Misplaced": [
-            (f"{n}: {one.entity}", one.heading or "")
-            for n, one in numbered
-            if one.alignment.verdict == "no"
+            (f"{n}: {e.entity}", e.heading or "")
+            for n, e in numbered
+            if e.alignment.verdict == "no"
         ],
         "Entities whose words are not in the text": [
-            (f"{_said_of(n, one)}: {one.entity}", "")
-            for n, one in numbered
-            if not range(*place(one, text))
+            (f"{_named(n, e)}: {e.entity}", "") for n, e in numbered if not range(*place(e, text))
         ],
-        "Dropped, since no words support them": [(entity, "") for entity in found.dropped],
-        "What could not be had": list(found.failed.items()),
+        "Dropped, since no words support them": [(entity, "") for entity in evidence.dropped],
+        "What could not be had": list(evidence.failed.items()),
     }
     return ShownText(
-        pieces(found, text),
+        pieces(evidence, text),
         f"Nothing of the rubric is missing ({size})." if is_whole else "",
         {title: entities for title, entities in lists.items() if entities},
-        list(_answers(found, text)),
+        list(_answers(evidence, text)),
     )
 
 
@@ -136,39 +134,39 @@ def pictured_evidence(judged: JudgedCandidate) -> View:
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:
-    one = _shown(judged)
+    shown = _shown(judged)
     title, heads = "Entities and their verdicts", ["no.", "entity", "aspect", "verdict", "answers"]
-    rows = [[a.name, a.entity, a.aspect, a.verdict, "; ".join(a.answers)] for a in one.answers]
+    rows = [[a.name, a.entity, a.aspect, a.verdict, "; ".join(a.answers)] for a in shown.answers]
     lists = [
         f"{head}: {entity}{f' ({remark})' if remark else ''}"
-        for head, entities in one.lists.items()
+        for head, entities in shown.lists.items()
         for entity, remark in entities
     ]
-    text = f"Text: {''.join(map(_marked, one.pieces))}"
-    notes = [text, *filter(None, [one.whole]), *lists]
+    text = f"Text: {''.join(map(_marked, shown.pieces))}"
+    notes = [text, *filter(None, [shown.whole]), *lists]
     return Section(title, [ABOUT], [Table(title, heads, rows, "lllll")] if rows else [], notes)
 
 
 def _marked(piece: Piece) -> str:
     """`The river rose [1 yes]`."""
     writing = f"writing: {piece.issues}" if piece.issues else ""
-    said = "; ".join(filter(None, (piece.label, writing)))
-    return f"{piece.text} [{said}]" if said else piece.text
+    label = "; ".join(filter(None, (piece.label, writing)))
+    return f"{piece.text} [{label}]" if label else piece.text
 
 
-def _answers(found: EntitiesEvidence, text: str) -> Iterator[Answers]:
-    """Those on the text's own entities come first."""
-    for asked in sorted(questions(found, text), key=lambda asked: asked.aspect not in PLACED):
+def _answers(evidence: EntitiesEvidence, text: str) -> Iterator[Answers]:
+    """The answers on the text's own entities come first."""
+    for asked in sorted(questions(evidence, text), key=lambda asked: asked.aspect not in PLACED):
         ruling = asked.ruling
         verdict, rule = ruling.verdict or NO_BALLOT, RULES.get(ruling.rule, NO_BALLOT)
         if asked.aspect == "readability":
             verdict, rule = ISSUES[ruling.verdict], "any issue"
-        said = [_said(prompt, vote) for prompt, vote in ruling.votes.items()]
-        known = (asked.number, harmless(asked.entity), asked.heading or "", asked.aspect)
-        yield Answers(*known, verdict, rule, said)
+        shown_answers = [_answer(prompt, vote) for prompt, vote in ruling.votes.items()]
+        about = (asked.number, harmless(asked.entity), asked.heading or "", asked.aspect)
+        yield Answers(*about, verdict, rule, shown_answers)
 
 
-def _said(prompt: str, vote: Vote) -> str:
+def _answer(prompt: str, vote: Vote) -> str:
     """`facts: yes (yes 0.800, no 0.100; mass 0.970)`, or with the reason that was written."""
     if "failed" in vote:
         return f"{prompt}: failed: {vote['failed']}"
@@ -180,21 +178,21 @@ def _said(prompt: str, vote: Vote) -> str:
     return f"{prompt}: {vote['answer']}{reason}"
 
 
-def pieces(found: EntitiesEvidence, text: str) -> list[Piece]:
-    """In their order; their texts together are all of the text, made harmless."""
-    numbered = [(range(*place(own, text)), n, own) for n, own in enumerate(found.entities, 1)]
-    bad = [(range(*place(s, text)), s) for s in found.sentences if s.verdict == "yes"]
+def pieces(evidence: EntitiesEvidence, text: str) -> list[Piece]:
+    """The pieces in order; their texts together are the whole text, made harmless."""
+    numbered = [(range(*place(e, text)), n, e) for n, e in enumerate(evidence.entities, 1)]
+    bad = [(range(*place(s, text)), s) for s in evidence.sentences if s.verdict == "yes"]
     spans = [span for span, *_ in numbered] + [span for span, _ in bad]
     cuts = sorted({0, len(text), *(cut for span in spans for cut in (span.start, span.stop))})
     parts = []
     for start, end in pairwise(cuts):
-        held = [(n, own) for span, n, own in numbered if start in span]
-        issue = next(((span, one) for span, one in bad if start in span), None)
+        held = [(n, e) for span, n, e in numbered if start in span]
+        issue = next(((span, sentence) for span, sentence in bad if start in span), None)
         kinds = ""
         if issue and issue[0].stop == end:
             answers = issue[1].votes.items()
             kinds = ", ".join(kind for kind, vote in answers if vote.get("answer") == "yes")
-        verdicts = {own.correctness.verdict or "none" for _, own in held}
+        verdicts = {e.correctness.verdict or "none" for _, e in held}
         worst = next((verdict for verdict in WORST_FIRST if verdict in verdicts), "")
         parts.append(
             Piece(harmless(text[start:end]), worst, _label(held), issue is not None, kinds)
@@ -207,13 +205,13 @@ def pieces(found: EntitiesEvidence, text: str) -> list[Piece]:
     ]
 
 
-def _said_of(number: int, entity: FoundEntity) -> str:
+def _named(number: int, entity: FoundEntity) -> str:
     """`3 partially, misplaced`."""
     misplaced = ", misplaced" if entity.alignment.verdict == "no" else ""
     return f"{number} {entity.correctness.verdict or 'none'}{misplaced}"
 
 
 def _label(held: Sequence[tuple[int, FoundEntity]]) -> str:
-    named = [_said_of(number, entity) for number, entity in held[:MOST_NAMED]]
+    named = [_named(number, entity) for number, entity in held[:MOST_NAMED]]
     more = len(held) - len(named)
     return "; ".join(named) + (f"; and {more} more" if more else "")

@@ -69,21 +69,21 @@ class Sheet:
         belongs under a heading."""
         self.candidate, self.bill = candidate, extracted.bill
         self.questions: list[BallotQuestion] = []
-        known: Material = {"source": document.source, "truth": truth}
-        facts = dict.fromkeys(PROMPTS["correctness"], known)
+        stated: Material = {"source": document.source, "truth": truth}
+        facts = dict.fromkeys(PROMPTS["correctness"], stated)
         target: Material = {"target": candidate.text}
-        found, style = (
+        fitting, style = (
             dict.fromkeys(PROMPTS[aspect], target) for aspect in ("completeness", "readability")
         )
         headings, of_truth = _headings(candidate.text), _headings(truth or "")
         # a single unknown heading does not count: it may be just “Here is the summary:”
         is_sectioned = len(headings) > 1 or any(
-            same_heading(h, known) for h in headings for known in [*definitions, *of_truth]
+            same_heading(h, other) for h in headings for other in [*definitions, *of_truth]
         )
 
         def placed(entity: Entity) -> dict[str, Material]:
-            """By the definition of its heading (without headings, by what the source is about),
-            and by the place that it has in the ground truth."""
+            """What its place is judged by: its heading's definition (without headings, what the
+            source is about), and its place in the ground truth."""
             heading = entity.heading if is_sectioned else ""
             defined = (text for name, text in definitions.items() if same_heading(name, heading))
             given: dict[str, Material] = {"definition": {"source": document.source}}
@@ -96,18 +96,18 @@ class Sheet:
         parts = {"rubric": rubric, "entities": extracted.entities}
         self._evidence: dict[str, Any] = {
             "rubric": [
-                {"entity": entity, "votes": self._ask("completeness", entity, found)}
+                {"entity": entity, "votes": self._ask("completeness", entity, fitting)}
                 for entity in ([] if isinstance(rubric, Failed) else rubric)
             ],
             "entities": [
                 {
-                    "entity": one.text,
-                    "span": [one.start, one.end],
-                    "heading": one.heading or None,
-                    "correctness": self._ask("correctness", one.text, facts),
-                    "alignment": self._ask("alignment", one.text, placed(one)),
+                    "entity": e.text,
+                    "span": [e.start, e.end],
+                    "heading": e.heading or None,
+                    "correctness": self._ask("correctness", e.text, facts),
+                    "alignment": self._ask("alignment", e.text, placed(e)),
                 }
-                for one in ([] if isinstance(extracted.entities, Failed) else extracted.entities)
+                for e in ([] if isinstance(extracted.entities, Failed) else extracted.entities)
             ],
             "sentences": [
                 {
@@ -130,7 +130,7 @@ class Sheet:
         return votes
 
     def evidence(self) -> dict[str, Any]:
-        """With the rulings, so that its readers can tell what is denied from what is divided."""
+        """The evidence with the rulings, so that readers can distinguish denied from divided."""
         for entity in self._evidence["rubric"]:
             entity["ruling"] = _ruling("completeness", entity["votes"])
         for entity in self._evidence["entities"]:
@@ -140,14 +140,14 @@ class Sheet:
 
 
 def _ruling(aspect: Aspect, votes: Mapping[str, Vote]) -> dict[str, str]:
-    found = ruling_of(aspect, votes)
-    if isinstance(found, Failed):
-        return {"failed": found.reason}
-    return {"verdict": found.verdict, "rule": found.rule}
+    decision = ruling_of(aspect, votes)
+    if isinstance(decision, Failed):
+        return {"failed": decision.reason}
+    return {"verdict": decision.verdict, "rule": decision.rule}
 
 
 def _headings(text: str) -> list[str]:
-    return list(dict.fromkeys(one.heading for one in sentences(text) if one.heading))
+    return list(dict.fromkeys(sentence.heading for sentence in sentences(text) if sentence.heading))
 
 
 def template(aspect: Aspect, prompt: str) -> str:
@@ -220,11 +220,11 @@ class Voting:
 
 
 def _batches(questions: Sequence[BallotQuestion], size: int) -> Iterator[list[BallotQuestion]]:
-    """In groups that share a prompt, its material and a bill."""
+    """The questions in groups that share a prompt, its material and a bill."""
     alike: dict[tuple[Any, ...], list[BallotQuestion]] = {}
-    for one in questions:
-        material = tuple(sorted(one.given.items()))
-        alike.setdefault((one.aspect, one.prompt, material, id(one.bill)), []).append(one)
+    for asked in questions:
+        material = tuple(sorted(asked.given.items()))
+        alike.setdefault((asked.aspect, asked.prompt, material, id(asked.bill)), []).append(asked)
     for group in alike.values():
         yield from (group[start : start + size] for start in range(0, len(group), size))
 

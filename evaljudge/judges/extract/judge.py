@@ -94,9 +94,9 @@ class _Cut:
 
 @lru_cache(SOURCES)
 def _cut(source: str, by: By) -> _Cut:
-    found = [sentence.text for sentence in sentences(source)]
-    each = [grams(words(one, stemmer=True), SIZES[by]) for one in found]
-    return _Cut(found, [tokens_in(one) for one in found], each)
+    texts = [sentence.text for sentence in sentences(source)]
+    each = [grams(words(text, stemmer=True), SIZES[by]) for text in texts]
+    return _Cut(texts, [tokens_in(text) for text in texts], each)
 
 
 def tokens_in(text: str) -> int:
@@ -116,7 +116,7 @@ def chosen_sentences(
     It ends before the first one that would exceed the budget. Of equals the earliest is chosen. The
     sentences are given, and returned, in the source's order.
     """
-    shared = [[own & of for own, of in zip(one, text, strict=True)] for one in sentences]
+    shared = [[own & whole for own, whole in zip(s, text, strict=True)] for s in sentences]
     missing = list(text)
     chosen: list[int] = []
     left, room = list(range(len(sentences))), budget
@@ -127,14 +127,14 @@ def chosen_sentences(
         room -= lengths[best]
         left.remove(best)
         chosen.append(best)
-        missing = [still - own for still, own in zip(missing, shared[best], strict=True)]
+        missing = [still - covered for still, covered in zip(missing, shared[best], strict=True)]
     return sorted(chosen)
 
 
 def _recall(sentence: Sequence[Grams], missing: Sequence[Grams], text: Sequence[Grams]) -> float:
     """What the sentence adds to the recall of the text's n-grams, over all n."""
     each = zip(sentence, missing, text, strict=True)
-    return sum((own & still).total() / max(1, of.total()) for own, still, of in each)
+    return sum((part & still).total() / max(1, whole.total()) for part, still, whole in each)
 
 
 def most_probable(p: Mapping[str, float]) -> float:
@@ -228,7 +228,7 @@ class ExtractThenRate(QuestionJudge[Chosen]):
     def _verdict(
         self, case: Case, axis: Axis, candidate: Candidate, reply: Chosen | Failed
     ) -> Verdict:
-        """With the numbers of the sentences that were extracted, where some were."""
+        """The verdict with the numbers of the extracted sentences, if any."""
         verdict = super()._verdict(case, axis, candidate, reply)
         if verdict.status != "ok":
             return verdict
@@ -252,11 +252,11 @@ class ExtractThenRate(QuestionJudge[Chosen]):
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:
-    found = read_evidence(judged.verdict.evidence)
-    table, seen = ratings_table(found.p), "The model saw the whole source."
-    if found.extract:
-        *most, last = map(str, found.extract)
+    evidence = read_evidence(judged.verdict.evidence)
+    table, seen = ratings_table(evidence.p), "The model saw the whole source."
+    if evidence.extract:
+        *most, last = map(str, evidence.extract)
         named = f"sentences {', '.join(most)} and {last}" if most else f"sentence {last}"
-        seen = f"The model saw {named} of the source's {found.sentences:,}."
-    mean = f"The mean rating by these probabilities is {mean_rating(found.p):.2f}."
+        seen = f"The model saw {named} of the source's {evidence.sentences:,}."
+    mean = f"The mean rating by these probabilities is {mean_rating(evidence.p):.2f}."
     return Section(table.title, [seen], [table], [mean])

@@ -40,7 +40,7 @@ class GevalSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class GevalEvidence:
-    """By rating; `draws` is None where none were asked for."""
+    """The keys are ratings; `draws` is None where none were asked for."""
 
     p: Mapping[str, float]
     draws: Mapping[str, int] | None
@@ -90,16 +90,16 @@ class Geval(RatingJudge[Chosen]):
     # the driver: arithmetic, no model
 
     def _values(self, evidence: Mapping[str, Any]) -> Sequence[float]:
-        found = read_evidence(evidence)
-        return [mean_rating(weights) for weights in (found.p, found.draws) if weights]
+        read = read_evidence(evidence)
+        return [mean_rating(weights) for weights in (read.p, read.draws) if weights]
 
 
 # for people
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:
-    found = read_evidence(judged.verdict.evidence)
-    table = ratings_table(found.p, found.draws)
+    read = read_evidence(judged.verdict.evidence)
+    table = ratings_table(read.p, read.draws)
     about = "How probable the model's next word makes each rating, among the five."
-    mean = f"The mean rating by these probabilities is {mean_rating(found.p):.2f}."
+    mean = f"The mean rating by these probabilities is {mean_rating(read.p):.2f}."
     return Section(table.title, [about], [table], [mean])

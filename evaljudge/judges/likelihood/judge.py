@@ -70,15 +70,15 @@ class Likelihood(QuestionJudge[Weighed]):
     version = "1"
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
-        self._settings = given = read_settings(LikelihoodSettings, settings, f"judges.{name}")
+        self._settings = chosen = read_settings(LikelihoodSettings, settings, f"judges.{name}")
         self._nouns = {f"{slot}_noun": noun for slot, noun in task.nouns.items()}
-        template = "likelihood.back" if given.reversed else "likelihood.write"
+        template = "likelihood.back" if chosen.reversed else "likelihood.write"
         super().__init__(name, task.axes, task.pack, template)
-        shown = "target" if given.reversed else "source"
-        for axis in (one.axis for one in given.demonstrations if one.axis is not None):
+        shown = "target" if chosen.reversed else "source"
+        for axis in (shot.axis for shot in chosen.demonstrations if shot.axis is not None):
             if axis not in self.axes:
-                said = unknown("axis", axis, self.axes)
-                raise UserError(f"judges.{name}.demonstrations: {said}")
+                message = unknown("axis", axis, self.axes)
+                raise UserError(f"judges.{name}.demonstrations: {message}")
         self._pack.check(self._template, [shown], several=EXAMPLES, **self._nouns, **ANY_WORDS)
 
     @property
@@ -89,9 +89,9 @@ class Likelihood(QuestionJudge[Weighed]):
 
     @property
     def meanings(self) -> Mapping[str, str]:
-        of = "source after the text" if self._settings.reversed else "text after the source"
+        order = "source after the text" if self._settings.reversed else "text after the source"
         return {
-            "": f"The mean log-probability of the {of}, per token: at most 0, higher is better."
+            "": f"The mean log-probability of the {order}, per token: at most 0, higher is better."
         }
 
     @property
@@ -99,10 +99,10 @@ class Likelihood(QuestionJudge[Weighed]):
         return [self.name]
 
     def _prepared(self, axis: Axis, briefs: Sequence[Brief]) -> Texts:
-        shown = [one for one in self._settings.demonstrations if one.axis in (None, axis.name)]
+        shown = [shot for shot in self._settings.demonstrations if shot.axis in (None, axis.name)]
         return {
-            "example_sources": [one.source for one in shown],
-            "example_targets": [one.target for one in shown],
+            "example_sources": [shot.source for shot in shown],
+            "example_targets": [shot.target for shot in shown],
         }
 
     def _words(self, axis: Axis) -> dict[str, str]:
@@ -121,7 +121,7 @@ class Likelihood(QuestionJudge[Weighed]):
         if not isfinite(reply.total):
             return {}, NO_PROBABILITY
         least = nsmallest(LEAST_KEPT, reply.tokens, key=lambda token: token.logprob)
-        pieces = [{"text": text[one.start : one.end], "logprob": one.logprob} for one in least]
+        pieces = [{"text": text[t.start : t.end], "logprob": t.logprob} for t in least]
         return {"logprob": reply.total, "weighed": len(reply.tokens), "least": pieces}, ""
 
     # the driver: arithmetic, no model
@@ -139,7 +139,7 @@ def mean_log_probability(log_probability: float, tokens: int) -> float:
 def shown_evidence(judged: JudgedCandidate) -> Section:
     evidence = judged.verdict.evidence
     mean = mean_log_probability(evidence["logprob"], evidence["weighed"])
-    rows = [[f"“{one['text']}”", correlation(one["logprob"])] for one in evidence["least"]]
+    rows = [[f"“{piece['text']}”", correlation(piece["logprob"])] for piece in evidence["least"]]
     about = (
         f"The mean log-probability of the {evidence['weighed']:,} tokens is {mean:.3f}, as if each "
         f"had the probability {exp(mean):.3f}."

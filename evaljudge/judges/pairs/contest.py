@@ -110,16 +110,16 @@ class PairQuestion:
         """`paraphrased`: the template must have a place for another instruction."""
         self._pack = task.pack
         self._nouns = {f"{slot}_noun": noun for slot, noun in task.nouns.items()}
-        needed, own = ["first", "second"], ["instruction"]
-        self._pack.check(TEMPLATE, needed, without=own, **self._nouns, **ANY_WORDS)
+        needed, optional = ["first", "second"], ["instruction"]
+        self._pack.check(TEMPLATE, needed, without=optional, **self._nouns, **ANY_WORDS)
         if paraphrased:
             try:
-                self._pack.check(TEMPLATE, [*needed, *own], **self._nouns, **ANY_WORDS)
+                self._pack.check(TEMPLATE, [*needed, *optional], **self._nouns, **ANY_WORDS)
             except UserError as error:
                 raise UserError(
                     f"`optimise` and `instruction` need another prompt: {error}"
                 ) from None
-        nothing = dict.fromkeys(("source", "context", *needed, *own), "")
+        nothing = dict.fromkeys(("source", "context", *needed, *optional), "")
         question = self._pack.render(TEMPLATE, nothing, **self._nouns, **ANY_WORDS).text
         for answers in (BETTER_OR_WORSE, FIRST_OR_SECOND):
             if all(re.search(rf"\b{name}\b", question) for name in answers):
@@ -135,9 +135,9 @@ class PairQuestion:
     ) -> Prompt:
         """`instruction`: in place of the template's own, unless it is empty."""
         first, second = texts
-        given = document_texts(document, axis) | {"first": first.text, "second": second.text}
-        given["instruction"] = instruction
-        prompt = self._pack.render(TEMPLATE, given, **axis.words, **self._nouns)
+        slots = document_texts(document, axis) | {"first": first.text, "second": second.text}
+        slots["instruction"] = instruction
+        prompt = self._pack.render(TEMPLATE, slots, **axis.words, **self._nouns)
         # a model that only imagines answers goes by a drawn order of the texts
         ranks = [drawn(document.doc_id, text.system, "imagined") for text in texts]
         return replace(prompt, example=self.options.names[ranks[0] >= ranks[1]])
@@ -146,9 +146,9 @@ class PairQuestion:
 ALONE = "it is the only text of its document that can be compared"
 Swap = Literal["both", "estimated", "none", "fairness"]
 Replies = Mapping[Pair, Chosen | Failed]
-"""By (the text that stood first, the text that stood second)."""
+"""The reply for each pair (the text that stood first, the text that stood second)."""
 Ranking = Callable[[Sequence[int], LogOdds], Search[list[list[int]]]]
-"""The places from the best on, with the texts that share each."""
+"""The places, the best first, with the texts that share each."""
 
 
 class Contest:
@@ -165,7 +165,7 @@ class Contest:
         self._swap, self._instruction = swap, instruction
         self._same = _same_texts(case, axis)
         self._replies: dict[Pair, Chosen | Failed] = {}
-        self._known: dict[Pair, float] = {}
+        self._odds: dict[Pair, float] = {}
         self._left_out: dict[int, str] = {}
         self._worth: float | None = None
         """What standing first is worth, as log-odds; None until the first pairs were compared."""
@@ -177,7 +177,7 @@ class Contest:
         if self.places is not None:
             return []
         texts = [text for text in range(len(self._same)) if text not in self._left_out]
-        self._search = self._search or self._ranking(texts, self._known)
+        self._search = self._search or self._ranking(texts, self._odds)
         try:
             return next(self._search)
         except StopIteration as end:
@@ -185,16 +185,16 @@ class Contest:
             return []
 
     def orders(self, pair: Pair) -> list[Pair]:
-        """In which orders a pair is shown; if in one, it is drawn for each pair."""
-        one, other = pair
-        is_estimating = self._swap == "estimated" and self._worth is None and abs(one - other) == 1
+        """The orders in which a pair is shown; a single one is drawn for each pair."""
+        a, b = pair
+        is_estimating = self._swap == "estimated" and self._worth is None and abs(a - b) == 1
         if self._swap in ("both", "fairness") or is_estimating:
             return [pair, pair[::-1]]
         return [self._drawn_order(pair)]
 
     def _drawn_order(self, pair: Pair) -> Pair:
-        known = self.case.document.doc_id, self.axis.name
-        return min(pair, pair[::-1], key=lambda one: drawn(*known, *map(self._name, one)))
+        seed = self.case.document.doc_id, self.axis.name
+        return min(pair, pair[::-1], key=lambda order: drawn(*seed, *map(self._name, order)))
 
     def prompt(self, order: Pair) -> Prompt:
         texts = self._same[order[0]][0], self._same[order[1]][0]
@@ -215,10 +215,10 @@ class Contest:
                 if pair.first is not None and pair.second is not None
             ]
             self._worth = fmean(both) if both else 0.0
-        for one, other in replies:
-            if not self._left_out.keys() & {one, other}:
-                odds = read_comparison(self._stored(one, other)).odds
-                self._known |= {(one, other): odds, (other, one): -odds}
+        for text, other in replies:
+            if not self._left_out.keys() & {text, other}:
+                odds = read_comparison(self._stored(text, other)).odds
+                self._odds |= {(text, other): odds, (other, text): -odds}
 
     def _leave_out(self) -> None:
         while failed := [
@@ -242,23 +242,23 @@ class Contest:
         sizes = [sum(len(self._same[text]) for text in place) for place in self.places]
         ranked = zip(self.places, ranks(sizes), strict=True)
         rank = {text: mine for place, mine in ranked for text in place}
-        strengths = bradley_terry(texts, self._known)
-        order = [[one.system for one in self._same[text]] for text in texts]
-        found: dict[str, dict[str, Any] | Failed] = {
+        strengths = bradley_terry(texts, self._odds)
+        order = [[writer.system for writer in self._same[text]] for text in texts]
+        evidence_of: dict[str, dict[str, Any] | Failed] = {
             candidate.system: Failed(reason_unscorable(self.case.document, candidate))
             for candidate in self.case.candidates
         }
         for text, candidates in enumerate(self._same):
             reason = self._left_out.get(text, ALONE if sum(sizes) < 2 else "")
             mine = Failed(reason) if reason else {
-                "rank": rank[text], "order": order, "ranks": [rank[one] for one in texts],
+                "rank": rank[text], "order": order, "ranks": [rank[t] for t in texts],
                 "strength": strengths[text], "comparisons": [
-                    self._stored(text, other) for first, other in self._known
+                    self._stored(text, other) for first, other in self._odds
                     if first == text and other not in self._left_out
                 ],
             }  # fmt: skip
-            found |= {candidate.system: mine for candidate in candidates}
-        return found
+            evidence_of |= {candidate.system: mine for candidate in candidates}
+        return evidence_of
 
     def replies_shown_first(self, system: str) -> list[Chosen | Failed]:
         """The replies to prompts in which this system's text stood first."""
@@ -267,14 +267,14 @@ class Contest:
     def _stored(self, text: int, other: int) -> dict[str, Any]:
         shown = {"first": self._replies.get((text, other)),
                  "second": self._replies.get((other, text))}  # fmt: skip
-        replies = {place: one for place, one in shown.items() if isinstance(one, Chosen)}
-        said = {place: dict(reply.logprobs) for place, reply in replies.items()}
-        worth = {"worth": self._worth} if self._worth is not None and len(said) == 1 else {}
+        replies = {place: reply for place, reply in shown.items() if isinstance(reply, Chosen)}
+        logprobs = {place: dict(reply.logprobs) for place, reply in replies.items()}
+        worth = {"worth": self._worth} if self._worth is not None and len(logprobs) == 1 else {}
         stands = "first" if self._drawn_order((text, other))[0] == text else "second"
         ranked_by = {"ranked_by": stands} if self._swap == "fairness" else {}
         most = max((reply.left_out for reply in replies.values()), default=0.0)
         left_out = {"left_out": most} if most else {}
-        return {"other": self._name(other), **said, **worth, **ranked_by, **left_out}
+        return {"other": self._name(other), **logprobs, **worth, **ranked_by, **left_out}
 
     def _name(self, text: int) -> str:
         return self._same[text][0].system
@@ -286,8 +286,8 @@ def _same_texts(case: Case, axis: Axis) -> list[list[Candidate]]:
     def order(candidate: Candidate) -> bytes:
         return drawn(case.document.doc_id, axis.name, candidate.system)
 
-    found: dict[str, list[Candidate]] = {}
+    by_text: dict[str, list[Candidate]] = {}
     for candidate in sorted(case.candidates, key=order):
         if not reason_unscorable(case.document, candidate):
-            found.setdefault(" ".join(candidate.text.split()), []).append(candidate)
-    return list(found.values())
+            by_text.setdefault(" ".join(candidate.text.split()), []).append(candidate)
+    return list(by_text.values())

@@ -37,7 +37,8 @@ MOST_STEPS, LAST_STEP = 200, 1e-9
 
 
 def log_odds(first: float, second: float, tie: float = -inf) -> float:
-    """That the first text is better, by the log-probabilities of the answers; a tie is half a win.
+    """The log-odds that the first text is better, from the answers' log-probabilities; a tie is
+    half a win.
 
     The answers' probabilities together need not be 1.
     """
@@ -73,14 +74,14 @@ def bradley_terry(texts: Sequence[int], known: Mapping[Pair, float]) -> dict[int
     wins = np.array(
         [[preference(known[i, j]) if (i, j) in known else 0.0 for j in texts] for i in texts]
     )
-    met = (wins + wins.T > 0).astype(np.float64)
+    compared = (wins + wins.T > 0).astype(np.float64)
     strengths = np.zeros(len(texts))
     for _ in range(MOST_STEPS):
         # how the sum above curves, with its sign changed, and how it rises
         chances = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
         of_anchor = 1 / (1 + np.exp(-strengths))
-        rises = (wins - met * chances).sum(axis=1) + PRIOR * (0.5 - of_anchor)
-        curves = met * chances * (1 - chances)
+        rises = (wins - compared * chances).sum(axis=1) + PRIOR * (0.5 - of_anchor)
+        curves = compared * chances * (1 - chances)
         anchored = np.diag(curves.sum(axis=1) + PRIOR * of_anchor * (1 - of_anchor))
         step = np.linalg.solve(anchored - curves, rises)
         widest = float(np.abs(step).max(initial=0.0))
@@ -93,16 +94,16 @@ def bradley_terry(texts: Sequence[int], known: Mapping[Pair, float]) -> dict[int
 def ranks(sizes: Iterable[int]) -> list[float]:
     """The rank of each place, from the best on, by how many texts share it: 1, 2, 1 texts have the
     ranks 1, 2.5, 4."""
-    found, before = list[float](), 0
+    places, before = list[float](), 0
     for size in sizes:
-        found.append(before + (size + 1) / 2)
+        places.append(before + (size + 1) / 2)
         before += size
-    return found
+    return places
 
 
-def rank_score(rank: float, of: int) -> float:
+def rank_score(rank: float, texts: int) -> float:
     """The share of the other texts that it stands above: 1 for the best, 0 for the worst."""
-    return (of - rank) / (of - 1)
+    return (texts - rank) / (texts - 1)
 
 
 def doubt(preferences: Iterable[float]) -> float:

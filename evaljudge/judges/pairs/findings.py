@@ -66,33 +66,33 @@ class PairsRow:
 
 
 def counted(shard: SeenShard) -> Sums:
-    """By axis and number of the instruction."""
+    """The sums of one shard for each axis and number of an instruction."""
     sums: Sums = {}
     for axis, number, texts in by_document(
         sorted(shard.verdicts, key=attrgetter("doc_id", "axis"))
     ):
-        add(sums, {axis: {number: _of_document(texts)}})
+        add(sums, {axis: {number: _document_sums(texts)}})
     if any(len(tried) > 1 for tried in sums.values()):
         for brief in shard.briefs():
-            if own := sums.get(brief.axis, {}).get(number_of(brief.part)):
-                own["words"].update([brief.content.get("text", "")])
+            if row := sums.get(brief.axis, {}).get(number_of(brief.part)):
+                row["words"].update([brief.content.get("text", "")])
     return sums
 
 
-def _of_document(texts: Mapping[str, Mapping[str, Any]]) -> Sums:
+def _document_sums(texts: Mapping[str, Mapping[str, Any]]) -> Sums:
     """Sums of one document on one axis; `texts`: by the system that wrote each. Each comparison is
     stored with both of its texts, under the first of the systems that wrote each."""
-    found = [
+    pairs = [
         (system, read_comparison(stored))
         for system, evidence in texts.items()
         for stored in evidence["comparisons"]
     ]
-    compared = {pair.other for _, pair in found}
+    compared = {pair.other for _, pair in pairs}
     n = max(1, len(compared))
     sums: Sums = dict.fromkeys((*COUNTS, "place", "entropy"), 0)
     sums |= {"documents": 1, "texts": n, "sorting": n * log2(n), "squares": n**2}
     sums |= document_fairness(texts.values()) | {"words": Counter()}
-    for system, pair in found:
+    for system, pair in pairs:
         if system not in compared or system > pair.other:
             continue
         ahead = texts[pair.other]["rank"] - texts[system]["rank"]
@@ -119,18 +119,18 @@ def _rows(judge: str, axis: str, tried: Mapping[str, Sums]) -> list[PairsRow]:
         PairsRow(
             judge=judge,
             axis=axis,
-            **{name: own[name] for name in COUNTS},
-            sorting=round(own["sorting"], 1),
-            place=preference(own["place"] / own["both"]) if own["both"] else None,
-            entropy=own["entropy"] / own["comparisons"] if own["comparisons"] else None,
+            **{name: row[name] for name in COUNTS},
+            sorting=round(row["sorting"], 1),
+            place=preference(row["place"] / row["both"]) if row["both"] else None,
+            entropy=row["entropy"] / row["comparisons"] if row["comparisons"] else None,
             instruction=number,
             kept=number == kept,
-            ranked=own["ranked"],
-            fairness=fairness(own),
-            first_place=first_place(own),
-            text=next(filter(None, own["words"]), ""),
+            ranked=row["ranked"],
+            fairness=fairness(row),
+            first_place=first_place(row),
+            text=next(filter(None, row["words"]), ""),
         )
-        for number, own in tried.items()
+        for number, row in tried.items()
     ]
 
 

@@ -37,11 +37,11 @@ WRITING = Writing(max_tokens=512, temperature=1.0)
 OURS = 0
 """The number of the template's own instruction."""
 DIGITS = 9
-"""So that a machine that adds up in another order keeps the same instruction."""
+"""Digits compared, so that a machine that adds up in another order keeps the same instruction."""
 
 
 class Instructions:
-    """Those with these numbers, by axis."""
+    """The instructions with these numbers, for each axis."""
 
     def __init__(self, kind: str, task: Task, numbers: Sequence[int]) -> None:
         self._kind, self._pack, self._axes = kind, task.pack, task.axes
@@ -86,8 +86,8 @@ def instruction_in(briefs: Iterable[Brief], axis: Axis, number: int) -> str | Fa
     if number == OURS:
         return ""
     part = _part(number)
-    found = (text_of(brief) for brief in briefs if (brief.axis, brief.part) == (axis.name, part))
-    text = next(found, Failed("never written"))
+    texts = (text_of(brief) for brief in briefs if (brief.axis, brief.part) == (axis.name, part))
+    text = next(texts, Failed("never written"))
     if isinstance(text, Failed):
         return Failed(f"no instruction {number} on {axis.name}: {text.reason}")
     return text
@@ -104,18 +104,18 @@ def _part(number: int | str) -> str:
 def by_instruction(evidence: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """A verdict's evidence by the number of the instruction, where it has any."""
     tried = evidence.get("instructions", {str(OURS): evidence})
-    return {number: own for number, own in tried.items() if "failed" not in own}
+    return {number: content for number, content in tried.items() if "failed" not in content}
 
 
 def by_document(
     verdicts: Iterable[Verdict],
 ) -> Iterator[tuple[str, str, dict[str, Mapping[str, Any]]]]:
-    """For each document, axis and instruction: the axis, its number, and the evidence by system.
-    The verdicts of a document and axis stand together."""
+    """The axis, the instruction's number, and the evidence by system, for each document, axis and
+    instruction. The verdicts of a document and axis stand together."""
     ranked = (verdict for verdict in verdicts if verdict.status == "ok")
-    for (_, axis), own in groupby(ranked, attrgetter("doc_id", "axis")):
+    for (_, axis), same in groupby(ranked, attrgetter("doc_id", "axis")):
         texts: dict[str, dict[str, Mapping[str, Any]]] = {}
-        for verdict in own:
+        for verdict in same:
             for number, evidence in by_instruction(verdict.evidence).items():
                 texts.setdefault(number, {})[verdict.system] = evidence
         for number, mine in texts.items():
@@ -147,10 +147,10 @@ def fairness(sums: Sums) -> float | None:
 
 def fairness_by_axis(verdicts: Iterable[Verdict]) -> Sums:
     """The sums of each instruction, by axis and number."""
-    found: Sums = {}
+    sums: Sums = {}
     for axis, number, texts in by_document(verdicts):
-        add(found, {axis: {number: document_fairness(texts.values())}})
-    return found
+        add(sums, {axis: {number: document_fairness(texts.values())}})
+    return sums
 
 
 def fairest(tried: Mapping[str, Sums]) -> str:
@@ -162,8 +162,8 @@ def fairest(tried: Mapping[str, Sums]) -> str:
     least = tried[str(OURS)]["ranked"] if str(OURS) in tried else 0
     fair = {
         number: value
-        for number, own in tried.items()
-        if (value := fairness(own)) is not None and own["ranked"] >= least
+        for number, row in tried.items()
+        if (value := fairness(row)) is not None and row["ranked"] >= least
     }
     return min(fair, key=lambda number: (-fair[number], int(number)), default=str(OURS))
 
@@ -180,8 +180,8 @@ class KeptInstructions:
         return {
             axis: {
                 "kept": fairest(sums),
-                "texts": {number: own["ranked"] for number, own in sums.items()},
-                "first_place": {n: first_place(own) for n, own in sums.items() if own["answered"]},
+                "texts": {number: row["ranked"] for number, row in sums.items()},
+                "first_place": {n: first_place(row) for n, row in sums.items() if row["answered"]},
             }
             for axis, sums in sorted(self.tried.items())
         }

@@ -61,7 +61,7 @@ class PairsSettings(Settings):
     @model_validator(mode="after")
     def _goes_together(self) -> PairsSettings:
         if self.method != "beam" and OF_BEAM & self.model_fields_set:
-            raise ValueError("beam, threshold and likelihood are of `method: beam`")
+            raise ValueError("beam, threshold and likelihood need `method: beam`")
         if not self.optimise and "paraphrases" in self.model_fields_set:
             raise ValueError("paraphrases goes with `optimise: fairness`")
         if self.optimise and self.instruction:
@@ -83,25 +83,26 @@ class PairsJudge(Judge):
         self._settings = read_settings(PairsSettings, settings, f"judges.{name}")
         self._axes = task.axes
         self.axes = [axis.name for axis in task.axes]
-        given = self._settings
-        self._numbers = range(given.paraphrases + 1) if given.optimise else [given.instruction]
+        chosen = self._settings
+        self._numbers = range(chosen.paraphrases + 1) if chosen.optimise else [chosen.instruction]
         self._instructions = Instructions(self.kind, task, self._numbers)
         self._comparing = PairQuestion(task, paraphrased=any(self._numbers))
-        beam = Beam(given.beam if given.method == "beam" else 1, given.threshold, given.likelihood)
+        width = chosen.beam if chosen.method == "beam" else 1
+        beam = Beam(width, chosen.threshold, chosen.likelihood)
         self._ranking: Ranking = partial(by_merge_sort, beam=beam)
-        if given.method == "round_robin":
+        if chosen.method == "round_robin":
             self._ranking = by_round_robin
         self.options = [self._comparing.options]
         self.cautions = [f"judges.{name}: {CAUTION}"]
 
     @property
     def asking(self) -> Mapping[str, Any]:
-        given = self._settings
-        unused = set() if given.method == "beam" else set(OF_BEAM)
-        unused |= set() if given.optimise else {"optimise", "paraphrases"}
-        unused |= set() if given.instruction else {"instruction"}
+        chosen = self._settings
+        unused = set() if chosen.method == "beam" else set(OF_BEAM)
+        unused |= set() if chosen.optimise else {"optimise", "paraphrases"}
+        unused |= set() if chosen.instruction else {"instruction"}
         prompts = {"comparing": self._comparing.prompts} | self._instructions.prompts
-        return given.model_dump(exclude=unused) | {"prompts": prompts}
+        return chosen.model_dump(exclude=unused) | {"prompts": prompts}
 
     @property
     def estimated(self) -> str:
@@ -140,49 +141,49 @@ class PairsJudge(Judge):
 
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
         by_axis: dict[Axis, dict[int, Contest | Failed]] = {axis: {} for axis in self._axes}
-        for axis, own in by_axis.items():
+        for axis, numbered in by_axis.items():
             for number in self._numbers:
                 text = instruction_in(briefs, axis, number)
-                own[number] = text if isinstance(text, Failed) else Contest(
+                numbered[number] = text if isinstance(text, Failed) else Contest(
                     case, axis, self._comparing, self._ranking, self._settings.swap, text
                 )  # fmt: skip
         contests = [
-            one for own in by_axis.values() for one in own.values() if isinstance(one, Contest)
+            c for numbered in by_axis.values() for c in numbered.values() if isinstance(c, Contest)
         ]
         while wanted := [
-            (one, orders)
-            for one in contests
-            if (orders := [order for pair in one.wanted() for order in one.orders(pair)])
+            (contest, orders)
+            for contest in contests
+            if (orders := [order for pair in contest.wanted() for order in contest.orders(pair)])
         ]:
-            prompts = [one.prompt(order) for one, orders in wanted for order in orders]
+            prompts = [contest.prompt(order) for contest, orders in wanted for order in orders]
             replies = iter(await model.choose(prompts, self._comparing.options))
-            for one, orders in wanted:
-                one.learn({order: next(replies) for order in orders})
+            for contest, orders in wanted:
+                contest.learn({order: next(replies) for order in orders})
         return Judged([
-            self._verdict(case, axis, candidate.system, own)
-            for axis, own in by_axis.items()
+            self._verdict(case, axis, candidate.system, numbered)
+            for axis, numbered in by_axis.items()
             for candidate in case.candidates
         ])  # fmt: skip
 
     def _verdict(
         self, case: Case, axis: Axis, system: str, contests: Mapping[int, Contest | Failed]
     ) -> Verdict:
-        known = (case.document.doc_id, system, self.name, axis.name)
-        held = [one for one in contests.values() if isinstance(one, Contest)]
-        tokens = cost(reply for one in held for reply in one.replies_shown_first(system))
-        found = {
-            number: one if isinstance(one, Failed) else one.evidence[system]
-            for number, one in contests.items()
+        key = (case.document.doc_id, system, self.name, axis.name)
+        held = [contest for contest in contests.values() if isinstance(contest, Contest)]
+        tokens = cost(reply for contest in held for reply in contest.replies_shown_first(system))
+        by_number = {
+            number: contest if isinstance(contest, Failed) else contest.evidence[system]
+            for number, contest in contests.items()
         }
-        failed = [one for one in found.values() if isinstance(one, Failed)]
-        if len(failed) == len(found):
-            return Verdict(*known, {}, "unscored", failed[0].reason, tokens)
+        failed = [content for content in by_number.values() if isinstance(content, Failed)]
+        if len(failed) == len(by_number):
+            return Verdict(*key, {}, "unscored", failed[0].reason, tokens)
         plain = {
-            str(number): {"failed": one.reason} if isinstance(one, Failed) else one
-            for number, one in found.items()
+            str(number): {"failed": content.reason} if isinstance(content, Failed) else content
+            for number, content in by_number.items()
         }
         evidence = {"instructions": plain} if self._settings.optimise else plain.popitem()[1]
-        return Verdict(*known, evidence, tokens=tokens)
+        return Verdict(*key, evidence, tokens=tokens)
 
     # in the driver: arithmetic, no model
 
@@ -196,20 +197,20 @@ class PairsJudge(Judge):
 
     def _scored_by(self, verdict: Verdict, kept: str | None) -> list[Score]:
         """`kept`: the number of the instruction; None: the first."""
-        known = verdict.doc_id, verdict.system
-        found: Mapping[str, Any] = verdict.evidence
-        if "instructions" in found:
-            tried = found["instructions"]
-            found = tried[kept or next(iter(tried))]
-        reason = verdict.reason or found.get("failed", "")
+        key = verdict.doc_id, verdict.system
+        content: Mapping[str, Any] = verdict.evidence
+        if "instructions" in content:
+            tried = content["instructions"]
+            content = tried[kept or next(iter(tried))]
+        reason = verdict.reason or content.get("failed", "")
         if reason:
-            return [Score(*known, scorer, verdict.axis, None, reason) for scorer in self.scorers]
-        of = sum(map(len, found["order"]))
-        values = [rank_score(found["rank"], of), found["strength"]]
-        preferences = [read_comparison(one).preference for one in found["comparisons"]]
+            return [Score(*key, scorer, verdict.axis, None, reason) for scorer in self.scorers]
+        texts = sum(map(len, content["order"]))
+        values = [rank_score(content["rank"], texts), content["strength"]]
+        preferences = [read_comparison(pair).preference for pair in content["comparisons"]]
         undecided = doubt(preferences) if preferences else None
         return [
-            Score(*known, scorer, verdict.axis, value, doubt=undecided)
+            Score(*key, scorer, verdict.axis, value, doubt=undecided)
             for scorer, value in zip(self.scorers, values, strict=True)
         ]
 

@@ -32,7 +32,7 @@ LogOdds = Mapping[Pair, float]
 Search = Generator[list[Pair], None, T]
 Likelihood = Literal["asked", "path"]
 SAME_STRENGTH = 9
-"""Strengths that are equal to so many decimals are equal: what is left comes from rounding."""
+"""Decimals to which strengths are compared: differences beyond them come from rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class _Way:
     """How two lists are merged so far."""
 
     before: tuple[int, ...] = ()
-    """For each text taken from the left list, how many of the right list stand before it."""
+    """How many of the right list stand before each text taken from the left list."""
     right: int = 0
     """How many texts of the right list are taken."""
     steps: tuple[float, ...] = ()
@@ -111,11 +111,11 @@ def _merge(
         heads = {(left[i], right[j]) for i, j in places if i < len(left) and j < len(right)}
         if lacking := sorted(heads - known.keys()):
             yield lacking
-        found = [after for way in ways for after in _following(way, left, right, known, beam)]
-        likely = _likelihoods(found, left, right, known, beam.likelihood)
+        followers = [after for way in ways for after in _following(way, left, right, known, beam)]
+        likely = _likelihoods(followers, left, right, known, beam.likelihood)
         best: dict[Pair, _Way] = {}
-        for number in sorted(range(len(found)), key=lambda number: -likely[number]):
-            best.setdefault(found[number].heads, found[number])
+        for number in sorted(range(len(followers)), key=lambda number: -likely[number]):
+            best.setdefault(followers[number].heads, followers[number])
         ways = list(best.values())[: beam.width]
     order = list[int]()
     for taken, (text, before) in enumerate(zip(left, ways[0].before, strict=True)):
@@ -126,7 +126,7 @@ def _merge(
 def _following(
     way: _Way, left: Sequence[int], right: Sequence[int], known: LogOdds, beam: Beam
 ) -> list[_Way]:
-    """With the next text; both ways where the comparison of the heads is not sure enough."""
+    """The way with the next text; both ways where the heads' comparison is not sure enough."""
     i, j = way.heads
     if i == len(left):
         return [way.taking_right()]
@@ -142,10 +142,10 @@ def _following(
 def _likelihoods(
     ways: Sequence[_Way], left: Sequence[int], right: Sequence[int], known: LogOdds, how: Likelihood
 ) -> list[float]:
-    """`asked` goes by all comparisons between the two lists; one not asked says nothing."""
+    """`asked` uses all comparisons between the two lists; one not asked says nothing."""
     if how == "path" or len(ways) == 1:
         return [fmean(way.steps) if way.steps else 0.0 for way in ways]
-    odds = [[known.get((one, other)) for other in right] for one in left]
+    odds = [[known.get((first, second)) for second in right] for first in left]
     losses = np.array([[0.0 if o is None else log_preference(-o) for o in row] for row in odds])
     wins = np.array([[0.0 if o is None else log_preference(o) for o in row] for row in odds])
     behind = _sums(losses)  # of each left text behind this many of the right list

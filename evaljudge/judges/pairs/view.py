@@ -67,7 +67,7 @@ def verdict_columns(evidence: Sequence[Mapping[str, Any]]) -> list[PairsColumns]
             ]
         if "instructions" in kept:
             tried = kept["instructions"].items()
-            row["instructions"] = [{**own, "number": number} for number, own in tried]
+            row["instructions"] = [{**content, "number": number} for number, content in tried]
         rows.append(row)
     return rows
 
@@ -90,8 +90,8 @@ def pictured_evidence(judged: JudgedCandidate) -> View:
 
 
 def _shown(judged: JudgedCandidate) -> list[dict[str, Any]]:
-    """By instruction, where several were tried: each text in the order, with all systems that wrote
-    it, and the preference for this text against it (None where they were not compared)."""
+    """Each instruction's order of texts: for each text the systems that wrote it and the preference
+    for this text against it (None where they were not compared)."""
     system, kept = judged.verdict.system, judged.verdict.evidence
     orders = []
     for number, evidence in by_instruction(kept).items():
@@ -103,10 +103,10 @@ def _shown(judged: JudgedCandidate) -> list[dict[str, Any]]:
             figures = _figures(pair) if pair else "" if system in same else NONE
             chance = pair.preference if pair else None
             rows.append({"rank": rank, "systems": same, "preference": chance, "figures": figures})
-        rank, of = evidence["rank"], sum(map(len, evidence["order"]))
+        rank, n = evidence["rank"], sum(map(len, evidence["order"]))
         summary = (
-            f"{f'{title}: rank' if title else 'Rank'} {rank:g} of {of}: the score "
-            f"{rank_score(rank, of):.3f} is the share of the other texts that it stands above. Its "
+            f"{f'{title}: rank' if title else 'Rank'} {rank:g} of {n}: the score "
+            f"{rank_score(rank, n):.3f} is the share of the other texts that it stands above. Its "
             f"strength by all comparisons is {evidence['strength']:.2f}, where 0 is about the "
             "average."
         )

@@ -52,7 +52,7 @@ class Role:
 
 
 def list_form(most: int) -> str:
-    """The regex of a list of at most so many readers."""
+    """The regex of a list of at most this many readers."""
     return rf"{LINE}(\n{LINE}){{0,{most - 1}}}"
 
 
@@ -62,10 +62,10 @@ def roles_in(reply: Sample) -> tuple[list[Role], str] | Failed:
     is_cut = reply.finish == "length"
     lines = reply.text.split("\n")[: -1 if is_cut else None]
     kept = (line.groups() for line in map(re.compile(LINE).fullmatch, lines) if line)
-    found = (
+    listed = (
         Role(_within(who, LONGEST_TYPE), _within(what, LONGEST_DESCRIPTION)) for who, what in kept
     )
-    roles = [role for role in found if fold(role.type) and fold(role.description)]
+    roles = [role for role in listed if fold(role.type) and fold(role.description)]
     if roles:
         return roles, "the list was cut at the token limit" if is_cut else ""
     if is_cut:
@@ -90,55 +90,55 @@ class Readers:
         self.prompts = task.pack.hash(TEMPLATES)
 
     async def brief(self, document: Document, model: Model) -> Brief:
-        known = (document.doc_id, "", self._judge, ANY_AXIS, READERS)
+        key = (document.doc_id, "", self._judge, ANY_AXIS, READERS)
         if not document.source.strip():
-            return Brief(*known, {}, "unscored", "empty source")
-        given = {"source": document.source}
-        prompts = [self._pack.render(name, given, **self._words) for name in TEMPLATES]
+            return Brief(*key, {}, "unscored", "empty source")
+        slots = {"source": document.source}
+        prompts = [self._pack.render(name, slots, **self._words) for name in TEMPLATES]
         replies = await model.write(prompts, self._how)
         tokens = cost(replies)
         names = [name.partition(".")[2] for name in TEMPLATES]
         content = {name: _listed(reply) for name, reply in zip(names, replies, strict=True)}
-        failed = [one["failed"] for one in content.values() if "failed" in one]
+        failed = [half["failed"] for half in content.values() if "failed" in half]
         if len(failed) == len(content):
-            return Brief(*known, {}, "unscored", failed[0], tokens=tokens)
-        return Brief(*known, content, tokens=tokens)
+            return Brief(*key, {}, "unscored", failed[0], tokens=tokens)
+        return Brief(*key, content, tokens=tokens)
 
 
 def _listed(reply: Written | Failed) -> dict[str, Any]:
-    found = reply if isinstance(reply, Failed) else roles_in(reply.samples[0])
-    if isinstance(found, Failed):
-        return {"failed": found.reason}
-    roles, note = found
+    roles_or_failure = reply if isinstance(reply, Failed) else roles_in(reply.samples[0])
+    if isinstance(roles_or_failure, Failed):
+        return {"failed": roles_or_failure.reason}
+    roles, note = roles_or_failure
     return {"roles": [[role.type, role.description] for role in roles], "note": note}
 
 
 def readers_in(content: Mapping[str, Any]) -> list[Role]:
     """The readers of both lists in turn."""
-    lists = [[Role(*role) for role in one.get("roles", ())] for one in content.values()]
+    lists = [[Role(*role) for role in half.get("roles", ())] for half in content.values()]
     return [role for role in chain.from_iterable(zip_longest(*lists)) if role is not None]
 
 
 def notes_in(content: Mapping[str, Any]) -> list[str]:
     """Why a list is missing, or what it lacks."""
-    said = {name: one.get("failed") or one["note"] for name, one in content.items()}
-    return [f"{name} readers: {note}" for name, note in said.items() if note]
+    notes = {name: one.get("failed") or one["note"] for name, one in content.items()}
+    return [f"{name} readers: {note}" for name, note in notes.items() if note]
 
 
-def of_other_names(
-    found: Sequence[Role], static: Sequence[Role]
+def without_namesakes(
+    readers: Sequence[Role], static: Sequence[Role]
 ) -> tuple[list[Role], list[tuple[Role, str]]]:
     """The readers whose type differs from all before, and the others with the reason: two of one
-    name could not be told apart in one reply."""
-    known = {fold(role.type): f"the static role “{role.type}”" for role in static}
+    name could not be distinguished in one reply."""
+    taken = {fold(role.type): f"the static role “{role.type}”" for role in static}
     distinct: list[Role] = []
     namesakes: list[tuple[Role, str]] = []
-    for role in found:
-        if other := known.get(fold(role.type)):
+    for role in readers:
+        if other := taken.get(fold(role.type)):
             namesakes.append((role, f"of the same name as {other}"))
         else:
             distinct.append(role)
-            known[fold(role.type)] = "a reader before"
+            taken[fold(role.type)] = "a reader before"
     return distinct, namesakes
 
 
@@ -176,13 +176,13 @@ class Opponent:
         return [await self._write(document, model)]
 
     async def _write(self, document: Document, model: Model) -> Brief:
-        known = (document.doc_id, "", self._judge, ANY_AXIS, REFERENCE)
+        key = (document.doc_id, "", self._judge, ANY_AXIS, REFERENCE)
         if not document.source.strip():
-            return Brief(*known, {}, "unscored", "empty source")
-        given = {"source": document.source, "context": document.context}
-        prompt = self._pack.render("roles.reference", given, **self._words)
+            return Brief(*key, {}, "unscored", "empty source")
+        slots = {"source": document.source, "context": document.context}
+        prompt = self._pack.render("roles.reference", slots, **self._words)
         (reply,) = await model.write([prompt], self._how)
-        return text_brief(known, reply)
+        return text_brief(key, reply)
 
     def is_out_of_reach(self, document: Document) -> bool:
         """Whether a person's text is wanted and there is none."""
@@ -206,7 +206,7 @@ def needed(level: float) -> set[float]:
 
 def checked_axis(judge: str, task: Task, axis: str | None) -> str:
     """The named axis; by default the task's first one."""
-    names = [one.name for one in task.axes]
+    names = [known_axis.name for known_axis in task.axes]
     if axis is not None and axis not in names:
         raise UserError(f"judges.{judge}.axis: {unknown('axis', axis, names)}")
     return axis or names[0]

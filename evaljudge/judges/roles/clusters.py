@@ -64,8 +64,8 @@ def survivors(
     every, fixed = np.array(vectors, dtype=np.float64), len(static)
     first = _first_alike(every)
     points = sorted(set(first))
-    found = _clustered(every[points], sum(point < fixed for point in points), keep)
-    clusters = [[points[point] for point in cluster] for cluster in found]
+    places = _clustered(every[points], sum(point < fixed for point in points), keep)
+    clusters = [[points[point] for point in cluster] for cluster in places]
     free = [cluster for cluster in clusters if min(cluster) >= fixed]
     largest = sorted(free, key=lambda cluster: (-len(cluster), min(cluster)))
     stay = sorted(cluster[0] for cluster in largest[:keep])
@@ -99,7 +99,7 @@ def _note(kept: int, keep: int) -> str:
 
 
 def _first_alike(vectors: Floats) -> list[int]:
-    """For each role, the first that it is a near-duplicate of; mostly the role itself."""
+    """The first role that each role is a near-duplicate of; mostly the role itself."""
 
     def alike(one: Floats, other: Floats) -> bool:
         return round(float(one @ other), DIGITS) >= ALIKE or bool((one == other).all())
@@ -118,10 +118,10 @@ def _clustered(points: Floats, fixed: int, keep: int) -> Clusters:
     with threadpool_limits(limits=1):
         order = _farthest_first(points, fixed)
         for count in range(min(fixed + keep, len(points)), len(points) + 1):
-            found = _k_means(points, points[order[:count]])
-            if sum(min(cluster) >= fixed for cluster in found) >= keep:
+            clusters = _k_means(points, points[order[:count]])
+            if sum(min(cluster) >= fixed for cluster in clusters) >= keep:
                 break
-    return found
+    return clusters
 
 
 def _farthest_first(points: Floats, fixed: int) -> list[int]:

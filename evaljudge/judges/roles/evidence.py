@@ -1,4 +1,4 @@
-"""What the roles said of one text, read from its verdict's evidence, and the paper's equations.
+"""What the roles said about one text, read from its verdict's evidence, and the paper's equations.
 
     {"roles": [{"type": "Critic", "description": "Checks the writing.", "static": True,
                 "votes": {"fixed": {"choice": "candidate", "confidence": 0.82, "reason": "…"}}}],
@@ -73,7 +73,7 @@ class Polled:
 
     @property
     def orders(self) -> list[Order]:
-        """Those in which any role was asked."""
+        """The orders in which any role was asked."""
         asked = {order for role in self.roles for order in (*role.votes, *role.exact)}
         return [order for order in ORDERS if order in asked]
 
@@ -134,9 +134,9 @@ def read_brief(content: Mapping[str, Any]) -> RolesBrief:
 # the equations of the paper, and other scores from the same poll
 
 
-def confidence(said: Sequence[Token]) -> float:
+def confidence(tokens: Sequence[Token]) -> float:
     """Equation (3): exp of the mean log-probability of what a role said."""
-    return exp(fmean(token.logprob for token in said))
+    return exp(fmean(token.logprob for token in tokens))
 
 
 def sum_of_votes(polled: Polled) -> float | Failed:

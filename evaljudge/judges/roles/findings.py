@@ -92,16 +92,16 @@ def counted(shard: SeenShard) -> Sums:
     All candidates of a document have its roles, except those that were not judged at all.
     """
     sums = nothing()
-    for _, own in groupby(shard.verdicts, lambda verdict: verdict.doc_id):
-        found = [(verdict.reason, read_polled(verdict.evidence)) for verdict in own]
-        reason, first = next((known for known in found if not known[0]), found[0])
+    for _, verdicts in groupby(shard.verdicts, lambda verdict: verdict.doc_id):
+        polls = [(verdict.reason, read_polled(verdict.evidence)) for verdict in verdicts]
+        reason, first = next((poll for poll in polls if not poll[0]), polls[0])
         sums["documents"] += 1
-        sums["candidates"] += len(found)
+        sums["candidates"] += len(polls)
         sums["roles"].update([len(first.roles)] if first.roles else [])
         sums["without_readers"] += Counter(filter(None, [reason or first.no_readers]))
         sums["dropped"] += Counter(dropped.reason for dropped in first.dropped)
-        sums["notes"] += dict.fromkeys((note for _, each in found for note in each.notes), 1)
-        for _, polled in found:
+        sums["notes"] += dict.fromkeys((note for _, each in polls for note in each.notes), 1)
+        for _, polled in polls:
             if polled.roles:
                 static = sum(role.static for role in polled.roles)
                 sums["static"][static] += 1
@@ -155,13 +155,13 @@ def role_row(judge: str, sums: Sums) -> RoleRow:
 
 def report(judge: str, scorers: Sequence[str], sums: Sums, found: Found) -> JudgeFindings:
     row = role_row(judge, nothing() | sums)
-    own = [one for one in found.agreement if one.scorer in scorers]
-    return JudgeFindings([section(row, own)], {"roles": [row]})
+    a = [a for a in found.agreement if a.scorer in scorers]
+    return JudgeFindings([section(row, a)], {"roles": [row]})
 
 
 def section(row: RoleRow, agreement: Sequence[Agreement]) -> Section:
     """`agreement`: of this judge's scorers."""
-    pearson = [one for one in agreement if one.coefficient == "pearson"]
+    pearson = [a for a in agreement if a.coefficient == "pearson"]
     people = absolute_pearson(pearson)
     differ = row.both_first + row.both_second
     sizes_, unequal, votes, both = (
@@ -203,15 +203,15 @@ def section(row: RoleRow, agreement: Sequence[Agreement]) -> Section:
         ("", _reasons(row, "notes", "Noted of documents", "noted", "documents")),
         ("absolute", people),
     ]  # fmt: skip
-    present = [(note, own) for note, own in parts if own.rows]
+    present = [(note, part) for note, part in parts if part.rows]
     notes = [NOTES[note] for note, _ in present if note]
     notes += [NOTES["paper"]] if people.rows else []
-    notes += [f"{SAMPLED} {SAMPLED_NOTE}"] if any(one.sampled for one in pearson) else []
-    is_quoted = any("“…”" in cells[1] for _, own in present for cells in own.rows)
+    notes += [f"{SAMPLED} {SAMPLED_NOTE}"] if any(a.sampled for a in pearson) else []
+    is_quoted = any("“…”" in cells[1] for _, part in present for cells in part.rows)
     notes += [NOTES["quoted"]] if is_quoted else []
     bars = [share_bar(row.judge, differ, row.both)] if row.both else []
     picture = Bars("Position", "Votes that go by the place", NOTES["by place"], bars)
-    return Section(ROLES, [], [own for _, own in present], notes, [picture] if bars else [])
+    return Section(ROLES, [], [part for _, part in present], notes, [picture] if bars else [])
 
 
 def _reasons(row: RoleRow, counted: str, title: str, why: str, of: str) -> Table:
@@ -227,12 +227,12 @@ def _reasons(row: RoleRow, counted: str, title: str, why: str, of: str) -> Table
 
 def absolute_pearson(rows: Sequence[Agreement]) -> Table:
     """A row for each scorer and axis, a column for each level."""
-    found = {(row.scorer, row.axis, row.level): row for row in rows}
-    there = [level for level in LEVELS if any(level == known for _, _, known in found)]
+    by_key = {(row.scorer, row.axis, row.level): row for row in rows}
+    there = [level for level in LEVELS if any(level == in_rows for _, _, in_rows in by_key)]
     cells = []
-    for of in dict.fromkeys((scorer, axis) for scorer, axis, _ in found):
-        at_levels = [found.get((*of, level)) for level in there]
-        cells.append([*of, *map(_absolute, at_levels), together(row.n for row in at_levels if row)])
+    for at in dict.fromkeys((scorer, axis) for scorer, axis, _ in by_key):
+        at_levels = [by_key.get((*at, level)) for level in there]
+        cells.append([*at, *map(_absolute, at_levels), together(row.n for row in at_levels if row)])
     heads = ["scorer", "axis", *(f"|Pearson| {level}" for level in there), "n"]
     title = "Absolute Pearson correlation with people"
     return Table(title, heads, cells, "ll" + "r" * (len(heads) - 2), lead=2)

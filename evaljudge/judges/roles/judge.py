@@ -27,8 +27,8 @@ from evaljudge.judges.roles.briefs import (
     Role,
     checked_axis,
     notes_in,
-    of_other_names,
     readers_in,
+    without_namesakes,
 )
 from evaljudge.judges.roles.clusters import Survivors, first_come, survivors
 from evaljudge.judges.roles.evidence import NO_READERS, ORDERS, Polled, read_polled
@@ -51,7 +51,7 @@ READINGS: Mapping[str, Callable[[Polled], float | Failed]] = {
     ".exact": evidence.mean_of_chances,
     ".plain": evidence.plain_chance,
 }
-"""By the scorer's suffix."""
+"""The keys are the scorers' suffixes."""
 
 
 class RolesSettings(Settings):
@@ -76,7 +76,7 @@ class RolesSettings(Settings):
         if not self.static and not self.dynamic:
             raise ValueError("nobody votes: dynamic is 0 and static false")
         if self.reference != "level" and {"level", "axis"} & self.model_fields_set:
-            raise ValueError("level and axis are of `reference: level`")
+            raise ValueError("level and axis need `reference: level`")
         if self.level * 2 % 1:
             raise ValueError("level is a whole or a half number from 1 to 5")
         if self.dynamic > len(TEMPLATES) * self.readers:
@@ -94,28 +94,28 @@ class Roles(Judge):
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self.name = name
-        self._settings = given = read_settings(RolesSettings, settings, f"judges.{name}")
-        self._static = [Role(*role) for role in task.roles.items()] if given.static else []
-        if given.static and not self._static:
+        self._settings = chosen = read_settings(RolesSettings, settings, f"judges.{name}")
+        self._static = [Role(*role) for role in task.roles.items()] if chosen.static else []
+        if chosen.static and not self._static:
             raise UserError(f"judges.{name}: task {task.name} names no `roles`: name some in its "
                             "file, or set static: false")  # fmt: skip
-        how = Writing(given.max_tokens)
-        axis = checked_axis(name, task, given.axis)
-        orders = ORDERS if given.order == "both" else (given.order,)
-        self._readers = Readers(self.kind, task, how, given.readers)
-        self._rival = Opponent(self.kind, task, how, given.reference, given.level, axis)
+        how = Writing(chosen.max_tokens)
+        axis = checked_axis(name, task, chosen.axis)
+        orders = ORDERS if chosen.order == "both" else (chosen.order,)
+        self._readers = Readers(self.kind, task, how, chosen.readers)
+        self._rival = Opponent(self.kind, task, how, chosen.reference, chosen.level, axis)
         self._polling = Polling(
-            task, how, orders, batch=given.batch, exact=given.exact, plain=given.plain
+            task, how, orders, batch=chosen.batch, exact=chosen.exact, plain=chosen.plain
         )
         self._noun = task.nouns["source"]
-        self.options: Sequence[Options] = [WHICH] if given.exact or given.plain else []
-        self.encoders = [given.encoder] if given.dynamic and given.clustering else []
+        self.options: Sequence[Options] = [WHICH] if chosen.exact or chosen.plain else []
+        self.encoders = [chosen.encoder] if chosen.dynamic and chosen.clustering else []
 
     @property
     def estimated(self) -> str:
         """How many vote depends on how many of the readers are distinct."""
-        given = self._settings
-        is_open = given.dynamic and (given.exact or not given.batch)
+        chosen = self._settings
+        is_open = chosen.dynamic and (chosen.exact or not chosen.batch)
         return "It is assumed that all readers of a document are different." if is_open else ""
 
     @property
@@ -146,10 +146,10 @@ class Roles(Judge):
     # stage one: the readers of the document, and the reference where it is written
 
     def parts(self) -> list[Part]:
-        given = self._settings
-        limits = given.model_dump(include={"readers", "max_tokens"})
+        chosen = self._settings
+        limits = chosen.model_dump(include={"readers", "max_tokens"})
         depends_on = {"prompts": self._readers.prompts} | limits | {"noun": self._noun}
-        readers = [Part(ANY_AXIS, READERS, depends_on)] if given.dynamic else []
+        readers = [Part(ANY_AXIS, READERS, depends_on)] if chosen.dynamic else []
         return [*readers, *self._rival.parts()]
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
@@ -178,20 +178,20 @@ class Roles(Judge):
             "dropped": [[role.type, why] for role, why in voters.dropped],
             "notes": notes,
         }
-        found = {}
+        judged = {}
         for ballots in polled:
             plain = {"plain": ballots.plain} if self._settings.plain else {}
-            known = (document.doc_id, ballots.candidate.system, self.name, ANY_AXIS)
+            key = (document.doc_id, ballots.candidate.system, self.name, ANY_AXIS)
             kept = {"roles": ballots.roles, **shared, **plain}
-            found[ballots.candidate.system] = Verdict(*known, kept, tokens=ballots.tokens)
+            judged[ballots.candidate.system] = Verdict(*key, kept, tokens=ballots.tokens)
         return Judged([
-            found.get(c.system) or self._unscored(document, c, reasons[c.system])
+            judged.get(c.system) or self._unscored(document, c, reasons[c.system])
             for c in case.candidates
         ])  # fmt: skip
 
     def _unscored(self, document: Document, candidate: Candidate, reason: str) -> Verdict:
-        known = (document.doc_id, candidate.system, self.name, ANY_AXIS)
-        return Verdict(*known, {}, "unscored", reason)
+        key = (document.doc_id, candidate.system, self.name, ANY_AXIS)
+        return Verdict(*key, {}, "unscored", reason)
 
     async def _voters(
         self, briefs: Sequence[Brief], model: Model
@@ -203,15 +203,15 @@ class Roles(Judge):
         if brief is None or brief.status != "ok":
             reason = brief.reason if brief else "never written"
             return Survivors(tuple(self._static), 0), [f"{NO_READERS}{reason}"]
-        free, namesakes = of_other_names(readers_in(brief.content), self._static)
+        free, namesakes = without_namesakes(readers_in(brief.content), self._static)
         if self._settings.clustering:
             described = [f"{role.type}: {role.description}" for role in (*self._static, *free)]
             vectors = await model.embed(described, self._settings.encoder)
-            found = survivors(self._static, free, vectors, keep)
+            voters = survivors(self._static, free, vectors, keep)
         else:
-            found = first_come(self._static, free, keep)
-        notes = [*notes_in(brief.content), *filter(None, [found.note])]
-        return replace(found, dropped=(*namesakes, *found.dropped)), notes
+            voters = first_come(self._static, free, keep)
+        notes = [*notes_in(brief.content), *filter(None, [voters.note])]
+        return replace(voters, dropped=(*namesakes, *voters.dropped)), notes
 
     # in the driver: arithmetic, no model
 

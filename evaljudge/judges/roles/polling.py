@@ -51,8 +51,8 @@ class WrittenVote:
     span: tuple[int, int]
 
     def confidence(self, tokens: Sequence[Token]) -> float:
-        """By the tokens that begin in the choice or its reason. The form dictates the role's
-        name, so its tokens do not count."""
+        """The confidence from the tokens that begin in the choice or its reason. The form dictates
+        the role's name, so its tokens do not count."""
         start, end = self.span
         return confidence([token for token in tokens if start <= token.start < end])
 
@@ -75,21 +75,21 @@ class VoteForm:
         return "\n".join(f"{role.type}: {self.names[1]} — {reason}" for role in self.roles)
 
     def read(self, reply: Sample) -> list[WrittenVote | Failed]:
-        """In the order of `roles`. The last line of a cut reply may be incomplete: it is left."""
+        """The votes in the order of `roles`, without a cut reply's last, maybe incomplete line."""
         ends = [at for at, letter in enumerate(reply.text) if letter == "\n"]
         lines = [(start + 1, end) for start, end in pairwise([-1, *ends, len(reply.text)])]
         is_cut = reply.finish == "length"
         whole = lines[:-1] if is_cut else lines
         pairs = zip(self.roles, whole, strict=False)
-        found = [self._vote(reply.text, role, line) for role, line in pairs]
-        return found + [CUT if is_cut else MISSING] * (len(self.roles) - len(found))
+        votes = [self._vote(reply.text, role, line) for role, line in pairs]
+        return votes + [CUT if is_cut else MISSING] * (len(self.roles) - len(votes))
 
     def _vote(self, text: str, role: Role, line: tuple[int, int]) -> WrittenVote | Failed:
-        found = re.compile(self._line(role)).fullmatch(text, *line)
-        if not found:
+        match = re.compile(self._line(role)).fullmatch(text, *line)
+        if not match:
             return Failed(f"not a vote of this role: {quoted(text[slice(*line)])}")
-        choice: Literal[0, 1] = 0 if found[1] == self.names[0] else 1
-        return WrittenVote(choice, one_line(found[2]), (found.start(1) - 1, found.end()))
+        choice: Literal[0, 1] = 0 if match[1] == self.names[0] else 1
+        return WrittenVote(choice, one_line(match[2]), (match.start(1) - 1, match.end()))
 
     def _line(self, role: Role) -> str:
         first, second = map(_escaped, self.names)
@@ -97,13 +97,13 @@ class VoteForm:
 
 
 def _escaped(text: str) -> str:
-    """Only what regexes of every engine must escape: `re.escape` does so to spaces too."""
+    """Escapes only what every engine's regexes must: `re.escape` escapes spaces too."""
     return re.sub(r"([\\^$.|?*+()\[\]{}])", r"\\\1", text)
 
 
 @dataclass
 class Ballots:
-    """What was said of one candidate, as evidence: by each role and order, and without roles."""
+    """The evidence on one candidate: what each role said in each order, and without roles."""
 
     candidate: Candidate
     roles: list[dict[str, Any]]
@@ -143,38 +143,38 @@ class Polling:
 
         def prompt(template: str, asked: Asked) -> Prompt:
             """What all prompts of a document have in common comes first in the templates."""
-            of, order, group = asked
-            texts = [reference, of.candidate.text]
+            ballot, order, group = asked
+            texts = [reference, ballot.candidate.text]
             first, second = texts if order == "fixed" else reversed(texts)
             listed = "\n".join(f"{role.type}: {role.description}" for role in group)
-            given = {"source": document.source, "context": document.context, "roles": listed}
+            slots = {"source": document.source, "context": document.context, "roles": listed}
             return self._pack.render(
-                template, given | {"first": first, "second": second}, **self._words
+                template, slots | {"first": first, "second": second}, **self._words
             )
 
         more: dict[str, Any] = {"exact": {}} if self._exact else {}
         ballots = [
-            Ballots(one, [
+            Ballots(candidate, [
                 {**asdict(role), "static": n < static, "votes": {}} | deepcopy(more)
                 for n, role in enumerate(roles)
             ])
-            for one in candidates
+            for candidate in candidates
         ]  # fmt: skip
         asked = list(product(ballots, self._orders))
         groups = [slice(None)] if self._batch else [slice(n, n + 1) for n in range(len(roles))]
         if roles:
             await gather(*(
-                self._vote([(of, order, roles[group]) for of, order in asked], group, prompt, model)
+                self._vote([(b, order, roles[group]) for b, order in asked], group, prompt, model)
                 for group in groups
             ))  # fmt: skip
         alone: list[Chance] = [
-            ((of, order, roles[n : n + 1]), of.roles[n]["exact"])
-            for of, order in asked
+            ((b, order, roles[n : n + 1]), b.roles[n]["exact"])
+            for b, order in asked
             for n in range(len(roles))
             if self._exact
         ]
         await self._choose("roles.choose", alone, prompt, model)
-        plain: list[Chance] = [((*one, ()), one[0].plain) for one in asked if self._plain]
+        plain: list[Chance] = [((*asking, ()), asking[0].plain) for asking in asked if self._plain]
         await self._choose("roles.plain", plain, prompt, model)
         return ballots
 
@@ -184,7 +184,7 @@ class Polling:
         """These roles' votes, in one reply for each candidate and order, which is then weighed."""
         form = VoteForm(asked[0][2] if asked else (), self.names)
         how = replace(self._how, regex=form.regex, example=form.example)
-        prompts = [prompt("roles.vote", one) for one in asked]
+        prompts = [prompt("roles.vote", question) for question in asked]
         replies = await model.write(prompts, how)
         votes = [
             [Failed(reply.reason)] * len(form.roles)
@@ -193,21 +193,21 @@ class Polling:
             for reply in replies
         ]
         weighed = await _weigh(prompts, replies, votes, model)
-        for (of, order, _), reply, mine, weights in zip(
+        for (ballots, order, _), reply, mine, weights in zip(
             asked, replies, votes, weighed, strict=True
         ):
-            of.tokens += cost([reply, weights])
-            for role, vote in zip(of.roles[group], mine, strict=True):
+            ballots.tokens += cost([reply, weights])
+            for role, vote in zip(ballots.roles[group], mine, strict=True):
                 role["votes"][order] = _ballot(vote, weights, order)
 
     async def _choose(
         self, template: str, asked: Sequence[Chance], prompt: Render, model: Model
     ) -> None:
         """p(candidate), which goes into the mapping beside each question."""
-        prompts = [prompt(template, one) for one, _ in asked]
+        prompts = [prompt(template, question) for question, _ in asked]
         replies = await model.choose(prompts, WHICH) if prompts else []
-        for ((of, order, _), into), reply in zip(asked, replies, strict=True):
-            of.tokens += cost([reply])
+        for ((ballots, order, _), into), reply in zip(asked, replies, strict=True):
+            ballots.tokens += cost([reply])
             if isinstance(reply, Failed):
                 into[order] = {"failed": reply.reason}
             else:
@@ -222,15 +222,15 @@ async def _weigh(
     reply has no vote, or the tokens do not spell it, so that their places are of another text."""
     texts = {
         at: reply.text
-        for at, (reply, found) in enumerate(zip(replies, votes, strict=True))
-        if isinstance(reply, Written) and any(isinstance(vote, WrittenVote) for vote in found)
+        for at, (reply, mine) in enumerate(zip(replies, votes, strict=True))
+        if isinstance(reply, Written) and any(isinstance(vote, WrittenVote) for vote in mine)
     }
     weighed = await model.weigh([prompts[at] for at in texts], list(texts.values()))
-    found = [NOTHING_TO_WEIGH for _ in replies]
+    weights = [NOTHING_TO_WEIGH for _ in replies]
     for (at, text), reply in zip(texts.items(), weighed, strict=True):
         is_spelt = isinstance(reply, Failed) or reply.tokens[-1].end == len(text)
-        found[at] = reply if is_spelt else Failed(OTHER_LETTERS, reply.spent)
-    return found
+        weights[at] = reply if is_spelt else Failed(OTHER_LETTERS, reply.spent)
+    return weights
 
 
 def _ballot(vote: WrittenVote | Failed, weighed: Weighed | Failed, order: Order) -> dict[str, Any]:

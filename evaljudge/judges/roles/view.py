@@ -62,7 +62,7 @@ class ShownPolled:
 
     @property
     def roles(self) -> list[tuple[RolePlayer, list[Ballot | None]]]:
-        """With a ballot for each order; None where the role was not asked."""
+        """Each role with a ballot for each order; None where the role was not asked."""
         orders = self.polled.orders
         return [(role, [_ballot(role, order) for order in orders]) for role in self.polled.roles]
 
@@ -80,27 +80,27 @@ def pictured_evidence(judged: JudgedCandidate) -> View:
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:
-    one = ShownPolled(read_polled(judged.verdict.evidence))
-    rows = [[role.type, *map(_cell, ballots)] for role, ballots in one.roles]
+    polled = ShownPolled(read_polled(judged.verdict.evidence))
+    rows = [[role.type, *map(_cell, ballots)] for role, ballots in polled.roles]
     title = "Whom each role chose"
-    table = Table(title, ["role", *one.orders], rows, "l" * (1 + len(one.orders)))
+    table = Table(title, ["role", *polled.orders], rows, "l" * (1 + len(polled.orders)))
     reasons = [
         f"{role.type} ({order}): {ballot.reason}"
-        for role, ballots in one.roles
-        for order, ballot in zip(one.polled.orders, ballots, strict=True)
+        for role, ballots in polled.roles
+        for order, ballot in zip(polled.polled.orders, ballots, strict=True)
         if ballot and ballot.reason
     ]
-    reference = f"Reference ({one.origin}): {harmless(one.polled.reference)}"
+    reference = f"Reference ({polled.origin}): {harmless(polled.polled.reference)}"
     return Section(
         title,
-        one.tallies,
+        polled.tallies,
         [table] if rows else [],
         [
             *reasons,
-            *([reference] if one.origin else []),
-            *(f"One plain question, without roles: {line}" for line in one.plain),
-            *(f"Role that was not asked: {role}: {why}" for role, why in one.dropped),
-            *one.polled.notes,
+            *([reference] if polled.origin else []),
+            *(f"One plain question, without roles: {line}" for line in polled.plain),
+            *(f"Role that was not asked: {role}: {why}" for role, why in polled.dropped),
+            *polled.polled.notes,
         ],
     )
 
@@ -116,7 +116,7 @@ def _cell(ballot: Ballot | None) -> str:
 def _tally(polled: Polled, order: Order) -> str:
     """`Fixed: of 5 roles, 3 chose the candidate, 1 the reference; 1 gave no vote.`"""
     votes = [role.votes[order] for role in polled.roles if order in role.votes]
-    mine, other = (sum(vote.choice == one for vote in votes) for one in ("candidate", "reference"))
+    mine, other = (sum(vote.choice == c for vote in votes) for c in ("candidate", "reference"))
     roles = f"{count(len(votes))} role{'' if len(votes) == 1 else 's'}"
     chosen = f"of {roles}, {count(mine)} chose the candidate, {count(other)} the reference"
     none = len(votes) - mine - other
@@ -134,8 +134,8 @@ def _ballot(role: RolePlayer, order: Order) -> Ballot | None:
         figures.append(_chance(exact))
     if vote is None:
         return Ballot("not asked to vote", figures="; ".join(figures))
-    said = vote.failed or "", "; ".join(figures), vote.reason or ""
-    return Ballot(CHOICES[vote.choice], *said)
+    notes = vote.failed or "", "; ".join(figures), vote.reason or ""
+    return Ballot(CHOICES[vote.choice], *notes)
 
 
 def _chance(p: float | Failed) -> str:

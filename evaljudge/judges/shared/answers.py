@@ -22,14 +22,14 @@ LEFT_OUT = "Spellings that were not followed hold at most {:.1e} of the probabil
 
 
 def shown_section(show: Show | None, judged: JudgedCandidate) -> Section:
-    """As the judge shows its evidence, if it says how."""
+    """The evidence as its judge shows it, or else the plain answer."""
     if show is None:
         return shown_answer(judged.verdict)
     section = show(judged)
     if not isinstance(section, Section):
-        given = type(section).__name__
+        kind = type(section).__name__
         raise UserError(
-            f"judges.{judged.verdict.judge}: its `show` gives {given} in place of Section"
+            f"judges.{judged.verdict.judge}: its `show` gives {kind} in place of Section"
         )
     return section
 

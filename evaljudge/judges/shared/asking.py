@@ -29,8 +29,8 @@ def document_texts(document: Document, axis: Axis) -> dict[str, str | None]:
 
 
 def scored(verdict: Verdict, scorer: str, axis: str, value: float | Failed) -> Score:
-    known = (verdict.doc_id, verdict.system, scorer, axis)
-    return Score(*known, None, value.reason) if isinstance(value, Failed) else Score(*known, value)
+    key = (verdict.doc_id, verdict.system, scorer, axis)
+    return Score(*key, None, value.reason) if isinstance(value, Failed) else Score(*key, value)
 
 
 def drawn(*words: object) -> bytes:
@@ -39,7 +39,7 @@ def drawn(*words: object) -> bytes:
 
 
 def fold(text: str) -> str:
-    """Without case, punctuation and spacing: names that fold alike count as the same."""
+    """The name without case, punctuation and spacing: names that fold alike count as the same."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     kept = "".join(" " if unicodedata.category(c)[0] in "PZSC" else c for c in plain)
     return " ".join(kept.split())
@@ -58,5 +58,5 @@ def quoted(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """With a space in place of control characters and lone surrogates."""
+    """The text with spaces in place of control characters and lone surrogates."""
     return "".join(c if c.isprintable() else " " for c in text)

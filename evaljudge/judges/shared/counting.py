@@ -111,19 +111,19 @@ def _size(field: str, at: int, row: Any) -> str:
 
 def sizes(counted: Counter[int]) -> Sizes:
     """`counted`: how often each size occurs."""
-    known, of = sorted(counted), counted.total()
-    if not of:
+    distinct, total = sorted(counted), counted.total()
+    if not total:
         return Sizes(0, None, None, None)
-    in_order = (size for size in known for _ in range(counted[size]))
-    middle = mean(islice(in_order, (of - 1) // 2, of // 2 + 1))
-    return Sizes(of, float(middle), known[0], known[-1])
+    in_order = (size for size in distinct for _ in range(counted[size]))
+    middle = mean(islice(in_order, (total - 1) // 2, total // 2 + 1))
+    return Sizes(total, float(middle), distinct[0], distinct[-1])
 
 
 def wilson(share: float, n: float, reach: float = 1.96) -> tuple[float, float]:
     """Wilson's interval of a share of n independent cases: 0.1 of 50 -> (0.043, 0.214)."""
-    of = n + reach**2
-    middle = (n * share + reach**2 / 2) / of
-    margin = reach * sqrt(n * share * (1 - share) + reach**2 / 4) / of
+    scale = n + reach**2
+    middle = (n * share + reach**2 / 2) / scale
+    margin = reach * sqrt(n * share * (1 - share) + reach**2 / 4) / scale
     return max(0.0, middle - margin), min(1.0, middle + margin)
 
 

@@ -55,12 +55,12 @@ class QuestionJudge(Judge, Generic[Reply]):
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
         pairs = [(axis, candidate) for axis in self._axes for candidate in case.candidates]
         asked = [self._prompt(case.document, axis, c, briefs) for axis, c in pairs]
-        given = {at: prompt for at, prompt in enumerate(asked) if isinstance(prompt, Prompt)}
-        texts = [self._text(case.document, pairs[at][1]) for at in given]
-        replies = iter(await self._ask(list(given.values()), texts, model))
+        prompts_at = {at: prompt for at, prompt in enumerate(asked) if isinstance(prompt, Prompt)}
+        texts = [self._text(case.document, pairs[at][1]) for at in prompts_at]
+        replies = iter(await self._ask(list(prompts_at.values()), texts, model))
         verdicts = [
-            self._verdict(case, axis, c, next(replies) if isinstance(one, Prompt) else one)
-            for (axis, c), one in zip(pairs, asked, strict=True)
+            self._verdict(case, axis, c, next(replies) if isinstance(prompt, Prompt) else prompt)
+            for (axis, c), prompt in zip(pairs, asked, strict=True)
         ]
         return Judged(verdicts)
 
@@ -83,11 +83,11 @@ class QuestionJudge(Judge, Generic[Reply]):
     def _verdict(
         self, case: Case, axis: Axis, candidate: Candidate, reply: Reply | Failed
     ) -> Verdict:
-        known = (case.document.doc_id, candidate.system, self.name, axis.name)
+        key = (case.document.doc_id, candidate.system, self.name, axis.name)
         if isinstance(reply, Failed):
-            return Verdict(*known, {}, "unscored", reply.reason, cost([reply]))
+            return Verdict(*key, {}, "unscored", reply.reason, cost([reply]))
         evidence, reason = self._read(axis, self._text(case.document, candidate), reply)
-        return Verdict(*known, evidence, "unscored" if reason else "ok", reason, cost([reply]))
+        return Verdict(*key, evidence, "unscored" if reason else "ok", reason, cost([reply]))
 
     def _prepared(self, axis: Axis, briefs: Sequence[Brief]) -> Texts | Failed:
         """Texts of the briefs that the question shows, or why there are none."""
@@ -170,8 +170,8 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
     @property
     def asking(self) -> Mapping[str, Any]:
         how = {"answers": list(self.answers)} if self.answers else {"max_tokens": self.max_tokens}
-        own: dict[str, Any] = self.settings.model_dump(mode="json")
-        return own | how | {"prompts": self._pack.hash([self._template])}
+        settings: dict[str, Any] = self.settings.model_dump(mode="json")
+        return settings | how | {"prompts": self._pack.hash([self._template])}
 
     @property
     def scorers(self) -> Sequence[str]:
@@ -186,7 +186,7 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
 
     def _refuse_unfinished(self, pack: Pack) -> None:
         kind = type(self)
-        lacks = [f"a `{one}`" for one in ("kind", "version") if not hasattr(self, one)]
+        lacks = [f"a `{name}`" for name in ("kind", "version") if not hasattr(self, name)]
         if getattr(kind, self._method) == getattr(OneQuestion, self._method):
             lacks.append(f"`answers` and `value`, or `read` (it lacks a `{self._method}`)")
         if not (lacks or self.question or pack.advice) and f"{self.kind}.ask" not in pack.templates:
@@ -208,9 +208,9 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             except ValueError:
                 continue
             except Exception as error:  # the author's own code may raise anything
-                said = f"its `{self._method}` fails for {case}: {type(error).__name__}"
+                line = f"its `{self._method}` fails for {case}: {type(error).__name__}"
                 raise UserError(
-                    f"judges.{self.name}: {said}: {first_line(error)} (where there is no score, it "
+                    f"judges.{self.name}: {line}: {first_line(error)} (where there is no score, it "
                     "raises a ValueError)"
                 ) from error
 

@@ -88,24 +88,24 @@ _LABEL = re.compile(
 
 
 def sentences(text: str) -> list[Sentence]:
-    """In their order; there are none in a text without a letter or digit."""
-    found, heading = [], ""
+    """The text's sentences in order; none in a text without a letter or digit."""
+    passages, heading = [], ""
     is_tokenised = re.search(r"(?<!\S)\.(?!\S)", text)  # its sentences show without capitals
     uncased = text.islower() and not is_tokenised
     for line_start, line_end, opened in _lines(text):
         heading = opened or heading
         for start, end in _spans(text, line_start, line_end, uncased):
-            found.append(Sentence(start, end, text[start:end], heading))
-    return found
+            passages.append(Sentence(start, end, text[start:end], heading))
+    return passages
 
 
 def same_heading(a: str, b: str) -> bool:
     """Equal except for case, punctuation and space: `PAST HISTORY`, `Past-history:`."""
-    one, other = (
+    first, second = (
         [c for c in normalize("NFKC", heading).casefold() if category(c)[0] in "LMN"]
         for heading in (a, b)
     )
-    return one == other
+    return first == second
 
 
 def _lines(text: str) -> Iterator[tuple[int, int, str]]:
@@ -230,8 +230,8 @@ def find(words: str, sentence_start: int, sentence_end: int, text: str) -> tuple
     """
     if not _WORD.search(words):
         return None
-    found = re.search(_pattern(_folded(words.strip())), _folded(text[sentence_start:sentence_end]))
-    return found and (sentence_start + found.start(), sentence_start + found.end())
+    match = re.search(_pattern(_folded(words.strip())), _folded(text[sentence_start:sentence_end]))
+    return match and (sentence_start + match.start(), sentence_start + match.end())
 
 
 def _pattern(words: str) -> str:
@@ -244,8 +244,8 @@ def _pattern(words: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """Without case and of the same length: a character that would become two (`ß`) is kept."""
+    """The text case-folded at the same length: a character that would become two (`ß`) is kept."""
     folded = text.casefold()
     if len(folded) == len(text):
         return folded
-    return "".join(one if len(one := sign.casefold()) == 1 else sign for sign in text)
+    return "".join(low if len(low := sign.casefold()) == 1 else sign for sign in text)

@@ -59,10 +59,10 @@ class References:
         return parts
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
-        each = (self._of_axis(document, axis, known, model) for axis in self._axes)
+        each = (self._axis_briefs(document, axis, known, model) for axis in self._axes)
         return [brief for briefs in await gather(*each) for brief in briefs]
 
-    async def _of_axis(
+    async def _axis_briefs(
         self, document: Document, axis: Axis, known: Sequence[Brief], model: Model
     ) -> list[Brief]:
         texts = {float(b.part): text_of(b) for b in known if b.axis == axis.name}
@@ -84,16 +84,16 @@ class References:
         """`texts`: the references of the rounds before, by their rating."""
         if not document.source.strip():
             return Failed("empty source")
-        given = document_texts(document, axis)
+        slots = document_texts(document, axis)
         if rating in EXTREMES:
             words = axis.words | {"extreme": EXTREMES[rating]}
-            return replace(self._pack.render(EXTREME, given, **words), about=named(rating))
+            return replace(self._pack.render(EXTREME, slots, **words), about=named(rating))
         for slot, neighbour in zip(("worse", "better"), neighbours(rating), strict=True):
             text = texts[neighbour]
             if isinstance(text, Failed):
                 return text
-            given[slot] = text
-        return replace(self._pack.render(BETWEEN, given, **axis.words), about=named(rating))
+            slots[slot] = text
+        return replace(self._pack.render(BETWEEN, slots, **axis.words), about=named(rating))
 
 
 def check_place(
@@ -101,10 +101,10 @@ def check_place(
 ) -> None:
     """Refuse a template that says the same whichever of these words it is given."""
     slots = ("source", "context", "reference", "target")
-    given: dict[str, Given] = {slot: f"the {slot}" for slot in slots}
-    given["references"] = ["the first reference", "the second reference"]
+    filled: dict[str, Given] = {slot: f"the {slot}" for slot in slots}
+    filled["references"] = ["the first reference", "the second reference"]
     words = ANY_WORDS | others
-    prompts = {pack.render(template, given, **{**words, word: one}) for one in choices}
+    prompts = {pack.render(template, filled, **{**words, word: choice}) for choice in choices}
     if len(prompts) < len(choices):
         raise UserError(f"prompt {template}: needs a place for {{{{ {word} }}}}")
 
@@ -120,13 +120,13 @@ def usable(answer: Written | Failed) -> Text:
 
 
 def text_brief(
-    known: tuple[str, str, str, str, str], answer: Written | Failed, **more: object
+    key: tuple[str, str, str, str, str], answer: Written | Failed, **more: object
 ) -> Brief:
-    """A brief that is one written text; `known`: its document, key, judge, axis and part."""
+    """A brief that is one written text; `key`: its document, key, judge, axis and part."""
     text, tokens = usable(answer), cost([answer])
     if isinstance(text, Failed):
-        return Brief(*known, more, "unscored", text.reason, tokens=tokens)
-    return Brief(*known, {**more, "text": text}, tokens=tokens)
+        return Brief(*key, more, "unscored", text.reason, tokens=tokens)
+    return Brief(*key, {**more, "text": text}, tokens=tokens)
 
 
 def text_of(brief: Brief) -> Text:

@@ -39,11 +39,11 @@ class StepsColumns(TypedDict):
 
 def brief_columns(contents: Sequence[Mapping[str, Any]]) -> list[StepsColumns]:
     """Steps as columns of a table."""
-    return [{"text": one["text"], "cut": one.get("cut", False)} for one in contents]
+    return [{"text": content["text"], "cut": content.get("cut", False)} for content in contents]
 
 
 class RatingJudge(QuestionJudge[Reply]):
-    """A judge that asks for a rating of each candidate on each axis, by the steps of the axis."""
+    """A judge that asks for a rating of each candidate on each axis, following the axis's steps."""
 
     def __init__(self, name: str, task: Task, template: str, steps_tokens: int | None) -> None:
         """`steps_tokens`: the limit of the steps' reply; None for a question without steps."""
@@ -77,11 +77,11 @@ class RatingJudge(QuestionJudge[Reply]):
         return [self._brief(document, a, r) for a, r in zip(missing, replies, strict=True)]
 
     def _brief(self, document: Document, axis: Axis, reply: Written | Failed) -> Brief:
-        known, tokens = (document.doc_id, "", self.kind, axis.name, STEPS), cost([reply])
+        key, tokens = (document.doc_id, "", self.kind, axis.name, STEPS), cost([reply])
         steps, cut = _usable(reply)
         if isinstance(steps, Failed):
-            return Brief(*known, {}, "unscored", steps.reason, tokens=tokens)
-        return Brief(*known, {"text": steps} | ({"cut": True} if cut else {}), tokens=tokens)
+            return Brief(*key, {}, "unscored", steps.reason, tokens=tokens)
+        return Brief(*key, {"text": steps} | ({"cut": True} if cut else {}), tokens=tokens)
 
     # stage two: the question for a rating
 
@@ -112,6 +112,6 @@ def _usable(reply: Written | Failed) -> tuple[str | Failed, bool]:
         whole = _WHOLE.match(text)
         text = whole[0].strip() if whole else ""
     if not text:
-        said = "the reply was cut before its first step ended" if cut else "the reply was empty"
-        return Failed(said), cut
+        reason = "the reply was cut before its first step ended" if cut else "the reply was empty"
+        return Failed(reason), cut
     return text, cut

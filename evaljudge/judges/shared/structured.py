@@ -92,7 +92,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return {k: _plain(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
@@ -100,7 +100,7 @@ def _complaint(value: Any, schema: Schema, at: str) -> str:
     """The first difference from the schema; empty if there is none."""
     here, dot = (f"{at}: ", f"{at}.") if at else ("", "")
     if "enum" in schema:
-        is_known = any(value == known and type(value) is type(known) for known in schema["enum"])
+        is_known = any(value == option and type(value) is type(option) for option in schema["enum"])
         return "" if is_known else f"{here}{shown(value)} is not among the answers offered"
     match schema["type"], value:
         case "object", dict():
@@ -124,5 +124,5 @@ def _complaint(value: Any, schema: Schema, at: str) -> str:
 _KINDS = {"object": "an object", "array": "a list", "string": "a text"}
 
 
-def shown(said: Any) -> str:
-    return quoted(said if isinstance(said, str) else json.dumps(said, ensure_ascii=False))
+def shown(value: Any) -> str:
+    return quoted(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

@@ -23,7 +23,7 @@ from evaljudge.judges.synthetic.equations import MIDDLE
 from evaljudge.judges.synthetic.evidence import Answers, answers_of
 
 WHOLE = 1.0
-"""References that are so many levels apart differ for any judge that can use them."""
+"""Levels between references that differ for any judge that can use them."""
 
 
 def bounds(rating: float, asked: Mapping[float, Answers]) -> tuple[float, float]:
@@ -44,7 +44,7 @@ def bounds(rating: float, asked: Mapping[float, Answers]) -> tuple[float, float]
 def next_rating(
     ratings: Sequence[float], asked: Mapping[float, Answers], certainty: float
 ) -> float | None:
-    """Which reference to ask about next: the middle one of those of which least is known."""
+    """The reference to ask about next: the middle one of those about which least is known."""
     if not asked:
         return ratings[len(ratings) // 2]
     open_bounds = {rating: bounds(rating, asked) for rating in ratings if rating not in asked}
@@ -60,7 +60,7 @@ def next_rating(
 def with_inferred(
     ratings: Sequence[float], levels: Mapping[float, Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """The evidence of all references, from that of those asked about."""
+    """The evidence on all references, from the evidence on those asked about."""
     if all(rating in levels for rating in ratings):
         return [levels[rating] for rating in ratings]
     asked = dict(zip(levels, answers_of(levels.values()), strict=True))
@@ -71,16 +71,16 @@ def _inferred(rating: float, asked: Mapping[float, Answers]) -> dict[str, Any]:
     """Between two references that were asked about, as far on the way as the rating is."""
     low, high = bounds(rating, asked)
     below, above = (
-        max((other for other in asked if other < rating), default=None),
-        min((other for other in asked if other > rating), default=None),
+        max((upper for upper in asked if upper < rating), default=None),
+        min((upper for upper in asked if upper > rating), default=None),
     )
     similar, net = 0.0, (low + high) / 2
     if below is not None and above is not None:
         way = (rating - below) / (above - below)
-        one, other = asked[below], asked[above]
-        similar = (1 - way) * one["Similar"] + way * other["Similar"]
-        between = (1 - way) * (one["Better"] - one["Worse"])
-        between += way * (other["Better"] - other["Worse"])
+        lower, upper = asked[below], asked[above]
+        similar = (1 - way) * lower["Similar"] + way * upper["Similar"]
+        between = (1 - way) * (lower["Better"] - lower["Worse"])
+        between += way * (upper["Better"] - upper["Worse"])
         net = min(max(between, low), high)
     similar = min(similar, 1 - abs(net))
     better, worse = (1 - similar + net) / 2, (1 - similar - net) / 2

@@ -29,21 +29,21 @@ from evaljudge.prompts import Given, Task
 from evaljudge.records import ANY_SYSTEM, Axis, Candidate, Case, Document, Verdict
 
 Replies = Sequence[Chosen | Failed]
-"""To the form's questions about one pair."""
+"""The replies to the form's questions about one pair."""
 References = Mapping[float, str]
 """An axis' references by rating."""
 
 
 @dataclass
 class Placing:
-    """A candidate to be placed on an axis' scale; `reason`: why it cannot be."""
+    """A candidate to be c on an axis' scale; `reason`: why it cannot be."""
 
     axis: Axis
     candidate: Candidate
     references: References
     reason: str = ""
     levels: dict[float, dict[str, Any] | Failed] = field(default_factory=dict)
-    """By rating, in the order of asking: the evidence, or why there is none."""
+    """The evidence for each rating, in the order of asking, or why there is none."""
     replies: list[Chosen | Failed] = field(default_factory=list)
 
     @property
@@ -61,8 +61,8 @@ class Comparing:
         texts = ["target"] if form.shows_all else ["target", "reference"]
         several = ["references"] if form.shows_all else []
         for words in form.words:
-            given = {**ANY_WORDS, "number": "1", "exchanged": "", **words}
-            self._pack.check(form.template, texts, several=several, **given)
+            slots = {**ANY_WORDS, "number": "1", "exchanged": "", **words}
+            self._pack.check(form.template, texts, several=several, **slots)
         check_place(self._pack, form.template, "relation", form.relations)
         if form.shows_all:
             check_place(self._pack, form.template, "number", ["1", "2"], exchanged="")
@@ -112,7 +112,7 @@ class Comparing:
     async def ask(
         self, pairs: Sequence[Sequence[Prompt]], model: Model, samples: int
     ) -> list[Replies]:
-        """For each pair's prompts, the replies."""
+        """The replies to each pair's prompts."""
         prompts = list(chain.from_iterable(pairs))
         replies = iter(await model.choose(prompts, self.form.options, samples))
         return [[next(replies) for _ in pair] for pair in pairs]
@@ -127,7 +127,7 @@ class Comparing:
             return []
         return await gather(*(
             self._check(judge, case.document, axis, texts,
-                        [one for one in placings if one.axis == axis], model)
+                        [p for p in placings if p.axis == axis], model)
             for axis, texts in levels.items()
         ))  # fmt: skip
 
@@ -148,16 +148,16 @@ class Comparing:
             for worse, better in steps
         ]  # fmt: skip
         chosen = [
-            (one, rating)
-            for one in placings
-            for rating in one.references
-            if rating in one.levels
-            and _is_drawn(self._exchanged, document.doc_id, axis.name, one.candidate.system, rating)
+            (c, rating)
+            for c in placings
+            for rating in c.references
+            if rating in c.levels
+            and _is_drawn(self._exchanged, document.doc_id, axis.name, c.candidate.system, rating)
         ]
         asked += [
-            self.prompts(document, axis, one.candidate.text, one.references, rating, turned=turned)
+            self.prompts(document, axis, c.candidate.text, c.references, rating, turned=turned)
             for turned in (False, True)
-            for one, rating in chosen
+            for c, rating in chosen
         ]
         replies = await self.ask(asked, model, samples=0)
         read = iter([self._read(reply) for reply in replies])
@@ -171,12 +171,12 @@ class Comparing:
             ],
             "exchanged": [
                 {
-                    "system": one.candidate.system,
+                    "system": c.candidate.system,
                     "rating": rating,
                     "p": p,
                     "exchanged": {BETTER: q[WORSE], WORSE: q[BETTER], SIMILAR: q[SIMILAR]},
                 }
-                for (one, rating), p, q in zip(chosen, here, there, strict=True)
+                for (c, rating), p, q in zip(chosen, here, there, strict=True)
                 if p and q
             ],
         }
@@ -184,10 +184,10 @@ class Comparing:
         return Verdict(document.doc_id, ANY_SYSTEM, judge, axis.name, evidence, tokens=tokens)
 
     def _read(self, replies: Replies) -> Answers | None:
-        found = whole(replies)
-        if isinstance(found, Failed):
+        read = whole(replies)
+        if isinstance(read, Failed):
             return None
-        return answers_of([self.form.evidence(found)])[0]
+        return answers_of([self.form.evidence(read)])[0]
 
 
 def whole(replies: Replies) -> Sequence[Chosen] | Failed:

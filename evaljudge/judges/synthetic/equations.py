@@ -113,8 +113,8 @@ def ordinal_level(texts: ComparedTexts) -> Floats:
         for answer, chances in enumerate(_log_chances(rating)):
             support += texts.p[:, at, answer, None] * chances
     weights = np.exp(support - support.max(axis=1, keepdims=True))
-    found: Floats = (weights * GRID).sum(axis=1) / weights.sum(axis=1)
-    return found
+    levels: Floats = (weights * GRID).sum(axis=1) / weights.sum(axis=1)
+    return levels
 
 
 def answer_chances(distance: Floats | float) -> tuple[Floats, Floats, Floats]:
@@ -172,8 +172,8 @@ def bradley_terry_position(texts: ComparedTexts) -> Floats:
 def doubt(texts: ComparedTexts) -> Floats:
     """How undecided each text's comparisons are on average, from 0 to 1: the mean entropy as a
     share of the greatest, that of UNDECIDED."""
-    found = entropies(texts.p.reshape(-1, texts.p.shape[2])).reshape(texts.p.shape[:2])
-    mean: Floats = found.mean(axis=1) / log2(len(UNDECIDED))
+    entropy = entropies(texts.p.reshape(-1, texts.p.shape[2])).reshape(texts.p.shape[:2])
+    mean: Floats = entropy.mean(axis=1) / log2(len(UNDECIDED))
     return mean
 
 
@@ -184,12 +184,12 @@ def scale_coverage(p: Floats) -> NDArray[np.int64]:
     To be exactly as likely Better as Worse is to be level with a reference: within.
     """
     above = p[:, :, 0] - p[:, :, 1]
-    found: NDArray[np.int64] = (above > 0).all(axis=1).astype(int) - (above < 0).all(axis=1)
-    return found
+    covered: NDArray[np.int64] = (above > 0).all(axis=1).astype(int) - (above < 0).all(axis=1)
+    return covered
 
 
 def entropies(p: Floats) -> Floats:
     """How undecided each row's comparison is, in bits: `¼ ¼ ½ ↦ 1.5`; 0 when certain."""
     logs = np.log2(p, out=np.zeros_like(p), where=p > 0)
-    found: Floats = 0.0 - (p * logs).sum(axis=1)
-    return found
+    result: Floats = 0.0 - (p * logs).sum(axis=1)
+    return result

@@ -101,7 +101,7 @@ YES_NO = Form("synthetic.yes-no", Options(("Yes", "No")), ("better", "worse"))
 
 
 def _normalised(logs: Floats) -> Floats:
-    """So that the probabilities of the options add up to 1."""
+    """The log-probabilities, shifted so that the options' probabilities add up to 1."""
     top = logs.max(axis=2, keepdims=True)
     exponentials = _each(exp, logs - top).reshape(-1, logs.shape[2])
     sums = np.array([fsum(row) for row in exponentials.tolist()]).reshape(top.shape)
@@ -110,9 +110,9 @@ def _normalised(logs: Floats) -> Floats:
 
 
 def _each(function: Callable[[float], float], values: Floats) -> Floats:
-    """By Python's function: the last digit of numpy's differs between processors."""
-    found = map(function, values.ravel().tolist())
-    return np.fromiter(found, dtype=np.float64).reshape(values.shape)
+    """Python's functions are used: the last digit of numpy's differs between processors."""
+    results = map(function, values.ravel().tolist())
+    return np.fromiter(results, dtype=np.float64).reshape(values.shape)
 
 
 def answers_of(levels: Iterable[Level]) -> list[Answers]:
@@ -139,16 +139,16 @@ def read_levels(levels: Sequence[Level]) -> tuple[Floats, Floats]:
         kind = "p" in level, "logprobs" in level, "exchanged" in level
         alike.setdefault(kind, []).append(at)
     for (is_read, is_one_question, is_exchanged), places in alike.items():
-        own = [levels[at] for at in places]
+        group = [levels[at] for at in places]
         if is_read:
-            p[places] = list(map(itemgetter(*ANSWERS), (level["p"] for level in own)))
-            mass[places] = [level.get("mass", nan) for level in own]
+            p[places] = list(map(itemgetter(*ANSWERS), (level["p"] for level in group)))
+            mass[places] = [level.get("mass", nan) for level in group]
             continue
         form = COMPARE if is_one_question else YES_NO
-        logs = form.logs(own)
+        logs = form.logs(group)
         mass[places] = np.exp(logs).sum(axis=2).mean(axis=1)
         if is_exchanged:
-            turned = form.logs([level["exchanged"] for level in own])
+            turned = form.logs([level["exchanged"] for level in group])
             mass[places] = (mass[places] + np.exp(turned).sum(axis=2).mean(axis=1)) / 2
             logs = form.averaged(logs, turned)
         p[places] = form.probabilities(logs)
@@ -184,7 +184,7 @@ class ReferenceColumns(TypedDict):
 
 def verdict_columns(evidence: Sequence[Mapping[str, Any]]) -> list[SyntheticColumns]:
     levels = list(chain.from_iterable(text["levels"] for text in evidence))
-    rows = zip(levels, *(found.tolist() for found in read_levels(levels)), strict=True)
+    rows = zip(levels, *(column.tolist() for column in read_levels(levels)), strict=True)
     columns = (
         LevelColumns(
             rating=level["rating"],

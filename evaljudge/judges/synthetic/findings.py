@@ -87,7 +87,7 @@ def validity(rows: Sequence[ValidityRow]) -> Section:
         ),
     ]  # fmt: skip
     notes = [" ".join(note.split()) for note in COLUMNS_EXPLAINED]
-    return Section(VALIDITY, [], tables, notes, [one for one in _pictures(rows) if one.rows])
+    return Section(VALIDITY, [], tables, notes, [p for p in _pictures(rows) if p.rows])
 
 
 def _agreement(value: float | None, documents: int) -> str:
@@ -173,7 +173,7 @@ def validity_warnings(rows: Sequence[ValidityRow]) -> list[str]:
             if (figure := figure_of(row)) is not None and abs(figure) > most
         ]
         if where:
-            found, meaning = NOTES["warnings"][kind]
-            said = found.format(most=limit(most))
-            warnings.append(f"{judge}: {said} ({', '.join(where)}): {meaning}")
+            form, meaning = NOTES["warnings"][kind]
+            warning = form.format(most=limit(most))
+            warnings.append(f"{judge}: {warning} ({', '.join(where)}): {meaning}")
     return warnings

@@ -97,11 +97,11 @@ class SyntheticSettings(Settings):
         if self.predict == "sampled" and self.swap == "both":
             raise ValueError("predict: sampled and swap: both do not go together")
         if self.predict != "sampled" and {"samples", "trials"} & self.model_fields_set:
-            raise ValueError("samples and trials are of `predict: sampled`")
+            raise ValueError("samples and trials need `predict: sampled`")
         if self.layout == "ladder" and self.predict == "yes-no":
             raise ValueError("layout: ladder has no questions for predict: yes-no")
         if self.adaptive and self.predict == "sampled":
-            raise ValueError("adaptive goes by probabilities: predict: sampled has none")
+            raise ValueError("adaptive needs probabilities: predict: sampled has none")
         if self.adaptive and self.levels == 2:
             raise ValueError("adaptive needs 3 levels or more, since both of 2 are always asked")
         return self
@@ -122,21 +122,21 @@ class Synthetic(Judge):
         if self._settings.layout == "ladder":
             self._form = LADDER
         self.options: Sequence[Options] = (self._form.options,)
-        given, wanted = self._settings, ratings(self._settings.levels)
+        chosen, wanted = self._settings, ratings(self._settings.levels)
         # where every question is asked in both orders anyway, checking them all costs nothing
-        exchanged = 1.0 if given.swap == "both" else given.checks.exchanged
-        self._comparing = Comparing(task, self._form, wanted, given.checks.neighbours, exchanged)
-        how = Writing(given.max_tokens, given.temperature, given.top_p)
-        self._references = References(self.kind, task, wanted, how, given.references)
-        self._samples = given.samples * given.trials if given.predict == "sampled" else 0
-        self._sizes = [*(size for size in SIZES if size < given.samples), given.samples]
+        exchanged = 1.0 if chosen.swap == "both" else chosen.checks.exchanged
+        self._comparing = Comparing(task, self._form, wanted, chosen.checks.neighbours, exchanged)
+        how = Writing(chosen.max_tokens, chosen.temperature, chosen.top_p)
+        self._references = References(self.kind, task, wanted, how, chosen.references)
+        self._samples = chosen.samples * chosen.trials if chosen.predict == "sampled" else 0
+        self._sizes = [*(size for size in SIZES if size < chosen.samples), chosen.samples]
         self._readings = {f"{name}.{suffix}": reading for suffix, reading in READINGS.items()}
         # of fewer draws, and of other trials: scorer, draws, trial
-        sizes = [*((f".n{size}", size) for size in self._sizes[:-1]), ("", given.samples)]
+        sizes = [*((f".n{size}", size) for size in self._sizes[:-1]), ("", chosen.samples)]
         self._further_draws = [
             (name + suffix + (f"#{trial + 1}" if trial else ""), size, trial)
             for suffix, size in sizes
-            for trial in range(given.trials)
+            for trial in range(chosen.trials)
             if self._samples and (suffix or trial)
         ]
 
@@ -186,10 +186,10 @@ class Synthetic(Judge):
         while wanted := [(placing, r) for placing in placings for r in self._wanted(placing)]:
             asked = [
                 self._comparing.prompts(
-                    case.document, one.axis, one.candidate.text, one.references, r, turned=turned
+                    case.document, p.axis, p.candidate.text, p.references, r, turned=turned
                 )
                 for turned in orders
-                for one, r in wanted
+                for p, r in wanted
             ]
             replies = await self._comparing.ask(asked, model, self._samples)
             for at, (placing, rating) in enumerate(wanted):
@@ -213,15 +213,15 @@ class Synthetic(Judge):
 
     def _verdict(self, case: Case, placing: Placing) -> Verdict:
         tokens = cost(placing.replies)
-        known = (case.document.doc_id, placing.candidate.system, self.name, placing.axis.name)
+        key = (case.document.doc_id, placing.candidate.system, self.name, placing.axis.name)
         if placing.reason:
-            return Verdict(*known, {}, "unscored", placing.reason)
+            return Verdict(*key, {}, "unscored", placing.reason)
         for rating, level in sorted(placing.levels.items()):
             if isinstance(level, Failed):
                 reason = f"compared with level {named(rating)}: {level.reason}"
-                return Verdict(*known, {}, "unscored", reason, tokens)
+                return Verdict(*key, {}, "unscored", reason, tokens)
         levels = with_inferred(self._comparing.ratings, placing.evidence)
-        return Verdict(*known, {"levels": levels}, tokens=tokens)
+        return Verdict(*key, {"levels": levels}, tokens=tokens)
 
     def _level(
         self, rating: float, here: Replies, there: Replies | None = None
@@ -258,7 +258,7 @@ class Synthetic(Judge):
     @property
     def undecided(self) -> Mapping[str, float]:
         texts = stacked([[(rating, UNDECIDED) for rating in self._comparing.ratings]])
-        return {scorer: float(of(texts)[0]) for scorer, of in self._readings.items()}
+        return {scorer: float(read(texts)[0]) for scorer, read in self._readings.items()}
 
     @property
     def meanings(self) -> Mapping[str, str]:
@@ -286,13 +286,13 @@ class Synthetic(Judge):
 
     def scores(self, verdicts: Sequence[Verdict]) -> list[Score]:
         """All at once: a run's texts are compared with references of the same ratings."""
-        texts = [one.evidence["levels"] for one in verdicts if one.status == "ok"]
+        texts = [v.evidence["levels"] for v in verdicts if v.status == "ok"]
         rows = iter(self._columns(texts).tolist() if texts else ())
         nothing = [None] * (1 + len(self.scorers))
-        found = [next(rows) if one.status == "ok" else nothing for one in verdicts]
+        numbers = [next(rows) if v.status == "ok" else nothing for v in verdicts]
         return [
-            Score(of.doc_id, of.system, scorer, of.axis, value, of.reason, doubt=undecided)
-            for of, (undecided, *values) in zip(verdicts, found, strict=True)
+            Score(v.doc_id, v.system, scorer, v.axis, value, v.reason, doubt=undecided)
+            for v, (undecided, *values) in zip(verdicts, numbers, strict=True)
             for scorer, value in zip(self.scorers, values, strict=True)
         ]
 
@@ -308,7 +308,7 @@ class Synthetic(Judge):
     def _drawn(
         self, texts: Sequence[Sequence[Mapping[str, Any]]], size: int, trial: int
     ) -> ComparedTexts:
-        """With the shares of the answers among these draws in place of their probabilities."""
+        """The texts with answers' shares among these draws in place of their probabilities."""
         names = self._form.options.names
 
         def shares(level: Mapping[str, Any]) -> dict[str, float]:

@@ -63,30 +63,30 @@ class ReliabilityRow:
 
 
 def reliability_sums(shard: SeenShard) -> Sums:
-    """By axis, of the rated texts of one shard; see `_of_axis`."""
+    """The sums of one shard's rated texts, for each axis; see `_axis_sums`."""
     ratings = {
-        (case.document.doc_id, one.system, axis): rating
+        (case.document.doc_id, candidate.system, axis): rating
         for case in shard.cases
-        for one in case.candidates
-        for axis, rating in one.ratings.items()
+        for candidate in case.candidates
+        for axis, rating in candidate.ratings.items()
     }
     rated: dict[str, list[tuple[Verdict, float]]] = {}
     for verdict in shard.verdicts:
         key = verdict.doc_id, verdict.system, verdict.axis
         if verdict.status == "ok" and key in ratings:
             rated.setdefault(verdict.axis, []).append((verdict, ratings[key]))
-    return {axis: _of_axis(texts) for axis, texts in rated.items()}
+    return {axis: _axis_sums(texts) for axis, texts in rated.items()}
 
 
-def _of_axis(texts: Sequence[tuple[Verdict, float]]) -> Sums:
+def _axis_sums(texts: Sequence[tuple[Verdict, float]]) -> Sums:
     """`beyond`: how many comparisons are of texts rated outside the range of the levels. Each array
     has a number for each bin; `squares` are sums over documents of n², `products` of n · observed.
     """
     names = {doc_id: at for at, doc_id in enumerate(dict.fromkeys(v.doc_id for v, _ in texts))}
     compared = [
-        (level, rating, names[one.doc_id])
-        for one, rating in texts
-        for level in one.evidence["levels"]
+        (level, rating, names[text.doc_id])
+        for text, rating in texts
+        for level in text.evidence["levels"]
     ]
     levels = [level for level, _, _ in compared]
     p, _ = read_levels(levels)
@@ -121,18 +121,18 @@ def _of_axis(texts: Sequence[tuple[Verdict, float]]) -> Sums:
 
 def reliability_rows(judge: str, sums: Sums) -> list[ReliabilityRow]:
     rows = []
-    for axis, own in sums.items():
-        n, predicted, observed = own["n"], own["predicted"], own["observed"]
-        if not own["beyond"]:
+    for axis, bins in sums.items():
+        n, predicted, observed = bins["n"], bins["predicted"], bins["observed"]
+        if not bins["beyond"]:
             rows.append(ReliabilityRow(
                 judge=judge,
                 axis=axis,
                 comparisons=int(n.sum()),
-                documents=own["all_documents"],
+                documents=bins["all_documents"],
                 predicted=float(predicted.sum() / n.sum()),
                 observed=float(observed.sum() / n.sum()),
                 calibration_error=float(np.abs(predicted - observed).sum() / n.sum()),
-                bins=[_bin(own, at) for at in np.flatnonzero(n).tolist()],
+                bins=[_bin(bins, at) for at in np.flatnonzero(n).tolist()],
             ))  # fmt: skip
     return rows
 
@@ -168,10 +168,10 @@ def reliability(rows: Sequence[ReliabilityRow], notes: Mapping[str, str]) -> Sec
     )
 
 
-def _point(of: ReliabilityBin) -> Point:
+def _point(row: ReliabilityBin) -> Point:
     return Point(
-        *(of.predicted, of.observed, of.n, of.low, of.high),
-        f"predicted {correlation(of.predicted)}, "
-        f"observed {bracketed(of.observed, of.low, of.high)}, "
-        f"{count(of.n)} comparisons of {count(of.documents)} documents",
+        *(row.predicted, row.observed, row.n, row.low, row.high),
+        f"predicted {correlation(row.predicted)}, "
+        f"observed {bracketed(row.observed, row.low, row.high)}, "
+        f"{count(row.n)} comparisons of {count(row.documents)} documents",
     )

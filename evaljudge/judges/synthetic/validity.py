@@ -39,9 +39,9 @@ from evaljudge.records import Verdict
 
 CERTAIN = 0.99
 LEAST_CANDIDATES = 3
-"""For a document's correlation with length: of two candidates, it is always 1 or -1."""
+"""Candidates for a document's correlation with length: with two, it is always 1 or -1."""
 LEAST_RATED = 4
-"""For its partial correlation given ratings: of three candidates, it is always 1 or -1."""
+"""Candidates for its partial correlation given ratings: with three, it is always 1 or -1."""
 NORMAL = 1.96
 EXACT = 1e-9
 
@@ -86,35 +86,35 @@ class ValidityRow:
 
 
 def shard_sums(judge: str, shard: SeenShard) -> Sums:
-    """By axis, of what one shard holds of this judge."""
+    """The sums of what one shard holds of this judge, for each axis."""
     checks = [check for check in shard.checks if check.status == "ok"]
     compared = [v for v in shard.verdicts if v.status == "ok" and v.evidence["levels"]]
     scores = [score for score in shard.scores if score.scorer == judge]
-    rated = {c.document.doc_id for c in shard.cases if any(one.ratings for one in c.candidates)}
+    rated = {c.document.doc_id for c in shard.cases if any(x.ratings for x in c.candidates)}
     sums: Sums = {}
     for axis in dict.fromkeys([s.axis for s in scores] + [v.axis for v in (*compared, *checks)]):
         own = [check for check in checks if check.axis == axis]
         values = {(s.doc_id, s.system): s.value for s in scores if s.axis == axis}
         sums[axis] = (
-            _of_checks(own)
-            | _of_candidates([v.evidence["levels"] for v in compared if v.axis == axis])
-            | _of_lengths(shard, axis, values)
+            _check_sums(own)
+            | _candidate_sums([v.evidence["levels"] for v in compared if v.axis == axis])
+            | _length_sums(shard, axis, values)
             | {"inverted_ids": [c.doc_id for c in own if c.doc_id in rated and any(_inversions(c))]}
         )
     return sums
 
 
-def _of_checks(checks: Sequence[Verdict]) -> Sums:
-    found = [inversions for check in checks if (inversions := _inversions(check))]
-    exchanged = [one for check in checks for one in check.evidence["exchanged"]]
+def _check_sums(checks: Sequence[Verdict]) -> Sums:
+    known_pairs = [inversions for check in checks if (inversions := _inversions(check))]
+    exchanged = [pair for check in checks for pair in check.evidence["exchanged"]]
     return {
-        "checked": len(found),
-        "inverted": sum(map(any, found)),
-        "pairs": sum(map(len, found)),
-        "inverted_pairs": sum(map(sum, found)),
+        "checked": len(known_pairs),
+        "inverted": sum(map(any, known_pairs)),
+        "pairs": sum(map(len, known_pairs)),
+        "inverted_pairs": sum(map(sum, known_pairs)),
         "exchanged": len(exchanged),
         # an answer that takes no side, in either order, does not flip
-        "flipped": sum(_side(one["p"]) * _side(one["exchanged"]) < 0 for one in exchanged),
+        "flipped": sum(_side(pair["p"]) * _side(pair["exchanged"]) < 0 for pair in exchanged),
     }
 
 
@@ -128,7 +128,7 @@ def _side(p: Mapping[str, float]) -> int:
     return (p["Better"] > p["Worse"]) - (p["Better"] < p["Worse"])
 
 
-def _of_candidates(candidates: Sequence[Sequence[Mapping[str, Any]]]) -> Sums:
+def _candidate_sums(candidates: Sequence[Sequence[Mapping[str, Any]]]) -> Sums:
     """`candidates`: each one's comparisons with the same references, as they are stored."""
     levels = list(chain.from_iterable(candidates))
     if not levels:
@@ -149,7 +149,7 @@ def _of_candidates(candidates: Sequence[Sequence[Mapping[str, Any]]]) -> Sums:
     }
 
 
-def _of_lengths(
+def _length_sums(
     shard: SeenShard, axis: str, scores: Mapping[tuple[str, str], float | None]
 ) -> Sums:
     """Spearman's of score and words in each document, and the same given people's ratings."""
@@ -164,19 +164,19 @@ def _of_lengths(
             words = len(candidate.text.split())  # as the metric `words` counts them
             rating = candidate.ratings.get(axis, nan)
             grids[:, at, place] = nan if score is None else score, words, rating
-    every = _of_enough(grids[:2], LEAST_CANDIDATES)
-    score, length, rating = _of_enough(grids, LEAST_RATED)
+    every = _with_enough_candidates(grids[:2], LEAST_CANDIDATES)
+    score, length, rating = _with_enough_candidates(grids, LEAST_RATED)
     people = row_correlations(rating, length)[0]
     by_length, by_rating = (row_correlations(score, other)[0] for other in (length, rating))
-    given = _partial(by_length, by_rating, people)
+    by_partial = _partial(by_length, by_rating, people)
     return {
         "length": _moments(row_correlations(*every)[0]),
-        "people_length": _moments(people[np.isfinite(given)]),
-        "given_length": _moments(given),
+        "people_length": _moments(people[np.isfinite(by_partial)]),
+        "given_length": _moments(by_partial),
     }
 
 
-def _of_enough(grids: Floats, least: int) -> Floats:
+def _with_enough_candidates(grids: Floats, least: int) -> Floats:
     """The documents with enough candidates that have every value; NaN for other candidates."""
     whole = np.isfinite(grids).all(axis=0)
     kept: Floats = np.where(whole, grids, nan)[:, whole.sum(axis=1) >= least]
@@ -186,17 +186,17 @@ def _of_enough(grids: Floats, least: int) -> Floats:
 def _partial(with_length: Floats, with_ratings: Floats, people: Floats) -> Floats:
     """Partial correlation of score and length, given ratings; NaN where a document cannot tell."""
     left, others = 1 - with_ratings**2, 1 - people**2
-    known = (left > EXACT) & (others > EXACT)
-    found = np.where((left <= EXACT) & (others > EXACT), 0.0, np.nan)
+    defined = (left > EXACT) & (others > EXACT)
+    result = np.where((left <= EXACT) & (others > EXACT), 0.0, np.nan)
     above = with_length - with_ratings * people
-    np.divide(above, np.sqrt(np.abs(left * others)), out=found, where=known)
-    return found
+    np.divide(above, np.sqrt(np.abs(left * others)), out=result, where=defined)
+    return result
 
 
 def _moments(correlations: Floats) -> Floats:
     """How many documents have a correlation, their sum and the sum of squares."""
-    known = correlations[np.isfinite(correlations)]
-    return np.array([known.size, fsum(known), fsum(known**2)])
+    defined = correlations[np.isfinite(correlations)]
+    return np.array([defined.size, fsum(defined), fsum(defined**2)])
 
 
 def _estimate(moments: Sequence[float]) -> tuple[float | None, float | None, float | None, int]:
@@ -214,27 +214,27 @@ def validity_rows(
 ) -> list[ValidityRow]:
     """A row for each axis; `documents`: by id, what `rated` calls them."""
     rows = []
-    for axis, own in sums.items():
+    for axis, counts in sums.items():
         row = ValidityRow(judge, axis)
         means = ("entropy", "certain", "mass")
-        for name, amount in own.items():
+        for name, amount in counts.items():
             if name in means:
-                setattr(row, name, _mean(amount, own["comparisons"]))
+                setattr(row, name, _mean(amount, counts["comparisons"]))
             elif isinstance(amount, int):
                 setattr(row, name, amount)
-        kept = ~np.isin(rated.documents, [documents[one] for one in own.get("inverted_ids", ())])
+        kept = ~np.isin(rated.documents, [documents[d] for d in counts.get("inverted_ids", ())])
         every = np.ones_like(kept)
         row.agreement, row.agreement_documents = _agreement(rated, judge, axis, every)
         if row.checked:
             row.graded_agreement, row.graded_documents = _agreement(rated, judge, axis, kept)
-        length, people, given = (
-            _estimate(own.get(name, (0, 0, 0)))
+        length, people, by_partial = (
+            _estimate(counts.get(name, (0, 0, 0)))
             for name in ("length", "people_length", "given_length")
         )
         row.length, row.length_low, row.length_high, row.length_documents = length
         row.people_length = people[0]
-        row.given_length, row.given_length_low, row.given_length_high = given[:3]
-        row.rated_length_documents = given[3]
+        row.given_length, row.given_length_low, row.given_length_high = by_partial[:3]
+        row.rated_length_documents = by_partial[3]
         rows.append(row)
     return rows
 
@@ -242,13 +242,13 @@ def validity_rows(
 def _agreement(
     rated: Rated, judge: str, axis: str, kept: NDArray[np.bool_]
 ) -> tuple[float | None, int]:
-    """At sample level with the human axis of the same name, and of how many documents."""
+    """The sample-level agreement with the human axis of this name, and the number of documents."""
     scores, human = rated.scores.get((judge, axis)), rated.human.get(axis)
     if scores is None or human is None:
         return None, 0
     columns = (rated.documents, rated.systems, scores, human)
-    found, *_ = agreements(*(c[kept] for c in columns), coefficients=("spearman",))
-    return found.value, found.n
+    rows, *_ = agreements(*(c[kept] for c in columns), coefficients=("spearman",))
+    return rows.value, rows.n
 
 
 def _mean(total: float, count: float) -> float | None:

@@ -42,7 +42,7 @@ GONE = "The references' texts are not shown: this run's folder of briefs does no
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """The comparison with the reference of one level; `adds`: to the judge's score."""
+    """The comparison with the reference of one level; `adds`: its part of the judge's score."""
 
     level: str
     answer: str
@@ -79,16 +79,16 @@ def pictured_evidence(judged: JudgedCandidate) -> View:
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:
-    found, title = _ladder(judged), "Comparisons with the references"
+    ladder, title = _ladder(judged), "Comparisons with the references"
     place = (
-        f"The comparisons place the text at level {found.place} ({judged.verdict.judge}.ordinal)."
+        f"The comparisons place the text at level {ladder.place} ({judged.verdict.judge}.ordinal)."
     )
-    rows = [[r.level, r.answer, *(correlation(r.p[a]) for a in ANSWERS)] for r in found.rungs]
+    rows = [[r.level, r.answer, *(correlation(r.p[a]) for a in ANSWERS)] for r in ladder.rungs]
     references = [
-        f"Reference of level {r.level}: {r.reference}" for r in found.rungs if r.reference
+        f"Reference of level {r.level}: {r.reference}" for r in ladder.rungs if r.reference
     ]
     table = Table(title, HEADS, rows, "llrrr")
-    return Section(title, [ABOUT], [table], [place, *found.notes, *references])
+    return Section(title, [ABOUT], [table], [place, *ladder.notes, *references])
 
 
 def _ladder(judged: JudgedCandidate) -> Ladder:

@@ -19,7 +19,7 @@ from evaljudge.judges.synthetic.evidence import (
     read_levels,
 )
 from evaljudge.judges.synthetic.judge import Synthetic
-from evaljudge.judges.synthetic.validity import _of_candidates
+from evaljudge.judges.synthetic.validity import _candidate_sums
 from evaljudge.model.asks import Chosen, add_in_logs
 from evaljudge.prompts import load_task
 from evaljudge.records import Verdict
@@ -276,7 +276,7 @@ def test_a_folder_may_hold_evidence_of_both_kinds() -> None:
     found = {s.system: s.value for s in judge.scores(verdicts) if s.scorer == "synthetic"}
     step = p["Better"] - p["Worse"]
     assert found == pytest.approx({"A": 9 * 0.25, "B": 9 * step, "C": 4 * 0.25 + 5 * step})
-    sums = _of_candidates([verdict.evidence["levels"] for verdict in verdicts])
+    sums = _candidate_sums([verdict.evidence["levels"] for verdict in verdicts])
     assert sums["mass"] == pytest.approx(5 * 0.75 + 4 * mass)
 
 

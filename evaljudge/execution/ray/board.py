@@ -41,7 +41,7 @@ COUNTERS = {
     "evaljudge_unscored": ("Texts and briefs without a score.", ("stage", "reason")),
 }
 WORKER_SECONDS = "evaljudge_worker_seconds"
-"""A gauge: how long a worker has been there, loading its model included."""
+"""How long a worker has been there, loading its model included."""
 TOKENS = {
     "evaljudge_asks": "asks",
     "evaljudge_prompt_tokens": "prompt",
@@ -155,10 +155,10 @@ class Counters:
         stage = receipt["stage"]
         self._add("evaljudge_cases", receipt["cases"], stage=stage)
         for judge, asked in receipt.get("asked", {}).items():
-            of = {"stage": stage, "judge": judge}
+            labels = {"stage": stage, "judge": judge}
             for name, counted in TOKENS.items():
-                self._add(name, asked["tokens"][counted], **of)
-            self._add("evaljudge_judge_seconds", asked["seconds"], **of)
+                self._add(name, asked["tokens"][counted], **labels)
+            self._add("evaljudge_judge_seconds", asked["seconds"], **labels)
         for reason, times in receipt["reasons"].items():
             self._add("evaljudge_unscored", times, stage=stage, reason=reason)
         self._seconds.set(receipt["worker_seconds"])

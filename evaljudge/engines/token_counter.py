@@ -28,14 +28,14 @@ from evaljudge.engines.template import Template, read_template
 from evaljudge.engines.tokens import Beginning, Ids, Texts
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt, Spent
-from evaljudge.model.imagining import Gauge
+from evaljudge.model.imagining import TokenCounter
 
 REMEMBERED_BEGINNINGS = 1024
 TOKENIZER = "tokenizer_config.json"
 Found = tuple[str, Template]
 """What tokenizer.json holds, as transformers reads it, and the template."""
 _READ: dict[tuple[str, int], tuple[Texts, Template]] = {}
-"""By model, and by when a file of its folder changed last."""
+"""The keys are the model and when a file of its folder last changed."""
 MOST_READ = 2
 
 
@@ -50,7 +50,7 @@ def text_around(source: ModelSource) -> tuple[str, str] | None:
     return template.head_text, template.tail_text
 
 
-def make_gauge(source: ModelSource, block: int) -> Gauge:
+def make_token_counter(source: ModelSource, block: int) -> TokenCounter:
     """Counts tokens and cache blocks as the engine would, if answers are spelt as they are asked
     for."""
     texts, template = _tokenizer_of(source)
@@ -68,12 +68,12 @@ def make_gauge(source: ModelSource, block: int) -> Gauge:
     @cache
     def spelt(options: Options) -> list[int]:
         try:
-            nodes = compile_options(options, texts, template).of_one_answer
+            nodes = compile_options(options, texts, template).nodes_of_one_answer
         except UserError:  # refused by the engine, unless it knows more that ends a reply
             return []
         return [len(node.path) for node in nodes]
 
-    def gauge(prompt: Prompt, options: Options | None = None) -> tuple[Spent, ...]:
+    def token_counter(prompt: Prompt, options: Options | None = None) -> tuple[Spent, ...]:
         spent = of_prompt(prompt)
         further = spelt(options) if options else ()
         return spent, *(replace(spent, prompt=spent.prompt + more) for more in further)
@@ -87,11 +87,11 @@ def make_gauge(source: ModelSource, block: int) -> Gauge:
         head = beginning(parts[: prompt.head]).tokens if prompt.head else 0
         return Spent(whole.tokens, 0, 1, whole.blocks, head // size, block)
 
-    return gauge
+    return token_counter
 
 
 def _tokenizer_of(source: ModelSource) -> tuple[Texts, Template]:
-    """Kept, as plans of several runs with these models count the same texts."""
+    """The tokenizer, cached because plans of several runs count the same texts."""
     folder = Path(local_path(source.path))
     changed_at = max((file.stat().st_mtime_ns for file in folder.glob("*")), default=0)
     key = repr(source), changed_at
