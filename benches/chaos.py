@@ -82,7 +82,7 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def by_fault(outcomes: Sequence[Outcome]) -> dict[str, dict[str, int]]:
-    """Of each fault: how often it struck, and the sums over the seeds in which it did."""
+    """How often each fault struck, and the sums over the seeds in which it did."""
     found: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(
         ("struck", "not_reached", "seeds", *SUMS, "most_repeated"), 0))  # fmt: skip
     for outcome in outcomes:

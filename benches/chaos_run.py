@@ -162,7 +162,7 @@ def _needless(run: Run, ended: Sequence[Ended]) -> int:
 
 
 def _stage(world: World, ask: Any) -> str:
-    """Of all judges `direct` alone lets the model write in stage two."""
+    """The ask's stage; of all judges `direct` alone lets the model write in stage two."""
     return "judge" if "direct" in JUDGES[world.judges] else str(ask.stage)
 
 

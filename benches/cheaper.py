@@ -42,9 +42,9 @@ CERTAINTIES = (0.98, 0.95, 0.9, 0.8)
 READINGS = ("", ".ordinal")
 ROUNDS = 3
 DOCUMENTS, CANDIDATES = 100, 16
-"""Of the scripted judge, as many as SummEval has."""
+"""The scripted judge has as many as SummEval."""
 TEXT, REFERENCE, COMPARISON = 1.0, 0.3, 0.5
-"""By how many levels the scripted judge is typically wrong about each."""
+"""How many levels the scripted judge is typically wrong by about each."""
 SLOPE = 2.2
 
 
@@ -112,7 +112,7 @@ def judged(
 
 
 def asked_share(out: Path, judge: str) -> float:
-    """Of all comparisons of this judge's verdicts, those that were not inferred."""
+    """The share of comparisons in this judge's verdicts that were asked, not inferred."""
     asked = every = 0
     for file in sorted((out / "verdicts" / judge).rglob("*.parquet")):
         for row in pq.read_table(file).to_pylist():
@@ -123,7 +123,7 @@ def asked_share(out: Path, judge: str) -> float:
 
 
 def correlations(out: Path, ratings: Mapping[tuple[str, str, str], float]) -> dict[str, Any]:
-    """By scorer: Spearman's of every document and axis where it is defined, by these."""
+    """Spearman's with these ratings, by scorer, document and axis where it is defined."""
     values: dict[str, dict[tuple[str, str], dict[str, float]]] = {}
     for file in sorted((out / "scores").rglob("*.parquet")):
         for row in pq.read_table(file).to_pylist():
@@ -142,7 +142,7 @@ def correlations(out: Path, ratings: Mapping[tuple[str, str, str], float]) -> di
 
 
 def difference(mine: Mapping[Any, float], full: Mapping[Any, float]) -> tuple[float, float, float]:
-    """Of the means over documents, each the mean over its axes; with its interval."""
+    """The difference of the means over documents, each the mean over its axes; its interval."""
     gaps: dict[str, list[float]] = {}
     for doc, axis in mine.keys() & full.keys():
         gaps.setdefault(doc, []).append(mine[doc, axis] - full[doc, axis])
@@ -184,7 +184,7 @@ def rows(
 
 
 def seconds(out: Path) -> float:
-    """Of judging, without writing the references."""
+    """Seconds of judging, without writing the references."""
     costs = json.loads((out / "report/costs.json").read_text())
     return sum(float(row["seconds"]) for row in costs if row["stage"] == "judge")
 

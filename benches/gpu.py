@@ -193,7 +193,7 @@ def line(one: Mapping[str, Any]) -> str:
 
 
 def gpu_name() -> str | None:
-    """Of the first GPU. Called in a process of its own, since it takes some of its memory."""
+    """The name of the first GPU. Called in its own process, since it takes some of its memory."""
     import torch
 
     return torch.cuda.get_device_name() if torch.cuda.is_available() else None

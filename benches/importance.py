@@ -122,7 +122,7 @@ def invented(cases: int, systems: int = 2, words: int = 400, of_text: int = 60) 
 
 
 def growth(form: str, size: int) -> dict[str, Any]:
-    """In a process of its own, so that its memory is its own."""
+    """The growth measured in a process of its own, so that its memory is its own."""
     command = [sys.executable, __file__, "--grow", form, str(size)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

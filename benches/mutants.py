@@ -116,7 +116,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
 
 KEPT = HERE / "mutants.json"
 EXPLAINED: dict[str, str] = json.loads(KEPT.read_text())["no_faults"]
-"""By mutant: why it is no fault."""
+"""Why a mutant is no fault."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Mutant:
 # the faults
 
 Fault = Callable[[Any], Iterator[tuple[str, ast.AST]]]
-"""For one node of the tree: what could stand in its place, and what to call that."""
+"""Yields what could stand in place of a node of the tree, and what to call that."""
 
 
 def _signs(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -415,7 +415,7 @@ def main() -> int:
 
 
 def _seconds_without_fault(modules: Sequence[str], at_once: int) -> dict[tuple[str, ...], float]:
-    """Of each group of tests; those that fail without any fault would notice every one."""
+    """Seconds of each group of tests; those that fail without any fault would notice every one."""
     groups = sorted({TARGETS[module] for module in modules})
     trials = [Trial(None, tests) for tests in groups]
     ended = dict(zip(groups, verdicts_on(trials, at_once, _say_nothing), strict=True))

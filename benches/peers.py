@@ -82,7 +82,7 @@ CACHES = {"small": 2, "large": 30}
 class Arm:
     ours: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Of the judge, where it is ours."""
+    """The judge's settings, where it is ours."""
     open_cases: int | None = None
     """How many cases ours asks at once; all of them if None."""
     ray: bool = False
@@ -134,7 +134,7 @@ class Work:
         self._known = PROSE.read_text(encoding="utf-8").split()
 
     def cases(self, count: int, seed: int) -> list[Any]:
-        """With an article, candidates and the judge's briefs."""
+        """Cases with an article, candidates and the judge's briefs."""
         from evaljudge.records import Candidate, Case, Document
 
         source, made = random.Random(seed), []
@@ -262,7 +262,7 @@ def _open_ours(arm: Arm, work: Work, model: str, engine: dict[str, Any]) -> Open
 
 
 def _prompts(arm: Arm, work: Work, model: str, cases: Sequence[Any]) -> list[tuple[Any, list[int]]]:
-    """As this arm gets them, each with the ids of the answers' first tokens."""
+    """The prompts as this arm gets them, each with the ids of the answers' first tokens."""
     from transformers import AutoTokenizer
 
     from evaljudge.engines.labels import compile_options

@@ -38,7 +38,7 @@ class World:
 
     @cached_property
     def truths(self) -> dict[str, float | None]:
-        """Of useless scorers' systems very many documents would order the noise, so it is 0."""
+        """The agreement on very many documents; 0 for useless scorers, since it would be noise."""
         found = _agreement(*self.draw(np.random.default_rng(99), VERY_MANY), 0)
         return {level: 0.0 if self.is_useless else one.value for level, one in found.items()}
 

@@ -24,7 +24,7 @@ SYSTEMS, VERY_MANY, COLUMNS = 8, 20_000, 12
 BIAS = np.array([0.6, -0.4, 0.9, 0.0, -0.7, 0.3, -0.5, 0.2])
 """What the first run gives each system beyond its quality."""
 Tables = tuple[Floats, Floats, Floats]
-"""Of the first run, of the second, and ratings: (documents, systems)."""
+"""Scores of the first run and of the second, and ratings: (documents, systems)."""
 Stream = np.random.Generator
 
 
@@ -100,8 +100,8 @@ def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
 
 
 def _false_alarms(documents: int, worlds: int, seed: int, is_skewed: bool) -> Iterator[Row]:
-    """Of `--fail-if-lower` on twelve columns of two runs with equal means; skewed: most documents
-    fall a little, and a few rise by much, as an exponential distribution has it."""
+    """False alarms of `--fail-if-lower` on twelve columns of two runs with equal means; skewed:
+    most documents fall a little, and a few rise by much, as an exponential distribution has it."""
     stream, corrected, plain = np.random.default_rng(seed), 0, 0
     for _ in range(worlds):
         shared = stream.normal(size=(documents, SYSTEMS))
@@ -140,7 +140,7 @@ UNCLAIMED = (
     "difference of agreement of two runs, sample level",
     "20 documents, most without a change",
 )
-"""Too narrow, as docs/decisions.md says."""
+"""Intervals that are too narrow, as docs/decisions.md says."""
 
 
 def _row(

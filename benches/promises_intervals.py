@@ -82,7 +82,7 @@ WORLDS = (
 
 
 ENOUGH = 60
-"""Of fewer documents, intervals are too wide by construction."""
+"""The fewest documents; with fewer, intervals are too wide by construction."""
 
 
 def rows(worlds: int, seed: int = 0) -> Iterator[Row]:

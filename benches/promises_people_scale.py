@@ -43,7 +43,7 @@ class World:
     failing: float = 0.0
     """The share of texts whose rating is FAILURE lower, which the judge does not see."""
     judges: int = 1
-    """Of several, each with noise of its own, the report takes the one that adds most."""
+    """With several, each with noise of its own, the report takes the one that adds most."""
 
 
 WORLDS: Mapping[str, World] = {

@@ -39,7 +39,7 @@ def bounded(latent: Floats) -> Floats:
 
 
 def at_the_top(latent: Floats) -> Floats:
-    """Of an ordinal scale: more than half of the scores are 5."""
+    """An ordinal scale: more than half of the scores are 5."""
     return np.clip(np.rint(4.7 + latent), 1, 5)
 
 
@@ -81,7 +81,7 @@ class World:
 
 
 def _mean(scale: Scale, shift: float, noise: float) -> float:
-    """Of all documents that could be drawn: a fine sum, since scales may have steps."""
+    """The mean over all documents that could be drawn: a fine sum, since scales may have steps."""
     points = np.linspace(-9, 9, 200_001)
     weights = np.exp(-(points**2) / 2)
     values = scale(shift + np.hypot(DOCUMENT, noise) * points)

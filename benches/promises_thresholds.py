@@ -54,7 +54,7 @@ class World:
     together: int = 1
     """Thresholds on as many axes, each with a judge and ratings of its own."""
     confidence: float = CONFIDENCE
-    """That is asked for each threshold."""
+    """The confidence that each threshold needs."""
     promised: bool = True
 
     def drawn(self, documents: int, seed: int | tuple[int, ...]) -> tuple[Floats, Floats]:
@@ -162,7 +162,7 @@ def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
 
 
 class _true_precision:
-    """Of a threshold, in a large sample of a world."""
+    """The precision of a threshold in a large sample of a world."""
 
     def __init__(self, world: World, seed: int) -> None:
         scores, quality = (part.ravel() for part in world.drawn(POPULATION, (seed, 10**6)))

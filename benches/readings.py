@@ -35,7 +35,7 @@ LINE = (
     "selected {selected:.1%} (good: {good:.1%})  precision {precision:.3f}  recall {recall:.3f}"
 )
 SHARE_OF_OPINION = 0.3
-"""Of the hesitant judge's answers; the rest is spread evenly."""
+"""The share of opinion in the hesitant judge's answers; the rest is spread evenly."""
 
 
 class Hesitant(Noisy):

@@ -41,7 +41,7 @@ def make_run(folder: Path, cases: int) -> Path:
 
 
 def report(config: str, processors: int) -> dict[str, Any]:
-    """In this process."""
+    """The figures of a report in this process."""
     import evaljudge
     from evaljudge.engines.scripted import ScriptedEngines
 
@@ -63,7 +63,7 @@ def report(config: str, processors: int) -> dict[str, Any]:
 
 
 def peak_mb() -> int:
-    """Of this process alone: what getrusage says would include the one that began it."""
+    """The memory peak of this process alone; getrusage would include the one that began it."""
     status = Path("/proc/self/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
     return round(int(line.split()[1]) / 1024)

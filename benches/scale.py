@@ -22,7 +22,7 @@ SIZES = (10_000, 100_000)
 
 
 def run(cases: int, *options: str) -> dict[str, Any]:
-    """In a process of its own; printed and given back."""
+    """The figures of a run in a process of its own; printed and given back."""
     command = [sys.executable, str(HERE / "scale_run.py"), str(cases), *options]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

@@ -22,7 +22,7 @@ import psutil
 
 SYSTEMS, RATED, WORKERS = ("north", "south"), 1_000, 2
 SAMPLES = 40
-"""Of the memory, over a run: where there would be more, every second one is dropped."""
+"""The samples of the memory over a run; beyond that, every second one is dropped."""
 
 
 def rows(cases: int, systems: tuple[str, ...] = SYSTEMS) -> Iterator[dict[str, Any]]:

@@ -58,13 +58,13 @@ class Ordering:
         return self.signs * (self.apart > np.float32(epsilon)) == human
 
     def gaps(self, human: "Ordering", weight: float = 1.0) -> Gaps:
-        """Of halves."""
+        """The distances of pairs that people tie, and of concordant pairs, each pair once."""
         tied, concordant = human.signs == 0, self.signs * human.signs > 0
         return Gaps(self.apart[tied], self.apart[concordant], weight)
 
 
 def distances(x: Floats) -> Singles:
-    """Of every two scores of each list."""
+    """The distance between every two scores of each list."""
     apart = np.empty((*x.shape, x.shape[-1]), np.float32)
     np.subtract(x[..., None], x[..., None, :], out=apart)
     return np.abs(apart, out=apart)
@@ -83,7 +83,7 @@ def calibrated(parts: Sequence[Gaps]) -> float:
 
 
 def calibrated_lists(x: Floats, ratings: Sequence[Floats]) -> list[float]:
-    """Likewise of one list of scores with each of the ratings, from as few of the pairs as tell.
+    """The epsilons of `calibrated` for one list of scores with each of the ratings.
 
     No more than all pairs that people tie can be gained, and what is lost up to an epsilon is lost
     with any larger one. So pairs that are far apart need no look once these cannot do better.
@@ -110,7 +110,7 @@ def calibrated_lists(x: Floats, ratings: Sequence[Floats]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class NearPairs:
-    """At least all pairs of sorted scores that are up to a limit apart."""
+    """All pairs of sorted scores up to a limit apart, and perhaps some more."""
 
     later: Codes  # of each score: how many pairs it begins
     other: Codes  # the place of the larger score of each pair
@@ -155,7 +155,7 @@ def accuracies(
 
 
 def share(agreed: Floats, sizes: Floats) -> Floats:
-    """Of the ordered pairs of two; every candidate's agreement with itself is taken away."""
+    """The share of ordered pairs that agree, without each candidate's agreement with itself."""
     return quotient(agreed - sizes, sizes * (sizes - 1.0))
 
 

@@ -121,7 +121,7 @@ def estimates_of(
     levels: Sequence[Level] = LEVELS, coefficients: Collection[Coefficient] = COEFFICIENTS,
     seed: int = 0,
 ) -> Iterator[tuple[int, int, list[Estimates], PairTable]]:  # fmt: skip
-    """Of each comparison: its place, that in its table, what its levels say, and the table."""
+    """Each comparison's place, its place in its table, the levels' estimates, and the table."""
     for places, table in tables(documents, systems, columns, compared):
         for group in linked(table.compared):  # fewer columns at once need less memory
             at = iter(group)
@@ -164,7 +164,7 @@ _LEVELS: dict[Level, Callable[[PairTable, int, Collection[Coefficient]], Estimat
 def _agreement(
     estimates: Estimates, place: int, coefficient: Coefficient, table: PairTable
 ) -> Agreement:
-    """Of one comparison at one level; `place` is that of the comparison in its table."""
+    """The agreement of one comparison at one level; `place`: of the comparison in its table."""
     index = COEFFICIENTS.index(coefficient)
     value, parts = float(estimates.values[place, index]), estimates.parts[place, index]
     is_accuracy = coefficient == "accuracy"
@@ -187,7 +187,7 @@ def _agreement(
 def ceiling(
     documents: ArrayLike, systems: ArrayLike, ratings: ArrayLike, *, seed: int = 0
 ) -> list[Ceiling]:
-    """From one row per candidate and one column per rater; NaN where a rater gave nothing."""
+    """How far raters agree, from one row per candidate and one column per rater; NaN: no rating."""
     table = np.asarray(ratings, dtype=np.float64)
     given = np.isfinite(table).sum(axis=1)
     kept = given > 1
@@ -230,7 +230,7 @@ def _levels(table: PairTable, seed: int) -> tuple[Estimates, ...]:
 
 
 def _ceiling(estimates: Sequence[Estimates], coefficient: Correlation, skipped: int) -> Ceiling:
-    """At one level, over the raters for whom it is defined."""
+    """The ceiling at one level, over the raters for whom it is defined."""
     index = COEFFICIENTS.index(coefficient)
     values = np.array([estimate.values[0, index] for estimate in estimates])
     defined = np.isfinite(values)

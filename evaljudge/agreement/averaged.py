@@ -80,7 +80,7 @@ def averaged(
     human: Mapping[str, ArrayLike], *,
     coefficient: Correlation = "spearman",
 ) -> Averaged:  # fmt: skip
-    """From one row per candidate, in any order; `human`: axis -> ratings, NaN where unrated."""
+    """Averages from one row per candidate, in any order; `human`: by axis, NaN where unrated."""
     if not human:
         raise ValueError("there is no axis to average over")
     trials = {name: _trials(name, given) for name, given in methods.items()}

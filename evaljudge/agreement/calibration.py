@@ -43,7 +43,7 @@ class Isotonic:
     ratings: tuple[float, ...]
 
     def calibrated(self, scores: ArrayLike) -> Floats:
-        """In units of the ratings; NaN where there is no score."""
+        """The scores in units of the ratings; NaN where there is no score."""
         given = np.asarray(scores, dtype=np.float64)
         found = np.full(given.shape, np.nan)
         present = np.isfinite(given)
@@ -56,7 +56,7 @@ class CrossFitted:
     values: Floats = field(repr=False)  # each row's, in units of the ratings; NaN where unscored
     means: Floats = field(repr=False)  # the mean rating of the other folds, for comparison
     maps: tuple[Isotonic, ...] = field(repr=False)
-    """Of each fold of each division: fitted on the others."""
+    """The map of each fold of each division, fitted on the other folds."""
     whole: Isotonic = field(repr=False)  # fitted on all documents
     fold: Codes = field(repr=False)
     """(divisions, rows): each row's map; -1: of a document without a pair."""
@@ -69,7 +69,7 @@ class CrossFitted:
         return len(self.maps) // self.folds
 
     def calibrated(self, scores: ArrayLike, folds: Sequence[int]) -> Floats:
-        """By the maps of a document's folds, one of each division; without any, by that of all."""
+        """Scores mapped by the folds of a document, one of each division, or by the map of all."""
         maps = [self.maps[fold] for fold in folds] or [self.whole]
         total = np.zeros(np.shape(scores))
         for one in maps:  # in this order everywhere: another could change the last bit
@@ -110,7 +110,7 @@ def fit_isotonic(scores: ArrayLike, ratings: ArrayLike) -> Isotonic:
 def cross_fitted(
     documents: ArrayLike, scores: ArrayLike, ratings: ArrayLike, *, folds: int = 5, seed: int = 0
 ) -> CrossFitted | None:
-    """From one row per candidate, NaN where unscored or unrated.
+    """Maps fitted in folds, from one row per candidate, NaN where unscored or unrated.
 
     As many folds as documents with a pair, where those are fewer; None where fewer than two.
     """

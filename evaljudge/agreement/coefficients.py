@@ -17,7 +17,7 @@ from .pairs import Floats, Two
 
 Coefficient = Literal["spearman", "kendall", "pearson", "kendall_c", "accuracy"]
 SystemCoefficient = Literal["soft_accuracy"]
-"""At system level only: see soft.py."""
+"""Coefficients of the system level only: see soft.py."""
 Correlation = Literal["spearman", "kendall", "pearson"]
 """The coefficients of two lists that are the same whichever list comes first."""
 COEFFICIENTS: tuple[Coefficient, ...] = get_args(Coefficient)
@@ -113,7 +113,7 @@ def centred_ranks(values: Floats) -> Floats:
 
 
 def pearson(x: Floats, y: Floats) -> float:
-    """Of lists that vary."""
+    """Pearson's correlation of lists that are not constant."""
     return float(cosine(x - x.mean(), y - y.mean()))
 
 
@@ -137,14 +137,14 @@ def ratio(above: Floats, below: Floats) -> Floats:
 
 
 def quotient(above: Floats, below: Floats) -> Floats:
-    """NaN where there is nothing to divide by."""
+    """The quotient; NaN where there is nothing to divide by."""
     found = np.full(np.shape(below), np.nan)
     np.divide(above, below, out=found, where=below > 0)
     return found
 
 
 def signs(x: Floats | NDArray[np.int16], y: Floats | NDArray[np.int16]) -> NDArray[np.int8]:
-    """Of x - y; 0 where either is absent."""
+    """The signs of x - y; 0 where either is absent."""
     compared: NDArray[np.int8] = (x > y).view(np.int8)
     compared -= (x < y).view(np.int8)
     return compared
@@ -165,7 +165,7 @@ def _centred(x: Floats) -> Floats:
 
 
 def _sorted(x: Floats, y: Floats) -> Floats:
-    """In O(n log n)."""
+    """The coefficients by sorting, in O(n log n)."""
     from scipy import stats  # here, since it takes long to import
 
     if x.min() == x.max() or y.min() == y.max():

@@ -62,7 +62,7 @@ class LengthHeld:
 def held_fixed(
     documents: ArrayLike, scores: ArrayLike, human: ArrayLike, lengths: ArrayLike
 ) -> tuple[LengthHeld, LengthHeld]:
-    """At sample and at summary level, from a row for each text; NaN where a number is missing."""
+    """Agreement at sample and summary level, from a row for each text; NaN: a number is missing."""
     columns = np.stack([np.asarray(side, np.float64) for side in (scores, human, lengths)])
     kept = np.isfinite(columns).all(axis=0)
     document = np.unique(np.asarray(documents)[kept], return_inverse=True)[1]
@@ -72,7 +72,7 @@ def held_fixed(
 
 
 def partial(correlations: Floats) -> Floats:
-    """From r_sh, r_sl and r_hl along the first axis; NaN where length explains all of a side."""
+    """The partial correlation from r_sh, r_sl and r_hl; NaN where length explains all of a side."""
     agreement, scores, human = correlations
     left = np.where(_in_order(scores) | _in_order(human), 0.0, (1 - scores**2) * (1 - human**2))
     return np.clip(quotient(agreement - scores * human, np.sqrt(left)), -1.0, 1.0)
@@ -132,7 +132,7 @@ def _jackknifed(value: float, columns: Floats, document: Codes) -> Ends:
 
 
 def _scaled(correlations: Floats | float) -> Floats:
-    """On Fisher's scale."""
+    """The correlations on Fisher's scale."""
     return np.asarray(np.arctanh(np.clip(correlations, -_ORDERED, _ORDERED)))
 
 

@@ -55,8 +55,8 @@ def cohen_kappa(
     a: ArrayLike, b: ArrayLike, documents: ArrayLike, *,
     weights: Weights | None = None, resamples: int = 1000, seed: int = 0,
 ) -> LabelAgreement:  # fmt: skip
-    """From one row per unit: two labels (numbers; NaN where missing; people's second) and the
-    document's code.
+    """Cohen's kappa from one row per unit: two labels (numbers; NaN where missing; people's second)
+    and the document's code.
 
     A unit without two is skipped.
     """
@@ -117,9 +117,8 @@ def krippendorff_alpha(
     ratings: ArrayLike, documents: ArrayLike, *,
     metric: Metric, resamples: int = 1000, seed: int = 0,
 ) -> LabelAgreement:  # fmt: skip
-    """From (units, raters), NaN where missing, and each unit's document. A unit with fewer than
-    two values is skipped; raters need not be the same people in every unit.
-    """
+    """Krippendorff's alpha from (units, raters), NaN where missing, and each unit's document. A
+    unit with fewer than two values is skipped; raters need not be the same people in every unit."""
     table = np.asarray(ratings, dtype=np.float64)
     kept = np.isfinite(table).sum(axis=1) >= 2
     units, document = np.unique(np.asarray(documents)[kept], return_inverse=True)

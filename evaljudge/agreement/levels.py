@@ -105,7 +105,7 @@ def system_level(
 
 
 def _means(table: PairTable, groups: Codes) -> Floats:
-    """Of each system, first of all documents, then without each group of them that there is.
+    """Each system's means: first over all documents, then with each group of documents left out.
 
     Without a group, a system that has all its texts there has none: NaN.
     """
@@ -126,7 +126,7 @@ def _means(table: PairTable, groups: Codes) -> Floats:
 
 
 def settled_means(means: Floats, typical: Floats) -> Floats:
-    """Without the last bits, where the order of summation alone would break or invent ties."""
+    """The means without their last bits, where rounding in sums would break or invent ties."""
     mantissa, exponent = np.frexp(means)
     rounded = np.ldexp(np.rint(np.ldexp(mantissa, ROUNDING_BITS)), exponent - ROUNDING_BITS)
     return np.where(np.abs(means) < np.ldexp(typical, -ROUNDING_BITS), 0.0, rounded)

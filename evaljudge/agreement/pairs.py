@@ -42,7 +42,7 @@ class PairTable:
     groups: Codes  # each document's: those of a group are left out together (see documents.py)
 
     def parts(self, most: int) -> "Iterator[PairTable]":
-        """At most so many comparisons at a time, with the columns that they need."""
+        """Tables of at most so many comparisons, with the columns that they need."""
         for start in range(0, len(self.compared), most):
             yield self.of(range(start, min(start + most, len(self.compared))))
 
@@ -115,14 +115,14 @@ def _table(
 
 
 def groups_of(documents: int) -> Codes:
-    """To which documents are dealt like cards."""
+    """The groups that documents are dealt to, like cards."""
     return np.arange(documents) % MOST_GROUPS
 
 
 def table_of(
     documents: ArrayLike, systems: ArrayLike, scores: ArrayLike, human: ArrayLike
 ) -> PairTable:
-    """Of a single comparison."""
+    """The table of a single comparison."""
     ((_, table),) = tables(documents, systems, [scores, human], [(0, 1)])
     return table
 

@@ -42,7 +42,7 @@ def precise(
     documents: ArrayLike, scores: ArrayLike, ratings: ArrayLike, *,
     good: float, target: float, folds: int = 5, resamples: int = 1000, seed: int = 0,
 ) -> Precise | None:  # fmt: skip
-    """From one row per candidate, NaN where unscored or unrated.
+    """The threshold from one row per candidate, NaN where unscored or unrated.
 
     None where fewer than two documents have a pair.
     """

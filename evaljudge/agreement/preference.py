@@ -67,7 +67,7 @@ def _preference(axis: str, votes: Sequence[Vote], resamples: int, seed: int) -> 
     place = {document: index for index, document in enumerate(documents)}
 
     def share(held: Iterable[tuple[int, bool]]) -> Measured:
-        """Of (document, whether it held); documents without one are resampled all the same."""
+        """The share of (document, whether it held); documents without one are resampled as well."""
         true, counted = np.zeros((2, len(place)))
         for document, holds in held:
             true[place[document]] += holds

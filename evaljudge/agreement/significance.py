@@ -1,4 +1,4 @@
-"""Which scorers cannot be told from the best: every two compared by documents, each p adjusted.
+"""Which scorers do not differ from the best: every two compared by documents, each p adjusted.
 
     >>> against_best(documents, systems, scores, human, level="system").indistinguishable
     ('chrF', 'METEOR')
@@ -92,7 +92,7 @@ def holm(ps: Sequence[float]) -> list[float]:
 def adjusted_pairs(
     names: Sequence[str], p_of: Callable[[str, str], float | None]
 ) -> dict[frozenset[str], float]:
-    """Of every two that can be tested, the p by Holm's correction for all of them."""
+    """The p of every two that can be tested, with Holm's correction for all of them."""
     ps = {frozenset(two): p for two in combinations(names, 2) if (p := p_of(*two)) is not None}
     return dict(zip(ps, holm(list(ps.values())), strict=True))
 

@@ -38,7 +38,7 @@ def soft_accuracies(
     compared: Sequence[Two], *,
     permutations: int = PERMUTATIONS, seed: int = 0,
 ) -> list[Agreement]:  # fmt: skip
-    """Of each two columns, scores and ratings; None with one system, or with too many of them.
+    """The soft accuracy of each two columns; None with one system, or with too many systems.
 
     All see the same permutations.
     """
@@ -58,13 +58,13 @@ def soft_accuracies(
 
 
 def soft_accuracy(p: Floats, other: Floats) -> float | None:
-    """From the p-values of the same pairs of systems; NaN where a pair cannot be compared."""
+    """The soft accuracy of two lists of p for the same pairs of systems; NaN: not comparable."""
     apart = np.abs(p - other)
     return float(1 - apart[np.isfinite(apart)].mean()) if np.isfinite(apart).any() else None
 
 
 def p_values(values: Floats, permutations: int, seed: int) -> Floats:
-    """That the first of two systems is better: (columns, pairs) from (columns, documents, systems).
+    """The p of the first system being better: (columns, documents, systems) -> (columns, pairs).
 
     Pairs in the order of numpy's triu_indices; NaN where two systems share no document.
     """

@@ -54,8 +54,8 @@ class Levels:
         return self.values - means[:, None]
 
     def ranked(self, weights: Floats, sizes: Floats) -> tuple[Floats, Floats, Floats]:
-        """Of rows of so many candidates, from the weight of each group: twice the centred mean
-        ranks (rows, candidates), the ordered pairs untied, and the distinct values with weight.
+        """Twice the centred mean ranks (rows, candidates), the ordered pairs untied, and the
+        distinct values with weight; `weights`: of each group, `sizes`: the candidates of each row.
 
         Values [5 7 7], each weighing 1: ranks [-2 1 1], 4 ordered pairs untied, 2 distinct.
         """
@@ -79,7 +79,7 @@ class Pool:
 def summary_level(
     table: PairTable, seed: int, wanted: Collection[Coefficient] = COEFFICIENTS
 ) -> Estimates:
-    """Those that compare every two candidates are NaN where they are not wanted."""
+    """Agreement over all texts; coefficients of pairs that are not `wanted` are NaN."""
     chosen = sampled_documents(table, seed)
     shape = len(table.compared), len(COEFFICIENTS)
     values, parts = np.full(shape, np.nan), np.full((*shape, MOST_GROUPS), np.nan)
@@ -149,7 +149,7 @@ def pool(table: PairTable, chosen: Codes, wanted: Collection[Coefficient] = COEF
 def _agreement(
     values: Floats, ordered: Sequence[Signs], compared: Sequence[Two], groups: Codes
 ) -> tuple[Floats, Floats]:
-    """Of each comparison: the epsilon, and the pairs on which both agree, by groups."""
+    """The epsilon of each comparison, and the pairs on which both agree, by groups."""
     epsilons = np.empty(len(compared))
     agreement = np.empty((len(compared), groups[-1] + 1, groups[-1] + 1))
     for one in {scorer for scorer, _ in compared}:
@@ -186,7 +186,7 @@ def pooled_coefficients(pool: Pool, weights: Floats) -> Floats:
 
 
 def _cosines(columns: Sequence[Floats], weights: Floats, compared: Sequence[Two]) -> list[Floats]:
-    """Of each comparison, from columns (rows, candidates) and the weight of each candidate."""
+    """The cosine of each comparison, from columns (rows, candidates) and candidates' weights."""
     weighted = [column * weights for column in columns]
     squares = [_row_sums(column, own) for column, own in zip(columns, weighted, strict=True)]
     return [
@@ -215,5 +215,5 @@ def _by_group(groups: Codes, pairs: NDArray[np.int8]) -> Floats:
 
 
 def _weighed(table: Floats, weights: Floats) -> Floats:
-    """Of each row, from the weight of each group, (rows, groups)."""
+    """The weighted sum of the table for each row of weights (rows, groups)."""
     return ((weights @ table) * weights).sum(axis=1)

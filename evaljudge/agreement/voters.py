@@ -59,7 +59,7 @@ def dawid_skene(
     votes: ArrayLike, labels: int, counts: ArrayLike | None = None, *,
     smoothing: float = 0.1, tolerance: float = 1e-9, most_steps: int = 1000,
 ) -> Voters:  # fmt: skip
-    """From (rows, voters) of codes 0..labels - 1, or MISSING; a row is one item, or `counts` items.
+    """The model of votes (rows, voters): codes 0..labels - 1, or MISSING; `counts`: of items a row.
 
     Converged is a step that adds no more than `tolerance` per item that has a vote.
     """

@@ -72,7 +72,7 @@ class RunFrame:
     accounts: Accounts | None = None
     combined: Mapping[str, Combination] = field(default_factory=dict)
     weights: Mapping[tuple[str, str], Weights] = field(default_factory=dict)
-    """Those that were fitted, by combination and axis."""
+    """The fitted weights, by combination and axis."""
     intervals: Sequence[TextInterval] = ()
     thresholds: Found = field(default_factory=lambda: NONE_FOUND)
 
@@ -129,7 +129,7 @@ def in_order(texts: Mapping[Rank, Sequence[str]], warned: Iterable[Warned]) -> l
 
 
 def sections(findings: Findings, in_short: bool = False) -> list[Section]:
-    """Those that have rows, in their order; those with the same title are one."""
+    """The sections that have rows, in their order; sections with the same title are joined."""
     made = [(one.place, list(one.sections(findings, in_short))) for one in analyses().values()]
     made.append((JUDGES_PLACE, list(findings.judged.sections)))
     ordered = [section for _, some in sorted(made, key=lambda m: m[0]) for section in some]

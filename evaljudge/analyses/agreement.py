@@ -40,7 +40,7 @@ TOOLTIPS = {
     "accuracy": "Of all pairs, how often the scorer says what people say: better, worse or a tie.",
     "soft_accuracy": "How alike the p-values for pairs of systems are; 1: those of people.",
 }
-"""Of the heads of a table on the page."""
+"""The tooltips of a table's headings on the page."""
 LEVELS = ("sample", "system", "summary")
 NOTHING_RATED = "There are no human ratings: nothing to agree with."
 NOTHING_SHARED = (

@@ -64,8 +64,8 @@ FEW_DOCUMENTS = 10
 
 
 def rows(run: RunFrame) -> Iterator[PeopleScale]:
-    """Where texts were drawn to be rated with known probabilities, none where the grid lacks
-    unrated documents: the mean score of all texts is then not known."""
+    """The mean score of all texts, where texts were drawn to be rated with known probabilities;
+    none where the grid lacks unrated documents, since it is then not known."""
     grid = run.grid
     for axis in sorted(grid.human):
         human, drawn = grid.human[axis], grid.probabilities.get(axis)

@@ -179,7 +179,7 @@ def _smallest(row: SystemRanking) -> str:
 
 
 def _first_pair(row: SystemRanking) -> tuple[str, str]:
-    """Its difference, and the documents that would show it, alone and among all pairs."""
+    """A pair's difference, and the documents that would show it, alone and among all pairs."""
     pair = row.pairs[0]
     needed = (pair.documents_needed, pair.documents_needed_among_all)
     alone, among_all = (NONE if n is None else count(n) for n in needed)

@@ -84,7 +84,7 @@ def read_outliers(file: str) -> list[Outlier]:
 
 
 def set_aside(rated: Rated, outliers: list[Outlier]) -> tuple[Rated, set[int]]:
-    """Without the ratings that the outliers name, and which of the outliers name any."""
+    """The ratings without those that outliers name, and the outliers that name any."""
     rows = defaultdict(list)
     for row, (doc_id, system) in enumerate(rated.texts):
         rows[doc_id].append((row, system))

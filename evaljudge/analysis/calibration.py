@@ -62,7 +62,7 @@ FLAT = (
 )
 ONE_RATING = "are all the same, so there is nothing to learn"
 Ends = tuple[float | None, float | None]
-"""Of the interval of a text."""
+"""The lower and upper end of a text's interval."""
 NO_ENDS: Ends = (None, None)
 
 
@@ -267,7 +267,7 @@ class Fit:
 
 
 def fit_of(key: Key, axis: str, rated: Rated, fitted: CrossFitted, seed: int) -> Fit:
-    """From the rows that the maps were fitted on."""
+    """The fit from the rows that the maps were fitted on."""
     documents, scores, ratings = rated.doc_ids, rated.scores[key], rated.human[axis]
     with_pair = fitted.fold[0] >= 0
     folds_of = dict(zip(documents[with_pair], fitted.fold.T[with_pair].tolist(), strict=True))
@@ -284,7 +284,7 @@ class CalibratedRow:
 
     fit: Fit
     scores: Floats = field(repr=False)
-    """Of each candidate; NaN where unscored."""
+    """The score of each candidate; NaN where unscored."""
     calibration: Calibration
     selection: Precise | Certified | None
 
@@ -294,7 +294,7 @@ class CalibratedRow:
 
     @property
     def selected(self) -> list[int]:
-        """Which candidates reach the threshold."""
+        """The places of the candidates that reach the threshold."""
         if self.selection is None or self.selection.threshold is None:
             return []
         return [int(row) for row in np.flatnonzero(self.scores >= self.selection.threshold)]
@@ -346,7 +346,7 @@ def _values(texts: Sequence[Text], row: CalibratedRow) -> Iterator[dict[str, Any
 
 
 def _selected_values(row: CalibratedRow, at: int) -> dict[str, dict[str, float]]:
-    """In the form of a run's selections."""
+    """The values of a candidate, in the form of a run's selections."""
     scorer, axis = row.fit.key
     own = {row.fit.own: float(row.scores[at])}
     return {row.fit.scorer: own, scorer: {axis: float(row.fit.fitted.values[at])}}

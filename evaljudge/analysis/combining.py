@@ -62,7 +62,7 @@ class Combination(Mix):
 
     @property
     def is_fitted(self) -> bool:
-        """Its scores rest on people's ratings."""
+        """Whether its scores rest on people's ratings."""
         return self.by == "agreement"
 
     def without(self, scorer: str) -> Combination:
@@ -116,7 +116,7 @@ def combinations_of(
 
 @dataclass(frozen=True)
 class Weights:
-    """Of a combination on one axis: how much each scorer counts; together 1."""
+    """How much each scorer counts in a combination on one axis; together 1."""
 
     scorer: str
     axis: str
@@ -124,10 +124,10 @@ class Weights:
     whole: Sequence[float]
     """Fitted on all documents that are rated, for those that are not."""
     folds: Sequence[Sequence[float]]
-    """Of each fold: fitted on the documents of the others."""
+    """The weights of each fold, fitted on the documents of the other folds."""
     fold_of: Mapping[str, int]
     documents: int
-    """That the weights rest on."""
+    """The number of documents that the weights were fitted on."""
     doubt: str
     """Why all count alike; empty where they do not."""
 
@@ -202,7 +202,7 @@ def _weighted(found: Sequence[Weights], scores: Sequence[Score]) -> Iterator[Sco
 
 
 def columns_of(combination: Mix, axis: str, rated: Rated) -> dict[str, Floats]:
-    """Its parts' scores on an axis; of those without axes, their only ones."""
+    """Its parts' scores on an axis; a part without axes has one column for all."""
     return {
         scorer: rated.scores.get((scorer, axis), rated.scores.get((scorer, ANY_AXIS), np.empty(0)))
         for scorer, _ in combination.parts

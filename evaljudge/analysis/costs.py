@@ -87,11 +87,11 @@ class Accounts:
         self._tokens = defaultdict[tuple[str, str], Tokens](Tokens)
         self._masses = defaultdict[str, Masses](Masses)
         self._workers: dict[str, tuple[float, float]] = {}
-        """How many seconds each has lived, and its GPUs."""
+        """Seconds that each worker has lived, and its GPUs."""
         self._parts: dict[str, Parts] = {}
-        """By worker."""
+        """The tokens of each part, by worker."""
         self._by_block = defaultdict[int, Tokens](Tokens)
-        """What was asked of engines that share so many tokens at a time, where they say so."""
+        """Tokens by the block size of the engine's prefix cache, where the receipt has one."""
         self._all_have_axes = True
         for receipt in receipts:
             self._add(receipt)
@@ -183,7 +183,7 @@ class Accounts:
 
     @property
     def warnings(self) -> list[str]:
-        """Where the model wants to say something else than the answers offered."""
+        """Warnings where the model wants to say something else than the answers offered."""
         return [
             f"{judge}: the answers offered hold only {mass['mean']:.1%} of the model's "
             "probability on average, so it mostly wants to say something else. First suspect: a "
@@ -195,7 +195,7 @@ class Accounts:
 
     @property
     def cost_warnings(self) -> Iterator[str]:
-        """Where prompts that begin alike are computed again and again."""
+        """Warnings where prompts that begin alike are computed again and again."""
         for block, tokens in self._by_block.items():
             shared = 1 - tokens.floor / max(1, tokens.prompt)
             if tokens.prompt and not block:

@@ -78,7 +78,7 @@ class Findings:
     telling: Sequence[tuple[str, str]] = ()
     """Document and system of the texts that the page shows."""
     disagreements: Sequence[Disagreement] = ()
-    """Of these texts."""
+    """The disagreements on these texts."""
     within_documents: Sequence[str] = ()
     """The scorers whose scores are ranks within a document."""
     meanings: Mapping[str, str] = field(default_factory=dict)

@@ -65,7 +65,7 @@ def _disagreement(scores: Mapping[Key, Floats]) -> Floats:
 
 
 def _spread(columns: Sequence[Floats]) -> Floats:
-    """NaN where fewer than two are numbers."""
+    """The spread of the columns; NaN where fewer than two are numbers."""
     table = np.array(columns)
     several = np.isfinite(table).sum(axis=0) > 1
     found = np.full(table.shape[1], np.nan)
@@ -81,7 +81,7 @@ def _standardised(column: Floats) -> Floats:
 
 
 def _mean(columns: Sequence[Floats]) -> Floats:
-    """Of those that are numbers; NaN where none is."""
+    """The mean of the columns that are numbers; NaN where none is."""
     table = np.array(columns)
     known = np.isfinite(table)
     sums, counts = np.where(known, table, 0.0).sum(axis=0), known.sum(axis=0)
@@ -111,7 +111,7 @@ def doubts_of(
 
 
 def entropies(evidence: Any) -> Iterator[float]:
-    """Of each answer in a verdict's evidence, as a share of the highest that there could be.
+    """The entropy of each answer in a verdict's evidence, as a share of the highest possible.
 
     {"levels": [{"rating": 1, "logprobs": {"Better": -0.01, "Worse": -4.6}}]}  ->  [0.081]
     """

@@ -58,7 +58,7 @@ class Mix:
         return f"{name}@{VERSION} | mix {self.name} | evaljudge {evaljudge.__version__}"
 
     def of(self, columns: Mapping[str, Floats]) -> Floats:
-        """NaN where a part is, or where the result is no number."""
+        """The weighted sum; NaN where a part is, or where the result is no number."""
         rows = np.stack([columns[part] for part, _ in self.parts], axis=1).tolist()
         found = (self.of_values(row) if all(map(isfinite, row)) else nan for row in rows)
         return np.array(list(found), np.float64)
@@ -73,7 +73,7 @@ class Mix:
         return found if isfinite(found) else None
 
     def axes(self, known: Mapping[str, Collection[str]]) -> list[str]:
-        """Those that all parts share, of each scorer's; none where there is no such axis."""
+        """The axes that all parts share; `known`: the axes of each scorer."""
         limited = [known[part] for part, _ in self.parts if ANY_AXIS not in known[part]]
         if not limited:
             return [ANY_AXIS]
@@ -121,7 +121,7 @@ def check_axes(mix: Mix, axes: Mapping[str, Sequence[str]], where: str) -> None:
 def mixed_scores(
     mixes: Mapping[str, Mix], axes: Mapping[str, Sequence[str]], scores: Sequence[Score]
 ) -> Iterator[Score]:
-    """Of every candidate that has scores, on each of the mix's `axes`."""
+    """The mix's score of every scored candidate, on each of the mix's `axes`."""
     if not mixes:
         return
     known = {(s.doc_id, s.system, s.scorer, s.axis): s for s in scores}

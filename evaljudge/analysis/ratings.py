@@ -46,7 +46,7 @@ class RatedText(NamedTuple):
     ratings: Mapping[str, float]
     """The mean over raters, by axis."""
     raters: Mapping[str, tuple[float, ...]]
-    """Of axes that several rated: each one's rating, NaN where one gave none."""
+    """The rating by each rater, on axes with several raters; NaN where one gave none."""
 
 
 ByText = Mapping[Text, RatedText]
@@ -56,7 +56,7 @@ ByText = Mapping[Text, RatedText]
 class FurtherRatings:
     texts: ByText = field(default_factory=dict)
     probabilities: Mapping[str, Mapping[Text, float]] = field(default_factory=dict)
-    """By axis, how probable it was that a text was drawn and rated; of texts of sheets only."""
+    """The probability that a text was drawn and rated, by axis; only for texts of sheets."""
     uneven: Collection[str] = ()
     """The axes whose sheets were drawn with unequal probabilities."""
     warnings: Sequence[str] = ()
@@ -114,7 +114,7 @@ def kept_ratings(output: Output) -> ByText:
 
 
 def with_ratings(case: Case, given: ByText) -> Case:
-    """On their axes, further ratings take the place of those that the corpus has of the text."""
+    """The case with further ratings in place of the corpus' own, on the axes that they have."""
     doc_id = case.document.doc_id
     if not any((doc_id, one.system) in given for one in case.candidates):
         return case
@@ -138,7 +138,7 @@ def unmet(given: ByText, rated: Iterable[Text]) -> list[str]:
 
 
 def beginning(text: str) -> str:
-    """Its first letters and digits, which spreadsheets leave as they are."""
+    """The text's first letters and digits, which spreadsheets leave as they are."""
     return "".join(c for c in text if c.isascii() and c.isalnum())[:BEGINNING]
 
 
@@ -217,7 +217,7 @@ class _Sheets:
 
     output: Output
     rated: dict[tuple[str, str], set[Text]] = field(default_factory=dict)
-    """By sheet and axis."""
+    """The rated texts, by sheet and axis."""
 
     @cached_property
     def keys(self) -> dict[str, dict[str, Any]]:
@@ -225,7 +225,7 @@ class _Sheets:
 
     @cached_property
     def labels(self) -> dict[str, tuple[str, Mapping[str, str]]]:
-        """Of each label, its sheet and its text."""
+        """The sheet and the text of each label."""
         return {
             label: (name, text)
             for name, key in self.keys.items()

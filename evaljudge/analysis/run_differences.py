@@ -106,7 +106,7 @@ class MeanChange:
 
 @dataclass(frozen=True)
 class SelectionChange:
-    """Of the texts that both runs have; `flips` are those that one of them selected."""
+    """A selection's changes on texts of both runs; `flips`: those that only one selected."""
 
     name: str
     both: int
@@ -120,7 +120,7 @@ class SelectionChange:
 
     @property
     def flipped(self) -> float:
-        """Of the texts that either run selected, the share that only one did."""
+        """The share of the texts selected by either run that only one run selected."""
         either = self.both + self.first + self.second
         return (self.first + self.second) / either if either else 0.0
 
@@ -144,7 +144,7 @@ class RunDifferences:
     agreement: Sequence[AgreementDifference]
     selections: Sequence[SelectionChange]
     selection_names: tuple[Sequence[str], Sequence[str]]
-    """Those that only one run has."""
+    """The names of selections that only one run has."""
     cost: Mapping[str, tuple[Maybe, Maybe]]
 
 
@@ -273,7 +273,7 @@ def _means(
 
 
 def _by_document(documents: NDArray[np.int64], column: Floats) -> Floats:
-    """As a table with a row for each document; the texts lie in the order of their documents."""
+    """The column as a table with a row for each document; texts are in the order of documents."""
     sizes = np.bincount(documents)
     places = np.arange(documents.size) - (np.cumsum(sizes) - sizes)[documents]
     table = np.full((sizes.size, int(sizes.max(initial=0))), np.nan)
@@ -285,7 +285,7 @@ def _agreement(
     texts: Sequence[Text], shared: Sequence[Key], sides: Sequence[_Side],
     columns: Sequence[Mapping[Key, Floats]], seed: int,
 ) -> Iterator[AgreementDifference]:  # fmt: skip
-    """Of every scorer and the human axes that it meets."""
+    """The change in agreement of every scorer with the human axes that it is compared with."""
     human = [rating_columns([side.ratings.get(text, {}) for text in texts]) for side in sides]
     met = {
         (scorer, name): (columns[0][key], columns[1][key], human[0][name], human[1][name])
@@ -334,7 +334,7 @@ def _selection(
 
 
 def _values(columns: Sequence[Mapping[Key, Floats]], scale: Key, row: int) -> list[float | None]:
-    """In both runs."""
+    """The value on this scale in both runs."""
     values = [float(of[scale][row]) if scale in of else np.nan for of in columns]
     return [value if np.isfinite(value) else None for value in values]
 

@@ -79,7 +79,7 @@ def signatures(run: ScoredRun) -> dict[str, str]:
 
 
 def selections(run: ScoredRun) -> list[str]:
-    """Those that the last report wrote."""
+    """The selections that the last report wrote."""
     files = run.about.get(DERIVED)
     if files is None:  # an earlier version did not note them
         there = run.output.place.names("selected")
@@ -89,7 +89,7 @@ def selections(run: ScoredRun) -> list[str]:
 
 
 def selection_rule(run: ScoredRun, name: str) -> Row:
-    """As the last report wrote it."""
+    """The selection's rule as the last report wrote it."""
     rule: Row = about_selection(run, name)["rule"]
     return rule
 
@@ -242,7 +242,7 @@ class _Part:
 
 
 def _columns(maps: Any) -> dict[str, NDArray[Any]]:
-    """From a column of maps to one column for each axis."""
+    """A column for each axis, from a column of maps."""
     import pyarrow.compute as pc
 
     return {

@@ -46,7 +46,7 @@ RATINGS, DETAIL = "ratings", "detail"
 EVIDENCE, CONTENT = "evidence", "content"
 NAMED = 3
 ReadJson = Callable[[Sequence[Any]], Sequence[Mapping[str, Any]]]
-"""From what a judge keeps as JSON to a row each."""
+"""Reads the JSON that a judge keeps: a row each."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class RunTables:
 
     @cached_property
     def _is_done(self) -> bool:
-        """Then a file that is gone is damage."""
+        """Whether the run is done: then a file that is gone is damage."""
         return (self.output.run() or {}).get("state") == "done"
 
     @property
@@ -229,9 +229,9 @@ def details_of(kind: str, columns: str) -> Details:
 
 @cache
 def _details(place: str) -> Details:
-    """By `module:function`, or by `module:TypedDict` where the JSON has the columns as its keys, of
-    which some may be missing; without one the column `detail` has the JSON text. A function that
-    reads one verdict's evidence as a dataclass has the columns as its fields."""
+    """The reader named by `module:function`, or `module:TypedDict` where the columns are the JSON's
+    keys (some may be missing). Without one the column `detail` has the JSON text. A function that
+    reads one verdict's evidence as a dataclass has the dataclass's fields as columns."""
     import pyarrow as pa
 
     if not place:
@@ -289,7 +289,7 @@ def arrow_type(hint: Any) -> pa.DataType:
 
 
 def _rows(texts: Sequence[str], read: ReadJson | None) -> Sequence[Mapping[str, Any] | None]:
-    """None where the judge kept nothing."""
+    """The rows as a judge wrote them; None where it kept nothing."""
     if read is None:
         return [{DETAIL: text} for text in texts]
     kept = from_json(f"[{','.join(texts)}]")
@@ -298,7 +298,7 @@ def _rows(texts: Sequence[str], read: ReadJson | None) -> Sequence[Mapping[str, 
 
 
 def _shaped(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """With exactly these columns; what an earlier version did not write is null."""
+    """The table with exactly these columns; what an earlier version did not write is null."""
     import pyarrow as pa
 
     def column(field: pa.Field) -> pa.ChunkedArray:

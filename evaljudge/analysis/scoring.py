@@ -59,19 +59,19 @@ class Scoring:
     run: str
     judges: Sequence[Judge]
     collecting: Mapping[str, Callable[[], Collector]]
-    """By judge, what makes a fresh collector."""
+    """Makes a fresh collector for each judge."""
     metrics: Sequence[str]
     mixes: Mapping[str, Mix]
     scorers: Mapping[str, Sequence[str]]
     """Every scorer of the run, and its axes."""
     signatures: Mapping[str, str]
-    """Of the judges' scorers."""
+    """The signatures of the judges' scorers."""
     fitted: Mapping[str, Fitted]
-    """By judge, of those whose arithmetic needed the whole run."""
+    """What was fitted for each judge whose arithmetic needed the whole run."""
     ratings: ByText = field(default_factory=dict)
     """Further ratings, besides those of the corpus."""
     panels: Mapping[str, Panel] = field(default_factory=dict)
-    """Of each judge, where judges have several models."""
+    """The panel of each judge that has several models."""
 
     def nothing(self) -> Scored:
         """What no shard at all leaves, to add to."""
@@ -122,7 +122,7 @@ class Scoring:
 
 
 def fit(scoring: Scoring, output: Output, shards: Sequence[Shard]) -> Scoring:
-    """With what judges learn whose arithmetic needs the whole run; of others nothing is read."""
+    """The scoring with what judges fit on the whole run; no file is read for other judges."""
     tried = dict[str, Fitted | None]()
     for judge in scoring.judges:
         with own_code(judge, "fit"):

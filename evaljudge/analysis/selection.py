@@ -59,7 +59,7 @@ class Target(NamedTuple):
     precision: float
     good: float
     confidence: float | None = None
-    """That the precision is reached on new documents; None: it is only estimated."""
+    """The confidence that new documents reach the precision; None: it is only estimated."""
 
 
 Found = Mapping[Target, Precise | Certified | None]

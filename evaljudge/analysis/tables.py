@@ -27,7 +27,7 @@ from evaljudge.records import Case, Score
 
 MOST_KEPT = 100_000
 MOST_CELLS = 2**22
-"""Of a table of documents and systems: it has more where every text has a system of its own."""
+"""The most cells of a table of documents and systems; others are cut (see `_rare_systems`)."""
 ByScale = Mapping[tuple[str, str, str], Score]
 """The scores of one document by system, scorer and axis."""
 
@@ -38,12 +38,12 @@ class Column:
 
     reasons: Counter[str] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
-    """By system, how many are scored."""
+    """The number of scored texts by system."""
     sums: dict[str, float] = field(default_factory=dict)
     kept: array[float] = field(default_factory=lambda: array("d"))
-    """Of every candidate that is kept; NaN: unscored."""
+    """The score of every candidate that is kept; NaN: unscored."""
     doubts: array[float] = field(default_factory=lambda: array("f"))
-    """Likewise how undecided the judge was; NaN where the scorer does not say."""
+    """How undecided the judge was about each; NaN where the scorer does not say."""
     lowest: float = inf
     highest: float = -inf
 
@@ -94,7 +94,7 @@ class Kept(NamedTuple):
     ratings: Mapping[str, float]
     raters: Mapping[str, tuple[float, ...]]
     words: int
-    """Of its text, as the metric `words` counts them; 0 where nobody rated it."""
+    """The number of its words, as the metric `words` counts them; 0 where nobody rated it."""
 
 
 class Tables:
@@ -109,9 +109,9 @@ class Tables:
         """How many of those kept belong to documents that nobody rated."""
         self._is_sample = False
         self._names: frozenset[str] | None = None
-        """Of the documents that are kept, once all are there."""
+        """The names of the documents that are kept, once all are there."""
         self.probabilities: Mapping[str, Mapping[tuple[str, str], float]] = {}
-        """By human axis: those of the texts that were drawn for rating (see ratings.py)."""
+        """The probabilities of texts drawn for rating, by human axis (see ratings.py)."""
 
     def add(self, case: Case, scores: ByScale) -> None:
         doc_id, rated = case.document.doc_id, sum(bool(one.ratings) for one in case.candidates)
@@ -165,7 +165,7 @@ class Tables:
         return self
 
     def _keep_few(self) -> None:
-        """Now and then, drop the unrated documents with the highest hashes."""
+        """Drops, now and then, the unrated documents with the highest hashes."""
         if self._unrated <= 2 * MOST_KEPT:
             return
         dropped = self._too_many()
@@ -245,7 +245,7 @@ def rating_columns(rows: Sequence[Mapping[str, float]]) -> dict[str, Floats]:
 
 
 def _rare_systems(rows: Sequence[Kept]) -> set[str]:
-    """Those with the fewest texts, without which a table has no more than MOST_CELLS."""
+    """The systems with the fewest texts, to be left out so that a table has at most MOST_CELLS."""
     texts = Counter(row.system for row in rows)
     most = MOST_CELLS // max(1, len({row.doc_id for row in rows}))
     return set(sorted(texts, key=lambda name: (-texts[name], name))[max(1, most) :])

@@ -30,12 +30,12 @@ from evaljudge.agreement.rated import Floats, Grid, Key, Rated, Text
 from evaljudge.records import ANY_AXIS
 
 WORST = 3
-"""Of a system's lowest texts."""
+"""The number of a system's lowest texts that are shown."""
 Numbers = NDArray[np.floating[Any]]
 Bins = NDArray[np.int64]
 BINS = 100
 MOST_RATINGS = 41
-"""Of different ratings. Where people gave more, their range is cut into so many values."""
+"""The most different ratings. Where people gave more, their range is cut into so many values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ def telling_texts(kept: Rated, headlines: Iterable[Key], wanted: int) -> list[Te
 
 
 def disagreements(kept: Rated, texts: Sequence[Text]) -> list[Disagreement]:
-    """Of these texts, for each scorer and each axis that people rated: for a scorer with axes its
-    own, for one without each of them."""
+    """The disagreements on these texts, for each scorer and axis that people rated: a scorer with
+    axes on its own, a scorer without axes on each."""
     places = {text: at for at, text in enumerate(kept.texts)}
     rows, found = [places[text] for text in texts], []
     for (scorer, axis), column in kept.scores.items():
@@ -122,7 +122,7 @@ def _falling(values: Floats) -> Iterator[int]:
 
 
 def _worst_of_the_best(scores: Mapping[Key, Floats], systems: Sequence[str]) -> Iterator[int]:
-    """Of the system with the highest mean on each axis."""
+    """The lowest texts of the system with the highest mean on each axis."""
     each = []
     for values in scores.values():
         known: dict[str, list[float]] = {}
@@ -187,17 +187,17 @@ class Spread:
     systems: Mapping[str, Sequence[int]]
     """How many texts of each system have a score in each bin."""
     people: Sequence[MetRatings] = field(default=())
-    """For each rated axis that the scorer is compared with."""
+    """The ratings beside the scores, for each rated axis that the scorer is compared with."""
     is_sample: bool = False
 
     @property
     def counts(self) -> list[int]:
-        """Of all systems together."""
+        """The counts of all systems together."""
         return [sum(column) for column in zip(*self.systems.values(), strict=True)]
 
 
 def spreads(grid: Grid) -> list[Spread]:
-    """Of every scorer and axis with at least one score."""
+    """The spread of every scorer and axis with at least one score."""
     return [made for key in grid.scores if (made := _spread_of(grid, *key))]
 
 

@@ -40,7 +40,7 @@ from evaljudge.text import counted, listed, one_line
 MOST_LACKING = 5
 """Scorers that a line names."""
 Axes = Mapping[str, Sequence[str]]
-"""Of each scorer."""
+"""The axes of each scorer."""
 
 
 @dataclass(frozen=True, repr=False)

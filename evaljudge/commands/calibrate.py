@@ -75,7 +75,7 @@ def calibrated(wanted: CalibrateOptions) -> CalibratedScores:
 
 
 def _rows(wanted: CalibrateOptions, frame: Rated, warnings: list[str]) -> Iterator[CalibratedRow]:
-    """Those of the wanted scorers and axes; what stands in the way of one is a warning."""
+    """The rows of the wanted scorers and axes; each that cannot be calibrated gives a warning."""
     met, found = _met(wanted, frame, warnings), 0
     for (scorer, _), _ in met:
         if wanted.confidence is not None and scorer.endswith(SUFFIX):

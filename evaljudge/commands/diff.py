@@ -181,7 +181,7 @@ def _lines(found: RunDifferences) -> Iterator[str]:
 def _table(
     title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], sides: str
 ) -> Iterator[str]:
-    """At most so many rows; all of them are in the JSON."""
+    """The table with at most so many rows; all of them are in the JSON."""
     if rows:
         shown = on_screen(Table("", heads, rows[:MOST_ROWS], sides))
         more = len(rows) - MOST_ROWS

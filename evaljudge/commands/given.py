@@ -50,7 +50,7 @@ class RatedCases:
 
 
 def _column(values: Mapping[Text, float | None], texts: Sequence[Text]) -> Floats:
-    """NaN where there is no score."""
+    """The scores as a column; NaN where there is none."""
     return np.array([values.get(text) for text in texts], np.float64)
 
 

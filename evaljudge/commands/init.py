@@ -134,7 +134,7 @@ def _judges(answer: str) -> list[str]:
 
 
 def _likely_task(likely: Mapping[str, str]) -> str:
-    """By the names of the columns: `response` is one of a dialogue."""
+    """The task that the columns' names suggest: `response` is one of a dialogue."""
     names = " ".join(likely).casefold()
     words = {"dialogue": ("dialog", "response", "conversation"), "story": ("story", "stories")}
     found = (task for task, some in words.items() if any(word in names for word in some))

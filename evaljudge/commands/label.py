@@ -33,7 +33,7 @@ from evaljudge.storage import Output, Shard, claimed, to_write
 from evaljudge.text import listed
 
 LETTERS = "bcdfghjkmnpqrstvwxz"
-"""Of labels. Without vowels they are no words, and no spreadsheet takes them for numbers."""
+"""The letters of labels. Without vowels no label is a word, or a number in a spreadsheet."""
 LONG = 10
 UNEVEN = (
     "some texts were more probable to be drawn than others, so thresholds with `confidence` cannot "
@@ -43,7 +43,7 @@ GONE = {"neyman": "stratified", "near-threshold": "random"}
 """Methods of earlier versions, and what is used in place of each."""
 THERE = "is there already, and may hold ratings: take another name"
 Texts = Mapping[str, tuple[Document, Candidate]]
-"""By label."""
+"""The texts by label."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -161,7 +161,7 @@ class _Population:
 
     texts: Sequence[Text]
     shards: Sequence[Shard]
-    """Of each text."""
+    """The shard of each text."""
     probabilities: Floats
     strata: Codes | None
     scorer: str

@@ -97,7 +97,7 @@ def command(options: type[T], work: Callable[Concatenate[T, ...], None]) -> Call
 
 
 def _typed(name: str, hint: Any, declared: Mapping[str, Mapping[str, Any]]) -> Any:
-    """As typer has it: with the help that was declared."""
+    """The parameter as typer has it, with the help that was declared."""
     if not (how := declared.get(name)):  # an argument, which has typer's own
         said, *typed = hint.__metadata__
         said = typer.Option(help=said) if isinstance(said, str) else said

@@ -191,7 +191,7 @@ def _gib(size: float) -> str:
 
 
 def _cost(plans: Sequence[Plan], job: Job, throughput: float) -> Iterator[str]:
-    """Of one worker: where the prefix cache serves all that it can, and where it serves nothing."""
+    """The cost on one worker: with a prefix cache that serves all it can, and with none."""
     per_engine, given = job.sources[-1].gpus_per_engine, job.config.workers.gpus
     seconds = [
         (_sum(plans, "generated") + _sum(plans, name)) / throughput for name in ("floor", "prompt")

@@ -41,7 +41,7 @@ class ShownDocument:
     scores: Sequence[Score]
     verdicts: Sequence[Verdict]
     briefs: Mapping[str, Sequence[Brief]]
-    """By kind of judge, those of the document; read only where a system is named."""
+    """The document's briefs by kind of judge; read only where a system is named."""
 
     @property
     def text(self) -> str:

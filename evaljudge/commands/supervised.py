@@ -43,7 +43,7 @@ EXITING, KILLING = 0.5, 2.0
 """Seconds that the processes below the work have to exit after it; and to be gone when killed."""
 RESUMES, BEGINS = 75, 76
 NOTES = {RESUMES: KEPT, BEGINS: NOTHING_KEPT}
-"""By the exit code with which the work says that a signal ended it, what a rerun of it does."""
+"""What a rerun does after a signal ended the work, by the work's exit code."""
 LOST = (
     "a library ended the process that works without a word, as Ray does when its raylet or its GCS "
     f"is gone; {KEPT}"
@@ -55,7 +55,7 @@ _ending = Event()
 
 
 def supervised(work: Callable[[], object]) -> None:
-    """Where the system is not Linux, there is one process, which Python ends at a signal."""
+    """Does the work in a process of its own on Linux; elsewhere Python ends it at a signal."""
     if sys.platform != "linux":
         work()
         return

@@ -55,7 +55,7 @@ Names = NDArray[np.object_]
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """In cross-validation: a random text of a random document."""
+    """How often a random text of a random document was covered in cross-validation."""
 
     system: str  # ALL: of every system
     documents: int
@@ -65,7 +65,7 @@ class Covered:
 
 @dataclass(frozen=True)
 class Residuals:
-    """Of the texts left out, by the map that they were left out of."""
+    """The residuals of held-out texts, by the map that was fitted without them."""
 
     sizes: Sequence[Floats]  # rising
     weights: Sequence[Floats]  # of this one and all larger ones; then 0
@@ -131,13 +131,13 @@ class Predictor:
 class Conformal:
     confidence: float
     scale: Floats
-    """Where an interval may end, rising."""
+    """The values at which an interval may end, rising."""
     is_whole: bool
     """Whether all ratings are whole numbers, and so the ends."""
     predictors: Sequence[Predictor] = field(repr=False)
-    """For the documents of each fold, from those of all others; then, for any other document."""
+    """The predictor for each fold's documents, from all others; then, for any other document."""
     fold_of: Mapping[object, int] = field(repr=False)
-    """Of each document with a score and a rating."""
+    """The fold of each document with a score and a rating."""
     own: frozenset[str]
     """Systems with intervals of their own."""
     documents: int
@@ -147,7 +147,7 @@ class Conformal:
     def intervals(
         self, documents: Sequence[object], systems: Sequence[str], scores: ArrayLike
     ) -> tuple[Floats, Floats]:
-        """Of each row; NaN where there is no score."""
+        """The interval of each row; NaN where there is no score."""
         given = np.asarray(scores, dtype=np.float64)
         places: dict[tuple[int, str], list[int]] = {}
         for row in np.flatnonzero(np.isfinite(given)).tolist():
@@ -167,7 +167,7 @@ def conformal(
     documents: ArrayLike, systems: ArrayLike, scores: ArrayLike, ratings: ArrayLike, *,
     confidence: float = CONFIDENCE, seed: int = 0,
 ) -> Conformal | None:  # fmt: skip
-    """From one row per candidate, NaN where unscored or unrated.
+    """Intervals from one row per candidate, NaN where unscored or unrated.
 
     None where fewer than FEWEST documents have both.
     """
@@ -203,7 +203,7 @@ def _scale(ratings: Floats) -> tuple[Floats, bool]:
 
 
 def _predictors(rows: Folded, systems: Names, own: frozenset[str]) -> list[Predictor]:
-    """Without the documents of each fold; then with all."""
+    """The predictors without the documents of each fold; then the one with all."""
     folds = range(rows.folds)
     left_out = [*((fold,) for fold in folds), *combinations(folds, 2)]
     maps = {
@@ -249,7 +249,7 @@ def _residuals(rows: Folded, residuals: Floats, some: Rows, folds: Sequence[int]
 
 
 def _first(is_reached: Callable[[Codes], Rows], number: int, highest: int) -> Codes:
-    """By bisection: from which place up it is reached; `highest` where it never is."""
+    """The first place from which it is reached, found by bisection; `highest` where it never is."""
     low, high = np.zeros(number, dtype=np.int64), np.full(number, highest, dtype=np.int64)
     for _ in range(highest.bit_length()):
         middle = (low + high) // 2

@@ -53,7 +53,7 @@ class PairedDifference:
 
 
 def paired_difference(first: ArrayLike, second: ArrayLike) -> PairedDifference:
-    """From two tables (documents, systems); NaN where there is no score."""
+    """The difference of two tables (documents, systems); NaN where there is no score."""
     tables = [np.asarray(table, dtype=np.float64) for table in (first, second)]
     both = np.isfinite(tables[0]) & np.isfinite(tables[1])
     texts = both.sum(axis=1)
@@ -80,7 +80,7 @@ def paired_difference(first: ArrayLike, second: ArrayLike) -> PairedDifference:
 
 
 def p_lower(found: PairedDifference, tolerance: float) -> float | None:
-    """That the difference is not below -tolerance, one-sided; None of fewer than two documents.
+    """The one-sided p of the difference being at least -tolerance; None of fewer than 2 documents.
 
     Where every document changed by the same, it is that of their signs alone.
     """
@@ -131,7 +131,7 @@ class AgreementDifference:
 def agreement_differences(
     documents: ArrayLike, systems: ArrayLike, compared: Sequence[Four], *, seed: int = 0
 ) -> list[list[AgreementDifference]]:
-    """Of each four columns, one result per level; NaN where unscored or unrated."""
+    """The differences of each four columns, one per level; NaN where unscored or unrated."""
     columns = [column for four in compared for column in _on_the_same_texts(four)]
     sides = [(at + side, at + 2 + side) for at in range(0, len(columns), 4) for side in (0, 1)]
     found = measured(documents, systems, columns, sides, LEVELS, "spearman", seed)

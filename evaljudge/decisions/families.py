@@ -37,14 +37,14 @@ from evaljudge.agreement.rated import Floats
 
 GROUPS = 50
 STEEPEST = 50.0
-"""Of a curve by gaps in standard deviations: then every pair is as good as decided."""
+"""The steepest curve by gaps in standard deviations: then every pair is as good as decided."""
 Own = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True)
 class FamilyPairs:
-    """By document and pair; 1 where the judge prefers the first, a half for a tie, NaN where
-    either text lacks a score. In pairs with the family its text is the first."""
+    """Preferences by document and pair: 1 where the judge prefers the first text, 0.5 for a tie,
+    NaN where either text lacks a score. The family's text is the first of its pairs."""
 
     tables: Floats
     """The others' scores: (others, documents, systems), NaN where the judge or one has none."""
@@ -65,7 +65,7 @@ class FamilyPairs:
 
     @property
     def documents(self) -> int:
-        """Those with a pair of the family's."""
+        """The number of documents with a pair of the family."""
         return int(np.isfinite(self.won_by_own).any(axis=1).sum())
 
     @property

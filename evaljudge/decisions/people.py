@@ -92,7 +92,7 @@ def people_scale(
     *,
     as_published: bool = False,
 ) -> PeopleScale | None:
-    """From tables (documents, systems); None where not a part, but all or none, is labelled.
+    """Means on people's scale, from tables (documents, systems); None unless a part is labelled.
 
     `probabilities`: with which each text was drawn to be rated; alike within a system where None.
     """
@@ -181,7 +181,7 @@ def _differences(names: Sequence[str], apart: Powered) -> list[Difference]:
 
 @dataclass(frozen=True, slots=True)
 class PassRate:
-    """Without estimates where fewer than FEWEST documents are labelled, or no text of a system."""
+    """A pass rate, without estimates if too few documents or no text of a system are labelled."""
 
     threshold: float
     good: float  # from which rating on people pass a text
@@ -200,7 +200,7 @@ def pass_rate(
     threshold: float,
     good: float,
 ) -> PassRate | None:
-    """Of all systems' texts together, from tables (documents, systems).
+    """The pass rate over the texts of all systems, from tables (documents, systems).
 
     None where not a part of the texts, but all or none, is labelled. `probabilities`: as for
     `people_scale`.
@@ -225,6 +225,6 @@ def pass_rate(
 
 
 def _cut(interval: Bounded) -> Bounded:
-    """At 0 and 1."""
+    """The interval cut at 0 and 1."""
     ends = interval.value, interval.low, interval.high
     return Bounded(*(None if end is None else min(max(end, 0.0), 1.0) for end in ends))

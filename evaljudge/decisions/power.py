@@ -21,7 +21,7 @@ _FEWEST, _MOST = 2, 1000
 """Documents for which the needed difference is kept; beyond, a correction of the normal formula
 is exact to less than one document (Guenther, 1981)."""
 _FAR = 300.0
-"""From this critical value on, only the spread's error matters: that of the mean is less than 1 in
+"""The critical value from which only the spread's error matters: the mean's is less than 1 in
 10,000 of it, and scipy's noncentral t is slow and less exact."""
 
 
@@ -57,12 +57,12 @@ def documents_needed(
 
 @lru_cache(maxsize=64)
 def _shown(alpha: float, power: float) -> Floats:
-    """By documents, from _FEWEST to _MOST: the difference that they show, in spreads; it falls."""
+    """The smallest difference, in deviations, that documents from _FEWEST to _MOST show."""
     return _standardised(np.arange(_FEWEST, _MOST + 1, dtype=np.float64), alpha, power)
 
 
 def _standardised(documents: Floats, alpha: float, power: float) -> Floats:
-    """From the noncentral t distribution; the tail on the other side is less than rounding."""
+    """The difference by the noncentral t distribution, whose other tail is less than rounding."""
     freedom = documents - 1
     critical = special.stdtrit(freedom, 1 - alpha / 2)
     near = special.nctdtrinc(freedom, 1 - power, np.minimum(critical, _FAR))

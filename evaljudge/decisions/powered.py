@@ -97,7 +97,7 @@ class Powered:
     corrected: Combined
 
     def effective(self, labels: int) -> float | None:
-        """As many labels alone would be as exact, over all estimates together."""
+        """The number of labels alone that would be as exact, over all estimates together."""
         alone, corrected = (one.variances.sum() for one in (self.by_labels, self.corrected))
         return float(labels * alone / corrected) if corrected > 0 else None
 
@@ -134,7 +134,7 @@ class Combined:
         ]
 
     def ps(self) -> list[float | None]:
-        """That the value is 0."""
+        """The p-values of the values being 0."""
         errors = np.sqrt(np.where(self.is_known, self.variances, 1.0))
         ps = 2 * stats.t.sf(np.abs(self.values) / errors, self.free)
         return [float(p) if known else None for p, known in zip(ps, self.is_known, strict=True)]
@@ -262,7 +262,7 @@ class Labelled:
         return bool(0 < self.is_labelled.sum() < self.is_scored.sum())
 
     def of(self, systems: Bools) -> Labelled:
-        """Of these systems alone."""
+        """The labels and scores of these systems alone."""
         return Labelled(
             self.is_scored[:, systems],
             self.is_labelled[:, systems],
@@ -303,7 +303,7 @@ class Labelled:
 
 
 def labelled(scores: Floats, human: Floats, probabilities: Floats | None = None) -> Labelled:
-    """From tables (documents, systems), NaN where unscored, unrated or not drawn."""
+    """The labels in tables (documents, systems), NaN where unscored, unrated or not drawn."""
     is_scored = np.isfinite(scores)
     is_labelled = is_scored & np.isfinite(human)
     if probabilities is None:
@@ -322,7 +322,7 @@ def labelled(scores: Floats, human: Floats, probabilities: Floats | None = None)
 
 
 def _shares(is_labelled: Bools, is_scored: Bools) -> Floats:
-    """Of each system's texts those with a label; of all texts, where some system has few labels."""
+    """The share of each system's texts with a label; of all, where a system has few labels."""
     labels, texts = is_labelled.sum(axis=0), is_scored.sum(axis=0)
     if np.any((labels < FEWEST) & (texts > 0)):
         labels, texts = labels.sum(keepdims=True), texts.sum(keepdims=True)

@@ -35,9 +35,9 @@ from evaljudge.agreement.pairs import Codes, Floats
 
 Closeness = Literal["rmse", "accuracy"]
 FEWEST_TEXTS = 30
-"""Of one rater, for the t test: with fewer the rater is left out, as by the authors."""
+"""The fewest texts of a rater for the t test; the authors leave out raters with fewer."""
 FEWEST_RATERS = 3
-"""Which the authors ask for: of two, there is no group that a rater could be far from."""
+"""The fewest raters that the authors accept: of two, neither could be far from a group."""
 MAJORITY = 0.5
 _FALSE_DISCOVERIES = 0.05
 _TAIL = 0.975
@@ -78,8 +78,8 @@ def replacing(
     judge: ArrayLike, ratings: ArrayLike, documents: ArrayLike, *,
     closeness: Closeness = "rmse", epsilon: float = 0.1, fewest: int = FEWEST_TEXTS,
 ) -> Replacing | None:  # fmt: skip
-    """From a row for each text: the judge's score on the raters' scale, each rater's rating, NaN
-    where missing, and the document's code. None where no rater has enough texts.
+    """Whether the judge can replace a rater, from each text's score on the raters' scale, its
+    ratings, NaN where missing, and its document's code. None where no rater has enough texts.
 
     A text counts where the judge scored it and at least two raters rated it.
     """
@@ -131,7 +131,7 @@ def replacing(
 
 
 def _distances(given: Floats, others: Floats, closeness: Closeness) -> Floats:
-    """From the others' ratings of the same text; 0 is closest."""
+    """The distance from the others' ratings of the same text; 0 is closest."""
     apart = others - given[:, None]
     apart = apart**2 if closeness == "rmse" else (apart != 0).astype(np.float64)
     there = np.isfinite(others)

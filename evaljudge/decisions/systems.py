@@ -123,7 +123,7 @@ class _Estimate:
         return self.spread / np.sqrt(np.maximum(self.n, 1))
 
     def interval(self) -> tuple[Floats, Floats]:
-        """None where all values are equal: how far others would be from them is not known."""
+        """The interval; None where all values are equal: how far others would be is not known."""
         reach = special.stdtrit(np.maximum(self.n - 1, 1), 1 - ALPHA / 2) * self.error
         reach = np.where(reach > 0, reach, np.nan)
         return self.mean - reach, self.mean + reach
@@ -147,7 +147,7 @@ class _Compared:
 
     @property
     def documents(self) -> int:
-        """That have two systems or more."""
+        """The number of documents with two systems or more."""
         return int(np.sum(np.isfinite(self.table).sum(axis=1) > 1))
 
     @property
@@ -163,7 +163,7 @@ class _Compared:
 def rank_systems(
     systems: Sequence[str], tables: Sequence[ArrayLike], seed: int = 0
 ) -> list[SystemRanking | None]:
-    """Of each table (documents, systems): NaN where there is no score. None where there is none.
+    """The ranking of each table (documents, systems): NaN where unscored; None without any score.
 
     All tables have the same documents and systems.
     """
@@ -231,7 +231,7 @@ def _permutation_ps(gaps: Sequence[Floats], seed: int) -> list[Floats]:
 
 
 def _present(gaps: Floats) -> Floats:
-    """Without documents that have no pair; where one pair is missing, its difference is nothing."""
+    """The gaps without documents that have no pair; a single missing difference is 0."""
     return np.nan_to_num(gaps[np.isfinite(gaps).any(axis=1)])
 
 
@@ -331,7 +331,7 @@ def _cliques(joined: Flags) -> Iterator[Flags]:
 
 
 def _grown(joined: Flags, one: int, other: int) -> Flags:
-    """With those after `one` first, then those before it, as long as all are joined."""
+    """The clique grown by those after `one`, then those before it, as long as all are joined."""
     fitting: Flags = joined[one] & joined[other]
     order = np.roll(np.arange(len(joined)), -one)
     for item in order:
@@ -341,7 +341,7 @@ def _grown(joined: Flags, one: int, other: int) -> Flags:
 
 
 def _not_superfluous(groups: Sequence[Flags]) -> list[Flags]:
-    """Without those whose pairs are all in another, too."""
+    """The groups without those whose pairs are all in another, too."""
     times = sum((np.outer(group, group).astype(int) for group in groups), start=np.zeros(1, int))
     kept = []
     for group in groups:

@@ -39,7 +39,7 @@ CASES = "cases.jsonl"
 MOVED = ("moved up", "moved down")
 At = tuple[str, str]  # an axis and a kind of attack
 Scores = dict[str, dict[str, dict[str, Floats]]]
-"""By scorer, axis and twin, a score for each document."""
+"""A score for each document, by scorer, axis and twin."""
 NOTHING, TOO_FEW, NOT_SEEN = "nothing was scored", "too few documents", "not seen to move"
 _NOTES = [
     "n: documents whose texts are all scored. moved: the attacked text's score less the clean\n"
@@ -176,7 +176,7 @@ def _scores(config: Config, outcome: Outcome, documents: Sequence[str]) -> Score
 def _rows(
     scorer: str, by_axis: Mapping[str, Mapping[str, Floats]], resamples: int, seed: int
 ) -> Iterator[InjectionRow]:
-    """Of one scorer, all axes and kinds of attack; each p is adjusted for their number."""
+    """The rows of one scorer, all axes and kinds of attack; each p is adjusted for their number."""
     moved, less_control = dict[At, Floats](), dict[At, Floats]()
     for axis, twins in by_axis.items():
         for kind in (attack.name for attack in planted().attacks):
@@ -218,8 +218,8 @@ def _mean(column: Floats, resamples: int, seed: int) -> Measured:
 
 
 def _verdict(means: tuple[Measured, ...], ps: tuple[float | None, ...], rows: int) -> str:
-    """From the means and p of `moved` and `minus control`. `rows`: for how many p is adjusted; of
-    few documents that all move alike, even the smallest p is large then."""
+    """The verdict from the means and p of `moved` and `minus control`. `rows`: for how many p is
+    adjusted; with few documents that all move alike, even the smallest p is large then."""
     if not means[0].n:
         return NOTHING
     if rows * 2.0 ** (1 - means[0].n) >= ALPHA:

@@ -53,7 +53,7 @@ class AxisAnswer:
     is_trusted: bool | None  # None: nobody rated, or too few did
     notes: Sequence[str]
     dots: Sequence[dict[str, Any]]
-    """By system: its place, the ends of its interval, its letters, and the figures as text."""
+    """Each system's dot: its place, the ends of its interval, its letters, the figures as text."""
     ticks: Ticks
     hidden: int  # systems that are not drawn
     worst_texts: str  # the link to the list of the first system's texts, the worst first

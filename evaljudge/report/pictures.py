@@ -37,8 +37,8 @@ def _drawn_spreads(findings: Findings) -> list[tuple[Headline, Spread]]:
 
 
 def all_strips(findings: Findings) -> list[Drawn]:
-    """Of each scorer and axis once, its systems in the order of the answer; a bin's share is that
-    of the fullest bin of all systems."""
+    """Each scorer and axis once, its systems in the order of the answer; a bin's share is relative
+    to the fullest bin of all systems."""
     once = {(spread.scorer, spread.axis): (one, spread) for one, spread in _drawn_spreads(findings)}
     return [_strips(spread, headline) for headline, spread in once.values()]
 
@@ -129,7 +129,7 @@ def heat_maps(findings: Findings) -> list[Drawn]:
 
 
 def _heat_cell(row: Agreement | None) -> Drawn:
-    """Its shade is `plus7` or `minus2`, and `none` where too few units say something."""
+    """A cell with its shade: `plus7` or `minus2`, and `none` where too few units say something."""
     if row is None:
         return {"figure": NONE, "said": "not compared", "shade": "none"}
     shade = "none"

@@ -80,7 +80,7 @@ def study_page(sections: Sequence[Section], lead: Sequence[str]) -> str:
 
 
 def _shown(section: Section, places: str, line: Callable[[str, int], str]) -> Section:
-    """Its sentences as a medium shows them; the first note is what its marks of places mean."""
+    """The section as a medium shows it; the first note is what its marks of places mean."""
     cells = [cell for table in section.tables for row in table.rows for cell in row]
     placed = any(isinstance(cell, Placed) for cell in cells)
     return replace(
@@ -173,7 +173,7 @@ def pooled_section(title: str, found: Sequence[PooledValue]) -> Section:
 
 
 def _figure(method: str, one: AveragedValue, column: AveragedColumn) -> _Figure:
-    """Of too few documents, no value has a place, an interval or a mark."""
+    """A value with its mark; with too few documents it has no place, interval or mark."""
     p_holm = {rival.name: rival.p_holm for rival in column.challengers}.get(method)
     shown, few = correlation(one.value), only(LEVEL, one.n)
     if one.value is None:

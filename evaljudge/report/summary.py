@@ -274,8 +274,8 @@ def _of_intervals(rows: Sequence[Agreement]) -> str:
 def _best(
     findings: Findings, rows: Sequence[Agreement]
 ) -> Iterator[tuple[Agreement, Sequence[str]]]:
-    """As tested, with those that cannot be told from it, and its interval for the choice among all;
-    untested, the highest of Spearman's."""
+    """The best as tested, with those not significantly different from it, and its interval for the
+    choice among all; untested, the highest of Spearman's."""
     by_scale = {(row.scorer, row.axis, row.coefficient): row for row in rows}
     level = rows[0].level
     standings = {row.axis: row for row in findings["significance"] if row.level == level}

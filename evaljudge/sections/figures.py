@@ -16,8 +16,8 @@ SAMPLED_NOTE = "Its interval comes from a seeded sample of documents; the value 
 _ALPHA, _LEAST_P = 0.05, 0.001
 
 FEWEST = {"sample": 6, "system": 5, "summary": 5}
-"""Of fewer units no coefficient of the level means anything: even a perfect one comes about by
-chance more than once in twenty times. Of four systems 2 of the 24 orders are perfect, up or down;
+"""The fewest units for a coefficient of the level: with fewer even a perfect one comes about by
+chance more than once in twenty times. With four systems 2 of the 24 orders are perfect, up or down;
 five documents all agree in sign in 2 of 32 cases."""
 _UNITS = {"sample": "document", "system": "system", "summary": "candidate"}
 FEW = (
@@ -69,7 +69,7 @@ def bounded(row: Any) -> str:
 
 
 def estimate(row: Any, name: str = "value") -> str:
-    """Of a row at a level that rests on n units, the value called `name` with its interval."""
+    """The row's value called `name` with its interval; the row is at a level with n units."""
     if row is None:
         return NONE
     value, few = getattr(row, name), only(row.level, row.n)

@@ -36,7 +36,7 @@ class Columns:
         self.readings: Trials = {}
         """Other aggregations of what a method's judge had asked."""
         self._packs: dict[str, Trials] = {}
-        """By method, its trials with each pack of prompts."""
+        """Each method's trials with each pack of prompts."""
         self._values: dict[str, dict[str, dict[Candidate, float]]] = {}
         self._rated = Tables(())
 
@@ -99,7 +99,7 @@ class Columns:
         return bool(texts) and median(texts.values()) <= 2
 
     def compared(self, wanted: Trials, how: AgreementConfig) -> Averaged | None:
-        """None where there is no rating to compare with."""
+        """The comparison with ratings; None where there are none."""
         if not self._rated.rated or not wanted:
             return None
         rated, human = self._rated.as_rated(), self._human(wanted)

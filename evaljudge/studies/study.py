@@ -186,8 +186,8 @@ def study_runs(config: Config) -> list[StudyRun]:
 def _judges_of(
     config: Config, judges: JudgesSpec, settings: Sequence[Setting]
 ) -> Iterator[JudgesSpec]:
-    """Of each run. A judge without references is not run again for another writer, nor a judge
-    whose prompts do not change for another pack."""
+    """The judges of each run. A judge without references is not run again for another writer, nor a
+    judge whose prompts do not change for another pack."""
     bare = {n: {k: v for k, v in own.items() if k != "references"} for n, own in judges.items()}
     seen: list[tuple[Any, ...]] = []
     for model, writer, prompts in settings:

@@ -25,7 +25,7 @@ SHOWN = ("source", "context", "text")
 LOWEST, HIGHEST = 1, 5  # the ratings that the page offers
 Fields = dict[str, Any]
 Rows = dict[str, list[Fields]]
-"""By label: a row for each person who rates, or one that nobody has rated."""
+"""The rows of each label: one for each rater, or one row that nobody has rated."""
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ def serving(site: Site, port: int = 0) -> ThreadingHTTPServer:
             return given
 
         def send_error(self, code: int, message: str | None = None, *_: object) -> None:
-            """To other methods, and to what is no HTTP."""
+            """The answer to other methods, and to what is no HTTP."""
             self.close_connection = True
             self._send(HTTPStatus(code), _said(message or HTTPStatus(code).phrase))
 

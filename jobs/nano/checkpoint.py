@@ -100,7 +100,7 @@ def _named(network: Network) -> dict[str, Any]:
 
 
 def _weights(network: Network) -> dict[str, Any]:
-    """By their names in Llama's layout, as views of the network's own."""
+    """The weights by their names in Llama's layout, as views of the network's own."""
     named = {"model.embed_tokens": network.words, "model.norm": network.last}
     weights = {f"{name}.weight": module.weight for name, module in named.items()}
     for number, layer in enumerate(network.layers):

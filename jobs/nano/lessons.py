@@ -67,7 +67,7 @@ class TaughtToken(NamedTuple):
     looks: int = NOWHERE
     """The place in the report that it can be looked up at."""
     number: int = 0
-    """Of the reference of a ladder that it belongs to."""
+    """The number of the ladder's reference that it belongs to."""
     asks: int = 0
     """The number of the reference that the answer after it is about."""
 

@@ -71,7 +71,7 @@ class Training:
         self._state = folder / "training.pt"
 
     def resume(self) -> bool:
-        """Where an earlier training of this recipe stopped; whether there was one."""
+        """Resumes an earlier training of this recipe; False where there was none."""
         if not self._state.exists():
             return False
         state = torch.load(self._state, weights_only=True, map_location=self.device)
@@ -166,7 +166,7 @@ def _loss_of_looks(logits: Tensor, batch: Batch) -> Tensor:
 
 
 def _loss_of_ladders(seen: Seen, batch: Batch) -> Tensor:
-    """Of each token's number, and of the attention that an answer pays to other references."""
+    """The loss of the tokens' numbers, and of an answer's attention to other references."""
     numbers = batch.numbers + batch.asks
     if not batch.asks.any():
         return torch.zeros((), device=numbers.device)
@@ -231,7 +231,7 @@ def examine(network: Network, seed: int = 0, lessons: int = 300) -> Marks:
 
 
 def _marked(network: Network, lessons: Sequence[Lesson]) -> list[bool]:
-    """Of each question, whether every word of the answer is the one the network would say."""
+    """Whether the network would say every word of the answer, for each question."""
     device = next(network.parameters()).device.type
     marks: list[bool] = []
     for start in range(0, len(lessons), _EXAMINED_AT_ONCE):

@@ -11,7 +11,7 @@ TAKEN = 3
 
 
 def excerpt(source: str, kind: str, stream: np.random.Generator) -> str:
-    """In the source's order; a source of fewer sentences gives all of them."""
+    """Sentences in the source's order; a source of fewer sentences gives all of them."""
     found = sentences(source)
     if kind == "RAND-3":
         places = np.sort(stream.permutation(len(found))[:TAKEN])

@@ -62,7 +62,7 @@ def rated(table: pd.DataFrame, axis: str) -> str:
 
 
 def correlations(table: pd.DataFrame, level: str, how: How) -> pd.DataFrame:
-    """Of all columns with each other; at `document` level of the documents' means over systems."""
+    """The correlations of all columns; at `document` level of the documents' means over systems."""
     numbers = table.drop(columns=["doc_id", "system"])
     if level == "summary":
         return numbers.corr(how)
