@@ -147,8 +147,8 @@ def accuracies(
         part = slice(start, start + step)
         orders = [Ordering.of(column) for column in values[:, part]]
         sizes = weights[part].sum(axis=2)
-        for place, (one, other) in enumerate(compared):
-            agreeing = orders[one].agreeing(orders[other].signs, epsilons[place]).astype(np.float64)
+        for place, (x, y) in enumerate(compared):
+            agreeing = orders[x].agreeing(orders[y].signs, epsilons[place]).astype(np.float64)
             agreed = ((weights[part] @ agreeing) * weights[part]).sum(axis=2)
             found[place, part] = share(agreed, sizes)
     return found

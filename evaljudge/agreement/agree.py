@@ -237,7 +237,7 @@ def _ceiling(estimates: Sequence[Estimates], coefficient: Correlation, skipped: 
     value, low, high = None, None, None
     if defined.any():
         value = float(values[defined].mean())
-        parts = np.stack([one.parts[0, index] for one in estimates])[defined]
+        parts = np.stack([estimate.parts[0, index] for estimate in estimates])[defined]
         low, high = interval(value, mean_parts(parts), estimates[0].level)
     return Ceiling(
         estimates[0].level,

@@ -146,10 +146,10 @@ def _correlations_of(
 def _shared(cubes: Sequence[Floats]) -> NDArray[np.bool_]:
     """(axes, documents): where every method that has a value on the axis is defined."""
     defined = [np.isfinite(cube) for cube in cubes]
-    shared: NDArray[np.bool_] = np.logical_or.reduce([one.any(axis=0) for one in defined])
-    for one in defined:
-        has_value = one.any(axis=2).all(axis=0)
-        shared[has_value] &= np.logical_and.reduce(one, axis=0)[has_value]
+    shared: NDArray[np.bool_] = np.logical_or.reduce([values.any(axis=0) for values in defined])
+    for values in defined:
+        has_value = values.any(axis=2).all(axis=0)
+        shared[has_value] &= np.logical_and.reduce(values, axis=0)[has_value]
     return shared
 
 

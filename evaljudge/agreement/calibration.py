@@ -72,8 +72,8 @@ class CrossFitted:
         """Scores mapped by the folds of a document, one of each division, or by the map of all."""
         maps = [self.maps[fold] for fold in folds] or [self.whole]
         total = np.zeros(np.shape(scores))
-        for one in maps:  # in this order everywhere: another could change the last bit
-            total += one.calibrated(scores)
+        for isotonic in maps:  # in this order everywhere: another could change the last bit
+            total += isotonic.calibrated(scores)
         return total / len(maps)
 
 

@@ -75,8 +75,8 @@ def column_correlations(values: Floats, compared: Sequence[Two]) -> Floats:
         part = slice(start, start + step)
         if pairs >= WIDE:
             lists = values[:, start, present[start]]
-            for place, (one, other) in enumerate(compared):
-                found[place, :, start] = correlations(lists[one], lists[other])
+            for place, (left, right) in enumerate(compared):
+                found[place, :, start] = correlations(lists[left], lists[right])
         else:
             found[:, :, part] = _compared(values[:, part], compared)
     return found
@@ -86,7 +86,7 @@ def _compared(values: Floats, compared: Sequence[Two]) -> Floats:
     """(comparisons, 4, lists) from (columns, lists, pairs)."""
     sides = [Side.of(column) for column in values]
     sizes = np.isfinite(values[0]).sum(axis=1)
-    return np.stack([_of_sides(sides[one], sides[other], sizes) for one, other in compared])
+    return np.stack([_of_sides(sides[left], sides[right], sizes) for left, right in compared])
 
 
 def _of_sides(x: Side, y: Side, sizes: NDArray[np.int_]) -> Floats:

@@ -71,7 +71,7 @@ def folded(
     document, fold = np.full(known.size, -1), np.full((times, known.size), -1)
     document[used] = np.arange(used.size)
     for division in range(times):
-        order = np.argsort([_hash(seed, division, known[one]) for one in used])
+        order = np.argsort([_hash(seed, division, known[at]) for at in used])
         fold[division, used[order]] = division * count + np.arange(used.size) % count
     return Folded(given, rated, pairs, fold[:, place], document[place], used.size, count)
 

@@ -180,7 +180,7 @@ def _meetings(unit: Codes, codes: Codes, times: Codes) -> Codes:
     """
     found = [np.empty((4, 0), np.intp)]
     for apart in range(1, np.bincount(unit).max()):
-        one = np.flatnonzero(unit[apart:] == unit[:-apart])
-        other = one + apart
-        found.append(np.stack([unit[one], codes[one], codes[other], times[one] * times[other]]))
+        left = np.flatnonzero(unit[apart:] == unit[:-apart])
+        right = left + apart
+        found.append(np.stack([unit[left], codes[left], codes[right], times[left] * times[right]]))
     return np.concatenate(found, axis=1)

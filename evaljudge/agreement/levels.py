@@ -70,8 +70,8 @@ def _epsilons(table: PairTable) -> Floats:
         for start in range(0, chosen.size, step):
             values = table.values[:, cells[start : start + step]]
             orders = [Ordering.of(column).halved() for column in values]
-            for found, (one, other) in zip(gaps, table.compared, strict=True):
-                found.append(orders[one].gaps(orders[other], weight))
+            for found, (left, right) in zip(gaps, table.compared, strict=True):
+                found.append(orders[left].gaps(orders[right], weight))
     return np.array([calibrated(found) for found in gaps])
 
 

@@ -53,7 +53,7 @@ class PairTable:
         return replace(
             self,
             values=self.values[kept],
-            compared=tuple((kept.index(one), kept.index(other)) for one, other in some),
+            compared=tuple((kept.index(left), kept.index(right)) for left, right in some),
             unscored=tuple(self.unscored[place] for place in places),
             exponents=tuple(self.exponents[column] for column in kept),
         )
@@ -65,7 +65,7 @@ def linked(compared: Sequence[Two]) -> list[list[int]]:
     size = int(ends.max(initial=-1)) + 1
     links = sparse.coo_array((np.ones(len(ends)), ends.T), shape=(size, size))
     group = connected_components(links, directed=False)[1][ends[:, 0]]
-    return [np.flatnonzero(group == one).tolist() for one in np.unique(group)]
+    return [np.flatnonzero(group == label).tolist() for label in np.unique(group)]
 
 
 def tables(
@@ -78,8 +78,8 @@ def tables(
         raise ValueError("documents, systems, scores and human must be lists of one length")
     present = [np.isfinite(column) for column in given]
     alike: defaultdict[bytes, list[int]] = defaultdict(list)
-    for place, (one, other) in enumerate(compared):
-        alike[np.packbits(present[one] & present[other]).tobytes()].append(place)
+    for place, (left, right) in enumerate(compared):
+        alike[np.packbits(present[left] & present[right]).tobytes()].append(place)
     for places in alike.values():
         some = [compared[place] for place in places]
         both = present[some[0][0]] & present[some[0][1]]
@@ -103,7 +103,7 @@ def _table(
         documents=document_codes,
         systems=system_codes,
         values=np.ldexp(values[:, order], -np.array(exponents)[:, None]),
-        compared=tuple((names.index(one), names.index(other)) for one, other in compared),
+        compared=tuple((names.index(left), names.index(right)) for left, right in compared),
         document_count=kept_documents.size,
         system_count=kept_systems.size,
         lost_documents=np.unique(codes[0]).size - kept_documents.size,

@@ -91,5 +91,5 @@ def precisions(scores: Floats, is_good: Rows) -> tuple[Floats, Floats]:
 
 
 def _reached(scores: Floats, fold: Codes, thresholds: tuple[float | None, ...]) -> Rows:
-    least = np.array([np.inf if one is None else one for one in thresholds])
+    least = np.array([np.inf if threshold is None else threshold for threshold in thresholds])
     return np.isfinite(scores) & (fold >= 0) & (scores >= least[fold])

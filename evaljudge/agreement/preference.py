@@ -76,18 +76,18 @@ def _preference(axis: str, votes: Sequence[Vote], resamples: int, seed: int) -> 
 
     decided = [vote for vote in votes if vote.position]
     pairs = list(_asked_both_ways(votes))
-    same = [one for one, other in pairs if one.position and one.position == other.position]
-    first_twice = sum(one.position == 1 for one in same)
+    same = [vote for vote, other in pairs if vote.position and vote.position == other.position]
+    first_twice = sum(vote.position == 1 for vote in same)
     return Preference(
         axis=axis,
         n=len(votes),
         ties=len(votes) - len(decided),
         first_wins=share((vote.document, vote.position == 1) for vote in decided),
         pairs=len(pairs),
-        flips=share((one.document, one.winner != other.winner) for one, other in pairs),
+        flips=share((vote.document, vote.winner != other.winner) for vote, other in pairs),
         first_twice=first_twice,
         second_twice=len(same) - first_twice,
-        first_decides=share((one.document, one.position == 1) for one in same),
+        first_decides=share((vote.document, vote.position == 1) for vote in same),
         p=float(binomtest(first_twice, len(same)).pvalue) if same else None,
     )
 

@@ -114,7 +114,7 @@ def against_best(
         (found,) = measured(documents, systems, given, compared, (level,), coefficient, seed)
         return dict(zip(some, found, strict=True))
 
-    whole = {name: one for name, one in measure(columns).items() if not np.isnan(one.value)}
+    whole = {name: own for name, own in measure(columns).items() if not np.isnan(own.value)}
     if not whole:
         return None
     best = max(whole, key=lambda name: whole[name].value)
@@ -177,42 +177,42 @@ def _shared(
     """Every two scorers, each on the texts that both scored; measured once for the same texts."""
     present = {name: np.isfinite(column) for name, column in columns.items()}
     found, alike = {}, dict[bytes, list[tuple[str, str]]]()
-    for one, other in combinations(columns, 2):
-        if np.array_equal(present[one], present[other]):
-            found[one, other] = whole[one], whole[other]
+    for left, right in combinations(columns, 2):
+        if np.array_equal(present[left], present[right]):
+            found[left, right] = whole[left], whole[right]
         else:
-            both = np.packbits(present[one] & present[other]).tobytes()
-            alike.setdefault(both, []).append((one, other))
+            both = np.packbits(present[left] & present[right]).tobytes()
+            alike.setdefault(both, []).append((left, right))
     for pairs in alike.values():
         both = present[pairs[0][0]] & present[pairs[0][1]]
         names = dict.fromkeys(name for pair in pairs for name in pair)
         here = measure({name: np.where(both, columns[name], np.nan) for name in names})
-        found |= {(one, other): (here[one], here[other]) for one, other in pairs}
+        found |= {(left, right): (here[left], here[right]) for left, right in pairs}
     return found
 
 
 def paired_values(
-    level: Level, one: Correlated, other: Correlated
+    level: Level, left: Correlated, right: Correlated
 ) -> tuple[float, float, Floats, int]:
     """Both values, the parts of their difference, and how many units are behind it.
 
     At sample level, on the documents where both have a correlation.
     """
-    gaps = one.parts - other.parts
+    gaps = left.parts - right.parts
     if level != "sample":
-        return one.value, other.value, gaps, one.n
+        return left.value, right.value, gaps, left.n
     shared = np.isfinite(gaps)
-    sides = (means(np.where(shared, side.parts, np.nan)) for side in (one, other))
+    sides = (means(np.where(shared, side.parts, np.nan)) for side in (left, right))
     first, second = map(float, sides)
     return first, second, gaps, int(shared.sum())
 
 
 def _beside(
-    level: Level, best: str, names: tuple[str, str], one: Correlated, other: Correlated
+    level: Level, best: str, names: tuple[str, str], left: Correlated, right: Correlated
 ) -> Rival:
     """The two that are named, of which the first is the rival unless it is the best."""
-    first, second, gaps, n = paired_values(level, one, other)
+    first, second, gaps, n = paired_values(level, left, right)
     if isnan(first) or isnan(second):
         return Rival("", None, None, None, None, n, sampled=False)
     values = (second, first) if names[0] == best else (first, second)
-    return Rival("", *values, p_value(first - second, gaps), None, n, one.sampled)
+    return Rival("", *values, p_value(first - second, gaps), None, n, left.sampled)

@@ -50,8 +50,8 @@ def soft_accuracies(
             values = np.full(shape, np.nan)
             values[:, table.documents, table.systems] = table.values
             p = p_values(values, permutations, seed)
-        for place, (one, other) in zip(places, table.compared, strict=True):
-            value = None if p is None else soft_accuracy(p[one], p[other])
+        for place, (left, right) in zip(places, table.compared, strict=True):
+            value = None if p is None else soft_accuracy(p[left], p[right])
             count, lost = table.system_count, table.lost_systems
             found[place] = Agreement("system", "soft_accuracy", value, None, None, count, lost)
     return [found[place] for place in range(len(compared))]
@@ -69,14 +69,14 @@ def p_values(values: Floats, permutations: int, seed: int) -> Floats:
     Pairs in the order of numpy's triu_indices; NaN where two systems share no document.
     """
     columns, documents, systems = values.shape
-    one, other = np.triu_indices(systems, 1)
-    found = np.empty((columns, one.size))
+    left, right = np.triu_indices(systems, 1)
+    found = np.empty((columns, left.size))
     step = max(1, AT_ONCE // max(documents, permutations))
     for column, table in enumerate(values):
-        for start in range(0, one.size, step):
+        for start in range(0, left.size, step):
             part = slice(start, start + step)
             found[column, part] = _p_values(
-                table[:, one[part]] - table[:, other[part]], permutations, seed
+                table[:, left[part]] - table[:, right[part]], permutations, seed
             )
     return found
 

@@ -95,8 +95,8 @@ def summary_level(
         values = found[..., 0]
         parts[..., there] = jackknifed(values, found[..., 1:])
     centre = values.copy()
-    for place, (one, other) in enumerate(table.compared):
-        x, y = table.values[one], table.values[other]
+    for place, (left, right) in enumerate(table.compared):
+        x, y = table.values[left], table.values[right]
         if sampled:
             values[place, :-1] = correlations(x, y)
         elif not np.isnan(values[place, PEARSON]):
@@ -152,11 +152,11 @@ def _agreement(
     """The epsilon of each comparison, and the pairs on which both agree, by groups."""
     epsilons = np.empty(len(compared))
     agreement = np.empty((len(compared), groups[-1] + 1, groups[-1] + 1))
-    for one in {scorer for scorer, _ in compared}:
-        order = Ordering(ordered[one], distances(values[one]))
-        places = [place for place, (scorer, _) in enumerate(compared) if scorer == one]
+    for column in {scorer for scorer, _ in compared}:
+        order = Ordering(ordered[column], distances(values[column]))
+        places = [place for place, (scorer, _) in enumerate(compared) if scorer == column]
         others = [compared[place][1] for place in places]
-        epsilons[places] = calibrated_lists(values[one], [values[other] for other in others])
+        epsilons[places] = calibrated_lists(values[column], [values[other] for other in others])
         for place, other in zip(places, others, strict=True):
             agreeing = order.agreeing(ordered[other], epsilons[place])
             agreement[place] = _by_group(groups, agreeing.view(np.int8))
@@ -171,8 +171,8 @@ def pooled_coefficients(pool: Pool, weights: Floats) -> Floats:
     ranks = _cosines([ranks for ranks, _, _ in ranked], drawn, pool.compared)
     values = _cosines([column.centred(drawn) for column in pool.columns], drawn, pool.compared)
     found = np.full((len(pool.compared), len(COEFFICIENTS), sizes.size), np.nan)
-    for place, (one, other) in enumerate(pool.compared):
-        _, untied, distinct = zip(ranked[one], ranked[other], strict=True)
+    for place, (left, right) in enumerate(pool.compared):
+        _, untied, distinct = zip(ranked[left], ranked[right], strict=True)
         # Centring a constant leaves rounding noise; its ranks are exact.
         linear = np.where(np.isnan(ranks[place]), np.nan, values[place])
         found[place, [SPEARMAN, PEARSON]] = ranks[place], linear
@@ -188,15 +188,15 @@ def pooled_coefficients(pool: Pool, weights: Floats) -> Floats:
 def _cosines(columns: Sequence[Floats], weights: Floats, compared: Sequence[Two]) -> list[Floats]:
     """The cosine of each comparison, from columns (rows, candidates) and candidates' weights."""
     weighted = [column * weights for column in columns]
-    squares = [_row_sums(column, own) for column, own in zip(columns, weighted, strict=True)]
+    squares = [_row_sums(column, times) for column, times in zip(columns, weighted, strict=True)]
     return [
-        ratio(_row_sums(weighted[one], columns[other]), np.sqrt(squares[one] * squares[other]))
-        for one, other in compared
+        ratio(_row_sums(weighted[left], columns[right]), np.sqrt(squares[left] * squares[right]))
+        for left, right in compared
     ]
 
 
-def _row_sums(one: Floats, other: Floats) -> Floats:
-    return np.einsum("rc,rc->r", one, other)
+def _row_sums(left: Floats, right: Floats) -> Floats:
+    return np.einsum("rc,rc->r", left, right)
 
 
 def _by_group(groups: Codes, pairs: NDArray[np.int8]) -> Floats:

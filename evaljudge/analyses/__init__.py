@@ -118,19 +118,19 @@ def rows_of(run: RunFrame) -> dict[str, list[Any]]:
 
 
 def warned_of(run: RunFrame, rows: Rows) -> list[Warned]:
-    return [warned for one in analyses().values() for warned in one.warnings(run, rows)]
+    return [warned for analysis in analyses().values() for warned in analysis.warnings(run, rows)]
 
 
 def in_order(texts: Mapping[Rank, Sequence[str]], warned: Iterable[Warned]) -> list[str]:
     """The texts of all warnings, by rank; those of analyses come after others of their rank."""
     ranked = [(rank, text) for rank, some in texts.items() for text in some]
-    ranked += [(one.rank, one.text) for one in warned]
-    return [text for _, text in sorted(ranked, key=lambda one: one[0])]
+    ranked += [(warning.rank, warning.text) for warning in warned]
+    return [text for _, text in sorted(ranked, key=lambda warning: warning[0])]
 
 
 def sections(findings: Findings, in_short: bool = False) -> list[Section]:
     """The sections that have rows, in their order; sections with the same title are joined."""
-    made = [(one.place, list(one.sections(findings, in_short))) for one in analyses().values()]
+    made = [(each.place, list(each.sections(findings, in_short))) for each in analyses().values()]
     made.append((JUDGES_PLACE, list(findings.judged.sections)))
     ordered = [section for _, some in sorted(made, key=lambda m: m[0]) for section in some]
     return merged(section for section in ordered if any(table.rows for table in section.tables))

@@ -205,15 +205,15 @@ def agreement_of(rated: Rated, seed: int) -> Iterator[Agreement]:
     found = comparisons(rated.documents, rated.systems, columns, meeting, seed=seed)
     soft = _soft(rated, seed, meeting)
     for (place, number), agreed, more in zip(meeting, found, soft, strict=True):
-        for one in [*agreed, *more]:
-            yield replace(one, scorer=keys[place][0], axis=axes[number - len(keys)])
+        for agreement in [*agreed, *more]:
+            yield replace(agreement, scorer=keys[place][0], axis=axes[number - len(keys)])
 
 
 def _soft(rated: Rated, seed: int, meeting: Sequence[tuple[int, int]]) -> Sequence[list[Agreement]]:
     tested, is_sample = rated.sampled(MOST_TESTED, seed)
     columns = [*tested.scores.values(), *(tested.human[axis] for axis in sorted(tested.human))]
     found = soft_accuracies(tested.documents, tested.systems, columns, meeting, seed=seed)
-    return [[replace(one, sampled=is_sample)] for one in found]
+    return [[replace(agreement, sampled=is_sample)] for agreement in found]
 
 
 ANALYSIS = Analysis(Agreement, rows, lambda *_: (), is_always_written=True)

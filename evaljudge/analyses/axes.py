@@ -27,8 +27,8 @@ def rows(run: RunFrame) -> Iterator[AxisPair]:
     for of, columns in several.items():
         if len(columns) > 1:
             few = dict(islice(columns.items(), MOST_AXES))
-            for one in among(rated.documents, rated.systems, few, seed=run.seed):
-                yield replace(one, of=of)
+            for pair in among(rated.documents, rated.systems, few, seed=run.seed):
+                yield replace(pair, of=of)
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:

@@ -19,8 +19,8 @@ CEILING = (
 def rows(run: RunFrame) -> Iterator[Ceiling]:
     rated = run.compared
     for axis in sorted(rated.raters):
-        for one in ceiling(rated.documents, rated.systems, rated.table(axis), seed=run.seed):
-            yield replace(one, axis=axis)
+        for found in ceiling(rated.documents, rated.systems, rated.table(axis), seed=run.seed):
+            yield replace(found, axis=axis)
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:

@@ -49,13 +49,13 @@ class LeftOut:
 
 def rows(run: RunFrame) -> Iterator[LeftOut]:
     rated = run.rated
-    for name, one in run.combined.items():
+    for name, combination in run.combined.items():
         for axis, human in sorted(rated.human.items()):
             if (name, axis) not in rated.scores and (name, ANY_AXIS) not in rated.scores:
                 continue
-            known = one, run.weights.get((name, axis)), axis, rated
+            known = combination, run.weights.get((name, axis)), axis, rated
             whole = on_rated(*known)
-            without = {scorer: on_rated(*known, scorer) for scorer in one.of_scorers}
+            without = {scorer: on_rated(*known, scorer) for scorer in combination.of_scorers}
             fours = [(whole, smaller, human, human) for smaller in without.values()]
             codes = rated.documents, rated.systems
             found = agreement_differences(*codes, fours, seed=run.seed)

@@ -51,8 +51,8 @@ def rows(run: RunFrame) -> Iterator[LabelledMean]:
         known = np.where(np.isfinite(probabilities), grid.human[axis], np.nan)
         yield from _mean(axis, ANY_SYSTEM, known, probabilities, documents)
         for column, system in enumerate(grid.systems):
-            one = slice(column, column + 1)
-            yield from _mean(axis, system, known[:, one], probabilities[:, one], documents[:, one])
+            at = slice(column, column + 1)
+            yield from _mean(axis, system, known[:, at], probabilities[:, at], documents[:, at])
 
 
 def _mean(

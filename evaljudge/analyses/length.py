@@ -45,8 +45,8 @@ def rows(run: RunFrame) -> Iterator[LengthHeld]:
         return
     for human, ratings in sorted(tested.human.items()):
         for scorer, scores in tested.against(human).items():
-            for one in held_fixed(tested.documents, scores, ratings, tested.lengths):
-                yield replace(one, scorer=scorer, axis=human, sampled=is_sample)
+            for held in held_fixed(tested.documents, scores, ratings, tested.lengths):
+                yield replace(held, scorer=scorer, axis=human, sampled=is_sample)
 
 
 def warnings(run: RunFrame, rows: Rows) -> Iterator[Warned]:

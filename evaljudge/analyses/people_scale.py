@@ -87,7 +87,7 @@ def _pass_rates(
 ) -> Iterator[PassRate]:
     asked = set[tuple[float, float]]()
     for condition in (
-        one for rule in (run.config.select if run.config else ()) for one in rule.all
+        condition for rule in (run.config.select if run.config else ()) for condition in rule.all
     ):
         threshold = _threshold(condition, run.thresholds)
         if scale_of(condition) == key and condition.good is not None and threshold is not None:
@@ -178,18 +178,18 @@ def _summary(rows: Sequence[PeopleScale]) -> Table:
 
 
 def _best(row: PeopleScale) -> SystemOnScale:
-    known = [one for one in row.systems if one.corrected.value is not None]
-    return max(known, key=lambda one: one.corrected.value or 0.0)
+    known = [system for system in row.systems if system.corrected.value is not None]
+    return max(known, key=lambda system: system.corrected.value or 0.0)
 
 
 def _lower(row: PeopleScale) -> list[Named]:
-    pairs = {one.system: _pair(row, one, _best(row)) for one in row.systems}
+    pairs = {system.system: _pair(row, system, _best(row)) for system in row.systems}
     ps = {name: pair.p_holm for name, pair in pairs.items() if pair}
     return [Named(name) for name, p in ps.items() if p is not None and p < ALPHA]
 
 
-def _pair(row: PeopleScale, one: SystemOnScale, best: SystemOnScale) -> Difference | None:
-    names = {one.system, best.system}
+def _pair(row: PeopleScale, system: SystemOnScale, best: SystemOnScale) -> Difference | None:
+    names = {system.system, best.system}
     return next((pair for pair in row.differences if {pair.system, pair.other} == names), None)
 
 
@@ -222,12 +222,12 @@ def _systems(row: PeopleScale) -> Table:
         "system": "system",
         "rated": "labels",
         "judge's own mean": "judge",
-        "ratings alone": lambda one: bounded(one.by_labels),
-        "corrected": lambda one: bounded(one.corrected),
-        "less the highest": lambda one: bounded(_less(_pair(row, one, best), best)),
-        "p (Holm)": lambda one: probability(getattr(_pair(row, one, best), "p_holm", None)),
+        "ratings alone": lambda system: bounded(system.by_labels),
+        "corrected": lambda system: bounded(system.corrected),
+        "less the highest": lambda system: bounded(_less(_pair(row, system, best), best)),
+        "p (Holm)": lambda system: probability(getattr(_pair(row, system, best), "p_holm", None)),
     }
-    ordered = sorted(row.systems, key=lambda one: -(one.corrected.value or float("-inf")))
+    ordered = sorted(row.systems, key=lambda system: -(system.corrected.value or float("-inf")))
     return tabled(f"{row.axis}: systems, by the scores of {row.scorer}", ordered, 1, columns)
 
 

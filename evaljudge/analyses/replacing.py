@@ -111,9 +111,9 @@ def _constant(ratings: Floats, documents: Codes, epsilon: float) -> Replacing | 
     values, times = np.unique(ratings[np.isfinite(ratings)], return_counts=True)
     both = np.nanmean(ratings), values[np.argmax(times)]
     tested = [
-        replacing(np.full(len(ratings), one), ratings, documents, epsilon=epsilon) for one in both
+        replacing(np.full(len(ratings), x), ratings, documents, epsilon=epsilon) for x in both
     ]
-    return max(filter(None, tested), key=lambda one: one.advantage, default=None)
+    return max(filter(None, tested), key=lambda x: x.advantage, default=None)
 
 
 def _is_on_scale(scores: Floats, ratings: Floats) -> bool:

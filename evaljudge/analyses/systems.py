@@ -82,15 +82,15 @@ def _named(
     key: Key, ranking: SystemRanking, whole: dict[tuple[str, str, str], SystemMean]
 ) -> SystemRanking:
     is_sample = (*key, ranking.systems[0].system) in whole
-    systems = [_of_all(one, whole.get((*key, one.system))) for one in ranking.systems]
+    systems = [_of_all(system, whole.get((*key, system.system))) for system in ranking.systems]
     return replace(ranking, scorer=key[0], axis=key[1], systems=tuple(systems), sampled=is_sample)
 
 
-def _of_all(one: RankedSystem, mean: SystemMean | None) -> RankedSystem:
-    if mean is None or one.low is None or one.high is None:
-        return one
-    reach = (one.high - one.low) / 2 * sqrt(one.n / mean.n)
-    return replace(one, mean=mean.mean, low=mean.mean - reach, high=mean.mean + reach, n=mean.n)
+def _of_all(ranked: RankedSystem, mean: SystemMean | None) -> RankedSystem:
+    if mean is None or ranked.low is None or ranked.high is None:
+        return ranked
+    reach = (ranked.high - ranked.low) / 2 * sqrt(ranked.n / mean.n)
+    return replace(ranked, mean=mean.mean, low=mean.mean - reach, high=mean.mean + reach, n=mean.n)
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
@@ -143,15 +143,15 @@ def close(row: SystemRanking) -> list[Named]:
 
 
 def _means(axis: str, rows: Sequence[SystemRanking]) -> Table:
-    found = [{one.system: one for one in row.systems} for row in rows]
+    found = [{s.system: s for s in row.systems} for row in rows]
     cells = []
-    for name in dict.fromkeys(one.system for row in rows for one in row.systems):
+    for name in dict.fromkeys(s.system for row in rows for s in row.systems):
         ones = [by_name.get(name) for by_name in found]
         figures = [
-            f"{bracketed(one.mean, one.low, one.high, row.sampled)} {one.letters}" if one else NONE
-            for one, row in zip(ones, rows, strict=True)
+            f"{bracketed(s.mean, s.low, s.high, row.sampled)} {s.letters}" if s else NONE
+            for s, row in zip(ones, rows, strict=True)
         ]
-        numbers = sorted({one.n for one in ones if one})
+        numbers = sorted({s.n for s in ones if s})
         span = dict.fromkeys(map(count, (numbers[0], numbers[-1])))
         cells.append([name, "–".join(span), *figures])
     title = "scorers without axes" if axis == ANY_AXIS else axis

@@ -107,16 +107,16 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     columns = {"file": "file", "rows": "rows", "no rating": "unmet"}
     columns |= {"set aside": "set_aside", "of ratings": "ratings"}
     tables = [tabled("What is set aside", given, 1, columns)]
-    for one in given:
-        found = levels_of(one.agreement, findings.within_documents)
+    for outliers in given:
+        found = levels_of(outliers.agreement, findings.within_documents)
         if in_short:
             tables.append(spearman_table("Spearman's", found))
         else:
-            number = counted(one.set_aside, "rating", "ratings")
-            title = f"Without {number} that {one.file} sets aside"
+            number = counted(outliers.set_aside, "rating", "ratings")
+            title = f"Without {number} that {outliers.file} sets aside"
             tables += [level.table(f"{title}: {level.name} level") for level in found]
-    number = counted(sum(one.set_aside for one in given), "rating", "ratings")
-    notes = notes_on(row for one in given for row in one.agreement)
+    number = counted(sum(outliers.set_aside for outliers in given), "rating", "ratings")
+    notes = notes_on(row for outliers in given for row in outliers.agreement)
     shown = [table for table in tables if table.rows]
     yield Section(f"Without {number} that a file sets aside", [OUTLIERS], shown, notes)
 

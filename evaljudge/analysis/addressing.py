@@ -105,8 +105,8 @@ def signs() -> list[Sign]:
     text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
     entries = yaml.safe_load(text).values()
     return [
-        Sign(tuple(one["words"]), re.compile(one["pattern"]), one.get("only_in_candidates", False))
-        for one in entries
+        Sign(tuple(row["words"]), re.compile(row["pattern"]), row.get("only_in_candidates", False))
+        for row in entries
     ]
 
 

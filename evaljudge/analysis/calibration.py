@@ -110,9 +110,9 @@ def calibrate_shards(
 def _calibrated(fits: Sequence[Fit], scores: Sequence[Score]) -> Iterator[Score]:
     ends = {}
     for fit in fits:
-        own = [one for one in scores if (one.scorer, one.axis) == (fit.scorer, fit.own)]
-        texts = [(one.doc_id, one.system) for one in own]
-        ends[fit.key] = fit.ends(texts, [one.value for one in own])
+        scored = [score for score in scores if (score.scorer, score.axis) == (fit.scorer, fit.own)]
+        texts = [(score.doc_id, score.system) for score in scored]
+        ends[fit.key] = fit.ends(texts, [score.value for score in scored])
     for score in scores:
         for fit in fits:
             if (score.scorer, score.axis) == (fit.scorer, fit.own):
@@ -247,7 +247,7 @@ class Fit:
     def intervals(self) -> list[TextInterval]:
         if (found := self.conformal) is None:
             return []
-        return [TextInterval(*self.key, found.confidence, **asdict(one)) for one in found.covered]
+        return [TextInterval(*self.key, found.confidence, **asdict(row)) for row in found.covered]
 
     def as_json(self, measured: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -258,10 +258,10 @@ class Fit:
             "documents": self.fitted.documents,
             "pairs": self.fitted.pairs,
             "unscored": self.unscored,
-            "intervals": [asdict(one) for one in self.intervals],
+            "intervals": [asdict(row) for row in self.intervals],
             **measured,
             "map": asdict(self.fitted.whole),
-            "fold_maps": [asdict(one) for one in self.fitted.maps],
+            "fold_maps": [asdict(row) for row in self.fitted.maps],
             "folds_of": dict(sorted(self.folds_of.items())),
         }
 
@@ -359,7 +359,7 @@ def _files(rows: Sequence[CalibratedRow]) -> list[str]:
         name = f"{row.fit.scorer}-{row.fit.axis}"
         plain = re.sub(r"[^\w.+-]+", "_", name).lstrip(".")[:LONGEST_NAME]
         numbered = (f"{plain}-{number}" for number in counting(2))
-        free = next(one for one in chain([plain], numbered) if one.casefold() not in taken)
+        free = next(name for name in chain([plain], numbered) if name.casefold() not in taken)
         taken[free.casefold()] = free
     return [f"selected/{name}.jsonl" for name in taken.values()]
 

@@ -96,15 +96,15 @@ def combinations_of(
 ) -> dict[str, Combination]:
     """A configuration's `combine`; `axes`: of each scorer that may be combined."""
     made = {}
-    for name, one in given.items():
+    for name, option in given.items():
         where = f"combine.{name}:"
         check_name(name, where)
         if name in axes:
             raise UserError(f"{where} a scorer of the run has this name; give another")
-        for scorer in one.of:
+        for scorer in option.of:
             if scorer not in axes:
                 raise UserError(f"{where} {unknown('scorer', scorer, axes)}")
-        made[name] = Combination(tuple((scorer, 1.0) for scorer in one.of), one.by)
+        made[name] = Combination(tuple((scorer, 1.0) for scorer in option.of), option.by)
         check_axes(made[name], axes, where.removesuffix(":"))
         if made[name].is_fitted and made[name].axes(axes) == [ANY_AXIS]:
             raise UserError(f"{where} `by: agreement` needs a scorer with axes")
@@ -158,18 +158,18 @@ class Weighted:
 
     @property
     def signatures(self) -> dict[str, str]:
-        several = Counter(one.scorer for one in self.weights)
+        several = Counter(w.scorer for w in self.weights)
         return {
-            one.scorer if several[one.scorer] == 1 else f"{one.scorer} on {one.axis}": one.signature
-            for one in self.weights
+            w.scorer if several[w.scorer] == 1 else f"{w.scorer} on {w.axis}": w.signature
+            for w in self.weights
         }
 
     @property
     def warnings(self) -> list[str]:
         return [
-            f"{one.scorer} on {one.axis}: all scorers count alike: {one.doubt}"
-            for one in self.weights
-            if one.doubt
+            f"{weights.scorer} on {weights.axis}: all scorers count alike: {weights.doubt}"
+            for weights in self.weights
+            if weights.doubt
         ]
 
 
@@ -196,9 +196,9 @@ def weigh_shards(
 def _weighted(found: Sequence[Weights], scores: Sequence[Score]) -> Iterator[Score]:
     known = {(s.doc_id, s.system, s.scorer, s.axis): s for s in scores}
     for doc_id, system in dict.fromkeys((score.doc_id, score.system) for score in scores):
-        for one in found:
-            value, reason = mixed(one.mix(doc_id), known, (doc_id, system), one.axis)
-            yield Score(doc_id, system, one.scorer, one.axis, value, reason, one.signature)
+        for w in found:
+            value, reason = mixed(w.mix(doc_id), known, (doc_id, system), w.axis)
+            yield Score(doc_id, system, w.scorer, w.axis, value, reason, w.signature)
 
 
 def columns_of(combination: Mix, axis: str, rated: Rated) -> dict[str, Floats]:

@@ -121,7 +121,7 @@ def entropies(evidence: Any) -> Iterator[float]:
             if (
                 key in ("logprobs", "p")
                 and is_distribution
-                and all(isinstance(one, int | float) for one in value.values())
+                and all(isinstance(number, int | float) for number in value.values())
             ):
                 weights = [exp(v) if key == "logprobs" else v for v in value.values()]
                 shares = [weight / sum(weights) for weight in weights if weight > 0]

@@ -96,8 +96,8 @@ def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> F
 def keep_ratings(place: Place, given: ByText) -> None:
     """Into the report's folder, so that whoever opens the run needs no other files."""
     rows = [
-        {"doc_id": doc_id, "system": system, "ratings": dict(one.ratings)}
-        for (doc_id, system), one in given.items()
+        {"doc_id": doc_id, "system": system, "ratings": dict(rated.ratings)}
+        for (doc_id, system), rated in given.items()
     ]
     if rows:
         place.write_json(KEPT, rows)
@@ -116,14 +116,14 @@ def kept_ratings(output: Output) -> ByText:
 def with_ratings(case: Case, given: ByText) -> Case:
     """The case with further ratings in place of the corpus' own, on the axes that they have."""
     doc_id = case.document.doc_id
-    if not any((doc_id, one.system) in given for one in case.candidates):
+    if not any((doc_id, candidate.system) in given for candidate in case.candidates):
         return case
     candidates = []
-    for one in case.candidates:
-        ratings, raters = given.get((doc_id, one.system), RatedText({}, {}))
-        kept = {axis: each for axis, each in one.raters.items() if axis not in ratings}
+    for candidate in case.candidates:
+        ratings, raters = given.get((doc_id, candidate.system), RatedText({}, {}))
+        kept = {axis: each for axis, each in candidate.raters.items() if axis not in ratings}
         candidates.append(
-            replace(one, ratings={**one.ratings, **ratings}, raters={**kept, **raters})
+            replace(candidate, ratings={**candidate.ratings, **ratings}, raters={**kept, **raters})
         )
     return Case(case.document, tuple(candidates))
 
@@ -133,8 +133,8 @@ def unmet(given: ByText, rated: Iterable[Text]) -> list[str]:
     if not (lost := given.keys() - set(rated)):
         return []
     doc_id, system = min(lost)
-    one = f"{shown(system)} for document {shown(doc_id)}"
-    return [f"ratings: {len(lost):,} rated texts are not in this report, such as {one}"]
+    example = f"{shown(system)} for document {shown(doc_id)}"
+    return [f"ratings: {len(lost):,} rated texts are not in this report, such as {example}"]
 
 
 def beginning(text: str) -> str:
@@ -203,7 +203,7 @@ class _Given:
             for odd, others in ((values[0], values[1:]), (values[-1], values[:-1])):
                 if len(others) < FEWEST_OTHERS:
                     continue
-                gap, width = min(abs(odd - one) for one in others), others[-1] - others[0]
+                gap, width = min(abs(odd - rating) for rating in others), others[-1] - others[0]
                 if gap > FAR * width:
                     yield (
                         f"{by_value[odd]}: {axis} {odd:g} is far from all other ratings "

@@ -161,10 +161,10 @@ class _Side:
             for case in cases:
                 of, doc_id = case.document, case.document.doc_id
                 self.documents[doc_id] = _hash(of.source, of.context, of.references)
-                for one in case.candidates:
-                    self.texts[doc_id, one.system] = _hash(one.text)
-                    if one.ratings:
-                        self.ratings[doc_id, one.system] = one.ratings
+                for candidate in case.candidates:
+                    self.texts[doc_id, candidate.system] = _hash(candidate.text)
+                    if candidate.ratings:
+                        self.ratings[doc_id, candidate.system] = candidate.ratings
 
     def columns(self, texts: Sequence[Text]) -> dict[Key, Floats]:
         rows = self.scores.rows_of(texts)
@@ -240,16 +240,16 @@ def _warnings(corpus: CorpusChange) -> Iterator[str]:
 
 
 def _coverage(key: Key, *sides: _Side) -> CoverageChange:
-    one, other = (
+    left, right = (
         side.scores.coverage(key) if key in side.keys else Coverage(*key, 0, 0, {})
         for side in sides
     )
-    kinds = [{group.kind: group.times for group in grouped(of.reasons)} for of in (one, other)]
+    kinds = [{group.kind: group.times for group in grouped(of.reasons)} for of in (left, right)]
     times = {kind: (kinds[0].get(kind, 0), kinds[1].get(kind, 0)) for kind in kinds[0] | kinds[1]}
     return CoverageChange(
         *key,
-        scored=(one.scored, other.scored),
-        expected=(_expected(one), _expected(other)),
+        scored=(left.scored, right.scored),
+        expected=(_expected(left), _expected(right)),
         reasons={kind: two for kind, two in times.items() if two[0] != two[1]},
     )
 
@@ -313,8 +313,8 @@ def _selection(
     chosen = [list(selected_texts(run, name)) for run in runs]
     known = [{text for text in of if text in row_of} for of in chosen]
     only = sorted(known[0] - known[1]), sorted(known[1] - known[0])
-    conditions = [one for about in (first, second) for one in about["rule"]["all"]]
-    scales = list(dict.fromkeys((one["scorer"], one["axis"]) for one in conditions))
+    conditions = [part for about in (first, second) for part in about["rule"]["all"]]
+    scales = list(dict.fromkeys((part["scorer"], part["axis"]) for part in conditions))
     return SelectionChange(
         name=name,
         both=len(known[0] & known[1]),

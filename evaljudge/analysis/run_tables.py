@@ -186,7 +186,7 @@ class RunTables:
 
 
 def _left_out(output: Output, damaged: Sequence[Damaged]) -> str:
-    some = ", ".join(f"{output.name_of(one)} {one.problem}" for one in damaged[:NAMED])
+    some = ", ".join(f"{output.name_of(file)} {file.problem}" for file in damaged[:NAMED])
     more = f" (and {len(damaged) - NAMED} more)" if len(damaged) > NAMED else ""
     are = counted(len(damaged), "shard is", "shards are")
     return f"{output.uri}: {are} left out of this table: {some}{more}; {damaged[0].remedy}"
@@ -244,7 +244,7 @@ def _details(place: str) -> Details:
         returned = get_type_hints(found).get("return")
         row, read = next(iter(get_args(returned)), None), found
         if is_dataclass(returned):
-            row, read = returned, lambda kept: [_column(found(one)) for one in kept]
+            row, read = returned, lambda kept: [_column(found(evidence)) for evidence in kept]
         elif not is_typeddict(row):
             raise UserError(f"{place}: what it returns should be annotated as a list of a "
                             "TypedDict, whose fields are the columns: `-> list[Row]`")  # fmt: skip
@@ -259,7 +259,7 @@ def _column(value: Any) -> Any:
         return {field.name: _column(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         return {key: _column(inner) for key, inner in value.items()}
-    return [_column(one) for one in value] if isinstance(value, list | tuple) else value
+    return [_column(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def arrow_type(hint: Any) -> pa.DataType:
@@ -276,7 +276,7 @@ def arrow_type(hint: Any) -> pa.DataType:
     if origin is Literal:
         return pa.string()
     if origin in (Union, UnionType):
-        (known,) = (one for one in inner if one not in (NoneType, Failed))
+        (known,) = (option for option in inner if option not in (NoneType, Failed))
         return arrow_type(known)
     if origin is not None and issubclass(origin, Mapping):
         return pa.map_(arrow_type(inner[0]), arrow_type(inner[1]))
@@ -293,8 +293,8 @@ def _rows(texts: Sequence[str], read: ReadJson | None) -> Sequence[Mapping[str, 
     if read is None:
         return [{DETAIL: text} for text in texts]
     kept = from_json(f"[{','.join(texts)}]")
-    rows = iter(read([one for one in kept if one]))
-    return [next(rows) if one else None for one in kept]
+    rows = iter(read([json_text for json_text in kept if json_text]))
+    return [next(rows) if json_text else None for json_text in kept]
 
 
 def _shaped(table: pa.Table, schema: pa.Schema) -> pa.Table:

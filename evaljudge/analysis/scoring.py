@@ -127,11 +127,11 @@ def fit(scoring: Scoring, output: Output, shards: Sequence[Shard]) -> Scoring:
     for judge in scoring.judges:
         with own_code(judge, "fit"):
             tried[judge.name] = judge.fit(_verdicts(output, judge.name, shards))
-    fitted = {name: one for name, one in tried.items() if one is not None}
+    fitted = {name: each for name, each in tried.items() if each is not None}
     if not fitted:
         output.place.remove(FILE)  # an earlier report may have had one
         return scoring
-    output.place.write_json(FILE, {name: one.learnt for name, one in fitted.items()})
+    output.place.write_json(FILE, {name: each.learnt for name, each in fitted.items()})
     ends = {
         scorer: f" | fitted {short(fitted[judge.name].learnt)[:HASH]}"
         for judge in scoring.judges

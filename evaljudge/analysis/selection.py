@@ -89,8 +89,8 @@ def targets(
     selections: Sequence[Selection], rated: Rated, grid: Grid, resamples: int, seed: int
 ) -> Found:
     """The threshold for each precision that a condition asks for."""
-    conditions = (one for rule in selections for one in rule.all)
-    asked = {target for one in conditions if (target := target_of(one)) is not None}
+    conditions = (condition for rule in selections for condition in rule.all)
+    asked = {target for condition in conditions if (target := target_of(condition)) is not None}
     return {target: _found(target, rated, grid, resamples, seed) for target in asked}
 
 
@@ -129,7 +129,7 @@ def select(
             )
             for rule in selections
         ]
-        scales = {scale for one in filters for scale in one.scales}
+        scales = {scale for filter_ in filters for scale in filter_.scales}
 
         def read(shard: Shard) -> tuple[list[tuple[Any, ...]], list[tuple[str, str, str]]]:
             return output.numbers(shard, scales, COLUMNS), output.texts(shard)
@@ -138,10 +138,10 @@ def select(
             scores = dict[tuple[str, str], dict[Key, tuple[float, float | None]]]()
             for doc_id, system, scorer, axis, value, doubt in rows:
                 scores.setdefault((doc_id, system), {})[scorer, axis] = value, doubt
-            for one in filters:
+            for filter_ in filters:
                 for doc_id, system, text in texts:
-                    one.see(doc_id, system, text, scores.get((doc_id, system), {}))
-    selected = [one.selected() for one in filters]
+                    filter_.see(doc_id, system, text, scores.get((doc_id, system), {}))
+    selected = [filter_.selected() for filter_ in filters]
     for rule in selected:
         output.place.write_json(f"selected/{rule.name}.json", asdict(rule))
     there = set(output.place.names("selected"))
@@ -229,7 +229,7 @@ def _as_json(found: Precise | Certified | None, target: Target) -> dict[str, Any
         "needed": found.needed,
         "coverage": found.coverage,
         "estimated": {"precision": found.precision, "recall": found.recall, "base": found.base},
-        "tested": [asdict(one) for one in found.tested],
+        "tested": [asdict(threshold) for threshold in found.tested],
     }
 
 
@@ -276,11 +276,11 @@ def unmet(selections: Sequence[Selection], rated: Rated, found: Found) -> list[s
 
 def undecided(selected: Sequence[Selected]) -> Iterator[str]:
     """Selections of which the judge could not say much about many texts."""
-    for one in selected:
-        if one.selected and one.undecided / one.selected >= MOST_UNDECIDED:
+    for rule in selected:
+        if rule.selected and rule.undecided / rule.selected >= MOST_UNDECIDED:
             yield (
-                f"select.{one.name}: the judge was undecided about {one.undecided:,} of "
-                f"{one.selected:,} selected texts (doubt above {short(UNDECIDED)}): their scores "
+                f"select.{rule.name}: the judge was undecided about {rule.undecided:,} of "
+                f"{rule.selected:,} selected texts (doubt above {short(UNDECIDED)}): their scores "
                 "mean little, so let people rate some of them (`evaljudge label`)"
             )
 

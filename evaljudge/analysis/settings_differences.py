@@ -56,10 +56,10 @@ def _changed(first: Tree, second: Tree, path: str = "") -> Iterator[dict[str, An
         there = {
             side: of[key] for side, of in zip(SIDES, (first, second), strict=True) if key in of
         }
-        one, other = (there.get(side) for side in SIDES)
-        if isinstance(one, Mapping) and isinstance(other, Mapping):
-            yield from _changed(one, other, f"{path}{key}.")
-        elif len(there) == 1 or one != other:
+        left, right = (there.get(side) for side in SIDES)
+        if isinstance(left, Mapping) and isinstance(right, Mapping):
+            yield from _changed(left, right, f"{path}{key}.")
+        elif len(there) == 1 or left != right:
             yield {"key": f"{path}{key}"} | there
 
 
@@ -82,5 +82,5 @@ def _harmless(value: Any, key: str) -> Any:
     if isinstance(value, str):
         return HIDDEN if SECRET_NAME.search(key) else without_secrets(value)
     if isinstance(value, Mapping):
-        return {name: _harmless(one, name) for name, one in value.items()}
-    return [_harmless(one, key) for one in value] if isinstance(value, list) else value
+        return {name: _harmless(item, name) for name, item in value.items()}
+    return [_harmless(item, key) for item in value] if isinstance(value, list) else value

@@ -114,22 +114,22 @@ class Tables:
         """The probabilities of texts drawn for rating, by human axis (see ratings.py)."""
 
     def add(self, case: Case, scores: ByScale) -> None:
-        doc_id, rated = case.document.doc_id, sum(bool(one.ratings) for one in case.candidates)
+        doc_id, rated = case.document.doc_id, sum(bool(text.ratings) for text in case.candidates)
         self.cases += 1
         self.candidates += len(case.candidates)
         self.rated += rated
         self.copies.see(case)
         self._unrated += 0 if rated else len(case.candidates)
-        for one in case.candidates:
-            words = len(one.text.split()) if one.ratings else 0
-            self._kept.append(Kept(doc_id, one.system, one.ratings, one.raters, words))
+        for text in case.candidates:
+            words = len(text.text.split()) if text.ratings else 0
+            self._kept.append(Kept(doc_id, text.system, text.ratings, text.raters, words))
         self._add_scores(case, scores, self.columns, is_kept=True)
         self._keep_few()
 
     def add_scores(self, case: Case, scores: ByScale, keys: Iterable[Key]) -> None:
         """A new key begins a column, which must be given all cases in the same order."""
         if self._names is None:
-            self._names = frozenset(one.doc_id for one in self._kept)
+            self._names = frozenset(kept.doc_id for kept in self._kept)
         self._add_scores(case, scores, keys, is_kept=case.document.doc_id in self._names)
 
     def _add_scores(
@@ -169,7 +169,7 @@ class Tables:
         if self._unrated <= 2 * MOST_KEPT:
             return
         dropped = self._too_many()
-        is_kept = np.array([one.doc_id not in dropped for one in self._kept])
+        is_kept = np.array([row.doc_id not in dropped for row in self._kept])
         self._kept = list(compress(self._kept, is_kept))
         for column in self.columns.values():
             column.kept = array("d", np.array(column.kept)[is_kept].tobytes())
@@ -179,8 +179,8 @@ class Tables:
 
     def _too_many(self) -> set[str]:
         """The unrated documents beyond MOST_KEPT candidates, in the order of their hashes."""
-        sizes = Counter(one.doc_id for one in self._kept)
-        for doc_id in {one.doc_id for one in self._kept if one.ratings}:
+        sizes = Counter(row.doc_id for row in self._kept)
+        for doc_id in {row.doc_id for row in self._kept if row.ratings}:
             del sizes[doc_id]
         ordered = sorted(sizes, key=_hash)
         sums = np.cumsum([sizes[doc_id] for doc_id in ordered])
@@ -201,7 +201,7 @@ class Tables:
 
     def as_rated(self) -> Rated:
         """The rated candidates."""
-        return self._frame(np.array([bool(one.ratings) for one in self._kept], bool))
+        return self._frame(np.array([bool(row.ratings) for row in self._kept], bool))
 
     def as_kept(self) -> Rated:
         """All that is kept, in the order of the corpus."""

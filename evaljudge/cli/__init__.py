@@ -66,7 +66,7 @@ def app() -> typer.Typer:
     made.add_typer(studies_app, name="probe", rich_help_panel="Compare with people")
     for info in (*made.registered_commands, *studies_app.registered_commands):
         paragraphs = (inspect.getdoc(info.callback) or "").split("\n\n")
-        info.help = "\n\n".join(" ".join(one.split()) for one in paragraphs)  # no line breaks
+        info.help = "\n\n".join(" ".join(part.split()) for part in paragraphs)  # no line breaks
         info.cls = _Command
     made.callback()(_common)
     return made

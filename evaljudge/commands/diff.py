@@ -90,13 +90,13 @@ class Diffed:
     def json(self) -> str:
         found = self.differences
         rows = asdict(found) | {
-            "coverage": [asdict(one) | {"shares": one.shares} for one in found.coverage],
+            "coverage": [asdict(row) | {"shares": row.shares} for row in found.coverage],
             "means": [
-                {"scorer": one.scorer, "axis": one.axis, "system": one.system} | asdict(one.found)
-                for one in found.means
+                {"scorer": row.scorer, "axis": row.axis, "system": row.system} | asdict(row.found)
+                for row in found.means
             ],
-            "selections": [asdict(one) | {"flipped": one.flipped} for one in found.selections],
-            "looked": [asdict(one) for one in self.looked],
+            "selections": [asdict(row) | {"flipped": row.flipped} for row in found.selections],
+            "looked": [asdict(row) for row in self.looked],
         }
         return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 
@@ -144,7 +144,7 @@ def _scales(name: str, found: RunDifferences) -> list[MeanChange]:
     }
     if wanted := [row for row, both in names.items() if name in both]:
         return wanted
-    known = {one for both in names.values() for one in both}
+    known = {scale for both in names.values() for scale in both}
     raise UserError(f"--fail-if-lower {name}: {unknown('scorer', name, known)}")
 
 
@@ -191,7 +191,7 @@ def _table(
 def _settings(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     shown = [
         [row["key"]]
-        + [json.dumps(row[one], ensure_ascii=False) if one in row else "absent" for one in SIDES]
+        + [json.dumps(row[side], ensure_ascii=False) if side in row else "absent" for side in SIDES]
         for row in rows
     ]
     yield from _table("Settings", ["key", "A", "B"], shown, "lll")
@@ -209,7 +209,7 @@ def _corpus(corpus: CorpusChange) -> Iterator[str]:
     ]
     yield from _table("Corpus", heads, rows, "lrrrr")
     if corpus.changed:
-        named = ", ".join(" by ".join(one.values()) for one in corpus.changed)
+        named = ", ".join(" by ".join(text.values()) for text in corpus.changed)
         yield f"not the same: {one_line(named)}"
 
 
@@ -221,15 +221,15 @@ def _only(what: str, sides: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def _coverage(found: RunDifferences) -> Iterator[str]:
     rows = []
-    for one in found.coverage:
-        if not all(one.expected) or one.is_none:
+    for change in found.coverage:
+        if not all(change.expected) or change.is_none:
             continue
         shares = (
             f"{percent(scored / expected)} of {count(expected)}"
-            for scored, expected in zip(one.scored, one.expected, strict=True)
+            for scored, expected in zip(change.scored, change.expected, strict=True)
         )
-        reasons = (f"{kind} ({count(a)} → {count(b)})" for kind, (a, b) in one.reasons.items())
-        rows.append([one.scorer, one.axis, *shares, "; ".join(reasons)])
+        reasons = (f"{kind} ({count(a)} → {count(b)})" for kind, (a, b) in change.reasons.items())
+        rows.append([change.scorer, change.axis, *shares, "; ".join(reasons)])
     heads = ["scorer", "axis", "A", "B", "unscored (A → B)"]
     yield from _table("Scored", heads, rows, "llrrl")
 
@@ -266,21 +266,21 @@ def _mean_cells(row: MeanChange) -> list[str]:
 def _agreement(found: RunDifferences) -> Iterator[str]:
     """The differences alone, a column for each level."""
     by_scale = dict[tuple[str, str], dict[str, AgreementDifference]]()
-    for one in found.agreement:
-        by_scale.setdefault((one.scorer, one.axis), {})[one.level] = one
+    for change in found.agreement:
+        by_scale.setdefault((change.scorer, change.axis), {})[change.level] = change
     rows = [
         [*scale, *(_agreement_cell(of[level]) for level in LEVELS)]
         for scale, of in by_scale.items()
-        if any(one.difference for one in of.values())
+        if any(change.difference for change in of.values())
     ]
     title = "Spearman's correlation with people: B - A at each level"
     yield from _table(title, ["scorer", "axis", *LEVELS], rows, "llrrr")
 
 
-def _agreement_cell(one: AgreementDifference) -> str:
-    if one.difference is not None and (few := only(one.level, one.n)):
-        return f"{correlation(one.difference)} ({few})"
-    return bracketed(one.difference, one.low, one.high, one.sampled)
+def _agreement_cell(change: AgreementDifference) -> str:
+    if change.difference is not None and (few := only(change.level, change.n)):
+        return f"{correlation(change.difference)} ({few})"
+    return bracketed(change.difference, change.low, change.high, change.sampled)
 
 
 def _selections(found: RunDifferences) -> Iterator[str]:

@@ -37,13 +37,13 @@ class RatedCases:
     @property
     def frame(self) -> Rated:
         """A row for each candidate, rated or not."""
-        every = [(case.document.doc_id, one) for case in self.cases for one in case.candidates]
-        texts = [(doc_id, one.system) for doc_id, one in every]
+        every = [(case.document.doc_id, text) for case in self.cases for text in case.candidates]
+        texts = [(doc_id, text.system) for doc_id, text in every]
         return Rated(
             codes(doc_id for doc_id, _ in texts),
             codes(system for _, system in texts),
             {key: _column(values, texts) for key, values in self.given.items()},
-            rating_columns([one.ratings for _, one in every]),
+            rating_columns([text.ratings for _, text in every]),
             {},
             texts=texts,
         )

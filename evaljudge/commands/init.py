@@ -57,7 +57,7 @@ class _Seen:
         self.has_references = self.has_context = False
         with open_corpus(CorpusSource(path, columns=columns), "skip") as corpus:
             for case in corpus:
-                systems.update(one.system for one in case.candidates)
+                systems.update(candidate.system for candidate in case.candidates)
                 sources.add(hash(case.document.source))
                 self.has_references |= bool(case.document.references)
                 self.has_context |= bool(case.document.context)
@@ -199,7 +199,7 @@ def _lines(
     task = load_task(name, axes or None, NANO if model == NANO else None)
     (judge,) = make_judges({judges[0]: settings[judges[0]]}, task)
     undecided = judge.undecided  # the scorer that is best for choosing texts, and its first axis
-    scorer = min(undecided, key=lambda one: round(undecided[one], 6), default=judge.scorers[0])
+    scorer = min(undecided, key=lambda name: round(undecided[name], 6), default=judge.scorers[0])
     axis = next(iter(judge.axes_of(scorer)), ANY_AXIS)
     rule = {"scorer": scorer, "axis": axis, "top_fraction": FIFTH}
     yield f"select: {_flow([{'name': 'best-fifth', 'all': [rule]}])}"

@@ -222,11 +222,11 @@ def _drawn(
     is_drawn = set(chosen).__contains__
     shards = dict.fromkeys(population.shards[place] for place in sorted(drawn))
     found = {
-        (case.document.doc_id, one.system): (case.document, one)
+        (case.document.doc_id, candidate.system): (case.document, candidate)
         for cases in output.ahead(output.cases, shards)
         for case in cases
-        for one in case.candidates
-        if is_drawn((case.document.doc_id, one.system))
+        for candidate in case.candidates
+        if is_drawn((case.document.doc_id, candidate.system))
     }
     texts = dict(zip(_labels(len(drawn)), (found[text] for text in chosen), strict=True))
     known = {

@@ -80,7 +80,7 @@ def command(options: type[T], work: Callable[Concatenate[T, ...], None]) -> Call
         mine = {name: given.pop(name) for name in ours}
         work(options(**{n: value for n, value in mine.items() if value is not None}), **given)
 
-    declared = {one.name: one.metadata for one in fields(options)}  # type: ignore[arg-type]
+    declared = {option.name: option.metadata for option in fields(options)}  # type: ignore[arg-type]
     hints = get_type_hints(work, include_extras=True) | get_type_hints(options, include_extras=True)
     parameters = [
         parameter.replace(

@@ -73,7 +73,7 @@ class ShownDocument:
     @property
     def _candidates(self) -> Sequence[Candidate]:
         wanted = self.wanted.system
-        return [one for one in self.case.candidates if wanted in (None, one.system)]
+        return [c for c in self.case.candidates if wanted in (None, c.system)]
 
     @property
     def _most_lines(self) -> int | None:
@@ -81,14 +81,14 @@ class ShownDocument:
 
     @property
     def _rated_axes(self) -> list[str]:
-        axes = dict.fromkeys(axis for one in self._candidates for axis in one.ratings)
+        axes = dict.fromkeys(axis for candidate in self._candidates for axis in candidate.ratings)
         return [axis for axis in axes if self.wanted.axis in (None, axis)]
 
     def _of_systems(self) -> Iterator[str]:
         """Every system of the document; of each judge its first scorer, metrics and mixes."""
         further = tuple(f"{name}{sign}" for name in self.kinds for sign in ".#")
         is_full = self.wanted.is_full
-        shown = [one for one in self.scores if is_full or not one.scorer.startswith(further)]
+        shown = [score for score in self.scores if is_full or not score.scorer.startswith(further)]
         keys = dict.fromkeys((score.scorer, score.axis) for score in shown)
         values = {(score.system, score.scorer, score.axis): score.value for score in shown}
         rows = []
@@ -99,7 +99,7 @@ class ShownDocument:
         names = [*keys, *((PEOPLE, axis) for axis in self._rated_axes)]
         heads = [scorer if axis == ANY_AXIS else f"{scorer} {axis}" for scorer, axis in names]
         yield on_screen(Table("", ["system", *heads], rows, "l" + "r" * len(heads)))
-        if hidden := {one.scorer for one in self.scores} - {one.scorer for one in shown}:
+        if hidden := {score.scorer for score in self.scores} - {score.scorer for score in shown}:
             names_hidden = ", ".join(sorted(hidden))
             said = f"Left out are {names_hidden}, which read the same evidence in another way; "
             yield _wrapped(f"{said}`--full` shows them.")
@@ -135,7 +135,7 @@ class ShownDocument:
             yield on_screen(tabled("", raters.items(), 2, columns, lead=1))
         own = (verdict for verdict in self.verdicts if verdict.system == candidate.system)
         yield from (self._evidence(candidate, verdict) for verdict in own)
-        signatures = dict.fromkeys(one.signature for one in scores)
+        signatures = dict.fromkeys(score.signature for score in scores)
         yield "\n".join(_labelled("signature", line, None) for line in signatures if line)
 
     def _evidence(self, candidate: Candidate, verdict: Verdict) -> str:
@@ -159,7 +159,7 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
     _refuse_unknown("axis", wanted.axis, axes)
     judges = {name: kind for name, kind in judges.items() if wanted.judge in (None, name)}
     shard, case = _found(output, wanted.doc_id)
-    _refuse_unknown("system", wanted.system, [one.system for one in case.candidates])
+    _refuse_unknown("system", wanted.system, [candidate.system for candidate in case.candidates])
 
     def is_wanted(row: Score | Verdict) -> bool:
         is_text = row.doc_id == wanted.doc_id and wanted.system in (None, row.system)
@@ -188,7 +188,7 @@ def _found(output: Output, doc_id: str) -> tuple[Shard, Case]:
     ids, shards = list[str](), output.shards()
     for shard, there in zip(shards, output.ahead(output.documents, shards), strict=True):
         if doc_id in there:
-            (case,) = (one for one in output.cases(shard) if one.document.doc_id == doc_id)
+            (case,) = (case for case in output.cases(shard) if case.document.doc_id == doc_id)
             return shard, case
         ids += there
     raise UserError(f"--doc: {unknown_document(doc_id, ids)}")

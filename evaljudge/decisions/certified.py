@@ -106,7 +106,7 @@ def certified(
         most=int(np.bincount(document).max()),
     )
     tested = tuple(_tested(labelled, thresholds))
-    kept = next((one for one in reversed(tested) if one.p <= labelled.level), None)
+    kept = next((test for test in reversed(tested) if test.p <= labelled.level), None)
     return Certified(
         good=good,
         target=target,

@@ -113,7 +113,7 @@ class Predictor:
     def ends(self, system: str, scores: Floats, scale: Floats, alpha: float) -> tuple[Codes, Codes]:
         """The places on the scale where intervals begin and end."""
         residuals = self.residuals.get(system, self.residuals[ALL])
-        means = [(one.mean.calibrated(scores), one.spread(scores)) for one in self.maps]
+        means = [(fitted.mean.calibrated(scores), fitted.spread(scores)) for fitted in self.maps]
 
         def is_reached(places: Codes, sign: int) -> Rows:
             weight = np.full(scores.size, residuals.infinite)
@@ -223,10 +223,10 @@ def _predictor(
     folds = [fold for fold in range(rows.folds) if fold not in without]
     used = [maps[frozenset({fold, *without})] for fold in folds]
     residuals = np.full(rows.scores.size, np.nan)
-    for fold, one in zip(folds, used, strict=True):
+    for fold, fitted in zip(folds, used, strict=True):
         inside = rows.pairs & rows.inside(fold)
         scores, ratings = rows.scores[inside], rows.ratings[inside]
-        residuals[inside] = np.abs(ratings - one.mean.calibrated(scores)) / one.spread(scores)
+        residuals[inside] = np.abs(ratings - fitted.mean.calibrated(scores)) / fitted.spread(scores)
     known = np.isfinite(residuals)
     of_system = {ALL: known} | {system: known & (systems == system) for system in own}
     return Predictor(

@@ -58,16 +58,16 @@ def paired_difference(first: ArrayLike, second: ArrayLike) -> PairedDifference:
     both = np.isfinite(tables[0]) & np.isfinite(tables[1])
     texts = both.sum(axis=1)
     kept = texts > 0
-    one, other = (np.where(both, table, 0.0)[kept] for table in tables)
-    gaps = (other - one).sum(axis=1) / texts[kept]
+    left, right = (np.where(both, table, 0.0)[kept] for table in tables)
+    gaps = (right - left).sum(axis=1) / texts[kept]
     difference, spread = _mean(gaps), None
     low = high = p = None
     if difference is not None and gaps.size > 1:
         spread = float(gaps.std(ddof=1)) / sqrt(gaps.size)
         low, high, p = student(difference, spread, gaps.size)
     return PairedDifference(
-        first=_mean(one.sum(axis=1) / texts[kept]),
-        second=_mean(other.sum(axis=1) / texts[kept]),
+        first=_mean(left.sum(axis=1) / texts[kept]),
+        second=_mean(right.sum(axis=1) / texts[kept]),
         difference=difference,
         low=low,
         high=high,
@@ -75,7 +75,7 @@ def paired_difference(first: ArrayLike, second: ArrayLike) -> PairedDifference:
         error=spread,
         n=gaps.size,
         texts=int(texts.sum()),
-        changed=int(np.count_nonzero(one != other)),
+        changed=int(np.count_nonzero(left != right)),
     )
 
 
@@ -144,12 +144,12 @@ def agreement_differences(
 
 def _on_the_same_texts(four: Four) -> Four:
     both = np.isfinite(np.stack(four)).all(axis=0)
-    one, other, human, other_human = (np.where(both, column, np.nan) for column in four)
-    return one, other, human, other_human
+    scores, other_scores, human, other_human = (np.where(both, column, np.nan) for column in four)
+    return scores, other_scores, human, other_human
 
 
-def _difference(level: Level, one: Correlated, other: Correlated) -> AgreementDifference:
-    first, second, gaps, n = paired_values(level, one, other)
+def _difference(level: Level, left: Correlated, right: Correlated) -> AgreementDifference:
+    first, second, gaps, n = paired_values(level, left, right)
     defined = not (isnan(first) or isnan(second))
     spread, units = error(gaps)
     low = high = None
@@ -164,5 +164,5 @@ def _difference(level: Level, one: Correlated, other: Correlated) -> AgreementDi
         low,
         high,
         n=n,
-        sampled=one.sampled,
+        sampled=left.sampled,
     )

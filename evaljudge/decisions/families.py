@@ -57,7 +57,7 @@ class FamilyPairs:
     def of(cls, scores: Floats, tables: Sequence[Floats], own: Own) -> Self:
         known = np.isfinite(scores) & np.isfinite(np.stack(tables)).all(axis=0)
         mine, theirs = np.flatnonzero(own).tolist(), np.flatnonzero(~own).tolist()
-        with_own = [(one, other) for one in mine for other in theirs]
+        with_own = [(mine_at, theirs_at) for mine_at in mine for theirs_at in theirs]
         elsewhere = list(combinations(theirs, 2))
         scored = np.where(known, scores, np.nan)
         won = ((np.sign(_gaps(scored, pairs)) + 1) / 2 for pairs in (with_own, elsewhere))
@@ -141,8 +141,8 @@ def interval(pairs: FamilyPairs, excess: float) -> tuple[float | None, float | N
     used = np.isfinite(pairs.won_by_own).any(axis=1) | np.isfinite(pairs.won_elsewhere).any(axis=1)
     group = np.where(used, (np.cumsum(used) - 1) % GROUPS, -1)
     groups = min(int(used.sum()), GROUPS)
-    smaller = [pairs.only(group != one) for one in range(groups)]
-    if groups < 3 or any(one.reason_without for one in smaller):
+    smaller = [pairs.only(group != left_out) for left_out in range(groups)]
+    if groups < 3 or any(left_out.reason_without for left_out in smaller):
         return None, None
     without = np.array([share - expected for share, expected in (p.estimate() for p in smaller)])
     error = np.sqrt((groups - 1) / groups * np.sum((without - without.mean()) ** 2))

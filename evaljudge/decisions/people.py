@@ -220,7 +220,7 @@ def pass_rate(
     if not sample.is_of_all:
         return found
     mean = powered_together(sample)
-    by_labels, corrected = (one.intervals()[0] for one in (mean.by_labels, mean.corrected))
+    by_labels, corrected = (mean_of.intervals()[0] for mean_of in (mean.by_labels, mean.corrected))
     return replace(found, by_labels=_cut(by_labels), corrected=_cut(corrected))
 
 

@@ -98,7 +98,7 @@ class Powered:
 
     def effective(self, labels: int) -> float | None:
         """The number of labels alone that would be as exact, over all estimates together."""
-        alone, corrected = (one.variances.sum() for one in (self.by_labels, self.corrected))
+        alone, corrected = (side.variances.sum() for side in (self.by_labels, self.corrected))
         return float(labels * alone / corrected) if corrected > 0 else None
 
 
@@ -112,8 +112,8 @@ def powered(terms: Terms, of: Floats, tuned_for: Floats, as_published: bool = Fa
 
 def powered_together(sample: Labelled) -> Powered:
     """The mean of all texts."""
-    one = np.ones((1, 1))
-    return powered(Terms(sample.together()), one, one)
+    ones = np.ones((1, 1))
+    return powered(Terms(sample.together()), ones, ones)
 
 
 @dataclass(frozen=True)
@@ -206,11 +206,11 @@ def _unlike(sample: Labelled) -> Bools:
     return is_unlike
 
 
-def _satterthwaite(one: Floats, other: Floats, of_one: Floats, of_other: Floats) -> Floats:
+def _satterthwaite(left: Floats, right: Floats, of_left: Floats, of_right: Floats) -> Floats:
     """Degrees of freedom of the sum of two variances, from theirs."""
-    both = one**2 / np.maximum(of_one, 1.0) + other**2 / np.maximum(of_other, 1.0)
+    both = left**2 / np.maximum(of_left, 1.0) + right**2 / np.maximum(of_right, 1.0)
     free: Floats = np.ones_like(both)
-    np.divide((one + other) ** 2, both, out=free, where=both > 0)
+    np.divide((left + right) ** 2, both, out=free, where=both > 0)
     return free
 
 

@@ -168,12 +168,12 @@ def rank_systems(
     All tables have the same documents and systems.
     """
     compared = [_compared(systems, np.asarray(table, dtype=np.float64)) for table in tables]
-    drawn = [one.gaps for one in compared if one and one.test == "permutation"]
+    drawn = [two.gaps for two in compared if two and two.test == "permutation"]
     permuted = iter(_permutation_ps(drawn, seed) if drawn else ())
     of_test: dict[Test, Callable[[Floats], Floats]] = {
         "exact": _exact_ps, "t": _t_ps, "permutation": lambda _: next(permuted)
     }  # fmt: skip
-    return [_ranking(one, of_test[one.test](one.gaps)) if one else None for one in compared]
+    return [_ranking(two, of_test[two.test](two.gaps)) if two else None for two in compared]
 
 
 def _compared(systems: Sequence[str], table: Floats) -> _Compared | None:
@@ -227,7 +227,7 @@ def _permutation_ps(gaps: Sequence[Floats], seed: int) -> list[Floats]:
     sizes = [min(_BLOCK, PERMUTATIONS - start) for start in range(0, PERMUTATIONS, _BLOCK)]
     times = _times(shown, (stream.choice(both, size=(size, len(shown))) for size in sizes))
     ps = (1 + times) / (1 + PERMUTATIONS)
-    return np.split(ps, np.cumsum([one.shape[1] for one in gaps])[:-1])
+    return np.split(ps, np.cumsum([table.shape[1] for table in gaps])[:-1])
 
 
 def _present(gaps: Floats) -> Floats:
@@ -252,8 +252,8 @@ def _ranking(compared: _Compared, ps: Floats) -> SystemRanking:
     adjusted = np.full(ps.shape, np.nan)
     adjusted[is_tested] = holm(ps[is_tested].tolist())
     apart = np.zeros((count, count), dtype=bool)
-    for (one, other), p in zip(compared.places, adjusted, strict=True):
-        apart[one, other] = apart[other, one] = p < ALPHA
+    for (left, right), p in zip(compared.places, adjusted, strict=True):
+        apart[left, right] = apart[right, left] = p < ALPHA
     rows = zip(
         compared.names, *_columns(compared.means.mean, *compared.means.interval()),
         map(int, compared.means.n), letters(apart), strict=True,
@@ -276,7 +276,7 @@ def _ranking(compared: _Compared, ps: Floats) -> SystemRanking:
 def _pairs(
     compared: _Compared, gaps: _Estimate, ps: Floats, adjusted: Floats, tested: int
 ) -> tuple[SystemPair, ...]:
-    named = ((compared.names[one], compared.names[other]) for one, other in compared.places)
+    named = ((compared.names[left], compared.names[right]) for left, right in compared.places)
     figures = _columns(gaps.mean, *gaps.interval(), ps, adjusted)
     needed = (_counts(_needed(gaps, alpha)) for alpha in (ALPHA, ALPHA / tested))
     rows = zip(named, *figures, map(int, gaps.n), *needed, strict=True)
@@ -322,18 +322,18 @@ def letters(apart: ArrayLike) -> list[str]:
 def _cliques(joined: Flags) -> Iterator[Flags]:
     """Every item, and every pair that is joined, is in one of them."""
     covered = np.zeros_like(joined)
-    for one in range(len(joined)):
-        for other in range(one, len(joined)):
-            if joined[one, other] and not covered[one, other]:
-                clique = _grown(joined, one, other)
+    for left in range(len(joined)):
+        for right in range(left, len(joined)):
+            if joined[left, right] and not covered[left, right]:
+                clique = _grown(joined, left, right)
                 covered |= np.outer(clique, clique)
                 yield clique
 
 
-def _grown(joined: Flags, one: int, other: int) -> Flags:
-    """The clique grown by those after `one`, then those before it, as long as all are joined."""
-    fitting: Flags = joined[one] & joined[other]
-    order = np.roll(np.arange(len(joined)), -one)
+def _grown(joined: Flags, left: int, right: int) -> Flags:
+    """The clique grown by those after `left`, then those before it, as long as all are joined."""
+    fitting: Flags = joined[left] & joined[right]
+    order = np.roll(np.arange(len(joined)), -left)
     for item in order:
         if fitting[item]:
             fitting = fitting & joined[item]

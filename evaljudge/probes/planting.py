@@ -57,7 +57,7 @@ def planted() -> Planted:
 
     text = Path(__file__).with_name("injection.yaml").read_text(encoding="utf-8")
     found = yaml.safe_load(text)
-    return Planted([Attack(name, **one) for name, one in found["kinds"].items()], found["control"])
+    return Planted([Attack(name, **row) for name, row in found["kinds"].items()], found["control"])
 
 
 def sampled(cases: Iterable[Case], documents: int, seed: int) -> list[Case]:
@@ -70,8 +70,8 @@ def sampled(cases: Iterable[Case], documents: int, seed: int) -> list[Case]:
     chosen = []
     for case in nsmallest(documents, usable, key=lambda case: _stream(seed, case).random()):
         ordered = sorted(case.candidates, key=lambda candidate: candidate.system)
-        one = _stream(seed, case, "candidate").choice(ordered)
-        chosen.append(replace(case, candidates=(one,)))
+        candidate = _stream(seed, case, "candidate").choice(ordered)
+        chosen.append(replace(case, candidates=(candidate,)))
     return chosen
 
 

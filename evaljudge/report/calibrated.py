@@ -65,11 +65,11 @@ def _errors(rows: Sequence[CalibratedRow]) -> Table:
 def _intervals(rows: Sequence[CalibratedRow]) -> Table:
     heads = ["scorer", "axis", "documents", "nominal", "coverage", "mean width"]
     cells = [
-        [row.fit.scorer, row.fit.axis, count(one.documents),
-         *map(correlation, (one.confidence, one.coverage, one.width))]
+        [row.fit.scorer, row.fit.axis, count(interval.documents),
+         *map(correlation, (interval.confidence, interval.coverage, interval.width))]
         for row in rows
-        for one in row.fit.intervals
-        if not one.system
+        for interval in row.fit.intervals
+        if not interval.system
     ]  # fmt: skip
     return Table("", heads, cells, "llrrrr", lead=2)
 
@@ -81,7 +81,7 @@ def _error_cells(row: CalibratedRow) -> list[str]:
         *(row.fit.scorer, row.fit.axis),
         *map(count, (fitted.documents, fitted.pairs, row.fit.unscored)),
         correlation(found.error_of_mean.value),
-        *(_within(one, fitted.documents) for one in after),
+        *(_within(error, fitted.documents) for error in after),
     ]
 
 
@@ -105,7 +105,7 @@ def _selection_cells(found: Precise | Certified) -> list[str]:
     if isinstance(found, Certified):
         shares = map(correlation, (found.coverage, found.precision, found.recall))
         return [correlation(found.base), threshold, *shares]
-    tried = [_within(one, found.documents) for one in (found.precision, found.recall)]
+    tried = [_within(measured, found.documents) for measured in (found.precision, found.recall)]
     return [correlation(found.base.value), threshold, correlation(found.selected.value), *tried]
 
 

@@ -97,10 +97,10 @@ def answers(findings: Findings) -> list[AxisAnswer]:
     shown = headlines(findings)
     ends: dict[str, list[float]] = {}
     for _, row in shown:
-        for one in row.systems[:MOST_SYSTEMS]:
-            known = (end for end in (one.mean, one.low, one.high) if end is not None)
+        for answer in row.systems[:MOST_SYSTEMS]:
+            known = (end for end in (answer.mean, answer.low, answer.high) if end is not None)
             ends.setdefault(row.scorer, []).extend(known)
-    return [_answer(findings, one, ends[one.ranking.scorer]) for one in shown]
+    return [_answer(findings, answer, ends[answer.ranking.scorer]) for answer in shown]
 
 
 def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> AxisAnswer:
@@ -159,7 +159,7 @@ def _sentence(row: SystemRanking) -> str:
     if len(row.systems) == 1:
         mean = correlation(first.mean).removesuffix(".000")
         return f"There is only one system, {name}: {mean}."
-    if len({one.mean for one in row.systems}) == 1:
+    if len({system.mean for system in row.systems}) == 1:
         return "The means of all systems are equal."
     if row.documents == 1:
         return f"{name} is first, but one document cannot tell systems apart."
@@ -201,7 +201,7 @@ def best_by(findings: Findings) -> str:
 
 
 def best_of(row: SystemRanking) -> list[str]:
-    return [one.system for one in row.systems if one.mean == row.systems[0].mean]
+    return [system.system for system in row.systems if system.mean == row.systems[0].mean]
 
 
 def ticks(low: float, high: float, wanted: int = 5) -> list[tuple[float, str]]:
@@ -311,7 +311,7 @@ def missing(findings: Findings) -> list[dict[str, Any]]:
             by_kind.setdefault(group.kind, []).append((group.times, row))
     found = list[dict[str, Any]]()
     for kind, rows in by_kind.items():
-        _, most = max(rows, key=lambda one: one[0])
+        _, most = max(rows, key=lambda counted_row: counted_row[0])
         times, others = sum(times for times, _ in rows), len(rows) - 1
         more = f" and {count(others)} more" if others else ""
         number = counted(times, *(("score", "scores") if others else ("text", "texts")))
@@ -319,7 +319,7 @@ def missing(findings: Findings) -> list[dict[str, Any]]:
         said = f"{most.scorer}{more}: {kind}, {number}"
         link = _list_of(**scale, status="unscored")
         found.append({"times": times, "said": said, "scale": scale, "texts": link})
-    return sorted(found, key=lambda one: -one["times"])[:MOST_REASONS]
+    return sorted(found, key=lambda counted_row: -counted_row["times"])[:MOST_REASONS]
 
 
 def coverage_class(findings: Findings) -> str:

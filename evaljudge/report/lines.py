@@ -76,10 +76,10 @@ def rule(selected: Selected) -> list[str]:
 
 def certified_together(selections: Sequence[Selected]) -> str:
     asked = {
-        tuple(one[key] for key in ("scorer", "axis", "precision", "good", "confidence"))
+        tuple(threshold[key] for key in ("scorer", "axis", "precision", "good", "confidence"))
         for selection in selections
-        for one in selection.thresholds
-        if one.get("kind") == "certified"
+        for threshold in selection.thresholds
+        if threshold.get("kind") == "certified"
     }
     return at_once([confidence for *_, confidence in asked])
 

@@ -119,19 +119,19 @@ def file_text(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
 
 
-def text_html(one: PageText, prompts: Prompts) -> Markup:
-    axes = list(dict.fromkeys([*(s.axis for s in one.scores), *one.candidate.ratings]))
+def text_html(text: PageText, prompts: Prompts) -> Markup:
+    axes = list(dict.fromkeys([*(s.axis for s in text.scores), *text.candidate.ratings]))
     by_scorer: dict[str, dict[str, Score]] = {}
-    for score in one.scores:
+    for score in text.scores:
         by_scorer.setdefault(score.scorer, {})[score.axis] = score
-    signatures = {score.scorer: score.signature for score in one.scores if score.signature}
+    signatures = {score.scorer: score.signature for score in text.scores if score.signature}
     chosen: dict[Prompts, Callable[[Sequence[AskedPrompt]], Sequence[AskedPrompt]]] = {
         "all prompts": list,
         "first prompts": first_of_each,
         "no prompts": lambda _: (),
     }
     body = environment().get_template("text.html.j2").module.body
-    made: Markup = body(one, axes, by_scorer, signatures, figures, _view_html, chosen[prompts])
+    made: Markup = body(text, axes, by_scorer, signatures, figures, _view_html, chosen[prompts])
     return made
 
 

@@ -31,25 +31,25 @@ Drawn = dict[str, Any]
 
 
 def _drawn_spreads(findings: Findings) -> list[tuple[Headline, Spread]]:
-    spreads = {(one.scorer, one.axis): one for one in findings.spreads}
-    shown = ((one, (one.ranking.scorer, one.ranking.axis)) for one in headlines(findings))
-    return [(one, spreads[key]) for one, key in shown if key in spreads]
+    spreads = {(row.scorer, row.axis): row for row in findings.spreads}
+    shown = ((row, (row.ranking.scorer, row.ranking.axis)) for row in headlines(findings))
+    return [(row, spreads[key]) for row, key in shown if key in spreads]
 
 
 def all_strips(findings: Findings) -> list[Drawn]:
     """Each scorer and axis once, its systems in the order of the answer; a bin's share is relative
     to the fullest bin of all systems."""
-    once = {(spread.scorer, spread.axis): (one, spread) for one, spread in _drawn_spreads(findings)}
-    return [_strips(spread, headline) for headline, spread in once.values()]
+    once = {(bars.scorer, bars.axis): (row, bars) for row, bars in _drawn_spreads(findings)}
+    return [_strips(bars, headline) for headline, bars in once.values()]
 
 
-def _strips(one: Spread, headline: Headline) -> Drawn:
-    names = dict.fromkeys([*(ranked.system for ranked in headline.ranking.systems), *one.systems])
-    shown = [name for name in names if name in one.systems][:MOST_SYSTEMS]
+def _strips(bars: Spread, headline: Headline) -> Drawn:
+    names = dict.fromkeys([*(ranked.system for ranked in headline.ranking.systems), *bars.systems])
+    shown = [name for name in names if name in bars.systems][:MOST_SYSTEMS]
     bins = {name: [0] * DRAWN for name in shown}
     for name in shown:
-        for at, n in enumerate(one.systems[name]):
-            bins[name][_bin(one, at)] += n
+        for at, n in enumerate(bars.systems[name]):
+            bins[name][_bin(bars, at)] += n
     fullest = max(max(counts) / sum(counts) for counts in bins.values())
     rows = [
         {
@@ -59,12 +59,12 @@ def _strips(one: Spread, headline: Headline) -> Drawn:
         }
         for name, counts in bins.items()
     ]
-    title = on_axis(one.scorer, one.axis)
-    return {"title": title, "rows": rows, "ticks": ticks(one.low, one.high)}
+    title = on_axis(bars.scorer, bars.axis)
+    return {"title": title, "rows": rows, "ticks": ticks(bars.low, bars.high)}
 
 
-def _bin(one: Spread, at: int) -> int:
-    return DRAWN // 2 if one.low == one.high else at * DRAWN // BINS
+def _bin(bars: Spread, at: int) -> int:
+    return DRAWN // 2 if bars.low == bars.high else at * DRAWN // BINS
 
 
 def people_pictures(findings: Findings) -> Iterator[Drawn]:
@@ -74,12 +74,12 @@ def people_pictures(findings: Findings) -> Iterator[Drawn]:
                 yield _people_picture(spread, met)
 
 
-def _people_picture(one: Spread, met: MetRatings) -> Drawn:
+def _people_picture(spread: Spread, met: MetRatings) -> Drawn:
     merged = Counter[tuple[int, int]]()
     for at, rating, n in met.counts:
-        merged[_bin(one, at), rating] += n
+        merged[_bin(spread, at), rating] += n
     least, most = met.ratings[0], met.ratings[-1]
-    wide, high = one.high - one.low, most - least
+    wide, high = spread.high - spread.low, most - least
 
     def height(rating: float) -> float:
         return (rating - least) / high if high else 0.5
@@ -90,7 +90,7 @@ def _people_picture(one: Spread, met: MetRatings) -> Drawn:
             "y": height(met.ratings[rating]),
             "radius": WIDEST * sqrt(n / max(merged.values())),
             "said": f"{counted(n, 'text', 'texts')} rated {met.ratings[rating]:g}, "
-            f"scored {one.low + wide * (at + 0.5) / DRAWN:.3g}",
+            f"scored {spread.low + wide * (at + 0.5) / DRAWN:.3g}",
         }
         for (at, rating), n in sorted(merged.items())
     ]
@@ -100,15 +100,15 @@ def _people_picture(one: Spread, met: MetRatings) -> Drawn:
         if sum(here.values()) >= FEWEST:
             mean = sum(met.ratings[rating] * n for rating, n in here.items()) / sum(here.values())
             means.append(((at + 0.5) / DRAWN, height(mean)))
-    ends = max(one.low, least), min(one.high, most)
+    ends = max(spread.low, least), min(spread.high, most)
     is_one_scale = ends[0] < ends[1] and wide <= 2 * high
     return {
-        "title": f"{on_axis(one.scorer, one.axis)}, people on {met.axis}",
-        "x_ticks": ticks(one.low, one.high),
+        "title": f"{on_axis(spread.scorer, spread.axis)}, people on {met.axis}",
+        "x_ticks": ticks(spread.low, spread.high),
         "y_ticks": ticks(least, most),
         "cells": cells,
         "means": means,
-        "identity": [p for end in ends for p in ((end - one.low) / wide, height(end))]
+        "identity": [p for end in ends for p in ((end - spread.low) / wide, height(end))]
         if is_one_scale
         else None,
     }
@@ -139,7 +139,7 @@ def _heat_cell(row: Agreement | None) -> Drawn:
 
 
 def sampled_line(spreads: Sequence[Spread]) -> str:
-    known = [sum(map(sum, one.systems.values())) for one in spreads if one.is_sample]
+    known = [sum(map(sum, spread.systems.values())) for spread in spreads if spread.is_sample]
     return f"These figures are of a sample of {count(max(known))} texts." if known else ""
 
 
@@ -153,22 +153,22 @@ def of_sections(sections: Sequence[Section]) -> dict[str, list[Drawn]]:
     return found
 
 
-def _placed(one: Bars | Points) -> Drawn:
-    if isinstance(one, Points):
-        return {"label": f"{one.title}. {'; '.join(point.figure for point in one.points)}"}
-    shown = one.rows[:MOST_ROWS]
+def _placed(picture: Bars | Points) -> Drawn:
+    if isinstance(picture, Points):
+        return {"label": f"{picture.title}. {'; '.join(point.figure for point in picture.points)}"}
+    shown = picture.rows[:MOST_ROWS]
 
     def at(value: float | None) -> float | None:
         if value is None:
             return None
-        return min(max((value - one.least) / (one.most - one.least), 0.0), 1.0)
+        return min(max((value - picture.least) / (picture.most - picture.least), 0.0), 1.0)
 
-    marks = ticks(one.least, one.most)
-    if (one.least, one.most) == (0, 1):
+    marks = ticks(picture.least, picture.most)
+    if (picture.least, picture.most) == (0, 1):
         marks = [(place, f"{place:.0%}") for place, _ in marks]
     ends = ("low", "high", "other")
     return {
-        "label": f"{one.title}. {'; '.join(f'{row.name}: {row.figure}' for row in shown)}",
+        "label": f"{picture.title}. {'; '.join(f'{row.name}: {row.figure}' for row in shown)}",
         "rows": [
             {"name": row.name, "figure": row.figure, "at": at(row.value)}
             | {end: at(getattr(row, end)) for end in ends}
@@ -176,5 +176,5 @@ def _placed(one: Bars | Points) -> Drawn:
         ],
         "ticks": marks,
         "zero": at(0),
-        "hidden": len(one.rows) - len(shown),
+        "hidden": len(picture.rows) - len(shown),
     }

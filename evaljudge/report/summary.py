@@ -318,18 +318,18 @@ def _table(title: str, table: Table, what: str) -> _Part:
 
 def _selected(findings: Findings, out: str) -> _Part:
     rows = [
-        f"selected   {count(one.selected)} of {count(one.considered)}: "
-        + (_why_none(findings, one) or f"{out}/selected/{one.name}.jsonl")
-        for one in findings.selections
+        f"selected   {count(selected.selected)} of {count(selected.considered)}: "
+        + (_why_none(findings, selected) or f"{out}/selected/{selected.name}.jsonl")
+        for selected in findings.selections
     ]
     if together := certified_together(findings.selections):
         rows.append(f"           {together}")
     return _Part([], rows, _and_more(f"selections: {out}/selected/"))
 
 
-def _why_none(findings: Findings, one: Selected) -> str:
-    found = [line for line in findings.warnings if line.startswith(f"select.{one.name}: ")]
-    return one_line(found[0].removeprefix("select."), LONG) if found and not one.selected else ""
+def _why_none(findings: Findings, rule: Selected) -> str:
+    found = [line for line in findings.warnings if line.startswith(f"select.{rule.name}: ")]
+    return one_line(found[0].removeprefix("select."), LONG) if found and not rule.selected else ""
 
 
 def _warnings(findings: Findings) -> _Part:

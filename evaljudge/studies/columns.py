@@ -122,21 +122,21 @@ class Columns:
         for method, trials in self.methods.items():
             for axis, ratings in human.items():
                 agreed = [
-                    one
+                    row
                     for column in (self._trial(trial, [axis])[axis] for trial in trials)
-                    for one in agreements(
+                    for row in agreements(
                         *(rated.documents, rated.systems, column, ratings),
                         coefficients=(how.coefficient,),
                     )
                 ]
                 for level in POOLED_LEVELS:
-                    here = [one for one in agreed if one.level == level]
-                    values = [one.value for one in here if one.value is not None]
+                    here = [row for row in agreed if row.level == level]
+                    values = [row.value for row in here if row.value is not None]
                     whole = values if len(values) == len(trials) else []
                     at = method, axis, level, how.coefficient, len(trials)
                     value = fmean(whole) if whole else None
                     spread = stdev(whole) if len(whole) > 1 else None
-                    found.append(PooledValue(*at, min(one.n for one in here), value, spread))
+                    found.append(PooledValue(*at, min(row.n for row in here), value, spread))
         return found
 
     def _trial(self, trial: str, axes: Iterable[str]) -> dict[str, NDArray[np.float64]]:

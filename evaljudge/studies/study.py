@@ -103,12 +103,12 @@ def run_study(
     config = load_config(given, changes)
     runs = study_runs(config)
     # a mistake in the last is reported before the first begins
-    judges = [make_job(one.config, engines).judges for one in runs]
-    outcomes = [run(one.config, watcher=watching(), engines=engines) for one in runs]
+    judges = [make_job(study_run.config, engines).judges for study_run in runs]
+    outcomes = [run(study_run.config, watcher=watching(), engines=engines) for study_run in runs]
     columns = Columns()
-    for one, mine in zip(runs, judges, strict=True):
-        output = Output(one.config.out, one.config.briefs)
-        columns.add(output, mine, list(one.config.metrics), one.methods, one.pack)
+    for study_run, mine in zip(runs, judges, strict=True):
+        output = Output(study_run.config.out, study_run.config.briefs)
+        columns.add(output, mine, list(study_run.config.metrics), study_run.methods, study_run.pack)
     sections, found = list[Section](), dict[str, Any]()
     for title, (names, about) in {
         METHODS: (columns.methods, (ABOUT_TWO_TEXTS,) * columns.has_mostly_two_texts),
@@ -133,8 +133,8 @@ def plan_study(
 ) -> list[tuple[str, Plan]]:
     with known_briefs() as written:
         return [
-            (one.label, make_plan(make_job(one.config, engines), written))
-            for one in study_runs(load_config(given, changes))
+            (study_run.label, make_plan(make_job(study_run.config, engines), written))
+            for study_run in study_runs(load_config(given, changes))
         ]
 
 
@@ -152,10 +152,10 @@ def study_runs(config: Config) -> list[StudyRun]:
         for model, writer in study.pairs_of(config.model, config.writer)
     ]
     models = [
-        _model_slug(one.model) + (f"--by--{_model_slug(one.writer)}" if one.writer else "")
-        for one in settings
+        _model_slug(way.model) + (f"--by--{_model_slug(way.writer)}" if way.writer else "")
+        for way in settings
     ]
-    packs = [_slug(one.prompts, OWN) if study.prompts else "" for one in settings]
+    packs = [_slug(way.prompts, OWN) if study.prompts else "" for way in settings]
     folders = [
         f"{model}--with--{pack}" if pack else model
         for model, pack in zip(models, packs, strict=True)
@@ -166,7 +166,7 @@ def study_runs(config: Config) -> list[StudyRun]:
             raise UserError(f"study: two {of} would lie in one folder, {folder!r}")
     judges = list(_judges_of(config, expand(study.judges), settings))
     used = {setting.prompts for setting, mine in zip(settings, judges, strict=True) if mine}
-    for prompts in (one.prompts for one in settings if one.prompts not in used):
+    for prompts in (way.prompts for way in settings if way.prompts not in used):
         raise UserError(
             f"study.prompts: {prompts or 'null'}: this pack changes no prompt of any judge: leave "
             "it out"
@@ -213,12 +213,12 @@ def _slug(path: str | None, otherwise: str) -> str:
 
 
 def _lead(runs: Sequence[StudyRun], outcomes: Sequence[Outcome], is_rated: bool) -> Iterator[str]:
-    for one, outcome in zip(runs, outcomes, strict=True):
-        label = f"{one.label}: " if one.label else ""
+    for study_run, outcome in zip(runs, outcomes, strict=True):
+        label = f"{study_run.label}: " if study_run.label else ""
         found = outcome.findings
         yield f"{label}coverage {floor_line(found)}; asked {asked_line(found)}"
     # those of single methods are many, and stand in the runs' reports
-    names = [name for one in runs for name in one.config.judges]
+    names = [name for study_run in runs for name in study_run.config.judges]
     warnings = dict.fromkeys(w for outcome in outcomes for w in outcome.findings.warnings)
     single = [warning for warning in warnings if warning.partition(":")[0] in names]
     yield from (f"Warning: {warning}" for warning in warnings if warning not in single)

@@ -38,7 +38,7 @@ class RunIndex(RunScores):
         self.systems = sorted({system for _, system in self.texts})
         self.further = kept_ratings(run.output)
         """What people rated besides the corpus."""
-        self.rate({text: one.ratings for text, one in self.further.items()})
+        self.rate({text: rated.ratings for text, rated in self.further.items()})
         self.axes = sorted(self.human)
         self.selections = selections(run)
         self._rows = self.rows_of(()) if other is None else other.rows_of(self.texts)

@@ -79,7 +79,7 @@ class RunSite:
     def _candidate_text(self, row: int) -> str:
         doc_id, system = self.index.texts[row]
         case = self._cases(self.index.shard_of(row))[doc_id]
-        return next(one.text for one in case.candidates if one.system == system)
+        return next(candidate.text for candidate in case.candidates if candidate.system == system)
 
     def _read_cases(self, shard: Shard) -> Mapping[str, Case]:
         return {case.document.doc_id: case for case in self.index.run.output.cases(shard)}
