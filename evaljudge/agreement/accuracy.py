@@ -88,9 +88,9 @@ def calibrated_lists(x: Floats, ratings: Sequence[Floats]) -> list[float]:
     No more than all pairs that people tie can be gained, and what is lost up to an epsilon is lost
     with any larger one. So pairs that are far apart need no look once these cannot do better.
     """
-    found, order = [0.0] * len(ratings), np.argsort(x)
+    epsilons, order = [0.0] * len(ratings), np.argsort(x)
     if x.size < 2:
-        return found
+        return epsilons
     x, pending = x[order], {place: y[order] for place, y in enumerate(ratings)}
     for reach in np.ldexp(x[-1] - x[0], NEARER):
         if not pending:
@@ -100,12 +100,12 @@ def calibrated_lists(x: Floats, ratings: Sequence[Floats]) -> list[float]:
         for place, y in list(pending.items()):
             gaps = near.gaps(y)
             tied = gaps.tied[gaps.tied <= limit]
-            epsilon = found[place] = calibrated([replace(gaps, tied=tied)])
+            epsilon = epsilons[place] = calibrated([replace(gaps, tied=tied)])
             lost = np.count_nonzero((gaps.concordant > epsilon) & (gaps.concordant <= limit))
             times = np.unique(y, return_counts=True)[1]
             if np.count_nonzero(tied <= epsilon) + lost >= (times * (times - 1) // 2).sum():
                 del pending[place]
-    return found
+    return epsilons
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +138,9 @@ def accuracies(
 
     Weights are whole, (lists, resamples, pairs); what is absent (NaN) must weigh nothing.
     """
-    found = np.full((len(compared), *weights.shape[:2]), np.nan)
+    shares = np.full((len(compared), *weights.shape[:2]), np.nan)
     if np.isnan(epsilons).all():
-        return found
+        return shares
     columns, lists, pairs = values.shape
     step = max(1, 2 * BUDGET // max(1, columns * pairs**2))
     for start in range(0, lists, step):
@@ -150,8 +150,8 @@ def accuracies(
         for place, (x, y) in enumerate(compared):
             agreeing = orders[x].agreeing(orders[y].signs, epsilons[place]).astype(np.float64)
             agreed = ((weights[part] @ agreeing) * weights[part]).sum(axis=2)
-            found[place, part] = share(agreed, sizes)
-    return found
+            shares[place, part] = share(agreed, sizes)
+    return shares
 
 
 def share(agreed: Floats, sizes: Floats) -> Floats:

@@ -84,11 +84,11 @@ def agreements(
 
     documents, systems: integer codes; scores: NaN where unscored; human: NaN where unrated.
     """
-    (found,) = comparisons(
+    (agreed,) = comparisons(
         documents, systems, [scores, human], [(0, 1)],
         coefficients=coefficients, seed=seed,
     )  # fmt: skip
-    return found
+    return agreed
 
 
 @on_one_thread
@@ -102,7 +102,7 @@ def comparisons(
     What is known of a column is shared by all comparisons of the same candidates, so that many take
     little longer than one.
     """
-    found = {
+    by_place = {
         place: [
             _agreement(estimates, local, coefficient, table)
             for estimates in levels
@@ -112,7 +112,7 @@ def comparisons(
             documents, systems, columns, compared, coefficients=coefficients, seed=seed
         )
     }
-    return [found[place] for place in range(len(compared))]
+    return [by_place[place] for place in range(len(compared))]
 
 
 def estimates_of(
@@ -128,9 +128,9 @@ def estimates_of(
             # so many comparisons that their tables of pairs of candidates fit in memory
             pooled = min(table.documents.size, MAX_POOLED) ** 2 // 8
             for part in table.of(group).parts(max(1, MOST_NUMBERS // max(1, pooled))):
-                found = [_LEVELS[level](part, seed, coefficients) for level in levels]
+                estimates = [_LEVELS[level](part, seed, coefficients) for level in levels]
                 for local in range(len(part.compared)):
-                    yield places[next(at)], local, found, part
+                    yield places[next(at)], local, estimates, part
 
 
 def among(
@@ -146,10 +146,10 @@ def among(
     """
 
     columns, compared = list(values.values()), list(combinations(range(len(values)), 2))
-    found = comparisons(documents, systems, columns, compared, coefficients=CORRELATIONS, seed=seed)
+    pairs = comparisons(documents, systems, columns, compared, coefficients=CORRELATIONS, seed=seed)
     return [
         AxisPair(axis, other, a.level, a.coefficient, a.value, a.low, a.high, a.n, a.sampled)
-        for (axis, other), agreed in zip(combinations(values, 2), found, strict=True)
+        for (axis, other), agreed in zip(combinations(values, 2), pairs, strict=True)
         for a in agreed
     ]
 
@@ -189,8 +189,8 @@ def ceiling(
 ) -> list[Ceiling]:
     """How far raters agree, from one row per candidate and one column per rater; NaN: no rating."""
     table = np.asarray(ratings, dtype=np.float64)
-    given = np.isfinite(table).sum(axis=1)
-    kept = given > 1
+    counts = np.isfinite(table).sum(axis=1)
+    kept = counts > 1
     document = np.unique(np.asarray(documents)[kept], return_inverse=True)[1]
     system = np.asarray(systems)[kept]
     raters = [
@@ -200,7 +200,7 @@ def ceiling(
     ]
     if not raters:
         raters = [_levels(table_of([], [], [], []), seed)]
-    skipped = int(np.sum(given == 1))
+    skipped = int(np.sum(counts == 1))
     return [
         _ceiling([levels[place] for levels in raters], coefficient, skipped)
         for place in range(len(LEVELS))
@@ -215,10 +215,10 @@ def _rater(
     documents, have among all that are rated."""
     # Sorted, so that equal ratings have equal means whoever gave them.
     others = np.sort(np.delete(table, column, axis=1), axis=1)
-    own, mean = table[:, column], means(others)
+    ratings, mean = table[:, column], means(others)
     documents = int(document.max()) + 1
-    rated = np.unique(document[np.isfinite(own)])
-    pairs = replace(table_of(document, system, own, mean), groups=groups_of(documents)[rated])
+    rated = np.unique(document[np.isfinite(ratings)])
+    pairs = replace(table_of(document, system, ratings, mean), groups=groups_of(documents)[rated])
     sample, *further = _levels(pairs, seed)
     parts = np.full((*sample.values.shape, documents), np.nan)
     parts[..., rated] = sample.parts

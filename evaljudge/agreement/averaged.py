@@ -83,15 +83,15 @@ def averaged(
     """Averages from one row per candidate, in any order; `human`: by axis, NaN where unrated."""
     if not human:
         raise ValueError("there is no axis to average over")
-    trials = {name: _trials(name, given) for name, given in methods.items()}
-    found = _correlations_of(np.asarray(documents), np.asarray(systems), trials, human, coefficient)
-    cubes = list(found.values())
+    trials = {name: _trials(name, trial) for name, trial in methods.items()}
+    table = _correlations_of(np.asarray(documents), np.asarray(systems), trials, human, coefficient)
+    cubes = list(table.values())
     shared = _shared(cubes)
 
-    pooled = {name: means(np.moveaxis(cube, 0, -1)) for name, cube in found.items()}
+    pooled = {name: means(np.moveaxis(cube, 0, -1)) for name, cube in table.items()}
     measured = tuple(
         AveragedMethod(name, len(cube), _values(cube, pooled[name], shared))
-        for name, cube in found.items()
+        for name, cube in table.items()
     )
     return Averaged(
         coefficient=coefficient,
@@ -126,15 +126,15 @@ def _correlations_of(
     ratings = {axis: np.asarray(column, dtype=np.float64) for axis, column in human.items()}
 
     def by_document(trial: Trial, axis: str) -> Floats:
-        found = np.full(names.size, np.nan)
+        values = np.full(names.size, np.nan)
         if axis in trial:
             scores = np.asarray(trial[axis], dtype=np.float64)
             present = np.unique(codes[np.isfinite(scores) & np.isfinite(ratings[axis])])
-            found[present] = document_correlations(
+            values[present] = document_correlations(
                 table_of(codes, systems, scores, ratings[axis]), coefficient
             )
             used[present] = True
-        return found
+        return values
 
     cubes = {
         name: np.array([[by_document(trial, axis) for axis in human] for trial in trials])
@@ -160,8 +160,8 @@ def _column_counts(defined: NDArray[np.bool_]) -> list[int]:
 
 def _by_trial(cube: Floats) -> Floats:
     """(trials, columns): of each axis and, where all have a value, of the average."""
-    found = means(cube)
-    return np.concatenate([found, found.mean(axis=1, keepdims=True)], axis=1)
+    averages = means(cube)
+    return np.concatenate([averages, averages.mean(axis=1, keepdims=True)], axis=1)
 
 
 def _values(cube: Floats, pooled: Floats, shared: NDArray[np.bool_]) -> tuple[AveragedValue, ...]:
@@ -187,8 +187,8 @@ def _column(
     axis: str | None, index: int, methods: Sequence[AveragedMethod], pooled: Mapping[str, Floats],
     common: int,
 ) -> AveragedColumn:  # fmt: skip
-    found = {method.name: method.columns[index].value for method in methods}
-    values = {name: value for name, value in found.items() if value is not None}
+    by_name = {method.name: method.columns[index].value for method in methods}
+    values = {name: value for name, value in by_name.items() if value is not None}
     best = _highest(values)
     others = {name: value for name, value in values.items() if name not in best}
     rows = slice(None) if axis is None else slice(index, index + 1)

@@ -44,11 +44,11 @@ class Isotonic:
 
     def calibrated(self, scores: ArrayLike) -> Floats:
         """The scores in units of the ratings; NaN where there is no score."""
-        given = np.asarray(scores, dtype=np.float64)
-        found = np.full(given.shape, np.nan)
-        present = np.isfinite(given)
-        found[present] = np.interp(given[present], self.scores, self.ratings)
-        return found
+        values = np.asarray(scores, dtype=np.float64)
+        mapped = np.full(values.shape, np.nan)
+        present = np.isfinite(values)
+        mapped[present] = np.interp(values[present], self.scores, self.ratings)
+        return mapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +138,9 @@ def calibration(
         return ratio_of_sums(above, below, resamples, seed, fitted.pairs)
 
     def spearman(values: Floats) -> Measured:
-        found = _spearman(rows, values)
-        mean, n = float(means_of(found)), int(np.isfinite(found).sum())
-        return Measured(mean if n else None, *interval(mean, found, "sample"), n)
+        correlations = _spearman(rows, values)
+        mean, n = float(means_of(correlations)), int(np.isfinite(correlations).sum())
+        return Measured(mean if n else None, *interval(mean, correlations, "sample"), n)
 
     return Calibration(
         fitted=fitted,

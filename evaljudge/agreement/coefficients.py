@@ -69,17 +69,17 @@ def column_correlations(values: Floats, compared: Sequence[Two]) -> Floats:
     """(comparisons, 4, rows), likewise, from (columns, rows, pairs)."""
     columns, rows, pairs = values.shape
     present = np.isfinite(values[0])
-    found = np.full((len(compared), COUNT, rows), np.nan)
+    coefficients = np.full((len(compared), COUNT, rows), np.nan)
     step = 1 if pairs >= WIDE else max(1, 2 * BUDGET // max(1, columns * pairs**2))
     for start in range(0, rows, step):
         part = slice(start, start + step)
         if pairs >= WIDE:
             lists = values[:, start, present[start]]
             for place, (left, right) in enumerate(compared):
-                found[place, :, start] = correlations(lists[left], lists[right])
+                coefficients[place, :, start] = correlations(lists[left], lists[right])
         else:
-            found[:, :, part] = _compared(values[:, part], compared)
-    return found
+            coefficients[:, :, part] = _compared(values[:, part], compared)
+    return coefficients
 
 
 def _compared(values: Floats, compared: Sequence[Two]) -> Floats:
@@ -138,9 +138,9 @@ def ratio(above: Floats, below: Floats) -> Floats:
 
 def quotient(above: Floats, below: Floats) -> Floats:
     """The quotient; NaN where there is nothing to divide by."""
-    found = np.full(np.shape(below), np.nan)
-    np.divide(above, below, out=found, where=below > 0)
-    return found
+    quotients = np.full(np.shape(below), np.nan)
+    np.divide(above, below, out=quotients, where=below > 0)
+    return quotients
 
 
 def signs(x: Floats | NDArray[np.int16], y: Floats | NDArray[np.int16]) -> NDArray[np.int8]:

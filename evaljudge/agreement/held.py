@@ -85,11 +85,11 @@ def _in_order(correlations: Floats) -> NDArray[np.bool_]:
 def _sample(columns: Floats, document: Codes) -> LengthHeld:
     sizes = np.bincount(document)
     starts = np.cumsum(sizes) - sizes
-    found = [np.empty((3, 0))]
+    cosines = [np.empty((3, 0))]
     for size in np.unique(sizes[sizes >= FEWEST]):
         cells = starts[sizes == size, None] + np.arange(size)
-        found.append(_cosines(*map(centred_ranks, columns[:, cells])))
-    correlations = np.concatenate(found, axis=1)
+        cosines.append(_cosines(*map(centred_ranks, columns[:, cells])))
+    correlations = np.concatenate(cosines, axis=1)
     values = partial(correlations)
     values = values[np.isfinite(values)]
     ends = interval(float(means(values)), values, "sample")
@@ -139,9 +139,9 @@ def _scaled(correlations: Floats | float) -> Floats:
 def _ranks_without(column: Floats, group: Codes, groups: int) -> Floats:
     """Mean ranks less their mean, without each group of texts: (groups, texts), 0 in the group."""
     values, codes = np.unique(column, return_inverse=True)
-    own = np.zeros((groups, values.size))
-    np.add.at(own, (group, codes), 1.0)
-    counts = own.sum(axis=0) - own
+    counted = np.zeros((groups, values.size))
+    np.add.at(counted, (group, codes), 1.0)
+    counts = counted.sum(axis=0) - counted
     middles = np.cumsum(counts, axis=1) - counts / 2 - counts.sum(axis=1, keepdims=True) / 2
     ranks: Floats = middles[:, codes]
     ranks[group, np.arange(codes.size)] = 0.0

@@ -74,8 +74,8 @@ def cohen_kappa(
     counts = (_counted(document, first, labels.size), _counted(document, second, labels.size))
     observed = np.bincount(document, distances[first, second]).astype(np.float64)
     statistic = partial(_kappas, counts, observed, distances)
-    found = spread(statistic, units.size, resamples, seed, width=labels.size)
-    return LabelAgreement(*found, n=n, skipped=skipped, agreed=agreed, base_rate=base_rate)
+    estimate = spread(statistic, units.size, resamples, seed, width=labels.size)
+    return LabelAgreement(*estimate, n=n, skipped=skipped, agreed=agreed, base_rate=base_rate)
 
 
 def _kappas(
@@ -124,32 +124,32 @@ def krippendorff_alpha(
     units, document = np.unique(np.asarray(documents)[kept], return_inverse=True)
     if not kept.any():
         return LabelAgreement(None, None, None, n=0, skipped=kept.size)
-    met = _coincidences(table[kept], document, units.size)
-    width = max(met.values.size, met.one.size)
-    found = spread(partial(_alphas, met, metric), units.size, resamples, seed, width)
-    n, counts = int(np.count_nonzero(kept)), met.counts.sum(axis=0)
+    coincidences = _coincidences(table[kept], document, units.size)
+    width = max(coincidences.values.size, coincidences.one.size)
+    estimate = spread(partial(_alphas, coincidences, metric), units.size, resamples, seed, width)
+    n, counts = int(np.count_nonzero(kept)), coincidences.counts.sum(axis=0)
     return LabelAgreement(
-        *found,
+        *estimate,
         n=n,
         skipped=kept.size - n,
-        agreed=float(1 - met.meetings.sum() / counts.sum()),
+        agreed=float(1 - coincidences.meetings.sum() / counts.sum()),
         base_rate=float(counts.max() / counts.sum()),
     )
 
 
-def _alphas(met: Coincidences, metric: Metric, drawn: Floats) -> Floats:
-    counts: Floats = drawn @ met.counts
+def _alphas(coincidences: Coincidences, metric: Metric, drawn: Floats) -> Floats:
+    counts: Floats = drawn @ coincidences.counts
     total = counts.sum(axis=1)
     if metric == "nominal":
         apart: Floats | float = 1.0
         expected = total**2 - (counts**2).sum(axis=1)
     else:
         mean_ranks = np.cumsum(counts, axis=1) - counts / 2
-        places = met.values[None] if metric == "interval" else mean_ranks
-        apart = (places[:, met.one] - places[:, met.other]) ** 2
+        places = coincidences.values[None] if metric == "interval" else mean_ranks
+        apart = (places[:, coincidences.one] - places[:, coincidences.other]) ** 2
         middles = quotient((counts * places).sum(axis=1), total)[:, None]
         expected = 2 * total * (counts * (places - middles) ** 2).sum(axis=1)
-    observed = ((drawn @ met.meetings) * apart).sum(axis=1)
+    observed = ((drawn @ coincidences.meetings) * apart).sum(axis=1)
     # Values that are all one leave rounding noise; counting them does not.
     varied = np.count_nonzero(counts, axis=1) > 1
     return 1 - quotient(observed * (total - 1), np.where(varied, expected, 0.0))
@@ -158,16 +158,16 @@ def _alphas(met: Coincidences, metric: Metric, drawn: Floats) -> Floats:
 def _coincidences(table: Floats, document: Codes, documents: int) -> Coincidences:
     unit, rater = np.nonzero(np.isfinite(table))
     values, codes = np.unique(table[unit, rater], return_inverse=True)
-    given, times = np.unique(unit * values.size + codes, return_counts=True)
-    units, ones, others, meetings = _meetings(given // values.size, given % values.size, times)
+    used, times = np.unique(unit * values.size + codes, return_counts=True)
+    units, ones, others, meetings = _meetings(used // values.size, used % values.size, times)
     cells, cell = np.unique(ones * values.size + others, return_inverse=True)
     weights = 2.0 * meetings / (np.bincount(unit)[units] - 1)
     counted = np.ones(unit.size), (document[unit], codes)
-    met = weights, (document[units], cell)
+    parts = weights, (document[units], cell)
     return Coincidences(
         values=values,
         counts=sparse.csr_array(counted, shape=(documents, values.size)),
-        meetings=sparse.csr_array(met, shape=(documents, cells.size)),
+        meetings=sparse.csr_array(parts, shape=(documents, cells.size)),
         one=cells // values.size,
         other=cells % values.size,
     )
@@ -178,9 +178,9 @@ def _meetings(unit: Codes, codes: Codes, times: Codes) -> Codes:
 
     From each unit's distinct values, the units one after another.
     """
-    found = [np.empty((4, 0), np.intp)]
+    pairs = [np.empty((4, 0), np.intp)]
     for apart in range(1, np.bincount(unit).max()):
         left = np.flatnonzero(unit[apart:] == unit[:-apart])
         right = left + apart
-        found.append(np.stack([unit[left], codes[left], codes[right], times[left] * times[right]]))
-    return np.concatenate(found, axis=1)
+        pairs.append(np.stack([unit[left], codes[left], codes[right], times[left] * times[right]]))
+    return np.concatenate(pairs, axis=1)

@@ -73,10 +73,10 @@ def tables(
 ) -> Iterator[tuple[list[int], PairTable]]:
     """Comparisons of the same candidates share a table: (places in `compared`, table)."""
     codes = np.asarray(documents), np.asarray(systems)
-    given = [np.asarray(column, dtype=np.float64) for column in columns]
-    if len({column.shape for column in (*codes, *given)}) > 1 or codes[0].ndim != 1:
+    numbers = [np.asarray(column, dtype=np.float64) for column in columns]
+    if len({column.shape for column in (*codes, *numbers)}) > 1 or codes[0].ndim != 1:
         raise ValueError("documents, systems, scores and human must be lists of one length")
-    present = [np.isfinite(column) for column in given]
+    present = [np.isfinite(column) for column in numbers]
     alike: defaultdict[bytes, list[int]] = defaultdict(list)
     for place, (left, right) in enumerate(compared):
         alike[np.packbits(present[left] & present[right]).tobytes()].append(place)
@@ -84,16 +84,16 @@ def tables(
         some = [compared[place] for place in places]
         both = present[some[0][0]] & present[some[0][1]]
         unscored = [int(present[human].sum() - both.sum()) for _, human in some]
-        yield places, _table(codes, given, some, both, unscored)
+        yield places, _table(codes, numbers, some, both, unscored)
 
 
 def _table(
-    codes: tuple[Codes, Codes], given: Sequence[Floats], compared: Sequence[Two],
+    codes: tuple[Codes, Codes], numbers: Sequence[Floats], compared: Sequence[Two],
     both: NDArray[np.bool_], unscored: Sequence[int],
 ) -> PairTable:  # fmt: skip
     names = list(dict.fromkeys(column for two in compared for column in two))
     documents, systems = (column[both] for column in codes)
-    values = np.stack([given[name][both] for name in names])
+    values = np.stack([numbers[name][both] for name in names])
     # A total order, so that permuting the rows cannot change even the last bit of a sum.
     order = np.lexsort([*values[::-1], systems, documents])
     kept_documents, document_codes = np.unique(documents[order], return_inverse=True)

@@ -54,8 +54,8 @@ def precise(
     def chosen(on: Rows) -> float | None:
         return lowest_threshold(rows.scores[on], is_good[on], target)
 
-    def share(of: Rows, among: Rows) -> Measured:
-        some, whole = rows.summed(of), rows.summed(among)
+    def share(part: Rows, among: Rows) -> Measured:
+        some, whole = rows.summed(part), rows.summed(among)
         return ratio_of_sums(some, whole, resamples, seed, n=int(whole.sum()))
 
     thresholds = tuple(chosen(rows.elsewhere(fold)) for fold in range(rows.folds))
@@ -75,8 +75,8 @@ def precise(
 
 
 def lowest_threshold(scores: Floats, is_good: Rows, target: float) -> float | None:
-    thresholds, found = precisions(scores, is_good)
-    reaching = thresholds[found >= target]
+    thresholds, shares = precisions(scores, is_good)
+    reaching = thresholds[shares >= target]
     return float(reaching[0]) if reaching.size else None
 
 

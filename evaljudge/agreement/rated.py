@@ -44,9 +44,9 @@ def is_repetition(scorer: str) -> bool:
 
 def codes(names: Iterable[str]) -> Codes:
     """The place of each name among all that there are, in alphabetical order."""
-    given = list(names)
-    number_of = {name: number for number, name in enumerate(sorted(set(given)))}
-    return np.array([number_of[name] for name in given], np.int64)
+    listed = list(names)
+    number_of = {name: number for number, name in enumerate(sorted(set(listed)))}
+    return np.array([number_of[name] for name in listed], np.int64)
 
 
 @dataclass(frozen=True)
@@ -82,16 +82,16 @@ class Rated:
     def on(self, axes: Sequence[str]) -> Rated:
         """The ratings with these human axes alone."""
         human = {axis: column for axis, column in self.human.items() if axis in axes}
-        raters = {axis: given for axis, given in self.raters.items() if axis in axes}
+        raters = {axis: ratings for axis, ratings in self.raters.items() if axis in axes}
         return replace(self, human=human, raters=raters)
 
     def with_few_axes(self) -> Rated:
         """The ratings with at most MOST_AXES: the scorers' own, then those rated most often."""
         if len(self.human) <= MOST_AXES:
             return self
-        own = (axis for _, axis in self.scores if axis in self.human)
+        shared = (axis for _, axis in self.scores if axis in self.human)
         often = sorted(self.human, key=lambda axis: -int(np.isfinite(self.human[axis]).sum()))
-        return self.on(list(dict.fromkeys([*own, *often]))[:MOST_AXES])
+        return self.on(list(dict.fromkeys([*shared, *often]))[:MOST_AXES])
 
     def without_repetitions(self) -> Rated:
         """The ratings without further, or shorter, trials of a scorer: `synthetic.n10#2`."""
@@ -178,10 +178,10 @@ class Grid:
 
 def nearly_met(axes: Iterable[str], rated: Iterable[str]) -> Iterator[str]:
     """Axes that nobody rated while people rated one of nearly that name: a slip of spelling."""
-    known = {axis.casefold(): axis for axis in sorted(rated)}
-    for axis in sorted(set(axes) - set(known.values())):
-        if near := get_close_matches(axis.casefold(), known, n=1, cutoff=0.8):
+    by_folded = {axis.casefold(): axis for axis in sorted(rated)}
+    for axis in sorted(set(axes) - set(by_folded.values())):
+        if near := get_close_matches(axis.casefold(), by_folded, n=1, cutoff=0.8):
             yield (
-                f"people rated {known[near[0]]!r} and nobody {axis!r}: if they are one "
+                f"people rated {by_folded[near[0]]!r} and nobody {axis!r}: if they are one "
                 f"axis, call the ratings `ratings.{axis}`"
             )

@@ -110,11 +110,11 @@ def against_best(
 
     def measure(some: Mapping[str, Floats]) -> dict[str, Correlated]:
         compared = [(place, len(some)) for place in range(len(some))]
-        given = [*some.values(), human]
-        (found,) = measured(documents, systems, given, compared, (level,), coefficient, seed)
+        tested = [*some.values(), human]
+        (found,) = measured(documents, systems, tested, compared, (level,), coefficient, seed)
         return dict(zip(some, found, strict=True))
 
-    whole = {name: own for name, own in measure(columns).items() if not np.isnan(own.value)}
+    whole = {name: side for name, side in measure(columns).items() if not np.isnan(side.value)}
     if not whole:
         return None
     best = max(whole, key=lambda name: whole[name].value)
@@ -151,12 +151,12 @@ def measured(
 ) -> list[list[Correlated]]:  # fmt: skip
     """Each comparison, at each level."""
     at = COEFFICIENTS.index(coefficient)
-    found: dict[int, list[Correlated]] = {}
+    correlated: dict[int, list[Correlated]] = {}
     for place, local, estimates, _ in estimates_of(
         documents, systems, columns, compared,
         levels=levels, coefficients=(coefficient,), seed=seed,
     ):  # fmt: skip
-        found[place] = [
+        correlated[place] = [
             Correlated(
                 float(level.values[local, at]),
                 level.parts[local, at],
@@ -165,7 +165,7 @@ def measured(
             )
             for level in estimates
         ]
-    in_order = [found[place] for place in range(len(compared))]
+    in_order = [correlated[place] for place in range(len(compared))]
     return [[levels_of[number] for levels_of in in_order] for number in range(len(levels))]
 
 
@@ -176,10 +176,10 @@ def _shared(
 ) -> dict[tuple[str, str], tuple[Correlated, Correlated]]:
     """Every two scorers, each on the texts that both scored; measured once for the same texts."""
     present = {name: np.isfinite(column) for name, column in columns.items()}
-    found, alike = {}, dict[bytes, list[tuple[str, str]]]()
+    values, alike = {}, dict[bytes, list[tuple[str, str]]]()
     for left, right in combinations(columns, 2):
         if np.array_equal(present[left], present[right]):
-            found[left, right] = whole[left], whole[right]
+            values[left, right] = whole[left], whole[right]
         else:
             both = np.packbits(present[left] & present[right]).tobytes()
             alike.setdefault(both, []).append((left, right))
@@ -187,8 +187,8 @@ def _shared(
         both = present[pairs[0][0]] & present[pairs[0][1]]
         names = dict.fromkeys(name for pair in pairs for name in pair)
         here = measure({name: np.where(both, columns[name], np.nan) for name in names})
-        found |= {(left, right): (here[left], here[right]) for left, right in pairs}
-    return found
+        values |= {(left, right): (here[left], here[right]) for left, right in pairs}
+    return values
 
 
 def paired_values(

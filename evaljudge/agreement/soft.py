@@ -42,7 +42,7 @@ def soft_accuracies(
 
     All see the same permutations.
     """
-    found: dict[int, Agreement] = {}
+    by_place: dict[int, Agreement] = {}
     for places, table in tables(documents, systems, columns, compared):
         p = None
         if 1 < table.system_count <= MOST_SYSTEMS and permutations:
@@ -53,8 +53,8 @@ def soft_accuracies(
         for place, (left, right) in zip(places, table.compared, strict=True):
             value = None if p is None else soft_accuracy(p[left], p[right])
             count, lost = table.system_count, table.lost_systems
-            found[place] = Agreement("system", "soft_accuracy", value, None, None, count, lost)
-    return [found[place] for place in range(len(compared))]
+            by_place[place] = Agreement("system", "soft_accuracy", value, None, None, count, lost)
+    return [by_place[place] for place in range(len(compared))]
 
 
 def soft_accuracy(p: Floats, other: Floats) -> float | None:
@@ -70,25 +70,25 @@ def p_values(values: Floats, permutations: int, seed: int) -> Floats:
     """
     columns, documents, systems = values.shape
     left, right = np.triu_indices(systems, 1)
-    found = np.empty((columns, left.size))
+    ps = np.empty((columns, left.size))
     step = max(1, AT_ONCE // max(documents, permutations))
     for column, table in enumerate(values):
         for start in range(0, left.size, step):
             part = slice(start, start + step)
-            found[column, part] = _p_values(
+            ps[column, part] = _p_values(
                 table[:, left[part]] - table[:, right[part]], permutations, seed
             )
-    return found
+    return ps
 
 
 def _p_values(differences: Floats, permutations: int, seed: int) -> Floats:
     """(pairs,) from (documents, pairs)."""
     shared = np.isfinite(differences)
-    known = np.where(shared, differences, 0.0)
-    least = known.sum(axis=0) - ROUNDING * np.abs(known).sum(axis=0)
+    filled = np.where(shared, differences, 0.0)
+    least = filled.sum(axis=0) - ROUNDING * np.abs(filled).sum(axis=0)
     reached = np.zeros(least.size)
-    for signs in _signs(permutations, len(known), seed):
-        reached += np.count_nonzero(signs @ known >= least, axis=0)
+    for signs in _signs(permutations, len(filled), seed):
+        reached += np.count_nonzero(signs @ filled >= least, axis=0)
     return np.where(shared.any(axis=0), reached / permutations, np.nan)
 
 

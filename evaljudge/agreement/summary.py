@@ -91,9 +91,9 @@ def summary_level(
         units[:, -1], epsilons = pooled.groups.size, pooled.epsilons
         there = np.unique(table.groups[chosen])
         weights = np.concatenate([np.ones((1, there.size)), 1 - np.eye(there.size)])
-        found = pooled_coefficients(pooled, weights)
-        values = found[..., 0]
-        parts[..., there] = jackknifed(values, found[..., 1:])
+        pooled_values = pooled_coefficients(pooled, weights)
+        values = pooled_values[..., 0]
+        parts[..., there] = jackknifed(values, pooled_values[..., 1:])
     centre = values.copy()
     for place, (left, right) in enumerate(table.compared):
         x, y = table.values[left], table.values[right]
@@ -139,8 +139,8 @@ def pool(table: PairTable, chosen: Codes, wanted: Collection[Coefficient] = COEF
     concordance, agreement, epsilons = None, None, np.full(len(table.compared), np.nan)
     if not PAIRWISE.isdisjoint(wanted):
         ordered = [column.signs() for column in columns]
-        found = [_by_group(groups, ordered[x] * ordered[y]) for x, y in table.compared]
-        concordance = np.stack(found)
+        grouped = [_by_group(groups, ordered[x] * ordered[y]) for x, y in table.compared]
+        concordance = np.stack(grouped)
     if "accuracy" in wanted:
         epsilons, agreement = _agreement(values, ordered, table.compared, groups)
     return Pool(groups, columns, table.compared, concordance, agreement, epsilons)
@@ -170,19 +170,19 @@ def pooled_coefficients(pool: Pool, weights: Floats) -> Floats:
     ranked = [column.ranked(weights, sizes) for column in pool.columns]
     ranks = _cosines([ranks for ranks, _, _ in ranked], drawn, pool.compared)
     values = _cosines([column.centred(drawn) for column in pool.columns], drawn, pool.compared)
-    found = np.full((len(pool.compared), len(COEFFICIENTS), sizes.size), np.nan)
+    coefficients = np.full((len(pool.compared), len(COEFFICIENTS), sizes.size), np.nan)
     for place, (left, right) in enumerate(pool.compared):
         _, untied, distinct = zip(ranked[left], ranked[right], strict=True)
         # Centring a constant leaves rounding noise; its ranks are exact.
         linear = np.where(np.isnan(ranks[place]), np.nan, values[place])
-        found[place, [SPEARMAN, PEARSON]] = ranks[place], linear
+        coefficients[place, [SPEARMAN, PEARSON]] = ranks[place], linear
         if pool.concordance is not None:
             balance = _weighed(pool.concordance[place], weights)
-            found[place, KENDALL] = ratio(balance, np.sqrt(untied[0] * untied[1]))
-            found[place, KENDALL_C] = stuart(balance, sizes, *distinct)
+            coefficients[place, KENDALL] = ratio(balance, np.sqrt(untied[0] * untied[1]))
+            coefficients[place, KENDALL_C] = stuart(balance, sizes, *distinct)
         if pool.agreement is not None:
-            found[place, -1] = share(_weighed(pool.agreement[place], weights), sizes)
-    return found
+            coefficients[place, -1] = share(_weighed(pool.agreement[place], weights), sizes)
+    return coefficients
 
 
 def _cosines(columns: Sequence[Floats], weights: Floats, compared: Sequence[Two]) -> list[Floats]:

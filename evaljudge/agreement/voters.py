@@ -110,9 +110,9 @@ def _cast(votes: Codes, labels: int, counts: ArrayLike | None) -> _Votes:
 def _estimated(cast: _Votes, posterior: Floats, smoothing: float) -> tuple[Floats, Floats, float]:
     """The maximisation: confusions and shares as counted, each label by how likely it is, and the
     logarithm of their prior."""
-    known = posterior * cast.voted[:, None]
-    shares = _proportions(known.sum(axis=0) + smoothing * cast.used)
-    counts = (known.T @ cast.given).reshape(cast.labels, cast.voters, cast.labels)
+    voted = posterior * cast.voted[:, None]
+    shares = _proportions(voted.sum(axis=0) + smoothing * cast.used)
+    counts = (voted.T @ cast.given).reshape(cast.labels, cast.voters, cast.labels)
     confusions = _proportions(counts.swapaxes(0, 1) + smoothing)
     chances = np.append(shares[cast.used > 0], confusions)
     return confusions, shares, smoothing * float(np.log(chances).sum())

@@ -109,8 +109,8 @@ class Analysis(Generic[RowType]):
 
 @cache
 def analyses() -> Mapping[str, Analysis[Any]]:
-    found = found_in_files("analyses", "ANALYSIS", Analysis)
-    return dict(sorted(found.items(), key=lambda item: item[1].place))
+    by_name = found_in_files("analyses", "ANALYSIS", Analysis)
+    return dict(sorted(by_name.items(), key=lambda item: item[1].place))
 
 
 def rows_of(run: RunFrame) -> dict[str, list[Any]]:

@@ -37,12 +37,12 @@ def rows(run: RunFrame) -> Iterator[Standing]:
     for human, ratings in sorted(rated.human.items()):
         scores = rated.against(human)
         for level in LEVELS if len(scores) > 1 else ():
-            found = against_best(
+            best = against_best(
                 rated.documents, rated.systems, scores, ratings,
                 level=level, coefficient=run.how.coefficient, seed=run.seed,
             )  # fmt: skip
-            if found is not None:
-                yield replace(found, axis=human)
+            if best is not None:
+                yield replace(best, axis=human)
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:

@@ -73,9 +73,9 @@ def rows(run: RunFrame) -> list[SystemRanking]:
     }
     tables |= {key: table for key, table in grid.scores.items() if not is_repetition(key[0])}
     ranked = rank_systems(grid.systems, list(tables.values()), run.seed)
-    found = {key: one for key, one in zip(tables, ranked, strict=True) if one}
+    by_key = {key: row for key, row in zip(tables, ranked, strict=True) if row}
     whole = {(mean.scorer, mean.axis, mean.system): mean for mean in run.tables.systems()}
-    return [_named(key, one, whole if grid.is_sample else {}) for key, one in found.items()]
+    return [_named(key, row, whole if grid.is_sample else {}) for key, row in by_key.items()]
 
 
 def _named(
@@ -102,7 +102,7 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     for row in sorted(rows, key=lambda row: row.axis == ANY_AXIS):  # scorers without axes last
         by_axis.setdefault(row.axis, []).append(row)
     if in_short:
-        shown = [row for own in by_axis.values() for row in _headlines(own)]
+        shown = [row for of_axis in by_axis.values() for row in _headlines(of_axis)]
         if len(shown) < len(rows):
             notes.append(f"All {count(len(rows))} rows are in agreement.md and systems.json.")
         columns = {
@@ -114,7 +114,7 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
         }
         yield Section(TITLE, [], [tabled("", shown, 4, columns, lead=1)], [IN_SHORT, *notes])
         return
-    tables = [_means(axis, own) for axis, own in by_axis.items()]
+    tables = [_means(axis, of_axis) for axis, of_axis in by_axis.items()]
     ways = [way for test, way in TESTS.items() if any(row.test == test for row in rows)]
     tested = f"p: a sign-flip test of the differences of documents: {'; '.join(ways)}."
     yield Section(TITLE, [MEANS], [*tables, _power(rows)], [POWER, tested, *notes])
@@ -143,10 +143,10 @@ def close(row: SystemRanking) -> list[Named]:
 
 
 def _means(axis: str, rows: Sequence[SystemRanking]) -> Table:
-    found = [{s.system: s for s in row.systems} for row in rows]
+    named_rows = [{s.system: s for s in row.systems} for row in rows]
     cells = []
     for name in dict.fromkeys(s.system for row in rows for s in row.systems):
-        ones = [by_name.get(name) for by_name in found]
+        ones = [by_name.get(name) for by_name in named_rows]
         figures = [
             f"{bracketed(s.mean, s.low, s.high, row.sampled)} {s.letters}" if s else NONE
             for s, row in zip(ones, rows, strict=True)

@@ -91,9 +91,9 @@ def addresses(text: str, source: str | None = None) -> str:
             continue
         for word in sign.words:  # a generator for `any` would take as long as the search
             if word in lower:
-                found = sign.pattern.search(text)
-                if found and not (sign.only_in_candidates and sign.pattern.search(source or "")):
-                    return shown(text[max(0, found.start() - BEFORE) :].lstrip())
+                match = sign.pattern.search(text)
+                if match and not (sign.only_in_candidates and sign.pattern.search(source or "")):
+                    return shown(text[max(0, match.start() - BEFORE) :].lstrip())
                 break
     return ""
 

@@ -124,9 +124,9 @@ def _fitted(wanted: Mapping[str, Sequence[str]], seed: int, tables: Tables) -> C
     fits, warnings = list[Fit](), list[str]()
     for scorer, axes in wanted.items():
         tried = {
-            axis: _fit((scorer, own), axis, rated, seed)
-            for own in axes
-            for axis in (sorted(rated.human) if own == ANY_AXIS else [own])
+            axis: _fit((scorer, own_axis), axis, rated, seed)
+            for own_axis in axes
+            for axis in (sorted(rated.human) if own_axis == ANY_AXIS else [own_axis])
         }
         fits += [fit for fit in tried.values() if fit is not None]
         warnings += _doubts(scorer, tried)
@@ -158,14 +158,14 @@ def calibrated_name(scorer: str) -> str:
     return f"{scorer}{SUFFIX}"
 
 
-def uncertified(found: Certified) -> str:
+def uncertified(rule: Certified) -> str:
     """Why there is no threshold, and what would help."""
-    sure = f"{short(found.confidence * 100)}% confidence"
-    why = f"no threshold is certified to reach {short(found.target)} with {sure}"
-    now = f"now {count(found.documents)}"
-    if found.needed is None:
+    sure = f"{short(rule.confidence * 100)}% confidence"
+    why = f"no threshold is certified to reach {short(rule.target)} with {sure}"
+    now = f"now {count(rule.documents)}"
+    if rule.needed is None:
         return f"{why}; more rated documents are unlikely to help ({now})"
-    return f"{why}; about {count(found.needed)} rated documents would do ({now})"
+    return f"{why}; about {count(rule.needed)} rated documents would do ({now})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,28 +226,28 @@ class Fit:
 
     def of(self, score: Score, ends: Ends = NO_ENDS) -> Score:
         """Calibrated; an unscored one stays so, for the same reason."""
-        known = (score.doc_id, score.system, *self.key)
+        key = (score.doc_id, score.system, *self.key)
         if score.value is None or not isfinite(score.value):
             reason = score.reason if score.value is None else NOT_FINITE
-            return Score(*known, None, reason, self.signature)
+            return Score(*key, None, reason, self.signature)
         (value,) = self.fitted.calibrated([score.value], self.folds_of.get(score.doc_id, ()))
-        return Score(*known, float(value), "", self.signature, score.doubt, *ends)
+        return Score(*key, float(value), "", self.signature, score.doubt, *ends)
 
     def ends(self, texts: Sequence[Text], scores: Sequence[float | None]) -> Iterator[Ends]:
         """The interval of each candidate."""
         if self.conformal is None:
             return (NO_ENDS for _ in scores)
-        given = np.array([nan if score is None else score for score in scores], dtype=np.float64)
+        values = np.array([nan if score is None else score for score in scores], dtype=np.float64)
         documents, systems = [doc_id for doc_id, _ in texts], [system for _, system in texts]
-        low, high = self.conformal.intervals(documents, systems, given)
+        low, high = self.conformal.intervals(documents, systems, values)
         pairs = zip(low.tolist(), high.tolist(), strict=True)
         return (NO_ENDS if isnan(least) else (least, most) for least, most in pairs)
 
     @property
     def intervals(self) -> list[TextInterval]:
-        if (found := self.conformal) is None:
+        if (made := self.conformal) is None:
             return []
-        return [TextInterval(*self.key, found.confidence, **asdict(row)) for row in found.covered]
+        return [TextInterval(*self.key, made.confidence, **asdict(row)) for row in made.covered]
 
     def as_json(self, measured: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -348,8 +348,8 @@ def _values(texts: Sequence[Text], row: CalibratedRow) -> Iterator[dict[str, Any
 def _selected_values(row: CalibratedRow, at: int) -> dict[str, dict[str, float]]:
     """The values of a candidate, in the form of a run's selections."""
     scorer, axis = row.fit.key
-    own = {row.fit.own: float(row.scores[at])}
-    return {row.fit.scorer: own, scorer: {axis: float(row.fit.fitted.values[at])}}
+    original = {row.fit.own: float(row.scores[at])}
+    return {row.fit.scorer: original, scorer: {axis: float(row.fit.fitted.values[at])}}
 
 
 def _files(rows: Sequence[CalibratedRow]) -> list[str]:

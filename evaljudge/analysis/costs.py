@@ -64,7 +64,7 @@ class Price:
 
     def __str__(self) -> str:
         per = {"GPU-hour": self.per_gpu_hour, "worker-hour": self.per_worker_hour}
-        return " and ".join(f"{one:g} {self.currency} per {of}" for of, one in per.items() if one)
+        return " and ".join(f"{n:g} {self.currency} per {unit}" for unit, n in per.items() if n)
 
     def of(self, worker_seconds: float, gpu_seconds: float) -> float:
         by_hour = worker_seconds * self.per_worker_hour + gpu_seconds * self.per_gpu_hour
@@ -147,8 +147,8 @@ class Accounts:
             t, (seconds, gpu_seconds) = parts[stage, judge, axis], shares[stage, judge, axis]
             tokens = (t.asks, t.requests, t.prompt, t.prefilled, t.generated, t.further)
             times = (round(seconds, 3), round(gpu_seconds, 3))
-            known = (documents, scores.get((judge, axis), 0))
-            rows.append(CostRow(stage, judge, axis, *tokens, *times, *known))
+            sizes = (documents, scores.get((judge, axis), 0))
+            rows.append(CostRow(stage, judge, axis, *tokens, *times, *sizes))
         return rows
 
     def _shares(self) -> dict[Part, tuple[float, float]]:
@@ -159,8 +159,8 @@ class Accounts:
         everything = _together(self._parts.values())
         shares = dict.fromkeys(everything, (0.0, 0.0))
         for worker, (seconds, gpus) in self._workers.items():
-            own = self._parts[worker]
-            divided = own if any(map(_computed, own.values())) else everything
+            parts = self._parts[worker]
+            divided = parts if any(map(_computed, parts.values())) else everything
             whole = sum(map(_computed, divided.values()))
             for part, tokens in divided.items():
                 share = seconds * _computed(tokens) / whole if whole else 0.0

@@ -68,9 +68,9 @@ def _spread(columns: Sequence[Floats]) -> Floats:
     """The spread of the columns; NaN where fewer than two are numbers."""
     table = np.array(columns)
     several = np.isfinite(table).sum(axis=0) > 1
-    found = np.full(table.shape[1], np.nan)
-    found[several] = np.nanstd(table[:, several], axis=0)
-    return found
+    spreads = np.full(table.shape[1], np.nan)
+    spreads[several] = np.nanstd(table[:, several], axis=0)
+    return spreads
 
 
 def _standardised(column: Floats) -> Floats:
@@ -83,8 +83,8 @@ def _standardised(column: Floats) -> Floats:
 def _mean(columns: Sequence[Floats]) -> Floats:
     """The mean of the columns that are numbers; NaN where none is."""
     table = np.array(columns)
-    known = np.isfinite(table)
-    sums, counts = np.where(known, table, 0.0).sum(axis=0), known.sum(axis=0)
+    present = np.isfinite(table)
+    sums, counts = np.where(present, table, 0.0).sum(axis=0), present.sum(axis=0)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
@@ -94,18 +94,18 @@ def doubts_of(
     """The mean entropy of the answers about each text, in these judges' verdicts on these axes."""
 
     def read(shard: Shard) -> dict[Text, list[float]]:
-        found: dict[Text, list[float]] = {}
+        doubts: dict[Text, list[float]] = {}
         for judge in judges:
             for verdict in output.verdicts(judge, shard, with_tokens=False):
                 if verdict.axis in (*axes, ANY_AXIS):
-                    each = found.setdefault((verdict.doc_id, verdict.system), [])
+                    each = doubts.setdefault((verdict.doc_id, verdict.system), [])
                     each += entropies(verdict.evidence)
-        return found
+        return doubts
 
     return {
         text: sum(each) / len(each)
-        for found in output.ahead(read, shards if judges else ())
-        for text, each in found.items()
+        for doubts_of_shard in output.ahead(read, shards if judges else ())
+        for text, each in doubts_of_shard.items()
         if each
     }
 

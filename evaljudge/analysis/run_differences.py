@@ -159,8 +159,8 @@ class _Side:
         self.ratings: dict[Text, Mapping[str, float]] = {}
         for cases in run.output.ahead(run.output.cases, run.shards):
             for case in cases:
-                of, doc_id = case.document, case.document.doc_id
-                self.documents[doc_id] = _hash(of.source, of.context, of.references)
+                read, doc_id = case.document, case.document.doc_id
+                self.documents[doc_id] = _hash(read.source, read.context, read.references)
                 for candidate in case.candidates:
                     self.texts[doc_id, candidate.system] = _hash(candidate.text)
                     if candidate.ratings:
@@ -228,8 +228,8 @@ def _warnings(corpus: CorpusChange) -> Iterator[str]:
     counts = {"documents with another source, context or reference": corpus.sources_changed,
               "candidates with another text": corpus.texts_changed}  # fmt: skip
     if any(counts.values()):
-        said = ", ".join(f"{what}: {count(times)}" for what, times in counts.items() if times)
-        yield f"{said}; so the differences are of texts, too"
+        changed = ", ".join(f"{what}: {count(times)}" for what, times in counts.items() if times)
+        yield f"{changed}; so the differences are of texts, too"
     if corpus.ratings_changed:
         yield (
             f"texts with other ratings: {count(corpus.ratings_changed)}; each run is compared with "
@@ -244,7 +244,7 @@ def _coverage(key: Key, *sides: _Side) -> CoverageChange:
         side.scores.coverage(key) if key in side.keys else Coverage(*key, 0, 0, {})
         for side in sides
     )
-    kinds = [{group.kind: group.times for group in grouped(of.reasons)} for of in (left, right)]
+    kinds = [{group.kind: group.times for group in grouped(row.reasons)} for row in (left, right)]
     times = {kind: (kinds[0].get(kind, 0), kinds[1].get(kind, 0)) for kind in kinds[0] | kinds[1]}
     return CoverageChange(
         *key,
@@ -268,8 +268,8 @@ def _means(
         tables = (_by_document(documents, column) for column in (first, second))
         yield MeanChange(*key, None, paired_difference(*tables))
         for code, system in enumerate(sorted({name for _, name in texts})):
-            of = systems == code  # at most one text of each document
-            yield MeanChange(*key, system, paired_difference(first[of, None], second[of, None]))
+            its = systems == code  # at most one text of each document
+            yield MeanChange(*key, system, paired_difference(first[its, None], second[its, None]))
 
 
 def _by_document(documents: NDArray[np.int64], column: Floats) -> Floats:
@@ -287,7 +287,7 @@ def _agreement(
 ) -> Iterator[AgreementDifference]:  # fmt: skip
     """The change in agreement of every scorer with the human axes that it is compared with."""
     human = [rating_columns([side.ratings.get(text, {}) for text in texts]) for side in sides]
-    met = {
+    matched = {
         (scorer, name): (columns[0][key], columns[1][key], human[0][name], human[1][name])
         for key in shared
         for (scorer, axis) in [key]
@@ -295,8 +295,8 @@ def _agreement(
         if axis in (name, ANY_AXIS)
     }
     documents, systems = codes(doc_id for doc_id, _ in texts), codes(name for _, name in texts)
-    found = agreement_differences(documents, systems, list(met.values()), seed=seed)
-    for (scorer, axis), levels in zip(met, found, strict=True):
+    differences = agreement_differences(documents, systems, list(matched.values()), seed=seed)
+    for (scorer, axis), levels in zip(matched, differences, strict=True):
         for row in levels:
             yield replace(row, scorer=scorer, axis=axis)
 
@@ -311,16 +311,16 @@ def _selection(
     first, second = (about_selection(run, name) for run in runs)
     row_of = {text: row for row, text in enumerate(texts)}
     chosen = [list(selected_texts(run, name)) for run in runs]
-    known = [{text for text in of if text in row_of} for of in chosen]
-    only = sorted(known[0] - known[1]), sorted(known[1] - known[0])
+    shared = [{text for text in texts_of if text in row_of} for texts_of in chosen]
+    only = sorted(shared[0] - shared[1]), sorted(shared[1] - shared[0])
     conditions = [part for about in (first, second) for part in about["rule"]["all"]]
     scales = list(dict.fromkeys((part["scorer"], part["axis"]) for part in conditions))
     return SelectionChange(
         name=name,
-        both=len(known[0] & known[1]),
+        both=len(shared[0] & shared[1]),
         first=len(only[0]),
         second=len(only[1]),
-        unpaired=(len(chosen[0]) - len(known[0]), len(chosen[1]) - len(known[1])),
+        unpaired=(len(chosen[0]) - len(shared[0]), len(chosen[1]) - len(shared[1])),
         rule_changed=first["rule"] != second["rule"],
         rules=(first["rule"], second["rule"]),
         thresholds=(first["thresholds"], second["thresholds"]),
@@ -335,7 +335,7 @@ def _selection(
 
 def _values(columns: Sequence[Mapping[Key, Floats]], scale: Key, row: int) -> list[float | None]:
     """The value on this scale in both runs."""
-    values = [float(of[scale][row]) if scale in of else np.nan for of in columns]
+    values = [float(column[scale][row]) if scale in column else np.nan for column in columns]
     return [value if np.isfinite(value) else None for value in values]
 
 

@@ -84,8 +84,8 @@ def selections(run: ScoredRun) -> list[str]:
     if files is None:  # an earlier version did not note them
         there = run.output.place.names("selected")
         files = [f"selected/{name}" for name in there if f"{name}l" in there]
-    found = (re.fullmatch(r"selected/(.+)\.json", name) for name in files)
-    return [match[1] for match in found if match]
+    matches = (re.fullmatch(r"selected/(.+)\.json", name) for name in files)
+    return [match[1] for match in matches if match]
 
 
 def selection_rule(run: ScoredRun, name: str) -> Row:
@@ -185,8 +185,8 @@ class RunScores:
 
     def coverage(self, key: Key) -> Coverage:
         codes = self.unscored[key]
-        found, times = np.unique(codes[codes >= 0], return_counts=True)
-        reasons = {self.reasons[code]: n for code, n in zip(found, times.tolist(), strict=True)}
+        present, times = np.unique(codes[codes >= 0], return_counts=True)
+        reasons = {self.reasons[code]: n for code, n in zip(present, times.tolist(), strict=True)}
         return Coverage(*key, int(np.isfinite(self.scores[key]).sum()), int(times.sum()), reasons)
 
     def rate(self, ratings: Mapping[Text, Mapping[str, float]]) -> None:

@@ -138,11 +138,11 @@ class RunTables:
             except Damaged as error:
                 return error
 
-        for found in self.output.ahead(tried, shards):
-            if isinstance(found, Damaged):
-                damaged.append(found)
+        for table in self.output.ahead(tried, shards):
+            if isinstance(table, Damaged):
+                damaged.append(table)
             else:
-                yield found
+                yield table
         if damaged:
             warnings.warn(_left_out(self.output, damaged), stacklevel=2)
 
@@ -154,20 +154,20 @@ class RunTables:
         if RATINGS in schema.names:
             ratings = self.output.ratings(shard)
             texts = zip(table["doc_id"].to_pylist(), table["system"].to_pylist(), strict=True)
-            own = pa.array([ratings.get(text) for text in texts], schema.field(RATINGS).type)
-            table = table.append_column(RATINGS, own)
+            human = pa.array([ratings.get(text) for text in texts], schema.field(RATINGS).type)
+            table = table.append_column(RATINGS, human)
         return _shaped(table, schema)
 
     def _wide(self, shard: Shard) -> pa.Table:
         import pyarrow as pa
 
-        found = RunScores(self.output, [shard])
-        texts = zip(*found.texts, strict=True) if found.texts else ((), ())
-        columns = {scale_name(*key): values for key, values in found.scores.items()}
-        columns |= {f"{HUMAN}.{axis}": values for axis, values in found.human.items()}
-        numbers = {name: pa.array(of, from_pandas=True) for name, of in columns.items()}
+        scores = RunScores(self.output, [shard])
+        texts = zip(*scores.texts, strict=True) if scores.texts else ((), ())
+        columns = {scale_name(*key): values for key, values in scores.scores.items()}
+        columns |= {f"{HUMAN}.{axis}": values for axis, values in scores.human.items()}
+        numbers = {name: pa.array(column, from_pandas=True) for name, column in columns.items()}
         names = ("doc_id", "system")
-        named = {n: pa.array(of, pa.string()) for n, of in zip(names, texts, strict=True)}
+        named = {n: pa.array(column, pa.string()) for n, column in zip(names, texts, strict=True)}
         return pa.table(named | numbers)
 
     def _detailed(
@@ -207,10 +207,10 @@ def _with_details(schema: pa.Schema, json_column: str, details: Details) -> pa.S
     """The judge's own columns stand in place of the one with JSON."""
     import pyarrow as pa
 
-    own = [pa.field(name, of) for name, of in details.types.items()]
+    details_fields = [pa.field(name, type_) for name, type_ in details.types.items()]
     at = schema.get_field_index(json_column)
     fields = list(schema)
-    return pa.schema([*fields[:at], *own, *fields[at + 1 :]])
+    return pa.schema([*fields[:at], *details_fields, *fields[at + 1 :]])
 
 
 def _chosen(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
@@ -237,14 +237,14 @@ def _details(place: str) -> Details:
     if not place:
         return Details(None, {DETAIL: pa.string()})
     module, _, name = place.partition(":")
-    found = getattr(import_module(module), name)
+    reader = getattr(import_module(module), name)
     read: Any = list
-    row = found
-    if not is_typeddict(found):
-        returned = get_type_hints(found).get("return")
-        row, read = next(iter(get_args(returned)), None), found
+    row = reader
+    if not is_typeddict(reader):
+        returned = get_type_hints(reader).get("return")
+        row, read = next(iter(get_args(returned)), None), reader
         if is_dataclass(returned):
-            row, read = returned, lambda kept: [_column(found(evidence)) for evidence in kept]
+            row, read = returned, lambda kept: [_column(reader(evidence)) for evidence in kept]
         elif not is_typeddict(row):
             raise UserError(f"{place}: what it returns should be annotated as a list of a "
                             "TypedDict, whose fields are the columns: `-> list[Row]`")  # fmt: skip
@@ -271,13 +271,13 @@ def arrow_type(hint: Any) -> pa.DataType:
     if hint in plain:
         return plain[hint]
     if is_typeddict(hint) or is_dataclass(hint):
-        return pa.struct([(name, arrow_type(of)) for name, of in get_type_hints(hint).items()])
+        return pa.struct([(name, arrow_type(own)) for name, own in get_type_hints(hint).items()])
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Literal:
         return pa.string()
     if origin in (Union, UnionType):
-        (known,) = (option for option in inner if option not in (NoneType, Failed))
-        return arrow_type(known)
+        (only,) = (option for option in inner if option not in (NoneType, Failed))
+        return arrow_type(only)
     if origin is not None and issubclass(origin, Mapping):
         return pa.map_(arrow_type(inner[0]), arrow_type(inner[1]))
     if origin is not None and issubclass(origin, Sequence):
@@ -304,9 +304,9 @@ def _shaped(table: pa.Table, schema: pa.Schema) -> pa.Table:
     def column(field: pa.Field) -> pa.ChunkedArray:
         if field.name not in table.column_names:
             return pa.nulls(table.num_rows, field.type)
-        found = table[field.name]
+        stored = table[field.name]
         if pa.types.is_dictionary(field.type):
-            return found.dictionary_encode()
-        return found.cast(field.type)
+            return stored.dictionary_encode()
+        return stored.cast(field.type)
 
     return pa.table([column(field) for field in schema], schema=schema)

@@ -113,9 +113,9 @@ class Scoring:
             scores += output.measures(metric, shard)
         scores += list(mixed_scores(self.mixes, self.scorers, scores))
         output.write_scores(shard, scores, self.signatures)
-        found = by_document(scores)
+        by_doc = by_document(scores)
         for case in cases:
-            scored.tables.add(case, found.get(case.document.doc_id, {}))
+            scored.tables.add(case, by_doc.get(case.document.doc_id, {}))
             if self.judges:
                 scored.addressing.see(case)
         return scored
@@ -148,10 +148,10 @@ def _verdicts(output: Output, judge: str, shards: Sequence[Shard]) -> Iterator[V
 
 
 def by_document(scores: Iterable[Score]) -> dict[str, ByScale]:
-    found: dict[str, dict[tuple[str, str, str], Score]] = {}
+    scores_of: dict[str, dict[tuple[str, str, str], Score]] = {}
     for score in scores:
-        found.setdefault(score.doc_id, {})[score.system, score.scorer, score.axis] = score
-    return dict(found)
+        scores_of.setdefault(score.doc_id, {})[score.system, score.scorer, score.axis] = score
+    return dict(scores_of)
 
 
 def add_further(
@@ -166,6 +166,6 @@ def add_further(
         output.write_scores(shard, scores + further)
         return output.cases(shard), by_document(further)
 
-    for cases, found in output.ahead(add, shards):
+    for cases, by_doc in output.ahead(add, shards):
         for case in cases:
-            tables.add_scores(case, found.get(case.document.doc_id, {}), keys)
+            tables.add_scores(case, by_doc.get(case.document.doc_id, {}), keys)

@@ -173,8 +173,8 @@ class _Filter:
         top = self._tops.get((scale_of(condition), condition.top_fraction or 0.0))
         yield from (-math.inf if one is None else one for one in (condition.at_least, top))
         if (target := target_of(condition)) is not None:
-            found = self._found[target]
-            yield math.inf if found is None or found.threshold is None else found.threshold
+            chosen = self._found[target]
+            yield math.inf if chosen is None or chosen.threshold is None else chosen.threshold
 
     def see(self, doc_id: str, system: str, text: str, scores: Scores) -> None:
         self._considered += 1
@@ -202,34 +202,34 @@ class _Filter:
 
     def _thresholds(self, condition: Condition) -> Iterator[dict[str, Any]]:
         """The thresholds that top_fraction and precision led to."""
-        known: dict[str, Any] = {"scorer": condition.scorer, "axis": condition.axis}
+        row: dict[str, Any] = {"scorer": condition.scorer, "axis": condition.axis}
         if (top := condition.top_fraction) is not None:
-            yield known | {"top_fraction": top, "value": self._tops[scale_of(condition), top]}
+            yield row | {"top_fraction": top, "value": self._tops[scale_of(condition), top]}
         if (target := target_of(condition)) is not None:
-            known |= {"precision": target.precision, "good": target.good}
+            row |= {"precision": target.precision, "good": target.good}
             if target.confidence is not None:
-                known |= {"confidence": target.confidence, "kind": "certified"}
+                row |= {"confidence": target.confidence, "kind": "certified"}
             else:
-                known |= {"kind": "estimate"}
-            yield known | _as_json(self._found[target], target)
+                row |= {"kind": "estimate"}
+            yield row | _as_json(self._found[target], target)
 
 
-def _as_json(found: Precise | Certified | None, target: Target) -> dict[str, Any]:
-    if found is None:
+def _as_json(rule: Precise | Certified | None, target: Target) -> dict[str, Any]:
+    if rule is None:
         if target.confidence is None:
             return dict.fromkeys(("value", "best", "documents", "cross_fitted"))
         return dict.fromkeys(("value", "documents", "needed"))
-    if isinstance(found, Precise):
-        shares = {"precision": asdict(found.precision), "recall": asdict(found.recall)}
-        chosen = {"value": found.threshold, "best": found.best, "documents": found.documents}
+    if isinstance(rule, Precise):
+        shares = {"precision": asdict(rule.precision), "recall": asdict(rule.recall)}
+        chosen = {"value": rule.threshold, "best": rule.best, "documents": rule.documents}
         return chosen | {"cross_fitted": shares}
     return {
-        "value": found.threshold,
-        "documents": found.documents,
-        "needed": found.needed,
-        "coverage": found.coverage,
-        "estimated": {"precision": found.precision, "recall": found.recall, "base": found.base},
-        "tested": [asdict(threshold) for threshold in found.tested],
+        "value": rule.threshold,
+        "documents": rule.documents,
+        "needed": rule.needed,
+        "coverage": rule.coverage,
+        "estimated": {"precision": rule.precision, "recall": rule.recall, "base": rule.base},
+        "tested": [asdict(test) for test in rule.tested],
     }
 
 
@@ -313,14 +313,14 @@ def _hindrance(condition: Condition, rated: Rated, thresholds: Found) -> str:
         return f"no scores there (calibrated on: {axes})"
     if target is None:
         return ""
-    found = thresholds[target]
-    if found is None:
+    threshold = thresholds[target]
+    if threshold is None:
         return FEW
-    if not (found.base if isinstance(found, Certified) else found.base.value):
+    if not (threshold.base if isinstance(threshold, Certified) else threshold.base.value):
         return f"no candidate is rated {short(target.good)} or higher"
-    if isinstance(found, Certified):
-        return "" if found.threshold is not None else uncertified(found)
-    if found.threshold is None:
-        best = f"the best precision is {short(found.best)}"
+    if isinstance(threshold, Certified):
+        return "" if threshold.threshold is not None else uncertified(threshold)
+    if threshold.threshold is None:
+        best = f"the best precision is {short(threshold.best)}"
         return f"no threshold reaches {short(target.precision)}; {best}"
     return ""

@@ -214,8 +214,8 @@ class Tables:
             np.array([r.doc_id not in dropped and r.system not in rare for r in self._kept], bool)
         )
         probabilities = {
-            axis: np.array([known.get(text, nan) for text in frame.texts])
-            for axis, known in self.probabilities.items()
+            axis: np.array([drawn.get(text, nan) for text in frame.texts])
+            for axis, drawn in self.probabilities.items()
         }
         return Grid.of(frame, self._is_sample or bool(dropped or rare), probabilities)
 

@@ -69,12 +69,12 @@ def disagreements(kept: Rated, texts: Sequence[Text]) -> list[Disagreement]:
     """The disagreements on these texts, for each scorer and axis that people rated: a scorer with
     axes on its own, a scorer without axes on each."""
     places = {text: at for at, text in enumerate(kept.texts)}
-    rows, found = [places[text] for text in texts], []
+    rows, shown = [places[text] for text in texts], []
     for (scorer, axis), column in kept.scores.items():
         for name in [name for name in kept.human if axis in (name, ANY_AXIS)]:
             apart = disagreement(column, kept.human[name])[rows].tolist()
-            found.append(Disagreement(scorer, name, [x if isfinite(x) else None for x in apart]))
-    return found
+            shown.append(Disagreement(scorer, name, [x if isfinite(x) else None for x in apart]))
+    return shown
 
 
 def disagreement(scores: Numbers, ratings: Numbers) -> Floats:
@@ -85,12 +85,12 @@ def disagreement(scores: Numbers, ratings: Numbers) -> Floats:
     score: a judge that orders texts which people rate alike does not disagree with them.
     """
     scores, ratings = scores.astype(np.float32), ratings.astype(np.float32)  # as the page has them
-    known = np.isfinite(scores) & np.isfinite(ratings)
-    found = np.full(len(scores), np.nan)
-    (first, last), (low, high) = _places_of(scores[known]), _places_of(ratings[known])
+    both = np.isfinite(scores) & np.isfinite(ratings)
+    distances = np.full(len(scores), np.nan)
+    (first, last), (low, high) = _places_of(scores[both]), _places_of(ratings[both])
     apart = np.maximum(np.maximum(first - high, low - last), 0)
-    found[known] = apart / max(known.sum() - 1, 1)
-    return found
+    distances[both] = apart / max(both.sum() - 1, 1)
+    return distances
 
 
 def _places_of(values: Numbers) -> tuple[Floats, Floats]:
@@ -125,12 +125,12 @@ def _worst_of_the_best(scores: Mapping[Key, Floats], systems: Sequence[str]) -> 
     """The lowest texts of the system with the highest mean on each axis."""
     each = []
     for values in scores.values():
-        known: dict[str, list[float]] = {}
+        by_system: dict[str, list[float]] = {}
         for system, value in zip(systems, values.tolist(), strict=True):
             if isfinite(value):
-                known.setdefault(system, []).append(value)
-        if known:
-            best = max(known, key=lambda system: fmean(known[system]))
+                by_system.setdefault(system, []).append(value)
+        if by_system:
+            best = max(by_system, key=lambda system: fmean(by_system[system]))
             is_its = np.array([system == best for system in systems])
             each.append(islice(_falling(np.where(is_its, -values, np.nan)), WORST))
     for same_rank in zip_longest(*each):
@@ -203,10 +203,10 @@ def spreads(grid: Grid) -> list[Spread]:
 
 def _spread_of(grid: Grid, scorer: str, axis: str) -> Spread | None:
     table = grid.scores[scorer, axis]
-    known = table[np.isfinite(table)]
-    if not known.size:
+    finite = table[np.isfinite(table)]
+    if not finite.size:
         return None
-    low, high = float(known.min()), float(known.max())
+    low, high = float(finite.min()), float(finite.max())
     places = np.searchsorted(edges(low, high), table, side="right") - 1
     bins = np.where(np.isfinite(table), places, -1)
     counts = {
@@ -215,9 +215,9 @@ def _spread_of(grid: Grid, scorer: str, axis: str) -> Spread | None:
         if (column >= 0).any()
     }
     people = [
-        met
+        rated
         for name, ratings in grid.human.items()
-        if axis in (name, ANY_AXIS) and (met := _met(name, bins, ratings))
+        if axis in (name, ANY_AXIS) and (rated := _met(name, bins, ratings))
     ]
     return Spread(scorer, axis, low, high, counts, people, grid.is_sample)
 
@@ -231,10 +231,10 @@ def _met(axis: str, bins: Bins, ratings: Floats) -> MetRatings | None:
     both = (bins >= 0) & np.isfinite(ratings)
     if not both.any():
         return None
-    given = np.unique(ratings[both])
-    if len(given) > MOST_RATINGS:
-        given = np.linspace(given[0], given[-1], MOST_RATINGS)
-    places = np.abs(ratings[both][:, None] - given).argmin(axis=1)
+    distinct = np.unique(ratings[both])
+    if len(distinct) > MOST_RATINGS:
+        distinct = np.linspace(distinct[0], distinct[-1], MOST_RATINGS)
+    places = np.abs(ratings[both][:, None] - distinct).argmin(axis=1)
     pairs, numbers = np.unique(np.stack([bins[both], places]), axis=1, return_counts=True)
     counts = [(int(b), int(r), int(n)) for b, r, n in zip(*pairs, numbers, strict=True)]
-    return MetRatings(axis, given.tolist(), counts)
+    return MetRatings(axis, distinct.tolist(), counts)

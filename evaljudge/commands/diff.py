@@ -88,14 +88,14 @@ class Diffed:
 
     @property
     def json(self) -> str:
-        found = self.differences
-        rows = asdict(found) | {
-            "coverage": [asdict(row) | {"shares": row.shares} for row in found.coverage],
+        changes = self.differences
+        rows = asdict(changes) | {
+            "coverage": [asdict(row) | {"shares": row.shares} for row in changes.coverage],
             "means": [
                 {"scorer": row.scorer, "axis": row.axis, "system": row.system} | asdict(row.found)
-                for row in found.means
+                for row in changes.means
             ],
-            "selections": [asdict(row) | {"flipped": row.flipped} for row in found.selections],
+            "selections": [asdict(row) | {"flipped": row.flipped} for row in changes.selections],
             "looked": [asdict(row) for row in self.looked],
         }
         return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
@@ -103,17 +103,17 @@ class Diffed:
 
 def compare_runs(wanted: DiffOptions) -> Diffed:
     first, second = as_path(wanted.a, "a"), as_path(wanted.b, "b")
-    found = run_differences(scored_run(first), scored_run(second))
-    return Diffed(found, lower(listed(wanted.fail_if_lower), wanted.tolerance, found))
+    differences = run_differences(scored_run(first), scored_run(second))
+    return Diffed(differences, lower(listed(wanted.fail_if_lower), wanted.tolerance, differences))
 
 
-def lower(names: Sequence[str], tolerance: float, found: RunDifferences) -> list[Looked]:
+def lower(names: Sequence[str], tolerance: float, differences: RunDifferences) -> list[Looked]:
     """Each scale once; a name that is not known, or a mean that cannot be tested, is a mistake."""
     if not 0 <= tolerance < float("inf"):
         raise UserError(f"--tolerance {tolerance:g}: give a number of 0 or more")
     if tolerance and not names:
         raise UserError("--tolerance is that of --fail-if-lower: name a scorer with it")
-    rows = list(dict.fromkeys(row for name in names for row in _scales(name, found)))
+    rows = list(dict.fromkeys(row for name in names for row in _scales(name, differences)))
     ps = list[float]()
     for row in rows:
         if (p := p_lower(row.found, tolerance)) is None:
@@ -130,44 +130,44 @@ def lower(names: Sequence[str], tolerance: float, found: RunDifferences) -> list
     ]
 
 
-def _scales(name: str, found: RunDifferences) -> list[MeanChange]:
+def _scales(name: str, differences: RunDifferences) -> list[MeanChange]:
     """One axis of a scorer, or all that it has, in both runs."""
-    for run, keys in zip("AB", found.scorers, strict=True):
+    for run, keys in zip("AB", differences.scorers, strict=True):
         for key in keys:
             if name in (key[0], scale_name(*key)):
                 scale = scale_name(*key)
                 raise UserError(f"--fail-if-lower {name}: only {run} has scores of {scale}")
     names = {
         row: (row.scorer, scale_name(row.scorer, row.axis))
-        for row in found.means
+        for row in differences.means
         if row.system is None
     }
     if wanted := [row for row, both in names.items() if name in both]:
         return wanted
-    known = {scale for both in names.values() for scale in both}
-    raise UserError(f"--fail-if-lower {name}: {unknown('scorer', name, known)}")
+    scales = {scale for both in names.values() for scale in both}
+    raise UserError(f"--fail-if-lower {name}: {unknown('scorer', name, scales)}")
 
 
 def _on_axis(scorer: str, axis: str) -> str:
     return scorer if axis == ANY_AXIS else f"{scorer} on {axis}"
 
 
-def _lines(found: RunDifferences) -> Iterator[str]:
-    yield f"A          {one_line(found.first)}"
-    yield f"B          {one_line(found.second)}"
-    for warning in found.warnings:
+def _lines(differences: RunDifferences) -> Iterator[str]:
+    yield f"A          {one_line(differences.first)}"
+    yield f"B          {one_line(differences.second)}"
+    for warning in differences.warnings:
         yield f"warning    {one_line(warning, LONG)}"
     parts = {
-        "settings": list(_settings(found.settings)),
-        "corpus": list(_corpus(found.corpus)),
+        "settings": list(_settings(differences.settings)),
+        "corpus": list(_corpus(differences.corpus)),
         "scorers": list(
-            _only("scorers", [[_on_axis(*key) for key in keys] for keys in found.scorers])
+            _only("scorers", [[_on_axis(*key) for key in keys] for keys in differences.scorers])
         ),
-        "coverage": list(_coverage(found)),
-        "scores": list(_means(found)),
-        "agreement": list(_agreement(found)),
-        "selections": list(_selections(found)),
-        "cost": list(_cost(found.cost)),
+        "coverage": list(_coverage(differences)),
+        "scores": list(_means(differences)),
+        "agreement": list(_agreement(differences)),
+        "selections": list(_selections(differences)),
+        "cost": list(_cost(differences.cost)),
     }
     for lines in parts.values():
         yield from lines
@@ -219,9 +219,9 @@ def _only(what: str, sides: Sequence[Sequence[str]]) -> Iterator[str]:
             yield f"\n{what} only in {side}: {one_line(', '.join(names))}"
 
 
-def _coverage(found: RunDifferences) -> Iterator[str]:
+def _coverage(differences: RunDifferences) -> Iterator[str]:
     rows = []
-    for change in found.coverage:
+    for change in differences.coverage:
         if not all(change.expected) or change.is_none:
             continue
         shares = (
@@ -234,14 +234,14 @@ def _coverage(found: RunDifferences) -> Iterator[str]:
     yield from _table("Scored", heads, rows, "llrrl")
 
 
-def _means(found: RunDifferences) -> Iterator[str]:
-    changed = [row for row in found.means if row.system is None and row.found.changed]
+def _means(differences: RunDifferences) -> Iterator[str]:
+    changed = [row for row in differences.means if row.system is None and row.found.changed]
     overall = sorted(changed, key=lambda row: 1.0 if row.found.p is None else row.found.p)
     heads = ["scorer", "axis", "A", "B", "B - A", "p", "documents"]
     rows = [_mean_cells(row) for row in overall]
     yield from _table("Mean scores of the texts that both runs scored", heads, rows, "llrrrrr")
     by_scale = dict[tuple[str, str], list[MeanChange]]()
-    for row in found.means:
+    for row in differences.means:
         if row.system is not None and row.found.p is not None and not only("sample", row.found.n):
             by_scale.setdefault((row.scorer, row.axis), []).append(row)
     rows = [
@@ -255,23 +255,23 @@ def _means(found: RunDifferences) -> Iterator[str]:
 
 
 def _mean_cells(row: MeanChange) -> list[str]:
-    of, p = row.found, probability(row.found.p)
-    change = bracketed(of.difference, of.low, of.high)
-    if few := only("sample", of.n):
-        change, p = f"{correlation(of.difference)} ({few})", NONE
-    means = correlation(of.first), correlation(of.second)
-    return [row.scorer, row.axis, *means, change, p, count(of.n)]
+    paired, p = row.found, probability(row.found.p)
+    change = bracketed(paired.difference, paired.low, paired.high)
+    if few := only("sample", paired.n):
+        change, p = f"{correlation(paired.difference)} ({few})", NONE
+    means = correlation(paired.first), correlation(paired.second)
+    return [row.scorer, row.axis, *means, change, p, count(paired.n)]
 
 
-def _agreement(found: RunDifferences) -> Iterator[str]:
+def _agreement(differences: RunDifferences) -> Iterator[str]:
     """The differences alone, a column for each level."""
     by_scale = dict[tuple[str, str], dict[str, AgreementDifference]]()
-    for change in found.agreement:
+    for change in differences.agreement:
         by_scale.setdefault((change.scorer, change.axis), {})[change.level] = change
     rows = [
-        [*scale, *(_agreement_cell(of[level]) for level in LEVELS)]
-        for scale, of in by_scale.items()
-        if any(change.difference for change in of.values())
+        [*scale, *(_agreement_cell(by_level[level]) for level in LEVELS)]
+        for scale, by_level in by_scale.items()
+        if any(change.difference for change in by_level.values())
     ]
     title = "Spearman's correlation with people: B - A at each level"
     yield from _table(title, ["scorer", "axis", *LEVELS], rows, "llrrr")
@@ -283,9 +283,9 @@ def _agreement_cell(change: AgreementDifference) -> str:
     return bracketed(change.difference, change.low, change.high, change.sampled)
 
 
-def _selections(found: RunDifferences) -> Iterator[str]:
-    yield from _only("selections", found.selection_names)
-    for one in found.selections:
+def _selections(differences: RunDifferences) -> Iterator[str]:
+    yield from _only("selections", differences.selection_names)
+    for one in differences.selections:
         if one.is_none:
             continue
         rule = "; its rule is another" if one.rule_changed else ""

@@ -94,8 +94,8 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     columns = {name: to for name, to in likely.items() if to in axes or not to.startswith(DOTTED)}
     seen = _Seen(path, columns)
     model = _answer("model", wanted.model, "", ask, _named)
-    given = ",".join(wanted.judges or ()) or None
-    judges = _answer("judge", given, "synthetic", ask, _judges)
+    chosen = ",".join(wanted.judges or ()) or None
+    judges = _answer("judge", chosen, "synthetic", ask, _judges)
     lines = _lines(seen, name, task, model, judges, wanted.out)
     wanted.to.parent.mkdir(parents=True, exist_ok=True)
     wanted.to.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -103,11 +103,11 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
 
 
 def _answer(
-    option: str, given: str | None, default: str, ask: Ask | None, read: Callable[[str], T]
+    option: str, value: str | None, default: str, ask: Ask | None, read: Callable[[str], T]
 ) -> T:
     """What was given, or the answer to the question; a wrong answer is asked for again."""
-    if given is not None:
-        return read(given)
+    if value is not None:
+        return read(value)
     if ask is None:
         raise UserError(f"--{option} is missing, and nobody is at a terminal to ask: give it")
     while True:
@@ -137,8 +137,8 @@ def _likely_task(likely: Mapping[str, str]) -> str:
     """The task that the columns' names suggest: `response` is one of a dialogue."""
     names = " ".join(likely).casefold()
     words = {"dialogue": ("dialog", "response", "conversation"), "story": ("story", "stories")}
-    found = (task for task, some in words.items() if any(word in names for word in some))
-    return next(found, BUILT_IN[0])
+    likely_tasks = (task for task, some in words.items() if any(word in names for word in some))
+    return next(likely_tasks, BUILT_IN[0])
 
 
 def _warnings(seen: _Seen, likely: Mapping[str, str]) -> Iterator[str]:
@@ -151,8 +151,8 @@ def _warnings(seen: _Seen, likely: Mapping[str, str]) -> Iterator[str]:
             f"serve {seen.documents:,} documents: `doc_id` should name the source, not the text"
         )
     for theirs in (name for name in likely if name not in seen.columns):
-        said = f"to read it, add `{theirs}: {likely[theirs]}` to `columns`"
-        yield f"`{theirs}` looks like a rating on an axis that the task lacks: {said}"
+        advice = f"to read it, add `{theirs}: {likely[theirs]}` to `columns`"
+        yield f"`{theirs}` looks like a rating on an axis that the task lacks: {advice}"
 
 
 def _lines(
@@ -191,7 +191,7 @@ def _lines(
         for kind in judges
     }
     yield "judges:"
-    yield from (f"  {kind}: {_flow(own)}" for kind, own in settings.items())
+    yield from (f"  {kind}: {_flow(options)}" for kind, options in settings.items())
     yield "# Metrics ask no model; a good judge agrees better with people than the number of words."
     metrics = ["words"] + ["importance"] * (seen.documents > 1) + ["rouge1"] * seen.has_references
     yield f"metrics: {_flow(metrics)}"
@@ -207,5 +207,5 @@ def _lines(
 
 def _flow(value: Any) -> str:
     how: dict[str, Any] = {"default_flow_style": True, "width": 1_000_000, "sort_keys": False}
-    said: str = yaml.safe_dump(value, allow_unicode=True, **how)
-    return said.removesuffix("\n").removesuffix("\n...")
+    text: str = yaml.safe_dump(value, allow_unicode=True, **how)
+    return text.removesuffix("\n").removesuffix("\n...")

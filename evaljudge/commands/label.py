@@ -147,9 +147,9 @@ def _new_key(output: Output, name: str) -> str:
 
 
 def _axes(wanted: LabelOptions, run: Mapping[str, Any]) -> list[str]:
-    known, axes = list(run["fingerprint"]["task"]["axes"]), listed(wanted.axis)
-    refuse_unknown("--axis", "axis", axes, known)
-    return [axis for axis in known if axis in axes or not axes]
+    all_axes, axes = list(run["fingerprint"]["task"]["axes"]), listed(wanted.axis)
+    refuse_unknown("--axis", "axis", axes, all_axes)
+    return [axis for axis in all_axes if axis in axes or not axes]
 
 
 # what is drawn
@@ -201,13 +201,13 @@ def _population(
     return _Population(texts, places, inclusion(sizes, wanted.n), strata, scorer)
 
 
-def _scorer(wanted: LabelOptions, meeting: Sequence[Key]) -> str:
-    known = list(dict.fromkeys(scorer for scorer, _ in meeting))
-    if not known:
+def _scorer(wanted: LabelOptions, matched: Sequence[Key]) -> str:
+    scorers = list(dict.fromkeys(scorer for scorer, _ in matched))
+    if not scorers:
         raise UserError(f"--by {wanted.by}: the run has no scores on these axes: take --by random")
-    if wanted.scorer is not None and wanted.scorer not in known:
-        raise UserError(f"--scorer: {unknown('scorer', wanted.scorer, known)}")
-    return wanted.scorer or known[0]
+    if wanted.scorer is not None and wanted.scorer not in scorers:
+        raise UserError(f"--scorer: {unknown('scorer', wanted.scorer, scorers)}")
+    return wanted.scorer or scorers[0]
 
 
 def _drawn(
@@ -221,15 +221,15 @@ def _drawn(
     chosen = [population.texts[place] for place in drawn]
     is_drawn = set(chosen).__contains__
     shards = dict.fromkeys(population.shards[place] for place in sorted(drawn))
-    found = {
+    by_text = {
         (case.document.doc_id, candidate.system): (case.document, candidate)
         for cases in output.ahead(output.cases, shards)
         for case in cases
         for candidate in case.candidates
         if is_drawn((case.document.doc_id, candidate.system))
     }
-    texts = dict(zip(_labels(len(drawn)), (found[text] for text in chosen), strict=True))
-    known = {
+    texts = dict(zip(_labels(len(drawn)), (by_text[text] for text in chosen), strict=True))
+    key = {
         label: {
             "doc_id": document.doc_id,
             "system": candidate.system,
@@ -241,15 +241,15 @@ def _drawn(
     by_document: dict[str, dict[str, float]] = {}
     for (doc_id, system), probability in zip(population.texts, probabilities.tolist(), strict=True):
         by_document.setdefault(doc_id, {})[system] = probability
-    return texts, {**about, "texts": known, "probabilities": by_document}
+    return texts, {**about, "texts": key, "probabilities": by_document}
 
 
 def _labels(number: int) -> list[str]:
     """Drawn without the seed: nobody can tell from a label which text it is of."""
-    found: dict[str, None] = {}
-    while len(found) < number:
-        found["".join(secrets.choice(LETTERS) for _ in range(LONG))] = None
-    return list(found)
+    labels: dict[str, None] = {}
+    while len(labels) < number:
+        labels["".join(secrets.choice(LETTERS) for _ in range(LONG))] = None
+    return list(labels)
 
 
 def _columns(texts: Texts, axes: Sequence[str]) -> list[str]:

@@ -52,8 +52,8 @@ def _entries(what: str | None) -> Iterable[Entry]:
     if what not in WHAT:
         raise UserError(unknown("list", what, WHAT))
     if what in ("metrics", "formats"):
-        known = known_metrics() if what == "metrics" else known_formats()
-        return [Entry(name, listed.about, listed.needs) for name, listed in known.items()]
+        registered = known_metrics() if what == "metrics" else known_formats()
+        return [Entry(name, listed.about, listed.needs) for name, listed in registered.items()]
     return _judges() if what == "judges" else _tasks()
 
 

@@ -79,13 +79,13 @@ def jobs_of(
         if run.study is None:  # a study that is wrong has no runs
             with problems.looking_at("settings"):
                 job = assemble_job(run, seen)
-                given = (model.caution for model in run.models)
-                for caution in (*filter(None, given), *job.cautions):
+                cautions = (model.caution for model in run.models)
+                for caution in (*filter(None, cautions), *job.cautions):
                     problems.add("warning", "settings", caution)
                 jobs.append(job)
     if not jobs:  # the models of a configuration whose other settings have mistakes
-        own = config.model, config.writer
-        pairs = config.study.pairs_of(*own) if config.study else [own]
+        models = config.model, config.writer
+        pairs = config.study.pairs_of(*models) if config.study else [models]
         for model in (*chain(*pairs), *map(config.model_of, config.judges)):
             if isinstance(model, ModelConfig):
                 seen.describe(model.as_source())
@@ -163,8 +163,8 @@ class _EnginesLookedAt:
             if lacking:
                 self._problems.add("warning", "model", NOT_HERE.format(source.source, lacking))
             if unneeded := sorted(set(source.allow) - set(identity.allow)):
-                said = f"{source.source}: `allow: [{', '.join(unneeded)}]` is not needed: remove it"
-                self._problems.add("warning", "model", said)
+                text = f"{source.source}: `allow: [{', '.join(unneeded)}]` is not needed: remove it"
+                self._problems.add("warning", "model", text)
             if facts.caution:
                 self._problems.add("warning", "model", facts.caution)
             return facts

@@ -63,12 +63,12 @@ class ShownDocument:
                 axis: [None if n != n else n for n in each]
                 for axis, each in candidate.raters.items()
             }
-            own = {"scores": self.scores, "verdicts": self.verdicts}
-            parts = {name: _rows_of(every, candidate) for name, every in own.items()}
+            rows_by_name = {"scores": self.scores, "verdicts": self.verdicts}
+            parts = {name: _rows_of(every, candidate) for name, every in rows_by_name.items()}
             rows.append(asdict(candidate) | {"raters": raters} | parts)
         document = asdict(self.case.document)
-        found = {"out": self.wanted.out, "document": document, "candidates": rows}
-        return json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        shown = {"out": self.wanted.out, "document": document, "candidates": rows}
+        return json.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     @property
     def _candidates(self) -> Sequence[Candidate]:
@@ -93,16 +93,16 @@ class ShownDocument:
         values = {(score.system, score.scorer, score.axis): score.value for score in shown}
         rows = []
         for candidate in self.case.candidates:
-            own = [values.get((candidate.system, *key)) for key in keys]
-            own += [candidate.ratings.get(axis) for axis in self._rated_axes]
-            rows.append([candidate.system, *map(cell, own)])
+            cells = [values.get((candidate.system, *key)) for key in keys]
+            cells += [candidate.ratings.get(axis) for axis in self._rated_axes]
+            rows.append([candidate.system, *map(cell, cells)])
         names = [*keys, *((PEOPLE, axis) for axis in self._rated_axes)]
         heads = [scorer if axis == ANY_AXIS else f"{scorer} {axis}" for scorer, axis in names]
         yield on_screen(Table("", ["system", *heads], rows, "l" + "r" * len(heads)))
         if hidden := {score.scorer for score in self.scores} - {score.scorer for score in shown}:
             names_hidden = ", ".join(sorted(hidden))
-            said = f"Left out are {names_hidden}, which read the same evidence in another way; "
-            yield _wrapped(f"{said}`--full` shows them.")
+            left_out = f"Left out are {names_hidden}, which read the same evidence in another way; "
+            yield _wrapped(f"{left_out}`--full` shows them.")
         if not self.scores:
             yield NOT_SCORED
         yield _wrapped("Add `--system NAME` to see the text of a system and the evidence.")
@@ -133,8 +133,8 @@ class ShownDocument:
             }
             columns = {"axis": lambda item: item[0], "rating by each rater": lambda item: item[1]}
             yield on_screen(tabled("", raters.items(), 2, columns, lead=1))
-        own = (verdict for verdict in self.verdicts if verdict.system == candidate.system)
-        yield from (self._evidence(candidate, verdict) for verdict in own)
+        verdicts = (verdict for verdict in self.verdicts if verdict.system == candidate.system)
+        yield from (self._evidence(candidate, verdict) for verdict in verdicts)
         signatures = dict.fromkeys(score.signature for score in scores)
         yield "\n".join(_labelled("signature", line, None) for line in signatures if line)
 
@@ -167,8 +167,8 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
 
     scores, verdicts = list[Score](), list[Verdict]()
     if shard.file in output.place.names("scores"):
-        found = filter(is_wanted, output.scores(shard))
-        scores = [s for s in found if wanted.judge in (None, re.split("[.#]", s.scorer)[0])]
+        scored = filter(is_wanted, output.scores(shard))
+        scores = [s for s in scored if wanted.judge in (None, re.split("[.#]", s.scorer)[0])]
     if shard.number in output.committed("judge"):
         for judge in judges:
             verdicts += filter(is_wanted, output.verdicts(judge, shard, with_tokens=False))
@@ -195,9 +195,9 @@ def _found(output: Output, doc_id: str) -> tuple[Shard, Case]:
 
 
 def _rows_of(rows: Sequence[Any], candidate: Candidate) -> list[dict[str, Any]]:
-    own = (asdict(row) for row in rows if row.system == candidate.system)
-    known = ("system", "doc_id", "tokens")
-    return [{key: value for key, value in row.items() if key not in known} for row in own]
+    mine = (asdict(row) for row in rows if row.system == candidate.system)
+    left_out = ("system", "doc_id", "tokens")
+    return [{key: value for key, value in row.items() if key not in left_out} for row in mine]
 
 
 def _section(section: Section, most: int | None) -> str:

@@ -97,11 +97,11 @@ def _exit_code(below: int, end: mmap.mmap) -> int:
         if now >= ask_at:
             os.kill(below, signal.SIGINT)  # for SIGTERM Ray has a handler, which waits
             ask_at = inf
-        found = signal.sigtimedwait(WATCHED, min(ask_at - now, kill_at - now, 86400))
-        if found and found.si_signo in ENDING and number:
+        caught = signal.sigtimedwait(WATCHED, min(ask_at - now, kill_at - now, 86400))
+        if caught and caught.si_signo in ENDING and number:
             kill_at = 0
-        elif found and found.si_signo in ENDING:
-            number = signal.Signals(found.si_signo)
+        elif caught and caught.si_signo in ENDING:
+            number = signal.Signals(caught.si_signo)
             seconds = _finish_seconds() if number == signal.SIGTERM else 0
             ask_at = time.monotonic() + seconds
             kill_at = ask_at + GRACE

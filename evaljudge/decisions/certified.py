@@ -89,20 +89,20 @@ def certified(
     Unrated candidates count for coverage and for the choice of the thresholds. The documents take
     their turns in a random order of the seed. None where fewer than two documents have both.
     """
-    given, rated = (np.asarray(column, np.float64) for column in (scores, ratings))
-    pairs = np.isfinite(given) & np.isfinite(rated)
-    known, document = np.unique(np.asarray(documents)[pairs], return_inverse=True)
-    if known.size < 2:
+    scored, rated = (np.asarray(column, np.float64) for column in (scores, ratings))
+    pairs = np.isfinite(scored) & np.isfinite(rated)
+    names, document = np.unique(np.asarray(documents)[pairs], return_inverse=True)
+    if names.size < 2:
         return None
-    turns = np.random.default_rng(seed).permutation(known.size)[document]
-    thresholds, coverages = _thresholds(given[np.isfinite(given)])
+    turns = np.random.default_rng(seed).permutation(names.size)[document]
+    thresholds, coverages = _thresholds(scored[np.isfinite(scored)])
     is_good = rated[pairs] >= good
     labelled = _Labelled(
         target=target,
         level=1 - confidence,
         coverages=coverages,
-        selected=_counts(turns, given[pairs], thresholds, known.size),
-        hits=_counts(turns[is_good], given[pairs][is_good], thresholds, known.size),
+        selected=_counts(turns, scored[pairs], thresholds, names.size),
+        hits=_counts(turns[is_good], scored[pairs][is_good], thresholds, names.size),
         most=int(np.bincount(document).max()),
     )
     tested = tuple(_tested(labelled, thresholds))
@@ -116,7 +116,7 @@ def certified(
         precision=kept.good / kept.selected if kept else None,
         recall=kept.good / int(is_good.sum()) if kept else None,
         base=float(is_good.mean()),
-        documents=known.size,
+        documents=names.size,
         needed=None if kept else _needed(labelled),
         tested=tested,
     )

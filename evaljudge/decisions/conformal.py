@@ -148,16 +148,16 @@ class Conformal:
         self, documents: Sequence[object], systems: Sequence[str], scores: ArrayLike
     ) -> tuple[Floats, Floats]:
         """The interval of each row; NaN where there is no score."""
-        given = np.asarray(scores, dtype=np.float64)
+        values = np.asarray(scores, dtype=np.float64)
         places: dict[tuple[int, str], list[int]] = {}
-        for row in np.flatnonzero(np.isfinite(given)).tolist():
+        for row in np.flatnonzero(np.isfinite(values)).tolist():
             fold = self.fold_of.get(documents[row], -1)
             system = systems[row] if systems[row] in self.own else ALL
             places.setdefault((fold, system), []).append(row)
-        low, high = np.full((2, given.size), np.nan)
+        low, high = np.full((2, values.size), np.nan)
         alpha, beyond = 1 - self.confidence, 0 if self.is_whole else 1
         for (fold, system), at in places.items():
-            first, last = self.predictors[fold].ends(system, given[at], self.scale, alpha)
+            first, last = self.predictors[fold].ends(system, values[at], self.scale, alpha)
             low[at] = self.scale[np.maximum(first - beyond, 0)]
             high[at] = self.scale[np.minimum(last + beyond, self.scale.size - 1)]
         return low, high
@@ -174,11 +174,11 @@ def conformal(
     rows = folded(documents, scores, ratings, FOLDS, seed)
     if rows is None or rows.documents < FEWEST:
         return None
-    names, of = np.asarray(documents), np.asarray(systems, dtype=object)
-    own = frozenset(
+    names, of_systems = np.asarray(documents), np.asarray(systems, dtype=object)
+    own_systems = frozenset(
         str(system)
-        for system in set(of[rows.pairs])
-        if np.unique(rows.document[rows.pairs & (of == system)]).size >= ENOUGH
+        for system in set(of_systems[rows.pairs])
+        if np.unique(rows.document[rows.pairs & (of_systems == system)]).size >= ENOUGH
     )
     fold = rows.fold[0]
     scale, is_whole = _scale(rows.ratings[rows.pairs])
@@ -186,12 +186,12 @@ def conformal(
         confidence=confidence,
         scale=scale,
         is_whole=is_whole,
-        predictors=_predictors(rows, of, own),
+        predictors=_predictors(rows, of_systems, own_systems),
         fold_of=dict(zip(names[fold >= 0].tolist(), fold[fold >= 0].tolist(), strict=True)),
-        own=own,
+        own=own_systems,
         documents=rows.documents,
     )
-    return replace(made, covered=tuple(_covered(made, rows, names, of)))
+    return replace(made, covered=tuple(_covered(made, rows, names, of_systems)))
 
 
 def _scale(ratings: Floats) -> tuple[Floats, bool]:
@@ -202,7 +202,7 @@ def _scale(ratings: Floats) -> tuple[Floats, bool]:
     return ends.round() if is_whole else ends, is_whole
 
 
-def _predictors(rows: Folded, systems: Names, own: frozenset[str]) -> list[Predictor]:
+def _predictors(rows: Folded, systems: Names, own_systems: frozenset[str]) -> list[Predictor]:
     """The predictors without the documents of each fold; then the one with all."""
     folds = range(rows.folds)
     left_out = [*((fold,) for fold in folds), *combinations(folds, 2)]
@@ -211,13 +211,13 @@ def _predictors(rows: Folded, systems: Names, own: frozenset[str]) -> list[Predi
         for some in left_out
         for on in [rows.pairs & ~np.isin(rows.fold[0], some)]
     }
-    return [_predictor(rows, maps, systems, own, {fold}) for fold in folds] + [
-        _predictor(rows, maps, systems, own, set())
+    return [_predictor(rows, maps, systems, own_systems, {fold}) for fold in folds] + [
+        _predictor(rows, maps, systems, own_systems, set())
     ]
 
 
 def _predictor(
-    rows: Folded, maps: Mapping[frozenset[int], Map], systems: Names, own: frozenset[str],
+    rows: Folded, maps: Mapping[frozenset[int], Map], systems: Names, own_systems: frozenset[str],
     without: set[int],
 ) -> Predictor:  # fmt: skip
     folds = [fold for fold in range(rows.folds) if fold not in without]
@@ -227,8 +227,8 @@ def _predictor(
         inside = rows.pairs & rows.inside(fold)
         scores, ratings = rows.scores[inside], rows.ratings[inside]
         residuals[inside] = np.abs(ratings - fitted.mean.calibrated(scores)) / fitted.spread(scores)
-    known = np.isfinite(residuals)
-    of_system = {ALL: known} | {system: known & (systems == system) for system in own}
+    present = np.isfinite(residuals)
+    of_system = {ALL: present} | {system: present & (systems == system) for system in own_systems}
     return Predictor(
         used,
         {system: _residuals(rows, residuals, some, folds) for system, some in of_system.items()},
@@ -268,6 +268,6 @@ def _covered(made: Conformal, rows: Folded, documents: Names, systems: Names) ->
         weights = 1 / counts[rows.document[some]]
         number = int(np.sum(counts > 0))
         coverage, width = (
-            float(np.sort(weights * of[some]).sum() / number) for of in (held, high - low)
+            float(np.sort(weights * x[some]).sum() / number) for x in (held, high - low)
         )
         yield Covered(system, number, coverage, width)

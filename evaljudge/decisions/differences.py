@@ -79,19 +79,19 @@ def paired_difference(first: ArrayLike, second: ArrayLike) -> PairedDifference:
     )
 
 
-def p_lower(found: PairedDifference, tolerance: float) -> float | None:
+def p_lower(paired: PairedDifference, tolerance: float) -> float | None:
     """The one-sided p of the difference being at least -tolerance; None of fewer than 2 documents.
 
     Where every document changed by the same, it is that of their signs alone.
     """
     from scipy.special import stdtr
 
-    if found.difference is None or found.error is None:
+    if paired.difference is None or paired.error is None:
         return None
-    beyond = found.difference + tolerance
-    if found.error <= ROUNDING * max(abs(found.difference), tolerance):
-        return float(0.5**found.n) if beyond < -ROUNDING * tolerance else 1.0
-    return float(stdtr(found.n - 1, beyond / found.error))
+    beyond = paired.difference + tolerance
+    if paired.error <= ROUNDING * max(abs(paired.difference), tolerance):
+        return float(0.5**paired.n) if beyond < -ROUNDING * tolerance else 1.0
+    return float(stdtr(paired.n - 1, beyond / paired.error))
 
 
 def _mean(values: Floats) -> float | None:
@@ -134,10 +134,10 @@ def agreement_differences(
     """The differences of each four columns, one per level; NaN where unscored or unrated."""
     columns = [column for four in compared for column in _on_the_same_texts(four)]
     sides = [(at + side, at + 2 + side) for at in range(0, len(columns), 4) for side in (0, 1)]
-    found = measured(documents, systems, columns, sides, LEVELS, "spearman", seed)
+    correlated = measured(documents, systems, columns, sides, LEVELS, "spearman", seed)
     by_level = [
         [_difference(level, *two) for two in zip(each[::2], each[1::2], strict=True)]
-        for level, each in zip(LEVELS, found, strict=True)
+        for level, each in zip(LEVELS, correlated, strict=True)
     ]
     return [list(levels) for levels in zip(*by_level, strict=True)]
 

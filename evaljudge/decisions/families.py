@@ -55,13 +55,13 @@ class FamilyPairs:
 
     @classmethod
     def of(cls, scores: Floats, tables: Sequence[Floats], own: Own) -> Self:
-        known = np.isfinite(scores) & np.isfinite(np.stack(tables)).all(axis=0)
+        complete = np.isfinite(scores) & np.isfinite(np.stack(tables)).all(axis=0)
         mine, theirs = np.flatnonzero(own).tolist(), np.flatnonzero(~own).tolist()
         with_own = [(mine_at, theirs_at) for mine_at in mine for theirs_at in theirs]
         elsewhere = list(combinations(theirs, 2))
-        scored = np.where(known, scores, np.nan)
+        scored = np.where(complete, scores, np.nan)
         won = ((np.sign(_gaps(scored, pairs)) + 1) / 2 for pairs in (with_own, elsewhere))
-        return cls(np.where(known, np.stack(tables), np.nan), with_own, elsewhere, *won)
+        return cls(np.where(complete, np.stack(tables), np.nan), with_own, elsewhere, *won)
 
     @property
     def documents(self) -> int:
@@ -118,9 +118,9 @@ def reliability(tables: Floats) -> float:
 
 
 def _system_means(table: Floats) -> Floats:
-    known = np.isfinite(table)
-    sums = np.where(known, table, 0.0).sum(axis=0)
-    return sums / np.maximum(known.sum(axis=0), 1)
+    present = np.isfinite(table)
+    sums = np.where(present, table, 0.0).sum(axis=0)
+    return sums / np.maximum(present.sum(axis=0), 1)
 
 
 def steepness(gaps: Floats, won: Floats) -> float:

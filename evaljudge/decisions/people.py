@@ -119,10 +119,10 @@ def people_scale(
         )
     if not names:
         return counts
-    terms, own = Terms(sample.of(is_enough)), np.eye(len(names))
-    means = powered(terms, own, own, as_published)
+    terms, identity = Terms(sample.of(is_enough)), np.eye(len(names))
+    means = powered(terms, identity, identity, as_published)
     is_few = 1 < len(names) <= MOST_SYSTEMS
-    centred = own - 1 / len(names)
+    centred = identity - 1 / len(names)
     apart = powered(terms, _pairs(len(names)), centred, as_published) if is_few else None
     labels = int(terms.labels.sum())
     rows |= {row.system: row for row in _systems(names, terms, means)}
@@ -162,11 +162,11 @@ def _systems(names: Sequence[str], terms: Terms, means: Powered) -> Iterator[Sys
 
 def _pairs(systems: int) -> Floats:
     """A column for each pair, in their order: 1 for the first, -1 for the other."""
-    pairs, own = (
+    pairs, identity = (
         np.array(list(combinations(range(systems), 2)), int).reshape(-1, 2),
         np.eye(systems),
     )
-    return own[:, pairs[:, 0]] - own[:, pairs[:, 1]]
+    return identity[:, pairs[:, 0]] - identity[:, pairs[:, 1]]
 
 
 def _differences(names: Sequence[str], apart: Powered) -> list[Difference]:
@@ -210,7 +210,7 @@ def pass_rate(
     sample = labelled(passes, is_good, probabilities)
     if not sample.is_part:
         return None
-    found = PassRate(
+    rate = PassRate(
         threshold=threshold,
         good=good,
         texts=int(sample.is_scored.sum()),
@@ -218,10 +218,10 @@ def pass_rate(
         passing=float(sample.scores.sum() / sample.is_scored.sum()),
     )
     if not sample.is_of_all:
-        return found
+        return rate
     mean = powered_together(sample)
     by_labels, corrected = (mean_of.intervals()[0] for mean_of in (mean.by_labels, mean.corrected))
-    return replace(found, by_labels=_cut(by_labels), corrected=_cut(corrected))
+    return replace(rate, by_labels=_cut(by_labels), corrected=_cut(corrected))
 
 
 def _cut(interval: Bounded) -> Bounded:

@@ -51,8 +51,8 @@ def documents_needed(
         many = ((normal + special.ndtri(power)) / wanted) ** 2 + normal**2 / 2
     shown = _shown(alpha, power)
     few = _FEWEST + np.searchsorted(-shown, -wanted)
-    found: Floats = np.where(wanted >= shown[-1], few, np.ceil(many))
-    return np.where(np.isnan(wanted), np.nan, found)
+    documents: Floats = np.where(wanted >= shown[-1], few, np.ceil(many))
+    return np.where(np.isnan(wanted), np.nan, documents)
 
 
 @lru_cache(maxsize=64)

@@ -95,20 +95,20 @@ def replacing(
     raters = []
     for rater in chosen.tolist():
         rows = np.isfinite(table[:, rater])
-        others, of = np.delete(table[rows], rater, axis=1), document[rows]
+        others, document_of = np.delete(table[rows], rater, axis=1), document[rows]
         apart = [_distances(x[rows], others, closeness) for x in (scores, table[:, rater])]
         closer, itself = apart[0] <= apart[1], (apart[1] <= apart[0]).astype(np.float64)
         lead = itself - closer
         error = float(lead.std(ddof=1) / np.sqrt(lead.size))
         texts.append(_p(float(lead.mean()) - epsilon, error, lead.size - 1))
-        own = np.unique(of).size
+        number = np.unique(document_of).size
         by_documents = np.nan
-        if own > 1:
-            value, without = _jackknifed(lead, of, units.size)
-            by_documents = _p(value - epsilon, _error(value, without, own), own - 1)
+        if number > 1:
+            value, without = _jackknifed(lead, document_of, units.size)
+            by_documents = _p(value - epsilon, _error(value, without, number), number - 1)
         clustered.append(by_documents)
-        advantages.append(_jackknifed(closer.astype(np.float64), of, units.size))
-        raters.append((rater, lead.size, own, float(closer.mean()), float(itself.mean())))
+        advantages.append(_jackknifed(closer.astype(np.float64), document_of, units.size))
+        raters.append((rater, lead.size, number, float(closer.mean()), float(itself.mean())))
     corrected, clustered_corrected = _corrected(texts), _corrected(clustered)
     advantage = float(np.mean([value for value, _ in advantages]))
     low, high = _interval(advantage, np.mean([without for _, without in advantages], axis=0))
@@ -130,9 +130,9 @@ def replacing(
     )
 
 
-def _distances(given: Floats, others: Floats, closeness: Closeness) -> Floats:
+def _distances(ratings: Floats, others: Floats, closeness: Closeness) -> Floats:
     """The distance from the others' ratings of the same text; 0 is closest."""
-    apart = others - given[:, None]
+    apart = others - ratings[:, None]
     apart = apart**2 if closeness == "rmse" else (apart != 0).astype(np.float64)
     there = np.isfinite(others)
     return np.sqrt(np.where(there, apart, 0.0).sum(axis=1) / there.sum(axis=1))

@@ -182,10 +182,10 @@ def _compared(systems: Sequence[str], table: Floats) -> _Compared | None:
     order = [int(i) for i in np.argsort(-means.mean, kind="stable") if means.n[i] and i in most]
     if not order:
         return None
-    own = _Estimate(means.n[order], means.mean[order], means.spread[order])
+    estimate = _Estimate(means.n[order], means.mean[order], means.spread[order])
     places = list(combinations(range(len(order)), 2))
     left_out = int(np.sum(means.n > 0)) - len(order)
-    return _Compared([systems[i] for i in order], own, places, table[:, order], left_out)
+    return _Compared([systems[i] for i in order], estimate, places, table[:, order], left_out)
 
 
 def _estimate(table: Floats) -> _Estimate:
@@ -200,10 +200,10 @@ def _estimate(table: Floats) -> _Estimate:
 
 
 def _t_ps(gaps: Floats) -> Floats:
-    found = _estimate(gaps)
+    estimate = _estimate(gaps)
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(found.mean == 0, 0.0, found.mean / found.error)
-    return 2 * special.stdtr(found.n - 1, -np.abs(t))
+        t = np.where(estimate.mean == 0, 0.0, estimate.mean / estimate.error)
+    return 2 * special.stdtr(estimate.n - 1, -np.abs(t))
 
 
 def _exact_ps(gaps: Floats) -> Floats:
@@ -345,9 +345,9 @@ def _not_superfluous(groups: Sequence[Flags]) -> list[Flags]:
     times = sum((np.outer(group, group).astype(int) for group in groups), start=np.zeros(1, int))
     kept = []
     for group in groups:
-        own = np.outer(group, group)
-        if (times[own] > 1).all():
-            times = times - own
+        its_pairs = np.outer(group, group)
+        if (times[its_pairs] > 1).all():
+            times = times - its_pairs
         else:
             kept.append(group)
     return kept

@@ -67,10 +67,10 @@ def headlines(findings: Findings) -> list[Headline]:
     by_scorer = {row.scorer: row for row in rows}
     best: dict[str, Agreement] = {}
     for level in ("summary", "sample"):  # pooled only where it is undefined within documents
-        known = [row for row in _spearmans(findings, level) if row.scorer in by_scorer]
-        best |= {row.axis: row for row in sorted(known, key=lambda row: row.value or 0.0)}
-    found = [Headline(axis, by_scorer[best[axis].scorer]) for axis in sorted(best)]
-    return found or [Headline(ANY_AXIS, _by_rank(findings, rows)[0])]
+        rows_of_level = [row for row in _spearmans(findings, level) if row.scorer in by_scorer]
+        best |= {row.axis: row for row in sorted(rows_of_level, key=lambda row: row.value or 0.0)}
+    headings = [Headline(axis, by_scorer[best[axis].scorer]) for axis in sorted(best)]
+    return headings or [Headline(ANY_AXIS, _by_rank(findings, rows)[0])]
 
 
 def leading(findings: Findings, rows: Sequence[SystemRanking]) -> list[SystemRanking]:
@@ -98,8 +98,8 @@ def answers(findings: Findings) -> list[AxisAnswer]:
     ends: dict[str, list[float]] = {}
     for _, row in shown:
         for answer in row.systems[:MOST_SYSTEMS]:
-            known = (end for end in (answer.mean, answer.low, answer.high) if end is not None)
-            ends.setdefault(row.scorer, []).extend(known)
+            numbers = (end for end in (answer.mean, answer.low, answer.high) if end is not None)
+            ends.setdefault(row.scorer, []).extend(numbers)
     return [_answer(findings, answer, ends[answer.ranking.scorer]) for answer in shown]
 
 
@@ -165,11 +165,11 @@ def _sentence(row: SystemRanking) -> str:
         return f"{name} is first, but one document cannot tell systems apart."
     if not any(pair.told_apart for pair in row.pairs):
         return "No system can be told from another by this scorer."
-    own = [pair for pair in row.pairs if pair.first == first.system]
-    close = [pair.second for pair in own if not pair.told_apart]
+    pairs = [pair for pair in row.pairs if pair.first == first.system]
+    close = [pair.second for pair in pairs if not pair.told_apart]
     if not close:
         return f"{name} has the highest mean by this scorer, and differs from every other system."
-    others = "any other system" if len(close) == len(own) else _listed(close)
+    others = "any other system" if len(close) == len(pairs) else _listed(close)
     return f"{name} is first, but cannot be told apart from {others}."
 
 
@@ -228,10 +228,10 @@ def _trust(findings: Findings, headline: Headline) -> tuple[str, bool | None]:
         return NOTHING_RATED, None
     row = _agreement_of(findings, headline, "sample")
     if row is None:
-        said = f"Not compared with people within documents: {_why_not(findings, headline)}."
+        text = f"Not compared with people within documents: {_why_not(findings, headline)}."
         if pooled := _agreement_of(findings, headline, "summary"):
-            said += f" Across all texts (summary level): {estimate(pooled)}."
-        return said, None
+            text += f" Across all texts (summary level): {estimate(pooled)}."
+        return text, None
     if only(row.level, row.n):
         return f"Rated too little to say how far it agrees with people ({estimate(row)}).", None
     chosen = _standing(findings, row) if headline.axis != headline.ranking.axis else None
@@ -239,8 +239,8 @@ def _trust(findings: Findings, headline: Headline) -> tuple[str, bool | None]:
         row = replace(row, low=chosen.low, high=chosen.high)
     value = estimate(row)
     if row.low is None or row.high is None:
-        said = f"Agreement with people within documents, without an interval: {value} (Spearman)."
-        return said, None
+        text = f"Agreement with people within documents, without an interval: {value} (Spearman)."
+        return text, None
     if row.high < 0:
         return f"Orders texts against people: {value} (Spearman, within documents).", False
     if row.low <= 0:
@@ -269,8 +269,8 @@ def _standing(findings: Findings, row: Agreement) -> Standing | None:
 
 def _why_not(findings: Findings, headline: Headline) -> str:
     row = headline.ranking
-    of = row.scorer, row.axis
-    spread = next((one for one in findings.spreads if (one.scorer, one.axis) == of), None)
+    scale = row.scorer, row.axis
+    spread = next((one for one in findings.spreads if (one.scorer, one.axis) == scale), None)
     met = [one for one in spread.people if headline.axis in (one.axis, ANY_AXIS)] if spread else []
     if spread is None or not met:
         return "no scored text is rated on it"

@@ -48,8 +48,8 @@ def page(
     places = {name: at for at, name in enumerate(findings.telling)}
 
     def made_with() -> str:
-        known, bodies = [one for one, _ in shown.values()], [body for _, body in shown.values()]
-        return _page(findings, bodies, spread_data(findings) | text_data(findings, known))
+        drawn, bodies = [one for one, _ in shown.values()], [body for _, body in shown.values()]
+        return _page(findings, bodies, spread_data(findings) | text_data(findings, drawn))
 
     made = made_with()
     if len(made.encode()) > LARGEST:

@@ -69,16 +69,16 @@ def _bin(bars: Spread, at: int) -> int:
 
 def people_pictures(findings: Findings) -> Iterator[Drawn]:
     for headline, spread in _drawn_spreads(findings):
-        for met in spread.people:
-            if headline.axis in (met.axis, ANY_AXIS):
-                yield _people_picture(spread, met)
+        for rated in spread.people:
+            if headline.axis in (rated.axis, ANY_AXIS):
+                yield _people_picture(spread, rated)
 
 
-def _people_picture(spread: Spread, met: MetRatings) -> Drawn:
+def _people_picture(spread: Spread, rated: MetRatings) -> Drawn:
     merged = Counter[tuple[int, int]]()
-    for at, rating, n in met.counts:
+    for at, rating, n in rated.counts:
         merged[_bin(spread, at), rating] += n
-    least, most = met.ratings[0], met.ratings[-1]
+    least, most = rated.ratings[0], rated.ratings[-1]
     wide, high = spread.high - spread.low, most - least
 
     def height(rating: float) -> float:
@@ -87,9 +87,9 @@ def _people_picture(spread: Spread, met: MetRatings) -> Drawn:
     cells = [
         {
             "x": (at + 0.5) / DRAWN,
-            "y": height(met.ratings[rating]),
+            "y": height(rated.ratings[rating]),
             "radius": WIDEST * sqrt(n / max(merged.values())),
-            "said": f"{counted(n, 'text', 'texts')} rated {met.ratings[rating]:g}, "
+            "said": f"{counted(n, 'text', 'texts')} rated {rated.ratings[rating]:g}, "
             f"scored {spread.low + wide * (at + 0.5) / DRAWN:.3g}",
         }
         for (at, rating), n in sorted(merged.items())
@@ -98,12 +98,12 @@ def _people_picture(spread: Spread, met: MetRatings) -> Drawn:
     for at in range(DRAWN):
         here = {rating: n for (bin_, rating), n in merged.items() if bin_ == at}
         if sum(here.values()) >= FEWEST:
-            mean = sum(met.ratings[rating] * n for rating, n in here.items()) / sum(here.values())
+            mean = sum(rated.ratings[rating] * n for rating, n in here.items()) / sum(here.values())
             means.append(((at + 0.5) / DRAWN, height(mean)))
     ends = max(spread.low, least), min(spread.high, most)
     is_one_scale = ends[0] < ends[1] and wide <= 2 * high
     return {
-        "title": f"{on_axis(spread.scorer, spread.axis)}, people on {met.axis}",
+        "title": f"{on_axis(spread.scorer, spread.axis)}, people on {rated.axis}",
         "x_ticks": ticks(spread.low, spread.high),
         "y_ticks": ticks(least, most),
         "cells": cells,
@@ -116,10 +116,10 @@ def _people_picture(spread: Spread, met: MetRatings) -> Drawn:
 
 def heat_maps(findings: Findings) -> list[Drawn]:
     """Spearman's coefficient of each scorer (down) on each axis (across), a map for each level."""
-    found = [row for row in findings.agreement if row.coefficient == "spearman"]
+    spearmans = [row for row in findings.agreement if row.coefficient == "spearman"]
     maps = []
-    for level in dict.fromkeys(row.level for row in found):
-        rows = {(row.scorer, row.axis): row for row in found if row.level == level}
+    for level in dict.fromkeys(row.level for row in spearmans):
+        rows = {(row.scorer, row.axis): row for row in spearmans if row.level == level}
         axes = list(dict.fromkeys(axis for _, axis in rows))
         scorers = {
             scorer: [_heat_cell(rows.get((scorer, axis))) for axis in axes] for scorer, _ in rows
@@ -139,18 +139,18 @@ def _heat_cell(row: Agreement | None) -> Drawn:
 
 
 def sampled_line(spreads: Sequence[Spread]) -> str:
-    known = [sum(map(sum, spread.systems.values())) for spread in spreads if spread.is_sample]
-    return f"These figures are of a sample of {count(max(known))} texts." if known else ""
+    sizes = [sum(map(sum, spread.systems.values())) for spread in spreads if spread.is_sample]
+    return f"These figures are of a sample of {count(max(sizes))} texts." if sizes else ""
 
 
 def of_sections(sections: Sequence[Section]) -> dict[str, list[Drawn]]:
-    found: dict[str, list[Drawn]] = {}
+    by_heading: dict[str, list[Drawn]] = {}
     for number, section in enumerate(sections):
         for picture in section.pictures:
             drawn = asdict(picture) | _placed(picture)
             drawn["section"] = (number, section.title)
-            found.setdefault(picture.heading, []).append(drawn)
-    return found
+            by_heading.setdefault(picture.heading, []).append(drawn)
+    return by_heading
 
 
 def _placed(picture: Bars | Points) -> Drawn:

@@ -60,8 +60,8 @@ def study_markdown(sections: Sequence[Section], lead: Sequence[str]) -> str:
 
 def study_text(sections: Sequence[Section], lead: Sequence[str]) -> str:
     blocks = [wrapped(one_line(line, LONG)) for line in lead]
-    for given in sections:
-        section = _shown(given, PLACES_ON_SCREEN, one_line)
+    for whole in sections:
+        section = _shown(whole, PLACES_ON_SCREEN, one_line)
         blocks.append("\n".join([section.title, *map(wrapped, section.about)]))
         for table in section.tables:
             rows = [[_raised(cell) for cell in row] for row in table.rows]
@@ -128,26 +128,26 @@ class _Figure:
     is_few: bool = False
 
 
-def methods_section(title: str, about: Sequence[str], found: Averaged) -> Section:
+def methods_section(title: str, about: Sequence[str], averaged: Averaged) -> Section:
     """An average of a single axis would say it again, and is left out."""
-    names = [*found.axes, *([AVERAGE] if len(found.axes) > 1 else [])]
-    columns = dict(zip(names, found.columns, strict=False))
+    names = [*averaged.axes, *([AVERAGE] if len(averaged.axes) > 1 else [])]
+    columns = dict(zip(names, averaged.columns, strict=False))
     rows = {
         method.name: [
             _figure(method.name, one, column)
             for one, column in zip(method.columns, columns.values(), strict=False)
         ]
-        for method in found.methods
+        for method in averaged.methods
     }
     heads, sides = ["method", *columns], "l" + "r" * len(columns)
     cells: list[list[Cell]] = [[name, *(f.cell for f in row)] for name, row in rows.items()]
-    caption = f"{COEFFICIENTS.get(found.coefficient, found.coefficient)}, sample level"
+    caption = f"{COEFFICIENTS.get(averaged.coefficient, averaged.coefficient)}, sample level"
     tables = [Table(caption, heads, cells, sides)]
     is_shared = (
         all(  # whether all values of a column, the average's too, rest on the same documents
             one.n == column.common
-            for method in found.methods
-            for one, column in zip(method.columns, found.columns, strict=True)
+            for method in averaged.methods
+            for one, column in zip(method.columns, averaged.columns, strict=True)
             if one.value is not None
         )
     )

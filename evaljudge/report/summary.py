@@ -115,11 +115,11 @@ def coverage_text(findings: Findings) -> str:
 
 
 def agreement_text(findings: Findings) -> str:
-    found = levels(findings)
+    shown = levels(findings)
     blocks = [nothing(findings)]
-    if found:
+    if shown:
         rows = [row for row in findings.agreement if row.coefficient == "spearman"]
-        table = on_screen(spearman_table("", found))
+        table = on_screen(spearman_table("", shown))
         notes = map(wrapped, [*notes_on(rows, value="value"), INTERVALS])
         blocks = [f"Spearman's correlation at each level\n{table}", *notes]
     for section in sections(findings, in_short=True):
@@ -150,8 +150,8 @@ def outcome_html(findings: Findings, out: str) -> str:
 
 
 def _within_documents(findings: Findings) -> list[Agreement]:
-    known = (row for row in findings.agreement if row.value is not None)
-    return [row for row in known if (row.level, row.coefficient) == ("sample", "spearman")]
+    rows = (row for row in findings.agreement if row.value is not None)
+    return [row for row in rows if (row.level, row.coefficient) == ("sample", "spearman")]
 
 
 def _coverage(findings: Findings) -> Iterator[str]:
@@ -172,8 +172,8 @@ def _coverage(findings: Findings) -> Iterator[str]:
             scorers[of_axis].append(agreed.scorer)
     for (axis, skipped, documents), names in scorers.items():
         which = names[0] if len(names) == 1 else f"{count(len(names))} scorers"
-        of = f"{count(skipped)} of {count(documents)} documents at sample level"
-        yield f"skipped    {one_line(f'{of}, for {which} on {axis}: nothing to rank')}"
+        number = f"{count(skipped)} of {count(documents)} documents at sample level"
+        yield f"skipped    {one_line(f'{number}, for {which} on {axis}: nothing to rank')}"
 
 
 def _section(section: Section) -> Iterator[str]:
@@ -237,13 +237,13 @@ def _unscored(findings: Findings) -> _Part:
 
 def _agreement(findings: Findings, out: str) -> Iterator[_Part]:
     """The scorer with the highest agreement on each axis, at the first level that there is."""
-    known = [row for row in findings.agreement if row.value is not None]
-    level = next((name for name in LEVELS if any(row.level == name for row in known)), None)
+    rows = [row for row in findings.agreement if row.value is not None]
+    level = next((name for name in LEVELS if any(row.level == name for row in rows)), None)
     if level is None:
         hint = f"`evaljudge label {out} --to sheet.csv` draws texts for people to rate."
         yield _Part(["", nothing(findings), *([] if findings.rated else [hint])])
         return
-    best = list(_best(findings, [row for row in known if row.level == level]))
+    best = list(_best(findings, [row for row in rows if row.level == level]))
     names = " / ".join(dict.fromkeys(COEFFICIENTS[row.coefficient] for row, _ in best))
     columns = {
         "axis": lambda item: item[0].axis,
@@ -328,8 +328,8 @@ def _selected(findings: Findings, out: str) -> _Part:
 
 
 def _why_none(findings: Findings, rule: Selected) -> str:
-    found = [line for line in findings.warnings if line.startswith(f"select.{rule.name}: ")]
-    return one_line(found[0].removeprefix("select."), LONG) if found and not rule.selected else ""
+    lines = [line for line in findings.warnings if line.startswith(f"select.{rule.name}: ")]
+    return one_line(lines[0].removeprefix("select."), LONG) if lines and not rule.selected else ""
 
 
 def _warnings(findings: Findings) -> _Part:

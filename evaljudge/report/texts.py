@@ -54,8 +54,8 @@ def spread_data(findings: Findings) -> dict[str, Any]:
         {name: getattr(row, name) for name in names} | {"people": list(map(asdict, row.people))}
         for row in findings.spreads
     ]
-    known = {"bins": BINS, "spreads": spreads, "candidates": findings.candidates}
-    return known | {"meanings": findings.meanings}
+    common = {"bins": BINS, "spreads": spreads, "candidates": findings.candidates}
+    return common | {"meanings": findings.meanings}
 
 
 def text_data(findings: Findings, texts: Sequence[PageText]) -> dict[str, Any]:
@@ -74,11 +74,11 @@ def text_data(findings: Findings, texts: Sequence[PageText]) -> dict[str, Any]:
     rows = [places.get((text.document.doc_id, text.candidate.system)) for text in texts]
     apart = {(row.scorer, row.axis): row.apart for row in findings.disagreements}
 
-    def disagreement(scorer: str, own: str, axis: str) -> list[float | None] | None:
-        found = apart.get((scorer, axis)) if own in (axis, ANY_AXIS) else None
-        if found is None:
+    def disagreement(scorer: str, scorer_axis: str, axis: str) -> list[float | None] | None:
+        column = apart.get((scorer, axis)) if scorer_axis in (axis, ANY_AXIS) else None
+        if column is None:
             return None
-        return [None if row is None else _rounded(found[row]) for row in rows]
+        return [None if row is None else _rounded(column[row]) for row in rows]
 
     return {
         "scorers": [{"scorer": scorer, "axis": axis} for scorer, axis in scales],
@@ -117,8 +117,8 @@ def _rounded(value: float | None) -> float | None:
 
 def first_of_each(asked: Sequence[AskedPrompt]) -> list[AskedPrompt]:
     """The first of those that are one template, asked in one way."""
-    found: dict[tuple[str, str], AskedPrompt] = {}
+    first: dict[tuple[str, str], AskedPrompt] = {}
     for ask in asked:
-        known = found.setdefault((ask.template, ask.how), replace(ask, times=0))
-        found[ask.template, ask.how] = replace(known, times=known.times + ask.times)
-    return list(found.values())
+        asked_before = first.setdefault((ask.template, ask.how), replace(ask, times=0))
+        first[ask.template, ask.how] = replace(asked_before, times=asked_before.times + ask.times)
+    return list(first.values())

@@ -80,10 +80,10 @@ def estimate(row: Any, name: str = "value") -> str:
 
 def notes_on(rows: Iterable[Any], sampled: str = SAMPLED_NOTE, value: str = "") -> list[str]:
     """What the marks of the rows' cells mean; `value`: the field that may rest on few units."""
-    known = list(rows)
-    notes = [f"{SAMPLED} {sampled}"] if any(row.sampled for row in known) else []
+    all_rows = list(rows)
+    notes = [f"{SAMPLED} {sampled}"] if any(row.sampled for row in all_rows) else []
     if value:
-        few = (getattr(row, value) is not None and only(row.level, row.n) for row in known)
+        few = (getattr(row, value) is not None and only(row.level, row.n) for row in all_rows)
         notes += [FEW] if any(few) else []
     return notes
 

@@ -118,7 +118,7 @@ class Columns:
     def pooled(self, how: AgreementConfig) -> list[PooledValue]:
         """The methods at the levels that take all documents together: means over trials."""
         human = self._human(self.methods) if self._rated.rated else {}
-        rated, found = self._rated.as_rated(), []
+        rated, pooled = self._rated.as_rated(), []
         for method, trials in self.methods.items():
             for axis, ratings in human.items():
                 agreed = [
@@ -136,15 +136,15 @@ class Columns:
                     at = method, axis, level, how.coefficient, len(trials)
                     value = fmean(whole) if whole else None
                     spread = stdev(whole) if len(whole) > 1 else None
-                    found.append(PooledValue(*at, min(row.n for row in here), value, spread))
-        return found
+                    pooled.append(PooledValue(*at, min(row.n for row in here), value, spread))
+        return pooled
 
     def _trial(self, trial: str, axes: Iterable[str]) -> dict[str, NDArray[np.float64]]:
         columns = self._values.get(trial, {})
-        found = {axis: columns.get(axis, columns.get(ANY_AXIS, {})) for axis in axes}
+        by_axis = {axis: columns.get(axis, columns.get(ANY_AXIS, {})) for axis in axes}
         return {
             axis: np.array([values.get(at, np.nan) for at in self._rated.as_rated().texts])
-            for axis, values in found.items()
+            for axis, values in by_axis.items()
         }
 
 

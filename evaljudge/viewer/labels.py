@@ -118,12 +118,12 @@ class LabelSheet:
 
 
 def _rows(content: bytes, file: str) -> Rows:
-    found: Rows = {}
+    by_label: Rows = {}
     for row in jsonl_rows(content, file):
-        found.setdefault(str(row.fields.get(LABEL)), []).append(dict(row.fields))
-    if not found or any(LABEL not in row for row in chain.from_iterable(found.values())):
+        by_label.setdefault(str(row.fields.get(LABEL)), []).append(dict(row.fields))
+    if not by_label or any(LABEL not in row for row in chain.from_iterable(by_label.values())):
         raise UserError(f"{file}: no sheet of `evaljudge label`: its rows have no labels")
-    return found
+    return by_label
 
 
 def _columns(rows: Rows) -> list[str]:
