@@ -48,8 +48,8 @@ DAMAGED: Mapping[str, Callable[[bytes], bytes | None]] = {
 class Harm:
     """Does to one life what was drawn for it."""
 
-    def __init__(self, stage: Stage, run: Run, of: Undisturbed, life: Life, node: Any) -> None:
-        self._stage, self._run, self._of, self._life, self._node = stage, run, of, life, node
+    def __init__(self, stage: Stage, run: Run, usual: Undisturbed, life: Life, node: Any) -> None:
+        self._stage, self._run, self._of, self._life, self._node = stage, run, usual, life, node
         self.struck: set[Fault] = set()
         self._rules: dict[Fault, s3_proxy.Rule] = {}
 
@@ -130,7 +130,7 @@ class Harm:
             else:
                 name = {"gcs": "gcs_server", "raylet": "raylet"}[fault.kind]
                 children = psutil.Process(process).children(recursive=True)
-                return kill([one for one in children if one.name() == name])
+                return kill([child for child in children if child.name() == name])
             return True
         return False
 
@@ -193,7 +193,7 @@ def second_node() -> Iterator[tuple[Callable[[], bool], str]]:
     cluster.shutdown()
 
 
-def is_expected(code: int, struck: set[Fault], of: Undisturbed) -> bool:
+def is_expected(code: int, struck: set[Fault], usual: Undisturbed) -> bool:
     """A life may end well all the same: a fault may come at its very end."""
     expected = {code for fault in struck for code in CODES.get(fault.kind, ())}
-    return code in expected | {of.code} or any(fault.kind in OF_RAY for fault in struck)
+    return code in expected | {usual.code} or any(fault.kind in OF_RAY for fault in struck)

@@ -62,8 +62,8 @@ class World:
         stream, shape = np.random.default_rng(seed), (documents, self.candidates)
 
         def clustered() -> Floats:
-            shared, own = stream.normal(size=(documents, 1)), stream.normal(size=shape)
-            both: Floats = np.sqrt(self.within) * shared + np.sqrt(1 - self.within) * own
+            shared, alone = stream.normal(size=(documents, 1)), stream.normal(size=shape)
+            both: Floats = np.sqrt(self.within) * shared + np.sqrt(1 - self.within) * alone
             return both
 
         quality = clustered()
@@ -125,15 +125,17 @@ def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
         true = _true_precision(world, seed)
         kept, plug_in_kept = list[bool](), list[bool]()
         coverages, plug_in_coverages = [], []
-        for one in range(worlds * world.together):
-            scores, quality = world.drawn(world.documents, (seed, number, one))
-            ratings = world.rated_of(scores, quality, np.random.default_rng((seed, number, one, 1)))
+        for turn in range(worlds * world.together):
+            scores, quality = world.drawn(world.documents, (seed, number, turn))
+            ratings = world.rated_of(
+                scores, quality, np.random.default_rng((seed, number, turn, 1))
+            )
             documents = np.repeat(np.arange(world.documents), world.candidates)
             columns = documents, scores.ravel(), ratings.ravel()
-            found = certified(
-                *columns, good=0, target=world.target, confidence=world.confidence, seed=one
+            rule = certified(
+                *columns, good=0, target=world.target, confidence=world.confidence, seed=turn
             )
-            threshold = None if found is None else found.threshold
+            threshold = None if rule is None else rule.threshold
             pairs = np.isfinite(columns[2])
             plug_in = lowest_threshold(columns[1][pairs], columns[2][pairs] >= 0, world.target)
             for value, outcomes, shares in (

@@ -109,8 +109,8 @@ class Coincidences:
     values: Floats
     counts: sparse.csr_array  # (documents, values)
     meetings: sparse.csr_array  # (documents, cells): a meeting, both ways, weighs 2 / (m - 1)
-    one: Codes  # each cell's two values
-    other: Codes
+    left: Codes  # each cell's two values
+    right: Codes
 
 
 def krippendorff_alpha(
@@ -125,7 +125,7 @@ def krippendorff_alpha(
     if not kept.any():
         return LabelAgreement(None, None, None, n=0, skipped=kept.size)
     coincidences = _coincidences(table[kept], document, units.size)
-    width = max(coincidences.values.size, coincidences.one.size)
+    width = max(coincidences.values.size, coincidences.left.size)
     estimate = spread(partial(_alphas, coincidences, metric), units.size, resamples, seed, width)
     n, counts = int(np.count_nonzero(kept)), coincidences.counts.sum(axis=0)
     return LabelAgreement(
@@ -146,7 +146,7 @@ def _alphas(coincidences: Coincidences, metric: Metric, drawn: Floats) -> Floats
     else:
         mean_ranks = np.cumsum(counts, axis=1) - counts / 2
         places = coincidences.values[None] if metric == "interval" else mean_ranks
-        apart = (places[:, coincidences.one] - places[:, coincidences.other]) ** 2
+        apart = (places[:, coincidences.left] - places[:, coincidences.right]) ** 2
         middles = quotient((counts * places).sum(axis=1), total)[:, None]
         expected = 2 * total * (counts * (places - middles) ** 2).sum(axis=1)
     observed = ((drawn @ coincidences.meetings) * apart).sum(axis=1)
@@ -168,8 +168,8 @@ def _coincidences(table: Floats, document: Codes, documents: int) -> Coincidence
         values=values,
         counts=sparse.csr_array(counted, shape=(documents, values.size)),
         meetings=sparse.csr_array(parts, shape=(documents, cells.size)),
-        one=cells // values.size,
-        other=cells % values.size,
+        left=cells // values.size,
+        right=cells % values.size,
     )
 
 

@@ -57,7 +57,7 @@ def preferences(votes: Iterable[Vote], *, resamples: int = 1000, seed: int = 0) 
     by_axis: defaultdict[str, list[Vote]] = defaultdict(list)
     for vote in votes:
         by_axis[vote.axis].append(vote)
-    return [_preference(axis, votes_of, resamples, seed) for axis, votes_of in by_axis.items()]
+    return [_preference(axis, of_axis, resamples, seed) for axis, of_axis in by_axis.items()]
 
 
 def _preference(axis: str, votes: Sequence[Vote], resamples: int, seed: int) -> Preference:

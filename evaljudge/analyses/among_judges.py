@@ -40,13 +40,13 @@ class JudgePair:
 def rows(run: RunFrame) -> Iterator[JudgePair]:
     """Each two scorers of combinations, and each two judges of several models or with families, on
     every axis that both have."""
-    scorers = [scorer for one in run.combined.values() for scorer in one.of_scorers]
+    scorers = [scorer for name in run.combined.values() for scorer in name.of_scorers]
     if run.models > 1 or run.families:
         scorers += run.headlines.values()
     scorers, grid = list(dict.fromkeys(scorers)), run.grid
     axes = dict.fromkeys(axis for scorer, axis in grid.scores if scorer in scorers)
     for axis in axes:
-        tables = {one: grid.scores[one, axis] for one in scorers if (one, axis) in grid.scores}
+        tables = {name: grid.scores[name, axis] for name in scorers if (name, axis) in grid.scores}
         if len(tables) > 1:
             # a row for each text that any of them has scored
             there = np.isfinite(np.stack(list(tables.values()))).any(axis=0)

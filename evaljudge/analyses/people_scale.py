@@ -105,7 +105,7 @@ def _threshold(condition: Condition, thresholds: Found) -> float | None:
     chosen = rule.threshold if rule else None
     if target and chosen is None:
         return None
-    return max((one for one in (condition.at_least, chosen) if one is not None), default=None)
+    return max((bound for bound in (condition.at_least, chosen) if bound is not None), default=None)
 
 
 def warnings(run: RunFrame, rows: Rows) -> Iterator[Warned]:

@@ -180,16 +180,16 @@ def weigh_shards(
     """Adds the scores of combinations by agreement to the score files and to the tables."""
     rated = tables.as_rated()
     weights = [
-        weights_of(name, one, axis, rated, seed)
-        for name, one in wanted.items()
+        weights_of(name, combination, axis, rated, seed)
+        for name, combination in wanted.items()
         for axis in axes[name]
     ]
     if not weights:
         output.place.remove(FILE)  # an earlier report may have had one
         return Weighted()
-    keys = [(one.scorer, one.axis) for one in weights]
+    keys = [(w.scorer, w.axis) for w in weights]
     add_further(partial(_weighted, weights), keys, output, shards, tables)
-    output.place.write_json(FILE, [asdict(one) for one in weights])
+    output.place.write_json(FILE, [asdict(w) for w in weights])
     return Weighted(weights)
 
 

@@ -171,7 +171,7 @@ class _Filter:
 
     def _lower_bounds(self, condition: Condition) -> Iterator[float]:
         top = self._tops.get((scale_of(condition), condition.top_fraction or 0.0))
-        yield from (-math.inf if one is None else one for one in (condition.at_least, top))
+        yield from (-math.inf if bound is None else bound for bound in (condition.at_least, top))
         if (target := target_of(condition)) is not None:
             chosen = self._found[target]
             yield math.inf if chosen is None or chosen.threshold is None else chosen.threshold

@@ -285,19 +285,19 @@ def _agreement_cell(change: AgreementDifference) -> str:
 
 def _selections(differences: RunDifferences) -> Iterator[str]:
     yield from _only("selections", differences.selection_names)
-    for one in differences.selections:
-        if one.is_none:
+    for pick in differences.selections:
+        if pick.is_none:
             continue
-        rule = "; its rule is another" if one.rule_changed else ""
-        unpaired = f"; {count(sum(one.unpaired))} texts that the other run does not have"
+        rule = "; its rule is another" if pick.rule_changed else ""
+        unpaired = f"; {count(sum(pick.unpaired))} texts that the other run does not have"
         yield (
-            f"\nselected   {one.name}: {count(one.both)} in both, {count(one.first)} only in A, "
-            f"{count(one.second)} only in B{unpaired if any(one.unpaired) else ''}{rule}"
+            f"\nselected   {pick.name}: {count(pick.both)} in both, {count(pick.first)} only in A, "
+            f"{count(pick.second)} only in B{unpaired if any(pick.unpaired) else ''}{rule}"
         )
         for side, name in zip(SIDES, "AB", strict=True):
-            for flip in [row for row in one.flips if row["selected"] == side][:MOST_FLIPS]:
+            for flip in [row for row in pick.flips if row["selected"] == side][:MOST_FLIPS]:
                 values = (
-                    f"{scale} {' → '.join(NONE if one is None else short(one) for one in two)}"
+                    f"{scale} {' → '.join(NONE if x is None else short(x) for x in two)}"
                     for scale, two in flip["values"].items()
                 )
                 text = f"{flip['doc_id']} by {flip['system']}, {'; '.join(values)}"

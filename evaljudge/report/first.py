@@ -109,15 +109,15 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
     low, high = low - edge, high + edge
     dots = [
         {
-            "system": one.system,
-            "at": _place(one.mean, low, high),
-            "low": _place(one.low, low, high),
-            "high": _place(one.high, low, high),
-            "letters": one.letters,
-            "figure": f"{bracketed(one.mean, one.low, one.high)}, "
-            + counted(one.n, "document", "documents"),
+            "system": system.system,
+            "at": _place(system.mean, low, high),
+            "low": _place(system.low, low, high),
+            "high": _place(system.high, low, high),
+            "letters": system.letters,
+            "figure": f"{bracketed(system.mean, system.low, system.high)}, "
+            + counted(system.n, "document", "documents"),
         }
-        for one in row.systems[:MOST_SYSTEMS]
+        for system in row.systems[:MOST_SYSTEMS]
     ]
     gained = [
         f"The jury agrees better with people without {lost.scorer}: "
@@ -270,11 +270,11 @@ def _standing(findings: Findings, row: Agreement) -> Standing | None:
 def _why_not(findings: Findings, headline: Headline) -> str:
     row = headline.ranking
     scale = row.scorer, row.axis
-    spread = next((one for one in findings.spreads if (one.scorer, one.axis) == scale), None)
-    met = [one for one in spread.people if headline.axis in (one.axis, ANY_AXIS)] if spread else []
-    if spread is None or not met:
+    spread = next((s for s in findings.spreads if (s.scorer, s.axis) == scale), None)
+    rated = [r for r in spread.people if headline.axis in (r.axis, ANY_AXIS)] if spread else []
+    if spread is None or not rated:
         return "no scored text is rated on it"
-    if all(len(one.ratings) == 1 for one in met):
+    if all(len(r.ratings) == 1 for r in rated):
         return "all ratings are equal"
     if spread.low == spread.high:
         return "all scores are equal"

@@ -42,18 +42,18 @@ def page(
     if data:
         return _page(findings, [], data)
     shown = {
-        (one.document.doc_id, one.candidate.system): (one, text_html(one, "first prompts"))
-        for one in texts
+        (text.document.doc_id, text.candidate.system): (text, text_html(text, "first prompts"))
+        for text in texts
     }
     places = {name: at for at, name in enumerate(findings.telling)}
 
     def made_with() -> str:
-        drawn, bodies = [one for one, _ in shown.values()], [body for _, body in shown.values()]
+        drawn, bodies = [text for text, _ in shown.values()], [body for _, body in shown.values()]
         return _page(findings, bodies, spread_data(findings) | text_data(findings, drawn))
 
     made = made_with()
     if len(made.encode()) > LARGEST:
-        shown = {name: (one, text_html(one, "no prompts")) for name, (one, _) in shown.items()}
+        shown = {name: (text, text_html(text, "no prompts")) for name, (text, _) in shown.items()}
         made = made_with()
     while shown and (excess := len(made.encode()) - LARGEST) > 0:
         for name in sorted(shown, key=lambda name: places.get(name, 0), reverse=True):

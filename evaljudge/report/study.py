@@ -134,8 +134,8 @@ def methods_section(title: str, about: Sequence[str], averaged: Averaged) -> Sec
     columns = dict(zip(names, averaged.columns, strict=False))
     rows = {
         method.name: [
-            _figure(method.name, one, column)
-            for one, column in zip(method.columns, columns.values(), strict=False)
+            _figure(method.name, value, column)
+            for value, column in zip(method.columns, columns.values(), strict=False)
         ]
         for method in averaged.methods
     }
@@ -145,10 +145,10 @@ def methods_section(title: str, about: Sequence[str], averaged: Averaged) -> Sec
     tables = [Table(caption, heads, cells, sides)]
     is_shared = (
         all(  # whether all values of a column, the average's too, rest on the same documents
-            one.n == column.common
+            value.n == column.common
             for method in averaged.methods
-            for one, column in zip(method.columns, averaged.columns, strict=True)
-            if one.value is not None
+            for value, column in zip(method.columns, averaged.columns, strict=True)
+            if value.value is not None
         )
     )
     if not is_shared:
