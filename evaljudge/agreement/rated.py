@@ -176,7 +176,7 @@ class Grid:
         return {key: table for key, table in self.scores.items() if key[1] in (human, ANY_AXIS)}
 
 
-def nearly_met(axes: Iterable[str], rated: Iterable[str]) -> Iterator[str]:
+def nearly_same(axes: Iterable[str], rated: Iterable[str]) -> Iterator[str]:
     """Axes that nobody rated while people rated one of nearly that name: a slip of spelling."""
     by_folded = {axis.casefold(): axis for axis in sorted(rated)}
     for axis in sorted(set(axes) - set(by_folded.values())):

@@ -98,8 +98,8 @@ class Findings:
 
     @property
     def sizes(self) -> str:
-        """How many cases and texts, and how much of them is scored."""
-        texts = f"{count(self.cases)} cases, {count(self.candidates)} texts"
+        """How many documents and texts, and how much of them is scored."""
+        texts = f"{count(self.cases)} documents, {count(self.candidates)} texts"
         return f"{texts}, {percent(self.share)} scored"
 
     @property

@@ -64,7 +64,7 @@ class FurtherRatings:
 
 def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> FurtherRatings:
     """`axes`: those of the run's task; others have columns called `ratings.AXIS`."""
-    collected, sheets, warnings = _Given(), _Sheets(output), list[str]()
+    collected, sheets, warnings = _Collected(), _Sheets(output), list[str]()
     for file in files:
         rated, unread = 0, dict[str, None]()
         for row in read_sheet(file):
@@ -165,7 +165,7 @@ def _advice(column: str, axes: Sequence[str]) -> str:
 
 
 @dataclass
-class _Given:
+class _Collected:
     """What each rater gave each text on each axis, and where."""
 
     found: dict[tuple[Text, str], dict[str, tuple[float, str]]] = field(default_factory=dict)

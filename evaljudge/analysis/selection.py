@@ -91,10 +91,10 @@ def targets(
     """The threshold for each precision that a condition asks for."""
     conditions = (condition for rule in selections for condition in rule.all)
     asked = {target for condition in conditions if (target := target_of(condition)) is not None}
-    return {target: _found(target, rated, grid, resamples, seed) for target in asked}
+    return {target: _precise_of(target, rated, grid, resamples, seed) for target in asked}
 
 
-def _found(
+def _precise_of(
     target: Target, rated: Rated, grid: Grid, resamples: int, seed: int
 ) -> Precise | Certified | None:
     scale, precision, good, confidence = target
@@ -157,7 +157,7 @@ class _Filter:
     """One selection's conditions, the file it writes, and its counts."""
 
     def __init__(self, rule: Selection, tops: Tops, found: Found, file: IO[bytes]) -> None:
-        self._rule, self._tops, self._found, self._file = rule, tops, found, file
+        self._rule, self._tops, self._precisions, self._file = rule, tops, found, file
         self.scales = list(dict.fromkeys(map(scale_of, rule.all)))
         self._considered = self._passed = self._unscored = self._undecided = 0
         self._bounds = [
@@ -173,7 +173,7 @@ class _Filter:
         top = self._tops.get((scale_of(condition), condition.top_fraction or 0.0))
         yield from (-math.inf if bound is None else bound for bound in (condition.at_least, top))
         if (target := target_of(condition)) is not None:
-            chosen = self._found[target]
+            chosen = self._precisions[target]
             yield math.inf if chosen is None or chosen.threshold is None else chosen.threshold
 
     def see(self, doc_id: str, system: str, text: str, scores: Scores) -> None:
@@ -211,7 +211,7 @@ class _Filter:
                 row |= {"confidence": target.confidence, "kind": "certified"}
             else:
                 row |= {"kind": "estimate"}
-            yield row | _as_json(self._found[target], target)
+            yield row | _as_json(self._precisions[target], target)
 
 
 def _as_json(rule: Precise | Certified | None, target: Target) -> dict[str, Any]:

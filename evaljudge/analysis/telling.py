@@ -166,7 +166,7 @@ def _halving(size: int) -> Iterator[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class MetRatings:
+class BinnedRatings:
     """How many texts with a score in this bin people gave this rating."""
 
     axis: str
@@ -186,7 +186,7 @@ class Spread:
     high: float
     systems: Mapping[str, Sequence[int]]
     """How many texts of each system have a score in each bin."""
-    people: Sequence[MetRatings] = field(default=())
+    people: Sequence[BinnedRatings] = field(default=())
     """The ratings beside the scores, for each rated axis that the scorer is compared with."""
     is_sample: bool = False
 
@@ -217,7 +217,7 @@ def _spread_of(grid: Grid, scorer: str, axis: str) -> Spread | None:
     people = [
         rated
         for name, ratings in grid.human.items()
-        if axis in (name, ANY_AXIS) and (rated := _met(name, bins, ratings))
+        if axis in (name, ANY_AXIS) and (rated := _binned(name, bins, ratings))
     ]
     return Spread(scorer, axis, low, high, counts, people, grid.is_sample)
 
@@ -227,7 +227,7 @@ def edges(low: float, high: float) -> Floats:
     return low + np.arange(BINS, dtype=np.float64) * ((high - low) / BINS)
 
 
-def _met(axis: str, bins: Bins, ratings: Floats) -> MetRatings | None:
+def _binned(axis: str, bins: Bins, ratings: Floats) -> BinnedRatings | None:
     both = (bins >= 0) & np.isfinite(ratings)
     if not both.any():
         return None
@@ -237,4 +237,4 @@ def _met(axis: str, bins: Bins, ratings: Floats) -> MetRatings | None:
     places = np.abs(ratings[both][:, None] - distinct).argmin(axis=1)
     pairs, numbers = np.unique(np.stack([bins[both], places]), axis=1, return_counts=True)
     counts = [(int(b), int(r), int(n)) for b, r, n in zip(*pairs, numbers, strict=True)]
-    return MetRatings(axis, distinct.tolist(), counts)
+    return BinnedRatings(axis, distinct.tolist(), counts)

@@ -76,7 +76,7 @@ def calibrated(wanted: CalibrateOptions) -> CalibratedScores:
 
 def _rows(wanted: CalibrateOptions, frame: Rated, warnings: list[str]) -> Iterator[CalibratedRow]:
     """The rows of the wanted scorers and axes; each that cannot be calibrated gives a warning."""
-    pairs, number = _met(wanted, frame, warnings), 0
+    pairs, number = _matched(wanted, frame, warnings), 0
     for (scorer, _), _ in pairs:
         if wanted.confidence is not None and scorer.endswith(SUFFIX):
             raise UserError(
@@ -140,7 +140,7 @@ def _check(wanted: CalibrateOptions) -> None:
         )
 
 
-def _met(wanted: CalibrateOptions, frame: Rated, warnings: list[str]) -> list[tuple[Key, str]]:
+def _matched(wanted: CalibrateOptions, frame: Rated, warnings: list[str]) -> list[tuple[Key, str]]:
     """The scorers that are wanted, each with the human axes that it meets."""
     human, scorers, on = sorted(frame.human), listed(wanted.scorer), listed(wanted.axis)
     refuse_unknown("--scorer", "scorer", scorers, {scorer for scorer, _ in frame.scores})

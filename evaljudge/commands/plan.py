@@ -109,7 +109,7 @@ def _lines(
     labelled: Sequence[tuple[str, Plan]], job: Job, throughput: float | None, card: Card | None
 ) -> Iterator[str]:
     plans = [plan for _, plan in labelled]
-    yield f"{plans[0].cases:,} cases, {plans[0].candidates:,} candidates"
+    yield f"{plans[0].cases:,} documents, {plans[0].candidates:,} texts"
     rated = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in plans[0].rated.items())
     yield f"rated by {one_line(job.config.rated_by)}: {rated or 'none'}"
     if not job.judges:
@@ -149,7 +149,7 @@ def _table(label: str, plan: Plan) -> Iterator[str]:
     if label:
         yield f"\n{label}"
     if plan.done:
-        yield f"{plan.done:,} cases are judged already"
+        yield f"{plan.done:,} documents are judged already"
     yield f"{'stage':10}{'judge':32}" + "".join(f"{head:>18}" for head in HEAD)
     for (stage, name), tokens in plan.asked.items():
         if tokens.asks:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Literal, cast
 
-from evaljudge.agreement.rated import nearly_met
+from evaljudge.agreement.rated import nearly_same
 from evaljudge.config import Config, ModelConfig
 from evaljudge.corpora import notes_on, open_corpus, refuse_empty
 from evaljudge.engines import Engines, Identity, ModelFacts, ModelSource
@@ -121,7 +121,7 @@ def look_at_corpus(config: Config, jobs: Sequence[Job], problems: Problems) -> N
             problems.add("error", "corpus", "correct these rows, or set `bad_rows: skip`")
         refuse_empty(corpus, config.corpus_name, "judge")
         judged = [axis.name for job in jobs[:1] for axis in job.task.axes if job.judges]
-        near = nearly_met(judged, corpus.rated_on())
+        near = nearly_same(judged, corpus.rated_on())
         skipped = 0 if is_refused else corpus.skipped_rows
         for note in (*notes_on(skipped, corpus.absent_ratings), *corpus.unread, *near):
             problems.add("warning", "corpus", note)

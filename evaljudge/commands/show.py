@@ -158,7 +158,7 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
     _refuse_unknown("judge", wanted.judge, judges)
     _refuse_unknown("axis", wanted.axis, axes)
     judges = {name: kind for name, kind in judges.items() if wanted.judge in (None, name)}
-    shard, case = _found(output, wanted.doc_id)
+    shard, case = _place_of(output, wanted.doc_id)
     _refuse_unknown("system", wanted.system, [candidate.system for candidate in case.candidates])
 
     def is_wanted(row: Score | Verdict) -> bool:
@@ -184,7 +184,7 @@ def _refuse_unknown(what: str, name: str | None, known: Iterable[str]) -> None:
         raise UserError(f"--{what}: {unknown(what, name, known)}")
 
 
-def _found(output: Output, doc_id: str) -> tuple[Shard, Case]:
+def _place_of(output: Output, doc_id: str) -> tuple[Shard, Case]:
     ids, shards = list[str](), output.shards()
     for shard, there in zip(shards, output.ahead(output.documents, shards), strict=True):
         if doc_id in there:

@@ -121,7 +121,7 @@ def replacing(
         low=low,
         high=high,
         raters=tuple(
-            BesideRater(*rater, p, float(p_corrected), *map(_known, by_documents))
+            BesideRater(*rater, p, float(p_corrected), *map(_number, by_documents))
             for rater, p, p_corrected, *by_documents in zip(
                 raters, texts, corrected, clustered, clustered_corrected, strict=True
             )
@@ -176,5 +176,5 @@ def _rejected(corrected: Floats) -> float:
     return float(np.mean(corrected <= _FALSE_DISCOVERIES))
 
 
-def _known(p: float) -> float | None:
+def _number(p: float) -> float | None:
     return float(p) if np.isfinite(p) else None

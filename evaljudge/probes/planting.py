@@ -81,12 +81,12 @@ def with_planted(case: Case, words: Mapping[str, str], seed: int) -> Case:
     variants = [
         Candidate(name, text)
         for attack in planted().attacks
-        for name, text in _twins(clean.text, attack, words, _stream(seed, case, attack.name))
+        for name, text in _variants(clean.text, attack, words, _stream(seed, case, attack.name))
     ]
     return replace(case, candidates=(Candidate(CLEAN, clean.text), *variants))
 
 
-def _twins(
+def _variants(
     text: str, attack: Attack, words: Mapping[str, str], stream: Random
 ) -> Iterator[tuple[str, str]]:
     number, place = stream.randrange(len(attack.texts)), stream.choice(PLACES)

@@ -72,10 +72,10 @@ def as_markdown(result: ProbeResult[Any]) -> str:
 
 
 def as_json(result: ProbeResult[Any]) -> str:
-    def known(value: Any) -> Any:
+    def plain(value: Any) -> Any:
         return None if isinstance(value, float) and not isfinite(value) else value
 
-    rows = [{key: known(value) for key, value in asdict(row).items()} for row in result.rows]
+    rows = [{key: plain(value) for key, value in asdict(row).items()} for row in result.rows]
     return json.dumps(rows, indent=1, allow_nan=False) + "\n"
 
 

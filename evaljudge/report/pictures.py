@@ -14,7 +14,7 @@ from typing import Any
 
 from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Findings
-from evaljudge.analysis.telling import BINS, MetRatings, Spread
+from evaljudge.analysis.telling import BINS, BinnedRatings, Spread
 from evaljudge.records import ANY_AXIS
 from evaljudge.report.first import MOST_SYSTEMS, Headline, headlines, ticks
 from evaljudge.report.lines import on_axis
@@ -74,7 +74,7 @@ def people_pictures(findings: Findings) -> Iterator[Drawn]:
                 yield _people_picture(spread, rated)
 
 
-def _people_picture(spread: Spread, rated: MetRatings) -> Drawn:
+def _people_picture(spread: Spread, rated: BinnedRatings) -> Drawn:
     merged = Counter[tuple[int, int]]()
     for at, rating, n in rated.counts:
         merged[_bin(spread, at), rating] += n

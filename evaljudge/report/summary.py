@@ -155,7 +155,7 @@ def _within_documents(findings: Findings) -> list[Agreement]:
 
 
 def _coverage(findings: Findings) -> Iterator[str]:
-    rated = f"{count(findings.rated)} of {count(findings.candidates)} candidates rated by"
+    rated = f"{count(findings.rated)} of {count(findings.candidates)} texts rated by"
     scored = f"{percent(findings.share)} scored; " if findings.coverage else ""
     yield f"coverage   {scored}{rated} {one_line(findings.rated_by)}"
     for row in findings.coverage:

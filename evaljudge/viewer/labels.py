@@ -60,7 +60,7 @@ class LabelSheet:
             rows = _rows(content, self.file)
             if label not in rows:
                 raise ValueError("there is no such text in the sheet")
-            row = self._own(rows[label])
+            row = self._own_row(rows[label])
             replaced.clear()
             for axis, rating in ratings.items():
                 if (was := row.get(axis)) is not None and was not in (before.get(axis), rating):
@@ -79,7 +79,7 @@ class LabelSheet:
         if rating is not None and not (is_number and LOWEST <= rating <= HIGHEST):
             raise ValueError(f"{axis}: a rating is a number from {LOWEST} to {HIGHEST}")
 
-    def _own(self, rows: list[Fields]) -> Fields:
+    def _own_row(self, rows: list[Fields]) -> Fields:
         for who in (self.rater, None, ""):
             for row in rows:
                 if row.get(RATER) == who:
@@ -102,7 +102,7 @@ class LabelSheet:
         ]
         texts = []
         for label, rows in _rows(self.place.read(self.name), self.file).items():
-            row = self._own(rows)
+            row = self._own_row(rows)
             parts = {part: harmless(row.get(part) or "") for part in SHOWN}
             texts.append(
                 {"label": label, **parts, "ratings": {axis: row.get(axis) for axis in self.axes}}

@@ -108,11 +108,11 @@ def serving(site: Site, port: int = 0) -> ThreadingHTTPServer:
                     raise Refused("there is no such page", HTTPStatus.NOT_FOUND)
                 status, response = HTTPStatus.OK, answer()
             except Refused as error:
-                status, response = error.status, _said(str(error))
+                status, response = error.status, _message(str(error))
             except (ValueError, LookupError) as error:
-                status, response = HTTPStatus.BAD_REQUEST, _said(str(error))
+                status, response = HTTPStatus.BAD_REQUEST, _message(str(error))
             except (UserError, OSError) as error:  # a file is gone or damaged
-                status, response = HTTPStatus.INTERNAL_SERVER_ERROR, _said(str(error))
+                status, response = HTTPStatus.INTERNAL_SERVER_ERROR, _message(str(error))
             self._send(status, response)
 
         def _check(self, token: str) -> None:
@@ -138,7 +138,7 @@ def serving(site: Site, port: int = 0) -> ThreadingHTTPServer:
         def send_error(self, code: int, message: str | None = None, *_: object) -> None:
             """The answer to other methods, and to what is no HTTP."""
             self.close_connection = True
-            self._send(HTTPStatus(code), _said(message or HTTPStatus(code).phrase))
+            self._send(HTTPStatus(code), _message(message or HTTPStatus(code).phrase))
 
         def _send(self, status: HTTPStatus, answer: Response) -> None:
             self.send_response(status)
@@ -165,5 +165,5 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
-def _said(words: str) -> Response:
+def _message(words: str) -> Response:
     return Response(one_line(words, LONG).encode(), TEXT)

@@ -9,7 +9,7 @@ import pytest
 from evaljudge.agreement import Agreement
 from evaljudge.analyses.jury import LeftOut
 from evaljudge.analysis.findings import Coverage, Findings
-from evaljudge.analysis.telling import BINS, MetRatings, Spread
+from evaljudge.analysis.telling import BINS, BinnedRatings, Spread
 from evaljudge.decisions.systems import SystemRanking, rank_systems
 from evaljudge.records import HUMAN
 from evaljudge.report import coverage_text, page, pictures, summary
@@ -77,7 +77,9 @@ def test_agreement_is_claimed_where_it_is_shown(
 
 def spread(low: float, high: float, ratings: list[float]) -> Spread:
     counts = {system: [1] * BINS for system in SYSTEMS}
-    return Spread("synthetic", "fluency", low, high, counts, [MetRatings("fluency", ratings, [])])
+    return Spread(
+        "synthetic", "fluency", low, high, counts, [BinnedRatings("fluency", ratings, [])]
+    )
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,7 @@ def test_ratings_that_no_people_gave_are_not_said_to_be_theirs() -> None:
     (found,) = answers(findings)
     assert found.people == "best by true levels: north, south"
     assert any(line.endswith(" rated by true levels.") for line in card_lines(findings))
-    assert " candidates rated by true levels\n" in coverage_text(findings)
+    assert " texts rated by true levels\n" in coverage_text(findings)
     for text in (page(findings), summary(findings, "out").text):
         assert "best by true levels" in text
         assert "people's best" not in text and "rated by people" not in text
