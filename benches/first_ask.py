@@ -78,7 +78,7 @@ def _run_until_the_first_ask(model: str, executor: str, folder: str) -> int:
     base: Any = ScriptedEngines if model == "scripted" else VllmEngines
 
     class Noting(base):  # type: ignore[misc]
-        """Its models note when they are asked first, and refuse."""
+        """An engine whose models note when they are asked first, and refuse."""
 
         def open(self, source: Any, seed: int) -> Any:
             opened = super().open(source, seed)

@@ -19,7 +19,7 @@ ladder` has all references in the prompt. `vllm` is `vllm.LLM.generate`, which g
 tokens; in the best order, or shuffled; with our cache block of 32 tokens, or with its own default;
 or without a cache of prefixes. `ray.data.llm` is Ray's batch processor with our block and its
 stages for templates and tokens off; its time is what its engine notes from the first request queued
-to the last token, since loading cannot be told apart from outside.
+to the last token, since loading cannot be separated from outside.
 """
 
 import argparse

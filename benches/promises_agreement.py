@@ -1,4 +1,4 @@
-"""Agreement with people: do its intervals hold the truth, and is the best scorer told from equals?
+"""Agreement with people: do its intervals hold the truth, and are equal scorers called equal?
 
     {"promise": "interval of agreement, sample level", "world": "8 documents, scorers alike",
      "nominal": 0.95, "kept": 931, "worlds": 1000}
@@ -6,7 +6,7 @@
 Ten scorers are equally good: their true agreement is one number, that of very many documents. They
 may be good on the same documents, or each on a half of its own; documents may have three texts.
 What is promised: that an interval of agreement holds the truth, that the best one's does although
-it was chosen, and that none of ten equal scorers, or of two, is told from the best. Rows of `bound`
+it was chosen, and that none of ten equal scorers, or of two, differs from the best. Rows of `bound`
 none are intervals of fewer than 20 documents, or of three texts each.
 """
 

@@ -134,7 +134,7 @@ class NearPairs:
 def accuracies(
     values: Floats, compared: Sequence[Two], weights: Floats, epsilons: Floats
 ) -> Floats:
-    """(comparisons, lists, resamples) from (columns, lists, pairs).
+    """The accuracies (comparisons, lists, resamples) from (columns, lists, pairs).
 
     Weights are whole, (lists, resamples, pairs); what is absent (NaN) must weigh nothing.
     """

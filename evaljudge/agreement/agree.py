@@ -142,7 +142,7 @@ def among(
     >>> among(documents, systems, {"relevance": [5, 4, ...], "fluency": [3, 4, ...]})[0]
     AxisPair(axis='relevance', other='fluency', level='sample', coefficient='spearman', ...)
 
-    Axes that cannot be told apart measure one thing under two names.
+    Axes that do not differ measure one thing under two names.
     """
 
     columns, compared = list(values.values()), list(combinations(range(len(values)), 2))

@@ -120,7 +120,7 @@ def _correlations_of(
     human: Mapping[str, ArrayLike],
     coefficient: Correlation,
 ) -> dict[str, Floats]:
-    """(trials, axes, documents) of each method; documents without any pair are no documents."""
+    """The correlations (trials, axes, documents) of each method, for documents with any pair."""
     names, codes = np.unique(documents, return_inverse=True)
     used = np.zeros(names.size, dtype=bool)
     ratings = {axis: np.asarray(column, dtype=np.float64) for axis, column in human.items()}
@@ -144,7 +144,7 @@ def _correlations_of(
 
 
 def _shared(cubes: Sequence[Floats]) -> NDArray[np.bool_]:
-    """(axes, documents): where every method that has a value on the axis is defined."""
+    """The places (axes, documents) where every method that has a value on the axis is defined."""
     defined = [np.isfinite(cube) for cube in cubes]
     shared: NDArray[np.bool_] = np.logical_or.reduce([values.any(axis=0) for values in defined])
     for values in defined:
@@ -159,7 +159,7 @@ def _column_counts(defined: NDArray[np.bool_]) -> list[int]:
 
 
 def _by_trial(cube: Floats) -> Floats:
-    """(trials, columns): of each axis and, where all have a value, of the average."""
+    """The values (trials, columns) of each axis and, where all have a value, of the average."""
     averages = means(cube)
     return np.concatenate([averages, averages.mean(axis=1, keepdims=True)], axis=1)
 

@@ -59,7 +59,7 @@ class CrossFitted:
     """The map of each fold of each division, fitted on the other folds."""
     whole: Isotonic = field(repr=False)  # fitted on all documents
     fold: Codes = field(repr=False)
-    """(divisions, rows): each row's map; -1: of a document without a pair."""
+    """The map of each row (divisions, rows); -1: of a document without a pair."""
     folds: int  # of one division
     documents: int  # with a pair
     pairs: int

@@ -61,12 +61,12 @@ class Side:
 
 
 def row_correlations(x: Floats, y: Floats) -> Floats:
-    """(4, rows): the coefficients of each row; NaN marks an absent pair, alike in x and y."""
+    """The coefficients of each row (4, rows); NaN marks an absent pair, alike in x and y."""
     return column_correlations(np.stack([x, y]), [(0, 1)])[0]
 
 
 def column_correlations(values: Floats, compared: Sequence[Two]) -> Floats:
-    """(comparisons, 4, rows), likewise, from (columns, rows, pairs)."""
+    """The coefficients (comparisons, 4, rows), likewise, from (columns, rows, pairs)."""
     columns, rows, pairs = values.shape
     present = np.isfinite(values[0])
     coefficients = np.full((len(compared), COUNT, rows), np.nan)
@@ -83,7 +83,7 @@ def column_correlations(values: Floats, compared: Sequence[Two]) -> Floats:
 
 
 def _compared(values: Floats, compared: Sequence[Two]) -> Floats:
-    """(comparisons, 4, lists) from (columns, lists, pairs)."""
+    """The coefficients (comparisons, 4, lists) from (columns, lists, pairs)."""
     sides = [Side.of(column) for column in values]
     sizes = np.isfinite(values[0]).sum(axis=1)
     return np.stack([_of_sides(sides[left], sides[right], sizes) for left, right in compared])

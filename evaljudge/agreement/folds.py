@@ -51,7 +51,7 @@ def folded(
     documents: ArrayLike, scores: ArrayLike, ratings: ArrayLike, folds: int, seed: int,
     divisions: int = 1,
 ) -> Folded | None:  # fmt: skip
-    """As many folds, or as there are documents with a pair; None where fewer than two have one.
+    """The rows in folds: as many as asked or as documents with a pair; None where fewer than two.
 
     `documents` are names: numbers, or strings (as objects, since NumPy's own drop trailing NULs).
     """

@@ -5,8 +5,8 @@
 
 kappa = 1 - D_o / D_e: the mean distance between the two labels of a unit, over the mean distance
 if each rater gave the same labels at random. The distance is 1 (plain), the labels' difference
-(linear) or its square (quadratic). Where either rater gives one label throughout, agreement cannot
-be told from chance: kappa is None, and so it is where more than MOST_LABELS labels occur, which are
+(linear) or its square (quadratic). Where either rater gives one label throughout, agreement and
+chance are equal: kappa is None, and so it is where more than MOST_LABELS labels occur, which are
 measurements.
 
     >>> krippendorff_alpha([[1, 1], [1, 2], [2, 2], [3, nan]], [0, 0, 1, 1], metric="nominal")

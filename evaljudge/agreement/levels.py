@@ -47,7 +47,7 @@ def document_correlations(table: PairTable, coefficient: Coefficient) -> Floats:
 
 
 def by_document(table: PairTable, epsilons: Floats) -> Floats:
-    """(comparisons, 5, documents)"""
+    """The coefficients (comparisons, 5, documents)."""
     values_of = np.full((len(table.compared), len(COEFFICIENTS), table.document_count), np.nan)
     for chosen, cells in stacked(table):
         values = table.values[:, cells]

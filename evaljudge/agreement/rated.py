@@ -29,7 +29,7 @@ Codes = NDArray[np.int64]
 Ids = NDArray[np.object_]
 """A doc_id for each row."""
 Text = tuple[str, str]
-"""Its document and its system."""
+"""The document and the system of a text."""
 MOST_TESTED = 20_000
 """Rated candidates: of more, a seeded sample of whole documents is tested, and marked so."""
 
@@ -110,7 +110,7 @@ class Rated:
         return {axis: column for (name, axis), column in self.scores.items() if name == scorer}
 
     def table(self, axis: str) -> Floats:
-        """(candidates, raters), NaN where there is no such rating."""
+        """The table (candidates, raters); NaN where there is no such rating."""
         columns = zip_longest(*self.raters[axis], fillvalue=np.nan)
         return np.array(list(columns), dtype=np.float64).T
 

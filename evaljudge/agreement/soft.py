@@ -82,7 +82,7 @@ def p_values(values: Floats, permutations: int, seed: int) -> Floats:
 
 
 def _p_values(differences: Floats, permutations: int, seed: int) -> Floats:
-    """(pairs,) from (documents, pairs)."""
+    """The p-values (pairs,) from (documents, pairs)."""
     shared = np.isfinite(differences)
     filled = np.where(shared, differences, 0.0)
     least = filled.sum(axis=0) - ROUNDING * np.abs(filled).sum(axis=0)

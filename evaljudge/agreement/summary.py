@@ -44,12 +44,12 @@ class Levels:
         return cls(values, levels, sparse.csr_array((np.ones(values.size), cells), shape=shape))
 
     def signs(self) -> Signs:
-        """(candidates, candidates), of the differences: of small numbers, which is quicker."""
+        """The signs (candidates, candidates) of the differences of levels."""
         levels = self.levels.astype(np.int16)  # of at most MAX_POOLED candidates
         return signs(levels[:, None], levels)
 
     def centred(self, drawn: Floats) -> Floats:
-        """(rows, candidates), from the weight of each candidate."""
+        """The centred values (rows, candidates), from the weight of each candidate."""
         means: Floats = (drawn @ self.values) / np.maximum(drawn.sum(axis=1), 1.0)
         return self.values - means[:, None]
 
@@ -164,7 +164,7 @@ def _agreement(
 
 
 def pooled_coefficients(pool: Pool, weights: Floats) -> Floats:
-    """(comparisons, 5, rows), from (rows, groups)."""
+    """The coefficients (comparisons, 5, rows), from (rows, groups)."""
     drawn = weights[:, pool.groups]
     sizes = drawn.sum(axis=1)
     ranked = [column.ranked(weights, sizes) for column in pool.columns]

@@ -100,8 +100,8 @@ class Analysis(Generic[RowType]):
     row: type[RowType]  # A dataclass; the fields are the keys of the JSON file
     rows: Callable[[RunFrame], Iterable[RowType]]
     sections: Callable[[Findings, bool], Iterable[Section]]
-    """From all findings, and whether it should be short, for a terminal. Tables without rows are
-    left out, and so are sections without tables."""
+    """Makes the sections from all findings, in short for a terminal. Tables without rows are left
+    out, and so are sections without tables."""
     place: float = 125  # sections are in the order of their places
     warnings: Callable[[RunFrame, Rows], Iterable[Warned]] = lambda *_: ()
     is_always_written: bool = False  # whether the file is there without rows, too

@@ -21,8 +21,8 @@ from evaljudge.sections.figures import (
 TITLE = "Highest agreement"
 TESTED = (
     "Tested: Student's t over documents, two-sided, on the candidates that both scored, at 5% "
-    "after Holm's correction for every two scorers of the axis and level. A scorer that cannot be "
-    "told from the best may still be worse: there is too little here to say so."
+    "after Holm's correction for every two scorers of the axis and level. A scorer that does "
+    "not differ significantly from the best may still be worse: there is too little here to say so."
 )
 WIDENED = "The interval of the best is widened for the choice among all scorers."
 LACKING = (

@@ -35,8 +35,8 @@ TITLE = "Systems"
 MEANS = (
     "Mean scores over documents, with 95% t intervals, which are too narrow where few texts fail "
     "heavily. Systems without a common letter differ, at 5% after Holm's correction for all pairs "
-    "of the column; a pair that cannot be told apart need not be alike. Systems are compared "
-    "document by document, so they may differ though their intervals overlap."
+    "of the column; a pair that does not differ significantly need not be alike. Systems are "
+    "compared document by document, so they may differ though their intervals overlap."
 )
 POWER = (
     "Smallest difference: what a true difference of a typical pair must be to be shown in 80% of "

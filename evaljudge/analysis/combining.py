@@ -202,7 +202,7 @@ def _weighted(weights: Sequence[Weights], scores: Sequence[Score]) -> Iterator[S
 
 
 def columns_of(combination: Mix, axis: str, rated: Rated) -> dict[str, Floats]:
-    """Its parts' scores on an axis; a part without axes has one column for all."""
+    """The scores of its parts on an axis; a part without axes has one column for all."""
     return {
         scorer: rated.scores.get((scorer, axis), rated.scores.get((scorer, ANY_AXIS), np.empty(0)))
         for scorer, _ in combination.parts

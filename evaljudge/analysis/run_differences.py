@@ -74,7 +74,7 @@ class CorpusChange:
 
 @dataclass(frozen=True)
 class CoverageChange:
-    """`reasons`: by kind, how often in either run, where that is not the same."""
+    """A change of coverage; `reasons`: by kind, how often in either run, where that differs."""
 
     scorer: str
     axis: str
@@ -307,7 +307,7 @@ def _selection(
     runs: Sequence[ScoredRun],
     name: str,
 ) -> SelectionChange:
-    """`texts`: those that both runs have; `columns`: their scores in each run."""
+    """A selection's change; `texts`: those of both runs; `columns`: their scores in each run."""
     first, second = (about_selection(run, name) for run in runs)
     row_of = {text: row for row, text in enumerate(texts)}
     chosen = [list(selected_texts(run, name)) for run in runs]

@@ -60,7 +60,7 @@ class Details:
 
 @dataclass(frozen=True)
 class RunTables:
-    """`judges`: the kind of each judge of the run, by its name."""
+    """A run's tables; `judges`: the kind of each judge by its name."""
 
     output: Output
     judges: Mapping[str, str]

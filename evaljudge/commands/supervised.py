@@ -50,7 +50,7 @@ LOST = (
 )
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 OVER_THE_BAR = "\x1b[?25h\r\x1b[2K"
-"""On a terminal: shows the cursor, which a progress bar had hidden, and clears the bar's line."""
+"""Shows a terminal's cursor, which a progress bar had hidden, and clears the bar's line."""
 _ending = Event()
 
 

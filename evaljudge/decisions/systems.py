@@ -21,7 +21,7 @@ nearly the same.
 
 Of more than MOST_SYSTEMS systems, those with the most documents are compared.
 
-Letters are a compact letter display: two systems share one exactly where they are not told apart
+Letters are a compact letter display: two systems share one exactly where they do not differ
 (Piepho, 2004). Every letter is a clique of the graph that joins those, grown from a pair that
 shares no letter yet; a letter that the others make superfluous is dropped (Gramm et al., 2007,
 compare such ways to few letters).
@@ -67,7 +67,7 @@ class RankedSystem:
     low: float | None  # 95% t interval over documents; None where they are equal, or a single one
     high: float | None
     n: int  # documents
-    letters: str  # two systems share one exactly where they are not told apart
+    letters: str  # two systems share one exactly where they do not differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +310,7 @@ def _counts(values: Floats) -> list[int | None]:
 
 
 def letters(apart: ArrayLike) -> list[str]:
-    """`apart`: (items, items), whether two are told apart; items in the order they are shown in."""
+    """`apart`: (items, items), whether two differ; items in the order they are shown in."""
     joined = ~np.asarray(apart, dtype=bool)
     np.fill_diagonal(joined, True)
     needed = _not_superfluous(list(_cliques(joined)))

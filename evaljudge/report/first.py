@@ -164,13 +164,13 @@ def _sentence(row: SystemRanking) -> str:
     if row.documents == 1:
         return f"{name} is first, but one document cannot tell systems apart."
     if not any(pair.told_apart for pair in row.pairs):
-        return "No system can be told from another by this scorer."
+        return "No two systems differ significantly by this scorer."
     pairs = [pair for pair in row.pairs if pair.first == first.system]
     close = [pair.second for pair in pairs if not pair.told_apart]
     if not close:
         return f"{name} has the highest mean by this scorer, and differs from every other system."
     others = "any other system" if len(close) == len(pairs) else _listed(close)
-    return f"{name} is first, but cannot be told apart from {others}."
+    return f"{name} is first, but not significantly ahead of {others}."
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -249,7 +249,7 @@ def _trust(findings: Findings, headline: Headline) -> tuple[str, bool | None]:
         a_little = " a little" if (row.value or 0.0) < LITTLE else ""
         return f"Agrees{a_little} with people within documents: {value} (Spearman).", True
     close = chosen.indistinguishable
-    others = f"Cannot be told from it: {_listed(close)}." if close else "The others differ."
+    others = f"Not significantly below it: {_listed(close)}." if close else "The others differ."
     return (
         f"The highest agreement with people of the {chosen.chosen} scorers compared: {value} "
         f"(Spearman, within documents; the interval is widened for the choice). {others}"

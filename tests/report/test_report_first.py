@@ -110,13 +110,13 @@ def test_what_cannot_be_compared_within_documents_has_the_figure_of_all_texts() 
             DISTINCT,
             "north has the highest mean by this scorer, and differs from every other system.",
         ),
-        (ALIKE, "No system can be told from another by this scorer."),
+        (ALIKE, "No two systems differ significantly by this scorer."),
         ([[2.0, 2.0, 2.0]] * 8, "The means of all systems are equal."),
         ([[3.0, 2.0, 1.0]], "north is first, but one document cannot tell systems apart."),
         ([[5.0], [5.0]], "There is only one system, north: 5."),
         (
             [[4 + (n + 1) % 3, 4 + n % 3, 1 + n % 2 / 9] for n in range(20)],
-            "north is first, but cannot be told apart from south.",
+            "north is first, but not significantly ahead of south.",
         ),
     ],
 )
