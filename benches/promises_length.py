@@ -27,7 +27,7 @@ class World:
     quality: float  # how much of it the judge sees
     systems: int = 8
     missing: float = 0.0  # share of the texts
-    step: float = 1.0  # of the ratings
+    step: float = 1.0  # between ratings
 
     def found(self, documents: int, rng: np.random.Generator) -> tuple[LengthHeld, LengthHeld]:
         shape, each = (documents, self.systems), (documents, 1)

@@ -25,10 +25,10 @@ class World:
     name: str
     documents: int
     systems: int = 8
-    common: float = 0.7  # of the judge's error: the deviation that a document's texts share
+    common: float = 0.7  # the deviation of the judge's error that a document's texts share
     own: float = 0.5
     missing: float = 0.0  # share of the texts
-    step: float = 1.0  # of the raters' scale; the judge's numbers are not rounded
+    step: float = 1.0  # on the raters' scale; the judge's numbers are not rounded
 
     def drawn(self, documents: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
         """The judge's scores, the ratings and the documents."""
@@ -66,7 +66,7 @@ def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
         yield row(promise, world.name, kept, worlds, truth=advantage)
         for name, p in (("p_clustered", "documents"), ("p", "texts")):
             spared = sum(getattr(result.raters[0], name) > 0.05 for result in results)
-            bound = "about" if p == "documents" else "none"  # by texts is the authors' test
+            bound = "about" if p == "documents" else "none"  # the authors test by texts
             promise = f"no false rejection beside a rater, by {p}"
             yield row(promise, world.name, spared, worlds, bound=bound, epsilon=lead)
 

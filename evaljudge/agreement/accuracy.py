@@ -26,8 +26,8 @@ DECIMALS = 9  # gains that agree in so many are equal, whatever the order of the
 class Gaps:
     """The distances of scores on which epsilon decides; each pair weighs `weight`."""
 
-    tied: Singles  # of the pairs that people tie: they agree from this epsilon on
-    concordant: Singles  # of the pairs that agree until epsilon reaches them
+    tied: Singles  # distances of pairs that people tie: they agree from this epsilon on
+    concordant: Singles  # distances of pairs that agree until epsilon reaches them
     weight: float = 1.0
 
 
@@ -39,7 +39,7 @@ class Ordering:
     """
 
     signs: NDArray[np.int8]  # (lists, candidates, candidates), of the differences
-    apart: Singles  # likewise: distances
+    apart: Singles  # distances, in the same shape
 
     @classmethod
     def of(cls, x: Floats) -> "Ordering":
@@ -112,7 +112,7 @@ def calibrated_lists(x: Floats, ratings: Sequence[Floats]) -> list[float]:
 class NearPairs:
     """All pairs of sorted scores up to a limit apart, and perhaps some more."""
 
-    later: Codes  # of each score: how many pairs it begins
+    later: Codes  # how many pairs each score begins
     other: Codes  # the place of the larger score of each pair
     apart: Singles
     is_larger: NDArray[np.bool_]  # or equal

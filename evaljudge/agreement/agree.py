@@ -28,7 +28,7 @@ from .levels import sample_level, system_level
 from .pairs import Codes, Floats, PairTable, Two, groups_of, linked, table_of, tables
 from .summary import MAX_POOLED, summary_level
 
-MOST_NUMBERS = 2**24  # of tables of pairs that are held at once
+MOST_NUMBERS = 2**24  # in the tables of pairs that are held at once
 
 
 @dataclass(frozen=True, slots=True)

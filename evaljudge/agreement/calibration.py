@@ -60,7 +60,7 @@ class CrossFitted:
     whole: Isotonic = field(repr=False)  # fitted on all documents
     fold: Codes = field(repr=False)
     """The map of each row (divisions, rows); -1: of a document without a pair."""
-    folds: int  # of one division
+    folds: int  # in one division
     documents: int  # with a pair
     pairs: int
 

@@ -29,7 +29,7 @@ class Folded:
     fold: Codes  # (divisions, rows); -1: a document without a pair
     document: Codes  # among those with a pair, sorted; -1 likewise
     documents: int
-    folds: int  # of one division
+    folds: int  # in one division
 
     def inside(self, fold: int) -> Rows:
         return self.fold[fold // self.folds] == fold

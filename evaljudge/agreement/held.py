@@ -52,11 +52,11 @@ class LengthHeld:
     low: float | None  # 95% interval over documents
     high: float | None
     n: int  # documents (sample) or texts (summary) behind the value
-    spearman: float | None  # of scores and ratings
-    with_length: float | None  # of scores and lengths
-    people_with_length: float | None  # of ratings and lengths
+    spearman: float | None  # between scores and ratings
+    with_length: float | None  # between scores and lengths
+    people_with_length: float | None  # between ratings and lengths
     in_order: int  # documents (sample), or 1: scores in the order of the lengths, or the opposite
-    sampled: bool = False  # of a seeded sample of documents
+    sampled: bool = False  # on a seeded sample of documents
 
 
 def held_fixed(

@@ -19,7 +19,7 @@ from .coefficients import BUDGET, COEFFICIENTS, Coefficient, column_correlations
 from .documents import Estimates, jackknifed, means
 from .pairs import Codes, Floats, PairTable, stacked
 
-GROUPS = 10  # of documents: a divisor of MOST_GROUPS
+GROUPS = 10  # groups of documents: a divisor of MOST_GROUPS
 ROUNDING_BITS = 40  # two means that agree in so many bits (a part in 10^12) are tied
 
 

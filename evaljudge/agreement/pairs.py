@@ -37,7 +37,7 @@ class PairTable:
     system_count: int
     lost_documents: int  # without a pair
     lost_systems: int  # without a pair
-    unscored: tuple[int, ...]  # of each comparison: rated candidates without a score
+    unscored: tuple[int, ...]  # rated candidates without a score, in each comparison
     exponents: tuple[int, ...]
     groups: Codes  # each document's: those of a group are left out together (see documents.py)
 

@@ -27,13 +27,13 @@ from .pairs import Codes, Floats
 class Precise:
     good: float
     target: float
-    base: Measured  # of the pairs: those that are good
+    base: Measured  # share of the pairs that are good
     threshold: float | None  # chosen on all documents: what a selection uses; None: none reaches it
     best: float  # the highest precision that any threshold reaches on all documents
-    thresholds: tuple[float | None, ...]  # of each fold: chosen on the others
-    selected: Measured  # of the pairs: by the other folds' thresholds
-    precision: Measured  # of the selected pairs: those that are good
-    recall: Measured  # of the good pairs: those that are selected
+    thresholds: tuple[float | None, ...]  # one for each fold, chosen on the others
+    selected: Measured  # share of the pairs, by the other folds' thresholds
+    precision: Measured  # share of the selected pairs that are good
+    recall: Measured  # share of the good pairs that are selected
     documents: int  # with a pair
 
 

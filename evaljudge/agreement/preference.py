@@ -43,12 +43,12 @@ class Preference:
     axis: str
     n: int  # votes
     ties: int
-    first_wins: Measured  # of the votes that are no tie
+    first_wins: Measured  # share of the votes that are no tie
     pairs: int  # asked in both orders
-    flips: Measured  # of those pairs: another winner in the other order, a tie being no winner
-    first_twice: int  # of those pairs: whatever was shown first won
+    flips: Measured  # share of those pairs whose winner changes with the order, a tie being none
+    first_twice: int  # those pairs where whatever was shown first won
     second_twice: int
-    first_decides: Measured  # of those where the same position won twice: the first
+    first_decides: Measured  # share of the first among those where one position won twice
     p: float | None  # two-sided exact binomial (McNemar) of first_twice against second_twice
 
 

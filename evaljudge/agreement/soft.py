@@ -28,7 +28,7 @@ from .pairs import Floats, Two, tables
 
 PERMUTATIONS = 1000
 MOST_SYSTEMS = 100  # every pair of them is tested
-ROUNDING = 1e-12  # of the sum of the magnitudes: differences that differ by less are equal
+ROUNDING = 1e-12  # relative: differences closer than this share of their magnitudes are equal
 AT_ONCE = 2**22  # numbers in one temporary array
 
 

@@ -45,7 +45,7 @@ class Levels:
 
     def signs(self) -> Signs:
         """The signs (candidates, candidates) of the differences of levels."""
-        levels = self.levels.astype(np.int16)  # of at most MAX_POOLED candidates
+        levels = self.levels.astype(np.int16)  # at most MAX_POOLED candidates
         return signs(levels[:, None], levels)
 
     def centred(self, drawn: Floats) -> Floats:

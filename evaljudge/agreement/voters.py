@@ -37,7 +37,7 @@ class Voters:
     confusions: Floats  # (voters, true label, label given); each row sums to 1
     shares: Floats  # (labels,)
     log_posteriors: Floats  # (steps,): of the votes, plus that of the prior; never falls
-    log_likelihood: float  # of the votes alone, in the end
+    log_likelihood: float  # for the votes alone, in the end
     converged: bool
     identified: bool
 

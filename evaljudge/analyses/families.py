@@ -23,7 +23,7 @@ ABOUT_FAMILIES = (
     "people; what they favour themselves is not removed."
 )
 JACKKNIFE = f"{INTERVALS} They come from leaving out documents, and estimating all again."
-MOST_DOCUMENTS = 2000  # of more, a seeded sample
+MOST_DOCUMENTS = 2000  # beyond that, a seeded sample
 PEOPLE = "people"
 
 
@@ -39,7 +39,7 @@ class FamilyRow:
     systems: Sequence[str]
     others: Sequence[str]  # judges, or "people" alone
     documents: int
-    pairs: int  # of which one text is the family's
+    pairs: int  # pairs in which one text is the family's
     share: float | None = None  # each None where there is no estimate
     expected: float | None = None
     excess: float | None = None

@@ -36,7 +36,7 @@ _TITLES = {"sample": "Sample level: within documents", "summary": "Summary level
 SUBSTANTIAL = 0.2
 """A Spearman correlation above it, whose interval lies above 0, should not come from length."""
 WORDS = "words"  # the metric that says by its name that it is the length
-LITTLE = 1 / 4  # of the correlation: less than this remains, or less than half and perhaps nothing
+LITTLE = 1 / 4  # share of the correlation: less remains, or less than half and perhaps nothing
 
 
 def rows(run: RunFrame) -> Iterator[LengthHeld]:

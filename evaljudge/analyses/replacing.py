@@ -67,10 +67,10 @@ class ReplacingRow:
     scorer: str
     axis: str
     raters: int  # columns of ratings
-    texts: int = 0  # which the scorer scored and two raters rated
+    texts: int = 0  # scored by the scorer and rated by two raters
     documents: int = 0
     found: Replacing | None = None
-    constant: Replacing | None = None  # of the same texts, all with the same score
+    constant: Replacing | None = None  # for the same texts, all with one score
     answer: Answer | None = None
     reason: str = ""  # why nothing is found
 

@@ -56,7 +56,7 @@ TESTS = {
 }
 SAMPLED_PAIRS = "Systems are compared on a seeded sample of documents; means are exact."
 LEFT_OUT = f"Of more than {MOST_SYSTEMS} systems, those with the most documents are compared."
-MOST_SHOWN = 3  # of an axis, on a terminal
+MOST_SHOWN = 3  # for an axis, on a terminal
 
 
 def rows(run: RunFrame) -> list[SystemRanking]:

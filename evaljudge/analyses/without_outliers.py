@@ -45,7 +45,7 @@ class WithoutOutliers:
     rows: int
     unmet: int  # rows that name no rating of the run
     set_aside: int  # ratings
-    ratings: int  # that there are in all
+    ratings: int  # in all
     agreement: Sequence[Agreement]
 
 

@@ -175,9 +175,9 @@ class TextInterval:
     scorer: str
     axis: str
     confidence: float
-    system: str  # of this one alone; empty: of all systems
+    system: str  # empty: all systems
     documents: int
-    coverage: float  # of a random text of a random document, in cross-validation
+    coverage: float  # for a random text of a random document, in cross-validation
     width: float  # the mean
 
 

@@ -44,7 +44,7 @@ class CostRow:
     prompt: int
     prefilled: int
     generated: int
-    further: int  # of the prompt tokens: those of an ask's second request and on
+    further: int  # prompt tokens of an ask's second request and on
     seconds: float
     gpu_seconds: float
     documents: int

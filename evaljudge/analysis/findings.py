@@ -44,7 +44,7 @@ class Selected:
     selected: int
     unscored: int
     thresholds: Sequence[Mapping[str, Any]] = ()
-    undecided: int = 0  # of the selected: texts about which the judge was undecided
+    undecided: int = 0  # selected texts about which the judge was undecided
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -68,7 +68,7 @@ class Mix:
         weights = (weight for _, weight in self.parts)
         try:
             mixed = fsum(weight * value for weight, value in zip(weights, values, strict=True))
-        except (OverflowError, ValueError):  # of infinite parts
+        except (OverflowError, ValueError):  # some part is infinite
             return None
         return mixed if isfinite(mixed) else None
 

@@ -145,7 +145,7 @@ def select(
     for rule in selected:
         output.place.write_json(f"selected/{rule.name}.json", asdict(rule))
     there = set(output.place.names("selected"))
-    for file in there:  # those of earlier selections; any other file is not ours
+    for file in there:  # files of earlier selections; any other is not ours
         name = file.removesuffix(".jsonl")
         if name not in {*names, file} and f"{name}.json" in there:
             output.place.remove(f"selected/{file}")

@@ -44,7 +44,7 @@ class Disagreement:
     the distance between its places among all scores and among all ratings of the run."""
 
     scorer: str
-    axis: str  # that people rated
+    axis: str  # rated by people
     apart: Sequence[float | None]  # in the order of `telling`; from 0 to 1, None: not both there
 
 

@@ -37,7 +37,7 @@ NOT_SCORED = "No scores of this document yet: `evaljudge run CONFIG` computes th
 class ShownDocument:
     wanted: ShowOptions
     case: Case
-    kinds: Mapping[str, str]  # of each judge that is shown, its kind
+    kinds: Mapping[str, str]  # the kind of each judge that is shown
     scores: Sequence[Score]
     verdicts: Sequence[Verdict]
     briefs: Mapping[str, Sequence[Brief]]

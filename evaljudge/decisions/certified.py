@@ -59,10 +59,10 @@ class Tested:
     """A threshold, and the rated candidates that reach it."""
 
     threshold: float
-    coverage: float  # of all scored candidates, rated or not: those selected
+    coverage: float  # share of all scored candidates, rated or not, that are selected
     selected: int
     good: int
-    p: float  # of the hypothesis that the precision is below the target
+    p: float  # for the hypothesis that the precision is below the target
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Certified:
     threshold: float | None  # None: none is certified
     coverage: float | None  # at the threshold: the share of all scored candidates
     precision: float | None  # among the rated: an estimate, too high on average
-    recall: float | None  # likewise, of the good ones
+    recall: float | None  # likewise: share of the good ones that are selected
     base: float  # the share of the rated that are good
     documents: int  # with a score and a rating
     needed: int | None  # so many such documents would certify some threshold: an estimate
@@ -148,7 +148,7 @@ class _Labelled:
     level: float
     coverages: Floats
     selected: Floats  # (documents, thresholds)
-    hits: Floats  # likewise: the good ones
+    hits: Floats  # the good ones, in the same shape
     most: int  # the largest number of rated candidates of a document
 
     @property

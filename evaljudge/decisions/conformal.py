@@ -68,7 +68,7 @@ class Residuals:
     """The residuals of held-out texts, by the map that was fitted without them."""
 
     sizes: Sequence[Floats]  # rising
-    weights: Sequence[Floats]  # of this one and all larger ones; then 0
+    weights: Sequence[Floats]  # the sum over this one and all larger ones; then 0
     infinite: float
 
     def reaching(self, fold: int, distances: Floats) -> Floats:

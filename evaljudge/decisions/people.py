@@ -59,7 +59,7 @@ class Difference:
     other: str
     by_labels: Bounded
     corrected: Bounded
-    p: float | None  # that the corrected difference is 0
+    p: float | None  # for the corrected difference being 0
     p_holm: float | None  # over all pairs
 
 
@@ -77,11 +77,11 @@ class PeopleScale:
     slope_of_differences: float | None = None
     effective: float | None = None  # as many labels alone would give means as exact
     effective_of_differences: float | None = None
-    p_random: float | None = None  # that random labels differ so much in score from all texts
+    p_random: float | None = None  # for random labels differing so much in score from all texts
     pass_rates: Sequence[PassRate] = ()
     scorer: str = ""
     axis: str = ""
-    sampled: bool = False  # of the documents without any rating, a seeded sample
+    sampled: bool = False  # a seeded sample of the documents without any rating
 
 
 def people_scale(
@@ -184,7 +184,7 @@ class PassRate:
     """A pass rate, without estimates if too few documents or no text of a system are labelled."""
 
     threshold: float
-    good: float  # from which rating on people pass a text
+    good: float  # the rating from which people pass a text
     texts: int
     labels: int
     passing: float  # by the judge, uncorrected

@@ -241,7 +241,7 @@ class Labelled:
     is_scored: Bools
     is_labelled: Bools
     scores: Floats  # 0 where unscored
-    labelled_scores: Floats  # of the labelled texts; 0 where not labelled
+    labelled_scores: Floats  # 0 where not labelled
     ratings: Floats  # 0 where not labelled
     sizes: Floats  # how many texts a cell has
     weights: Floats  # how many texts a label stands for; 0 where not labelled

@@ -51,11 +51,11 @@ from .power import ALPHA, POWER, detectable, documents_needed
 Test = Literal["exact", "permutation", "t"]
 PERMUTATIONS = 20_000
 MOST_ENUMERATED = 15  # documents: half of their signs are fewer than PERMUTATIONS
-MOST_SYSTEMS = 200  # whose pairs are still compared in a second
+MOST_SYSTEMS = 200  # their pairs are still compared in a second
 MOST_PAIRS = 500  # 2 / PERMUTATIONS is still below ALPHA after Holm's correction
 MOST_FLIPPED = 25_000  # documents times pairs of one table: 16 systems with 208 documents
 EQUAL = 1e-9  # what differs by less, relative to its terms, does so by rounding
-LEAST_CHOICES = 8  # of signs that reach alpha: of fewer, the test shows much less than a t-test
+LEAST_CHOICES = 8  # signs that reach alpha: with fewer, the test shows much less than a t-test
 _BLOCK = 256  # permutations at a time: their sums fit in a processor's cache
 Flags = NDArray[np.bool_]
 
@@ -98,11 +98,11 @@ class SystemRanking:
     axis: str = field(default="", kw_only=True)
     systems: Sequence[RankedSystem]
     pairs: Sequence[SystemPair]
-    documents: int  # that have two systems or more
+    documents: int  # with two systems or more
     test: Test
     told_apart: int  # pairs whose adjusted p is under alpha
-    spread: float | None  # of a difference over documents, its standard deviation: median of pairs
-    detectable: float | None  # by a pair tested alone: the median of pairs
+    spread: float | None  # a difference's standard deviation over documents: median of pairs
+    detectable: float | None  # for a pair tested alone: the median of pairs
     detectable_among_all: float | None  # at alpha / pairs; None if so few documents show none
     alpha: float
     power: float

@@ -29,7 +29,7 @@ from evaljudge.text import counted, means_selfsame, shortened
 
 LENGTHS = (WORDS, "compression")
 """Metrics that are baselines: they lead only where there is no other."""
-MOST_SYSTEMS = 12  # of an axis; all of them stand in the table of systems
+MOST_SYSTEMS = 12  # for an axis; all of them stand in the table of systems
 MOST_REASONS = MOST_NAMED = 3
 LONGEST_NAME = 40
 LITTLE = 0.3  # below it, agreement is called little
@@ -48,7 +48,7 @@ class AxisAnswer:
     axis: str
     scorer: str
     sentence: str
-    people: str  # which system is best by people's ratings; empty where nobody rated the axis
+    people: str  # the system that is best by people's ratings; empty where nobody rated the axis
     trust: str
     is_trusted: bool | None  # None: nobody rated, or too few did
     notes: Sequence[str]

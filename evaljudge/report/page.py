@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _HERE = Path(__file__).parent
-NO_DATA = {"bins": 0, "spreads": []}  # of a page without texts
+NO_DATA = {"bins": 0, "spreads": []}  # for a page without texts
 LARGEST = 5_000_000
 """Bytes of a page. To stay below it, prompts are left out, and then the least telling texts."""
 Prompts = Literal["all prompts", "first prompts", "no prompts"]

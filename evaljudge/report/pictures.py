@@ -25,7 +25,7 @@ from evaljudge.text import counted
 DRAWN = 25  # bins of a picture
 WIDEST = 11.0  # the radius of the largest circle
 SHADES = 9
-MOST_ROWS = 12  # of a picture of bars; the rest is in the tables
+MOST_ROWS = 12  # in a picture of bars; the rest is in the tables
 FEWEST = 5  # texts behind a point of the line of means
 Drawn = dict[str, Any]
 

@@ -23,8 +23,8 @@ from evaljudge.sections import Cell, Named, Table
 from evaljudge.text import columns, fitted, one_line
 
 NARROWEST = 80  # a narrower terminal wraps the lines itself
-WIDEST_PROSE = 100  # of a sentence on a terminal
-WIDEST_NAME = 24  # of a table that is too wide: in a list, and above a column of figures
+WIDEST_PROSE = 100  # for a sentence on a terminal
+WIDEST_NAME = 24  # in a table that is too wide: in a list, and above a column of figures
 LEAST_WORDS = 14  # what a column of words keeps beside many columns
 LEAST_LEAD = 40  # where it is the only one: names by which rows are known
 _GAP = "  "

@@ -88,7 +88,7 @@ def notes_on(rows: Iterable[Any], sampled: str = SAMPLED_NOTE, value: str = "") 
     return notes
 
 
-Columns = Mapping[str, Any]  # by heading, the name of a field, or what makes a cell of a row
+Columns = Mapping[str, Any]  # the field's name, or what makes a cell of a row, by heading
 
 
 def tabled(title: str, rows: Iterable[Any], words: int, columns: Columns, lead: int = 0) -> Table:

@@ -24,7 +24,7 @@ from evaljudge.report.study import PooledValue
 from evaljudge.storage import Output, ahead
 
 Candidate = tuple[str, str]  # doc_id and system
-Trials = dict[str, list[str]]  # by method, the columns of its trials
+Trials = dict[str, list[str]]  # the columns of each method's trials
 _DRAWS = re.compile(r"#|\.n\d+$")
 """The names of scorers that are further trials, or of fewer draws."""
 POOLED_LEVELS: tuple[Level, ...] = ("system", "summary")

@@ -73,7 +73,7 @@ class StudyRun:
     label: str
     config: Config
     methods: str = ""  # what tells its methods from those of other models and writers
-    pack: str = ""  # which of several packs of prompts it has
+    pack: str = ""  # its pack of prompts, where there are several
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def _lead(runs: Sequence[StudyRun], outcomes: Sequence[Outcome], is_rated: bool)
         label = f"{study_run.label}: " if study_run.label else ""
         findings = outcome.findings
         yield f"{label}coverage {floor_line(findings)}; asked {asked_line(findings)}"
-    # those of single methods are many, and stand in the runs' reports
+    # tables of single methods are many, and stand in the runs' reports
     names = [name for study_run in runs for name in study_run.config.judges]
     warnings = dict.fromkeys(w for outcome in outcomes for w in outcome.findings.warnings)
     single = [warning for warning in warnings if warning.partition(":")[0] in names]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _HERE = Path(__file__).parent
 KEPT = 64  # shards whose cases stay in memory
-MOST_ROWS = 500  # of one request
+MOST_ROWS = 500  # in one request
 
 
 class RunSite:

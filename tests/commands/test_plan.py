@@ -72,7 +72,7 @@ def test_errors_come_first_and_what_does_not_depend_on_them_is_counted(
     found = checked(VllmEngines() if "model" in changes else None, **changes)
     first, *rest = found.text.splitlines()
     assert first.startswith("error: ")
-    assert (found.exit_code, any("6 cases" in line for line in rest)) == (2, is_counted)
+    assert (found.exit_code, any("6 documents" in line for line in rest)) == (2, is_counted)
 
 
 RULE = {"scorer": "direct", "axis": "fluency", "at_least": 4}
