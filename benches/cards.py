@@ -54,7 +54,7 @@ def cell(config: dict[str, Any], card: Card) -> str:
 
 
 def table() -> Iterator[str]:
-    """As Markdown."""
+    """The table as Markdown."""
     yield "| model | weights | cache of a request | " + " | ".join(CARD_NAMES) + " |"
     yield "|---|---|---|" + "---|" * len(CARD_NAMES)
     for name, config in MODELS.items():

@@ -30,13 +30,13 @@ SUMS = ("unequal", "needless", "processes", "hidden", "tracebacks")
 
 
 def main() -> int:
-    given = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    given.add_argument("--seeds", type=int, default=100)
-    given.add_argument("--first", type=int, default=0)
-    given.add_argument("--only", type=int, help="this seed alone; its folder is kept")
-    given.add_argument("--executor", choices=("local", "ray", "second node"))
-    given.add_argument("--minutes", type=float, default=1e9, help="no seed begins after them")
-    how = given.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--only", type=int, help="this seed alone; its folder is kept")
+    parser.add_argument("--executor", choices=("local", "ray", "second node"))
+    parser.add_argument("--minutes", type=float, default=1e9, help="no seed begins after them")
+    how = parser.parse_args()
     seeds = range(how.first, how.first + how.seeds) if how.only is None else [how.only]
     until = time.monotonic() + 60 * how.minutes
     outcomes = list[Outcome]()
@@ -48,25 +48,25 @@ def main() -> int:
                 break
             outcomes.append(run_seed(stage, seed, how.executor))
             print(line(outcomes[-1], how.executor), flush=True)
-    found = summary(outcomes)
-    print(text(found))
+    figures = summary(outcomes)
+    print(text(figures))
     if how.only is None:
         shutil.rmtree(folder)
-        KEPT.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+        KEPT.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
     return int(not all(outcome.is_well for outcome in outcomes))
 
 
 def line(outcome: Outcome, executor: str | None) -> str:
     faults = "; ".join(
-        one["at"] if one["struck"] else f"({one['at']}: not reached)" for one in outcome.faults
+        f["at"] if f["struck"] else f"({f['at']}: not reached)" for f in outcome.faults
     )
     bad = [f"{name} {value}" for name in SUMS if (value := getattr(outcome, name))]
     how = "well" if outcome.is_well else f"BAD {', '.join(bad)} {outcome.problems}"
     command = f"python benches/chaos.py --only {outcome.seed}"
     command += f" --executor {executor!r}" if executor else ""
     again = "" if outcome.is_well else f" (again: {command})"
-    said = f"{outcome.world}; {faults}: {how}, {outcome.repeated} asked again"
-    return f"{outcome.seed:4d} {outcome.seconds:5.1f} s  {said}{again}"
+    story = f"{outcome.world}; {faults}: {how}, {outcome.repeated} asked again"
+    return f"{outcome.seed:4d} {outcome.seconds:5.1f} s  {story}{again}"
 
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -82,27 +82,27 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def by_fault(outcomes: Sequence[Outcome]) -> dict[str, dict[str, int]]:
-    """Of each fault: how often it struck, and the sums over the seeds in which it did."""
-    found: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(
+    """How often each fault struck, and the sums over the seeds in which it did."""
+    rows: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(
         ("struck", "not_reached", "seeds", *SUMS, "most_repeated"), 0))  # fmt: skip
     for outcome in outcomes:
-        for one in outcome.faults:
-            found[one["fault"]]["struck" if one["struck"] else "not_reached"] += 1
-        for fault in {one["fault"] for one in outcome.faults if one["struck"]}:
-            row = found[fault]
+        for fault in outcome.faults:
+            rows[fault["fault"]]["struck" if fault["struck"] else "not_reached"] += 1
+        for fault in {fault["fault"] for fault in outcome.faults if fault["struck"]}:
+            row = rows[fault]
             row["seeds"] += 1
             row["most_repeated"] = max(row["most_repeated"], outcome.repeated)
             for name in SUMS:
                 row[name] += getattr(outcome, name)
-    return dict(sorted(found.items()))
+    return dict(sorted(rows.items()))
 
 
-def text(found: dict[str, Any]) -> str:
+def text(figures: dict[str, Any]) -> str:
     names = ("struck", "not_reached", *SUMS, "most_repeated")
     lines = [f"{'fault':16s}" + "".join(f"{name:>14s}" for name in names)]
-    for fault, row in found["faults"].items():
+    for fault, row in figures["faults"].items():
         lines.append(f"{fault:16s}" + "".join(f"{row[name]:14d}" for name in names))
-    lines.append(f"{found['well']} of {found['seeds']} seeds well, {found['seconds']} s")
+    lines.append(f"{figures['well']} of {figures['seeds']} seeds well, {figures['seconds']} s")
     return "\n".join(lines)
 
 

@@ -15,7 +15,7 @@ from chaos_stage import Run, Stage, Undisturbed, killing, s3_proxy
 from chaos_worlds import DAMAGES, DISK, FLEETING, REFUSING, SIGNALS, Fault, Life
 
 REQUESTS = 5
-"""Of S3, about so many for each file that is written."""
+"""The approximate number of requests to S3 for each file that is written."""
 CODES: Mapping[str, tuple[int, ...]] = {
     **{name: (-getattr(signal, name), 128 + getattr(signal, name)) for name in SIGNALS},
     "SIGKILL before": (-9, 137), "SIGKILL after": (-9, 137), "all": (-9, 137),
@@ -23,7 +23,7 @@ CODES: Mapping[str, tuple[int, ...]] = {
 }  # fmt: skip
 """The exit codes by which a life ends that a fault ended; what is not here ends none."""
 OUTAGES = {"outage": 3600.0, "short outage": 1.0}
-"""Of S3, in seconds: longer than a run waits, and not so long."""
+"""Seconds that S3 is away: longer than a run waits, and not so long."""
 OF_RAY = ("gcs", "raylet")
 """What ends the Ray of a run, and so the run, in whatever way Ray has it."""
 
@@ -48,8 +48,8 @@ DAMAGED: Mapping[str, Callable[[bytes], bytes | None]] = {
 class Harm:
     """Does to one life what was drawn for it."""
 
-    def __init__(self, stage: Stage, run: Run, of: Undisturbed, life: Life, node: Any) -> None:
-        self._stage, self._run, self._of, self._life, self._node = stage, run, of, life, node
+    def __init__(self, stage: Stage, run: Run, usual: Undisturbed, life: Life, node: Any) -> None:
+        self._stage, self._run, self._of, self._life, self._node = stage, run, usual, life, node
         self.struck: set[Fault] = set()
         self._rules: dict[Fault, s3_proxy.Rule] = {}
 
@@ -102,7 +102,7 @@ class Harm:
                 self.struck.add(fault)
 
     def _wait(self, process: int, fault: Fault, since: float, asked: int) -> bool:
-        """Until its moment; False where the process ends before."""
+        """Waits for the fault's moment; False where the process ends before."""
         asks = asked + fault.moment * max(1, sum(self._of.asks.values()) - asked)
         slower = 1 if self._run.world.executor == "local" else 10
         until = since + fault.moment * self._of.seconds * slower
@@ -130,7 +130,7 @@ class Harm:
             else:
                 name = {"gcs": "gcs_server", "raylet": "raylet"}[fault.kind]
                 children = psutil.Process(process).children(recursive=True)
-                return kill([one for one in children if one.name() == name])
+                return kill([child for child in children if child.name() == name])
             return True
         return False
 
@@ -193,7 +193,7 @@ def second_node() -> Iterator[tuple[Callable[[], bool], str]]:
     cluster.shutdown()
 
 
-def is_expected(code: int, struck: set[Fault], of: Undisturbed) -> bool:
+def is_expected(code: int, struck: set[Fault], usual: Undisturbed) -> bool:
     """A life may end well all the same: a fault may come at its very end."""
     expected = {code for fault in struck for code in CODES.get(fault.kind, ())}
-    return code in expected | {of.code} or any(fault.kind in OF_RAY for fault in struck)
+    return code in expected | {usual.code} or any(fault.kind in OF_RAY for fault in struck)

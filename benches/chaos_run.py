@@ -90,9 +90,9 @@ class Ended:
 
 
 def _lived(
-    stage: Stage, run: Run, of: Undisturbed, life: Life, outcome: Outcome, node: Any
+    stage: Stage, run: Run, usual: Undisturbed, life: Life, outcome: Outcome, node: Any
 ) -> Ended:
-    harm, asked = Harm(stage, run, of, life, node), len(run.asks())
+    harm, asked = Harm(stage, run, usual, life, node), len(run.asks())
     is_out = any(fault.kind == "outage" for fault in life)
     run.environment["EVALJUDGE_STORAGE_PATIENCE"] = f"{SHORT if is_out else PATIENT:g}"
     harm.prepare()
@@ -106,23 +106,23 @@ def _lived(
     for fault in life:
         struck = fault in harm.struck
         outcome.faults.append({"fault": fault.kind, "at": str(fault), "struck": struck})
-    if not is_expected(code, harm.struck, of):
+    if not is_expected(code, harm.struck, usual):
         kinds = ", ".join(fault.kind for fault in harm.struck) or "nothing"
-        said = run.complained()[-300:]
-        outcome.problems.append(f"after {kinds} it ended with {code}: {said!r}")
+        message = run.complained()[-300:]
+        outcome.problems.append(f"after {kinds} it ended with {code}: {message!r}")
     outcome.problems += [f"half-written: {name}" for name in run.half_written()]
     return Ended(len(run.asks()), run.committed())
 
 
 def _note_words(run: Run, code: int, outcome: Outcome) -> None:
     """A life that ended by an error says so in one line of ours, without a traceback."""
-    said = run.complained()
-    outcome.tracebacks += "Traceback" in said
-    lines = [line for line in said.splitlines() if line.startswith("evaljudge: ")]
+    message = run.complained()
+    outcome.tracebacks += "Traceback" in message
+    lines = [line for line in message.splitlines() if line.startswith("evaljudge: ")]
     lines = [line for line in lines if line.partition(" ")[2] not in ENDED]
     is_named = len(lines) == 1 and lines[0].startswith(f"evaljudge: {run.base}/")
     if code in (1, 2) and run.world.executor == "local" and not is_named:
-        outcome.problems.append(f"{code} with {len(lines)} lines of ours: {said[-500:]!r}")
+        outcome.problems.append(f"{code} with {len(lines)} lines of ours: {message[-500:]!r}")
 
 
 def _compare(run: Run, undisturbed: Undisturbed, outcome: Outcome) -> None:
@@ -152,17 +152,17 @@ def _needless(run: Run, ended: Sequence[Ended]) -> int:
         for doc_id in pq.read_table(file, columns=["doc_id"])["doc_id"].to_pylist()
     }
     hurt = {int(name.rpartition("/")[2].partition(".")[0]) for name in run.damaged}
-    asks, found = run.asks(), 0
-    for one in ended:
-        before = set(asks[: one.asks])
-        again = (ask for ask in asks[one.asks :] if ask in before and ask.document in home)
+    asks, repeats = run.asks(), 0
+    for life in ended:
+        before = set(asks[: life.asks])
+        again = (ask for ask in asks[life.asks :] if ask in before and ask.document in home)
         homes = [(home[ask.document], _stage(run.world, ask)) for ask in again]
-        found += sum(shard in one.committed[of] and shard not in hurt for shard, of in homes)
-    return found
+        repeats += sum(shard in life.committed[of] and shard not in hurt for shard, of in homes)
+    return repeats
 
 
 def _stage(world: World, ask: Any) -> str:
-    """Of all judges `direct` alone lets the model write in stage two."""
+    """The ask's stage; of all judges `direct` alone lets the model write in stage two."""
     return "judge" if "direct" in JUDGES[world.judges] else str(ask.stage)
 
 

@@ -105,11 +105,11 @@ class Stage:
         taken, operations = time.monotonic() - since, self.operations("EIO")
         self.heal_disk()
         assert code in (0, 3), f"{world}: {run.complained()}"
-        found = Undisturbed(
+        undisturbed = Undisturbed(
             run.tables(), frozenset(run.patterns()), Counter(run.asks()), taken, operations, code
         )
         shutil.rmtree(run.folder)
-        return found
+        return undisturbed
 
 
 @contextmanager
@@ -206,8 +206,8 @@ class Run:
         if self.bucket:
             folder = self.folder / "came"
             self._fetch(folder)
-        found = (file for name in ("out", "briefs") for file in (folder / name).rglob("*"))
-        named = {str(file.relative_to(folder)): file for file in found if file.is_file()}
+        all_files = (file for name in ("out", "briefs") for file in (folder / name).rglob("*"))
+        named = {str(file.relative_to(folder)): file for file in all_files if file.is_file()}
         return {name: file for name, file in named.items() if not name.startswith(SET_ASIDE)}
 
     def _fetch(self, folder: Path) -> None:
@@ -222,8 +222,8 @@ class Run:
         self.files()
         folder = self.folder / "came" if self.bucket else self.folder
         briefs = folder / "briefs" if self.world.briefs_elsewhere else None
-        found: dict[str, Any] = shared.tables(folder / "out", briefs)
-        return found | {"briefs": sorted(map(_without_chance, found["briefs"]))}
+        tables: dict[str, Any] = shared.tables(folder / "out", briefs)
+        return tables | {"briefs": sorted(map(_without_chance, tables["briefs"]))}
 
     def patterns(self) -> set[str]:
         """The names of its files, with N for the number of a shard and ID for that of the run."""
@@ -251,11 +251,11 @@ class Run:
         return strays + ["an unfinished upload"] * self.bucket.unfinished()
 
     def committed(self) -> dict[str, set[int]]:
-        found: dict[str, set[int]] = {"prepare": set(), "judge": set()}
+        numbers: dict[str, set[int]] = {"prepare": set(), "judge": set()}
         for name in self._names():
             if matched := re.fullmatch(r"out/commits/(prepare|judge)/(\d+)\.json", name):
-                found[matched[1]].add(int(matched[2]))
-        return found
+                numbers[matched[1]].add(int(matched[2]))
+        return numbers
 
     def _names(self) -> list[str]:
         return sorted(self.bucket.keys()) if self.bucket else list(self.files())
@@ -283,8 +283,8 @@ class Run:
 
     def half_written(self) -> list[str]:
         """Files that a reader would see and cannot read, and that nobody has damaged."""
-        found = {name: file for name, file in self.files().items() if name not in self.damaged}
-        return [name for name, file in found.items() if not _is_whole(file)]
+        whole = {name: file for name, file in self.files().items() if name not in self.damaged}
+        return [name for name, file in whole.items() if not _is_whole(file)]
 
 
 def _without_chance(brief: str) -> str:
@@ -305,17 +305,17 @@ def _is_whole(file: Path) -> bool:
             pq.read_table(file)
         elif file.suffix in (".json", ".jsonl"):
             text = file.read_text()
-            for one in text.removesuffix("\n").split("\n") if file.suffix == ".jsonl" else [text]:
-                if one:
-                    json.loads(one)
+            for line in text.removesuffix("\n").split("\n") if file.suffix == ".jsonl" else [text]:
+                if line:
+                    json.loads(line)
     except (OSError, ValueError):
         return False
     return True
 
 
 def rows(world: World) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = shared.cases(world.cases, world.systems, world.axes)
-    for number, (odd, row) in enumerate(zip(world.oddities, reversed(found), strict=False)):
+    cases: list[dict[str, Any]] = shared.cases(world.cases, world.systems, world.axes)
+    for number, (odd, row) in enumerate(zip(world.oddities, reversed(cases), strict=False)):
         first = row["candidates"][0]
         if odd == "no text":
             first["text"] = ""
@@ -332,4 +332,4 @@ def rows(world: World) -> list[dict[str, Any]]:
             row["candidates"] = [first]
         else:
             row["candidates"][-1]["text"] = first["text"]
-    return found
+    return cases

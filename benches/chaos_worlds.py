@@ -40,7 +40,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "second node": (*ANYWHERE, "worker", "node", "node"),
     "damage": DAMAGES,
 }
-"""By storage and by executor, the faults that are drawn; what is named twice is drawn twice as
+"""The faults that are drawn, by storage and by executor; one that is named twice is drawn twice as
 often."""
 
 
@@ -78,7 +78,7 @@ class Fault:
     by: str
     """What the moment is a share of: `asks`, `seconds`, `operations` of the storage, or `files`."""
     share: float = 0.0
-    """Of S3's requests, for what happens now and then."""
+    """The share of S3's requests that fail, for what happens now and then."""
 
     def __str__(self) -> str:
         return f"{self.kind} at {self.moment:.2f} of the {self.by}"

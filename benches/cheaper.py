@@ -42,9 +42,9 @@ CERTAINTIES = (0.98, 0.95, 0.9, 0.8)
 READINGS = ("", ".ordinal")
 ROUNDS = 3
 DOCUMENTS, CANDIDATES = 100, 16
-"""Of the scripted judge, as many as SummEval has."""
+"""The scripted judge has as many as SummEval."""
 TEXT, REFERENCE, COMPARISON = 1.0, 0.3, 0.5
-"""By how many levels the scripted judge is typically wrong about each."""
+"""How many levels the scripted judge is typically wrong by about each."""
 SLOPE = 2.2
 
 
@@ -112,7 +112,7 @@ def judged(
 
 
 def asked_share(out: Path, judge: str) -> float:
-    """Of all comparisons of this judge's verdicts, those that were not inferred."""
+    """The share of comparisons in this judge's verdicts that were asked, not inferred."""
     asked = every = 0
     for file in sorted((out / "verdicts" / judge).rglob("*.parquet")):
         for row in pq.read_table(file).to_pylist():
@@ -123,26 +123,26 @@ def asked_share(out: Path, judge: str) -> float:
 
 
 def correlations(out: Path, ratings: Mapping[tuple[str, str, str], float]) -> dict[str, Any]:
-    """By scorer: Spearman's of every document and axis where it is defined, by these."""
+    """Spearman's with these ratings, by scorer, document and axis where it is defined."""
     values: dict[str, dict[tuple[str, str], dict[str, float]]] = {}
     for file in sorted((out / "scores").rglob("*.parquet")):
         for row in pq.read_table(file).to_pylist():
             if row["value"] is not None:
-                of = values.setdefault(row["scorer"], {})
-                of.setdefault((row["doc_id"], row["axis"]), {})[row["system"]] = row["value"]
-    found: dict[str, dict[tuple[str, str], float]] = {}
+                by_group = values.setdefault(row["scorer"], {})
+                by_group.setdefault((row["doc_id"], row["axis"]), {})[row["system"]] = row["value"]
+    by_scorer: dict[str, dict[tuple[str, str], float]] = {}
     for scorer, groups in values.items():
         for (doc, axis), by_system in groups.items():
             people = [ratings[doc, system, axis] for system in by_system]
             if len(set(people)) > 1 and len(set(by_system.values())) > 1:
-                found.setdefault(scorer, {})[doc, axis] = spearmanr([*by_system.values()], people)[
-                    0
-                ]
-    return found
+                by_scorer.setdefault(scorer, {})[doc, axis] = spearmanr(
+                    [*by_system.values()], people
+                )[0]
+    return by_scorer
 
 
 def difference(mine: Mapping[Any, float], full: Mapping[Any, float]) -> tuple[float, float, float]:
-    """Of the means over documents, each the mean over its axes; with its interval."""
+    """The difference of the means over documents, each the mean over its axes; its interval."""
     gaps: dict[str, list[float]] = {}
     for doc, axis in mine.keys() & full.keys():
         gaps.setdefault(doc, []).append(mine[doc, axis] - full[doc, axis])
@@ -157,16 +157,16 @@ def rows(
 ) -> Iterator[dict[str, Any]]:
     cases = [json.loads(line) for line in corpus.read_text().splitlines()]
     ratings = {
-        (case["doc_id"], one["system"], axis): value
+        (case["doc_id"], candidate["system"], axis): value
         for case in cases
-        for one in case["candidates"]
-        for axis, value in one["ratings"].items()
+        for candidate in case["candidates"]
+        for axis, value in candidate["ratings"].items()
     }
-    found = correlations(out, ratings)
+    by_scorer = correlations(out, ratings)
     for way in ways:
         share = asked_share(out, way)
         for reading in READINGS:
-            mine, full = found[way + reading], found["full" + reading]
+            mine, full = by_scorer[way + reading], by_scorer["full" + reading]
             gap, low, high = difference(mine, full)
             yield {
                 "judge": title,
@@ -184,51 +184,51 @@ def rows(
 
 
 def seconds(out: Path) -> float:
-    """Of judging, without writing the references."""
+    """Seconds of judging, without writing the references."""
     costs = json.loads((out / "report/costs.json").read_text())
     return sum(float(row["seconds"]) for row in costs if row["stage"] == "judge")
 
 
 def timed(folder: Path, world: Path, nano: Mapping[str, Any], levels: int) -> dict[str, Any]:
-    every, found = judges(levels, ADAPTIVE | LADDER), dict[str, list[float]]()
+    every, seconds_of = judges(levels, ADAPTIVE | LADDER), dict[str, list[float]]()
     more = dict(nano) | {"briefs": str(folder / f"briefs{levels}")}
     judged(world, folder / f"warm{levels}", {"full": every["full"]}, more, VllmEngines())
     for number in range(ROUNDS):
         for way in ("full", *TIMED):
             out = folder / f"timed-{levels}-{number}-{way}"
             judged(world, out, {way: every[way]}, more, VllmEngines())
-            found.setdefault(way, []).append(round(seconds(out), 2))
+            seconds_of.setdefault(way, []).append(round(seconds(out), 2))
     ratios = {
-        way: round(median(one / other for one, other in zip(found["full"], times, strict=True)), 2)
-        for way, times in found.items()
+        way: round(median(x / y for x, y in zip(seconds_of["full"], times, strict=True)), 2)
+        for way, times in seconds_of.items()
     }
-    return {"levels": levels, "seconds": found, "full / cheaper": ratios}
+    return {"levels": levels, "seconds": seconds_of, "full / cheaper": ratios}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--documents", type=int, default=50)
     parser.add_argument("--timed", action="store_true")
-    given = parser.parse_args()
-    found: list[dict[str, Any]] = []
+    options = parser.parse_args()
+    all_rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="cheaper-") as folder:
         world, noisy = Path(folder, "world.jsonl"), Path(folder, "noisy.jsonl")
-        world.write_text(as_jsonl(make_cases(given.documents, seed=777)))
+        world.write_text(as_jsonl(make_cases(options.documents, seed=777)))
         noisy.write_text("".join(f"{json.dumps(case)}\n" for case in noisy_cases()))
         nano = {"prompts": "nano", "model": {"source": "nano", "engine": {}}}
         scripted = {"model": "scripted", "axes": ["fluency"]}
         for levels in LEVELS:
             ways = judges(levels, ADAPTIVE | LADDER)
             out = judged(world, Path(folder, f"nano{levels}"), ways, nano, VllmEngines())
-            found += rows("the demo's judge", out, levels, world, ADAPTIVE | LADDER)
+            all_rows += rows("the demo's judge", out, levels, world, ADAPTIVE | LADDER)
             engines = ScriptedEngines(lambda: Scripted(chooses=Noisy()))
             ways = judges(levels, ADAPTIVE)
             out = judged(noisy, Path(folder, f"noisy{levels}"), ways, scripted, engines)
-            found += rows("scripted and noisy", out, levels, noisy, ADAPTIVE)
-        wanted = LEVELS if given.timed else ()
+            all_rows += rows("scripted and noisy", out, levels, noisy, ADAPTIVE)
+        wanted = LEVELS if options.timed else ()
         times = [timed(Path(folder), world, nano, levels) for levels in wanted]
-    keep("cheaper", {"rows": found, "times": times})
-    for row in found:
+    keep("cheaper", {"rows": all_rows, "times": times})
+    for row in all_rows:
         print(
             "{judge:20}{levels:>2} levels  {way:20}{reading:18} asked {asked:.1%}  "
             "agreement {full:.3f} -> {cheaper:.3f}  {difference:+.4f} [{low:+.4f}, {high:+.4f}]"

@@ -33,11 +33,11 @@ def rows() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     rated = np.clip(np.round(3 * rated) / 3, 1, 5)
     scores = quality + stream.normal(size=(SCORERS, DOCUMENTS, SYSTEMS))
     for document, system in np.ndindex(DOCUMENTS, SYSTEMS):
-        known = {"doc_id": f"d{document}", "system": f"s{system}"}
+        name = {"doc_id": f"d{document}", "system": f"s{system}"}
         ratings = {f"axis{n}": float(rated[n, document, system]) for n in range(AXES)}
-        case = known | {"source": f"Source {document}.", "text": "A text.", "ratings": ratings}
+        case = name | {"source": f"Source {document}.", "text": "A text.", "ratings": ratings}
         numbers = {f"scorer{n}": float(scores[n, document, system]) for n in range(SCORERS)}
-        yield case, known | {"scores": numbers}
+        yield case, name | {"scores": numbers}
 
 
 def commands(folder: Path, cases: Path) -> dict[str, list[str]]:
@@ -54,14 +54,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("cases", type=Path)
     parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
+    options = parser.parse_args()
     evaljudge = [sys.executable, "-P", "-m", "evaljudge"]
     with tempfile.TemporaryDirectory(prefix="commands-") as folder:
         seconds = {
-            name: [in_a_process([*evaljudge, name, *words])[0] for _ in range(given.rounds)]
-            for name, words in commands(Path(folder), given.cases).items()
+            name: [in_a_process([*evaljudge, name, *words])[0] for _ in range(options.rounds)]
+            for name, words in commands(Path(folder), options.cases).items()
         }
-    keep("commands", {"cases": given.cases.name, "processor_seconds": seconds})
+    keep("commands", {"cases": options.cases.name, "processor_seconds": seconds})
     print(*(f"{name:6}{median(each):6.1f} s" for name, each in seconds.items()), sep="\n")
 
 

@@ -45,7 +45,7 @@ def prompts(count: int) -> list[Prompt]:
 
     def pairs() -> Iterator[Prompt]:
         for case in make_cases(count, seed=1):
-            texts = [one["text"] for one in case["candidates"]]
+            texts = [candidate["text"] for candidate in case["candidates"]]
             for reference, target in permutations(texts, 2):
                 yield Prompt((
                     "<report>\n", case["source"], "\n</report>\n<reference>\n", reference,
@@ -79,21 +79,21 @@ def measured(
         for name, exactness in RULES.items():
             model.exactness = exactness
             wall, cpu = time.monotonic(), time.process_time()
-            found = asyncio.run(model.choose(asks, options))
+            chosen = asyncio.run(model.choose(asks, options))
             seconds[name].append((time.monotonic() - wall, time.process_time() - cpu))
-            replies[name] = [one for one in found if isinstance(one, Chosen)]
+            replies[name] = [reply for reply in chosen if isinstance(reply, Chosen)]
     model.close()
     every = replies["every spelling"]
     for name, mine in replies.items():
         both = zip(mine, every, strict=True)
-        off = max(abs(one.p[answer] - two.p[answer]) for one, two in both for answer in one.p)
+        off = max(abs(reply.p[answer] - two.p[answer]) for reply, two in both for answer in reply.p)
         wall, cpu = map(min, zip(*seconds[name], strict=True))
         yield {
             "model": title, "rule": name, "asks": len(mine),
-            "requests_per_ask": round(sum(len(one.spent) for one in mine) / len(mine), 4),
+            "requests_per_ask": round(sum(len(reply.spent) for reply in mine) / len(mine), 4),
             "most_off": float(f"{off:.1e}"),
-            "left_out": float(f"{max(one.left_out for one in mine):.1e}"),
-            "mean_mass": round(sum(one.mass for one in mine) / len(mine), 3),
+            "left_out": float(f"{max(reply.left_out for reply in mine):.1e}"),
+            "mean_mass": round(sum(reply.mass for reply in mine) / len(mine), 3),
             "seconds": round(wall, 1), "cpu_seconds": round(cpu, 1),
         }  # fmt: skip
 
@@ -102,8 +102,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--asks", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=1)
-    given = parser.parse_args()
-    asks, rows = prompts(given.asks), []
+    options_given = parser.parse_args()
+    asks, rows = prompts(options_given.asks), []
     with tempfile.TemporaryDirectory() as folder:
         tiny = answering(Path(folder, "tiny"), [prompt.text for prompt in asks[::100]])
         arms = [
@@ -113,7 +113,7 @@ def main() -> None:
         ]
         for title, source, options in arms:
             mine = asks if source.is_bundled else asks[: len(asks) // 10]
-            for row in measured(title, source, options, mine, given.rounds):
+            for row in measured(title, source, options, mine, options_given.rounds):
                 rows.append(row)
                 print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
     keep("exactness", {"rows": rows})

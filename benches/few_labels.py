@@ -45,24 +45,24 @@ def read(cases: Path, scores: Path) -> Corpus:
     """Scores without a scorer's name are metrics', which meet every axis."""
     ratings: dict[Any, dict[tuple[str, str], float]] = {}
     for case in _lines(cases):
-        for one in case["candidates"]:
-            for axis, value in one["ratings"].items():
-                ratings.setdefault(axis, {})[case["doc_id"], one["system"]] = value
-    found: dict[Any, dict[tuple[str, str], float]] = {}
+        for candidate in case["candidates"]:
+            for axis, value in candidate["ratings"].items():
+                ratings.setdefault(axis, {})[case["doc_id"], candidate["system"]] = value
+    columns: dict[Any, dict[tuple[str, str], float]] = {}
     for row in _lines(scores):
         for name, value in row["scores"].items():
             keys = (
                 [(row["scorer"], name)] if "scorer" in row else [(name, axis) for axis in ratings]
             )
             for key in keys:
-                found.setdefault(key, {})[row["doc_id"], row["system"]] = value
+                columns.setdefault(key, {})[row["doc_id"], row["system"]] = value
     cells = {cell for column in ratings.values() for cell in column}
     documents, systems = (sorted({cell[place] for cell in cells}) for place in (0, 1))
 
     def table(column: dict[tuple[str, str], float]) -> Table:
         return np.array([[column.get((d, s), np.nan) for s in systems] for d in documents], float)
 
-    scored = {key: table(column) for key, column in found.items() if key[1] in ratings}
+    scored = {key: table(column) for key, column in columns.items() if key[1] in ratings}
     return Corpus(systems, scored, {axis: table(column) for axis, column in ratings.items()})
 
 
@@ -74,21 +74,21 @@ def few_labels(
     systems: Sequence[str], scores: Table, ratings: Table, share: float, draws: int
 ) -> dict[str, Any]:
     rng, means = np.random.default_rng(0), np.nanmean(ratings, axis=0)
-    apart = [one - other for one, other in combinations(means, 2)]
+    apart = [left - right for left, right in combinations(means, 2)]
     of_means, of_differences, worth = [], [], []
     for _ in range(draws):
         chosen = rng.choice(len(scores), round(share * len(scores)), replace=False)
         human = np.full_like(ratings, np.nan)
         human[chosen] = ratings[chosen]
-        found = people_scale(systems, scores, human)
-        assert found is not None
-        assert found.effective is not None
-        assert found.effective_of_differences is not None
+        scale = people_scale(systems, scores, human)
+        assert scale is not None
+        assert scale.effective is not None
+        assert scale.effective_of_differences is not None
         worth.append(
-            [found.effective / found.labels, found.effective_of_differences / found.labels]
+            [scale.effective / scale.labels, scale.effective_of_differences / scale.labels]
         )
-        of_means += _seen(found.systems, means)
-        of_differences += _seen(found.differences, apart)
+        of_means += _seen(scale.systems, means)
+        of_differences += _seen(scale.differences, apart)
     counts, difference_counts = np.mean(worth, axis=0)
     return {
         "documents": f"{round(share * len(scores))} of {len(scores)}",
@@ -116,28 +116,29 @@ def _summed(seen: Sequence[tuple[float, ...]]) -> dict[str, float]:
     return {"width": width, "kept": kept, "kept_by_labels": by_labels, "no_interval": without}
 
 
-def _width(one: Bounded) -> float:
-    return np.nan if one.low is None or one.high is None else one.high - one.low
+def _width(interval: Bounded) -> float:
+    return np.nan if interval.low is None or interval.high is None else interval.high - interval.low
 
 
-def _holds(one: Bounded, truth: float) -> float:
-    return np.nan if one.low is None or one.high is None else float(one.low <= truth <= one.high)
+def _holds(ends: Bounded, truth: float) -> float:
+    low, high = ends.low, ends.high
+    return np.nan if low is None or high is None else float(low <= truth <= high)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("--draws", type=int, default=200)
-    given = parser.parse_args()
+    options = parser.parse_args()
     rows = []
     for name, scores, share in CORPORA:
-        corpus = read(given.data / f"{name}.jsonl", given.data / f"{scores}.jsonl")
+        corpus = read(options.data / f"{name}.jsonl", options.data / f"{scores}.jsonl")
         for (scorer, axis), table in corpus.scores.items():
-            found = few_labels(corpus.systems, table, corpus.ratings[axis], share, given.draws)
-            rows.append({"corpus": name, "scorer": scorer, "axis": axis} | found)
+            figures = few_labels(corpus.systems, table, corpus.ratings[axis], share, options.draws)
+            rows.append({"corpus": name, "scorer": scorer, "axis": axis} | figures)
             print(rows[-1], flush=True)
-    found = {"draws": given.draws, "rows": rows}
-    (HERE / "few_labels.json").write_text(json.dumps(found, indent=1) + "\n")
+    figures = {"draws": options.draws, "rows": rows}
+    (HERE / "few_labels.json").write_text(json.dumps(figures, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -14,13 +14,13 @@ MACHINE = f"{os.cpu_count()} cores of {platform.machine()}"
 
 
 def keep(bench: str, figures: Mapping[str, Any]) -> None:
-    """In BENCH.json beside the bench."""
+    """Writes BENCH.json beside the bench."""
     text = json.dumps({"machine": MACHINE} | dict(figures), indent=1, ensure_ascii=False)
     (HERE / bench).with_suffix(".json").write_text(f"{text}\n")
 
 
 def in_a_process(command: Sequence[str], **how: Any) -> tuple[float, str]:
-    """Its processor seconds, and what it printed."""
+    """The command's processor seconds, and what it printed."""
     before = getrusage(RUSAGE_CHILDREN)
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, **how)
     after = getrusage(RUSAGE_CHILDREN)

@@ -24,10 +24,10 @@ EXECUTORS, MODELS = ("local", "ray"), ("scripted", "nano")
 
 
 def main() -> int:
-    given = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    given.add_argument("--repeats", type=int, default=3)
-    given.add_argument("--run", nargs=3, metavar=("MODEL", "EXECUTOR", "FOLDER"))
-    how = given.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--run", nargs=3, metavar=("MODEL", "EXECUTOR", "FOLDER"))
+    how = parser.parse_args()
     if how.run:
         return _run_until_the_first_ask(*how.run)
     rows = [
@@ -36,15 +36,15 @@ def main() -> int:
         for model in MODELS
         for executor in EXECUTORS
     ]
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "documents": DOCUMENTS,
         "medians": [_median(rows, model, executor) for model in MODELS for executor in EXECUTORS],
         "rows": rows,
     }
-    for row in found["medians"]:
+    for row in figures["medians"]:
         print(f"{row['model']:<9} {row['executor']:<6} first ask after {row['seconds']:6.1f} s, "
               f"{row['cpu_seconds']:6.1f} CPU s")  # fmt: skip
-    keep("first_ask", found)
+    keep("first_ask", figures)
     return 0
 
 
@@ -78,7 +78,7 @@ def _run_until_the_first_ask(model: str, executor: str, folder: str) -> int:
     base: Any = ScriptedEngines if model == "scripted" else VllmEngines
 
     class Noting(base):  # type: ignore[misc]
-        """Its models note when they are asked first, and refuse."""
+        """An engine whose models note when they are asked first, and refuse."""
 
         def open(self, source: Any, seed: int) -> Any:
             opened = super().open(source, seed)

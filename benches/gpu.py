@@ -161,51 +161,51 @@ def take_turns(
             served[name] = Served(arm, model)
         for number in range(rounds):
             turn = number % len(served)
-            for one in [*served.values()][turn:] + [*served.values()][:turn]:
-                one.play(cases, number)
+            for ready in [*served.values()][turn:] + [*served.values()][:turn]:
+                ready.play(cases, number)
     finally:
-        for one in served.values():
-            one.close()
+        for ready in served.values():
+            ready.close()
     yield from served.items()
 
 
-def row(study: str, shape: str, arm: str, cases: int, found: Served) -> dict[str, Any]:
-    known = {"study": study, "shape": shape, "arm": arm}
-    if found.cannot_run:
-        return known | {"cannot_run": found.cannot_run}
-    seconds = statistics.median(one.seconds for one in found.rounds)
-    prompt = found.rounds[0].prompt_tokens
-    return known | {
+def row(study: str, shape: str, arm: str, cases: int, served: Served) -> dict[str, Any]:
+    names = {"study": study, "shape": shape, "arm": arm}
+    if served.cannot_run:
+        return names | {"cannot_run": served.cannot_run}
+    seconds = statistics.median(turn.seconds for turn in served.rounds)
+    prompt = served.rounds[0].prompt_tokens
+    return names | {
         "asks_per_second": round(cases * peers.REFERENCES * peers.CANDIDATES / seconds, 1),
         "tokens_per_second": round(prompt / seconds),
-        "prefilled": round(statistics.median(one.prefilled or 0 for one in found.rounds)),
+        "prefilled": round(statistics.median(turn.prefilled or 0 for turn in served.rounds)),
         "prompt_tokens": prompt,
-        "requests_per_ask": round(found.rounds[0].requests / found.rounds[0].asks, 3),
-        "seconds": [round(one.seconds, 3) for one in found.rounds],
+        "requests_per_ask": round(served.rounds[0].requests / served.rounds[0].asks, 3),
+        "seconds": [round(turn.seconds, 3) for turn in served.rounds],
     }
 
 
-def line(one: Mapping[str, Any]) -> str:
-    name = f"{one['shape']:<5} {one['study']:<15} {one['arm']:<28}"
-    if why := one.get("cannot_run"):
+def line(row: Mapping[str, Any]) -> str:
+    name = f"{row['shape']:<5} {row['study']:<15} {row['arm']:<28}"
+    if why := row.get("cannot_run"):
         return f"{name} cannot run: {why}"
-    return f"{name} {one['asks_per_second']:9.1f} asks/s {one['tokens_per_second']:10d} tokens/s"
+    return f"{name} {row['asks_per_second']:9.1f} asks/s {row['tokens_per_second']:10d} tokens/s"
 
 
 def gpu_name() -> str | None:
-    """Of the first GPU. Called in a process of its own, since it takes some of its memory."""
+    """The name of the first GPU. Called in its own process, since it takes some of its memory."""
     import torch
 
     return torch.cuda.get_device_name() if torch.cuda.is_available() else None
 
 
-def all_rows(given: argparse.Namespace, gpu: str | None) -> Iterator[dict[str, Any]]:
-    shapes = TINY if given.tiny else {name: SHAPES[name] for name in given.shapes.split(",")}
+def all_rows(options: argparse.Namespace, gpu: str | None) -> Iterator[dict[str, Any]]:
+    shapes = TINY if options.tiny else {name: SHAPES[name] for name in options.shapes.split(",")}
     for shape_name, shape in shapes.items():
-        cases = given.cases or shape.cases
+        cases = options.cases or shape.cases
         with tempfile.TemporaryDirectory() as folder:
             model = peers.make_model(Path(folder), shape)
-            for name in given.studies.split(","):
+            for name in options.studies.split(","):
                 study = STUDIES[name]
                 if study.needs_gpu and not gpu:
                     for arm in study.arms:
@@ -217,8 +217,8 @@ def all_rows(given: argparse.Namespace, gpu: str | None) -> Iterator[dict[str, A
                         arm: replace(how, engine={"load_format": "dummy", **memory, **how.engine})
                         for arm, how in group.items()
                     }
-                    for arm, found in take_turns(arms, model, cases, given.rounds):
-                        yield row(name, shape_name, arm, cases, found)
+                    for arm, served in take_turns(arms, model, cases, options.rounds):
+                        yield row(name, shape_name, arm, cases, served)
 
 
 def _memory(shape: Model, arms: int, gpu: str | None) -> dict[str, float]:
@@ -236,19 +236,19 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tiny", action="store_true", help="a tiny model, to try the script")
     parser.add_argument("--out", type=Path, default=peers.HERE / "gpu.json")
-    given = parser.parse_args()
+    options = parser.parse_args()
     os.environ["HF_HUB_OFFLINE"] = "1"
     from evaljudge.engines import VllmEngines
 
     with SPAWN.Pool(1) as pool:
         gpu = pool.apply(gpu_name)
     cpu = f"CPU, {os.cpu_count()} cores of {platform.machine()}"
-    figures = {"machine": gpu or cpu, "engine": VllmEngines().version, "rounds": given.rounds}
+    figures = {"machine": gpu or cpu, "engine": VllmEngines().version, "rounds": options.rounds}
     rows: list[dict[str, Any]] = []
-    for one in all_rows(given, gpu):
-        print(line(one), flush=True)
-        rows.append(one)
-        given.out.write_text(json.dumps(figures | {"rows": rows}, indent=1) + "\n")
+    for figure in all_rows(options, gpu):
+        print(line(figure), flush=True)
+        rows.append(figure)
+        options.out.write_text(json.dumps(figures | {"rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

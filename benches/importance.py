@@ -49,8 +49,8 @@ def loops(cases: Sequence[Case]) -> list[list[float]]:
         weights = _weights(document, len(cases), frequencies)
         ceiling, of_case = sum(weights.values()), []
         for candidate in case.candidates:
-            mine, found = read(candidate.text)
-            overlap = sum(weights.get(gram, 0.0) for gram in set(found))
+            mine, grams = read(candidate.text)
+            overlap = sum(weights.get(gram, 0.0) for gram in set(grams))
             of_case.append(overlap / ceiling / (1 + exp(20 * mine / length - 10)))
         scores.append(of_case)
     return scores
@@ -111,23 +111,23 @@ def invented(cases: int, systems: int = 2, words: int = 400, of_text: int = 60) 
     """Words by Zipf's law, and spelt of syllables; a text is drawn from its document."""
     draw = random.Random(0)
     syllables = [c + v + e for c in "bdfgklmnprst" for v in "aeiou" for e in ("", "n", "r", "s")]
-    known = ["".join(draw.choices(syllables, k=draw.randint(1, 4))) for _ in range(20_000)]
-    weights = list(accumulate(1 / rank for rank in range(1, len(known) + 1)))
+    words_known = ["".join(draw.choices(syllables, k=draw.randint(1, 4))) for _ in range(20_000)]
+    weights = list(accumulate(1 / rank for rank in range(1, len(words_known) + 1)))
     for number in range(cases):
-        of = random.Random(number)
-        source = of.choices(known, cum_weights=weights, k=words)
-        texts = [" ".join(of.choices(source, k=of_text)) for _ in range(systems)]
+        draws = random.Random(number)
+        source = draws.choices(words_known, cum_weights=weights, k=words)
+        texts = [" ".join(draws.choices(source, k=of_text)) for _ in range(systems)]
         candidates = (Candidate(f"s{i}", text) for i, text in enumerate(texts))
         yield Case(Document(f"d{number}", " ".join(source)), tuple(candidates))
 
 
 def growth(form: str, size: int) -> dict[str, Any]:
-    """In a process of its own, so that its memory is its own."""
+    """The growth measured in a process of its own, so that its memory is its own."""
     command = [sys.executable, __file__, "--grow", form, str(size)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    print(form, json.dumps(found))
-    return found
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    print(form, json.dumps(figures))
+    return figures
 
 
 def in_memory(size: int) -> dict[str, Any]:

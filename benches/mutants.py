@@ -116,7 +116,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
 
 KEPT = HERE / "mutants.json"
 EXPLAINED: dict[str, str] = json.loads(KEPT.read_text())["no_faults"]
-"""By mutant: why it is no fault."""
+"""Why a mutant is no fault."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Mutant:
 # the faults
 
 Fault = Callable[[Any], Iterator[tuple[str, ast.AST]]]
-"""For one node of the tree: what could stand in its place, and what to call that."""
+"""Yields what could stand in place of a node of the tree, and what to call that."""
 
 
 def _signs(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -196,19 +196,19 @@ def _is_text(node: ast.AST) -> bool:
 def mutants_of(module: str) -> list[Mutant]:
     """Every fault that could be planted in it, in the order of its text."""
     tree = ast.parse((PACKAGE / module).read_text())
-    found, seen = [], Counter[str]()
+    mutants, seen = [], Counter[str]()
     for place, field, function in _places(tree):
         node = _get(place, field)
         for kind, other in (one for fault in FAULTS for one in fault(node)):
             before = _words(node)
             _set(place, field, ast.fix_missing_locations(ast.copy_location(other, node)))
-            told = f"{kind}: {before} -> {_words(other)}"
-            seen[f"{function} {told}"] += 1
-            again = seen[f"{function} {told}"]
-            told += f" ({again})" if again > 1 else ""
-            found.append(Mutant(module, function, told, ast.unparse(tree)))
+            name = f"{kind}: {before} -> {_words(other)}"
+            seen[f"{function} {name}"] += 1
+            again = seen[f"{function} {name}"]
+            name += f" ({again})" if again > 1 else ""
+            mutants.append(Mutant(module, function, name, ast.unparse(tree)))
             _set(place, field, node)
-    return found
+    return mutants
 
 
 Field = tuple[str, int | None]
@@ -322,11 +322,11 @@ def verdicts_on(
     trials: Sequence[Trial], at_once: int, tell: Callable[[int, Verdict], None]
 ) -> list[Ended]:
     """So many at once, each in a process of its own; in the order of the trials."""
-    found: dict[int, Ended] = {}
+    ended: dict[int, Ended] = {}
     running: dict[int, tuple[int, float]] = {}
     waiting = iter(enumerate(trials))
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        while len(found) < len(trials):
+        while len(ended) < len(trials):
             while len(running) < at_once and (begun := next(waiting, None)):
                 number, trial = begun
                 process = _begin(trial, Path(folder, str(number)))
@@ -336,9 +336,9 @@ def verdicts_on(
                 seconds = time.monotonic() - since
                 if verdict := _verdict(process, seconds > trials[number].patience):
                     del running[process]
-                    found[number] = Ended(verdict, seconds)
+                    ended[number] = Ended(verdict, seconds)
                     tell(number, verdict)
-    return [found[number] for number in range(len(trials))]
+    return [ended[number] for number in range(len(trials))]
 
 
 def _begin(trial: Trial, folder: Path) -> int:
@@ -387,12 +387,12 @@ def _run_tests(mutant: Mutant | None, tests: Sequence[str], folder: Path) -> Non
 
 
 def main() -> int:
-    given = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    given.add_argument("--mutants", type=int, default=160)
-    given.add_argument("--seed", type=int, default=0)
-    given.add_argument("--only", default="", help="modules whose path begins so")
-    given.add_argument("--at-once", type=int, default=os.cpu_count() or 1)
-    how = given.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--mutants", type=int, default=160)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="modules whose path begins so")
+    parser.add_argument("--at-once", type=int, default=os.cpu_count() or 1)
+    how = parser.parse_args()
     modules = [module for module in TARGETS if module.startswith(how.only)]
     chosen = drawn(modules, how.mutants, how.seed)
     with warnings.catch_warnings():
@@ -415,14 +415,14 @@ def main() -> int:
 
 
 def _seconds_without_fault(modules: Sequence[str], at_once: int) -> dict[tuple[str, ...], float]:
-    """Of each group of tests; those that fail without any fault would notice every one."""
+    """Seconds of each group of tests; those that fail without any fault would notice every one."""
     groups = sorted({TARGETS[module] for module in modules})
     trials = [Trial(None, tests) for tests in groups]
     ended = dict(zip(groups, verdicts_on(trials, at_once, _say_nothing), strict=True))
-    for tests, one in ended.items():
-        if one.verdict != "survived":
-            raise SystemExit(f"without any fault: {' '.join(tests)}: {one.verdict}")
-    return {tests: one.seconds for tests, one in ended.items()}
+    for tests, end in ended.items():
+        if end.verdict != "survived":
+            raise SystemExit(f"without any fault: {' '.join(tests)}: {end.verdict}")
+    return {tests: end.seconds for tests, end in ended.items()}
 
 
 def _say_nothing(number: int, verdict: Verdict) -> None: ...
@@ -442,7 +442,7 @@ def _tell(chosen: Sequence[Mutant], verdicts: Sequence[Verdict], how: Any, secon
         {k: v for k, v in asdict(mutant).items() if k != "source"} | {"verdict": verdict}
         for mutant, verdict in zip(chosen, verdicts, strict=True)
     ]
-    found = {
+    figures = {
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "python": platform.python_version(),
         "seed": how.seed,
@@ -452,7 +452,7 @@ def _tell(chosen: Sequence[Mutant], verdicts: Sequence[Verdict], how: Any, secon
         "no_faults": EXPLAINED,
         "rows": rows,
     }
-    KEPT.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    KEPT.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

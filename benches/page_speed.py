@@ -74,11 +74,11 @@ STEPS = [
 
 
 def main() -> int:
-    given = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    given.add_argument("--documents", type=int, default=10_000)
-    given.add_argument("--rounds", type=int, default=5)
-    given.add_argument("--out", type=Path)
-    how = given.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--documents", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--out", type=Path)
+    how = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="page-speed-") as scratch:
         folder = how.out or Path(scratch)
         made = folder / "run"
@@ -87,7 +87,7 @@ def main() -> int:
         starts, rows = measured(made, how.rounds)
     empty = statistics.median(row["empty page"] for row in rows)
     medians = {name: statistics.median(row[name] for row in rows) for name in rows[0]}
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "texts": how.documents * SYSTEMS,
         "server_seconds": starts,
         "medians": {
@@ -96,14 +96,14 @@ def main() -> int:
         },
         "rounds": [{name: round(seconds, 3) for name, seconds in row.items()} for row in rows],
     }
-    print(f"{found['texts']:,} texts; the link answers after {starts} s")
+    print(f"{figures['texts']:,} texts; the link answers after {starts} s")
     late = []
-    for name, one in found["medians"].items():
+    for name, times in figures["medians"].items():
         target = next((s for begin, s in TARGETS.items() if name.startswith(begin)), None)
-        print(f"{name:24}{one['seconds']:>8.3f} s{one['of_empty']:>8.1f} × the empty page")
-        if target is not None and one["seconds"] > target:
-            late.append(f"{name}: {one['seconds']} s, more than {target} s")
-    keep("page_speed", found)
+        print(f"{name:24}{times['seconds']:>8.3f} s{times['of_empty']:>8.1f} × the empty page")
+        if target is not None and times["seconds"] > target:
+            late.append(f"{name}: {times['seconds']} s, more than {target} s")
+    keep("page_speed", figures)
     print("\n".join(late))
     return int(bool(late))
 
@@ -198,30 +198,30 @@ def loaded(browser: Any, link: str) -> float:
 
 
 def one_round(browser: Any, empty: str, link: str) -> dict[str, float]:
-    found = {"empty page": loaded(browser, empty)}
+    seconds_of = {"empty page": loaded(browser, empty)}
     page = browser.new_page()
     begun = time.monotonic()
     page.goto(link)
     page.wait_for_selector(LISTED)
-    found["first screen"] = time.monotonic() - begun
+    seconds_of["first screen"] = time.monotonic() - begun
     for name, control, value in STEPS:
         seconds = page.evaluate(CHANGED, [control, value])
-        found[name] = max(found.get(name, 0.0), seconds)
+        seconds_of[name] = max(seconds_of.get(name, 0.0), seconds)
     for name, value in (("threshold: moved", 70), ("threshold: moved", 30)):
-        found[name] = max(found.get(name, 0.0), page.evaluate(MOVED, value))
+        seconds_of[name] = max(seconds_of.get(name, 0.0), page.evaluate(MOVED, value))
     begun = time.monotonic()
     page.locator("#list tbody a").first.click()
     page.wait_for_selector("dialog[open] .judged")
-    found["text: by a click"] = time.monotonic() - begun
+    seconds_of["text: by a click"] = time.monotonic() - begun
     address = page.url
     page.close()
     page = browser.new_page()
     begun = time.monotonic()
     page.goto(address)
     page.wait_for_selector("dialog[open] .judged")
-    found["text: by its link"] = time.monotonic() - begun
+    seconds_of["text: by its link"] = time.monotonic() - begun
     page.close()
-    return found
+    return seconds_of
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ ladder` has all references in the prompt. `vllm` is `vllm.LLM.generate`, which g
 tokens; in the best order, or shuffled; with our cache block of 32 tokens, or with its own default;
 or without a cache of prefixes. `ray.data.llm` is Ray's batch processor with our block and its
 stages for templates and tokens off; its time is what its engine notes from the first request queued
-to the last token, since loading cannot be told apart from outside.
+to the last token, since loading cannot be separated from outside.
 """
 
 import argparse
@@ -82,7 +82,7 @@ CACHES = {"small": 2, "large": 30}
 class Arm:
     ours: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Of the judge, where it is ours."""
+    """The judge's settings, where it is ours."""
     open_cases: int | None = None
     """How many cases ours asks at once; all of them if None."""
     ray: bool = False
@@ -134,7 +134,7 @@ class Work:
         self._known = PROSE.read_text(encoding="utf-8").split()
 
     def cases(self, count: int, seed: int) -> list[Any]:
-        """With an article, candidates and the judge's briefs."""
+        """Cases with an article, candidates and the judge's briefs."""
         from evaljudge.records import Candidate, Case, Document
 
         source, made = random.Random(seed), []
@@ -172,12 +172,12 @@ class Work:
 
     def questions(self, cases: Sequence[Any]) -> list[tuple[Any, Any]]:
         """What the judge asks, each with its options; a case's questions by their beginnings."""
-        found: list[tuple[Any, Any]] = []
+        questions: list[tuple[Any, Any]] = []
         for case, briefs in cases:
             noting = Noting(self.scripted())
             asyncio.run(self.judge.verdicts(case, briefs, noting))
-            found += sorted(noting.asked, key=lambda question: question[0].parts)
-        return found
+            questions += sorted(noting.asked, key=lambda question: question[0].parts)
+        return questions
 
     def _words(self, source: random.Random, count: int) -> str:
         return " ".join(source.choices(self._known, k=count))
@@ -256,13 +256,13 @@ def _open_ours(arm: Arm, work: Work, model: str, engine: dict[str, Any]) -> Open
         tokens = asyncio.run(ask(cases))
         seconds, used = time.monotonic() - started, time.process_time() - used
         counted = "asks", "prompt", "prefilled", "requests"
-        return Round(seconds, used, *(sum(getattr(one, of) for one in tokens) for of in counted))
+        return Round(seconds, used, *(sum(getattr(t, name) for t in tokens) for name in counted))
 
     return play, opened.close
 
 
 def _prompts(arm: Arm, work: Work, model: str, cases: Sequence[Any]) -> list[tuple[Any, list[int]]]:
-    """As this arm gets them, each with the ids of the answers' first tokens."""
+    """The prompts as this arm gets them, each with the ids of the answers' first tokens."""
     from transformers import AutoTokenizer
 
     from evaljudge.engines.labels import compile_options
@@ -271,15 +271,15 @@ def _prompts(arm: Arm, work: Work, model: str, cases: Sequence[Any]) -> list[tup
 
     tokeniser = Tokeniser(AutoTokenizer.from_pretrained(model))
     template = read_template(tokeniser, {}, frozenset())
-    given, answers = [], dict[Any, list[int]]()
+    prompts, answers = [], dict[Any, list[int]]()
     for prompt, options in work.questions(cases):
         if options not in answers:
             answers[options] = [*compile_options(options, tokeniser, template).root.ids]
         ids = [*template.around(prompt, tokeniser)[0]]
-        given.append((ids if arm.tokens else tokeniser.hf.decode(ids), answers[options]))
+        prompts.append((ids if arm.tokens else tokeniser.hf.decode(ids), answers[options]))
     if arm.shuffled:
-        random.Random(len(given)).shuffle(given)
-    return given
+        random.Random(len(prompts)).shuffle(prompts)
+    return prompts
 
 
 def _open_plain(arm: Arm, work: Work, model: str, engine: dict[str, Any]) -> Opened:
@@ -291,21 +291,21 @@ def _open_plain(arm: Arm, work: Work, model: str, engine: dict[str, Any]) -> Ope
     llm = LLM(model=model, enforce_eager=installed_build() == CPU_BUILD, seed=0, **engine)
 
     def play(cases: Sequence[Any]) -> Round:
-        given = _prompts(arm, work, model, cases)
+        asked = _prompts(arm, work, model, cases)
         params = {
             tuple(ids): SamplingParams(max_tokens=1, temperature=0.0, logprob_token_ids=ids)
-            for _, ids in given
+            for _, ids in asked
         }
-        how = [params[tuple(ids)] for _, ids in given]
+        how = [params[tuple(ids)] for _, ids in asked]
         prompts: Any = [
-            TokensPrompt(prompt_token_ids=one) if arm.tokens else one for one, _ in given
+            TokensPrompt(prompt_token_ids=entry) if arm.tokens else entry for entry, _ in asked
         ]
         started, used = time.monotonic(), time.process_time()
         outputs = llm.generate(prompts, how, use_tqdm=False)
         seconds, used = time.monotonic() - started, time.process_time() - used
-        prompt = sum(len(one.prompt_token_ids or ()) for one in outputs)
-        cached = sum(one.num_cached_tokens or 0 for one in outputs)
-        return Round(seconds, used, len(given), prompt, prompt - cached, len(given))
+        prompt = sum(len(entry.prompt_token_ids or ()) for entry in outputs)
+        cached = sum(entry.num_cached_tokens or 0 for entry in outputs)
+        return Round(seconds, used, len(asked), prompt, prompt - cached, len(asked))
 
     return play, llm.llm_engine.engine_core.shutdown
 
@@ -331,7 +331,7 @@ def _open_ray(arm: Arm, work: Work, model: str, engine: dict[str, Any]) -> Opene
     )
 
     def play(cases: Sequence[Any]) -> Round:
-        given = _prompts(arm, work, model, cases)
+        prompts = _prompts(arm, work, model, cases)
         how = {"max_tokens": 1, "temperature": 0.0}
         processor = build_processor(
             config,
@@ -341,14 +341,14 @@ def _open_ray(arm: Arm, work: Work, model: str, engine: dict[str, Any]) -> Opene
             },
             postprocess=lambda row: {"noted": json.dumps(row["metrics"])},
         )
-        items = [{"ids": ids, "answers": answers} for ids, answers in given]
+        items = [{"ids": ids, "answers": answers} for ids, answers in prompts]
         rows = ray.data.from_items(items, override_num_blocks=8)
         noted = [json.loads(row["noted"]) for row in processor(rows).take_all()]
-        if len(noted) != len(given):
-            raise RuntimeError(f"{len(noted)} of {len(given)} rows came back")
-        first = min(one["queued_ts"] for one in noted)
-        last = max(one["last_token_ts"] for one in noted)
-        return Round(last - first, None, len(given), sum(len(ids) for ids, _ in given), None)
+        if len(noted) != len(prompts):
+            raise RuntimeError(f"{len(noted)} of {len(prompts)} rows came back")
+        first = min(row["queued_ts"] for row in noted)
+        last = max(row["last_token_ts"] for row in noted)
+        return Round(last - first, None, len(prompts), sum(len(ids) for ids, _ in prompts), None)
 
     return play, ray.shutdown
 
@@ -377,7 +377,7 @@ def series(
 ) -> dict[str, list[Round]]:
     """All arms on one model and cache, taking turns."""
     size, start = MODELS[model], multiprocessing.get_context("spawn")
-    found: dict[str, list[Round]] = {name: [] for name in arms}
+    rounds_of: dict[str, list[Round]] = {name: [] for name in arms}
     with tempfile.TemporaryDirectory() as folder:
         path = make_model(Path(folder), size)
         cache_bytes = CACHES[cache] * DOCUMENT * size.bytes_of_a_token
@@ -398,21 +398,21 @@ def series(
             turn = number % len(arms)
             for name in [*arms[turn:], *arms[:turn]]:
                 pipes[name].send((cases, number))
-                found[name].append(pipes[name].recv())
+                rounds_of[name].append(pipes[name].recv())
         for pipe, process in zip(pipes.values(), processes, strict=True):
             pipe.send(None)
             process.join()
-    return found
+    return rounds_of
 
 
 def row(name: str, mine: list[Round], ours: list[Round]) -> dict[str, Any]:
     ratios = [a.seconds / b.seconds for a, b in zip(mine, ours, strict=True)]
-    used = [one.processor_seconds for one in mine if one.processor_seconds is not None]
-    prefilled = [one.prefilled for one in mine if one.prefilled is not None]
+    used = [turn.processor_seconds for turn in mine if turn.processor_seconds is not None]
+    prefilled = [turn.prefilled for turn in mine if turn.prefilled is not None]
     return {
         "arm": name,
         "asks": mine[0].asks,
-        "seconds": [round(one.seconds, 2) for one in mine],
+        "seconds": [round(turn.seconds, 2) for turn in mine],
         "processor_seconds": round(statistics.median(used), 2) if used else None,
         "prompt_tokens": mine[0].prompt_tokens,
         "prefilled": round(statistics.median(prefilled)) if prefilled else None,
@@ -428,22 +428,22 @@ Series = Mapping[str, Any]
 def table(every: Sequence[Series]) -> str:
     """Time over ours (least to most), and thousands of tokens prefilled."""
     heads = [
-        f"{one['shape']}, {one['model']} model, {one['cache']} cache, {one['cases']} documents"
-        for one in every
+        f"{s['shape']}, {s['model']} model, {s['cache']} cache, {s['cases']} documents"
+        for s in every
     ]
     lines = ["| arm | " + " | ".join(heads) + " |", "|---|" + "---|" * len(every)]
-    for name in dict.fromkeys(found["arm"] for one in every for found in one["rows"]):
-        cells = [cell(next((f for f in one["rows"] if f["arm"] == name), None)) for one in every]
+    for name in dict.fromkeys(row["arm"] for s in every for row in s["rows"]):
+        cells = [cell(next((f for f in s["rows"] if f["arm"] == name), None)) for s in every]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def cell(found: Mapping[str, Any] | None) -> str:
-    if found is None:
+def cell(row: Mapping[str, Any] | None) -> str:
+    if row is None:
         return "not run"
-    low, high = found["least_and_most"]
-    read = f", {found['prefilled'] / 1000:.0f}k" if found["prefilled"] else ""
-    return f"{found['time_over_ours']:.2f} ({low:.2f} to {high:.2f}){read}"
+    low, high = row["least_and_most"]
+    read = f", {row['prefilled'] / 1000:.0f}k" if row["prefilled"] else ""
+    return f"{row['time_over_ours']:.2f} ({low:.2f} to {high:.2f}){read}"
 
 
 def main() -> None:
@@ -455,18 +455,18 @@ def main() -> None:
     parser.add_argument("--caches", default=",".join(CACHES))
     parser.add_argument("--arms", default=";".join(ARMS), help="divided by semicolons; ours first")
     parser.add_argument("--out", type=Path, default=HERE / "peers.json")
-    given = parser.parse_args()
+    how = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # series were steadier
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "HF_HUB_OFFLINE": "1"}
     from evaljudge.engines import VllmEngines
 
-    kept = json.loads(given.out.read_text())["series"] if given.out.exists() else []
-    every = {(one["shape"], one["model"], one["cache"], one["cases"]): one for one in kept}
-    wanted = (names.split(",") for names in (given.shapes, given.models, given.caches))
+    kept = json.loads(how.out.read_text())["series"] if how.out.exists() else []
+    every = {(s["shape"], s["model"], s["cache"], s["cases"]): s for s in kept}
+    wanted = (names.split(",") for names in (how.shapes, how.models, how.caches))
     for shape, model, cache in product(*wanted):
-        arms = [a for a in given.arms.split(";") if shape == "comparisons" or not ARMS[a].settings]
-        cases = given.cases or MODELS[model].cases
-        found = series(shape, model, cache, cases, given.rounds, arms)
+        arms = [a for a in how.arms.split(";") if shape == "comparisons" or not ARMS[a].settings]
+        cases = how.cases or MODELS[model].cases
+        rounds_of = series(shape, model, cache, cases, how.rounds, arms)
         every[shape, model, cache, cases] = {
             "shape": shape,
             "model": model,
@@ -475,11 +475,11 @@ def main() -> None:
             "date": date.today().isoformat(),
             "machine": f"{os.cpu_count()} cores of {platform.machine()}, {platform.platform()}",
             "engine": VllmEngines().version,
-            "rounds": given.rounds,
+            "rounds": how.rounds,
             "threads": os.environ["OMP_NUM_THREADS"],
-            "rows": [row(name, mine, found["ours"]) for name, mine in found.items()],
+            "rows": [row(name, mine, rounds_of["ours"]) for name, mine in rounds_of.items()],
         }
-        given.out.write_text(json.dumps({"series": [*every.values()]}, indent=1) + "\n")
+        how.out.write_text(json.dumps({"series": [*every.values()]}, indent=1) + "\n")
     print(table([*every.values()]))
 
 

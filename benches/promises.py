@@ -31,23 +31,23 @@ Row = dict[str, Any]
 
 def main() -> None:
     parts = sorted(file.stem.removeprefix(PREFIX) for file in HERE.glob(f"{PREFIX}*.py"))
-    given = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    given.add_argument("--worlds", type=int, default=1000)
-    given.add_argument("--part", action="append", choices=parts)
-    how = given.parse_args()
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--worlds", type=int, default=1000)
+    parser.add_argument("--part", action="append", choices=parts)
+    how = parser.parse_args()
     wanted = how.part or parts
     kept = HERE / "promises.json"
-    found = json.loads(kept.read_text())["parts"] if kept.exists() else {}
+    by_part = json.loads(kept.read_text())["parts"] if kept.exists() else {}
     outside = 0
     with ProcessPoolExecutor() as pool:
         results = pool.map(partial(rows_of, worlds=how.worlds), wanted)
         for part, (rows, seconds) in zip(wanted, results, strict=True):
-            found[part] = {"seconds": seconds, "rows": rows}
+            by_part[part] = {"seconds": seconds, "rows": rows}
             print(f"{part} ({seconds:.0f} CPU seconds)")
             print("\n".join(map(line, rows)), flush=True)
             outside += sum(map(is_outside, rows))
     print(f"{outside} rows are beyond what is promised")
-    keep("promises", {"worlds": how.worlds, "parts": dict(sorted(found.items()))})
+    keep("promises", {"worlds": how.worlds, "parts": dict(sorted(by_part.items()))})
 
 
 def row(
@@ -60,8 +60,8 @@ def row(
     **more: Any,
 ) -> Row:
     """How often a promise was kept, as the parts say it."""
-    known = {"promise": promise, "world": world, "nominal": nominal, "bound": bound}
-    return known | {"kept": int(kept), "worlds": worlds} | more
+    common = {"promise": promise, "world": world, "nominal": nominal, "bound": bound}
+    return common | {"kept": int(kept), "worlds": worlds} | more
 
 
 def rows_of(part: str, worlds: int) -> tuple[list[Row], float]:
@@ -84,8 +84,8 @@ def line(row: Row) -> str:
     """The share of worlds in which the promise was kept, with the error of that share itself."""
     share = row["kept"] / row["worlds"]
     error = 1.96 * sqrt(share * (1 - share) / row["worlds"])
-    known = ("promise", "world", "nominal", "kept", "worlds", "bound")
-    others = ", ".join(f"{name} {value}" for name, value in row.items() if name not in known)
+    shown = ("promise", "world", "nominal", "kept", "worlds", "bound")
+    others = ", ".join(f"{name} {value}" for name, value in row.items() if name not in shown)
     held = f"{share:.1%} ± {error:.1%} (promised: {row.get('bound', 'about')} {row['nominal']:.1%})"
     mark = "!" if is_outside(row) else " "
     return f"{mark} {row['promise']:44} {row['world']:44} {held:42} {others}"

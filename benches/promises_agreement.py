@@ -1,4 +1,4 @@
-"""Agreement with people: do its intervals hold the truth, and is the best scorer told from equals?
+"""Agreement with people: do its intervals hold the truth, and are equal scorers called equal?
 
     {"promise": "interval of agreement, sample level", "world": "8 documents, scorers alike",
      "nominal": 0.95, "kept": 931, "worlds": 1000}
@@ -6,7 +6,7 @@
 Ten scorers are equally good: their true agreement is one number, that of very many documents. They
 may be good on the same documents, or each on a half of its own; documents may have three texts.
 What is promised: that an interval of agreement holds the truth, that the best one's does although
-it was chosen, and that none of ten equal scorers, or of two, is told from the best. Rows of `bound`
+it was chosen, and that none of ten equal scorers, or of two, differs from the best. Rows of `bound`
 none are intervals of fewer than 20 documents, or of three texts each.
 """
 
@@ -38,9 +38,9 @@ class World:
 
     @cached_property
     def truths(self) -> dict[str, float | None]:
-        """Of useless scorers' systems very many documents would order the noise, so it is 0."""
-        found = _agreement(*self.draw(np.random.default_rng(99), VERY_MANY), 0)
-        return {level: 0.0 if self.is_useless else one.value for level, one in found.items()}
+        """The agreement on very many documents; 0 for useless scorers, since it would be noise."""
+        by_level = _agreement(*self.draw(np.random.default_rng(99), VERY_MANY), 0)
+        return {level: 0.0 if self.is_useless else a.value for level, a in by_level.items()}
 
 
 def drawn(
@@ -75,8 +75,8 @@ def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
     for number, world in enumerate(_worlds()):
         for level in LEVELS:
             ten, two, single = list[Standing](), list[Standing](), list[Agreement]()
-            for one in range(worlds):
-                stream = np.random.default_rng((seed, number, one))
+            for draw in range(worlds):
+                stream = np.random.default_rng((seed, number, draw))
                 human, scores = world.draw(stream, world.documents)
                 ten.append(_best(human, scores, level))
                 two.append(_best(human, scores[:2], level))
@@ -89,15 +89,15 @@ def _of_level(
 ) -> Iterator[Row]:
     truth = world.truths[level] or 0.0
     few = world.is_small
-    of_any = [_holds(one.low, one.high, truth) for one in single]
+    of_any = [_holds(result.low, result.high, truth) for result in single]
     yield _row(f"interval of agreement, {level}", world, of_any, "none" if few else _bound(level))
-    widened = [_holds(one.low, one.high, truth) for one in ten]
+    widened = [_holds(result.low, result.high, truth) for result in ten]
     yield _row(
         f"interval of the best of ten, {level}", world, widened, "none" if few else "at least"
     )
-    for promise, found in (("ten", ten), ("two", two)):
-        kept = [all(rival.p_holm is None or rival.p_holm >= 0.05 for rival in one.rivals)
-                for one in found]  # fmt: skip
+    for promise, results in (("ten", ten), ("two", two)):
+        kept = [all(rival.p_holm is None or rival.p_holm >= 0.05 for rival in result.rivals)
+                for result in results]  # fmt: skip
         yield _row(f"no other of {promise} equal scorers differs, {level}", world, kept, "at least")
 
 
@@ -117,16 +117,16 @@ def _codes(human: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def _best(human: Floats, scores: Floats, level: Level) -> Standing:
     columns = {str(at): column.ravel() for at, column in enumerate(scores)}
-    found = against_best(*_codes(human), columns, human.ravel(), level=level)
-    assert found is not None
-    return found
+    best = against_best(*_codes(human), columns, human.ravel(), level=level)
+    assert best is not None
+    return best
 
 
 def _agreement(human: Floats, scores: Floats, scorer: int) -> dict[str, Agreement]:
-    found = agreements(
+    agreed = agreements(
         *_codes(human), scores[scorer].ravel(), human.ravel(), coefficients=("spearman",)
     )
-    return {one.level: one for one in found}
+    return {agreement.level: agreement for agreement in agreed}
 
 
 def _row(promise: str, world: World, kept: list[bool], bound: str) -> Row:

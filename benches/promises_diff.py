@@ -24,7 +24,7 @@ SYSTEMS, VERY_MANY, COLUMNS = 8, 20_000, 12
 BIAS = np.array([0.6, -0.4, 0.9, 0.0, -0.7, 0.3, -0.5, 0.2])
 """What the first run gives each system beyond its quality."""
 Tables = tuple[Floats, Floats, Floats]
-"""Of the first run, of the second, and ratings: (documents, systems)."""
+"""Scores of the first run and of the second, and ratings: (documents, systems)."""
 Stream = np.random.Generator
 
 
@@ -44,8 +44,8 @@ def scored(stream: Stream, documents: int) -> Tables:
     """Strong effects of documents, on the scores and on their change."""
     quality = np.linspace(-1, 1, SYSTEMS) + stream.normal(size=(documents, SYSTEMS))
     first, second = (quality + stream.normal(size=quality.shape) * sd for sd in (1.5, 1.0))
-    own, change = stream.normal(size=(2, documents, 1))
-    return first + own + BIAS, second + own + 0.2 + change / 2, quality
+    each, change = stream.normal(size=(2, documents, 1))
+    return first + each + BIAS, second + each + 0.2 + change / 2, quality
 
 
 def ordinal(stream: Stream, documents: int) -> Tables:
@@ -89,8 +89,8 @@ def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
         stream = np.random.default_rng(seed)
         intervals = []
         for _ in range(worlds):
-            found = paired_difference(*world.draw(stream, world.documents)[:2])
-            intervals.append((found.low, found.high))
+            difference = paired_difference(*world.draw(stream, world.documents)[:2])
+            intervals.append((difference.low, difference.high))
         yield _row("difference of means of two runs", world, truth, intervals)
     for world in RANKED:
         yield from _of_agreement(world, worlds, seed)
@@ -100,8 +100,8 @@ def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
 
 
 def _false_alarms(documents: int, worlds: int, seed: int, is_skewed: bool) -> Iterator[Row]:
-    """Of `--fail-if-lower` on twelve columns of two runs with equal means; skewed: most documents
-    fall a little, and a few rise by much, as an exponential distribution has it."""
+    """False alarms of `--fail-if-lower` on twelve columns of two runs with equal means; skewed:
+    most documents fall a little, and a few rise by much, as an exponential distribution has it."""
     stream, corrected, plain = np.random.default_rng(seed), 0, 0
     for _ in range(worlds):
         shared = stream.normal(size=(documents, SYSTEMS))
@@ -111,20 +111,20 @@ def _false_alarms(documents: int, worlds: int, seed: int, is_skewed: bool) -> It
         ps = [p_lower(paired_difference(*two), 0.0) or 0.0 for two in runs.swapaxes(0, 1)]
         corrected += min(holm(ps)) >= ALPHA
         plain += min(ps) >= ALPHA
-    of, promised = (", skewed changes", "none") if is_skewed else ("", "at least")
+    kind, promised = (", skewed changes", "none") if is_skewed else ("", "at least")
     for kept, how, bound in ((corrected, "Holm's correction", promised), (plain, "none", "none")):
         promise = f"no false alarm among {COLUMNS} columns"
-        name = f"{documents} documents{of}, corrected by {how}"
+        name = f"{documents} documents{kind}, corrected by {how}"
         yield row(promise, name, kept, worlds, 1 - ALPHA, bound)
 
 
 def _of_agreement(world: World, worlds: int, seed: int) -> Iterator[Row]:
-    truths = {one.level: one.difference for one in _agreement(world.many)}
-    stream, found = np.random.default_rng(seed), list[Any]()
+    truths = {change.level: change.difference for change in _agreement(world.many)}
+    stream, changes = np.random.default_rng(seed), list[Any]()
     for _ in range(worlds):
-        found += _agreement(world.draw(stream, world.documents))
+        changes += _agreement(world.draw(stream, world.documents))
     for level, truth in truths.items():
-        intervals = [(one.low, one.high) for one in found if one.level == level]
+        intervals = [(change.low, change.high) for change in changes if change.level == level]
         promise = f"difference of agreement of two runs, {level} level"
         yield _row(promise, world, truth or 0.0, intervals, level == "system")
 
@@ -140,7 +140,7 @@ UNCLAIMED = (
     "difference of agreement of two runs, sample level",
     "20 documents, most without a change",
 )
-"""Too narrow, as docs/decisions.md says."""
+"""Intervals that are too narrow, as docs/decisions.md says."""
 
 
 def _row(

@@ -46,8 +46,8 @@ class World:
         stream, shape = np.random.default_rng(seed), (self.documents + 1, self.candidates)
 
         def clustered() -> Floats:
-            shared, own = stream.normal(size=(shape[0], 1)), stream.normal(size=shape)
-            both: Floats = np.sqrt(self.within) * shared + np.sqrt(1 - self.within) * own
+            shared, alone = stream.normal(size=(shape[0], 1)), stream.normal(size=shape)
+            both: Floats = np.sqrt(self.within) * shared + np.sqrt(1 - self.within) * alone
             return both
 
         scores = clustered()
@@ -82,31 +82,31 @@ WORLDS = (
 
 
 ENOUGH = 60
-"""Of fewer documents, intervals are too wide by construction."""
+"""The fewest documents; with fewer, intervals are too wide by construction."""
 
 
 def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
     for number, world in enumerate(WORLDS):
         held, widths, reported = [], [], []
-        names = [f"s{one}" for one in range(world.candidates)]
+        names = [f"s{draw}" for draw in range(world.candidates)]
         documents = np.repeat(np.arange(world.documents + 1), world.candidates)
         systems = np.array(names * (world.documents + 1), dtype=object)
-        for one in range(worlds):
-            scores, ratings = world.drawn((seed, number, one))
-            stream = np.random.default_rng((seed, number, one, 1))
-            known = np.where(stream.random(ratings.shape) < world.rated, ratings, np.nan)
-            known[-1] = np.nan
+        for draw in range(worlds):
+            scores, ratings = world.drawn((seed, number, draw))
+            stream = np.random.default_rng((seed, number, draw, 1))
+            rated = np.where(stream.random(ratings.shape) < world.rated, ratings, np.nan)
+            rated[-1] = np.nan
             among = np.flatnonzero((scores[-1] < LOWEST) | (not world.is_lowest))
             if not among.size:
                 continue
             chosen = int(stream.choice(among)) if not world.odd else -1
-            found = conformal(documents, systems, scores.ravel(), known.ravel(), seed=one)
-            if found is None:
+            made = conformal(documents, systems, scores.ravel(), rated.ravel(), seed=draw)
+            if made is None:
                 continue
-            low, high = found.intervals([world.documents], [names[chosen]], scores[-1, [chosen]])
+            low, high = made.intervals([world.documents], [names[chosen]], scores[-1, [chosen]])
             held.append(bool(low[0] <= ratings[-1, chosen] <= high[0]))
             widths.append(float(high[0] - low[0]))
-            reported.append(found.covered[0].coverage)
+            reported.append(made.covered[0].coverage)
         claimed = "about" if world.documents >= ENOUGH else "at least"
         yield row(
             "interval of a single text",

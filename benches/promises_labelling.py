@@ -83,8 +83,8 @@ def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
 def _row(
     sheets: Sheets, method: str, system: int | None, everything: World, worlds: int, seed: list[int]
 ) -> Row:
-    of = everything.systems == system if system is not None else slice(None)
-    truth, values, plain = float(everything.human[of].mean()), list[float](), list[float]()
+    which = everything.systems == system if system is not None else slice(None)
+    truth, values, plain = float(everything.human[which].mean()), list[float](), list[float]()
     kept = counted = counts = 0
     for number in range(worlds):
         rng = np.random.default_rng([*seed, METHODS.index(method), number])
@@ -95,13 +95,13 @@ def _row(
         drawn = drawn[: round(sheets.filled * drawn.size)]
         drawn = drawn[world.systems[drawn] == system] if system is not None else drawn
         share = probabilities[drawn] * sheets.filled
-        found = weighted_mean(world.human[drawn], share, world.documents[drawn])
-        if found is None or found.low is None or found.high is None:
+        mean = weighted_mean(world.human[drawn], share, world.documents[drawn])
+        if mean is None or mean.low is None or mean.high is None:
             continue  # no interval is given
         counted += 1
-        counts += found.n
-        kept += found.low <= truth <= found.high
-        values.append(found.value)
+        counts += mean.n
+        kept += mean.low <= truth <= mean.high
+        values.append(mean.value)
         plain.append(world.human[drawn].mean())
     what = "all texts" if system is None else f"a system of some {counts / counted:.0f} texts"
     bound = "at least" if method == "stratified" else "about"

@@ -27,7 +27,7 @@ class World:
     quality: float  # how much of it the judge sees
     systems: int = 8
     missing: float = 0.0  # share of the texts
-    step: float = 1.0  # of the ratings
+    step: float = 1.0  # between ratings
 
     def found(self, documents: int, rng: np.random.Generator) -> tuple[LengthHeld, LengthHeld]:
         shape, each = (documents, self.systems), (documents, 1)
@@ -57,15 +57,15 @@ def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
     for place, world in enumerate(WORLDS):
         truth = world.found(MANY, np.random.default_rng((seed, place, 0)))
         rng = np.random.default_rng((seed, place, 1))
-        found = [world.found(world.documents, rng) for _ in range(worlds)]
+        draws = [world.found(world.documents, rng) for _ in range(worlds)]
         for level, true in enumerate(truth):
-            kept = sum(_holds(one[level], true) for one in found)
+            kept = sum(_holds(held[level], true) for held in draws)
             promise = f"Spearman with length held fixed, {true.level} level"
             more = {"truth": true.value, "spearman": true.spearman}
             yield row(promise, world.name, kept, worlds, **more)
 
 
-def _holds(found: LengthHeld, true: LengthHeld) -> bool:
-    low, value, high = found.low, true.value, found.high
+def _holds(interval: LengthHeld, true: LengthHeld) -> bool:
+    low, value, high = interval.low, true.value, interval.high
     assert low is not None and value is not None and high is not None
     return low <= value <= high

@@ -43,7 +43,7 @@ class World:
     failing: float = 0.0
     """The share of texts whose rating is FAILURE lower, which the judge does not see."""
     judges: int = 1
-    """Of several, each with noise of its own, the report takes the one that adds most."""
+    """With several, each with noise of its own, the report takes the one that adds most."""
 
 
 WORLDS: Mapping[str, World] = {
@@ -103,7 +103,7 @@ def draw(world: World, rng: np.random.Generator) -> Drawn:
     human = np.where(is_labelled, ratings, np.nan)
     if world.judges > 1:
         judges = [scores + scores.std() * rng.normal(0, 1, shape) for _ in range(world.judges)]
-        scores = max(judges, key=lambda one: _scale(one, human).effective or 0)
+        scores = max(judges, key=lambda scores_of: _scale(scores_of, human).effective or 0)
     return Drawn(scores, human, probabilities, threshold, means, good)
 
 
@@ -134,16 +134,16 @@ def of_world(world: World, worlds: int, seed: tuple[int, ...]) -> Iterator[dict[
     for number in range(worlds):
         rng = np.random.default_rng((*seed, number))
         drawn = draw(world, rng)
-        found = _found(drawn)
-        slopes.append(found.slope or 0.0)
-        accused += found.p_random is not None and found.p_random < 0.05
-        for promise, truth, interval, alone, others in _looked_at(world, drawn, found, rng):
+        scale = _found(drawn)
+        slopes.append(scale.slope or 0.0)
+        accused += scale.p_random is not None and scale.p_random < 0.05
+        for promise, truth, interval, alone, others in _looked_at(world, drawn, scale, rng):
             counted = kept.setdefault(promise, Counter(worlds=0, no_interval=0))
             counted["worlds" if np.isfinite(_width(interval)) else "no_interval"] += 1
             if not np.isfinite(_width(interval)):
                 continue
-            for name, one in {"kept": interval, "kept_by_labels": alone, **others}.items():
-                counted[name] += _holds(one, truth)
+            for name, other in {"kept": interval, "kept_by_labels": alone, **others}.items():
+                counted[name] += _holds(other, truth)
             widths.setdefault(promise, []).append(_width(interval) / _width(alone))
     for promise, counted in kept.items():
         if not counted["worlds"]:  # too few labels
@@ -173,37 +173,37 @@ def _scale(
     as_published: bool = False,
 ) -> PeopleScale:
     names = [str(system) for system in range(scores.shape[1])]
-    found = people_scale(names, scores, human, probabilities, as_published=as_published)
-    assert found is not None
-    return found
+    scale = people_scale(names, scores, human, probabilities, as_published=as_published)
+    assert scale is not None
+    return scale
 
 
 def _looked_at(
-    world: World, drawn: Drawn, found: PeopleScale, rng: np.random.Generator
+    world: World, drawn: Drawn, scale: PeopleScale, rng: np.random.Generator
 ) -> Iterator[tuple[str, float, Bounded, Bounded, dict[str, Bounded]]]:
     system = int(rng.integers(world.systems))
-    row, others = found.systems[system], {}
+    row, others = scale.systems[system], {}
     if world.labelled == 10:
         published = _found(drawn, as_published=True)
         others["kept_published"] = published.systems[system].corrected
     if world.near:
         others["kept_unweighted"] = _found(drawn, weighted=False).systems[system].corrected
     yield "mean of a system", drawn.means[system], row.corrected, row.by_labels, others
-    if found.differences:
-        pair = found.differences[int(rng.integers(len(found.differences)))]
+    if scale.differences:
+        pair = scale.differences[int(rng.integers(len(scale.differences)))]
         apart = drawn.means[int(pair.system)] - drawn.means[int(pair.other)]
         yield "difference of two systems", apart, pair.corrected, pair.by_labels, {}
     whole = float(drawn.means.mean())
-    yield "mean of all texts", whole, found.together, found.together_by_labels, {}
+    yield "mean of all texts", whole, scale.together, scale.together_by_labels, {}
     rate = _rate(drawn)
     yield "pass rate, corrected", drawn.good, rate.corrected, rate.by_labels, {}
 
 
 def _rate(drawn: Drawn) -> PassRate:
     probabilities, threshold = drawn.probabilities, drawn.threshold
-    found = pass_rate(drawn.scores, drawn.human, probabilities, threshold=threshold, good=GOOD)
-    assert found is not None
-    return found
+    rate = pass_rate(drawn.scores, drawn.human, probabilities, threshold=threshold, good=GOOD)
+    assert rate is not None
+    return rate
 
 
 def _holds(interval: Bounded, truth: float) -> bool:

@@ -25,10 +25,10 @@ class World:
     name: str
     documents: int
     systems: int = 8
-    common: float = 0.7  # of the judge's error: the deviation that a document's texts share
+    common: float = 0.7  # the deviation of the judge's error that a document's texts share
     own: float = 0.5
     missing: float = 0.0  # share of the texts
-    step: float = 1.0  # of the raters' scale; the judge's numbers are not rounded
+    step: float = 1.0  # on the raters' scale; the judge's numbers are not rounded
 
     def drawn(self, documents: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
         """The judge's scores, the ratings and the documents."""
@@ -60,25 +60,25 @@ def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
         advantage, lead = _truth(world, np.random.default_rng((seed, place, 0)))
         rng = np.random.default_rng((seed, place, 1))
         # With the true lead as epsilon, the null hypothesis holds, but only just.
-        found = [_found(world, lead, rng) for _ in range(worlds)]
-        kept = sum(one.low <= advantage <= one.high for one in found)  # type: ignore[operator]
+        results = [_found(world, lead, rng) for _ in range(worlds)]
+        kept = sum(result.low <= advantage <= result.high for result in results)  # type: ignore[operator]
         promise = "advantage of a judge beside raters"
         yield row(promise, world.name, kept, worlds, truth=advantage)
-        for of, p in (("p_clustered", "documents"), ("p", "texts")):
-            spared = sum(getattr(one.raters[0], of) > 0.05 for one in found)
-            bound = "about" if p == "documents" else "none"  # by texts is the authors' test
+        for name, p in (("p_clustered", "documents"), ("p", "texts")):
+            spared = sum(getattr(result.raters[0], name) > 0.05 for result in results)
+            bound = "about" if p == "documents" else "none"  # the authors test by texts
             promise = f"no false rejection beside a rater, by {p}"
             yield row(promise, world.name, spared, worlds, bound=bound, epsilon=lead)
 
 
 def _found(world: World, epsilon: float, rng: np.random.Generator) -> Replacing:
-    found = replacing(*world.drawn(world.documents, rng), epsilon=epsilon, fewest=2)
-    assert found is not None
-    return found
+    result = replacing(*world.drawn(world.documents, rng), epsilon=epsilon, fewest=2)
+    assert result is not None
+    return result
 
 
 def _truth(world: World, rng: np.random.Generator) -> tuple[float, float]:
     """The judge's advantage, and the rater's lead over it."""
-    found = replacing(*world.drawn(MANY, rng))
-    assert found is not None
-    return found.advantage, float(np.mean([one.itself - one.judge for one in found.raters]))
+    result = replacing(*world.drawn(MANY, rng))
+    assert result is not None
+    return result.advantage, float(np.mean([rater.itself - rater.judge for rater in result.raters]))

@@ -34,12 +34,12 @@ def ordinal(latent: Floats) -> Floats:
 
 
 def bounded(latent: Floats) -> Floats:
-    found: Floats = special.expit(latent - 1)
-    return found
+    scores: Floats = special.expit(latent - 1)
+    return scores
 
 
 def at_the_top(latent: Floats) -> Floats:
-    """Of an ordinal scale: more than half of the scores are 5."""
+    """An ordinal scale: more than half of the scores are 5."""
     return np.clip(np.rint(4.7 + latent), 1, 5)
 
 
@@ -68,8 +68,8 @@ class World:
     def drawn(self, worlds: int, seed: int) -> list[Floats]:
         stream = np.random.default_rng(seed)
         effects = DOCUMENT * stream.normal(size=(worlds, self.documents, 1))
-        own = stream.normal(size=(worlds, self.documents, len(self.shifts))) * self.noises
-        tables = self.scale(effects + own + np.array(self.shifts))
+        noise = stream.normal(size=(worlds, self.documents, len(self.shifts))) * self.noises
+        tables = self.scale(effects + noise + np.array(self.shifts))
         tables[stream.random(tables.shape) < self.missing] = np.nan
         return list(tables)
 
@@ -81,7 +81,7 @@ class World:
 
 
 def _mean(scale: Scale, shift: float, noise: float) -> float:
-    """Of all documents that could be drawn: a fine sum, since scales may have steps."""
+    """The mean over all documents that could be drawn: a fine sum, since scales may have steps."""
     points = np.linspace(-9, 9, 200_001)
     weights = np.exp(-(points**2) / 2)
     values = scale(shift + np.hypot(DOCUMENT, noise) * points)
@@ -92,19 +92,19 @@ def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
     for number, world in enumerate(_interval_worlds()):
         found = _ranked(world, worlds, seed + number)
         truth = world.means()
-        means = [next(one for one in r.systems if one.system == "B") for r in found]
+        means = [next(system for system in r.systems if system.system == "B") for r in found]
         kept = [
-            one.low <= truth[1] <= one.high
-            for one in means
-            if one.low is not None and one.high is not None
+            system.low <= truth[1] <= system.high
+            for system in means
+            if system.low is not None and system.high is not None
         ]
         yield _row("the interval of a system's mean", world, 0.95, kept)
         gaps = [_pair(r, "B", "A") for r in found]
         gap = truth[1] - truth[0]
         kept = [
-            one.low <= gap <= one.high
-            for one in gaps
-            if one.low is not None and one.high is not None
+            system.low <= gap <= system.high
+            for system in gaps
+            if system.low is not None and system.high is not None
         ]
         yield _row("the interval of two systems' difference", world, 0.95, kept)
     for number, world in enumerate(_alike_worlds(), 100):
@@ -165,15 +165,15 @@ def _powers(documents: int, systems: int, worlds: int, seed: int) -> Iterator[Ro
 
 def _ranked(world: World, worlds: int, seed: int) -> list[SystemRanking]:
     names = NAMES[: len(world.shifts)]
-    return [one for one in rank_systems(names, world.drawn(worlds, seed), seed) if one]
+    return [ranking for ranking in rank_systems(names, world.drawn(worlds, seed), seed) if ranking]
 
 
-def _pair(ranking: SystemRanking, one: str, other: str) -> SystemPair:
+def _pair(ranking: SystemRanking, first: str, second: str) -> SystemPair:
     """B less A, whichever has the higher mean."""
-    found = next(pair for pair in ranking.pairs if {pair.first, pair.second} == {one, other})
-    if found.first == one or found.low is None or found.high is None:
-        return found
-    return replace(found, first=one, second=other, low=-found.high, high=-found.low)
+    pair = next(pair for pair in ranking.pairs if {pair.first, pair.second} == {first, second})
+    if pair.first == first or pair.low is None or pair.high is None:
+        return pair
+    return replace(pair, first=first, second=second, low=-pair.high, high=-pair.low)
 
 
 def _row(

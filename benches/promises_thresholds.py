@@ -54,7 +54,7 @@ class World:
     together: int = 1
     """Thresholds on as many axes, each with a judge and ratings of its own."""
     confidence: float = CONFIDENCE
-    """That is asked for each threshold."""
+    """The confidence that each threshold needs."""
     promised: bool = True
 
     def drawn(self, documents: int, seed: int | tuple[int, ...]) -> tuple[Floats, Floats]:
@@ -62,8 +62,8 @@ class World:
         stream, shape = np.random.default_rng(seed), (documents, self.candidates)
 
         def clustered() -> Floats:
-            shared, own = stream.normal(size=(documents, 1)), stream.normal(size=shape)
-            both: Floats = np.sqrt(self.within) * shared + np.sqrt(1 - self.within) * own
+            shared, alone = stream.normal(size=(documents, 1)), stream.normal(size=shape)
+            both: Floats = np.sqrt(self.within) * shared + np.sqrt(1 - self.within) * alone
             return both
 
         quality = clustered()
@@ -125,15 +125,17 @@ def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
         true = _true_precision(world, seed)
         kept, plug_in_kept = list[bool](), list[bool]()
         coverages, plug_in_coverages = [], []
-        for one in range(worlds * world.together):
-            scores, quality = world.drawn(world.documents, (seed, number, one))
-            ratings = world.rated_of(scores, quality, np.random.default_rng((seed, number, one, 1)))
+        for turn in range(worlds * world.together):
+            scores, quality = world.drawn(world.documents, (seed, number, turn))
+            ratings = world.rated_of(
+                scores, quality, np.random.default_rng((seed, number, turn, 1))
+            )
             documents = np.repeat(np.arange(world.documents), world.candidates)
             columns = documents, scores.ravel(), ratings.ravel()
-            found = certified(
-                *columns, good=0, target=world.target, confidence=world.confidence, seed=one
+            rule = certified(
+                *columns, good=0, target=world.target, confidence=world.confidence, seed=turn
             )
-            threshold = None if found is None else found.threshold
+            threshold = None if rule is None else rule.threshold
             pairs = np.isfinite(columns[2])
             plug_in = lowest_threshold(columns[1][pairs], columns[2][pairs] >= 0, world.target)
             for value, outcomes, shares in (
@@ -162,7 +164,7 @@ def rows(worlds: int, seed: int = 0) -> Iterator[Row]:
 
 
 class _true_precision:
-    """Of a threshold, in a large sample of a world."""
+    """The precision of a threshold in a large sample of a world."""
 
     def __init__(self, world: World, seed: int) -> None:
         scores, quality = (part.ravel() for part in world.drawn(POPULATION, (seed, 10**6)))

@@ -35,7 +35,7 @@ LINE = (
     "selected {selected:.1%} (good: {good:.1%})  precision {precision:.3f}  recall {recall:.3f}"
 )
 SHARE_OF_OPINION = 0.3
-"""Of the hesitant judge's answers; the rest is spread evenly."""
+"""The share of opinion in the hesitant judge's answers; the rest is spread evenly."""
 
 
 class Hesitant(Noisy):
@@ -48,16 +48,16 @@ class Hesitant(Noisy):
 def rows(title: str, out: Path, levels: int, corpus: Path) -> Iterator[dict[str, Any]]:
     cases = [json.loads(line) for line in corpus.read_text().splitlines()]
     true = {
-        (case["doc_id"], one["system"], axis): float(value)
+        (case["doc_id"], candidate["system"], axis): float(value)
         for case in cases
-        for one in case["candidates"]
-        for axis, value in one["ratings"].items()
+        for candidate in case["candidates"]
+        for axis, value in candidate["ratings"].items()
     }
     agreement = correlations(out, true)
     for reading in READINGS:
         scorer = f"full.{reading}"
-        found = values(out, scorer)
-        scores = np.array([found[at] for at in true])
+        by_text = values(out, scorer)
+        scores = np.array([by_text[at] for at in true])
         truth = np.array(list(true.values()))
         passed, is_good = scores >= GOOD, truth >= GOOD
         both = int(np.sum(passed & is_good))
@@ -87,24 +87,24 @@ def values(out: Path, scorer: str) -> dict[tuple[str, str, str], float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--documents", type=int, default=50)
-    given = parser.parse_args()
-    found: list[dict[str, Any]] = []
+    options = parser.parse_args()
+    all_rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="readings-") as folder:
         world, noisy = Path(folder, "world.jsonl"), Path(folder, "noisy.jsonl")
-        world.write_text(as_jsonl(make_cases(given.documents, seed=777)))
+        world.write_text(as_jsonl(make_cases(options.documents, seed=777)))
         noisy.write_text("".join(f"{json.dumps(case)}\n" for case in noisy_cases()))
         nano = {"prompts": "nano", "model": {"source": "nano", "engine": {}}}
         scripted = {"model": "scripted", "axes": ["fluency"]}
         for levels in LEVELS:
             ways = judges(levels, {})
             out = judged(world, Path(folder, f"nano{levels}"), ways, nano, VllmEngines())
-            found += rows("the demo's judge", out, levels, world)
+            all_rows += rows("the demo's judge", out, levels, world)
             for title, answers in {"noisy": Noisy, "noisy and hesitant": Hesitant}.items():
                 engines = ScriptedEngines(lambda answers=answers: Scripted(chooses=answers()))
                 out = judged(noisy, Path(folder, f"{title}{levels}"), ways, scripted, engines)
-                found += rows(title, out, levels, noisy)
-    keep("readings", {"rows": found})
-    for row in found:
+                all_rows += rows(title, out, levels, noisy)
+    keep("readings", {"rows": all_rows})
+    for row in all_rows:
         print(LINE.format(**row))
 
 

@@ -41,7 +41,7 @@ def make_run(folder: Path, cases: int) -> Path:
 
 
 def report(config: str, processors: int) -> dict[str, Any]:
-    """In this process."""
+    """The figures of a report in this process."""
     import evaljudge
     from evaljudge.engines.scripted import ScriptedEngines
 
@@ -53,31 +53,31 @@ def report(config: str, processors: int) -> dict[str, Any]:
         change = "workers.executor=ray"
     wall, busy = time.monotonic(), time.process_time()
     outcome = evaljudge.make_report(config, [change], engines=ScriptedEngines())
-    found = {
+    figures = {
         "seconds": round(time.monotonic() - wall, 1),
         "driver_cpu_seconds": round(time.process_time() - busy, 1),
         "driver_mb_peak": peak_mb(),
     }
     agreement = json.loads(Path(outcome.out, "report/agreement.json").read_text())
-    return found | {"agreement": agreement}
+    return figures | {"agreement": agreement}
 
 
 def peak_mb() -> int:
-    """Of this process alone: what getrusage says would include the one that began it."""
+    """The memory peak of this process alone; getrusage would include the one that began it."""
     status = Path("/proc/self/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
     return round(int(line.split()[1]) / 1024)
 
 
-def alike(one: Any, other: Any) -> bool:
+def alike(left: Any, right: Any) -> bool:
     """Equal but for rounding: arithmetic on many texts at once ends in other last digits."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(alike(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(alike, one, other))
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
-    return bool(one == other)
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(alike(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(alike, left, right))
+    if isinstance(left, float) and isinstance(right, float):
+        return math.isclose(left, right, rel_tol=1e-9, abs_tol=1e-9)
+    return bool(left == right)
 
 
 def main(cases: int) -> None:

@@ -22,16 +22,16 @@ SIZES = (10_000, 100_000)
 
 
 def run(cases: int, *options: str) -> dict[str, Any]:
-    """In a process of its own; printed and given back."""
+    """The figures of a run in a process of its own; printed and given back."""
     command = [sys.executable, str(HERE / "scale_run.py"), str(cases), *options]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    memory = f"{found['mb_before']} MB before, {found['mb_peak']} MB at most"
-    print(f"{cases:,} cases: {found['cases_per_second']:,} a second; {memory}")
-    for phase in found["phases"]:
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    memory = f"{figures['mb_before']} MB before, {figures['mb_peak']} MB at most"
+    print(f"{cases:,} cases: {figures['cases_per_second']:,} a second; {memory}")
+    for phase in figures["phases"]:
         seconds = f"{phase['seconds']:>8} s{phase['cpu_seconds']:>8} s of a processor"
         print(f"  {phase['phase']:10}{seconds}{phase['mb']:>9} MB at its end", flush=True)
-    return found
+    return figures
 
 
 def main(sizes: list[int], smallest: int | None, on_ray: bool) -> None:

@@ -22,7 +22,7 @@ import psutil
 
 SYSTEMS, RATED, WORKERS = ("north", "south"), 1_000, 2
 SAMPLES = 40
-"""Of the memory, over a run: where there would be more, every second one is dropped."""
+"""The samples of the memory over a run; beyond that, every second one is dropped."""
 
 
 def rows(cases: int, systems: tuple[str, ...] = SYSTEMS) -> Iterator[dict[str, Any]]:
@@ -123,11 +123,11 @@ def run(cases: int, is_smallest: bool, on_ray: bool) -> dict[str, Any]:
 
     phases, score = Phases(), reporting._scored
 
-    def scored(*given: Any, **named: Any) -> Any:
+    def scored(*arguments: Any, **named: Any) -> Any:
         before = phases.enter("scoring")
-        found = score(*given, **named)
+        score_rows = score(*arguments, **named)
         phases.enter(before)
-        return found
+        return score_rows
 
     reporting._scored = scored
     with tempfile.TemporaryDirectory(prefix="scale-") as made:
@@ -162,13 +162,13 @@ def run(cases: int, is_smallest: bool, on_ray: bool) -> dict[str, Any]:
 
 def added_up(phases: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A phase that was entered several times as one."""
-    found: dict[str, dict[str, Any]] = {}
-    for one in phases:
-        total = found.setdefault(one["phase"], {"phase": one["phase"]})
+    totals: dict[str, dict[str, Any]] = {}
+    for phase in phases:
+        total = totals.setdefault(phase["phase"], {"phase": phase["phase"]})
         for key in ("seconds", "cpu_seconds"):
-            total[key] = round(total.get(key, 0.0) + one[key], 1)
-        total["mb"] = one["mb"]
-    return list(found.values())
+            total[key] = round(total.get(key, 0.0) + phase[key], 1)
+        total["mb"] = phase["mb"]
+    return list(totals.values())
 
 
 if __name__ == "__main__":

@@ -27,34 +27,34 @@ Call = dict[str, float]
 
 
 def main() -> int:
-    given = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    given.add_argument("--repeats", type=int, default=3)
-    given.add_argument("--calls", type=int, default=4)
-    given.add_argument("--one", metavar="SHAPE", help="a single repeat, in this process")
-    how = given.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--calls", type=int, default=4)
+    parser.add_argument("--one", metavar="SHAPE", help="a single repeat, in this process")
+    how = parser.parse_args()
     if how.one:
         print(json.dumps(_calls(SHAPES[how.one], how.calls)))
         return 0
     turns = [(shape, _in_a_process(shape, how.calls)) for _ in range(how.repeats)
              for shape in SHAPES]  # fmt: skip
-    found = {
+    figures = {
         "shapes": {
-            shape: _summary([calls for of, calls in turns if of == shape]) for shape in SHAPES
+            shape: _summary([calls for name, calls in turns if name == shape]) for shape in SHAPES
         },
     }
-    for shape, row in found["shapes"].items():
+    for shape, row in figures["shapes"].items():
         seconds = ", ".join(f"{call['seconds']:.2f}" for call in row["medians"])
         print(f"{shape:<9} {seconds} s; the second took {row['ratio']['seconds']:.1%} of the "
               f"first's time, {row['ratio']['cpu_seconds']:.1%} of its CPU time")  # fmt: skip
-    keep("warm_scorer", found)
+    keep("warm_scorer", figures)
     return 0
 
 
 def _in_a_process(shape: str, calls: int) -> list[Call]:
     line = [sys.executable, __file__, "--one", shape, "--calls", str(calls)]
     done = subprocess.run(line, check=True, capture_output=True, text=True)
-    found: list[Call] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    spent: list[Call] = json.loads(done.stdout.splitlines()[-1])
+    return spent
 
 
 def _summary(repeats: list[list[Call]]) -> dict[str, Any]:
@@ -75,16 +75,16 @@ def _calls(axes: list[str] | None, calls: int) -> list[Call]:
     from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 
     texts = [[json.loads(as_jsonl(make_cases(1, seed=n)))] for n in range(calls)]
-    before, found = _now(), []
+    before, spent = _now(), []
     with evaljudge.Scorer(
         model=NANO, prompts="nano", judges=JUDGES, axes=axes, progress=False
     ) as scorer:
         for cases in texts:
             scorer.score(cases)
             now = _now()
-            found.append({name: round(now[name] - before[name], 2) for name in now})
+            spent.append({name: round(now[name] - before[name], 2) for name in now})
             before = now
-    return found
+    return spent
 
 
 def _now() -> Call:

@@ -79,7 +79,7 @@ def test_without_a_judge_the_corpus_is_read_and_nothing_asked(config: dict[str, 
     plan = evaljudge.plan(given, engines=ScriptedEngines())
     assert (plan.cases, plan.total.asks) == (1, 0)
     said = planned_text(given, engines=ScriptedEngines())
-    assert said.startswith("1 cases, ")
+    assert said.startswith("1 documents, ")
     assert "\nrated by people: " in said
     assert said.endswith("no model is asked, so there is no cost to plan.\n")
 

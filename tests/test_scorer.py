@@ -215,7 +215,7 @@ def test_a_scorer_says_what_it_is() -> None:
     assert repr(scorer) == "Scorer(synthetic, words with scripted; not loaded)"
     outcome = scorer.score(texts(1))
     assert repr(scorer) == "Scorer(synthetic, words with scripted; loaded)"
-    shown = f"Findings({outcome.out}: 1 cases, 2 texts, 100.0% scored)"
+    shown = f"Findings({outcome.out}: 1 documents, 2 texts, 100.0% scored)"
     assert repr(outcome.findings) == shown
     scorer.close()
     assert repr(scorer) == "Scorer(synthetic, words with scripted; closed)"

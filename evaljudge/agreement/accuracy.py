@@ -26,8 +26,8 @@ DECIMALS = 9  # gains that agree in so many are equal, whatever the order of the
 class Gaps:
     """The distances of scores on which epsilon decides; each pair weighs `weight`."""
 
-    tied: Singles  # of the pairs that people tie: they agree from this epsilon on
-    concordant: Singles  # of the pairs that agree until epsilon reaches them
+    tied: Singles  # distances of pairs that people tie: they agree from this epsilon on
+    concordant: Singles  # distances of pairs that agree until epsilon reaches them
     weight: float = 1.0
 
 
@@ -39,7 +39,7 @@ class Ordering:
     """
 
     signs: NDArray[np.int8]  # (lists, candidates, candidates), of the differences
-    apart: Singles  # likewise: distances
+    apart: Singles  # distances, in the same shape
 
     @classmethod
     def of(cls, x: Floats) -> "Ordering":
@@ -58,13 +58,13 @@ class Ordering:
         return self.signs * (self.apart > np.float32(epsilon)) == human
 
     def gaps(self, human: "Ordering", weight: float = 1.0) -> Gaps:
-        """Of halves."""
+        """The distances of pairs that people tie, and of concordant pairs, each pair once."""
         tied, concordant = human.signs == 0, self.signs * human.signs > 0
         return Gaps(self.apart[tied], self.apart[concordant], weight)
 
 
 def distances(x: Floats) -> Singles:
-    """Of every two scores of each list."""
+    """The distance between every two scores of each list."""
     apart = np.empty((*x.shape, x.shape[-1]), np.float32)
     np.subtract(x[..., None], x[..., None, :], out=apart)
     return np.abs(apart, out=apart)
@@ -83,14 +83,14 @@ def calibrated(parts: Sequence[Gaps]) -> float:
 
 
 def calibrated_lists(x: Floats, ratings: Sequence[Floats]) -> list[float]:
-    """Likewise of one list of scores with each of the ratings, from as few of the pairs as tell.
+    """The epsilons of `calibrated` for one list of scores with each of the ratings.
 
     No more than all pairs that people tie can be gained, and what is lost up to an epsilon is lost
     with any larger one. So pairs that are far apart need no look once these cannot do better.
     """
-    found, order = [0.0] * len(ratings), np.argsort(x)
+    epsilons, order = [0.0] * len(ratings), np.argsort(x)
     if x.size < 2:
-        return found
+        return epsilons
     x, pending = x[order], {place: y[order] for place, y in enumerate(ratings)}
     for reach in np.ldexp(x[-1] - x[0], NEARER):
         if not pending:
@@ -100,19 +100,19 @@ def calibrated_lists(x: Floats, ratings: Sequence[Floats]) -> list[float]:
         for place, y in list(pending.items()):
             gaps = near.gaps(y)
             tied = gaps.tied[gaps.tied <= limit]
-            epsilon = found[place] = calibrated([replace(gaps, tied=tied)])
+            epsilon = epsilons[place] = calibrated([replace(gaps, tied=tied)])
             lost = np.count_nonzero((gaps.concordant > epsilon) & (gaps.concordant <= limit))
             times = np.unique(y, return_counts=True)[1]
             if np.count_nonzero(tied <= epsilon) + lost >= (times * (times - 1) // 2).sum():
                 del pending[place]
-    return found
+    return epsilons
 
 
 @dataclass(frozen=True, slots=True)
 class NearPairs:
-    """At least all pairs of sorted scores that are up to a limit apart."""
+    """All pairs of sorted scores up to a limit apart, and perhaps some more."""
 
-    later: Codes  # of each score: how many pairs it begins
+    later: Codes  # how many pairs each score begins
     other: Codes  # the place of the larger score of each pair
     apart: Singles
     is_larger: NDArray[np.bool_]  # or equal
@@ -134,28 +134,28 @@ class NearPairs:
 def accuracies(
     values: Floats, compared: Sequence[Two], weights: Floats, epsilons: Floats
 ) -> Floats:
-    """(comparisons, lists, resamples) from (columns, lists, pairs).
+    """The accuracies (comparisons, lists, resamples) from (columns, lists, pairs).
 
     Weights are whole, (lists, resamples, pairs); what is absent (NaN) must weigh nothing.
     """
-    found = np.full((len(compared), *weights.shape[:2]), np.nan)
+    shares = np.full((len(compared), *weights.shape[:2]), np.nan)
     if np.isnan(epsilons).all():
-        return found
+        return shares
     columns, lists, pairs = values.shape
     step = max(1, 2 * BUDGET // max(1, columns * pairs**2))
     for start in range(0, lists, step):
         part = slice(start, start + step)
         orders = [Ordering.of(column) for column in values[:, part]]
         sizes = weights[part].sum(axis=2)
-        for place, (one, other) in enumerate(compared):
-            agreeing = orders[one].agreeing(orders[other].signs, epsilons[place]).astype(np.float64)
+        for place, (x, y) in enumerate(compared):
+            agreeing = orders[x].agreeing(orders[y].signs, epsilons[place]).astype(np.float64)
             agreed = ((weights[part] @ agreeing) * weights[part]).sum(axis=2)
-            found[place, part] = share(agreed, sizes)
-    return found
+            shares[place, part] = share(agreed, sizes)
+    return shares
 
 
 def share(agreed: Floats, sizes: Floats) -> Floats:
-    """Of the ordered pairs of two; every candidate's agreement with itself is taken away."""
+    """The share of ordered pairs that agree, without each candidate's agreement with itself."""
     return quotient(agreed - sizes, sizes * (sizes - 1.0))
 
 

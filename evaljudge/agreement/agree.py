@@ -28,7 +28,7 @@ from .levels import sample_level, system_level
 from .pairs import Codes, Floats, PairTable, Two, groups_of, linked, table_of, tables
 from .summary import MAX_POOLED, summary_level
 
-MOST_NUMBERS = 2**24  # of tables of pairs that are held at once
+MOST_NUMBERS = 2**24  # in the tables of pairs that are held at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +84,11 @@ def agreements(
 
     documents, systems: integer codes; scores: NaN where unscored; human: NaN where unrated.
     """
-    (found,) = comparisons(
+    (agreed,) = comparisons(
         documents, systems, [scores, human], [(0, 1)],
         coefficients=coefficients, seed=seed,
     )  # fmt: skip
-    return found
+    return agreed
 
 
 @on_one_thread
@@ -102,7 +102,7 @@ def comparisons(
     What is known of a column is shared by all comparisons of the same candidates, so that many take
     little longer than one.
     """
-    found = {
+    by_place = {
         place: [
             _agreement(estimates, local, coefficient, table)
             for estimates in levels
@@ -112,7 +112,7 @@ def comparisons(
             documents, systems, columns, compared, coefficients=coefficients, seed=seed
         )
     }
-    return [found[place] for place in range(len(compared))]
+    return [by_place[place] for place in range(len(compared))]
 
 
 def estimates_of(
@@ -121,16 +121,16 @@ def estimates_of(
     levels: Sequence[Level] = LEVELS, coefficients: Collection[Coefficient] = COEFFICIENTS,
     seed: int = 0,
 ) -> Iterator[tuple[int, int, list[Estimates], PairTable]]:  # fmt: skip
-    """Of each comparison: its place, that in its table, what its levels say, and the table."""
+    """Each comparison's place, its place in its table, the levels' estimates, and the table."""
     for places, table in tables(documents, systems, columns, compared):
         for group in linked(table.compared):  # fewer columns at once need less memory
             at = iter(group)
             # so many comparisons that their tables of pairs of candidates fit in memory
             pooled = min(table.documents.size, MAX_POOLED) ** 2 // 8
             for part in table.of(group).parts(max(1, MOST_NUMBERS // max(1, pooled))):
-                found = [_LEVELS[level](part, seed, coefficients) for level in levels]
+                estimates = [_LEVELS[level](part, seed, coefficients) for level in levels]
                 for local in range(len(part.compared)):
-                    yield places[next(at)], local, found, part
+                    yield places[next(at)], local, estimates, part
 
 
 def among(
@@ -142,14 +142,14 @@ def among(
     >>> among(documents, systems, {"relevance": [5, 4, ...], "fluency": [3, 4, ...]})[0]
     AxisPair(axis='relevance', other='fluency', level='sample', coefficient='spearman', ...)
 
-    Axes that cannot be told apart measure one thing under two names.
+    Axes that do not differ measure one thing under two names.
     """
 
     columns, compared = list(values.values()), list(combinations(range(len(values)), 2))
-    found = comparisons(documents, systems, columns, compared, coefficients=CORRELATIONS, seed=seed)
+    pairs = comparisons(documents, systems, columns, compared, coefficients=CORRELATIONS, seed=seed)
     return [
         AxisPair(axis, other, a.level, a.coefficient, a.value, a.low, a.high, a.n, a.sampled)
-        for (axis, other), agreed in zip(combinations(values, 2), found, strict=True)
+        for (axis, other), agreed in zip(combinations(values, 2), pairs, strict=True)
         for a in agreed
     ]
 
@@ -164,7 +164,7 @@ _LEVELS: dict[Level, Callable[[PairTable, int, Collection[Coefficient]], Estimat
 def _agreement(
     estimates: Estimates, place: int, coefficient: Coefficient, table: PairTable
 ) -> Agreement:
-    """Of one comparison at one level; `place` is that of the comparison in its table."""
+    """The agreement of one comparison at one level; `place`: of the comparison in its table."""
     index = COEFFICIENTS.index(coefficient)
     value, parts = float(estimates.values[place, index]), estimates.parts[place, index]
     is_accuracy = coefficient == "accuracy"
@@ -187,10 +187,10 @@ def _agreement(
 def ceiling(
     documents: ArrayLike, systems: ArrayLike, ratings: ArrayLike, *, seed: int = 0
 ) -> list[Ceiling]:
-    """From one row per candidate and one column per rater; NaN where a rater gave nothing."""
+    """How far raters agree, from one row per candidate and one column per rater; NaN: no rating."""
     table = np.asarray(ratings, dtype=np.float64)
-    given = np.isfinite(table).sum(axis=1)
-    kept = given > 1
+    counts = np.isfinite(table).sum(axis=1)
+    kept = counts > 1
     document = np.unique(np.asarray(documents)[kept], return_inverse=True)[1]
     system = np.asarray(systems)[kept]
     raters = [
@@ -200,7 +200,7 @@ def ceiling(
     ]
     if not raters:
         raters = [_levels(table_of([], [], [], []), seed)]
-    skipped = int(np.sum(given == 1))
+    skipped = int(np.sum(counts == 1))
     return [
         _ceiling([levels[place] for levels in raters], coefficient, skipped)
         for place in range(len(LEVELS))
@@ -215,10 +215,10 @@ def _rater(
     documents, have among all that are rated."""
     # Sorted, so that equal ratings have equal means whoever gave them.
     others = np.sort(np.delete(table, column, axis=1), axis=1)
-    own, mean = table[:, column], means(others)
+    ratings, mean = table[:, column], means(others)
     documents = int(document.max()) + 1
-    rated = np.unique(document[np.isfinite(own)])
-    pairs = replace(table_of(document, system, own, mean), groups=groups_of(documents)[rated])
+    rated = np.unique(document[np.isfinite(ratings)])
+    pairs = replace(table_of(document, system, ratings, mean), groups=groups_of(documents)[rated])
     sample, *further = _levels(pairs, seed)
     parts = np.full((*sample.values.shape, documents), np.nan)
     parts[..., rated] = sample.parts
@@ -230,14 +230,14 @@ def _levels(table: PairTable, seed: int) -> tuple[Estimates, ...]:
 
 
 def _ceiling(estimates: Sequence[Estimates], coefficient: Correlation, skipped: int) -> Ceiling:
-    """At one level, over the raters for whom it is defined."""
+    """The ceiling at one level, over the raters for whom it is defined."""
     index = COEFFICIENTS.index(coefficient)
     values = np.array([estimate.values[0, index] for estimate in estimates])
     defined = np.isfinite(values)
     value, low, high = None, None, None
     if defined.any():
         value = float(values[defined].mean())
-        parts = np.stack([one.parts[0, index] for one in estimates])[defined]
+        parts = np.stack([estimate.parts[0, index] for estimate in estimates])[defined]
         low, high = interval(value, mean_parts(parts), estimates[0].level)
     return Ceiling(
         estimates[0].level,

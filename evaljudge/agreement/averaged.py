@@ -80,18 +80,18 @@ def averaged(
     human: Mapping[str, ArrayLike], *,
     coefficient: Correlation = "spearman",
 ) -> Averaged:  # fmt: skip
-    """From one row per candidate, in any order; `human`: axis -> ratings, NaN where unrated."""
+    """Averages from one row per candidate, in any order; `human`: by axis, NaN where unrated."""
     if not human:
         raise ValueError("there is no axis to average over")
-    trials = {name: _trials(name, given) for name, given in methods.items()}
-    found = _correlations_of(np.asarray(documents), np.asarray(systems), trials, human, coefficient)
-    cubes = list(found.values())
+    trials = {name: _trials(name, trial) for name, trial in methods.items()}
+    table = _correlations_of(np.asarray(documents), np.asarray(systems), trials, human, coefficient)
+    cubes = list(table.values())
     shared = _shared(cubes)
 
-    pooled = {name: means(np.moveaxis(cube, 0, -1)) for name, cube in found.items()}
+    pooled = {name: means(np.moveaxis(cube, 0, -1)) for name, cube in table.items()}
     measured = tuple(
         AveragedMethod(name, len(cube), _values(cube, pooled[name], shared))
-        for name, cube in found.items()
+        for name, cube in table.items()
     )
     return Averaged(
         coefficient=coefficient,
@@ -120,21 +120,21 @@ def _correlations_of(
     human: Mapping[str, ArrayLike],
     coefficient: Correlation,
 ) -> dict[str, Floats]:
-    """(trials, axes, documents) of each method; documents without any pair are no documents."""
+    """The correlations (trials, axes, documents) of each method, for documents with any pair."""
     names, codes = np.unique(documents, return_inverse=True)
     used = np.zeros(names.size, dtype=bool)
     ratings = {axis: np.asarray(column, dtype=np.float64) for axis, column in human.items()}
 
     def by_document(trial: Trial, axis: str) -> Floats:
-        found = np.full(names.size, np.nan)
+        values = np.full(names.size, np.nan)
         if axis in trial:
             scores = np.asarray(trial[axis], dtype=np.float64)
             present = np.unique(codes[np.isfinite(scores) & np.isfinite(ratings[axis])])
-            found[present] = document_correlations(
+            values[present] = document_correlations(
                 table_of(codes, systems, scores, ratings[axis]), coefficient
             )
             used[present] = True
-        return found
+        return values
 
     cubes = {
         name: np.array([[by_document(trial, axis) for axis in human] for trial in trials])
@@ -144,12 +144,12 @@ def _correlations_of(
 
 
 def _shared(cubes: Sequence[Floats]) -> NDArray[np.bool_]:
-    """(axes, documents): where every method that has a value on the axis is defined."""
+    """The places (axes, documents) where every method that has a value on the axis is defined."""
     defined = [np.isfinite(cube) for cube in cubes]
-    shared: NDArray[np.bool_] = np.logical_or.reduce([one.any(axis=0) for one in defined])
-    for one in defined:
-        has_value = one.any(axis=2).all(axis=0)
-        shared[has_value] &= np.logical_and.reduce(one, axis=0)[has_value]
+    shared: NDArray[np.bool_] = np.logical_or.reduce([values.any(axis=0) for values in defined])
+    for values in defined:
+        has_value = values.any(axis=2).all(axis=0)
+        shared[has_value] &= np.logical_and.reduce(values, axis=0)[has_value]
     return shared
 
 
@@ -159,9 +159,9 @@ def _column_counts(defined: NDArray[np.bool_]) -> list[int]:
 
 
 def _by_trial(cube: Floats) -> Floats:
-    """(trials, columns): of each axis and, where all have a value, of the average."""
-    found = means(cube)
-    return np.concatenate([found, found.mean(axis=1, keepdims=True)], axis=1)
+    """The values (trials, columns) of each axis and, where all have a value, of the average."""
+    averages = means(cube)
+    return np.concatenate([averages, averages.mean(axis=1, keepdims=True)], axis=1)
 
 
 def _values(cube: Floats, pooled: Floats, shared: NDArray[np.bool_]) -> tuple[AveragedValue, ...]:
@@ -187,8 +187,8 @@ def _column(
     axis: str | None, index: int, methods: Sequence[AveragedMethod], pooled: Mapping[str, Floats],
     common: int,
 ) -> AveragedColumn:  # fmt: skip
-    found = {method.name: method.columns[index].value for method in methods}
-    values = {name: value for name, value in found.items() if value is not None}
+    by_name = {method.name: method.columns[index].value for method in methods}
+    values = {name: value for name, value in by_name.items() if value is not None}
     best = _highest(values)
     others = {name: value for name, value in values.items() if name not in best}
     rows = slice(None) if axis is None else slice(index, index + 1)

@@ -43,12 +43,12 @@ class Isotonic:
     ratings: tuple[float, ...]
 
     def calibrated(self, scores: ArrayLike) -> Floats:
-        """In units of the ratings; NaN where there is no score."""
-        given = np.asarray(scores, dtype=np.float64)
-        found = np.full(given.shape, np.nan)
-        present = np.isfinite(given)
-        found[present] = np.interp(given[present], self.scores, self.ratings)
-        return found
+        """The scores in units of the ratings; NaN where there is no score."""
+        values = np.asarray(scores, dtype=np.float64)
+        mapped = np.full(values.shape, np.nan)
+        present = np.isfinite(values)
+        mapped[present] = np.interp(values[present], self.scores, self.ratings)
+        return mapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class CrossFitted:
     values: Floats = field(repr=False)  # each row's, in units of the ratings; NaN where unscored
     means: Floats = field(repr=False)  # the mean rating of the other folds, for comparison
     maps: tuple[Isotonic, ...] = field(repr=False)
-    """Of each fold of each division: fitted on the others."""
+    """The map of each fold of each division, fitted on the other folds."""
     whole: Isotonic = field(repr=False)  # fitted on all documents
     fold: Codes = field(repr=False)
-    """(divisions, rows): each row's map; -1: of a document without a pair."""
-    folds: int  # of one division
+    """The map of each row (divisions, rows); -1: of a document without a pair."""
+    folds: int  # in one division
     documents: int  # with a pair
     pairs: int
 
@@ -69,11 +69,11 @@ class CrossFitted:
         return len(self.maps) // self.folds
 
     def calibrated(self, scores: ArrayLike, folds: Sequence[int]) -> Floats:
-        """By the maps of a document's folds, one of each division; without any, by that of all."""
+        """Scores mapped by the folds of a document, one of each division, or by the map of all."""
         maps = [self.maps[fold] for fold in folds] or [self.whole]
         total = np.zeros(np.shape(scores))
-        for one in maps:  # in this order everywhere: another could change the last bit
-            total += one.calibrated(scores)
+        for isotonic in maps:  # in this order everywhere: another could change the last bit
+            total += isotonic.calibrated(scores)
         return total / len(maps)
 
 
@@ -110,7 +110,7 @@ def fit_isotonic(scores: ArrayLike, ratings: ArrayLike) -> Isotonic:
 def cross_fitted(
     documents: ArrayLike, scores: ArrayLike, ratings: ArrayLike, *, folds: int = 5, seed: int = 0
 ) -> CrossFitted | None:
-    """From one row per candidate, NaN where unscored or unrated.
+    """Maps fitted in folds, from one row per candidate, NaN where unscored or unrated.
 
     As many folds as documents with a pair, where those are fewer; None where fewer than two.
     """
@@ -138,9 +138,9 @@ def calibration(
         return ratio_of_sums(above, below, resamples, seed, fitted.pairs)
 
     def spearman(values: Floats) -> Measured:
-        found = _spearman(rows, values)
-        mean, n = float(means_of(found)), int(np.isfinite(found).sum())
-        return Measured(mean if n else None, *interval(mean, found, "sample"), n)
+        correlations = _spearman(rows, values)
+        mean, n = float(means_of(correlations)), int(np.isfinite(correlations).sum())
+        return Measured(mean if n else None, *interval(mean, correlations, "sample"), n)
 
     return Calibration(
         fitted=fitted,

@@ -17,7 +17,7 @@ from .pairs import Floats, Two
 
 Coefficient = Literal["spearman", "kendall", "pearson", "kendall_c", "accuracy"]
 SystemCoefficient = Literal["soft_accuracy"]
-"""At system level only: see soft.py."""
+"""Coefficients of the system level only: see soft.py."""
 Correlation = Literal["spearman", "kendall", "pearson"]
 """The coefficients of two lists that are the same whichever list comes first."""
 COEFFICIENTS: tuple[Coefficient, ...] = get_args(Coefficient)
@@ -61,32 +61,32 @@ class Side:
 
 
 def row_correlations(x: Floats, y: Floats) -> Floats:
-    """(4, rows): the coefficients of each row; NaN marks an absent pair, alike in x and y."""
+    """The coefficients of each row (4, rows); NaN marks an absent pair, alike in x and y."""
     return column_correlations(np.stack([x, y]), [(0, 1)])[0]
 
 
 def column_correlations(values: Floats, compared: Sequence[Two]) -> Floats:
-    """(comparisons, 4, rows), likewise, from (columns, rows, pairs)."""
+    """The coefficients (comparisons, 4, rows), likewise, from (columns, rows, pairs)."""
     columns, rows, pairs = values.shape
     present = np.isfinite(values[0])
-    found = np.full((len(compared), COUNT, rows), np.nan)
+    coefficients = np.full((len(compared), COUNT, rows), np.nan)
     step = 1 if pairs >= WIDE else max(1, 2 * BUDGET // max(1, columns * pairs**2))
     for start in range(0, rows, step):
         part = slice(start, start + step)
         if pairs >= WIDE:
             lists = values[:, start, present[start]]
-            for place, (one, other) in enumerate(compared):
-                found[place, :, start] = correlations(lists[one], lists[other])
+            for place, (left, right) in enumerate(compared):
+                coefficients[place, :, start] = correlations(lists[left], lists[right])
         else:
-            found[:, :, part] = _compared(values[:, part], compared)
-    return found
+            coefficients[:, :, part] = _compared(values[:, part], compared)
+    return coefficients
 
 
 def _compared(values: Floats, compared: Sequence[Two]) -> Floats:
-    """(comparisons, 4, lists) from (columns, lists, pairs)."""
+    """The coefficients (comparisons, 4, lists) from (columns, lists, pairs)."""
     sides = [Side.of(column) for column in values]
     sizes = np.isfinite(values[0]).sum(axis=1)
-    return np.stack([_of_sides(sides[one], sides[other], sizes) for one, other in compared])
+    return np.stack([_of_sides(sides[left], sides[right], sizes) for left, right in compared])
 
 
 def _of_sides(x: Side, y: Side, sizes: NDArray[np.int_]) -> Floats:
@@ -113,7 +113,7 @@ def centred_ranks(values: Floats) -> Floats:
 
 
 def pearson(x: Floats, y: Floats) -> float:
-    """Of lists that vary."""
+    """Pearson's correlation of lists that are not constant."""
     return float(cosine(x - x.mean(), y - y.mean()))
 
 
@@ -137,14 +137,14 @@ def ratio(above: Floats, below: Floats) -> Floats:
 
 
 def quotient(above: Floats, below: Floats) -> Floats:
-    """NaN where there is nothing to divide by."""
-    found = np.full(np.shape(below), np.nan)
-    np.divide(above, below, out=found, where=below > 0)
-    return found
+    """The quotient; NaN where there is nothing to divide by."""
+    quotients = np.full(np.shape(below), np.nan)
+    np.divide(above, below, out=quotients, where=below > 0)
+    return quotients
 
 
 def signs(x: Floats | NDArray[np.int16], y: Floats | NDArray[np.int16]) -> NDArray[np.int8]:
-    """Of x - y; 0 where either is absent."""
+    """The signs of x - y; 0 where either is absent."""
     compared: NDArray[np.int8] = (x > y).view(np.int8)
     compared -= (x < y).view(np.int8)
     return compared
@@ -165,7 +165,7 @@ def _centred(x: Floats) -> Floats:
 
 
 def _sorted(x: Floats, y: Floats) -> Floats:
-    """In O(n log n)."""
+    """The coefficients by sorting, in O(n log n)."""
     from scipy import stats  # here, since it takes long to import
 
     if x.min() == x.max() or y.min() == y.max():

@@ -89,10 +89,10 @@ def mean_parts(parts: Floats) -> Floats:
 
 def error(parts: Floats) -> tuple[float, int]:
     """The standard error of their mean, NaN of fewer than two, and how many there are."""
-    known = parts[np.isfinite(parts)]
-    if known.size < 2:
-        return float("nan"), known.size
-    return float(known.std(ddof=1)) / sqrt(known.size), known.size
+    finite = parts[np.isfinite(parts)]
+    if finite.size < 2:
+        return float("nan"), finite.size
+    return float(finite.std(ddof=1)) / sqrt(finite.size), finite.size
 
 
 def interval(

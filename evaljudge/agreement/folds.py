@@ -29,7 +29,7 @@ class Folded:
     fold: Codes  # (divisions, rows); -1: a document without a pair
     document: Codes  # among those with a pair, sorted; -1 likewise
     documents: int
-    folds: int  # of one division
+    folds: int  # in one division
 
     def inside(self, fold: int) -> Rows:
         return self.fold[fold // self.folds] == fold
@@ -43,37 +43,37 @@ class Folded:
         weights, document = np.asarray(values, dtype=np.float64)[self.pairs], self.document
         # A total order, so that permuting the rows cannot change even the last bit of a sum.
         order = np.lexsort([weights, document[self.pairs]])
-        found = np.bincount(document[self.pairs][order], weights[order], minlength=self.documents)
-        return found.astype(np.float64)
+        sums = np.bincount(document[self.pairs][order], weights[order], minlength=self.documents)
+        return sums.astype(np.float64)
 
 
 def folded(
     documents: ArrayLike, scores: ArrayLike, ratings: ArrayLike, folds: int, seed: int,
     divisions: int = 1,
 ) -> Folded | None:  # fmt: skip
-    """As many folds, or as there are documents with a pair; None where fewer than two have one.
+    """The rows in folds: as many as asked or as documents with a pair; None where fewer than two.
 
     `documents` are names: numbers, or strings (as objects, since NumPy's own drop trailing NULs).
     """
     codes = np.asarray(documents)
-    given, rated = (np.asarray(column, dtype=np.float64) for column in (scores, ratings))
-    if len({codes.shape, given.shape, rated.shape}) > 1 or codes.ndim != 1:
+    scored, rated = (np.asarray(column, dtype=np.float64) for column in (scores, ratings))
+    if len({codes.shape, scored.shape, rated.shape}) > 1 or codes.ndim != 1:
         raise ValueError("documents, scores and ratings must be lists of one length")
     if folds < 2:
         raise ValueError("with fewer than two folds a document would calibrate itself")
-    pairs = np.isfinite(given) & np.isfinite(rated)
-    known, place = np.unique(codes, return_inverse=True)
-    used = np.flatnonzero(np.bincount(place[pairs], minlength=known.size))
+    pairs = np.isfinite(scored) & np.isfinite(rated)
+    names, place = np.unique(codes, return_inverse=True)
+    used = np.flatnonzero(np.bincount(place[pairs], minlength=names.size))
     if used.size < 2:
         return None
     count = min(folds, used.size)
     times = 1 if count == used.size else divisions
-    document, fold = np.full(known.size, -1), np.full((times, known.size), -1)
+    document, fold = np.full(names.size, -1), np.full((times, names.size), -1)
     document[used] = np.arange(used.size)
     for division in range(times):
-        order = np.argsort([_hash(seed, division, known[one]) for one in used])
+        order = np.argsort([_hash(seed, division, names[at]) for at in used])
         fold[division, used[order]] = division * count + np.arange(used.size) % count
-    return Folded(given, rated, pairs, fold[:, place], document[place], used.size, count)
+    return Folded(scored, rated, pairs, fold[:, place], document[place], used.size, count)
 
 
 def _hash(seed: int, division: int, document: object) -> str:

@@ -52,17 +52,17 @@ class LengthHeld:
     low: float | None  # 95% interval over documents
     high: float | None
     n: int  # documents (sample) or texts (summary) behind the value
-    spearman: float | None  # of scores and ratings
-    with_length: float | None  # of scores and lengths
-    people_with_length: float | None  # of ratings and lengths
+    spearman: float | None  # between scores and ratings
+    with_length: float | None  # between scores and lengths
+    people_with_length: float | None  # between ratings and lengths
     in_order: int  # documents (sample), or 1: scores in the order of the lengths, or the opposite
-    sampled: bool = False  # of a seeded sample of documents
+    sampled: bool = False  # on a seeded sample of documents
 
 
 def held_fixed(
     documents: ArrayLike, scores: ArrayLike, human: ArrayLike, lengths: ArrayLike
 ) -> tuple[LengthHeld, LengthHeld]:
-    """At sample and at summary level, from a row for each text; NaN where a number is missing."""
+    """Agreement at sample and summary level, from a row for each text; NaN: a number is missing."""
     columns = np.stack([np.asarray(side, np.float64) for side in (scores, human, lengths)])
     kept = np.isfinite(columns).all(axis=0)
     document = np.unique(np.asarray(documents)[kept], return_inverse=True)[1]
@@ -72,7 +72,7 @@ def held_fixed(
 
 
 def partial(correlations: Floats) -> Floats:
-    """From r_sh, r_sl and r_hl along the first axis; NaN where length explains all of a side."""
+    """The partial correlation from r_sh, r_sl and r_hl; NaN where length explains all of a side."""
     agreement, scores, human = correlations
     left = np.where(_in_order(scores) | _in_order(human), 0.0, (1 - scores**2) * (1 - human**2))
     return np.clip(quotient(agreement - scores * human, np.sqrt(left)), -1.0, 1.0)
@@ -85,11 +85,11 @@ def _in_order(correlations: Floats) -> NDArray[np.bool_]:
 def _sample(columns: Floats, document: Codes) -> LengthHeld:
     sizes = np.bincount(document)
     starts = np.cumsum(sizes) - sizes
-    found = [np.empty((3, 0))]
+    cosines = [np.empty((3, 0))]
     for size in np.unique(sizes[sizes >= FEWEST]):
         cells = starts[sizes == size, None] + np.arange(size)
-        found.append(_cosines(*map(centred_ranks, columns[:, cells])))
-    correlations = np.concatenate(found, axis=1)
+        cosines.append(_cosines(*map(centred_ranks, columns[:, cells])))
+    correlations = np.concatenate(cosines, axis=1)
     values = partial(correlations)
     values = values[np.isfinite(values)]
     ends = interval(float(means(values)), values, "sample")
@@ -132,16 +132,16 @@ def _jackknifed(value: float, columns: Floats, document: Codes) -> Ends:
 
 
 def _scaled(correlations: Floats | float) -> Floats:
-    """On Fisher's scale."""
+    """The correlations on Fisher's scale."""
     return np.asarray(np.arctanh(np.clip(correlations, -_ORDERED, _ORDERED)))
 
 
 def _ranks_without(column: Floats, group: Codes, groups: int) -> Floats:
     """Mean ranks less their mean, without each group of texts: (groups, texts), 0 in the group."""
     values, codes = np.unique(column, return_inverse=True)
-    own = np.zeros((groups, values.size))
-    np.add.at(own, (group, codes), 1.0)
-    counts = own.sum(axis=0) - own
+    counted = np.zeros((groups, values.size))
+    np.add.at(counted, (group, codes), 1.0)
+    counts = counted.sum(axis=0) - counted
     middles = np.cumsum(counts, axis=1) - counts / 2 - counts.sum(axis=1, keepdims=True) / 2
     ranks: Floats = middles[:, codes]
     ranks[group, np.arange(codes.size)] = 0.0

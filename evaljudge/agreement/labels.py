@@ -5,8 +5,8 @@
 
 kappa = 1 - D_o / D_e: the mean distance between the two labels of a unit, over the mean distance
 if each rater gave the same labels at random. The distance is 1 (plain), the labels' difference
-(linear) or its square (quadratic). Where either rater gives one label throughout, agreement cannot
-be told from chance: kappa is None, and so it is where more than MOST_LABELS labels occur, which are
+(linear) or its square (quadratic). Where either rater gives one label throughout, agreement and
+chance are equal: kappa is None, and so it is where more than MOST_LABELS labels occur, which are
 measurements.
 
     >>> krippendorff_alpha([[1, 1], [1, 2], [2, 2], [3, nan]], [0, 0, 1, 1], metric="nominal")
@@ -55,8 +55,8 @@ def cohen_kappa(
     a: ArrayLike, b: ArrayLike, documents: ArrayLike, *,
     weights: Weights | None = None, resamples: int = 1000, seed: int = 0,
 ) -> LabelAgreement:  # fmt: skip
-    """From one row per unit: two labels (numbers; NaN where missing; people's second) and the
-    document's code.
+    """Cohen's kappa from one row per unit: two labels (numbers; NaN where missing; people's second)
+    and the document's code.
 
     A unit without two is skipped.
     """
@@ -74,8 +74,8 @@ def cohen_kappa(
     counts = (_counted(document, first, labels.size), _counted(document, second, labels.size))
     observed = np.bincount(document, distances[first, second]).astype(np.float64)
     statistic = partial(_kappas, counts, observed, distances)
-    found = spread(statistic, units.size, resamples, seed, width=labels.size)
-    return LabelAgreement(*found, n=n, skipped=skipped, agreed=agreed, base_rate=base_rate)
+    estimate = spread(statistic, units.size, resamples, seed, width=labels.size)
+    return LabelAgreement(*estimate, n=n, skipped=skipped, agreed=agreed, base_rate=base_rate)
 
 
 def _kappas(
@@ -109,48 +109,47 @@ class Coincidences:
     values: Floats
     counts: sparse.csr_array  # (documents, values)
     meetings: sparse.csr_array  # (documents, cells): a meeting, both ways, weighs 2 / (m - 1)
-    one: Codes  # each cell's two values
-    other: Codes
+    left: Codes  # each cell's two values
+    right: Codes
 
 
 def krippendorff_alpha(
     ratings: ArrayLike, documents: ArrayLike, *,
     metric: Metric, resamples: int = 1000, seed: int = 0,
 ) -> LabelAgreement:  # fmt: skip
-    """From (units, raters), NaN where missing, and each unit's document. A unit with fewer than
-    two values is skipped; raters need not be the same people in every unit.
-    """
+    """Krippendorff's alpha from (units, raters), NaN where missing, and each unit's document. A
+    unit with fewer than two values is skipped; raters need not be the same people in every unit."""
     table = np.asarray(ratings, dtype=np.float64)
     kept = np.isfinite(table).sum(axis=1) >= 2
     units, document = np.unique(np.asarray(documents)[kept], return_inverse=True)
     if not kept.any():
         return LabelAgreement(None, None, None, n=0, skipped=kept.size)
-    met = _coincidences(table[kept], document, units.size)
-    width = max(met.values.size, met.one.size)
-    found = spread(partial(_alphas, met, metric), units.size, resamples, seed, width)
-    n, counts = int(np.count_nonzero(kept)), met.counts.sum(axis=0)
+    coincidences = _coincidences(table[kept], document, units.size)
+    width = max(coincidences.values.size, coincidences.left.size)
+    estimate = spread(partial(_alphas, coincidences, metric), units.size, resamples, seed, width)
+    n, counts = int(np.count_nonzero(kept)), coincidences.counts.sum(axis=0)
     return LabelAgreement(
-        *found,
+        *estimate,
         n=n,
         skipped=kept.size - n,
-        agreed=float(1 - met.meetings.sum() / counts.sum()),
+        agreed=float(1 - coincidences.meetings.sum() / counts.sum()),
         base_rate=float(counts.max() / counts.sum()),
     )
 
 
-def _alphas(met: Coincidences, metric: Metric, drawn: Floats) -> Floats:
-    counts: Floats = drawn @ met.counts
+def _alphas(coincidences: Coincidences, metric: Metric, drawn: Floats) -> Floats:
+    counts: Floats = drawn @ coincidences.counts
     total = counts.sum(axis=1)
     if metric == "nominal":
         apart: Floats | float = 1.0
         expected = total**2 - (counts**2).sum(axis=1)
     else:
         mean_ranks = np.cumsum(counts, axis=1) - counts / 2
-        places = met.values[None] if metric == "interval" else mean_ranks
-        apart = (places[:, met.one] - places[:, met.other]) ** 2
+        places = coincidences.values[None] if metric == "interval" else mean_ranks
+        apart = (places[:, coincidences.left] - places[:, coincidences.right]) ** 2
         middles = quotient((counts * places).sum(axis=1), total)[:, None]
         expected = 2 * total * (counts * (places - middles) ** 2).sum(axis=1)
-    observed = ((drawn @ met.meetings) * apart).sum(axis=1)
+    observed = ((drawn @ coincidences.meetings) * apart).sum(axis=1)
     # Values that are all one leave rounding noise; counting them does not.
     varied = np.count_nonzero(counts, axis=1) > 1
     return 1 - quotient(observed * (total - 1), np.where(varied, expected, 0.0))
@@ -159,18 +158,18 @@ def _alphas(met: Coincidences, metric: Metric, drawn: Floats) -> Floats:
 def _coincidences(table: Floats, document: Codes, documents: int) -> Coincidences:
     unit, rater = np.nonzero(np.isfinite(table))
     values, codes = np.unique(table[unit, rater], return_inverse=True)
-    given, times = np.unique(unit * values.size + codes, return_counts=True)
-    units, ones, others, meetings = _meetings(given // values.size, given % values.size, times)
+    used, times = np.unique(unit * values.size + codes, return_counts=True)
+    units, ones, others, meetings = _meetings(used // values.size, used % values.size, times)
     cells, cell = np.unique(ones * values.size + others, return_inverse=True)
     weights = 2.0 * meetings / (np.bincount(unit)[units] - 1)
     counted = np.ones(unit.size), (document[unit], codes)
-    met = weights, (document[units], cell)
+    parts = weights, (document[units], cell)
     return Coincidences(
         values=values,
         counts=sparse.csr_array(counted, shape=(documents, values.size)),
-        meetings=sparse.csr_array(met, shape=(documents, cells.size)),
-        one=cells // values.size,
-        other=cells % values.size,
+        meetings=sparse.csr_array(parts, shape=(documents, cells.size)),
+        left=cells // values.size,
+        right=cells % values.size,
     )
 
 
@@ -179,9 +178,9 @@ def _meetings(unit: Codes, codes: Codes, times: Codes) -> Codes:
 
     From each unit's distinct values, the units one after another.
     """
-    found = [np.empty((4, 0), np.intp)]
+    pairs = [np.empty((4, 0), np.intp)]
     for apart in range(1, np.bincount(unit).max()):
-        one = np.flatnonzero(unit[apart:] == unit[:-apart])
-        other = one + apart
-        found.append(np.stack([unit[one], codes[one], codes[other], times[one] * times[other]]))
-    return np.concatenate(found, axis=1)
+        left = np.flatnonzero(unit[apart:] == unit[:-apart])
+        right = left + apart
+        pairs.append(np.stack([unit[left], codes[left], codes[right], times[left] * times[right]]))
+    return np.concatenate(pairs, axis=1)

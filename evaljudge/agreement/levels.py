@@ -19,7 +19,7 @@ from .coefficients import BUDGET, COEFFICIENTS, Coefficient, column_correlations
 from .documents import Estimates, jackknifed, means
 from .pairs import Codes, Floats, PairTable, stacked
 
-GROUPS = 10  # of documents: a divisor of MOST_GROUPS
+GROUPS = 10  # groups of documents: a divisor of MOST_GROUPS
 ROUNDING_BITS = 40  # two means that agree in so many bits (a part in 10^12) are tied
 
 
@@ -47,15 +47,15 @@ def document_correlations(table: PairTable, coefficient: Coefficient) -> Floats:
 
 
 def by_document(table: PairTable, epsilons: Floats) -> Floats:
-    """(comparisons, 5, documents)"""
-    found = np.full((len(table.compared), len(COEFFICIENTS), table.document_count), np.nan)
+    """The coefficients (comparisons, 5, documents)."""
+    values_of = np.full((len(table.compared), len(COEFFICIENTS), table.document_count), np.nan)
     for chosen, cells in stacked(table):
         values = table.values[:, cells]
-        found[:, :-1, chosen] = column_correlations(values, table.compared)
+        values_of[:, :-1, chosen] = column_correlations(values, table.compared)
         if cells.shape[1] <= MAX_COMPARED and np.isfinite(epsilons).any():
             once = np.ones((chosen.size, 1, cells.shape[1]))
-            found[:, -1, chosen] = accuracies(values, table.compared, once, epsilons)[..., 0]
-    return found
+            values_of[:, -1, chosen] = accuracies(values, table.compared, once, epsilons)[..., 0]
+    return values_of
 
 
 def _epsilons(table: PairTable) -> Floats:
@@ -70,9 +70,9 @@ def _epsilons(table: PairTable) -> Floats:
         for start in range(0, chosen.size, step):
             values = table.values[:, cells[start : start + step]]
             orders = [Ordering.of(column).halved() for column in values]
-            for found, (one, other) in zip(gaps, table.compared, strict=True):
-                found.append(orders[one].gaps(orders[other], weight))
-    return np.array([calibrated(found) for found in gaps])
+            for parts, (left, right) in zip(gaps, table.compared, strict=True):
+                parts.append(orders[left].gaps(orders[right], weight))
+    return np.array([calibrated(parts) for parts in gaps])
 
 
 def system_level(
@@ -90,13 +90,13 @@ def system_level(
     present = np.isfinite(values[0]).astype(np.float64)
     correlations = column_correlations(values, compared)
     accurate = accuracies(values, compared, present[:, None], epsilons)
-    found = np.concatenate([correlations, accurate[:, None, :, 0]], axis=1)
+    coefficients = np.concatenate([correlations, accurate[:, None, :, 0]], axis=1)
     shape = len(compared), len(COEFFICIENTS)
     parts = np.full((*shape, GROUPS), np.nan)
-    parts[..., there] = jackknifed(found[..., 0], found[..., 1:])
+    parts[..., there] = jackknifed(coefficients[..., 0], coefficients[..., 1:])
     return Estimates(
         level="system",
-        values=found[..., 0],
+        values=coefficients[..., 0],
         parts=parts,
         units=np.full(shape, table.system_count),
         skipped=np.full(shape, table.lost_systems),
@@ -105,7 +105,7 @@ def system_level(
 
 
 def _means(table: PairTable, groups: Codes) -> Floats:
-    """Of each system, first of all documents, then without each group of them that there is.
+    """Each system's means: first over all documents, then with each group of documents left out.
 
     Without a group, a system that has all its texts there has none: NaN.
     """
@@ -113,9 +113,9 @@ def _means(table: PairTable, groups: Codes) -> Floats:
     shape, cells = (there.size, table.system_count), (codes[table.documents], table.systems)
 
     def left(column: Floats) -> Floats:
-        own = sparse.csr_array((column, cells), shape=shape).toarray()
-        whole = own.sum(axis=0)
-        return np.concatenate([whole[None], whole - own])
+        sums = sparse.csr_array((column, cells), shape=shape).toarray()
+        whole = sums.sum(axis=0)
+        return np.concatenate([whole[None], whole - sums])
 
     counts = left(np.ones(table.documents.size))
     typical = [left(np.abs(column))[0] / counts[0] for column in table.values]
@@ -126,7 +126,7 @@ def _means(table: PairTable, groups: Codes) -> Floats:
 
 
 def settled_means(means: Floats, typical: Floats) -> Floats:
-    """Without the last bits, where the order of summation alone would break or invent ties."""
+    """The means without their last bits, where rounding in sums would break or invent ties."""
     mantissa, exponent = np.frexp(means)
     rounded = np.ldexp(np.rint(np.ldexp(mantissa, ROUNDING_BITS)), exponent - ROUNDING_BITS)
     return np.where(np.abs(means) < np.ldexp(typical, -ROUNDING_BITS), 0.0, rounded)

@@ -37,12 +37,12 @@ class PairTable:
     system_count: int
     lost_documents: int  # without a pair
     lost_systems: int  # without a pair
-    unscored: tuple[int, ...]  # of each comparison: rated candidates without a score
+    unscored: tuple[int, ...]  # rated candidates without a score, in each comparison
     exponents: tuple[int, ...]
     groups: Codes  # each document's: those of a group are left out together (see documents.py)
 
     def parts(self, most: int) -> "Iterator[PairTable]":
-        """At most so many comparisons at a time, with the columns that they need."""
+        """Tables of at most so many comparisons, with the columns that they need."""
         for start in range(0, len(self.compared), most):
             yield self.of(range(start, min(start + most, len(self.compared))))
 
@@ -53,7 +53,7 @@ class PairTable:
         return replace(
             self,
             values=self.values[kept],
-            compared=tuple((kept.index(one), kept.index(other)) for one, other in some),
+            compared=tuple((kept.index(left), kept.index(right)) for left, right in some),
             unscored=tuple(self.unscored[place] for place in places),
             exponents=tuple(self.exponents[column] for column in kept),
         )
@@ -65,7 +65,7 @@ def linked(compared: Sequence[Two]) -> list[list[int]]:
     size = int(ends.max(initial=-1)) + 1
     links = sparse.coo_array((np.ones(len(ends)), ends.T), shape=(size, size))
     group = connected_components(links, directed=False)[1][ends[:, 0]]
-    return [np.flatnonzero(group == one).tolist() for one in np.unique(group)]
+    return [np.flatnonzero(group == label).tolist() for label in np.unique(group)]
 
 
 def tables(
@@ -73,27 +73,27 @@ def tables(
 ) -> Iterator[tuple[list[int], PairTable]]:
     """Comparisons of the same candidates share a table: (places in `compared`, table)."""
     codes = np.asarray(documents), np.asarray(systems)
-    given = [np.asarray(column, dtype=np.float64) for column in columns]
-    if len({column.shape for column in (*codes, *given)}) > 1 or codes[0].ndim != 1:
+    numbers = [np.asarray(column, dtype=np.float64) for column in columns]
+    if len({column.shape for column in (*codes, *numbers)}) > 1 or codes[0].ndim != 1:
         raise ValueError("documents, systems, scores and human must be lists of one length")
-    present = [np.isfinite(column) for column in given]
+    present = [np.isfinite(column) for column in numbers]
     alike: defaultdict[bytes, list[int]] = defaultdict(list)
-    for place, (one, other) in enumerate(compared):
-        alike[np.packbits(present[one] & present[other]).tobytes()].append(place)
+    for place, (left, right) in enumerate(compared):
+        alike[np.packbits(present[left] & present[right]).tobytes()].append(place)
     for places in alike.values():
         some = [compared[place] for place in places]
         both = present[some[0][0]] & present[some[0][1]]
         unscored = [int(present[human].sum() - both.sum()) for _, human in some]
-        yield places, _table(codes, given, some, both, unscored)
+        yield places, _table(codes, numbers, some, both, unscored)
 
 
 def _table(
-    codes: tuple[Codes, Codes], given: Sequence[Floats], compared: Sequence[Two],
+    codes: tuple[Codes, Codes], numbers: Sequence[Floats], compared: Sequence[Two],
     both: NDArray[np.bool_], unscored: Sequence[int],
 ) -> PairTable:  # fmt: skip
     names = list(dict.fromkeys(column for two in compared for column in two))
     documents, systems = (column[both] for column in codes)
-    values = np.stack([given[name][both] for name in names])
+    values = np.stack([numbers[name][both] for name in names])
     # A total order, so that permuting the rows cannot change even the last bit of a sum.
     order = np.lexsort([*values[::-1], systems, documents])
     kept_documents, document_codes = np.unique(documents[order], return_inverse=True)
@@ -103,7 +103,7 @@ def _table(
         documents=document_codes,
         systems=system_codes,
         values=np.ldexp(values[:, order], -np.array(exponents)[:, None]),
-        compared=tuple((names.index(one), names.index(other)) for one, other in compared),
+        compared=tuple((names.index(left), names.index(right)) for left, right in compared),
         document_count=kept_documents.size,
         system_count=kept_systems.size,
         lost_documents=np.unique(codes[0]).size - kept_documents.size,
@@ -115,14 +115,14 @@ def _table(
 
 
 def groups_of(documents: int) -> Codes:
-    """To which documents are dealt like cards."""
+    """The groups that documents are dealt to, like cards."""
     return np.arange(documents) % MOST_GROUPS
 
 
 def table_of(
     documents: ArrayLike, systems: ArrayLike, scores: ArrayLike, human: ArrayLike
 ) -> PairTable:
-    """Of a single comparison."""
+    """The table of a single comparison."""
     ((_, table),) = tables(documents, systems, [scores, human], [(0, 1)])
     return table
 

@@ -27,13 +27,13 @@ from .pairs import Codes, Floats
 class Precise:
     good: float
     target: float
-    base: Measured  # of the pairs: those that are good
+    base: Measured  # share of the pairs that are good
     threshold: float | None  # chosen on all documents: what a selection uses; None: none reaches it
     best: float  # the highest precision that any threshold reaches on all documents
-    thresholds: tuple[float | None, ...]  # of each fold: chosen on the others
-    selected: Measured  # of the pairs: by the other folds' thresholds
-    precision: Measured  # of the selected pairs: those that are good
-    recall: Measured  # of the good pairs: those that are selected
+    thresholds: tuple[float | None, ...]  # one for each fold, chosen on the others
+    selected: Measured  # share of the pairs, by the other folds' thresholds
+    precision: Measured  # share of the selected pairs that are good
+    recall: Measured  # share of the good pairs that are selected
     documents: int  # with a pair
 
 
@@ -42,7 +42,7 @@ def precise(
     documents: ArrayLike, scores: ArrayLike, ratings: ArrayLike, *,
     good: float, target: float, folds: int = 5, resamples: int = 1000, seed: int = 0,
 ) -> Precise | None:  # fmt: skip
-    """From one row per candidate, NaN where unscored or unrated.
+    """The threshold from one row per candidate, NaN where unscored or unrated.
 
     None where fewer than two documents have a pair.
     """
@@ -54,8 +54,8 @@ def precise(
     def chosen(on: Rows) -> float | None:
         return lowest_threshold(rows.scores[on], is_good[on], target)
 
-    def share(of: Rows, among: Rows) -> Measured:
-        some, whole = rows.summed(of), rows.summed(among)
+    def share(part: Rows, among: Rows) -> Measured:
+        some, whole = rows.summed(part), rows.summed(among)
         return ratio_of_sums(some, whole, resamples, seed, n=int(whole.sum()))
 
     thresholds = tuple(chosen(rows.elsewhere(fold)) for fold in range(rows.folds))
@@ -75,8 +75,8 @@ def precise(
 
 
 def lowest_threshold(scores: Floats, is_good: Rows, target: float) -> float | None:
-    thresholds, found = precisions(scores, is_good)
-    reaching = thresholds[found >= target]
+    thresholds, shares = precisions(scores, is_good)
+    reaching = thresholds[shares >= target]
     return float(reaching[0]) if reaching.size else None
 
 
@@ -91,5 +91,5 @@ def precisions(scores: Floats, is_good: Rows) -> tuple[Floats, Floats]:
 
 
 def _reached(scores: Floats, fold: Codes, thresholds: tuple[float | None, ...]) -> Rows:
-    least = np.array([np.inf if one is None else one for one in thresholds])
+    least = np.array([np.inf if threshold is None else threshold for threshold in thresholds])
     return np.isfinite(scores) & (fold >= 0) & (scores >= least[fold])

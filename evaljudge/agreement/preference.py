@@ -43,12 +43,12 @@ class Preference:
     axis: str
     n: int  # votes
     ties: int
-    first_wins: Measured  # of the votes that are no tie
+    first_wins: Measured  # share of the votes that are no tie
     pairs: int  # asked in both orders
-    flips: Measured  # of those pairs: another winner in the other order, a tie being no winner
-    first_twice: int  # of those pairs: whatever was shown first won
+    flips: Measured  # share of those pairs whose winner changes with the order, a tie being none
+    first_twice: int  # those pairs where whatever was shown first won
     second_twice: int
-    first_decides: Measured  # of those where the same position won twice: the first
+    first_decides: Measured  # share of the first among those where one position won twice
     p: float | None  # two-sided exact binomial (McNemar) of first_twice against second_twice
 
 
@@ -57,7 +57,7 @@ def preferences(votes: Iterable[Vote], *, resamples: int = 1000, seed: int = 0) 
     by_axis: defaultdict[str, list[Vote]] = defaultdict(list)
     for vote in votes:
         by_axis[vote.axis].append(vote)
-    return [_preference(axis, found, resamples, seed) for axis, found in by_axis.items()]
+    return [_preference(axis, of_axis, resamples, seed) for axis, of_axis in by_axis.items()]
 
 
 def _preference(axis: str, votes: Sequence[Vote], resamples: int, seed: int) -> Preference:
@@ -67,7 +67,7 @@ def _preference(axis: str, votes: Sequence[Vote], resamples: int, seed: int) -> 
     place = {document: index for index, document in enumerate(documents)}
 
     def share(held: Iterable[tuple[int, bool]]) -> Measured:
-        """Of (document, whether it held); documents without one are resampled all the same."""
+        """The share of (document, whether it held); documents without one are resampled as well."""
         true, counted = np.zeros((2, len(place)))
         for document, holds in held:
             true[place[document]] += holds
@@ -76,18 +76,18 @@ def _preference(axis: str, votes: Sequence[Vote], resamples: int, seed: int) -> 
 
     decided = [vote for vote in votes if vote.position]
     pairs = list(_asked_both_ways(votes))
-    same = [one for one, other in pairs if one.position and one.position == other.position]
-    first_twice = sum(one.position == 1 for one in same)
+    same = [vote for vote, other in pairs if vote.position and vote.position == other.position]
+    first_twice = sum(vote.position == 1 for vote in same)
     return Preference(
         axis=axis,
         n=len(votes),
         ties=len(votes) - len(decided),
         first_wins=share((vote.document, vote.position == 1) for vote in decided),
         pairs=len(pairs),
-        flips=share((one.document, one.winner != other.winner) for one, other in pairs),
+        flips=share((vote.document, vote.winner != other.winner) for vote, other in pairs),
         first_twice=first_twice,
         second_twice=len(same) - first_twice,
-        first_decides=share((one.document, one.position == 1) for one in same),
+        first_decides=share((vote.document, vote.position == 1) for vote in same),
         p=float(binomtest(first_twice, len(same)).pvalue) if same else None,
     )
 

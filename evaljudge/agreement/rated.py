@@ -29,12 +29,12 @@ Codes = NDArray[np.int64]
 Ids = NDArray[np.object_]
 """A doc_id for each row."""
 Text = tuple[str, str]
-"""Its document and its system."""
+"""The document and the system of a text."""
 MOST_TESTED = 20_000
 """Rated candidates: of more, a seeded sample of whole documents is tested, and marked so."""
 
 MOST_AXES = 30
-"""Of more axes that people rated, so many are looked at: their pairs are compared, too."""
+"""The most human axes that are looked at, since their pairs are compared, too."""
 
 
 def is_repetition(scorer: str) -> bool:
@@ -44,9 +44,9 @@ def is_repetition(scorer: str) -> bool:
 
 def codes(names: Iterable[str]) -> Codes:
     """The place of each name among all that there are, in alphabetical order."""
-    given = list(names)
-    number_of = {name: number for number, name in enumerate(sorted(set(given)))}
-    return np.array([number_of[name] for name in given], np.int64)
+    listed = list(names)
+    number_of = {name: number for number, name in enumerate(sorted(set(listed)))}
+    return np.array([number_of[name] for name in listed], np.int64)
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Rated:
     scores: Mapping[Key, Floats]
     human: Mapping[str, Floats]
     raters: Mapping[str, Sequence[tuple[float, ...]]]
-    """Of axes rated by several: each rating of each candidate."""
+    """Each rating of each candidate, on axes with several raters."""
     lengths: Floats | None = None
     """The words of each text, where they are known."""
     texts: Sequence[Text] = ()
@@ -80,21 +80,21 @@ class Rated:
         return np.array([system for _, system in self.texts], dtype=object)
 
     def on(self, axes: Sequence[str]) -> Rated:
-        """Of these human axes alone."""
+        """The ratings with these human axes alone."""
         human = {axis: column for axis, column in self.human.items() if axis in axes}
-        raters = {axis: given for axis, given in self.raters.items() if axis in axes}
+        raters = {axis: ratings for axis, ratings in self.raters.items() if axis in axes}
         return replace(self, human=human, raters=raters)
 
     def with_few_axes(self) -> Rated:
-        """Of at most MOST_AXES: the scorers' own, and then those that are rated most often."""
+        """The ratings with at most MOST_AXES: the scorers' own, then those rated most often."""
         if len(self.human) <= MOST_AXES:
             return self
-        own = (axis for _, axis in self.scores if axis in self.human)
+        shared = (axis for _, axis in self.scores if axis in self.human)
         often = sorted(self.human, key=lambda axis: -int(np.isfinite(self.human[axis]).sum()))
-        return self.on(list(dict.fromkeys([*own, *often]))[:MOST_AXES])
+        return self.on(list(dict.fromkeys([*shared, *often]))[:MOST_AXES])
 
     def without_repetitions(self) -> Rated:
-        """Without further trials of a scorer and those of fewer draws: `synthetic.n10#2`."""
+        """The ratings without further, or shorter, trials of a scorer: `synthetic.n10#2`."""
         scores = {key: c for key, c in self.scores.items() if not is_repetition(key[0])}
         return replace(self, scores=scores)
 
@@ -110,12 +110,12 @@ class Rated:
         return {axis: column for (name, axis), column in self.scores.items() if name == scorer}
 
     def table(self, axis: str) -> Floats:
-        """(candidates, raters), NaN where there is no such rating."""
+        """The table (candidates, raters); NaN where there is no such rating."""
         columns = zip_longest(*self.raters[axis], fillvalue=np.nan)
         return np.array(list(columns), dtype=np.float64).T
 
     def sampled(self, most: int, seed: int) -> tuple[Rated, bool]:
-        """With as many random documents as hold at most so many candidates."""
+        """The ratings of as many random documents as hold at most so many candidates."""
         if self.documents.size <= most:
             return self, False
         sizes = np.bincount(self.documents)
@@ -130,7 +130,7 @@ class Rated:
 
 @dataclass(frozen=True)
 class Grid:
-    """NaN: there is no such candidate, or it is unscored or unrated."""
+    """Tables of documents and systems; NaN: no such candidate, or it is unscored or unrated."""
 
     documents: Sequence[str]
     systems: Sequence[str]
@@ -140,12 +140,12 @@ class Grid:
     """Whether unrated documents, or systems with few texts, are missing because there are too many
     to keep."""
     probabilities: Mapping[str, Floats] = field(default_factory=dict)
-    """By human axis, where texts were drawn for rating: how probable it was that a rated text was
-    drawn and rated; NaN for a text of which this is not known."""
+    """The probability that a rated text was drawn and rated, by human axis, where texts were drawn
+    for rating; NaN where it is not known."""
 
     @classmethod
     def of(cls, rated: Rated, is_sample: bool, probabilities: Mapping[str, Floats]) -> Grid:
-        """From rows; each document has at most one text of a system."""
+        """The grid of these rows; each document has at most one text of a system."""
         documents, systems = (
             tuple(sorted(set(column))) for column in (rated.doc_ids, rated.system_names)
         )
@@ -165,7 +165,7 @@ class Grid:
         )
 
     def on(self, axes: Sequence[str]) -> Grid:
-        """Of these axes alone; scorers without axes stay."""
+        """The grid with these axes alone; scorers without axes stay."""
         scores = {key: table for key, table in self.scores.items() if key[1] in (*axes, ANY_AXIS)}
         human = {axis: table for axis, table in self.human.items() if axis in axes}
         drawn = {axis: table for axis, table in self.probabilities.items() if axis in axes}
@@ -176,12 +176,12 @@ class Grid:
         return {key: table for key, table in self.scores.items() if key[1] in (human, ANY_AXIS)}
 
 
-def nearly_met(axes: Iterable[str], rated: Iterable[str]) -> Iterator[str]:
+def nearly_same(axes: Iterable[str], rated: Iterable[str]) -> Iterator[str]:
     """Axes that nobody rated while people rated one of nearly that name: a slip of spelling."""
-    known = {axis.casefold(): axis for axis in sorted(rated)}
-    for axis in sorted(set(axes) - set(known.values())):
-        if near := get_close_matches(axis.casefold(), known, n=1, cutoff=0.8):
+    by_folded = {axis.casefold(): axis for axis in sorted(rated)}
+    for axis in sorted(set(axes) - set(by_folded.values())):
+        if near := get_close_matches(axis.casefold(), by_folded, n=1, cutoff=0.8):
             yield (
-                f"people rated {known[near[0]]!r} and nobody {axis!r}: if they are one "
+                f"people rated {by_folded[near[0]]!r} and nobody {axis!r}: if they are one "
                 f"axis, call the ratings `ratings.{axis}`"
             )

@@ -1,4 +1,4 @@
-"""Which scorers cannot be told from the best: every two compared by documents, each p adjusted.
+"""Which scorers do not differ from the best: every two compared by documents, each p adjusted.
 
     >>> against_best(documents, systems, scores, human, level="system").indistinguishable
     ('chrF', 'METEOR')
@@ -92,7 +92,7 @@ def holm(ps: Sequence[float]) -> list[float]:
 def adjusted_pairs(
     names: Sequence[str], p_of: Callable[[str, str], float | None]
 ) -> dict[frozenset[str], float]:
-    """Of every two that can be tested, the p by Holm's correction for all of them."""
+    """The p of every two that can be tested, with Holm's correction for all of them."""
     ps = {frozenset(two): p for two in combinations(names, 2) if (p := p_of(*two)) is not None}
     return dict(zip(ps, holm(list(ps.values())), strict=True))
 
@@ -110,11 +110,11 @@ def against_best(
 
     def measure(some: Mapping[str, Floats]) -> dict[str, Correlated]:
         compared = [(place, len(some)) for place in range(len(some))]
-        given = [*some.values(), human]
-        (found,) = measured(documents, systems, given, compared, (level,), coefficient, seed)
+        tested = [*some.values(), human]
+        (found,) = measured(documents, systems, tested, compared, (level,), coefficient, seed)
         return dict(zip(some, found, strict=True))
 
-    whole = {name: one for name, one in measure(columns).items() if not np.isnan(one.value)}
+    whole = {name: side for name, side in measure(columns).items() if not np.isnan(side.value)}
     if not whole:
         return None
     best = max(whole, key=lambda name: whole[name].value)
@@ -151,12 +151,12 @@ def measured(
 ) -> list[list[Correlated]]:  # fmt: skip
     """Each comparison, at each level."""
     at = COEFFICIENTS.index(coefficient)
-    found: dict[int, list[Correlated]] = {}
+    correlated: dict[int, list[Correlated]] = {}
     for place, local, estimates, _ in estimates_of(
         documents, systems, columns, compared,
         levels=levels, coefficients=(coefficient,), seed=seed,
     ):  # fmt: skip
-        found[place] = [
+        correlated[place] = [
             Correlated(
                 float(level.values[local, at]),
                 level.parts[local, at],
@@ -165,7 +165,7 @@ def measured(
             )
             for level in estimates
         ]
-    in_order = [found[place] for place in range(len(compared))]
+    in_order = [correlated[place] for place in range(len(compared))]
     return [[levels_of[number] for levels_of in in_order] for number in range(len(levels))]
 
 
@@ -176,43 +176,43 @@ def _shared(
 ) -> dict[tuple[str, str], tuple[Correlated, Correlated]]:
     """Every two scorers, each on the texts that both scored; measured once for the same texts."""
     present = {name: np.isfinite(column) for name, column in columns.items()}
-    found, alike = {}, dict[bytes, list[tuple[str, str]]]()
-    for one, other in combinations(columns, 2):
-        if np.array_equal(present[one], present[other]):
-            found[one, other] = whole[one], whole[other]
+    values, alike = {}, dict[bytes, list[tuple[str, str]]]()
+    for left, right in combinations(columns, 2):
+        if np.array_equal(present[left], present[right]):
+            values[left, right] = whole[left], whole[right]
         else:
-            both = np.packbits(present[one] & present[other]).tobytes()
-            alike.setdefault(both, []).append((one, other))
+            both = np.packbits(present[left] & present[right]).tobytes()
+            alike.setdefault(both, []).append((left, right))
     for pairs in alike.values():
         both = present[pairs[0][0]] & present[pairs[0][1]]
         names = dict.fromkeys(name for pair in pairs for name in pair)
         here = measure({name: np.where(both, columns[name], np.nan) for name in names})
-        found |= {(one, other): (here[one], here[other]) for one, other in pairs}
-    return found
+        values |= {(left, right): (here[left], here[right]) for left, right in pairs}
+    return values
 
 
 def paired_values(
-    level: Level, one: Correlated, other: Correlated
+    level: Level, left: Correlated, right: Correlated
 ) -> tuple[float, float, Floats, int]:
     """Both values, the parts of their difference, and how many units are behind it.
 
     At sample level, on the documents where both have a correlation.
     """
-    gaps = one.parts - other.parts
+    gaps = left.parts - right.parts
     if level != "sample":
-        return one.value, other.value, gaps, one.n
+        return left.value, right.value, gaps, left.n
     shared = np.isfinite(gaps)
-    sides = (means(np.where(shared, side.parts, np.nan)) for side in (one, other))
+    sides = (means(np.where(shared, side.parts, np.nan)) for side in (left, right))
     first, second = map(float, sides)
     return first, second, gaps, int(shared.sum())
 
 
 def _beside(
-    level: Level, best: str, names: tuple[str, str], one: Correlated, other: Correlated
+    level: Level, best: str, names: tuple[str, str], left: Correlated, right: Correlated
 ) -> Rival:
     """The two that are named, of which the first is the rival unless it is the best."""
-    first, second, gaps, n = paired_values(level, one, other)
+    first, second, gaps, n = paired_values(level, left, right)
     if isnan(first) or isnan(second):
         return Rival("", None, None, None, None, n, sampled=False)
     values = (second, first) if names[0] == best else (first, second)
-    return Rival("", *values, p_value(first - second, gaps), None, n, one.sampled)
+    return Rival("", *values, p_value(first - second, gaps), None, n, left.sampled)

@@ -28,7 +28,7 @@ from .pairs import Floats, Two, tables
 
 PERMUTATIONS = 1000
 MOST_SYSTEMS = 100  # every pair of them is tested
-ROUNDING = 1e-12  # of the sum of the magnitudes: differences that differ by less are equal
+ROUNDING = 1e-12  # relative: differences closer than this share of their magnitudes are equal
 AT_ONCE = 2**22  # numbers in one temporary array
 
 
@@ -38,11 +38,11 @@ def soft_accuracies(
     compared: Sequence[Two], *,
     permutations: int = PERMUTATIONS, seed: int = 0,
 ) -> list[Agreement]:  # fmt: skip
-    """Of each two columns, scores and ratings; None with one system, or with too many of them.
+    """The soft accuracy of each two columns; None with one system, or with too many systems.
 
     All see the same permutations.
     """
-    found: dict[int, Agreement] = {}
+    by_place: dict[int, Agreement] = {}
     for places, table in tables(documents, systems, columns, compared):
         p = None
         if 1 < table.system_count <= MOST_SYSTEMS and permutations:
@@ -50,45 +50,45 @@ def soft_accuracies(
             values = np.full(shape, np.nan)
             values[:, table.documents, table.systems] = table.values
             p = p_values(values, permutations, seed)
-        for place, (one, other) in zip(places, table.compared, strict=True):
-            value = None if p is None else soft_accuracy(p[one], p[other])
+        for place, (left, right) in zip(places, table.compared, strict=True):
+            value = None if p is None else soft_accuracy(p[left], p[right])
             count, lost = table.system_count, table.lost_systems
-            found[place] = Agreement("system", "soft_accuracy", value, None, None, count, lost)
-    return [found[place] for place in range(len(compared))]
+            by_place[place] = Agreement("system", "soft_accuracy", value, None, None, count, lost)
+    return [by_place[place] for place in range(len(compared))]
 
 
 def soft_accuracy(p: Floats, other: Floats) -> float | None:
-    """From the p-values of the same pairs of systems; NaN where a pair cannot be compared."""
+    """The soft accuracy of two lists of p for the same pairs of systems; NaN: not comparable."""
     apart = np.abs(p - other)
     return float(1 - apart[np.isfinite(apart)].mean()) if np.isfinite(apart).any() else None
 
 
 def p_values(values: Floats, permutations: int, seed: int) -> Floats:
-    """That the first of two systems is better: (columns, pairs) from (columns, documents, systems).
+    """The p of the first system being better: (columns, documents, systems) -> (columns, pairs).
 
     Pairs in the order of numpy's triu_indices; NaN where two systems share no document.
     """
     columns, documents, systems = values.shape
-    one, other = np.triu_indices(systems, 1)
-    found = np.empty((columns, one.size))
+    left, right = np.triu_indices(systems, 1)
+    ps = np.empty((columns, left.size))
     step = max(1, AT_ONCE // max(documents, permutations))
     for column, table in enumerate(values):
-        for start in range(0, one.size, step):
+        for start in range(0, left.size, step):
             part = slice(start, start + step)
-            found[column, part] = _p_values(
-                table[:, one[part]] - table[:, other[part]], permutations, seed
+            ps[column, part] = _p_values(
+                table[:, left[part]] - table[:, right[part]], permutations, seed
             )
-    return found
+    return ps
 
 
 def _p_values(differences: Floats, permutations: int, seed: int) -> Floats:
-    """(pairs,) from (documents, pairs)."""
+    """The p-values (pairs,) from (documents, pairs)."""
     shared = np.isfinite(differences)
-    known = np.where(shared, differences, 0.0)
-    least = known.sum(axis=0) - ROUNDING * np.abs(known).sum(axis=0)
+    filled = np.where(shared, differences, 0.0)
+    least = filled.sum(axis=0) - ROUNDING * np.abs(filled).sum(axis=0)
     reached = np.zeros(least.size)
-    for signs in _signs(permutations, len(known), seed):
-        reached += np.count_nonzero(signs @ known >= least, axis=0)
+    for signs in _signs(permutations, len(filled), seed):
+        reached += np.count_nonzero(signs @ filled >= least, axis=0)
     return np.where(shared.any(axis=0), reached / permutations, np.nan)
 
 

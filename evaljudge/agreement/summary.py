@@ -44,18 +44,18 @@ class Levels:
         return cls(values, levels, sparse.csr_array((np.ones(values.size), cells), shape=shape))
 
     def signs(self) -> Signs:
-        """(candidates, candidates), of the differences: of small numbers, which is quicker."""
-        levels = self.levels.astype(np.int16)  # of at most MAX_POOLED candidates
+        """The signs (candidates, candidates) of the differences of levels."""
+        levels = self.levels.astype(np.int16)  # at most MAX_POOLED candidates
         return signs(levels[:, None], levels)
 
     def centred(self, drawn: Floats) -> Floats:
-        """(rows, candidates), from the weight of each candidate."""
+        """The centred values (rows, candidates), from the weight of each candidate."""
         means: Floats = (drawn @ self.values) / np.maximum(drawn.sum(axis=1), 1.0)
         return self.values - means[:, None]
 
     def ranked(self, weights: Floats, sizes: Floats) -> tuple[Floats, Floats, Floats]:
-        """Of rows of so many candidates, from the weight of each group: twice the centred mean
-        ranks (rows, candidates), the ordered pairs untied, and the distinct values with weight.
+        """Twice the centred mean ranks (rows, candidates), the ordered pairs untied, and the
+        distinct values with weight; `weights`: of each group, `sizes`: the candidates of each row.
 
         Values [5 7 7], each weighing 1: ranks [-2 1 1], 4 ordered pairs untied, 2 distinct.
         """
@@ -79,7 +79,7 @@ class Pool:
 def summary_level(
     table: PairTable, seed: int, wanted: Collection[Coefficient] = COEFFICIENTS
 ) -> Estimates:
-    """Those that compare every two candidates are NaN where they are not wanted."""
+    """Agreement over all texts; coefficients of pairs that are not `wanted` are NaN."""
     chosen = sampled_documents(table, seed)
     shape = len(table.compared), len(COEFFICIENTS)
     values, parts = np.full(shape, np.nan), np.full((*shape, MOST_GROUPS), np.nan)
@@ -91,12 +91,12 @@ def summary_level(
         units[:, -1], epsilons = pooled.groups.size, pooled.epsilons
         there = np.unique(table.groups[chosen])
         weights = np.concatenate([np.ones((1, there.size)), 1 - np.eye(there.size)])
-        found = pooled_coefficients(pooled, weights)
-        values = found[..., 0]
-        parts[..., there] = jackknifed(values, found[..., 1:])
+        pooled_values = pooled_coefficients(pooled, weights)
+        values = pooled_values[..., 0]
+        parts[..., there] = jackknifed(values, pooled_values[..., 1:])
     centre = values.copy()
-    for place, (one, other) in enumerate(table.compared):
-        x, y = table.values[one], table.values[other]
+    for place, (left, right) in enumerate(table.compared):
+        x, y = table.values[left], table.values[right]
         if sampled:
             values[place, :-1] = correlations(x, y)
         elif not np.isnan(values[place, PEARSON]):
@@ -139,8 +139,8 @@ def pool(table: PairTable, chosen: Codes, wanted: Collection[Coefficient] = COEF
     concordance, agreement, epsilons = None, None, np.full(len(table.compared), np.nan)
     if not PAIRWISE.isdisjoint(wanted):
         ordered = [column.signs() for column in columns]
-        found = [_by_group(groups, ordered[x] * ordered[y]) for x, y in table.compared]
-        concordance = np.stack(found)
+        grouped = [_by_group(groups, ordered[x] * ordered[y]) for x, y in table.compared]
+        concordance = np.stack(grouped)
     if "accuracy" in wanted:
         epsilons, agreement = _agreement(values, ordered, table.compared, groups)
     return Pool(groups, columns, table.compared, concordance, agreement, epsilons)
@@ -149,14 +149,14 @@ def pool(table: PairTable, chosen: Codes, wanted: Collection[Coefficient] = COEF
 def _agreement(
     values: Floats, ordered: Sequence[Signs], compared: Sequence[Two], groups: Codes
 ) -> tuple[Floats, Floats]:
-    """Of each comparison: the epsilon, and the pairs on which both agree, by groups."""
+    """The epsilon of each comparison, and the pairs on which both agree, by groups."""
     epsilons = np.empty(len(compared))
     agreement = np.empty((len(compared), groups[-1] + 1, groups[-1] + 1))
-    for one in {scorer for scorer, _ in compared}:
-        order = Ordering(ordered[one], distances(values[one]))
-        places = [place for place, (scorer, _) in enumerate(compared) if scorer == one]
+    for column in {scorer for scorer, _ in compared}:
+        order = Ordering(ordered[column], distances(values[column]))
+        places = [place for place, (scorer, _) in enumerate(compared) if scorer == column]
         others = [compared[place][1] for place in places]
-        epsilons[places] = calibrated_lists(values[one], [values[other] for other in others])
+        epsilons[places] = calibrated_lists(values[column], [values[other] for other in others])
         for place, other in zip(places, others, strict=True):
             agreeing = order.agreeing(ordered[other], epsilons[place])
             agreement[place] = _by_group(groups, agreeing.view(np.int8))
@@ -164,39 +164,39 @@ def _agreement(
 
 
 def pooled_coefficients(pool: Pool, weights: Floats) -> Floats:
-    """(comparisons, 5, rows), from (rows, groups)."""
+    """The coefficients (comparisons, 5, rows), from (rows, groups)."""
     drawn = weights[:, pool.groups]
     sizes = drawn.sum(axis=1)
     ranked = [column.ranked(weights, sizes) for column in pool.columns]
     ranks = _cosines([ranks for ranks, _, _ in ranked], drawn, pool.compared)
     values = _cosines([column.centred(drawn) for column in pool.columns], drawn, pool.compared)
-    found = np.full((len(pool.compared), len(COEFFICIENTS), sizes.size), np.nan)
-    for place, (one, other) in enumerate(pool.compared):
-        _, untied, distinct = zip(ranked[one], ranked[other], strict=True)
+    coefficients = np.full((len(pool.compared), len(COEFFICIENTS), sizes.size), np.nan)
+    for place, (left, right) in enumerate(pool.compared):
+        _, untied, distinct = zip(ranked[left], ranked[right], strict=True)
         # Centring a constant leaves rounding noise; its ranks are exact.
         linear = np.where(np.isnan(ranks[place]), np.nan, values[place])
-        found[place, [SPEARMAN, PEARSON]] = ranks[place], linear
+        coefficients[place, [SPEARMAN, PEARSON]] = ranks[place], linear
         if pool.concordance is not None:
             balance = _weighed(pool.concordance[place], weights)
-            found[place, KENDALL] = ratio(balance, np.sqrt(untied[0] * untied[1]))
-            found[place, KENDALL_C] = stuart(balance, sizes, *distinct)
+            coefficients[place, KENDALL] = ratio(balance, np.sqrt(untied[0] * untied[1]))
+            coefficients[place, KENDALL_C] = stuart(balance, sizes, *distinct)
         if pool.agreement is not None:
-            found[place, -1] = share(_weighed(pool.agreement[place], weights), sizes)
-    return found
+            coefficients[place, -1] = share(_weighed(pool.agreement[place], weights), sizes)
+    return coefficients
 
 
 def _cosines(columns: Sequence[Floats], weights: Floats, compared: Sequence[Two]) -> list[Floats]:
-    """Of each comparison, from columns (rows, candidates) and the weight of each candidate."""
+    """The cosine of each comparison, from columns (rows, candidates) and candidates' weights."""
     weighted = [column * weights for column in columns]
-    squares = [_row_sums(column, own) for column, own in zip(columns, weighted, strict=True)]
+    squares = [_row_sums(column, times) for column, times in zip(columns, weighted, strict=True)]
     return [
-        ratio(_row_sums(weighted[one], columns[other]), np.sqrt(squares[one] * squares[other]))
-        for one, other in compared
+        ratio(_row_sums(weighted[left], columns[right]), np.sqrt(squares[left] * squares[right]))
+        for left, right in compared
     ]
 
 
-def _row_sums(one: Floats, other: Floats) -> Floats:
-    return np.einsum("rc,rc->r", one, other)
+def _row_sums(left: Floats, right: Floats) -> Floats:
+    return np.einsum("rc,rc->r", left, right)
 
 
 def _by_group(groups: Codes, pairs: NDArray[np.int8]) -> Floats:
@@ -215,5 +215,5 @@ def _by_group(groups: Codes, pairs: NDArray[np.int8]) -> Floats:
 
 
 def _weighed(table: Floats, weights: Floats) -> Floats:
-    """Of each row, from the weight of each group, (rows, groups)."""
+    """The weighted sum of the table for each row of weights (rows, groups)."""
     return ((weights @ table) * weights).sum(axis=1)

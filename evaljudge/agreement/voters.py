@@ -37,7 +37,7 @@ class Voters:
     confusions: Floats  # (voters, true label, label given); each row sums to 1
     shares: Floats  # (labels,)
     log_posteriors: Floats  # (steps,): of the votes, plus that of the prior; never falls
-    log_likelihood: float  # of the votes alone, in the end
+    log_likelihood: float  # for the votes alone, in the end
     converged: bool
     identified: bool
 
@@ -59,7 +59,7 @@ def dawid_skene(
     votes: ArrayLike, labels: int, counts: ArrayLike | None = None, *,
     smoothing: float = 0.1, tolerance: float = 1e-9, most_steps: int = 1000,
 ) -> Voters:  # fmt: skip
-    """From (rows, voters) of codes 0..labels - 1, or MISSING; a row is one item, or `counts` items.
+    """The model of votes (rows, voters): codes 0..labels - 1, or MISSING; `counts`: of items a row.
 
     Converged is a step that adds no more than `tolerance` per item that has a vote.
     """
@@ -110,9 +110,9 @@ def _cast(votes: Codes, labels: int, counts: ArrayLike | None) -> _Votes:
 def _estimated(cast: _Votes, posterior: Floats, smoothing: float) -> tuple[Floats, Floats, float]:
     """The maximisation: confusions and shares as counted, each label by how likely it is, and the
     logarithm of their prior."""
-    known = posterior * cast.voted[:, None]
-    shares = _proportions(known.sum(axis=0) + smoothing * cast.used)
-    counts = (known.T @ cast.given).reshape(cast.labels, cast.voters, cast.labels)
+    voted = posterior * cast.voted[:, None]
+    shares = _proportions(voted.sum(axis=0) + smoothing * cast.used)
+    counts = (voted.T @ cast.given).reshape(cast.labels, cast.voters, cast.labels)
     confusions = _proportions(counts.swapaxes(0, 1) + smoothing)
     chances = np.append(shares[cast.used > 0], confusions)
     return confusions, shares, smoothing * float(np.log(chances).sum())

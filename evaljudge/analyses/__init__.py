@@ -73,7 +73,7 @@ class RunFrame:
     accounts: Accounts | None = None
     combined: Mapping[str, Combination] = field(default_factory=dict)
     weights: Mapping[tuple[str, str], Weights] = field(default_factory=dict)
-    """Those that were fitted, by combination and axis."""
+    """The fitted weights, by combination and axis."""
     intervals: Sequence[TextInterval] = ()
     thresholds: Found = field(default_factory=lambda: NONE_FOUND)
 
@@ -101,8 +101,8 @@ class Analysis(Generic[RowType]):
     row: type[RowType]  # A dataclass; the fields are the keys of the JSON file
     rows: Callable[[RunFrame], Iterable[RowType]]
     sections: Callable[[Findings, bool], Iterable[Section]]
-    """From all findings, and whether it should be short, for a terminal. Tables without rows are
-    left out, and so are sections without tables."""
+    """Makes the sections from all findings, in short for a terminal. Tables without rows are left
+    out, and so are sections without tables."""
     place: float = 125  # sections are in the order of their places
     warnings: Callable[[RunFrame, Rows], Iterable[Warned]] = lambda *_: ()
     is_always_written: bool = False  # whether the file is there without rows, too
@@ -114,8 +114,8 @@ class Analysis(Generic[RowType]):
 
 @cache
 def analyses() -> Mapping[str, Analysis[Any]]:
-    found = found_in_files("analyses", "ANALYSIS", Analysis)
-    return dict(sorted(found.items(), key=lambda item: item[1].place))
+    by_name = found_in_files("analyses", "ANALYSIS", Analysis)
+    return dict(sorted(by_name.items(), key=lambda item: item[1].place))
 
 
 def rows_of(run: RunFrame) -> dict[str, list[Any]]:
@@ -143,12 +143,12 @@ def _added(name: str, analysis: Analysis[Any]) -> AbstractContextManager[None]:
 def in_order(texts: Mapping[Rank, Sequence[str]], warned: Iterable[Warned]) -> list[str]:
     """The texts of all warnings, by rank; those of analyses come after others of their rank."""
     ranked = [(rank, text) for rank, some in texts.items() for text in some]
-    ranked += [(one.rank, one.text) for one in warned]
-    return [text for _, text in sorted(ranked, key=lambda one: one[0])]
+    ranked += [(warning.rank, warning.text) for warning in warned]
+    return [text for _, text in sorted(ranked, key=lambda warning: warning[0])]
 
 
 def sections(findings: Findings, in_short: bool = False) -> list[Section]:
-    """Those that have rows, in their order; those with the same title are one."""
+    """The sections that have rows, in their order; sections with the same title are joined."""
     made = list[tuple[float, list[Section]]]()
     for name, analysis in analyses().items():
         with _added(name, analysis):

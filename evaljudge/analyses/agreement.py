@@ -40,7 +40,7 @@ TOOLTIPS = {
     "accuracy": "Of all pairs, how often the scorer says what people say: better, worse or a tie.",
     "soft_accuracy": "How alike the p-values for pairs of systems are; 1: those of people.",
 }
-"""Of the heads of a table on the page."""
+"""The tooltips of a table's headings on the page."""
 LEVELS = ("sample", "system", "summary")
 NOTHING_RATED = "There are no human ratings: nothing to agree with."
 NOTHING_SHARED = (
@@ -110,24 +110,24 @@ class Level:
     @property
     def coefficients(self) -> Mapping[str, str]:
         is_soft = any(row.coefficient == "soft_accuracy" for row in self.rows)
-        return {key: of for key, of in COEFFICIENTS.items() if is_soft or key != "soft_accuracy"}
+        return {k: what for k, what in COEFFICIENTS.items() if is_soft or k != "soft_accuracy"}
 
     @property
     def by_scale(self) -> Mapping[tuple[str, str], Mapping[str, Agreement]]:
-        found = dict[tuple[str, str], dict[str, Agreement]]()
+        rows_by_scale = dict[tuple[str, str], dict[str, Agreement]]()
         for row in self.rows:
-            found.setdefault((row.scorer, row.axis), {})[row.coefficient] = row
-        return found
+            rows_by_scale.setdefault((row.scorer, row.axis), {})[row.coefficient] = row
+        return rows_by_scale
 
     def table(self, title: str = "") -> Table:
         cells = [
             [
                 *at,
-                *(estimate(found.get(name)) for name in self.coefficients),
-                _counted({name: row.n for name, row in found.items()}),
-                _counted({name: row.skipped for name, row in found.items()}),
+                *(estimate(by_name.get(name)) for name in self.coefficients),
+                _counted({name: row.n for name, row in by_name.items()}),
+                _counted({name: row.skipped for name, row in by_name.items()}),
             ]
-            for at, found in self.by_scale.items()
+            for at, by_name in self.by_scale.items()
         ]
         heads = ["scorer", "axis", *self.coefficients.values(), "n", "skipped"]
         return Table(title, heads, cells, "ll" + "r" * (len(heads) - 2), lead=2)
@@ -175,8 +175,8 @@ def levels_of(agreement: Sequence[Agreement], within_documents: Sequence[str] = 
     return [Level(name, rows, within_documents) for name, rows in by_level.items() if rows]
 
 
-def spearman_table(title: str, found: Sequence[Level]) -> Table:
-    by_level = {level.name: level.by_scale for level in found}
+def spearman_table(title: str, levels: Sequence[Level]) -> Table:
+    by_level = {level.name: level.by_scale for level in levels}
     scales = dict.fromkeys(at for scales in by_level.values() for at in scales)
     rows = [
         [*at, *(estimate(scales.get(at, {}).get("spearman")) for scales in by_level.values())]
@@ -196,24 +196,24 @@ def rows(run: RunFrame) -> Iterator[Agreement]:
 def agreement_of(rated: Rated, seed: int) -> Iterator[Agreement]:
     keys, axes = list(rated.scores), sorted(rated.human)
     columns = [*rated.scores.values(), *(rated.human[human] for human in axes)]
-    meeting = [
+    matched = [
         (place, len(keys) + number)
         for place, (_, axis) in enumerate(keys)
         for number, human in enumerate(axes)
         if axis in (human, ANY_AXIS)
     ]
-    found = comparisons(rated.documents, rated.systems, columns, meeting, seed=seed)
-    soft = _soft(rated, seed, meeting)
-    for (place, number), agreed, more in zip(meeting, found, soft, strict=True):
-        for one in [*agreed, *more]:
-            yield replace(one, scorer=keys[place][0], axis=axes[number - len(keys)])
+    compared = comparisons(rated.documents, rated.systems, columns, matched, seed=seed)
+    soft = _soft(rated, seed, matched)
+    for (place, number), agreed, more in zip(matched, compared, soft, strict=True):
+        for agreement in [*agreed, *more]:
+            yield replace(agreement, scorer=keys[place][0], axis=axes[number - len(keys)])
 
 
-def _soft(rated: Rated, seed: int, meeting: Sequence[tuple[int, int]]) -> Sequence[list[Agreement]]:
+def _soft(rated: Rated, seed: int, matched: Sequence[tuple[int, int]]) -> Sequence[list[Agreement]]:
     tested, is_sample = rated.sampled(MOST_TESTED, seed)
     columns = [*tested.scores.values(), *(tested.human[axis] for axis in sorted(tested.human))]
-    found = soft_accuracies(tested.documents, tested.systems, columns, meeting, seed=seed)
-    return [[replace(one, sampled=is_sample)] for one in found]
+    accuracies = soft_accuracies(tested.documents, tested.systems, columns, matched, seed=seed)
+    return [[replace(agreement, sampled=is_sample)] for agreement in accuracies]
 
 
 ANALYSIS = Analysis(Agreement, rows, lambda *_: (), is_always_written=True)

@@ -40,13 +40,13 @@ class JudgePair:
 def rows(run: RunFrame) -> Iterator[JudgePair]:
     """Each two scorers of combinations, and each two judges of several models or with families, on
     every axis that both have."""
-    scorers = [scorer for one in run.combined.values() for scorer in one.of_scorers]
+    scorers = [scorer for name in run.combined.values() for scorer in name.of_scorers]
     if run.models > 1 or run.families:
         scorers += run.headlines.values()
     scorers, grid = list(dict.fromkeys(scorers)), run.grid
     axes = dict.fromkeys(axis for scorer, axis in grid.scores if scorer in scorers)
     for axis in axes:
-        tables = {one: grid.scores[one, axis] for one in scorers if (one, axis) in grid.scores}
+        tables = {name: grid.scores[name, axis] for name in scorers if (name, axis) in grid.scores}
         if len(tables) > 1:
             # a row for each text that any of them has scored
             there = np.isfinite(np.stack(list(tables.values()))).any(axis=0)
@@ -55,21 +55,21 @@ def rows(run: RunFrame) -> Iterator[JudgePair]:
             scores = {(scorer, ""): table[there] for scorer, table in tables.items()}
             whole = Rated(documents, systems, scores, {}, {})
             rated, is_sample = whole.sampled(MOST_TESTED, run.seed)
-            own = {scorer: column for (scorer, _), column in rated.scores.items()}
-            for found in among(rated.documents, rated.systems, own, seed=run.seed):
-                pair = asdict(found) | {"one": found.axis, "axis": axis}
-                pair["sampled"] = found.sampled or is_sample or grid.is_sample
+            own_scores = {scorer: column for (scorer, _), column in rated.scores.items()}
+            for pair_of_axes in among(rated.documents, rated.systems, own_scores, seed=run.seed):
+                pair = asdict(pair_of_axes) | {"one": pair_of_axes.axis, "axis": axis}
+                pair["sampled"] = pair_of_axes.sampled or is_sample or grid.is_sample
                 del pair["of"]
                 yield JudgePair(**pair)
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     pairs = [row for row in findings["among_judges"] if row.coefficient == "spearman"]
-    known = {(row.axis, row.one, row.other, row.level): row for row in pairs}
+    by_key = {(row.axis, row.one, row.other, row.level): row for row in pairs}
     columns: dict[str, Any] = {"axis": "axis", "judge": "one", "other judge": "other"}
     for level in LEVELS[:1] if in_short else LEVELS:
         columns[f"{level} level"] = lambda row, level=level: estimate(
-            known[row.axis, row.one, row.other, level]
+            by_key[row.axis, row.one, row.other, level]
         )
     rows = {(row.axis, row.one, row.other): row for row in pairs}.values()
     table = tabled("On the texts that both have scored", rows, 3, columns)

@@ -24,11 +24,11 @@ def rows(run: RunFrame) -> Iterator[AxisPair]:
     rated = run.compared
     several = {HUMAN: dict(sorted(rated.human.items()))}
     several |= {scorer: rated.axes_of(scorer) for scorer, _ in rated.scores}
-    for of, columns in several.items():
+    for whose, columns in several.items():
         if len(columns) > 1:
             few = dict(islice(columns.items(), MOST_AXES))
-            for one in among(rated.documents, rated.systems, few, seed=run.seed):
-                yield replace(one, of=of)
+            for pair in among(rated.documents, rated.systems, few, seed=run.seed):
+                yield replace(pair, of=whose)
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
@@ -43,10 +43,10 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     order = _axes_of(rows)
     tables = []
     for level, of in dict.fromkeys((level, r.of) for level in LEVELS for r in rows):
-        own = [row for row in rows if (row.level, row.of) == (level, of)]
-        if own:
-            names = sorted(_axes_of(own), key=order.index)
-            tables.append(_matrix(f"{level.capitalize()} level: {_shown(of)}", own, names))
+        shared = [row for row in rows if (row.level, row.of) == (level, of)]
+        if shared:
+            names = sorted(_axes_of(shared), key=order.index)
+            tables.append(_matrix(f"{level.capitalize()} level: {_shown(of)}", shared, names))
     yield Section(AXES, [AXES_ABOUT], tables, notes_on(rows))
 
 
@@ -67,15 +67,15 @@ def _axes_of(rows: Sequence[AxisPair]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in (row.axis, row.other)))
 
 
-def _shown(of: str) -> str:
-    return "people" if of == HUMAN else of
+def _shown(whose: str) -> str:
+    return "people" if whose == HUMAN else whose
 
 
 def _matrix(title: str, rows: Sequence[AxisPair], names: Sequence[str]) -> Table:
-    found = {(name, name): "1" for name in names}
+    figures = {(name, name): "1" for name in names}
     for row in rows:
-        found[row.axis, row.other] = found[row.other, row.axis] = estimate(row)
-    cells = [[axis, *(found.get((axis, other), NONE) for other in names)] for axis in names]
+        figures[row.axis, row.other] = figures[row.other, row.axis] = estimate(row)
+    cells = [[axis, *(figures.get((axis, other), NONE) for other in names)] for axis in names]
     return Table(title, ["axis", *names], cells, "l" + "r" * len(names))
 
 

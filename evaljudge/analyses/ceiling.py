@@ -19,16 +19,16 @@ CEILING = (
 def rows(run: RunFrame) -> Iterator[Ceiling]:
     rated = run.compared
     for axis in sorted(rated.raters):
-        for one in ceiling(rated.documents, rated.systems, rated.table(axis), seed=run.seed):
-            yield replace(one, axis=axis)
+        for limit in ceiling(rated.documents, rated.systems, rated.table(axis), seed=run.seed):
+            yield replace(limit, axis=axis)
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
-    found: list[Ceiling] = [row for row in findings["ceiling"] if row.coefficient == "spearman"]
+    spearmans: list[Ceiling] = [row for row in findings["ceiling"] if row.coefficient == "spearman"]
     columns = {"axis": "axis", "level": "level", "Spearman": estimate}
     columns |= {name: name for name in ("n", "skipped", "raters")}
-    table = tabled("One rater and the others", found, 2, columns, lead=1)
-    yield Section(PEOPLE, [CEILING], [table], notes_on(found))
+    table = tabled("One rater and the others", spearmans, 2, columns, lead=1)
+    yield Section(PEOPLE, [CEILING], [table], notes_on(spearmans))
 
 
 ANALYSIS = Analysis(Ceiling, rows, section, place=100)

@@ -23,7 +23,7 @@ ABOUT_FAMILIES = (
     "people; what they favour themselves is not removed."
 )
 JACKKNIFE = f"{INTERVALS} They come from leaving out documents, and estimating all again."
-MOST_DOCUMENTS = 2000  # of more, a seeded sample
+MOST_DOCUMENTS = 2000  # beyond that, a seeded sample
 PEOPLE = "people"
 
 
@@ -39,7 +39,7 @@ class FamilyRow:
     systems: Sequence[str]
     others: Sequence[str]  # judges, or "people" alone
     documents: int
-    pairs: int  # of which one text is the family's
+    pairs: int  # pairs in which one text is the family's
     share: float | None = None  # each None where there is no estimate
     expected: float | None = None
     excess: float | None = None
@@ -69,43 +69,43 @@ def family_rows(
             measures = {tuple(others): list(others.values())}
             if axis in grid.human:
                 measures[PEOPLE,] = [grid.human[axis][rows]]
-            own = np.array([system in systems for system in grid.systems])
+            is_own = np.array([system in systems for system in grid.systems])
             scores = grid.scores[scorers[judge], axis][rows]
             for names, tables in measures.items():
-                yield _row(judge, axis, systems, names, scores, tables, own)
+                yield _row(judge, axis, systems, names, scores, tables, is_own)
 
 
 def _row(
     judge: str, axis: str, systems: Sequence[str], names: Sequence[str], scores: Floats,
-    tables: Sequence[Floats], own: Own,
+    tables: Sequence[Floats], is_own: Own,
 ) -> FamilyRow:  # fmt: skip
-    of = judge, axis, list(systems), list(names)
+    names_of = judge, axis, list(systems), list(names)
     if not tables:
-        return FamilyRow(*of, 0, 0, reason="there is no other judge outside the family")
-    pairs = FamilyPairs.of(scores, tables, own)
+        return FamilyRow(*names_of, 0, 0, reason="there is no other judge outside the family")
+    pairs = FamilyPairs.of(scores, tables, is_own)
     counts = pairs.documents, int(np.isfinite(pairs.won_by_own).sum())
     if reason := pairs.reason_without:
-        return FamilyRow(*of, *counts, reason=reason)
+        return FamilyRow(*names_of, *counts, reason=reason)
     share, expected = pairs.estimate()
     ends = interval(pairs, share - expected)
-    return FamilyRow(*of, *counts, share, expected, share - expected, *ends)
+    return FamilyRow(*names_of, *counts, share, expected, share - expected, *ends)
 
 
 def warnings(run: RunFrame, rows: Rows) -> Iterator[Warned]:
     systems = run.grid.systems
-    for judge, own in run.families.items():
-        for system in own:
+    for judge, members in run.families.items():
+        for system in members:
             if system not in systems:
-                said = f"families.{judge}: {unknown('system', system, systems)}"
-                yield Warned("unknown system", Rank.FAMILIES, said)
-    for judge, own in run.families.items():
-        if systems and not {*systems} - {*own}:
-            said = f"families.{judge}: all systems are of the family: none is left to compare with"
-            yield Warned("only the family", Rank.FAMILIES, said)
+                text = f"families.{judge}: {unknown('system', system, systems)}"
+                yield Warned("unknown system", Rank.FAMILIES, text)
+    for judge, members in run.families.items():
+        if systems and not {*systems} - {*members}:
+            text = f"families.{judge}: all systems are of the family: none is left to compare with"
+            yield Warned("only the family", Rank.FAMILIES, text)
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
-    found: Sequence[FamilyRow] = findings["families"]
+    families: Sequence[FamilyRow] = findings["families"]
     columns = {
         "judge": "judge",
         "axis": "axis",
@@ -119,10 +119,10 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     }
     reasons = [
         f"{row.judge} on {row.axis} beside {', '.join(row.others) or 'others'}: {row.reason}."
-        for row in found
+        for row in families
         if row.reason
     ]
-    table = tabled("On each document", found, 4, columns)
+    table = tabled("On each document", families, 4, columns)
     yield Section(FAMILIES, [ABOUT_FAMILIES], [table], [JACKKNIFE, *reasons])
 
 

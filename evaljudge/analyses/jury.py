@@ -49,17 +49,17 @@ class LeftOut:
 
 def rows(run: RunFrame) -> Iterator[LeftOut]:
     rated = run.rated
-    for name, one in run.combined.items():
+    for name, combination in run.combined.items():
         for axis, human in sorted(rated.human.items()):
             if (name, axis) not in rated.scores and (name, ANY_AXIS) not in rated.scores:
                 continue
-            known = one, run.weights.get((name, axis)), axis, rated
-            whole = on_rated(*known)
-            without = {scorer: on_rated(*known, scorer) for scorer in one.of_scorers}
+            parts = combination, run.weights.get((name, axis)), axis, rated
+            whole = on_rated(*parts)
+            without = {scorer: on_rated(*parts, scorer) for scorer in combination.of_scorers}
             fours = [(whole, smaller, human, human) for smaller in without.values()]
             codes = rated.documents, rated.systems
-            found = agreement_differences(*codes, fours, seed=run.seed)
-            for scorer, levels in zip(without, found, strict=True):
+            differences = agreement_differences(*codes, fours, seed=run.seed)
+            for scorer, levels in zip(without, differences, strict=True):
                 for gain in levels:
                     at = name, scorer, axis, gain.level, gain.coefficient
                     values = gain.first, gain.second, gain.difference, gain.low, gain.high
@@ -70,8 +70,8 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     rows: Sequence[LeftOut] = findings["jury"]
     levels = [lv for lv in LEVELS if any(r.level == lv for r in rows)]
     if in_short:
-        known = [lv for lv in LEVELS if any(r.level == lv and r.gain is not None for r in rows)]
-        levels = known[:1]
+        shown = [lv for lv in LEVELS if any(r.level == lv and r.gain is not None for r in rows)]
+        levels = shown[:1]
     columns = {
         "jury": "combination",
         "axis": "axis",

@@ -48,19 +48,19 @@ def rows(run: RunFrame) -> Iterator[LabelledMean]:
     )
     for axis in sorted(grid.probabilities.keys() & grid.human.keys()):
         probabilities = grid.probabilities[axis]
-        known = np.where(np.isfinite(probabilities), grid.human[axis], np.nan)
-        yield from _mean(axis, ANY_SYSTEM, known, probabilities, documents)
+        labels = np.where(np.isfinite(probabilities), grid.human[axis], np.nan)
+        yield from _mean(axis, ANY_SYSTEM, labels, probabilities, documents)
         for column, system in enumerate(grid.systems):
-            one = slice(column, column + 1)
-            yield from _mean(axis, system, known[:, one], probabilities[:, one], documents[:, one])
+            at = slice(column, column + 1)
+            yield from _mean(axis, system, labels[:, at], probabilities[:, at], documents[:, at])
 
 
 def _mean(
     axis: str, system: str, human: Floats, probabilities: Floats, documents: np.ndarray
 ) -> Iterator[LabelledMean]:
-    found = weighted_mean(human.ravel(), probabilities.ravel(), documents.ravel())
-    if found is not None:
-        yield LabelledMean(axis, system, **asdict(found))
+    mean = weighted_mean(human.ravel(), probabilities.ravel(), documents.ravel())
+    if mean is not None:
+        yield LabelledMean(axis, system, **asdict(mean))
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:

@@ -72,9 +72,9 @@ def _within(values: Floats, ratings: Floats) -> bool:
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     """The raters' labels stand in the section of the ceiling."""
-    found: Sequence[LabelAgreement] = findings["labels"]
-    people = [row for row in found if row.of == HUMAN]
-    scorers = [row for row in found if row.of != HUMAN]
+    label_rows: Sequence[LabelAgreement] = findings["labels"]
+    people = [row for row in label_rows if row.of == HUMAN]
+    scorers = [row for row in label_rows if row.of != HUMAN]
     yield Section(PEOPLE, [ALPHA], [_labels("The raters' labels", people, ["axis"])])
     title = "Scorers' labels and people's"
     yield Section(LABELS, [KAPPA], [_labels(title, scorers, ["scorer", "axis"])])
@@ -84,17 +84,17 @@ def _labels(title: str, rows: Sequence[LabelAgreement], names: Sequence[str]) ->
     grouped: dict[tuple[str, str], dict[str, LabelAgreement]] = {}
     for row in rows:
         grouped.setdefault((row.of, row.axis), {})[row.coefficient] = row
-    shown = [name for name in _COEFFICIENTS if any(name in found for found in grouped.values())]
+    shown = [name for name in _COEFFICIENTS if any(name in by_name for by_name in grouped.values())]
     cells = []
-    for at, found in grouped.items():
-        first = next(iter(found.values()))  # the rates do not depend on the coefficient
+    for at, by_name in grouped.items():
+        first = next(iter(by_name.values()))  # the rates do not depend on the coefficient
         cells.append(
             [
                 *at[-len(names) :],
-                *(bounded(found.get(name)) for name in shown),
+                *(bounded(by_name.get(name)) for name in shown),
                 *map(correlation, (first.agreed, first.base_rate)),
-                together(row.n for row in found.values()),
-                together(row.skipped for row in found.values()),
+                together(row.n for row in by_name.values()),
+                together(row.skipped for row in by_name.values()),
             ]
         )
     heads = [*names, *map(_COEFFICIENTS.__getitem__, shown), "same", "commonest", "n", "skipped"]

@@ -36,7 +36,7 @@ _TITLES = {"sample": "Sample level: within documents", "summary": "Summary level
 SUBSTANTIAL = 0.2
 """A Spearman correlation above it, whose interval lies above 0, should not come from length."""
 WORDS = "words"  # the metric that says by its name that it is the length
-LITTLE = 1 / 4  # of the correlation: less than this remains, or less than half and perhaps nothing
+LITTLE = 1 / 4  # share of the correlation: less remains, or less than half and perhaps nothing
 
 
 def rows(run: RunFrame) -> Iterator[LengthHeld]:
@@ -45,32 +45,32 @@ def rows(run: RunFrame) -> Iterator[LengthHeld]:
         return
     for human, ratings in sorted(tested.human.items()):
         for scorer, scores in tested.against(human).items():
-            for one in held_fixed(tested.documents, scores, ratings, tested.lengths):
-                yield replace(one, scorer=scorer, axis=human, sampled=is_sample)
+            for held in held_fixed(tested.documents, scores, ratings, tested.lengths):
+                yield replace(held, scorer=scorer, axis=human, sampled=is_sample)
 
 
 def warnings(run: RunFrame, rows: Rows) -> Iterator[Warned]:
     """One for each scorer of whose agreement little remains, where documents are enough."""
-    known = {
+    by_scale = {
         (a.scorer, a.axis, a.level): a for a in rows["agreement"] if a.coefficient == "spearman"
     }
-    documents = {key[:2]: a.n + a.skipped for key, a in known.items() if key[2] == "sample"}
+    documents = {key[:2]: a.n + a.skipped for key, a in by_scale.items() if key[2] == "sample"}
     lost: dict[str, dict[str, str]] = {}
     for row in (row for row in rows["length"] if row.scorer != WORDS):
-        found = known.get((row.scorer, row.axis, row.level))
-        if found is None or min(found.n, documents[row.scorer, row.axis]) < FEWEST["sample"]:
+        plain = by_scale.get((row.scorer, row.axis, row.level))
+        if plain is None or min(plain.n, documents[row.scorer, row.axis]) < FEWEST["sample"]:
             continue
-        is_substantial = (found.value or 0.0) > SUBSTANTIAL and (found.low or 0.0) > 0
+        is_substantial = (plain.value or 0.0) > SUBSTANTIAL and (plain.low or 0.0) > 0
         if is_substantial and _vanishes(row):
             left = "nothing" if row.value is None else f"{row.value:.2f}"
-            said = f"{row.axis} {row.spearman:.2f} to {left}"
-            lost.setdefault(row.scorer, {}).setdefault(row.axis, said)
+            message = f"{row.axis} {row.spearman:.2f} to {left}"
+            lost.setdefault(row.scorer, {}).setdefault(row.axis, message)
     for scorer, by_axis in lost.items():
-        said = (
+        message = (
             f"{scorer} may measure length: with length held fixed, little of its agreement with "
             f"people remains (Spearman: {', '.join(by_axis.values())})"
         )
-        yield Warned("measures length", Rank.AGREEMENT, said)
+        yield Warned("measures length", Rank.AGREEMENT, message)
 
 
 def _vanishes(row: LengthHeld) -> bool:
@@ -106,11 +106,11 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
 
 def _pictures(rows: Sequence[LengthHeld]) -> list[Bars]:
     """One for each axis: within documents, or of all texts where no document has enough."""
-    known = [row for row in rows if row.value is not None and row.spearman is not None]
-    level = "sample" if any(row.level == "sample" for row in known) else "summary"
+    defined = [row for row in rows if row.value is not None and row.spearman is not None]
+    level = "sample" if any(row.level == "sample" for row in defined) else "summary"
     pictures = []
-    for axis in dict.fromkeys(row.axis for row in known):
-        bars = [_bar(row) for row in known if (row.axis, row.level) == (axis, level)]
+    for axis in dict.fromkeys(row.axis for row in defined):
+        bars = [_bar(row) for row in defined if (row.axis, row.level) == (axis, level)]
         bars.sort(key=lambda bar: -abs(bar.value - (bar.other or 0.0)))
         title = f"Agreement on {axis}, {level} level"
         pictures.append(Bars("Length", title, READING, bars, least=-1.0, is_change=True))

@@ -64,18 +64,18 @@ FEW_DOCUMENTS = 10
 
 
 def rows(run: RunFrame) -> Iterator[PeopleScale]:
-    """Where texts were drawn to be rated with known probabilities, none where the grid lacks
-    unrated documents: the mean score of all texts is then not known."""
+    """The mean score of all texts, where texts were drawn to be rated with known probabilities;
+    none where the grid lacks unrated documents, since it is then not known."""
     grid = run.grid
     for axis in sorted(grid.human):
         human, drawn = grid.human[axis], grid.probabilities.get(axis)
         scorers = {} if _is_unknown(grid, axis) else grid.meeting(axis)
         for key, scores in scorers.items():
-            found = people_scale(grid.systems, scores, human, drawn)
-            if found is not None and not is_repetition(key[0]):
+            scale = people_scale(grid.systems, scores, human, drawn)
+            if scale is not None and not is_repetition(key[0]):
                 rates = list(_pass_rates(run, key, scores, human, drawn))
-                found = replace(found, pass_rates=rates, sampled=grid.is_sample)
-                yield replace(found, scorer=key[0], axis=axis)
+                scale = replace(scale, pass_rates=rates, sampled=grid.is_sample)
+                yield replace(scale, scorer=key[0], axis=axis)
 
 
 def _is_unknown(grid: Grid, axis: str) -> bool:
@@ -87,35 +87,35 @@ def _pass_rates(
 ) -> Iterator[PassRate]:
     asked = set[tuple[float, float]]()
     for condition in (
-        one for rule in (run.config.select if run.config else ()) for one in rule.all
+        condition for rule in (run.config.select if run.config else ()) for condition in rule.all
     ):
         threshold = _threshold(condition, run.thresholds)
         if scale_of(condition) == key and condition.good is not None and threshold is not None:
             asked.add((threshold, condition.good))
     for threshold, good in sorted(asked):
-        found = pass_rate(scores, human, drawn, threshold=threshold, good=good)
-        if found is not None:
-            yield found
+        rate = pass_rate(scores, human, drawn, threshold=threshold, good=good)
+        if rate is not None:
+            yield rate
 
 
 def _threshold(condition: Condition, thresholds: Found) -> float | None:
     """The higher one, where the condition has both."""
     target = target_of(condition)
-    found = thresholds.get(target) if target else None
-    chosen = found.threshold if found else None
+    rule = thresholds.get(target) if target else None
+    chosen = rule.threshold if rule else None
     if target and chosen is None:
         return None
-    return max((one for one in (condition.at_least, chosen) if one is not None), default=None)
+    return max((bound for bound in (condition.at_least, chosen) if bound is not None), default=None)
 
 
 def warnings(run: RunFrame, rows: Rows) -> Iterator[Warned]:
     grid, scales = run.grid, rows["people_scale"]
     if unknown := [axis for axis in sorted(grid.human) if _is_unknown(grid, axis)]:
-        said = (
+        message = (
             "too many texts to correct people's means by the scores, as the rated ones were drawn "
             "with different probabilities: the report has their own mean"
         )
-        yield Warned("too many texts", Rank.MEANS, f"{', '.join(unknown)}: {said}")
+        yield Warned("too many texts", Rank.MEANS, f"{', '.join(unknown)}: {message}")
     tested = [row for row in scales if row.p_random is not None]
     adjusted = holm([row.p_random for row in tested])
     ps = {(row.scorer, row.axis): p for row, p in zip(tested, adjusted, strict=True)}
@@ -123,23 +123,23 @@ def warnings(run: RunFrame, rows: Rows) -> Iterator[Warned]:
         of_axis = [row for row in scales if row.axis == axis]
         p, scorer = min((ps.get((row.scorer, axis), 1.0), row.scorer) for row in of_axis)
         if p < ALPHA:
-            said = (
+            message = (
                 f"the rated texts differ in score from the others by more than chance ({scorer}: p "
                 f"{probability(p)}): they do not look drawn at random, so means on people's scale "
                 "may be wrong"
             )
-            yield Warned("not at random", Rank.MEANS, f"{axis}: {said}")
+            yield Warned("not at random", Rank.MEANS, f"{axis}: {message}")
         widest = max(of_axis, key=lambda row: row.labels)
         few = [row.system for row in widest.systems if row.texts and row.labels < FEWEST]
         if few:
             more = f" and {count(len(few) - 3)} more" if len(few) > 3 else ""
-            said = f"no mean on people's scale for {', '.join(few[:3])}{more}"
-            said += f": fewer than {FEWEST} rated texts"
-            yield Warned("no mean", Rank.MEANS, f"{axis}: {said}")
+            message = f"no mean on people's scale for {', '.join(few[:3])}{more}"
+            message += f": fewer than {FEWEST} rated texts"
+            yield Warned("no mean", Rank.MEANS, f"{axis}: {message}")
         elif widest.labelled_documents < FEW_DOCUMENTS:
-            said = f"means on people's scale rest on {widest.labelled_documents} rated documents"
-            said += f": rate {FEW_DOCUMENTS} or more"
-            yield Warned("few documents", Rank.MEANS, f"{axis}: {said}")
+            message = f"means on people's scale rest on {widest.labelled_documents} rated documents"
+            message += f": rate {FEW_DOCUMENTS} or more"
+            yield Warned("few documents", Rank.MEANS, f"{axis}: {message}")
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
@@ -148,10 +148,10 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
         for row in findings["people_scale"]
         if row.slope is not None or row.together.value is not None
     ]
-    known = [row for row in rows if row.slope is not None]
+    estimated = [row for row in rows if row.slope is not None]
     chosen = [  # on each axis, the scorer that adds most
-        max((row for row in known if row.axis == axis), key=lambda row: row.effective or 0)
-        for axis in dict.fromkeys(row.axis for row in known)
+        max((row for row in estimated if row.axis == axis), key=lambda row: row.effective or 0)
+        for axis in dict.fromkeys(row.axis for row in estimated)
     ]
     notes = notes_on(rows, SAMPLE)
     if in_short:
@@ -178,18 +178,18 @@ def _summary(rows: Sequence[PeopleScale]) -> Table:
 
 
 def _best(row: PeopleScale) -> SystemOnScale:
-    known = [one for one in row.systems if one.corrected.value is not None]
-    return max(known, key=lambda one: one.corrected.value or 0.0)
+    estimated = [system for system in row.systems if system.corrected.value is not None]
+    return max(estimated, key=lambda system: system.corrected.value or 0.0)
 
 
 def _lower(row: PeopleScale) -> list[Named]:
-    pairs = {one.system: _pair(row, one, _best(row)) for one in row.systems}
+    pairs = {system.system: _pair(row, system, _best(row)) for system in row.systems}
     ps = {name: pair.p_holm for name, pair in pairs.items() if pair}
     return [Named(name) for name, p in ps.items() if p is not None and p < ALPHA]
 
 
-def _pair(row: PeopleScale, one: SystemOnScale, best: SystemOnScale) -> Difference | None:
-    names = {one.system, best.system}
+def _pair(row: PeopleScale, system: SystemOnScale, best: SystemOnScale) -> Difference | None:
+    names = {system.system, best.system}
     return next((pair for pair in row.differences if {pair.system, pair.other} == names), None)
 
 
@@ -222,21 +222,21 @@ def _systems(row: PeopleScale) -> Table:
         "system": "system",
         "rated": "labels",
         "judge's own mean": "judge",
-        "ratings alone": lambda one: bounded(one.by_labels),
-        "corrected": lambda one: bounded(one.corrected),
-        "less the highest": lambda one: bounded(_less(_pair(row, one, best), best)),
-        "p (Holm)": lambda one: probability(getattr(_pair(row, one, best), "p_holm", None)),
+        "ratings alone": lambda system: bounded(system.by_labels),
+        "corrected": lambda system: bounded(system.corrected),
+        "less the highest": lambda system: bounded(_less(_pair(row, system, best), best)),
+        "p (Holm)": lambda system: probability(getattr(_pair(row, system, best), "p_holm", None)),
     }
-    ordered = sorted(row.systems, key=lambda one: -(one.corrected.value or float("-inf")))
+    ordered = sorted(row.systems, key=lambda system: -(system.corrected.value or float("-inf")))
     return tabled(f"{row.axis}: systems, by the scores of {row.scorer}", ordered, 1, columns)
 
 
 def _less(pair: Difference | None, best: SystemOnScale) -> Bounded | None:
-    found = pair.corrected if pair else None
-    if pair is None or pair.system != best.system or found is None or found.value is None:
-        return found
-    low, high = (None if end is None else -end for end in (found.high, found.low))
-    return Bounded(-found.value, low, high)
+    difference = pair.corrected if pair else None
+    if pair is None or pair.system != best.system or difference is None or difference.value is None:
+        return difference
+    low, high = (None if end is None else -end for end in (difference.high, difference.low))
+    return Bounded(-difference.value, low, high)
 
 
 def _rates(rates: Sequence[tuple[PeopleScale, PassRate]]) -> Table:

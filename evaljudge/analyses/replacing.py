@@ -67,10 +67,10 @@ class ReplacingRow:
     scorer: str
     axis: str
     raters: int  # columns of ratings
-    texts: int = 0  # which the scorer scored and two raters rated
+    texts: int = 0  # scored by the scorer and rated by two raters
     documents: int = 0
     found: Replacing | None = None
-    constant: Replacing | None = None  # of the same texts, all with the same score
+    constant: Replacing | None = None  # for the same texts, all with one score
     answer: Answer | None = None
     reason: str = ""  # why nothing is found
 
@@ -90,19 +90,19 @@ def _row(
     if not _is_on_scale(scores, ratings):
         return ReplacingRow(scorer, axis, raters, reason=OFF_SCALE)
     kept = np.isfinite(scores) & (np.isfinite(ratings).sum(axis=1) > 1)
-    found = replacing(scores[kept], ratings[kept], rated.documents[kept], epsilon=epsilon)
+    tested = replacing(scores[kept], ratings[kept], rated.documents[kept], epsilon=epsilon)
     counts = int(kept.sum()), np.unique(rated.documents[kept]).size
-    if found is None:
+    if tested is None:
         return ReplacingRow(scorer, axis, raters, *counts, reason=TOO_FEW)
     constant = _constant(ratings[kept], rated.documents[kept], epsilon)
-    return ReplacingRow(scorer, axis, raters, *counts, found, constant, _answer(found, constant))
+    return ReplacingRow(scorer, axis, raters, *counts, tested, constant, _answer(tested, constant))
 
 
-def _answer(found: Replacing, constant: Replacing | None) -> Answer:
+def _answer(tested: Replacing, constant: Replacing | None) -> Answer:
     """The lower end of the judge's advantage is what must be above that of a constant."""
-    if not found.passes:
+    if not tested.passes:
         return "no"
-    if constant is not None and constant.passes and (found.low or 0.0) <= constant.advantage:
+    if constant is not None and constant.passes and (tested.low or 0.0) <= constant.advantage:
         return "no better than a constant"
     return "yes"
 
@@ -111,9 +111,9 @@ def _constant(ratings: Floats, documents: Codes, epsilon: float) -> Replacing | 
     values, times = np.unique(ratings[np.isfinite(ratings)], return_counts=True)
     both = np.nanmean(ratings), values[np.argmax(times)]
     tested = [
-        replacing(np.full(len(ratings), one), ratings, documents, epsilon=epsilon) for one in both
+        replacing(np.full(len(ratings), x), ratings, documents, epsilon=epsilon) for x in both
     ]
-    return max(filter(None, tested), key=lambda one: one.advantage, default=None)
+    return max(filter(None, tested), key=lambda x: x.advantage, default=None)
 
 
 def _is_on_scale(scores: Floats, ratings: Floats) -> bool:
@@ -182,7 +182,7 @@ def _summary(rows: Sequence[ReplacingRow]) -> Table:
             by_answer.setdefault(row.answer, []).append(Named(row.scorer, remark))
     answers = get_args(Answer)
     cells: list[list[Cell]] = [
-        [axis, *(own.get(a) or NONE for a in answers)] for axis, own in named.items()
+        [axis, *(counts.get(a) or NONE for a in answers)] for axis, counts in named.items()
     ]
     return Table("Who may", ["axis", *answers], cells, "llll")
 

@@ -21,8 +21,8 @@ from evaljudge.sections.figures import (
 TITLE = "Highest agreement"
 TESTED = (
     "Tested: Student's t over documents, two-sided, on the candidates that both scored, at 5% "
-    "after Holm's correction for every two scorers of the axis and level. A scorer that cannot be "
-    "told from the best may still be worse: there is too little here to say so."
+    "after Holm's correction for every two scorers of the axis and level. A scorer that does "
+    "not differ significantly from the best may still be worse: there is too little here to say so."
 )
 WIDENED = "The interval of the best is widened for the choice among all scorers."
 LACKING = (
@@ -37,12 +37,12 @@ def rows(run: RunFrame) -> Iterator[Standing]:
     for human, ratings in sorted(rated.human.items()):
         scores = rated.against(human)
         for level in LEVELS if len(scores) > 1 else ():
-            found = against_best(
+            best = against_best(
                 rated.documents, rated.systems, scores, ratings,
                 level=level, coefficient=run.how.coefficient, seed=run.seed,
             )  # fmt: skip
-            if found is not None:
-                yield replace(found, axis=human)
+            if best is not None:
+                yield replace(best, axis=human)
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:

@@ -35,8 +35,8 @@ TITLE = "Systems"
 MEANS = (
     "Mean scores over documents, with 95% t intervals, which are too narrow where few texts fail "
     "heavily. Systems without a common letter differ, at 5% after Holm's correction for all pairs "
-    "of the column; a pair that cannot be told apart need not be alike. Systems are compared "
-    "document by document, so they may differ though their intervals overlap."
+    "of the column; a pair that does not differ significantly need not be alike. Systems are "
+    "compared document by document, so they may differ though their intervals overlap."
 )
 POWER = (
     "Smallest difference: what a true difference of a typical pair must be to be shown in 80% of "
@@ -56,7 +56,7 @@ TESTS = {
 }
 SAMPLED_PAIRS = "Systems are compared on a seeded sample of documents; means are exact."
 LEFT_OUT = f"Of more than {MOST_SYSTEMS} systems, those with the most documents are compared."
-MOST_SHOWN = 3  # of an axis, on a terminal
+MOST_SHOWN = 3  # for an axis, on a terminal
 
 
 def rows(run: RunFrame) -> list[SystemRanking]:
@@ -73,24 +73,24 @@ def rows(run: RunFrame) -> list[SystemRanking]:
     }
     tables |= {key: table for key, table in grid.scores.items() if not is_repetition(key[0])}
     ranked = rank_systems(grid.systems, list(tables.values()), run.seed)
-    found = {key: one for key, one in zip(tables, ranked, strict=True) if one}
+    by_key = {key: row for key, row in zip(tables, ranked, strict=True) if row}
     whole = {(mean.scorer, mean.axis, mean.system): mean for mean in run.tables.systems()}
-    return [_named(key, one, whole if grid.is_sample else {}) for key, one in found.items()]
+    return [_named(key, row, whole if grid.is_sample else {}) for key, row in by_key.items()]
 
 
 def _named(
     key: Key, ranking: SystemRanking, whole: dict[tuple[str, str, str], SystemMean]
 ) -> SystemRanking:
     is_sample = (*key, ranking.systems[0].system) in whole
-    systems = [_of_all(one, whole.get((*key, one.system))) for one in ranking.systems]
+    systems = [_of_all(system, whole.get((*key, system.system))) for system in ranking.systems]
     return replace(ranking, scorer=key[0], axis=key[1], systems=tuple(systems), sampled=is_sample)
 
 
-def _of_all(one: RankedSystem, mean: SystemMean | None) -> RankedSystem:
-    if mean is None or one.low is None or one.high is None:
-        return one
-    reach = (one.high - one.low) / 2 * sqrt(one.n / mean.n)
-    return replace(one, mean=mean.mean, low=mean.mean - reach, high=mean.mean + reach, n=mean.n)
+def _of_all(ranked: RankedSystem, mean: SystemMean | None) -> RankedSystem:
+    if mean is None or ranked.low is None or ranked.high is None:
+        return ranked
+    reach = (ranked.high - ranked.low) / 2 * sqrt(ranked.n / mean.n)
+    return replace(ranked, mean=mean.mean, low=mean.mean - reach, high=mean.mean + reach, n=mean.n)
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
@@ -102,7 +102,7 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     for row in sorted(rows, key=lambda row: row.axis == ANY_AXIS):  # scorers without axes last
         by_axis.setdefault(row.axis, []).append(row)
     if in_short:
-        shown = [row for own in by_axis.values() for row in _headlines(own)]
+        shown = [row for of_axis in by_axis.values() for row in _headlines(of_axis)]
         if len(shown) < len(rows):
             notes.append(f"All {count(len(rows))} rows are in agreement.md and systems.json.")
         columns = {
@@ -114,7 +114,7 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
         }
         yield Section(TITLE, [], [tabled("", shown, 4, columns, lead=1)], [IN_SHORT, *notes])
         return
-    tables = [_means(axis, own) for axis, own in by_axis.items()]
+    tables = [_means(axis, of_axis) for axis, of_axis in by_axis.items()]
     ways = [way for test, way in TESTS.items() if any(row.test == test for row in rows)]
     tested = f"p: a sign-flip test of the differences of documents: {'; '.join(ways)}."
     yield Section(TITLE, [MEANS], [*tables, _power(rows)], [POWER, tested, *notes])
@@ -143,15 +143,15 @@ def close(row: SystemRanking) -> list[Named]:
 
 
 def _means(axis: str, rows: Sequence[SystemRanking]) -> Table:
-    found = [{one.system: one for one in row.systems} for row in rows]
+    named_rows = [{s.system: s for s in row.systems} for row in rows]
     cells = []
-    for name in dict.fromkeys(one.system for row in rows for one in row.systems):
-        ones = [by_name.get(name) for by_name in found]
+    for name in dict.fromkeys(s.system for row in rows for s in row.systems):
+        ones = [by_name.get(name) for by_name in named_rows]
         figures = [
-            f"{bracketed(one.mean, one.low, one.high, row.sampled)} {one.letters}" if one else NONE
-            for one, row in zip(ones, rows, strict=True)
+            f"{bracketed(s.mean, s.low, s.high, row.sampled)} {s.letters}" if s else NONE
+            for s, row in zip(ones, rows, strict=True)
         ]
-        numbers = sorted({one.n for one in ones if one})
+        numbers = sorted({s.n for s in ones if s})
         span = dict.fromkeys(map(count, (numbers[0], numbers[-1])))
         cells.append([name, "–".join(span), *figures])
     title = "scorers without axes" if axis == ANY_AXIS else axis
@@ -179,7 +179,7 @@ def _smallest(row: SystemRanking) -> str:
 
 
 def _first_pair(row: SystemRanking) -> tuple[str, str]:
-    """Its difference, and the documents that would show it, alone and among all pairs."""
+    """A pair's difference, and the documents that would show it, alone and among all pairs."""
     pair = row.pairs[0]
     needed = (pair.documents_needed, pair.documents_needed_among_all)
     alone, among_all = (NONE if n is None else count(n) for n in needed)

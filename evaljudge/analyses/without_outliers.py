@@ -45,7 +45,7 @@ class WithoutOutliers:
     rows: int
     unmet: int  # rows that name no rating of the run
     set_aside: int  # ratings
-    ratings: int  # that there are in all
+    ratings: int  # in all
     agreement: Sequence[Agreement]
 
 
@@ -63,13 +63,13 @@ def rows(run: RunFrame) -> Iterator[WithoutOutliers]:
     if run.config is None or run.config.outliers is None:
         return
     outliers, rated = read_outliers(run.config.outliers), run.rated
-    left, met = set_aside(rated, outliers)
+    left, matched = set_aside(rated, outliers)
     ratings, kept = _ratings(rated), _ratings(left)
     agreement = list(agreement_of(left, run.seed)) if kept < ratings else []
     yield WithoutOutliers(
         file=run.config.outliers,
         rows=len(outliers),
-        unmet=len(outliers) - len(met),
+        unmet=len(outliers) - len(matched),
         set_aside=ratings - kept,
         ratings=ratings,
         agreement=agreement,
@@ -77,25 +77,25 @@ def rows(run: RunFrame) -> Iterator[WithoutOutliers]:
 
 
 def read_outliers(file: str) -> list[Outlier]:
-    found = [read_settings(Outlier, row.fields, "", f"{row.place}: ") for row in rows_of(file)]
-    if not found:
+    outliers = [read_settings(Outlier, row.fields, "", f"{row.place}: ") for row in rows_of(file)]
+    if not outliers:
         raise UserError(f"{file}: holds no row")
-    return found
+    return outliers
 
 
 def set_aside(rated: Rated, outliers: list[Outlier]) -> tuple[Rated, set[int]]:
-    """Without the ratings that the outliers name, and which of the outliers name any."""
+    """The ratings without those that outliers name, and the outliers that name any."""
     rows = defaultdict(list)
     for row, (doc_id, system) in enumerate(rated.texts):
         rows[doc_id].append((row, system))
-    human, met = {axis: column.copy() for axis, column in rated.human.items()}, set[int]()
+    human, matched = {axis: column.copy() for axis, column in rated.human.items()}, set[int]()
     for number, outlier in enumerate(outliers):
         for axis in human if not outlier.axis else {outlier.axis} & human.keys():
             named = [r for r, s in rows[outlier.doc_id] if outlier.system in ("", s)]
             if np.isfinite(rated.human[axis][named]).any():
                 human[axis][named] = np.nan
-                met.add(number)
-    return replace(rated, human=human, raters={}), met
+                matched.add(number)
+    return replace(rated, human=human, raters={}), matched
 
 
 def _ratings(rated: Rated) -> int:
@@ -103,20 +103,20 @@ def _ratings(rated: Rated) -> int:
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
-    given: Sequence[WithoutOutliers] = findings["without_outliers"]
+    files: Sequence[WithoutOutliers] = findings["without_outliers"]
     columns = {"file": "file", "rows": "rows", "no rating": "unmet"}
     columns |= {"set aside": "set_aside", "of ratings": "ratings"}
-    tables = [tabled("What is set aside", given, 1, columns)]
-    for one in given:
-        found = levels_of(one.agreement, findings.within_documents)
+    tables = [tabled("What is set aside", files, 1, columns)]
+    for outliers in files:
+        levels = levels_of(outliers.agreement, findings.within_documents)
         if in_short:
-            tables.append(spearman_table("Spearman's", found))
+            tables.append(spearman_table("Spearman's", levels))
         else:
-            number = counted(one.set_aside, "rating", "ratings")
-            title = f"Without {number} that {one.file} sets aside"
-            tables += [level.table(f"{title}: {level.name} level") for level in found]
-    number = counted(sum(one.set_aside for one in given), "rating", "ratings")
-    notes = notes_on(row for one in given for row in one.agreement)
+            number = counted(outliers.set_aside, "rating", "ratings")
+            title = f"Without {number} that {outliers.file} sets aside"
+            tables += [level.table(f"{title}: {level.name} level") for level in levels]
+    number = counted(sum(outliers.set_aside for outliers in files), "rating", "ratings")
+    notes = notes_on(row for outliers in files for row in outliers.agreement)
     shown = [table for table in tables if table.rows]
     yield Section(f"Without {number} that a file sets aside", [OUTLIERS], shown, notes)
 

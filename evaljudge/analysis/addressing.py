@@ -91,9 +91,9 @@ def addresses(text: str, source: str | None = None) -> str:
             continue
         for word in sign.words:  # a generator for `any` would take as long as the search
             if word in lower:
-                found = sign.pattern.search(text)
-                if found and not (sign.only_in_candidates and sign.pattern.search(source or "")):
-                    return shown(text[max(0, found.start() - BEFORE) :].lstrip())
+                match = sign.pattern.search(text)
+                if match and not (sign.only_in_candidates and sign.pattern.search(source or "")):
+                    return shown(text[max(0, match.start() - BEFORE) :].lstrip())
                 break
     return ""
 
@@ -105,8 +105,8 @@ def signs() -> list[Sign]:
     text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
     entries = yaml.safe_load(text).values()
     return [
-        Sign(tuple(one["words"]), re.compile(one["pattern"]), one.get("only_in_candidates", False))
-        for one in entries
+        Sign(tuple(row["words"]), re.compile(row["pattern"]), row.get("only_in_candidates", False))
+        for row in entries
     ]
 
 

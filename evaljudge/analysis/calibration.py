@@ -62,7 +62,7 @@ FLAT = (
 )
 ONE_RATING = "are all the same, so there is nothing to learn"
 Ends = tuple[float | None, float | None]
-"""Of the interval of a text."""
+"""The lower and upper end of a text's interval."""
 NO_ENDS: Ends = (None, None)
 
 
@@ -110,9 +110,9 @@ def calibrate_shards(
 def _calibrated(fits: Sequence[Fit], scores: Sequence[Score]) -> Iterator[Score]:
     ends = {}
     for fit in fits:
-        own = [one for one in scores if (one.scorer, one.axis) == (fit.scorer, fit.own)]
-        texts = [(one.doc_id, one.system) for one in own]
-        ends[fit.key] = fit.ends(texts, [one.value for one in own])
+        scored = [score for score in scores if (score.scorer, score.axis) == (fit.scorer, fit.own)]
+        texts = [(score.doc_id, score.system) for score in scored]
+        ends[fit.key] = fit.ends(texts, [score.value for score in scored])
     for score in scores:
         for fit in fits:
             if (score.scorer, score.axis) == (fit.scorer, fit.own):
@@ -124,9 +124,9 @@ def _fitted(wanted: Mapping[str, Sequence[str]], seed: int, tables: Tables) -> C
     fits, warnings = list[Fit](), list[str]()
     for scorer, axes in wanted.items():
         tried = {
-            axis: _fit((scorer, own), axis, rated, seed)
-            for own in axes
-            for axis in (sorted(rated.human) if own == ANY_AXIS else [own])
+            axis: _fit((scorer, own_axis), axis, rated, seed)
+            for own_axis in axes
+            for axis in (sorted(rated.human) if own_axis == ANY_AXIS else [own_axis])
         }
         fits += [fit for fit in tried.values() if fit is not None]
         warnings += _doubts(scorer, tried)
@@ -158,14 +158,14 @@ def calibrated_name(scorer: str) -> str:
     return f"{scorer}{SUFFIX}"
 
 
-def uncertified(found: Certified) -> str:
+def uncertified(rule: Certified) -> str:
     """Why there is no threshold, and what would help."""
-    sure = f"{short(found.confidence * 100)}% confidence"
-    why = f"no threshold is certified to reach {short(found.target)} with {sure}"
-    now = f"now {count(found.documents)}"
-    if found.needed is None:
+    sure = f"{short(rule.confidence * 100)}% confidence"
+    why = f"no threshold is certified to reach {short(rule.target)} with {sure}"
+    now = f"now {count(rule.documents)}"
+    if rule.needed is None:
         return f"{why}; more rated documents are unlikely to help ({now})"
-    return f"{why}; about {count(found.needed)} rated documents would do ({now})"
+    return f"{why}; about {count(rule.needed)} rated documents would do ({now})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +175,9 @@ class TextInterval:
     scorer: str
     axis: str
     confidence: float
-    system: str  # of this one alone; empty: of all systems
+    system: str  # empty: all systems
     documents: int
-    coverage: float  # of a random text of a random document, in cross-validation
+    coverage: float  # for a random text of a random document, in cross-validation
     width: float  # the mean
 
 
@@ -226,28 +226,28 @@ class Fit:
 
     def of(self, score: Score, ends: Ends = NO_ENDS) -> Score:
         """Calibrated; an unscored one stays so, for the same reason."""
-        known = (score.doc_id, score.system, *self.key)
+        key = (score.doc_id, score.system, *self.key)
         if score.value is None or not isfinite(score.value):
             reason = score.reason if score.value is None else NOT_FINITE
-            return Score(*known, None, reason, self.signature)
+            return Score(*key, None, reason, self.signature)
         (value,) = self.fitted.calibrated([score.value], self.folds_of.get(score.doc_id, ()))
-        return Score(*known, float(value), "", self.signature, score.doubt, *ends)
+        return Score(*key, float(value), "", self.signature, score.doubt, *ends)
 
     def ends(self, texts: Sequence[Text], scores: Sequence[float | None]) -> Iterator[Ends]:
         """The interval of each candidate."""
         if self.conformal is None:
             return (NO_ENDS for _ in scores)
-        given = np.array([nan if score is None else score for score in scores], dtype=np.float64)
+        values = np.array([nan if score is None else score for score in scores], dtype=np.float64)
         documents, systems = [doc_id for doc_id, _ in texts], [system for _, system in texts]
-        low, high = self.conformal.intervals(documents, systems, given)
+        low, high = self.conformal.intervals(documents, systems, values)
         pairs = zip(low.tolist(), high.tolist(), strict=True)
         return (NO_ENDS if isnan(least) else (least, most) for least, most in pairs)
 
     @property
     def intervals(self) -> list[TextInterval]:
-        if (found := self.conformal) is None:
+        if (made := self.conformal) is None:
             return []
-        return [TextInterval(*self.key, found.confidence, **asdict(one)) for one in found.covered]
+        return [TextInterval(*self.key, made.confidence, **asdict(row)) for row in made.covered]
 
     def as_json(self, measured: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -258,16 +258,16 @@ class Fit:
             "documents": self.fitted.documents,
             "pairs": self.fitted.pairs,
             "unscored": self.unscored,
-            "intervals": [asdict(one) for one in self.intervals],
+            "intervals": [asdict(row) for row in self.intervals],
             **measured,
             "map": asdict(self.fitted.whole),
-            "fold_maps": [asdict(one) for one in self.fitted.maps],
+            "fold_maps": [asdict(row) for row in self.fitted.maps],
             "folds_of": dict(sorted(self.folds_of.items())),
         }
 
 
 def fit_of(key: Key, axis: str, rated: Rated, fitted: CrossFitted, seed: int) -> Fit:
-    """From the rows that the maps were fitted on."""
+    """The fit from the rows that the maps were fitted on."""
     documents, scores, ratings = rated.doc_ids, rated.scores[key], rated.human[axis]
     with_pair = fitted.fold[0] >= 0
     folds_of = dict(zip(documents[with_pair], fitted.fold.T[with_pair].tolist(), strict=True))
@@ -284,7 +284,7 @@ class CalibratedRow:
 
     fit: Fit
     scores: Floats = field(repr=False)
-    """Of each candidate; NaN where unscored."""
+    """The score of each candidate; NaN where unscored."""
     calibration: Calibration
     selection: Precise | Certified | None
 
@@ -294,7 +294,7 @@ class CalibratedRow:
 
     @property
     def selected(self) -> list[int]:
-        """Which candidates reach the threshold."""
+        """The places of the candidates that reach the threshold."""
         if self.selection is None or self.selection.threshold is None:
             return []
         return [int(row) for row in np.flatnonzero(self.scores >= self.selection.threshold)]
@@ -346,10 +346,10 @@ def _values(texts: Sequence[Text], row: CalibratedRow) -> Iterator[dict[str, Any
 
 
 def _selected_values(row: CalibratedRow, at: int) -> dict[str, dict[str, float]]:
-    """In the form of a run's selections."""
+    """The values of a candidate, in the form of a run's selections."""
     scorer, axis = row.fit.key
-    own = {row.fit.own: float(row.scores[at])}
-    return {row.fit.scorer: own, scorer: {axis: float(row.fit.fitted.values[at])}}
+    original = {row.fit.own: float(row.scores[at])}
+    return {row.fit.scorer: original, scorer: {axis: float(row.fit.fitted.values[at])}}
 
 
 def _files(rows: Sequence[CalibratedRow]) -> list[str]:
@@ -359,7 +359,7 @@ def _files(rows: Sequence[CalibratedRow]) -> list[str]:
         name = f"{row.fit.scorer}-{row.fit.axis}"
         plain = re.sub(r"[^\w.+-]+", "_", name).lstrip(".")[:LONGEST_NAME]
         numbered = (f"{plain}-{number}" for number in counting(2))
-        free = next(one for one in chain([plain], numbered) if one.casefold() not in taken)
+        free = next(name for name in chain([plain], numbered) if name.casefold() not in taken)
         taken[free.casefold()] = free
     return [f"selected/{name}.jsonl" for name in taken.values()]
 

@@ -62,7 +62,7 @@ class Combination(Mix):
 
     @property
     def is_fitted(self) -> bool:
-        """Its scores rest on people's ratings."""
+        """Whether its scores rest on people's ratings."""
         return self.by == "agreement"
 
     def without(self, scorer: str) -> Combination:
@@ -92,19 +92,19 @@ def majority(values: Iterable[float]) -> float:
 
 
 def combinations_of(
-    given: Mapping[str, CombineConfig], axes: Mapping[str, Sequence[str]]
+    configured: Mapping[str, CombineConfig], axes: Mapping[str, Sequence[str]]
 ) -> dict[str, Combination]:
     """A configuration's `combine`; `axes`: of each scorer that may be combined."""
     made = {}
-    for name, one in given.items():
+    for name, option in configured.items():
         where = f"combine.{name}:"
         check_name(name, where)
         if name in axes:
             raise UserError(f"{where} a scorer of the run has this name; give another")
-        for scorer in one.of:
+        for scorer in option.of:
             if scorer not in axes:
                 raise UserError(f"{where} {unknown('scorer', scorer, axes)}")
-        made[name] = Combination(tuple((scorer, 1.0) for scorer in one.of), one.by)
+        made[name] = Combination(tuple((scorer, 1.0) for scorer in option.of), option.by)
         check_axes(made[name], axes, where.removesuffix(":"))
         if made[name].is_fitted and made[name].axes(axes) == [ANY_AXIS]:
             raise UserError(f"{where} `by: agreement` needs a scorer with axes")
@@ -116,7 +116,7 @@ def combinations_of(
 
 @dataclass(frozen=True)
 class Weights:
-    """Of a combination on one axis: how much each scorer counts; together 1."""
+    """How much each scorer counts in a combination on one axis; together 1."""
 
     scorer: str
     axis: str
@@ -124,10 +124,10 @@ class Weights:
     whole: Sequence[float]
     """Fitted on all documents that are rated, for those that are not."""
     folds: Sequence[Sequence[float]]
-    """Of each fold: fitted on the documents of the others."""
+    """The weights of each fold, fitted on the documents of the other folds."""
     fold_of: Mapping[str, int]
     documents: int
-    """That the weights rest on."""
+    """The number of documents that the weights were fitted on."""
     doubt: str
     """Why all count alike; empty where they do not."""
 
@@ -158,18 +158,18 @@ class Weighted:
 
     @property
     def signatures(self) -> dict[str, str]:
-        several = Counter(one.scorer for one in self.weights)
+        several = Counter(w.scorer for w in self.weights)
         return {
-            one.scorer if several[one.scorer] == 1 else f"{one.scorer} on {one.axis}": one.signature
-            for one in self.weights
+            w.scorer if several[w.scorer] == 1 else f"{w.scorer} on {w.axis}": w.signature
+            for w in self.weights
         }
 
     @property
     def warnings(self) -> list[str]:
         return [
-            f"{one.scorer} on {one.axis}: all scorers count alike: {one.doubt}"
-            for one in self.weights
-            if one.doubt
+            f"{weights.scorer} on {weights.axis}: all scorers count alike: {weights.doubt}"
+            for weights in self.weights
+            if weights.doubt
         ]
 
 
@@ -179,30 +179,30 @@ def weigh_shards(
 ) -> Weighted:  # fmt: skip
     """Adds the scores of combinations by agreement to the score files and to the tables."""
     rated = tables.as_rated()
-    found = [
-        weights_of(name, one, axis, rated, seed)
-        for name, one in wanted.items()
+    weights = [
+        weights_of(name, combination, axis, rated, seed)
+        for name, combination in wanted.items()
         for axis in axes[name]
     ]
-    if not found:
+    if not weights:
         output.place.remove(FILE)  # an earlier report may have had one
         return Weighted()
-    keys = [(one.scorer, one.axis) for one in found]
-    add_further(partial(_weighted, found), keys, output, shards, tables)
-    output.place.write_json(FILE, [asdict(one) for one in found])
-    return Weighted(found)
+    keys = [(w.scorer, w.axis) for w in weights]
+    add_further(partial(_weighted, weights), keys, output, shards, tables)
+    output.place.write_json(FILE, [asdict(w) for w in weights])
+    return Weighted(weights)
 
 
-def _weighted(found: Sequence[Weights], scores: Sequence[Score]) -> Iterator[Score]:
-    known = {(s.doc_id, s.system, s.scorer, s.axis): s for s in scores}
+def _weighted(weights: Sequence[Weights], scores: Sequence[Score]) -> Iterator[Score]:
+    by_key = {(s.doc_id, s.system, s.scorer, s.axis): s for s in scores}
     for doc_id, system in dict.fromkeys((score.doc_id, score.system) for score in scores):
-        for one in found:
-            value, reason = mixed(one.mix(doc_id), known, (doc_id, system), one.axis)
-            yield Score(doc_id, system, one.scorer, one.axis, value, reason, one.signature)
+        for w in weights:
+            value, reason = mixed(w.mix(doc_id), by_key, (doc_id, system), w.axis)
+            yield Score(doc_id, system, w.scorer, w.axis, value, reason, w.signature)
 
 
 def columns_of(combination: Mix, axis: str, rated: Rated) -> dict[str, Floats]:
-    """Its parts' scores on an axis; of those without axes, their only ones."""
+    """The scores of its parts on an axis; a part without axes has one column for all."""
     return {
         scorer: rated.scores.get((scorer, axis), rated.scores.get((scorer, ANY_AXIS), np.empty(0)))
         for scorer, _ in combination.parts
@@ -210,13 +210,13 @@ def columns_of(combination: Mix, axis: str, rated: Rated) -> dict[str, Floats]:
 
 
 def weights_of(name: str, combination: Combination, axis: str, rated: Rated, seed: int) -> Weights:
-    documents, of = rated.doc_ids, combination.of_scorers
-    alike = tuple(1 / len(of) for _ in of)
-    nothing = Weights(name, axis, of, alike, (), {}, 0, "nobody rated this axis")
+    documents, scorers = rated.doc_ids, combination.of_scorers
+    alike = tuple(1 / len(scorers) for _ in scorers)
+    nothing = Weights(name, axis, scorers, alike, (), {}, 0, "nobody rated this axis")
     if axis not in rated.human:
         return nothing
     columns = columns_of(combination, axis, rated)
-    rows, human = np.stack([columns[scorer] for scorer in of]), rated.human[axis]
+    rows, human = np.stack([columns[scorer] for scorer in scorers]), rated.human[axis]
     divided = folded(documents, rows.sum(axis=0), human, FOLDS, seed)
     if divided is None:
         return replace(nothing, doubt="fewer than 2 documents have all scores and a rating")
@@ -233,7 +233,7 @@ def weights_of(name: str, combination: Combination, axis: str, rated: Rated, see
     return Weights(
         name,
         axis,
-        of,
+        scorers,
         fitted(divided.pairs),
         [fitted(divided.elsewhere(fold)) for fold in range(divided.folds)],
         fold_of,
@@ -250,10 +250,10 @@ def on_rated(
         smaller = combination.without(left_out) if left_out else combination
         return smaller.of(columns_of(combination, axis, rated))
     columns = columns_of(combination, axis, rated)
-    found = np.full(rated.documents.size, np.nan)
+    combined = np.full(rated.documents.size, np.nan)
     fold_of = np.array([weights.fold_of.get(doc_id, -1) for doc_id, _ in rated.texts])
     for fold in np.unique(fold_of).tolist():
         rows = fold_of == fold
-        own = {name: column[rows] for name, column in columns.items()}
-        found[rows] = weights.mix_of(None if fold < 0 else fold, left_out).of(own)
-    return found
+        parts = {name: column[rows] for name, column in columns.items()}
+        combined[rows] = weights.mix_of(None if fold < 0 else fold, left_out).of(parts)
+    return combined

@@ -44,7 +44,7 @@ class CostRow:
     prompt: int
     prefilled: int
     generated: int
-    further: int  # of the prompt tokens: those of an ask's second request and on
+    further: int  # prompt tokens of an ask's second request and on
     seconds: float
     gpu_seconds: float
     documents: int
@@ -64,7 +64,7 @@ class Price:
 
     def __str__(self) -> str:
         per = {"GPU-hour": self.per_gpu_hour, "worker-hour": self.per_worker_hour}
-        return " and ".join(f"{one:g} {self.currency} per {of}" for of, one in per.items() if one)
+        return " and ".join(f"{n:g} {self.currency} per {unit}" for unit, n in per.items() if n)
 
     def of(self, worker_seconds: float, gpu_seconds: float) -> float:
         by_hour = worker_seconds * self.per_worker_hour + gpu_seconds * self.per_gpu_hour
@@ -87,11 +87,11 @@ class Accounts:
         self._tokens = defaultdict[tuple[str, str], Tokens](Tokens)
         self._masses = defaultdict[str, Masses](Masses)
         self._workers: dict[str, tuple[float, float]] = {}
-        """How many seconds each has lived, and its GPUs."""
+        """Seconds that each worker has lived, and its GPUs."""
         self._parts: dict[str, Parts] = {}
-        """By worker."""
+        """The tokens of each part, by worker."""
         self._by_block = defaultdict[int, Tokens](Tokens)
-        """What was asked of engines that share so many tokens at a time, where they say so."""
+        """Tokens by the block size of the engine's prefix cache, where the receipt has one."""
         self._all_have_axes = True
         for receipt in receipts:
             self._add(receipt)
@@ -147,8 +147,8 @@ class Accounts:
             t, (seconds, gpu_seconds) = parts[stage, judge, axis], shares[stage, judge, axis]
             tokens = (t.asks, t.requests, t.prompt, t.prefilled, t.generated, t.further)
             times = (round(seconds, 3), round(gpu_seconds, 3))
-            known = (documents, scores.get((judge, axis), 0))
-            rows.append(CostRow(stage, judge, axis, *tokens, *times, *known))
+            sizes = (documents, scores.get((judge, axis), 0))
+            rows.append(CostRow(stage, judge, axis, *tokens, *times, *sizes))
         return rows
 
     def _shares(self) -> dict[Part, tuple[float, float]]:
@@ -159,8 +159,8 @@ class Accounts:
         everything = _together(self._parts.values())
         shares = dict.fromkeys(everything, (0.0, 0.0))
         for worker, (seconds, gpus) in self._workers.items():
-            own = self._parts[worker]
-            divided = own if any(map(_computed, own.values())) else everything
+            parts = self._parts[worker]
+            divided = parts if any(map(_computed, parts.values())) else everything
             whole = sum(map(_computed, divided.values()))
             for part, tokens in divided.items():
                 share = seconds * _computed(tokens) / whole if whole else 0.0
@@ -183,7 +183,7 @@ class Accounts:
 
     @property
     def warnings(self) -> list[str]:
-        """Where the model wants to say something else than the answers offered."""
+        """Warnings where the model wants to say something else than the answers offered."""
         return [
             f"{judge}: the answers offered hold only {mass['mean']:.1%} of the model's "
             "probability on average, so it mostly wants to say something else. First suspect: a "
@@ -195,7 +195,7 @@ class Accounts:
 
     @property
     def cost_warnings(self) -> Iterator[str]:
-        """Where prompts that begin alike are computed again and again."""
+        """Warnings where prompts that begin alike are computed again and again."""
         for block, tokens in self._by_block.items():
             shared = 1 - tokens.floor / max(1, tokens.prompt)
             if tokens.prompt and not block:

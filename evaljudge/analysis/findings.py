@@ -44,7 +44,7 @@ class Selected:
     selected: int
     unscored: int
     thresholds: Sequence[Mapping[str, Any]] = ()
-    undecided: int = 0  # of the selected: texts about which the judge was undecided
+    undecided: int = 0  # selected texts about which the judge was undecided
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -78,7 +78,7 @@ class Findings:
     telling: Sequence[tuple[str, str]] = ()
     """Document and system of the texts that the page shows."""
     disagreements: Sequence[Disagreement] = ()
-    """Of these texts."""
+    """The disagreements on these texts."""
     within_documents: Sequence[str] = ()
     """The scorers whose scores are ranks within a document."""
     meanings: Mapping[str, str] = field(default_factory=dict)
@@ -98,8 +98,8 @@ class Findings:
 
     @property
     def sizes(self) -> str:
-        """How many cases and texts, and how much of them is scored."""
-        texts = f"{count(self.cases)} cases, {count(self.candidates)} texts"
+        """How many documents and texts, and how much of them is scored."""
+        texts = f"{count(self.cases)} documents, {count(self.candidates)} texts"
         return f"{texts}, {percent(self.share)} scored"
 
     @property

@@ -65,12 +65,12 @@ def _disagreement(scores: Mapping[Key, Floats]) -> Floats:
 
 
 def _spread(columns: Sequence[Floats]) -> Floats:
-    """NaN where fewer than two are numbers."""
+    """The spread of the columns; NaN where fewer than two are numbers."""
     table = np.array(columns)
     several = np.isfinite(table).sum(axis=0) > 1
-    found = np.full(table.shape[1], np.nan)
-    found[several] = np.nanstd(table[:, several], axis=0)
-    return found
+    spreads = np.full(table.shape[1], np.nan)
+    spreads[several] = np.nanstd(table[:, several], axis=0)
+    return spreads
 
 
 def _standardised(column: Floats) -> Floats:
@@ -81,10 +81,10 @@ def _standardised(column: Floats) -> Floats:
 
 
 def _mean(columns: Sequence[Floats]) -> Floats:
-    """Of those that are numbers; NaN where none is."""
+    """The mean of the columns that are numbers; NaN where none is."""
     table = np.array(columns)
-    known = np.isfinite(table)
-    sums, counts = np.where(known, table, 0.0).sum(axis=0), known.sum(axis=0)
+    present = np.isfinite(table)
+    sums, counts = np.where(present, table, 0.0).sum(axis=0), present.sum(axis=0)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
@@ -94,24 +94,24 @@ def doubts_of(
     """The mean entropy of the answers about each text, in these judges' verdicts on these axes."""
 
     def read(shard: Shard) -> dict[Text, list[float]]:
-        found: dict[Text, list[float]] = {}
+        doubts: dict[Text, list[float]] = {}
         for judge in judges:
             for verdict in output.verdicts(judge, shard, with_tokens=False):
                 if verdict.axis in (*axes, ANY_AXIS):
-                    each = found.setdefault((verdict.doc_id, verdict.system), [])
+                    each = doubts.setdefault((verdict.doc_id, verdict.system), [])
                     each += entropies(verdict.evidence)
-        return found
+        return doubts
 
     return {
         text: sum(each) / len(each)
-        for found in output.ahead(read, shards if judges else ())
-        for text, each in found.items()
+        for doubts_of_shard in output.ahead(read, shards if judges else ())
+        for text, each in doubts_of_shard.items()
         if each
     }
 
 
 def entropies(evidence: Any) -> Iterator[float]:
-    """Of each answer in a verdict's evidence, as a share of the highest that there could be.
+    """The entropy of each answer in a verdict's evidence, as a share of the highest possible.
 
     {"levels": [{"rating": 1, "logprobs": {"Better": -0.01, "Worse": -4.6}}]}  ->  [0.081]
     """
@@ -121,7 +121,7 @@ def entropies(evidence: Any) -> Iterator[float]:
             if (
                 key in ("logprobs", "p")
                 and is_distribution
-                and all(isinstance(one, int | float) for one in value.values())
+                and all(isinstance(number, int | float) for number in value.values())
             ):
                 weights = [exp(v) if key == "logprobs" else v for v in value.values()]
                 shares = [weight / sum(weights) for weight in weights if weight > 0]

@@ -58,23 +58,23 @@ class Mix:
         return f"{name}@{VERSION} | mix {self.name} | evaljudge {evaljudge.__version__}"
 
     def of(self, columns: Mapping[str, Floats]) -> Floats:
-        """NaN where a part is, or where the result is no number."""
+        """The weighted sum; NaN where a part is, or where the result is no number."""
         rows = np.stack([columns[part] for part, _ in self.parts], axis=1).tolist()
-        found = (self.of_values(row) if all(map(isfinite, row)) else nan for row in rows)
-        return np.array(list(found), np.float64)
+        values = (self.of_values(row) if all(map(isfinite, row)) else nan for row in rows)
+        return np.array(list(values), np.float64)
 
     def of_values(self, values: Iterable[float]) -> float | None:
         """One candidate's, of its parts' values in order; None where the sum is no number."""
         weights = (weight for _, weight in self.parts)
         try:
-            found = fsum(weight * value for weight, value in zip(weights, values, strict=True))
-        except (OverflowError, ValueError):  # of infinite parts
+            mixed = fsum(weight * value for weight, value in zip(weights, values, strict=True))
+        except (OverflowError, ValueError):  # some part is infinite
             return None
-        return found if isfinite(found) else None
+        return mixed if isfinite(mixed) else None
 
-    def axes(self, known: Mapping[str, Collection[str]]) -> list[str]:
-        """Those that all parts share, of each scorer's; none where there is no such axis."""
-        limited = [known[part] for part, _ in self.parts if ANY_AXIS not in known[part]]
+    def axes(self, axes_of: Mapping[str, Collection[str]]) -> list[str]:
+        """The axes that all parts share; `axes_of`: the axes of each scorer."""
+        limited = [axes_of[part] for part, _ in self.parts if ANY_AXIS not in axes_of[part]]
         if not limited:
             return [ANY_AXIS]
         return [axis for axis in limited[0] if all(axis in others for others in limited)]
@@ -86,24 +86,24 @@ def mix_of(text: str, scorers: Collection[str], where: str = "--mix") -> Mix:
     parts: list[tuple[str, float]] = []
     at = 0
     while at < len(text):
-        found = part.match(text, at)
-        if not found or (found[1] == "+" if not parts else not found[1]):
+        match = part.match(text, at)
+        if not match or (match[1] == "+" if not parts else not match[1]):
             raise UserError(f"{where} {text}: {_complaint(text[at:], scorers)}")
-        weight = float(found[2] or 1)
+        weight = float(match[2] or 1)
         if not weight or not isfinite(weight):
-            raise UserError(f"{where} {text}: the weight {found[2]} of {found[3]} must be a finite "
+            raise UserError(f"{where} {text}: the weight {match[2]} of {match[3]} must be a finite "
                             "number other than 0")  # fmt: skip
-        parts.append((found[3], _SIGNS[found[1]] * weight))
-        at = found.end()
+        parts.append((match[3], _SIGNS[match[1]] * weight))
+        at = match.end()
     if len(parts) < 2:
         raise UserError(f"{where} {text}: name at least two scorers, as in a+b or 0.2*a-b")
     return Mix(tuple(parts))
 
 
-def mixes_of(given: Mapping[str, str], axes: Mapping[str, Sequence[str]]) -> dict[str, Mix]:
+def mixes_of(configured: Mapping[str, str], axes: Mapping[str, Sequence[str]]) -> dict[str, Mix]:
     """A configuration's `mixes`; `axes`: of each scorer that they may be made of."""
     made = {}
-    for name, text in given.items():
+    for name, text in configured.items():
         where = f"mixes.{name}:"
         check_name(name, where)
         if name in axes:
@@ -121,27 +121,27 @@ def check_axes(mix: Mix, axes: Mapping[str, Sequence[str]], where: str) -> None:
 def mixed_scores(
     mixes: Mapping[str, Mix], axes: Mapping[str, Sequence[str]], scores: Sequence[Score]
 ) -> Iterator[Score]:
-    """Of every candidate that has scores, on each of the mix's `axes`."""
+    """The mix's score of every scored candidate, on each of the mix's `axes`."""
     if not mixes:
         return
-    known = {(s.doc_id, s.system, s.scorer, s.axis): s for s in scores}
+    by_key = {(s.doc_id, s.system, s.scorer, s.axis): s for s in scores}
     candidates = dict.fromkeys((score.doc_id, score.system) for score in scores)
     for name, mix in mixes.items():
         signature = mix.signature(name)
         for (doc_id, system), axis in product(candidates, axes[name]):
-            value, reason = mixed(mix, known, (doc_id, system), axis)
+            value, reason = mixed(mix, by_key, (doc_id, system), axis)
             score = Score(doc_id, system, name, axis, value, reason, signature)
-            known[doc_id, system, name, axis] = score  # a later one may be made of it
+            by_key[doc_id, system, name, axis] = score  # a later one may be made of it
             yield score
 
 
 def mixed(
-    mix: Mix, known: Mapping[tuple[str, str, str, str], Score], at: tuple[str, str], axis: str
+    mix: Mix, scores: Mapping[tuple[str, str, str, str], Score], at: tuple[str, str], axis: str
 ) -> tuple[float | None, str]:
     """One candidate's value, or why it has none; `at`: its document and system."""
     values = []
     for part, _ in mix.parts:
-        score = known.get((*at, part, axis)) or known.get((*at, part, ANY_AXIS))
+        score = scores.get((*at, part, axis)) or scores.get((*at, part, ANY_AXIS))
         if score is None or score.value is None:
             return None, f"{part}: {score.reason if score else 'no score'}"
         values.append(score.value)

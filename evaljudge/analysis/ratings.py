@@ -46,7 +46,7 @@ class RatedText(NamedTuple):
     ratings: Mapping[str, float]
     """The mean over raters, by axis."""
     raters: Mapping[str, tuple[float, ...]]
-    """Of axes that several rated: each one's rating, NaN where one gave none."""
+    """The rating by each rater, on axes with several raters; NaN where one gave none."""
 
 
 ByText = Mapping[Text, RatedText]
@@ -56,7 +56,7 @@ ByText = Mapping[Text, RatedText]
 class FurtherRatings:
     texts: ByText = field(default_factory=dict)
     probabilities: Mapping[str, Mapping[Text, float]] = field(default_factory=dict)
-    """By axis, how probable it was that a text was drawn and rated; of texts of sheets only."""
+    """The probability that a text was drawn and rated, by axis; only for texts of sheets."""
     uneven: Collection[str] = ()
     """The axes whose sheets were drawn with unequal probabilities."""
     warnings: Sequence[str] = ()
@@ -64,7 +64,7 @@ class FurtherRatings:
 
 def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> FurtherRatings:
     """`axes`: those of the run's task; others have columns called `ratings.AXIS`."""
-    given, sheets, warnings = _Given(), _Sheets(output), list[str]()
+    collected, sheets, warnings = _Collected(), _Sheets(output), list[str]()
     for file in files:
         rated, unread = 0, dict[str, None]()
         for row in read_sheet(file):
@@ -73,31 +73,31 @@ def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> F
             if ratings:
                 text = sheets.text(row, [axis for axis, _ in ratings])
                 named = str(row.fields.get(RATER) or "").strip()
-                given.add(text, ratings, row, named or file.rpartition("/")[2])
+                collected.add(text, ratings, row, named or file.rpartition("/")[2])
                 rated += 1
         if not rated:
-            said = "".join(f"; {_advice(column, axes)}" for column in unread)
-            raise UserError(f"{file}: holds no rating: fill in {' or '.join(axes)}{said}")
+            advice = "".join(f"; {_advice(column, axes)}" for column in unread)
+            raise UserError(f"{file}: holds no rating: fill in {' or '.join(axes)}{advice}")
         warnings += [f"{file}: {_advice(column, axes)}" for column in unread]
     chances = {axis: sheets.chances(axis) for _, axis in sheets.rated}
     uneven = [axis for axis, each in chances.items() if len(set(each.values())) > 1]
     probabilities = {
         axis: {
             text: each.get(text, 0.0)
-            for (_, of), texts in sheets.rated.items()
+            for (_, rated_axis), texts in sheets.rated.items()
             for text in texts
-            if of == axis
+            if rated_axis == axis
         }
         for axis, each in chances.items()
     }
-    return FurtherRatings(given.texts(), probabilities, uneven, [*warnings, *given.slips()])
+    return FurtherRatings(collected.texts(), probabilities, uneven, [*warnings, *collected.slips()])
 
 
-def keep_ratings(place: Place, given: ByText) -> None:
+def keep_ratings(place: Place, further: ByText) -> None:
     """Into the report's folder, so that whoever opens the run needs no other files."""
     rows = [
-        {"doc_id": doc_id, "system": system, "ratings": dict(one.ratings)}
-        for (doc_id, system), one in given.items()
+        {"doc_id": doc_id, "system": system, "ratings": dict(rated.ratings)}
+        for (doc_id, system), rated in further.items()
     ]
     if rows:
         place.write_json(KEPT, rows)
@@ -113,32 +113,32 @@ def kept_ratings(output: Output) -> ByText:
     return {(row["doc_id"], row["system"]): RatedText(row["ratings"], {}) for row in rows}
 
 
-def with_ratings(case: Case, given: ByText) -> Case:
-    """On their axes, further ratings take the place of those that the corpus has of the text."""
+def with_ratings(case: Case, further: ByText) -> Case:
+    """The case with further ratings in place of the corpus' own, on the axes that they have."""
     doc_id = case.document.doc_id
-    if not any((doc_id, one.system) in given for one in case.candidates):
+    if not any((doc_id, candidate.system) in further for candidate in case.candidates):
         return case
     candidates = []
-    for one in case.candidates:
-        ratings, raters = given.get((doc_id, one.system), RatedText({}, {}))
-        kept = {axis: each for axis, each in one.raters.items() if axis not in ratings}
+    for candidate in case.candidates:
+        ratings, raters = further.get((doc_id, candidate.system), RatedText({}, {}))
+        kept = {axis: each for axis, each in candidate.raters.items() if axis not in ratings}
         candidates.append(
-            replace(one, ratings={**one.ratings, **ratings}, raters={**kept, **raters})
+            replace(candidate, ratings={**candidate.ratings, **ratings}, raters={**kept, **raters})
         )
     return Case(case.document, tuple(candidates))
 
 
-def unmet(given: ByText, rated: Iterable[Text]) -> list[str]:
+def unmet(further: ByText, rated: Iterable[Text]) -> list[str]:
     """A warning, where texts are rated that the report does not have."""
-    if not (lost := given.keys() - set(rated)):
+    if not (lost := further.keys() - set(rated)):
         return []
     doc_id, system = min(lost)
-    one = f"{shown(system)} for document {shown(doc_id)}"
-    return [f"ratings: {len(lost):,} rated texts are not in this report, such as {one}"]
+    example = f"{shown(system)} for document {shown(doc_id)}"
+    return [f"ratings: {len(lost):,} rated texts are not in this report, such as {example}"]
 
 
 def beginning(text: str) -> str:
-    """Its first letters and digits, which spreadsheets leave as they are."""
+    """The text's first letters and digits, which spreadsheets leave as they are."""
     return "".join(c for c in text if c.isascii() and c.isalnum())[:BEGINNING]
 
 
@@ -158,14 +158,14 @@ def _unread(row: Row, axes: Sequence[str]) -> Iterator[str]:
 
 
 def _advice(column: str, axes: Sequence[str]) -> str:
-    known = {axis.casefold(): axis for axis in axes}
-    near = get_close_matches(column.casefold(), known, n=1)
-    hint = f": did you mean {known[near[0]]!r}?" if near else ""
+    by_folded = {axis.casefold(): axis for axis in axes}
+    near = get_close_matches(column.casefold(), by_folded, n=1)
+    hint = f": did you mean {by_folded[near[0]]!r}?" if near else ""
     return f"column {shown(column)} is not read{hint}"
 
 
 @dataclass
-class _Given:
+class _Collected:
     """What each rater gave each text on each axis, and where."""
 
     found: dict[tuple[Text, str], dict[str, tuple[float, str]]] = field(default_factory=dict)
@@ -173,10 +173,10 @@ class _Given:
     def add(self, text: Text, ratings: Iterable[tuple[str, float]], row: Row, rater: str) -> None:
         for axis, value in ratings:
             by_rater = self.found.setdefault((text, axis), {})
-            known, place = by_rater.setdefault(rater, (value, row.place))
-            if known != value:
+            before, place = by_rater.setdefault(rater, (value, row.place))
+            if before != value:
                 raise UserError(
-                    f"{row.place}: {shown(rater)} gives {axis} {value:g}, and {known:g} to the "
+                    f"{row.place}: {shown(rater)} gives {axis} {value:g}, and {before:g} to the "
                     f"same text at {place}: leave one of them empty"
                 )
 
@@ -184,14 +184,14 @@ class _Given:
         raters: dict[str, set[str]] = {}
         for (_, axis), by_rater in self.found.items():
             raters.setdefault(axis, set()).update(by_rater)
-        found: dict[Text, tuple[dict[str, float], dict[str, tuple[float, ...]]]] = {}
+        by_text: dict[Text, tuple[dict[str, float], dict[str, tuple[float, ...]]]] = {}
         for (text, axis), by_rater in self.found.items():
-            ratings, several = found.setdefault(text, ({}, {}))
+            ratings, several = by_text.setdefault(text, ({}, {}))
             ratings[axis] = fmean(value for value, _ in by_rater.values())
             if len(raters[axis]) > 1:
                 each = (by_rater.get(rater, (nan, ""))[0] for rater in sorted(raters[axis]))
                 several[axis] = tuple(each)
-        return {text: RatedText(*both) for text, both in found.items()}
+        return {text: RatedText(*both) for text, both in by_text.items()}
 
     def slips(self) -> Iterator[str]:
         """Ratings far outside all others: as a rule slips of the hand, such as 55 for 5."""
@@ -203,7 +203,7 @@ class _Given:
             for odd, others in ((values[0], values[1:]), (values[-1], values[:-1])):
                 if len(others) < FEWEST_OTHERS:
                     continue
-                gap, width = min(abs(odd - one) for one in others), others[-1] - others[0]
+                gap, width = min(abs(odd - rating) for rating in others), others[-1] - others[0]
                 if gap > FAR * width:
                     yield (
                         f"{by_value[odd]}: {axis} {odd:g} is far from all other ratings "
@@ -217,7 +217,7 @@ class _Sheets:
 
     output: Output
     rated: dict[tuple[str, str], set[Text]] = field(default_factory=dict)
-    """By sheet and axis."""
+    """The rated texts, by sheet and axis."""
 
     @cached_property
     def keys(self) -> dict[str, dict[str, Any]]:
@@ -225,7 +225,7 @@ class _Sheets:
 
     @cached_property
     def labels(self) -> dict[str, tuple[str, Mapping[str, str]]]:
-        """Of each label, its sheet and its text."""
+        """The sheet and the text of each label."""
         return {
             label: (name, text)
             for name, key in self.keys.items()
@@ -241,14 +241,14 @@ class _Sheets:
         if label not in self.labels:
             keys = self.output.place.at("labels")
             raise UserError(f"{row.place}: label {shown(label)} is in no sheet of {keys}")
-        name, known = self.labels[label]
+        name, entry = self.labels[label]
         seen = row.fields.get("text")
-        if seen and beginning(str(seen)) != known["begins"]:
+        if seen and beginning(str(seen)) != entry["begins"]:
             raise UserError(
                 f"{row.place}: the text is not that of label {shown(label)}: was a column sorted "
                 "without the others?"
             )
-        text = known["doc_id"], known["system"]
+        text = entry["doc_id"], entry["system"]
         for axis in axes:
             self.rated.setdefault((name, axis), set()).add(text)
         return text
@@ -257,7 +257,7 @@ class _Sheets:
         """How probable each text, rated or not, was to be drawn for one of the sheets, and rated;
         a text that joined the run after a sheet could not be drawn for it."""
         missed: dict[Text, float] = {}
-        for name, texts in ((name, t) for (name, of), t in self.rated.items() if of == axis):
+        for name, texts in ((name, t) for (name, on), t in self.rated.items() if on == axis):
             share = len(texts) / len(self.keys[name]["texts"])
             for doc_id, systems in self.keys[name]["probabilities"].items():
                 for system, drawn in systems.items():

@@ -74,7 +74,7 @@ class CorpusChange:
 
 @dataclass(frozen=True)
 class CoverageChange:
-    """`reasons`: by kind, how often in either run, where that is not the same."""
+    """A change of coverage; `reasons`: by kind, how often in either run, where that differs."""
 
     scorer: str
     axis: str
@@ -106,7 +106,7 @@ class MeanChange:
 
 @dataclass(frozen=True)
 class SelectionChange:
-    """Of the texts that both runs have; `flips` are those that one of them selected."""
+    """A selection's changes on texts of both runs; `flips`: those that only one selected."""
 
     name: str
     both: int
@@ -120,7 +120,7 @@ class SelectionChange:
 
     @property
     def flipped(self) -> float:
-        """Of the texts that either run selected, the share that only one did."""
+        """The share of the texts selected by either run that only one run selected."""
         either = self.both + self.first + self.second
         return (self.first + self.second) / either if either else 0.0
 
@@ -144,7 +144,7 @@ class RunDifferences:
     agreement: Sequence[AgreementDifference]
     selections: Sequence[SelectionChange]
     selection_names: tuple[Sequence[str], Sequence[str]]
-    """Those that only one run has."""
+    """The names of selections that only one run has."""
     cost: Mapping[str, tuple[Maybe, Maybe]]
 
 
@@ -159,12 +159,12 @@ class _Side:
         self.ratings: dict[Text, Mapping[str, float]] = {}
         for cases in run.output.ahead(run.output.cases, run.shards):
             for case in cases:
-                of, doc_id = case.document, case.document.doc_id
-                self.documents[doc_id] = _hash(of.source, of.context, of.references)
-                for one in case.candidates:
-                    self.texts[doc_id, one.system] = _hash(one.text)
-                    if one.ratings:
-                        self.ratings[doc_id, one.system] = one.ratings
+                read, doc_id = case.document, case.document.doc_id
+                self.documents[doc_id] = _hash(read.source, read.context, read.references)
+                for candidate in case.candidates:
+                    self.texts[doc_id, candidate.system] = _hash(candidate.text)
+                    if candidate.ratings:
+                        self.ratings[doc_id, candidate.system] = candidate.ratings
 
     def columns(self, texts: Sequence[Text]) -> dict[Key, Floats]:
         rows = self.scores.rows_of(texts)
@@ -228,8 +228,8 @@ def _warnings(corpus: CorpusChange) -> Iterator[str]:
     counts = {"documents with another source, context or reference": corpus.sources_changed,
               "candidates with another text": corpus.texts_changed}  # fmt: skip
     if any(counts.values()):
-        said = ", ".join(f"{what}: {count(times)}" for what, times in counts.items() if times)
-        yield f"{said}; so the differences are of texts, too"
+        changed = ", ".join(f"{what}: {count(times)}" for what, times in counts.items() if times)
+        yield f"{changed}; so the differences are of texts, too"
     if corpus.ratings_changed:
         yield (
             f"texts with other ratings: {count(corpus.ratings_changed)}; each run is compared with "
@@ -240,16 +240,16 @@ def _warnings(corpus: CorpusChange) -> Iterator[str]:
 
 
 def _coverage(key: Key, *sides: _Side) -> CoverageChange:
-    one, other = (
+    left, right = (
         side.scores.coverage(key) if key in side.keys else Coverage(*key, 0, 0, {})
         for side in sides
     )
-    kinds = [{group.kind: group.times for group in grouped(of.reasons)} for of in (one, other)]
+    kinds = [{group.kind: group.times for group in grouped(row.reasons)} for row in (left, right)]
     times = {kind: (kinds[0].get(kind, 0), kinds[1].get(kind, 0)) for kind in kinds[0] | kinds[1]}
     return CoverageChange(
         *key,
-        scored=(one.scored, other.scored),
-        expected=(_expected(one), _expected(other)),
+        scored=(left.scored, right.scored),
+        expected=(_expected(left), _expected(right)),
         reasons={kind: two for kind, two in times.items() if two[0] != two[1]},
     )
 
@@ -268,12 +268,12 @@ def _means(
         tables = (_by_document(documents, column) for column in (first, second))
         yield MeanChange(*key, None, paired_difference(*tables))
         for code, system in enumerate(sorted({name for _, name in texts})):
-            of = systems == code  # at most one text of each document
-            yield MeanChange(*key, system, paired_difference(first[of, None], second[of, None]))
+            its = systems == code  # at most one text of each document
+            yield MeanChange(*key, system, paired_difference(first[its, None], second[its, None]))
 
 
 def _by_document(documents: NDArray[np.int64], column: Floats) -> Floats:
-    """As a table with a row for each document; the texts lie in the order of their documents."""
+    """The column as a table with a row for each document; texts are in the order of documents."""
     sizes = np.bincount(documents)
     places = np.arange(documents.size) - (np.cumsum(sizes) - sizes)[documents]
     table = np.full((sizes.size, int(sizes.max(initial=0))), np.nan)
@@ -285,9 +285,9 @@ def _agreement(
     texts: Sequence[Text], shared: Sequence[Key], sides: Sequence[_Side],
     columns: Sequence[Mapping[Key, Floats]], seed: int,
 ) -> Iterator[AgreementDifference]:  # fmt: skip
-    """Of every scorer and the human axes that it meets."""
+    """The change in agreement of every scorer with the human axes that it is compared with."""
     human = [rating_columns([side.ratings.get(text, {}) for text in texts]) for side in sides]
-    met = {
+    matched = {
         (scorer, name): (columns[0][key], columns[1][key], human[0][name], human[1][name])
         for key in shared
         for (scorer, axis) in [key]
@@ -295,8 +295,8 @@ def _agreement(
         if axis in (name, ANY_AXIS)
     }
     documents, systems = codes(doc_id for doc_id, _ in texts), codes(name for _, name in texts)
-    found = agreement_differences(documents, systems, list(met.values()), seed=seed)
-    for (scorer, axis), levels in zip(met, found, strict=True):
+    differences = agreement_differences(documents, systems, list(matched.values()), seed=seed)
+    for (scorer, axis), levels in zip(matched, differences, strict=True):
         for row in levels:
             yield replace(row, scorer=scorer, axis=axis)
 
@@ -307,20 +307,20 @@ def _selection(
     runs: Sequence[ScoredRun],
     name: str,
 ) -> SelectionChange:
-    """`texts`: those that both runs have; `columns`: their scores in each run."""
+    """A selection's change; `texts`: those of both runs; `columns`: their scores in each run."""
     first, second = (about_selection(run, name) for run in runs)
     row_of = {text: row for row, text in enumerate(texts)}
     chosen = [list(selected_texts(run, name)) for run in runs]
-    known = [{text for text in of if text in row_of} for of in chosen]
-    only = sorted(known[0] - known[1]), sorted(known[1] - known[0])
-    conditions = [one for about in (first, second) for one in about["rule"]["all"]]
-    scales = list(dict.fromkeys((one["scorer"], one["axis"]) for one in conditions))
+    shared = [{text for text in texts_of if text in row_of} for texts_of in chosen]
+    only = sorted(shared[0] - shared[1]), sorted(shared[1] - shared[0])
+    conditions = [part for about in (first, second) for part in about["rule"]["all"]]
+    scales = list(dict.fromkeys((part["scorer"], part["axis"]) for part in conditions))
     return SelectionChange(
         name=name,
-        both=len(known[0] & known[1]),
+        both=len(shared[0] & shared[1]),
         first=len(only[0]),
         second=len(only[1]),
-        unpaired=(len(chosen[0]) - len(known[0]), len(chosen[1]) - len(known[1])),
+        unpaired=(len(chosen[0]) - len(shared[0]), len(chosen[1]) - len(shared[1])),
         rule_changed=first["rule"] != second["rule"],
         rules=(first["rule"], second["rule"]),
         thresholds=(first["thresholds"], second["thresholds"]),
@@ -334,8 +334,8 @@ def _selection(
 
 
 def _values(columns: Sequence[Mapping[Key, Floats]], scale: Key, row: int) -> list[float | None]:
-    """In both runs."""
-    values = [float(of[scale][row]) if scale in of else np.nan for of in columns]
+    """The value on this scale in both runs."""
+    values = [float(column[scale][row]) if scale in column else np.nan for column in columns]
     return [value if np.isfinite(value) else None for value in values]
 
 

@@ -79,17 +79,17 @@ def signatures(run: ScoredRun) -> dict[str, str]:
 
 
 def selections(run: ScoredRun) -> list[str]:
-    """Those that the last report wrote."""
+    """The selections that the last report wrote."""
     files = run.about.get(DERIVED)
     if files is None:  # an earlier version did not note them
         there = run.output.place.names("selected")
         files = [f"selected/{name}" for name in there if f"{name}l" in there]
-    found = (re.fullmatch(r"selected/(.+)\.json", name) for name in files)
-    return [match[1] for match in found if match]
+    matches = (re.fullmatch(r"selected/(.+)\.json", name) for name in files)
+    return [match[1] for match in matches if match]
 
 
 def selection_rule(run: ScoredRun, name: str) -> Row:
-    """As the last report wrote it."""
+    """The selection's rule as the last report wrote it."""
     rule: Row = about_selection(run, name)["rule"]
     return rule
 
@@ -185,8 +185,8 @@ class RunScores:
 
     def coverage(self, key: Key) -> Coverage:
         codes = self.unscored[key]
-        found, times = np.unique(codes[codes >= 0], return_counts=True)
-        reasons = {self.reasons[code]: n for code, n in zip(found, times.tolist(), strict=True)}
+        present, times = np.unique(codes[codes >= 0], return_counts=True)
+        reasons = {self.reasons[code]: n for code, n in zip(present, times.tolist(), strict=True)}
         return Coverage(*key, int(np.isfinite(self.scores[key]).sum()), int(times.sum()), reasons)
 
     def rate(self, ratings: Mapping[Text, Mapping[str, float]]) -> None:
@@ -242,7 +242,7 @@ class _Part:
 
 
 def _columns(maps: Any) -> dict[str, NDArray[Any]]:
-    """From a column of maps to one column for each axis."""
+    """A column for each axis, from a column of maps."""
     import pyarrow.compute as pc
 
     return {

@@ -46,7 +46,7 @@ RATINGS, DETAIL = "ratings", "detail"
 EVIDENCE, CONTENT = "evidence", "content"
 NAMED = 3
 ReadJson = Callable[[Sequence[Any]], Sequence[Mapping[str, Any]]]
-"""From what a judge keeps as JSON to a row each."""
+"""Reads the JSON that a judge keeps: a row each."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Details:
 
 @dataclass(frozen=True)
 class RunTables:
-    """`judges`: the kind of each judge of the run, by its name."""
+    """A run's tables; `judges`: the kind of each judge by its name."""
 
     output: Output
     judges: Mapping[str, str]
@@ -115,7 +115,7 @@ class RunTables:
 
     @cached_property
     def _is_done(self) -> bool:
-        """Then a file that is gone is damage."""
+        """Whether the run is done: then a file that is gone is damage."""
         return (self.output.run() or {}).get("state") == "done"
 
     @property
@@ -138,11 +138,11 @@ class RunTables:
             except Damaged as error:
                 return error
 
-        for found in self.output.ahead(tried, shards):
-            if isinstance(found, Damaged):
-                damaged.append(found)
+        for table in self.output.ahead(tried, shards):
+            if isinstance(table, Damaged):
+                damaged.append(table)
             else:
-                yield found
+                yield table
         if damaged:
             warnings.warn(_left_out(self.output, damaged), stacklevel=2)
 
@@ -154,20 +154,20 @@ class RunTables:
         if RATINGS in schema.names:
             ratings = self.output.ratings(shard)
             texts = zip(table["doc_id"].to_pylist(), table["system"].to_pylist(), strict=True)
-            own = pa.array([ratings.get(text) for text in texts], schema.field(RATINGS).type)
-            table = table.append_column(RATINGS, own)
+            human = pa.array([ratings.get(text) for text in texts], schema.field(RATINGS).type)
+            table = table.append_column(RATINGS, human)
         return _shaped(table, schema)
 
     def _wide(self, shard: Shard) -> pa.Table:
         import pyarrow as pa
 
-        found = RunScores(self.output, [shard])
-        texts = zip(*found.texts, strict=True) if found.texts else ((), ())
-        columns = {scale_name(*key): values for key, values in found.scores.items()}
-        columns |= {f"{HUMAN}.{axis}": values for axis, values in found.human.items()}
-        numbers = {name: pa.array(of, from_pandas=True) for name, of in columns.items()}
+        scores = RunScores(self.output, [shard])
+        texts = zip(*scores.texts, strict=True) if scores.texts else ((), ())
+        columns = {scale_name(*key): values for key, values in scores.scores.items()}
+        columns |= {f"{HUMAN}.{axis}": values for axis, values in scores.human.items()}
+        numbers = {name: pa.array(column, from_pandas=True) for name, column in columns.items()}
         names = ("doc_id", "system")
-        named = {n: pa.array(of, pa.string()) for n, of in zip(names, texts, strict=True)}
+        named = {n: pa.array(column, pa.string()) for n, column in zip(names, texts, strict=True)}
         return pa.table(named | numbers)
 
     def _detailed(
@@ -186,7 +186,7 @@ class RunTables:
 
 
 def _left_out(output: Output, damaged: Sequence[Damaged]) -> str:
-    some = ", ".join(f"{output.name_of(one)} {one.problem}" for one in damaged[:NAMED])
+    some = ", ".join(f"{output.name_of(file)} {file.problem}" for file in damaged[:NAMED])
     more = f" (and {len(damaged) - NAMED} more)" if len(damaged) > NAMED else ""
     are = counted(len(damaged), "shard is", "shards are")
     return f"{output.uri}: {are} left out of this table: {some}{more}; {damaged[0].remedy}"
@@ -207,10 +207,10 @@ def _with_details(schema: pa.Schema, json_column: str, details: Details) -> pa.S
     """The judge's own columns stand in place of the one with JSON."""
     import pyarrow as pa
 
-    own = [pa.field(name, of) for name, of in details.types.items()]
+    details_fields = [pa.field(name, type_) for name, type_ in details.types.items()]
     at = schema.get_field_index(json_column)
     fields = list(schema)
-    return pa.schema([*fields[:at], *own, *fields[at + 1 :]])
+    return pa.schema([*fields[:at], *details_fields, *fields[at + 1 :]])
 
 
 def _chosen(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
@@ -229,22 +229,22 @@ def details_of(kind: str, columns: str) -> Details:
 
 @cache
 def _details(place: str) -> Details:
-    """By `module:function`, or by `module:TypedDict` where the JSON has the columns as its keys, of
-    which some may be missing; without one the column `detail` has the JSON text. A function that
-    reads one verdict's evidence as a dataclass has the columns as its fields."""
+    """The reader named by `module:function`, or `module:TypedDict` where the columns are the JSON's
+    keys (some may be missing). Without one the column `detail` has the JSON text. A function that
+    reads one verdict's evidence as a dataclass has the dataclass's fields as columns."""
     import pyarrow as pa
 
     if not place:
         return Details(None, {DETAIL: pa.string()})
     module, _, name = place.partition(":")
-    found = getattr(import_module(module), name)
+    reader = getattr(import_module(module), name)
     read: Any = list
-    row = found
-    if not is_typeddict(found):
-        returned = get_type_hints(found).get("return")
-        row, read = next(iter(get_args(returned)), None), found
+    row = reader
+    if not is_typeddict(reader):
+        returned = get_type_hints(reader).get("return")
+        row, read = next(iter(get_args(returned)), None), reader
         if is_dataclass(returned):
-            row, read = returned, lambda kept: [_column(found(one)) for one in kept]
+            row, read = returned, lambda kept: [_column(reader(evidence)) for evidence in kept]
         elif not is_typeddict(row):
             raise UserError(f"{place}: what it returns should be annotated as a list of a "
                             "TypedDict, whose fields are the columns: `-> list[Row]`")  # fmt: skip
@@ -259,7 +259,7 @@ def _column(value: Any) -> Any:
         return {field.name: _column(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         return {key: _column(inner) for key, inner in value.items()}
-    return [_column(one) for one in value] if isinstance(value, list | tuple) else value
+    return [_column(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def arrow_type(hint: Any) -> pa.DataType:
@@ -271,13 +271,13 @@ def arrow_type(hint: Any) -> pa.DataType:
     if hint in plain:
         return plain[hint]
     if is_typeddict(hint) or is_dataclass(hint):
-        return pa.struct([(name, arrow_type(of)) for name, of in get_type_hints(hint).items()])
+        return pa.struct([(name, arrow_type(own)) for name, own in get_type_hints(hint).items()])
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Literal:
         return pa.string()
     if origin in (Union, UnionType):
-        (known,) = (one for one in inner if one not in (NoneType, Failed))
-        return arrow_type(known)
+        (only,) = (option for option in inner if option not in (NoneType, Failed))
+        return arrow_type(only)
     if origin is not None and issubclass(origin, Mapping):
         return pa.map_(arrow_type(inner[0]), arrow_type(inner[1]))
     if origin is not None and issubclass(origin, Sequence):
@@ -289,24 +289,24 @@ def arrow_type(hint: Any) -> pa.DataType:
 
 
 def _rows(texts: Sequence[str], read: ReadJson | None) -> Sequence[Mapping[str, Any] | None]:
-    """None where the judge kept nothing."""
+    """The rows as a judge wrote them; None where it kept nothing."""
     if read is None:
         return [{DETAIL: text} for text in texts]
     kept = from_json(f"[{','.join(texts)}]")
-    rows = iter(read([one for one in kept if one]))
-    return [next(rows) if one else None for one in kept]
+    rows = iter(read([json_text for json_text in kept if json_text]))
+    return [next(rows) if json_text else None for json_text in kept]
 
 
 def _shaped(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """With exactly these columns; what an earlier version did not write is null."""
+    """The table with exactly these columns; what an earlier version did not write is null."""
     import pyarrow as pa
 
     def column(field: pa.Field) -> pa.ChunkedArray:
         if field.name not in table.column_names:
             return pa.nulls(table.num_rows, field.type)
-        found = table[field.name]
+        stored = table[field.name]
         if pa.types.is_dictionary(field.type):
-            return found.dictionary_encode()
-        return found.cast(field.type)
+            return stored.dictionary_encode()
+        return stored.cast(field.type)
 
     return pa.table([column(field) for field in schema], schema=schema)

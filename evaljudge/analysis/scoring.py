@@ -59,19 +59,19 @@ class Scoring:
     run: str
     judges: Sequence[Judge]
     collecting: Mapping[str, Callable[[], Collector]]
-    """By judge, what makes a fresh collector."""
+    """Makes a fresh collector for each judge."""
     metrics: Sequence[str]
     mixes: Mapping[str, Mix]
     scorers: Mapping[str, Sequence[str]]
     """Every scorer of the run, and its axes."""
     signatures: Mapping[str, str]
-    """Of the judges' scorers."""
+    """The signatures of the judges' scorers."""
     fitted: Mapping[str, Fitted]
-    """By judge, of those whose arithmetic needed the whole run."""
+    """What was fitted for each judge whose arithmetic needed the whole run."""
     ratings: ByText = field(default_factory=dict)
     """Further ratings, besides those of the corpus."""
     panels: Mapping[str, Panel] = field(default_factory=dict)
-    """Of each judge, where judges have several models."""
+    """The panel of each judge that has several models."""
 
     def nothing(self) -> Scored:
         """What no shard at all leaves, to add to."""
@@ -113,25 +113,25 @@ class Scoring:
             scores += output.measures(metric, shard)
         scores += list(mixed_scores(self.mixes, self.scorers, scores))
         output.write_scores(shard, scores, self.signatures)
-        found = by_document(scores)
+        by_doc = by_document(scores)
         for case in cases:
-            scored.tables.add(case, found.get(case.document.doc_id, {}))
+            scored.tables.add(case, by_doc.get(case.document.doc_id, {}))
             if self.judges:
                 scored.addressing.see(case)
         return scored
 
 
 def fit(scoring: Scoring, output: Output, shards: Sequence[Shard]) -> Scoring:
-    """With what judges learn whose arithmetic needs the whole run; of others nothing is read."""
+    """The scoring with what judges fit on the whole run; no file is read for other judges."""
     tried = dict[str, Fitted | None]()
     for judge in scoring.judges:
         with own_code(judge, "fit"):
             tried[judge.name] = judge.fit(_verdicts(output, judge.name, shards))
-    fitted = {name: one for name, one in tried.items() if one is not None}
+    fitted = {name: each for name, each in tried.items() if each is not None}
     if not fitted:
         output.place.remove(FILE)  # an earlier report may have had one
         return scoring
-    output.place.write_json(FILE, {name: one.learnt for name, one in fitted.items()})
+    output.place.write_json(FILE, {name: each.learnt for name, each in fitted.items()})
     ends = {
         scorer: f" | fitted {short(fitted[judge.name].learnt)[:HASH]}"
         for judge in scoring.judges
@@ -148,10 +148,10 @@ def _verdicts(output: Output, judge: str, shards: Sequence[Shard]) -> Iterator[V
 
 
 def by_document(scores: Iterable[Score]) -> dict[str, ByScale]:
-    found: dict[str, dict[tuple[str, str, str], Score]] = {}
+    scores_of: dict[str, dict[tuple[str, str, str], Score]] = {}
     for score in scores:
-        found.setdefault(score.doc_id, {})[score.system, score.scorer, score.axis] = score
-    return dict(found)
+        scores_of.setdefault(score.doc_id, {})[score.system, score.scorer, score.axis] = score
+    return dict(scores_of)
 
 
 def add_further(
@@ -166,6 +166,6 @@ def add_further(
         output.write_scores(shard, scores + further)
         return output.cases(shard), by_document(further)
 
-    for cases, found in output.ahead(add, shards):
+    for cases, by_doc in output.ahead(add, shards):
         for case in cases:
-            tables.add_scores(case, found.get(case.document.doc_id, {}), keys)
+            tables.add_scores(case, by_doc.get(case.document.doc_id, {}), keys)

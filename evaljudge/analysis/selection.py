@@ -59,7 +59,7 @@ class Target(NamedTuple):
     precision: float
     good: float
     confidence: float | None = None
-    """That the precision is reached on new documents; None: it is only estimated."""
+    """The confidence that new documents reach the precision; None: it is only estimated."""
 
 
 Found = Mapping[Target, Precise | Certified | None]
@@ -89,12 +89,12 @@ def targets(
     selections: Sequence[Selection], rated: Rated, grid: Grid, resamples: int, seed: int
 ) -> Found:
     """The threshold for each precision that a condition asks for."""
-    conditions = (one for rule in selections for one in rule.all)
-    asked = {target for one in conditions if (target := target_of(one)) is not None}
-    return {target: _found(target, rated, grid, resamples, seed) for target in asked}
+    conditions = (condition for rule in selections for condition in rule.all)
+    asked = {target for condition in conditions if (target := target_of(condition)) is not None}
+    return {target: _precise_of(target, rated, grid, resamples, seed) for target in asked}
 
 
-def _found(
+def _precise_of(
     target: Target, rated: Rated, grid: Grid, resamples: int, seed: int
 ) -> Precise | Certified | None:
     scale, precision, good, confidence = target
@@ -129,7 +129,7 @@ def select(
             )
             for rule in selections
         ]
-        scales = {scale for one in filters for scale in one.scales}
+        scales = {scale for filter_ in filters for scale in filter_.scales}
 
         def read(shard: Shard) -> tuple[list[tuple[Any, ...]], list[tuple[str, str, str]]]:
             return output.numbers(shard, scales, COLUMNS), output.texts(shard)
@@ -138,14 +138,14 @@ def select(
             scores = dict[tuple[str, str], dict[Key, tuple[float, float | None]]]()
             for doc_id, system, scorer, axis, value, doubt in rows:
                 scores.setdefault((doc_id, system), {})[scorer, axis] = value, doubt
-            for one in filters:
+            for filter_ in filters:
                 for doc_id, system, text in texts:
-                    one.see(doc_id, system, text, scores.get((doc_id, system), {}))
-    selected = [one.selected() for one in filters]
+                    filter_.see(doc_id, system, text, scores.get((doc_id, system), {}))
+    selected = [filter_.selected() for filter_ in filters]
     for rule in selected:
         output.place.write_json(f"selected/{rule.name}.json", asdict(rule))
     there = set(output.place.names("selected"))
-    for file in there:  # those of earlier selections; any other file is not ours
+    for file in there:  # files of earlier selections; any other is not ours
         name = file.removesuffix(".jsonl")
         if name not in {*names, file} and f"{name}.json" in there:
             output.place.remove(f"selected/{file}")
@@ -157,7 +157,7 @@ class _Filter:
     """One selection's conditions, the file it writes, and its counts."""
 
     def __init__(self, rule: Selection, tops: Tops, found: Found, file: IO[bytes]) -> None:
-        self._rule, self._tops, self._found, self._file = rule, tops, found, file
+        self._rule, self._tops, self._precisions, self._file = rule, tops, found, file
         self.scales = list(dict.fromkeys(map(scale_of, rule.all)))
         self._considered = self._passed = self._unscored = self._undecided = 0
         self._bounds = [
@@ -171,10 +171,10 @@ class _Filter:
 
     def _lower_bounds(self, condition: Condition) -> Iterator[float]:
         top = self._tops.get((scale_of(condition), condition.top_fraction or 0.0))
-        yield from (-math.inf if one is None else one for one in (condition.at_least, top))
+        yield from (-math.inf if bound is None else bound for bound in (condition.at_least, top))
         if (target := target_of(condition)) is not None:
-            found = self._found[target]
-            yield math.inf if found is None or found.threshold is None else found.threshold
+            chosen = self._precisions[target]
+            yield math.inf if chosen is None or chosen.threshold is None else chosen.threshold
 
     def see(self, doc_id: str, system: str, text: str, scores: Scores) -> None:
         self._considered += 1
@@ -202,34 +202,34 @@ class _Filter:
 
     def _thresholds(self, condition: Condition) -> Iterator[dict[str, Any]]:
         """The thresholds that top_fraction and precision led to."""
-        known: dict[str, Any] = {"scorer": condition.scorer, "axis": condition.axis}
+        row: dict[str, Any] = {"scorer": condition.scorer, "axis": condition.axis}
         if (top := condition.top_fraction) is not None:
-            yield known | {"top_fraction": top, "value": self._tops[scale_of(condition), top]}
+            yield row | {"top_fraction": top, "value": self._tops[scale_of(condition), top]}
         if (target := target_of(condition)) is not None:
-            known |= {"precision": target.precision, "good": target.good}
+            row |= {"precision": target.precision, "good": target.good}
             if target.confidence is not None:
-                known |= {"confidence": target.confidence, "kind": "certified"}
+                row |= {"confidence": target.confidence, "kind": "certified"}
             else:
-                known |= {"kind": "estimate"}
-            yield known | _as_json(self._found[target], target)
+                row |= {"kind": "estimate"}
+            yield row | _as_json(self._precisions[target], target)
 
 
-def _as_json(found: Precise | Certified | None, target: Target) -> dict[str, Any]:
-    if found is None:
+def _as_json(rule: Precise | Certified | None, target: Target) -> dict[str, Any]:
+    if rule is None:
         if target.confidence is None:
             return dict.fromkeys(("value", "best", "documents", "cross_fitted"))
         return dict.fromkeys(("value", "documents", "needed"))
-    if isinstance(found, Precise):
-        shares = {"precision": asdict(found.precision), "recall": asdict(found.recall)}
-        chosen = {"value": found.threshold, "best": found.best, "documents": found.documents}
+    if isinstance(rule, Precise):
+        shares = {"precision": asdict(rule.precision), "recall": asdict(rule.recall)}
+        chosen = {"value": rule.threshold, "best": rule.best, "documents": rule.documents}
         return chosen | {"cross_fitted": shares}
     return {
-        "value": found.threshold,
-        "documents": found.documents,
-        "needed": found.needed,
-        "coverage": found.coverage,
-        "estimated": {"precision": found.precision, "recall": found.recall, "base": found.base},
-        "tested": [asdict(one) for one in found.tested],
+        "value": rule.threshold,
+        "documents": rule.documents,
+        "needed": rule.needed,
+        "coverage": rule.coverage,
+        "estimated": {"precision": rule.precision, "recall": rule.recall, "base": rule.base},
+        "tested": [asdict(test) for test in rule.tested],
     }
 
 
@@ -276,11 +276,11 @@ def unmet(selections: Sequence[Selection], rated: Rated, found: Found) -> list[s
 
 def undecided(selected: Sequence[Selected]) -> Iterator[str]:
     """Selections of which the judge could not say much about many texts."""
-    for one in selected:
-        if one.selected and one.undecided / one.selected >= MOST_UNDECIDED:
+    for rule in selected:
+        if rule.selected and rule.undecided / rule.selected >= MOST_UNDECIDED:
             yield (
-                f"select.{one.name}: the judge was undecided about {one.undecided:,} of "
-                f"{one.selected:,} selected texts (doubt above {short(UNDECIDED)}): their scores "
+                f"select.{rule.name}: the judge was undecided about {rule.undecided:,} of "
+                f"{rule.selected:,} selected texts (doubt above {short(UNDECIDED)}): their scores "
                 "mean little, so let people rate some of them (`evaljudge label`)"
             )
 
@@ -313,14 +313,14 @@ def _hindrance(condition: Condition, rated: Rated, thresholds: Found) -> str:
         return f"no scores there (calibrated on: {axes})"
     if target is None:
         return ""
-    found = thresholds[target]
-    if found is None:
+    threshold = thresholds[target]
+    if threshold is None:
         return FEW
-    if not (found.base if isinstance(found, Certified) else found.base.value):
+    if not (threshold.base if isinstance(threshold, Certified) else threshold.base.value):
         return f"no candidate is rated {short(target.good)} or higher"
-    if isinstance(found, Certified):
-        return "" if found.threshold is not None else uncertified(found)
-    if found.threshold is None:
-        best = f"the best precision is {short(found.best)}"
+    if isinstance(threshold, Certified):
+        return "" if threshold.threshold is not None else uncertified(threshold)
+    if threshold.threshold is None:
+        best = f"the best precision is {short(threshold.best)}"
         return f"no threshold reaches {short(target.precision)}; {best}"
     return ""

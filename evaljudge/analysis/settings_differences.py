@@ -30,13 +30,13 @@ def settings_differences(
 ) -> list[Row]:
     """What binds the runs, and the versions; then what the signatures of scores alone say."""
     bound = list(_changed(_bound(first.about), _bound(second.about)))
-    said, made = {_change(row) for row in bound}, list[Row]()
+    seen, made = {_change(row) for row in bound}, list[Row]()
     for scorer in sorted(signatures[0].keys() & signatures[1].keys()):
-        lines = [of[scorer] for of in signatures]
+        lines = [by_scorer[scorer] for by_scorer in signatures]
         rows = list(_changed(_of_signature(lines[0]), _of_signature(lines[1])))
         if lines[0] != lines[1] and not rows and not bound:
             rows = [{"key": f"{scorer}.signature"} | dict(zip(SIDES, lines, strict=True))]
-        made += [row for row in rows if _change(row) not in said and row not in made]
+        made += [row for row in rows if _change(row) not in seen and row not in made]
     return [  # nothing secret is shown, wherever a configuration has it
         {"key": row["key"]}
         | {side: _harmless(row[side], row["key"]) for side in SIDES if side in row}
@@ -54,12 +54,12 @@ def _changed(first: Tree, second: Tree, path: str = "") -> Iterator[dict[str, An
     """What only one has is a single row, such as a judge with all of its settings."""
     for key in sorted(first.keys() | second.keys()):
         there = {
-            side: of[key] for side, of in zip(SIDES, (first, second), strict=True) if key in of
+            side: run[key] for side, run in zip(SIDES, (first, second), strict=True) if key in run
         }
-        one, other = (there.get(side) for side in SIDES)
-        if isinstance(one, Mapping) and isinstance(other, Mapping):
-            yield from _changed(one, other, f"{path}{key}.")
-        elif len(there) == 1 or one != other:
+        left, right = (there.get(side) for side in SIDES)
+        if isinstance(left, Mapping) and isinstance(right, Mapping):
+            yield from _changed(left, right, f"{path}{key}.")
+        elif len(there) == 1 or left != right:
             yield {"key": f"{path}{key}"} | there
 
 
@@ -82,5 +82,5 @@ def _harmless(value: Any, key: str) -> Any:
     if isinstance(value, str):
         return HIDDEN if SECRET_NAME.search(key) else without_secrets(value)
     if isinstance(value, Mapping):
-        return {name: _harmless(one, name) for name, one in value.items()}
-    return [_harmless(one, key) for one in value] if isinstance(value, list) else value
+        return {name: _harmless(item, name) for name, item in value.items()}
+    return [_harmless(item, key) for item in value] if isinstance(value, list) else value

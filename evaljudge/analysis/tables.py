@@ -27,7 +27,7 @@ from evaljudge.records import Case, Score
 
 MOST_KEPT = 100_000
 MOST_CELLS = 2**22
-"""Of a table of documents and systems: it has more where every text has a system of its own."""
+"""The most cells of a table of documents and systems; others are cut (see `_rare_systems`)."""
 ByScale = Mapping[tuple[str, str, str], Score]
 """The scores of one document by system, scorer and axis."""
 
@@ -38,12 +38,12 @@ class Column:
 
     reasons: Counter[str] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
-    """By system, how many are scored."""
+    """The number of scored texts by system."""
     sums: dict[str, float] = field(default_factory=dict)
     kept: array[float] = field(default_factory=lambda: array("d"))
-    """Of every candidate that is kept; NaN: unscored."""
+    """The score of every candidate that is kept; NaN: unscored."""
     doubts: array[float] = field(default_factory=lambda: array("f"))
-    """Likewise how undecided the judge was; NaN where the scorer does not say."""
+    """How undecided the judge was about each; NaN where the scorer does not say."""
     lowest: float = inf
     highest: float = -inf
 
@@ -94,7 +94,7 @@ class Kept(NamedTuple):
     ratings: Mapping[str, float]
     raters: Mapping[str, tuple[float, ...]]
     words: int
-    """Of its text, as the metric `words` counts them; 0 where nobody rated it."""
+    """The number of its words, as the metric `words` counts them; 0 where nobody rated it."""
 
 
 class Tables:
@@ -109,27 +109,27 @@ class Tables:
         """How many of those kept belong to documents that nobody rated."""
         self._is_sample = False
         self._names: frozenset[str] | None = None
-        """Of the documents that are kept, once all are there."""
+        """The names of the documents that are kept, once all are there."""
         self.probabilities: Mapping[str, Mapping[tuple[str, str], float]] = {}
-        """By human axis: those of the texts that were drawn for rating (see ratings.py)."""
+        """The probabilities of texts drawn for rating, by human axis (see ratings.py)."""
 
     def add(self, case: Case, scores: ByScale) -> None:
-        doc_id, rated = case.document.doc_id, sum(bool(one.ratings) for one in case.candidates)
+        doc_id, rated = case.document.doc_id, sum(bool(text.ratings) for text in case.candidates)
         self.cases += 1
         self.candidates += len(case.candidates)
         self.rated += rated
         self.copies.see(case)
         self._unrated += 0 if rated else len(case.candidates)
-        for one in case.candidates:
-            words = len(one.text.split()) if one.ratings else 0
-            self._kept.append(Kept(doc_id, one.system, one.ratings, one.raters, words))
+        for text in case.candidates:
+            words = len(text.text.split()) if text.ratings else 0
+            self._kept.append(Kept(doc_id, text.system, text.ratings, text.raters, words))
         self._add_scores(case, scores, self.columns, is_kept=True)
         self._keep_few()
 
     def add_scores(self, case: Case, scores: ByScale, keys: Iterable[Key]) -> None:
         """A new key begins a column, which must be given all cases in the same order."""
         if self._names is None:
-            self._names = frozenset(one.doc_id for one in self._kept)
+            self._names = frozenset(kept.doc_id for kept in self._kept)
         self._add_scores(case, scores, keys, is_kept=case.document.doc_id in self._names)
 
     def _add_scores(
@@ -165,11 +165,11 @@ class Tables:
         return self
 
     def _keep_few(self) -> None:
-        """Now and then, drop the unrated documents with the highest hashes."""
+        """Drops, now and then, the unrated documents with the highest hashes."""
         if self._unrated <= 2 * MOST_KEPT:
             return
         dropped = self._too_many()
-        is_kept = np.array([one.doc_id not in dropped for one in self._kept])
+        is_kept = np.array([row.doc_id not in dropped for row in self._kept])
         self._kept = list(compress(self._kept, is_kept))
         for column in self.columns.values():
             column.kept = array("d", np.array(column.kept)[is_kept].tobytes())
@@ -179,8 +179,8 @@ class Tables:
 
     def _too_many(self) -> set[str]:
         """The unrated documents beyond MOST_KEPT candidates, in the order of their hashes."""
-        sizes = Counter(one.doc_id for one in self._kept)
-        for doc_id in {one.doc_id for one in self._kept if one.ratings}:
+        sizes = Counter(row.doc_id for row in self._kept)
+        for doc_id in {row.doc_id for row in self._kept if row.ratings}:
             del sizes[doc_id]
         ordered = sorted(sizes, key=_hash)
         sums = np.cumsum([sizes[doc_id] for doc_id in ordered])
@@ -201,7 +201,7 @@ class Tables:
 
     def as_rated(self) -> Rated:
         """The rated candidates."""
-        return self._frame(np.array([bool(one.ratings) for one in self._kept], bool))
+        return self._frame(np.array([bool(row.ratings) for row in self._kept], bool))
 
     def as_kept(self) -> Rated:
         """All that is kept, in the order of the corpus."""
@@ -214,8 +214,8 @@ class Tables:
             np.array([r.doc_id not in dropped and r.system not in rare for r in self._kept], bool)
         )
         probabilities = {
-            axis: np.array([known.get(text, nan) for text in frame.texts])
-            for axis, known in self.probabilities.items()
+            axis: np.array([drawn.get(text, nan) for text in frame.texts])
+            for axis, drawn in self.probabilities.items()
         }
         return Grid.of(frame, self._is_sample or bool(dropped or rare), probabilities)
 
@@ -245,7 +245,7 @@ def rating_columns(rows: Sequence[Mapping[str, float]]) -> dict[str, Floats]:
 
 
 def _rare_systems(rows: Sequence[Kept]) -> set[str]:
-    """Those with the fewest texts, without which a table has no more than MOST_CELLS."""
+    """The systems with the fewest texts, to be left out so that a table has at most MOST_CELLS."""
     texts = Counter(row.system for row in rows)
     most = MOST_CELLS // max(1, len({row.doc_id for row in rows}))
     return set(sorted(texts, key=lambda name: (-texts[name], name))[max(1, most) :])

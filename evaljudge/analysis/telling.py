@@ -30,12 +30,12 @@ from evaljudge.agreement.rated import Floats, Grid, Key, Rated, Text
 from evaljudge.records import ANY_AXIS
 
 WORST = 3
-"""Of a system's lowest texts."""
+"""The number of a system's lowest texts that are shown."""
 Numbers = NDArray[np.floating[Any]]
 Bins = NDArray[np.int64]
 BINS = 100
 MOST_RATINGS = 41
-"""Of different ratings. Where people gave more, their range is cut into so many values."""
+"""The most different ratings. Where people gave more, their range is cut into so many values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Disagreement:
     the distance between its places among all scores and among all ratings of the run."""
 
     scorer: str
-    axis: str  # that people rated
+    axis: str  # rated by people
     apart: Sequence[float | None]  # in the order of `telling`; from 0 to 1, None: not both there
 
 
@@ -66,15 +66,15 @@ def telling_texts(kept: Rated, headlines: Iterable[Key], wanted: int) -> list[Te
 
 
 def disagreements(kept: Rated, texts: Sequence[Text]) -> list[Disagreement]:
-    """Of these texts, for each scorer and each axis that people rated: for a scorer with axes its
-    own, for one without each of them."""
+    """The disagreements on these texts, for each scorer and axis that people rated: a scorer with
+    axes on its own, a scorer without axes on each."""
     places = {text: at for at, text in enumerate(kept.texts)}
-    rows, found = [places[text] for text in texts], []
+    rows, shown = [places[text] for text in texts], []
     for (scorer, axis), column in kept.scores.items():
         for name in [name for name in kept.human if axis in (name, ANY_AXIS)]:
             apart = disagreement(column, kept.human[name])[rows].tolist()
-            found.append(Disagreement(scorer, name, [x if isfinite(x) else None for x in apart]))
-    return found
+            shown.append(Disagreement(scorer, name, [x if isfinite(x) else None for x in apart]))
+    return shown
 
 
 def disagreement(scores: Numbers, ratings: Numbers) -> Floats:
@@ -85,12 +85,12 @@ def disagreement(scores: Numbers, ratings: Numbers) -> Floats:
     score: a judge that orders texts which people rate alike does not disagree with them.
     """
     scores, ratings = scores.astype(np.float32), ratings.astype(np.float32)  # as the page has them
-    known = np.isfinite(scores) & np.isfinite(ratings)
-    found = np.full(len(scores), np.nan)
-    (first, last), (low, high) = _places_of(scores[known]), _places_of(ratings[known])
+    both = np.isfinite(scores) & np.isfinite(ratings)
+    distances = np.full(len(scores), np.nan)
+    (first, last), (low, high) = _places_of(scores[both]), _places_of(ratings[both])
     apart = np.maximum(np.maximum(first - high, low - last), 0)
-    found[known] = apart / max(known.sum() - 1, 1)
-    return found
+    distances[both] = apart / max(both.sum() - 1, 1)
+    return distances
 
 
 def _places_of(values: Numbers) -> tuple[Floats, Floats]:
@@ -122,15 +122,15 @@ def _falling(values: Floats) -> Iterator[int]:
 
 
 def _worst_of_the_best(scores: Mapping[Key, Floats], systems: Sequence[str]) -> Iterator[int]:
-    """Of the system with the highest mean on each axis."""
+    """The lowest texts of the system with the highest mean on each axis."""
     each = []
     for values in scores.values():
-        known: dict[str, list[float]] = {}
+        by_system: dict[str, list[float]] = {}
         for system, value in zip(systems, values.tolist(), strict=True):
             if isfinite(value):
-                known.setdefault(system, []).append(value)
-        if known:
-            best = max(known, key=lambda system: fmean(known[system]))
+                by_system.setdefault(system, []).append(value)
+        if by_system:
+            best = max(by_system, key=lambda system: fmean(by_system[system]))
             is_its = np.array([system == best for system in systems])
             each.append(islice(_falling(np.where(is_its, -values, np.nan)), WORST))
     for same_rank in zip_longest(*each):
@@ -166,7 +166,7 @@ def _halving(size: int) -> Iterator[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class MetRatings:
+class BinnedRatings:
     """How many texts with a score in this bin people gave this rating."""
 
     axis: str
@@ -186,27 +186,27 @@ class Spread:
     high: float
     systems: Mapping[str, Sequence[int]]
     """How many texts of each system have a score in each bin."""
-    people: Sequence[MetRatings] = field(default=())
-    """For each rated axis that the scorer is compared with."""
+    people: Sequence[BinnedRatings] = field(default=())
+    """The ratings beside the scores, for each rated axis that the scorer is compared with."""
     is_sample: bool = False
 
     @property
     def counts(self) -> list[int]:
-        """Of all systems together."""
+        """The counts of all systems together."""
         return [sum(column) for column in zip(*self.systems.values(), strict=True)]
 
 
 def spreads(grid: Grid) -> list[Spread]:
-    """Of every scorer and axis with at least one score."""
+    """The spread of every scorer and axis with at least one score."""
     return [made for key in grid.scores if (made := _spread_of(grid, *key))]
 
 
 def _spread_of(grid: Grid, scorer: str, axis: str) -> Spread | None:
     table = grid.scores[scorer, axis]
-    known = table[np.isfinite(table)]
-    if not known.size:
+    finite = table[np.isfinite(table)]
+    if not finite.size:
         return None
-    low, high = float(known.min()), float(known.max())
+    low, high = float(finite.min()), float(finite.max())
     places = np.searchsorted(edges(low, high), table, side="right") - 1
     bins = np.where(np.isfinite(table), places, -1)
     counts = {
@@ -215,9 +215,9 @@ def _spread_of(grid: Grid, scorer: str, axis: str) -> Spread | None:
         if (column >= 0).any()
     }
     people = [
-        met
+        rated
         for name, ratings in grid.human.items()
-        if axis in (name, ANY_AXIS) and (met := _met(name, bins, ratings))
+        if axis in (name, ANY_AXIS) and (rated := _binned(name, bins, ratings))
     ]
     return Spread(scorer, axis, low, high, counts, people, grid.is_sample)
 
@@ -227,14 +227,14 @@ def edges(low: float, high: float) -> Floats:
     return low + np.arange(BINS, dtype=np.float64) * ((high - low) / BINS)
 
 
-def _met(axis: str, bins: Bins, ratings: Floats) -> MetRatings | None:
+def _binned(axis: str, bins: Bins, ratings: Floats) -> BinnedRatings | None:
     both = (bins >= 0) & np.isfinite(ratings)
     if not both.any():
         return None
-    given = np.unique(ratings[both])
-    if len(given) > MOST_RATINGS:
-        given = np.linspace(given[0], given[-1], MOST_RATINGS)
-    places = np.abs(ratings[both][:, None] - given).argmin(axis=1)
+    distinct = np.unique(ratings[both])
+    if len(distinct) > MOST_RATINGS:
+        distinct = np.linspace(distinct[0], distinct[-1], MOST_RATINGS)
+    places = np.abs(ratings[both][:, None] - distinct).argmin(axis=1)
     pairs, numbers = np.unique(np.stack([bins[both], places]), axis=1, return_counts=True)
     counts = [(int(b), int(r), int(n)) for b, r, n in zip(*pairs, numbers, strict=True)]
-    return MetRatings(axis, given.tolist(), counts)
+    return BinnedRatings(axis, distinct.tolist(), counts)

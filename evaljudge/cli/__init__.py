@@ -60,13 +60,13 @@ def app() -> typer.Typer:
         "too few texts scored; 4 a mean fell (`diff --fail-if-lower`). Documentation: README.md, "
         "docs/.",
     )
-    found = found_in_files("cli", "COMMANDS", Command)
-    for name, command in sorted(found.items(), key=lambda item: item[1].place):
+    commands = found_in_files("cli", "COMMANDS", Command)
+    for name, command in sorted(commands.items(), key=lambda item: item[1].place):
         made.command(name, rich_help_panel=command.panel)(_run_of(name, command))
     made.add_typer(studies_app, name="probe", rich_help_panel="Compare with people")
     for info in (*made.registered_commands, *studies_app.registered_commands):
         paragraphs = (inspect.getdoc(info.callback) or "").split("\n\n")
-        info.help = "\n\n".join(" ".join(one.split()) for one in paragraphs)  # no line breaks
+        info.help = "\n\n".join(" ".join(part.split()) for part in paragraphs)  # no line breaks
         info.cls = _Command
     made.callback()(_common)
     return made
@@ -75,7 +75,7 @@ def app() -> typer.Typer:
 def _run_of(name: str, command: Command) -> Callable[..., Any]:
     """The command, whose mistakes are one line where it was added."""
 
-    @wraps(command.run)
+    @wraps(_run_of(name, command))
     def run(*args: Any, **options: Any) -> Any:
         passing = (typer.Exit, typer.Abort, TyperException)
         with added_code(f"the command {name}", command.run.__module__, *passing):
@@ -89,8 +89,8 @@ def _one_line_each() -> Iterator[None]:
     try:
         yield
     except (UserError, GivenUp, OSError) as error:  # OSError: a full disk, a folder not ours
-        said = " ".join(without_secrets(str(error)).split())  # a corpus' own words may be in it
-        shown = "".join(c if c.isprintable() else " " for c in said)
+        message = " ".join(without_secrets(str(error)).split())  # a corpus' own words may be in it
+        shown = "".join(c if c.isprintable() else " " for c in message)
         print(f"evaljudge: {shown}", file=sys.stderr)
         sys.exit(EXIT_GIVEN_UP if isinstance(error, GivenUp) else USER_MISTAKE)
 
@@ -121,6 +121,6 @@ def main(arguments: list[str] | None = None) -> None:
             # else an unknown option is a drawing
             code = app()(arguments, prog_name="evaljudge", standalone_mode=False)
         except TyperException as error:
-            said = error.format_message() or "name a command: `evaljudge --help` lists them"
-            raise UserError(said) from None
+            message = error.format_message() or "name a command: `evaljudge --help` lists them"
+            raise UserError(message) from None
         sys.exit(code)

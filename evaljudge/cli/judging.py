@@ -45,15 +45,15 @@ def _run(options: declared.RunOptions) -> None:
     config, changes, limit = options.config, options.changes or (), options.limit
     times = StepTimes(watcher())
     try:
-        given = limited(config, changes, limit) if limit else load_config(config, changes)
+        loaded = limited(config, changes, limit) if limit else load_config(config, changes)
         if options.until == "prepare":
-            made = evaljudge.prepare(given, extend=options.extend, watcher=times)
+            made = evaljudge.prepare(loaded, extend=options.extend, watcher=times)
             print(f"briefs are ready: {made}")
         elif options.until == "judge":
-            made = evaljudge.judge(given, extend=options.extend, watcher=times)
+            made = evaljudge.judge(loaded, extend=options.extend, watcher=times)
             print(f"verdicts are in: {made}")
         else:
-            outcome = evaljudge.run(given, extend=options.extend, watcher=times)
+            outcome = evaljudge.run(loaded, extend=options.extend, watcher=times)
             _print_outcome(outcome, options.full)
     finally:
         if limit:
@@ -111,8 +111,8 @@ def study(config: declared.ConfigFile, changes: declared.Changes = None) -> None
     for outcome in made.outcomes:
         print(f"report     {outcome.out}/report/index.html")
     if made.exit_code:
-        said = "coverage is under the floor (the reports say what was unscored and why)"
-        print(said, file=sys.stderr)
+        message = "coverage is under the floor (the reports say what was unscored and why)"
+        print(message, file=sys.stderr)
         raise typer.Exit(made.exit_code)
 
 
@@ -136,8 +136,8 @@ def _print_outcome(outcome: Outcome, full: bool) -> None:
     print(shown.places, end="", flush=True)
     if outcome.exit_code:
         floor = f"{outcome.findings.coverage_floor:.1%}"
-        said = f"coverage {percent(outcome.coverage)} is under the floor of {floor}"
-        print(f"{said} (the report says what was unscored and why)", file=sys.stderr)
+        message = f"coverage {percent(outcome.coverage)} is under the floor of {floor}"
+        print(f"{message} (the report says what was unscored and why)", file=sys.stderr)
         raise typer.Exit(outcome.exit_code)
 
 

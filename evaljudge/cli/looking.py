@@ -42,8 +42,8 @@ def check(
 def _show(options: declared.ShowOptions) -> None:
     from evaljudge.commands.show import show_text
 
-    found = show_text(options)
-    print(found.json if options.as_json else found.text, end="", flush=True)
+    shown = show_text(options)
+    print(shown.json if options.as_json else shown.text, end="", flush=True)
 
 
 def _view(options: declared.ViewOptions) -> None:
@@ -65,12 +65,12 @@ def _list(options: declared.ListOptions) -> None:
 def _diff(options: declared.DiffOptions, as_json: declared.AsJson = False) -> None:
     from evaljudge.commands.diff import compare_runs
 
-    found = compare_runs(options)
-    print(found.json if as_json else found.text, end="", flush=True)
-    for lower in found.failed:
+    differences = compare_runs(options)
+    print(differences.json if as_json else differences.text, end="", flush=True)
+    for lower in differences.failed:
         print(f"failed: {lower}", file=sys.stderr)
-    if found.exit_code:
-        raise typer.Exit(found.exit_code)
+    if differences.exit_code:
+        raise typer.Exit(differences.exit_code)
 
 
 def _export(options: declared.ExportOptions) -> None:

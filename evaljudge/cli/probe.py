@@ -75,17 +75,17 @@ class InjectionOptions:
 def _position(options: PositionOptions) -> None:
     from evaljudge.probes.position import position
 
-    found = position(options.votes, resamples=options.resamples, seed=options.seed)
-    print_and_write(found, options.out)
+    result = position(options.votes, resamples=options.resamples, seed=options.seed)
+    print_and_write(result, options.out)
 
 
 def _injection(options: InjectionOptions) -> None:
     from evaljudge.probes.injection import injection
     from evaljudge.runs.progress import watcher
 
-    given = {name: value for name, value in vars(options).items() if name != "changes"}
-    found = injection(changes=options.changes or (), watcher=watcher(), **given)
-    print_and_write(found, options.out)
+    arguments = {name: value for name, value in vars(options).items() if name != "changes"}
+    result = injection(changes=options.changes or (), watcher=watcher(), **arguments)
+    print_and_write(result, options.out)
 
 
 studies_app = typer.Typer(

@@ -40,7 +40,7 @@ from evaljudge.text import counted, listed, one_line
 MOST_LACKING = 5
 """Scorers that a line names."""
 Axes = Mapping[str, Sequence[str]]
-"""Of each scorer."""
+"""The axes of each scorer."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,10 +94,10 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
     of_config = {name: getattr(wanted, name) for name in AgreementConfig.model_fields}
     how, spec = read_settings(AgreementConfig, of_config, "agree"), read_metrics(wanted.metrics)
     read, on = read_rated(wanted, "agree with"), listed(wanted.axis)
-    given, metrics = read.given, make_metrics(spec)
-    reasons = read.reasons | _measure(metrics, read.cases, given, wanted.seed)
+    scores, metrics = read.given, make_metrics(spec)
+    reasons = read.reasons | _measure(metrics, read.cases, scores, wanted.seed)
     axes: dict[str, list[str]] = {}
-    for scorer, axis in given:
+    for scorer, axis in scores:
         axes.setdefault(scorer, []).append(axis)
     mixes = {mix.compact: mix for mix in [mix_of(text, axes) for text in listed(wanted.mix)]}
     for mixed, mix in mixes.items():
@@ -105,7 +105,7 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
     axes |= {mixed: mix.axes(axes) for mixed, mix in mixes.items()}
     tables = Tables((scorer, axis) for scorer, its in axes.items() for axis in its)
     for case in read.cases:
-        tables.add(case, _scores(case, given, reasons, mixes, axes))
+        tables.add(case, _scores(case, scores, reasons, mixes, axes))
     rated = tables.as_rated()
     refuse_unknown("--axis", "human axis", on, rated.human)
     warnings = [*read.left_out, *cautions_of(metrics)]
@@ -143,33 +143,33 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
     )
 
 
-def _measure(metrics: Sequence[Metric], cases: Sequence[Case], given: Given, seed: int) -> Reasons:
+def _measure(metrics: Sequence[Metric], cases: Sequence[Case], scores: Given, seed: int) -> Reasons:
     """Adds the metrics' columns to those that were given."""
     reasons: Reasons = {}
     for name, of_cases in measure_here(metrics, cases, seed).items():
         key = (name, ANY_AXIS)
-        if any(scorer == name for scorer, _ in given):
+        if any(scorer == name for scorer, _ in scores):
             raise UserError(f"scorer {name!r} is there twice, in --scores and in --metrics")
-        given[key], reasons[key] = {}, {}
+        scores[key], reasons[key] = {}, {}
         for case, values in zip(cases, of_cases, strict=True):
             for candidate, value in zip(case.candidates, values, strict=True):
                 at = (case.document.doc_id, candidate.system)
                 if isinstance(value, Unscored):
                     reasons[key][at] = value.reason
                 else:
-                    given[key][at] = value
+                    scores[key][at] = value
     return reasons
 
 
 def _scores(
-    case: Case, given: Given, reasons: Reasons, mixes: Mapping[str, Mix], axes: Axes
+    case: Case, columns: Given, reasons: Reasons, mixes: Mapping[str, Mix], axes: Axes
 ) -> Mapping[tuple[str, str, str], Score]:
-    found = []
+    scores = []
     for candidate in case.candidates:
         at = (case.document.doc_id, candidate.system)
-        for key, values in given.items():
+        for key, values in columns.items():
             missing = "null" if at in values else "no score given"
             reason = reasons.get(key, {}).get(at, missing)
-            found.append(Score(*at, *key, values.get(at), reason))
-    found += mixed_scores(mixes, axes, found)
-    return {(score.system, score.scorer, score.axis): score for score in found}
+            scores.append(Score(*at, *key, values.get(at), reason))
+    scores += mixed_scores(mixes, axes, scores)
+    return {(score.system, score.scorer, score.axis): score for score in scores}

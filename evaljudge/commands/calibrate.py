@@ -75,21 +75,21 @@ def calibrated(wanted: CalibrateOptions) -> CalibratedScores:
 
 
 def _rows(wanted: CalibrateOptions, frame: Rated, warnings: list[str]) -> Iterator[CalibratedRow]:
-    """Those of the wanted scorers and axes; what stands in the way of one is a warning."""
-    met, found = _met(wanted, frame, warnings), 0
-    for (scorer, _), _ in met:
+    """The rows of the wanted scorers and axes; each that cannot be calibrated gives a warning."""
+    pairs, number = _matched(wanted, frame, warnings), 0
+    for (scorer, _), _ in pairs:
         if wanted.confidence is not None and scorer.endswith(SUFFIX):
             raise UserError(
                 f"--confidence: {scorer} was fitted to ratings, so they cannot certify it: name "
                 f"what it is made of, with --scorer {scorer.removesuffix(SUFFIX)}"
             )
-    highest = max(float(np.nanmax(frame.human[axis])) for _, axis in met)
+    highest = max(float(np.nanmax(frame.human[axis])) for _, axis in pairs)
     if wanted.good is not None and wanted.good > highest:
-        known = f"the highest is {short(highest)}"
-        raise UserError(f"--good {short(wanted.good)}: above every rating; {known}")
+        highest_is = f"the highest is {short(highest)}"
+        raise UserError(f"--good {short(wanted.good)}: above every rating; {highest_is}")
     seed, resamples = wanted.seed, wanted.resamples
     how: dict[str, Any] = {"folds": wanted.folds, "resamples": resamples, "seed": seed}
-    for key, axis in met:
+    for key, axis in pairs:
         rows = frame.doc_ids, frame.scores[key], frame.human[axis]
         made = calibration(*rows, **how)
         if made is None:
@@ -110,9 +110,9 @@ def _rows(wanted: CalibrateOptions, frame: Rated, warnings: list[str]) -> Iterat
             warnings.append(f"{row.name}: {documents} documents, so as many folds")
         if fit.doubt:
             warnings.append(f"{row.name}: ratings {fit.doubt}")
-        found += 1
+        number += 1
         yield row
-    if not found:
+    if not number:
         raise UserError(f"nothing can be calibrated: {'; '.join(warnings)}")
 
 
@@ -140,19 +140,19 @@ def _check(wanted: CalibrateOptions) -> None:
         )
 
 
-def _met(wanted: CalibrateOptions, frame: Rated, warnings: list[str]) -> list[tuple[Key, str]]:
+def _matched(wanted: CalibrateOptions, frame: Rated, warnings: list[str]) -> list[tuple[Key, str]]:
     """The scorers that are wanted, each with the human axes that it meets."""
     human, scorers, on = sorted(frame.human), listed(wanted.scorer), listed(wanted.axis)
     refuse_unknown("--scorer", "scorer", scorers, {scorer for scorer, _ in frame.scores})
     refuse_unknown("--axis", "human axis", on, human)
     chosen = [key for key in frame.scores if not scorers or key[0] in scorers]
-    for scorer, own in chosen:
-        if own not in human and own != ANY_AXIS:
-            strange = unknown("human axis", own, human)
+    for scorer, own_axis in chosen:
+        if own_axis not in human and own_axis != ANY_AXIS:
+            strange = unknown("human axis", own_axis, human)
             warnings.append(f"{scorer}: no rating to calibrate to: {strange}")
     axes = [axis for axis in human if not on or axis in on]
-    met = [(key, axis) for key in chosen for axis in axes if key[1] in (axis, ANY_AXIS)]
-    if not met:
+    pairs = [(key, axis) for key in chosen for axis in axes if key[1] in (axis, ANY_AXIS)]
+    if not pairs:
         some = warnings or [f"no scorer that is wanted has scores of {', '.join(axes)}"]
         raise UserError(f"nothing can be calibrated: {'; '.join(some)}")
-    return met
+    return pairs

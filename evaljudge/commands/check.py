@@ -42,7 +42,7 @@ class Checked:
         return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 
     def _lines(self) -> Iterator[str]:
-        found, done = self.found, self.found.done
+        files, done = self.found, self.found.done
         yield from self.problems
         if self.at_work:
             yield f"at work    {self.at_work}: what it writes meanwhile was not looked at"
@@ -51,17 +51,17 @@ class Checked:
                 f"warning    run.json holds a secret at {self.secret}, and so may signatures: keep "
                 "the folder from others, and replace the secret by a new one"
             )
-        if found.ignored:
-            some = ", ".join(found.ignored[:NAMED]) + (", …" if found.ignored[NAMED:] else "")
-            number = len(found.ignored)
+        if files.ignored:
+            some = ", ".join(files.ignored[:NAMED]) + (", …" if files.ignored[NAMED:] else "")
+            number = len(files.ignored)
             are = "file that is" if number == 1 else "files that are"
             yield f"ignored    {number:,} {are} not evaljudge's: {some}"
         yield (
-            f"shards     {found.shards:,}: {done['prepare']:,} prepared, {done['judge']:,} judged, "
+            f"shards     {files.shards:,}: {done['prepare']:,} prepared, {done['judge']:,} judged, "
             f"{done['measure']:,} measured"
         )
-        older = f", {found.readable:,} readable (of an earlier version)" if found.readable else ""
-        yield f"files      {found.proven:,} proven whole{older}, {len(self.problems):,} damaged"
+        older = f", {files.readable:,} readable (of an earlier version)" if files.readable else ""
+        yield f"files      {files.proven:,} proven whole{older}, {len(self.problems):,} damaged"
 
 
 def check_run(out: str, briefs: str | None = None) -> Checked:

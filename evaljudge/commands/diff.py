@@ -88,32 +88,32 @@ class Diffed:
 
     @property
     def json(self) -> str:
-        found = self.differences
-        rows = asdict(found) | {
-            "coverage": [asdict(one) | {"shares": one.shares} for one in found.coverage],
+        changes = self.differences
+        rows = asdict(changes) | {
+            "coverage": [asdict(row) | {"shares": row.shares} for row in changes.coverage],
             "means": [
-                {"scorer": one.scorer, "axis": one.axis, "system": one.system} | asdict(one.found)
-                for one in found.means
+                {"scorer": row.scorer, "axis": row.axis, "system": row.system} | asdict(row.found)
+                for row in changes.means
             ],
-            "selections": [asdict(one) | {"flipped": one.flipped} for one in found.selections],
-            "looked": [asdict(one) for one in self.looked],
+            "selections": [asdict(row) | {"flipped": row.flipped} for row in changes.selections],
+            "looked": [asdict(row) for row in self.looked],
         }
         return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 
 
 def compare_runs(wanted: DiffOptions) -> Diffed:
     first, second = as_path(wanted.a, "a"), as_path(wanted.b, "b")
-    found = run_differences(scored_run(first), scored_run(second))
-    return Diffed(found, lower(listed(wanted.fail_if_lower), wanted.tolerance, found))
+    differences = run_differences(scored_run(first), scored_run(second))
+    return Diffed(differences, lower(listed(wanted.fail_if_lower), wanted.tolerance, differences))
 
 
-def lower(names: Sequence[str], tolerance: float, found: RunDifferences) -> list[Looked]:
+def lower(names: Sequence[str], tolerance: float, differences: RunDifferences) -> list[Looked]:
     """Each scale once; a name that is not known, or a mean that cannot be tested, is a mistake."""
     if not 0 <= tolerance < float("inf"):
         raise UserError(f"--tolerance {tolerance:g}: give a number of 0 or more")
     if tolerance and not names:
         raise UserError("--tolerance is that of --fail-if-lower: name a scorer with it")
-    rows = list(dict.fromkeys(row for name in names for row in _scales(name, found)))
+    rows = list(dict.fromkeys(row for name in names for row in _scales(name, differences)))
     ps = list[float]()
     for row in rows:
         if (p := p_lower(row.found, tolerance)) is None:
@@ -130,44 +130,44 @@ def lower(names: Sequence[str], tolerance: float, found: RunDifferences) -> list
     ]
 
 
-def _scales(name: str, found: RunDifferences) -> list[MeanChange]:
+def _scales(name: str, differences: RunDifferences) -> list[MeanChange]:
     """One axis of a scorer, or all that it has, in both runs."""
-    for run, keys in zip("AB", found.scorers, strict=True):
+    for run, keys in zip("AB", differences.scorers, strict=True):
         for key in keys:
             if name in (key[0], scale_name(*key)):
                 scale = scale_name(*key)
                 raise UserError(f"--fail-if-lower {name}: only {run} has scores of {scale}")
     names = {
         row: (row.scorer, scale_name(row.scorer, row.axis))
-        for row in found.means
+        for row in differences.means
         if row.system is None
     }
     if wanted := [row for row, both in names.items() if name in both]:
         return wanted
-    known = {one for both in names.values() for one in both}
-    raise UserError(f"--fail-if-lower {name}: {unknown('scorer', name, known)}")
+    scales = {scale for both in names.values() for scale in both}
+    raise UserError(f"--fail-if-lower {name}: {unknown('scorer', name, scales)}")
 
 
 def _on_axis(scorer: str, axis: str) -> str:
     return scorer if axis == ANY_AXIS else f"{scorer} on {axis}"
 
 
-def _lines(found: RunDifferences) -> Iterator[str]:
-    yield f"A          {one_line(found.first)}"
-    yield f"B          {one_line(found.second)}"
-    for warning in found.warnings:
+def _lines(differences: RunDifferences) -> Iterator[str]:
+    yield f"A          {one_line(differences.first)}"
+    yield f"B          {one_line(differences.second)}"
+    for warning in differences.warnings:
         yield f"warning    {one_line(warning, LONG)}"
     parts = {
-        "settings": list(_settings(found.settings)),
-        "corpus": list(_corpus(found.corpus)),
+        "settings": list(_settings(differences.settings)),
+        "corpus": list(_corpus(differences.corpus)),
         "scorers": list(
-            _only("scorers", [[_on_axis(*key) for key in keys] for keys in found.scorers])
+            _only("scorers", [[_on_axis(*key) for key in keys] for keys in differences.scorers])
         ),
-        "coverage": list(_coverage(found)),
-        "scores": list(_means(found)),
-        "agreement": list(_agreement(found)),
-        "selections": list(_selections(found)),
-        "cost": list(_cost(found.cost)),
+        "coverage": list(_coverage(differences)),
+        "scores": list(_means(differences)),
+        "agreement": list(_agreement(differences)),
+        "selections": list(_selections(differences)),
+        "cost": list(_cost(differences.cost)),
     }
     for lines in parts.values():
         yield from lines
@@ -181,7 +181,7 @@ def _lines(found: RunDifferences) -> Iterator[str]:
 def _table(
     title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], sides: str
 ) -> Iterator[str]:
-    """At most so many rows; all of them are in the JSON."""
+    """The table with at most so many rows; all of them are in the JSON."""
     if rows:
         shown = on_screen(Table("", heads, rows[:MOST_ROWS], sides))
         more = len(rows) - MOST_ROWS
@@ -191,7 +191,7 @@ def _table(
 def _settings(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     shown = [
         [row["key"]]
-        + [json.dumps(row[one], ensure_ascii=False) if one in row else "absent" for one in SIDES]
+        + [json.dumps(row[side], ensure_ascii=False) if side in row else "absent" for side in SIDES]
         for row in rows
     ]
     yield from _table("Settings", ["key", "A", "B"], shown, "lll")
@@ -209,7 +209,7 @@ def _corpus(corpus: CorpusChange) -> Iterator[str]:
     ]
     yield from _table("Corpus", heads, rows, "lrrrr")
     if corpus.changed:
-        named = ", ".join(" by ".join(one.values()) for one in corpus.changed)
+        named = ", ".join(" by ".join(text.values()) for text in corpus.changed)
         yield f"not the same: {one_line(named)}"
 
 
@@ -219,29 +219,29 @@ def _only(what: str, sides: Sequence[Sequence[str]]) -> Iterator[str]:
             yield f"\n{what} only in {side}: {one_line(', '.join(names))}"
 
 
-def _coverage(found: RunDifferences) -> Iterator[str]:
+def _coverage(differences: RunDifferences) -> Iterator[str]:
     rows = []
-    for one in found.coverage:
-        if not all(one.expected) or one.is_none:
+    for change in differences.coverage:
+        if not all(change.expected) or change.is_none:
             continue
         shares = (
             f"{percent(scored / expected)} of {count(expected)}"
-            for scored, expected in zip(one.scored, one.expected, strict=True)
+            for scored, expected in zip(change.scored, change.expected, strict=True)
         )
-        reasons = (f"{kind} ({count(a)} → {count(b)})" for kind, (a, b) in one.reasons.items())
-        rows.append([one.scorer, one.axis, *shares, "; ".join(reasons)])
+        reasons = (f"{kind} ({count(a)} → {count(b)})" for kind, (a, b) in change.reasons.items())
+        rows.append([change.scorer, change.axis, *shares, "; ".join(reasons)])
     heads = ["scorer", "axis", "A", "B", "unscored (A → B)"]
     yield from _table("Scored", heads, rows, "llrrl")
 
 
-def _means(found: RunDifferences) -> Iterator[str]:
-    changed = [row for row in found.means if row.system is None and row.found.changed]
+def _means(differences: RunDifferences) -> Iterator[str]:
+    changed = [row for row in differences.means if row.system is None and row.found.changed]
     overall = sorted(changed, key=lambda row: 1.0 if row.found.p is None else row.found.p)
     heads = ["scorer", "axis", "A", "B", "B - A", "p", "documents"]
     rows = [_mean_cells(row) for row in overall]
     yield from _table("Mean scores of the texts that both runs scored", heads, rows, "llrrrrr")
     by_scale = dict[tuple[str, str], list[MeanChange]]()
-    for row in found.means:
+    for row in differences.means:
         if row.system is not None and row.found.p is not None and not only("sample", row.found.n):
             by_scale.setdefault((row.scorer, row.axis), []).append(row)
     rows = [
@@ -255,49 +255,49 @@ def _means(found: RunDifferences) -> Iterator[str]:
 
 
 def _mean_cells(row: MeanChange) -> list[str]:
-    of, p = row.found, probability(row.found.p)
-    change = bracketed(of.difference, of.low, of.high)
-    if few := only("sample", of.n):
-        change, p = f"{correlation(of.difference)} ({few})", NONE
-    means = correlation(of.first), correlation(of.second)
-    return [row.scorer, row.axis, *means, change, p, count(of.n)]
+    paired, p = row.found, probability(row.found.p)
+    change = bracketed(paired.difference, paired.low, paired.high)
+    if few := only("sample", paired.n):
+        change, p = f"{correlation(paired.difference)} ({few})", NONE
+    means = correlation(paired.first), correlation(paired.second)
+    return [row.scorer, row.axis, *means, change, p, count(paired.n)]
 
 
-def _agreement(found: RunDifferences) -> Iterator[str]:
+def _agreement(differences: RunDifferences) -> Iterator[str]:
     """The differences alone, a column for each level."""
     by_scale = dict[tuple[str, str], dict[str, AgreementDifference]]()
-    for one in found.agreement:
-        by_scale.setdefault((one.scorer, one.axis), {})[one.level] = one
+    for change in differences.agreement:
+        by_scale.setdefault((change.scorer, change.axis), {})[change.level] = change
     rows = [
-        [*scale, *(_agreement_cell(of[level]) for level in LEVELS)]
-        for scale, of in by_scale.items()
-        if any(one.difference for one in of.values())
+        [*scale, *(_agreement_cell(by_level[level]) for level in LEVELS)]
+        for scale, by_level in by_scale.items()
+        if any(change.difference for change in by_level.values())
     ]
     title = "Spearman's correlation with people: B - A at each level"
     yield from _table(title, ["scorer", "axis", *LEVELS], rows, "llrrr")
 
 
-def _agreement_cell(one: AgreementDifference) -> str:
-    if one.difference is not None and (few := only(one.level, one.n)):
-        return f"{correlation(one.difference)} ({few})"
-    return bracketed(one.difference, one.low, one.high, one.sampled)
+def _agreement_cell(change: AgreementDifference) -> str:
+    if change.difference is not None and (few := only(change.level, change.n)):
+        return f"{correlation(change.difference)} ({few})"
+    return bracketed(change.difference, change.low, change.high, change.sampled)
 
 
-def _selections(found: RunDifferences) -> Iterator[str]:
-    yield from _only("selections", found.selection_names)
-    for one in found.selections:
-        if one.is_none:
+def _selections(differences: RunDifferences) -> Iterator[str]:
+    yield from _only("selections", differences.selection_names)
+    for pick in differences.selections:
+        if pick.is_none:
             continue
-        rule = "; its rule is another" if one.rule_changed else ""
-        unpaired = f"; {count(sum(one.unpaired))} texts that the other run does not have"
+        rule = "; its rule is another" if pick.rule_changed else ""
+        unpaired = f"; {count(sum(pick.unpaired))} texts that the other run does not have"
         yield (
-            f"\nselected   {one.name}: {count(one.both)} in both, {count(one.first)} only in A, "
-            f"{count(one.second)} only in B{unpaired if any(one.unpaired) else ''}{rule}"
+            f"\nselected   {pick.name}: {count(pick.both)} in both, {count(pick.first)} only in A, "
+            f"{count(pick.second)} only in B{unpaired if any(pick.unpaired) else ''}{rule}"
         )
         for side, name in zip(SIDES, "AB", strict=True):
-            for flip in [row for row in one.flips if row["selected"] == side][:MOST_FLIPS]:
+            for flip in [row for row in pick.flips if row["selected"] == side][:MOST_FLIPS]:
                 values = (
-                    f"{scale} {' → '.join(NONE if one is None else short(one) for one in two)}"
+                    f"{scale} {' → '.join(NONE if x is None else short(x) for x in two)}"
                     for scale, two in flip["values"].items()
                 )
                 text = f"{flip['doc_id']} by {flip['system']}, {'; '.join(values)}"

@@ -18,7 +18,7 @@ def exported(
         made = export_references(run, to, briefs)
         missing = f"; {made.unscored:,} could not be written by that run" if made.unscored else ""
         return f"{made.references:,} references of {made.documents:,} documents: {to}{missing}"
-    exports = {name: write for one in plugins().values() for name, write in one.exports.items()}
+    exports = {name: write for kind in plugins().values() for name, write in kind.exports.items()}
     if what not in exports:
         raise UserError(unknown("export", what, [REFERENCES, *exports]))
     if briefs:

@@ -37,20 +37,20 @@ class RatedCases:
     @property
     def frame(self) -> Rated:
         """A row for each candidate, rated or not."""
-        every = [(case.document.doc_id, one) for case in self.cases for one in case.candidates]
-        texts = [(doc_id, one.system) for doc_id, one in every]
+        every = [(case.document.doc_id, text) for case in self.cases for text in case.candidates]
+        texts = [(doc_id, text.system) for doc_id, text in every]
         return Rated(
             codes(doc_id for doc_id, _ in texts),
             codes(system for _, system in texts),
             {key: _column(values, texts) for key, values in self.given.items()},
-            rating_columns([one.ratings for _, one in every]),
+            rating_columns([text.ratings for _, text in every]),
             {},
             texts=texts,
         )
 
 
 def _column(values: Mapping[Text, float | None], texts: Sequence[Text]) -> Floats:
-    """NaN where there is no score."""
+    """The scores as a column; NaN where there is none."""
     return np.array([values.get(text) for text in texts], np.float64)
 
 
@@ -59,7 +59,7 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     named = wanted.column if isinstance(wanted.column, Mapping) else named_columns(wanted.column)
     source = source_of(wanted.cases, wanted.format, wanted.sources, named)
     scores = as_paths(wanted.scores, "scores")
-    given, reasons = read_all_given(scores)
+    scored, reasons = read_all_given(scores)
     with open_corpus(source, "skip" if wanted.skip_bad_rows else "fail") as corpus:
         cases = list(corpus)
     name = source.path if isinstance(source.path, str) else ", ".join(source.path)
@@ -69,14 +69,14 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
         unread = "".join(f"; {note}" for note in corpus.unread)
         raise UserError(f"{name}: no candidate has human ratings to {purpose}{unread}")
     known = {(case.document.doc_id, c.system) for case in cases for c in case.candidates}
-    unmet = sum(at not in known for values in given.values() for at in values)
-    if given and unmet == sum(map(len, given.values())):
+    unmet = sum(at not in known for values in scored.values() for at in values)
+    if scored and unmet == sum(map(len, scored.values())):
         raise UserError(f"{', '.join(scores)}: no score belongs to a candidate of {name}")
     one, many = "score belongs", "scores belong"
     left_out = f"{counted(unmet, one, many)} to no candidate of the corpus: left out"
     notes = notes_on(corpus.skipped_rows, corpus.absent_ratings)
     notes += [f"corpus: {note}" for note in corpus.unread]
-    return RatedCases(name, cases, corpus, given, reasons, [left_out] if unmet else [], notes)
+    return RatedCases(name, cases, corpus, scored, reasons, [left_out] if unmet else [], notes)
 
 
 def refuse_unknown(option: str, what: str, names: Iterable[str], known: Collection[str]) -> None:
@@ -87,8 +87,8 @@ def refuse_unknown(option: str, what: str, names: Iterable[str], known: Collecti
 
 def unknown_document(doc_id: str, ids: Sequence[str]) -> str:
     """A run may have too many documents to list them all."""
-    said = unknown("document", doc_id, ids)
-    if "did you mean" in said or len(ids) <= NAMED:
-        return said
+    message = unknown("document", doc_id, ids)
+    if "did you mean" in message or len(ids) <= NAMED:
+        return message
     some = ", ".join(sorted(ids)[:NAMED])
     return f"unknown document {doc_id!r}: known: {some} and {len(ids) - NAMED:,} more"

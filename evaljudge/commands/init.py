@@ -57,7 +57,7 @@ class _Seen:
         self.has_references = self.has_context = False
         with open_corpus(CorpusSource(path, columns=columns), "skip") as corpus:
             for case in corpus:
-                systems.update(one.system for one in case.candidates)
+                systems.update(candidate.system for candidate in case.candidates)
                 sources.add(hash(case.document.source))
                 self.has_references |= bool(case.document.references)
                 self.has_context |= bool(case.document.context)
@@ -94,8 +94,8 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     columns = {name: to for name, to in likely.items() if to in axes or not to.startswith(DOTTED)}
     seen = _Seen(path, columns)
     model = _answer("model", wanted.model, "", ask, _named)
-    given = ",".join(wanted.judges or ()) or None
-    judges = _answer("judge", given, "synthetic", ask, _judges)
+    chosen = ",".join(wanted.judges or ()) or None
+    judges = _answer("judge", chosen, "synthetic", ask, _judges)
     lines = _lines(seen, name, task, model, judges, wanted.out)
     wanted.to.parent.mkdir(parents=True, exist_ok=True)
     wanted.to.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -103,11 +103,11 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
 
 
 def _answer(
-    option: str, given: str | None, default: str, ask: Ask | None, read: Callable[[str], T]
+    option: str, value: str | None, default: str, ask: Ask | None, read: Callable[[str], T]
 ) -> T:
     """What was given, or the answer to the question; a wrong answer is asked for again."""
-    if given is not None:
-        return read(given)
+    if value is not None:
+        return read(value)
     if ask is None:
         raise UserError(f"--{option} is missing, and nobody is at a terminal to ask: give it")
     while True:
@@ -134,11 +134,11 @@ def _judges(answer: str) -> list[str]:
 
 
 def _likely_task(likely: Mapping[str, str]) -> str:
-    """By the names of the columns: `response` is one of a dialogue."""
+    """The task that the columns' names suggest: `response` is one of a dialogue."""
     names = " ".join(likely).casefold()
     words = {"dialogue": ("dialog", "response", "conversation"), "story": ("story", "stories")}
-    found = (task for task, some in words.items() if any(word in names for word in some))
-    return next(found, BUILT_IN[0])
+    likely_tasks = (task for task, some in words.items() if any(word in names for word in some))
+    return next(likely_tasks, BUILT_IN[0])
 
 
 def _warnings(seen: _Seen, likely: Mapping[str, str]) -> Iterator[str]:
@@ -151,8 +151,8 @@ def _warnings(seen: _Seen, likely: Mapping[str, str]) -> Iterator[str]:
             f"serve {seen.documents:,} documents: `doc_id` should name the source, not the text"
         )
     for theirs in (name for name in likely if name not in seen.columns):
-        said = f"to read it, add `{theirs}: {likely[theirs]}` to `columns`"
-        yield f"`{theirs}` looks like a rating on an axis that the task lacks: {said}"
+        advice = f"to read it, add `{theirs}: {likely[theirs]}` to `columns`"
+        yield f"`{theirs}` looks like a rating on an axis that the task lacks: {advice}"
 
 
 def _lines(
@@ -191,7 +191,7 @@ def _lines(
         for kind in judges
     }
     yield "judges:"
-    yield from (f"  {kind}: {_flow(own)}" for kind, own in settings.items())
+    yield from (f"  {kind}: {_flow(options)}" for kind, options in settings.items())
     yield "# Metrics ask no model; a good judge agrees better with people than the number of words."
     metrics = ["words"] + ["importance"] * (seen.documents > 1) + ["rouge1"] * seen.has_references
     yield f"metrics: {_flow(metrics)}"
@@ -199,7 +199,7 @@ def _lines(
     task = load_task(name, axes or None, NANO if model == NANO else None)
     (judge,) = make_judges({judges[0]: settings[judges[0]]}, task)
     undecided = judge.undecided  # the scorer that is best for choosing texts, and its first axis
-    scorer = min(undecided, key=lambda one: round(undecided[one], 6), default=judge.scorers[0])
+    scorer = min(undecided, key=lambda name: round(undecided[name], 6), default=judge.scorers[0])
     axis = next(iter(judge.axes_of(scorer)), ANY_AXIS)
     rule = {"scorer": scorer, "axis": axis, "top_fraction": FIFTH}
     yield f"select: {_flow([{'name': 'best-fifth', 'all': [rule]}])}"
@@ -207,5 +207,5 @@ def _lines(
 
 def _flow(value: Any) -> str:
     how: dict[str, Any] = {"default_flow_style": True, "width": 1_000_000, "sort_keys": False}
-    said: str = yaml.safe_dump(value, allow_unicode=True, **how)
-    return said.removesuffix("\n").removesuffix("\n...")
+    text: str = yaml.safe_dump(value, allow_unicode=True, **how)
+    return text.removesuffix("\n").removesuffix("\n...")

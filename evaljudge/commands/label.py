@@ -33,7 +33,7 @@ from evaljudge.storage import Output, Shard, claimed, to_write
 from evaljudge.text import listed
 
 LETTERS = "bcdfghjkmnpqrstvwxz"
-"""Of labels. Without vowels they are no words, and no spreadsheet takes them for numbers."""
+"""The letters of labels. Without vowels no label is a word, or a number in a spreadsheet."""
 LONG = 10
 UNEVEN = (
     "some texts were more probable to be drawn than others, so thresholds with `confidence` cannot "
@@ -43,7 +43,7 @@ GONE = {"neyman": "stratified", "near-threshold": "random"}
 """Methods of earlier versions, and what is used in place of each."""
 THERE = "is there already, and may hold ratings: take another name"
 Texts = Mapping[str, tuple[Document, Candidate]]
-"""By label."""
+"""The texts by label."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,9 +147,9 @@ def _new_key(output: Output, name: str) -> str:
 
 
 def _axes(wanted: LabelOptions, run: Mapping[str, Any]) -> list[str]:
-    known, axes = list(run["fingerprint"]["task"]["axes"]), listed(wanted.axis)
-    refuse_unknown("--axis", "axis", axes, known)
-    return [axis for axis in known if axis in axes or not axes]
+    all_axes, axes = list(run["fingerprint"]["task"]["axes"]), listed(wanted.axis)
+    refuse_unknown("--axis", "axis", axes, all_axes)
+    return [axis for axis in all_axes if axis in axes or not axes]
 
 
 # what is drawn
@@ -161,7 +161,7 @@ class _Population:
 
     texts: Sequence[Text]
     shards: Sequence[Shard]
-    """Of each text."""
+    """The shard of each text."""
     probabilities: Floats
     strata: Codes | None
     scorer: str
@@ -201,13 +201,13 @@ def _population(
     return _Population(texts, places, inclusion(sizes, wanted.n), strata, scorer)
 
 
-def _scorer(wanted: LabelOptions, meeting: Sequence[Key]) -> str:
-    known = list(dict.fromkeys(scorer for scorer, _ in meeting))
-    if not known:
+def _scorer(wanted: LabelOptions, matched: Sequence[Key]) -> str:
+    scorers = list(dict.fromkeys(scorer for scorer, _ in matched))
+    if not scorers:
         raise UserError(f"--by {wanted.by}: the run has no scores on these axes: take --by random")
-    if wanted.scorer is not None and wanted.scorer not in known:
-        raise UserError(f"--scorer: {unknown('scorer', wanted.scorer, known)}")
-    return wanted.scorer or known[0]
+    if wanted.scorer is not None and wanted.scorer not in scorers:
+        raise UserError(f"--scorer: {unknown('scorer', wanted.scorer, scorers)}")
+    return wanted.scorer or scorers[0]
 
 
 def _drawn(
@@ -221,15 +221,15 @@ def _drawn(
     chosen = [population.texts[place] for place in drawn]
     is_drawn = set(chosen).__contains__
     shards = dict.fromkeys(population.shards[place] for place in sorted(drawn))
-    found = {
-        (case.document.doc_id, one.system): (case.document, one)
+    by_text = {
+        (case.document.doc_id, candidate.system): (case.document, candidate)
         for cases in output.ahead(output.cases, shards)
         for case in cases
-        for one in case.candidates
-        if is_drawn((case.document.doc_id, one.system))
+        for candidate in case.candidates
+        if is_drawn((case.document.doc_id, candidate.system))
     }
-    texts = dict(zip(_labels(len(drawn)), (found[text] for text in chosen), strict=True))
-    known = {
+    texts = dict(zip(_labels(len(drawn)), (by_text[text] for text in chosen), strict=True))
+    key = {
         label: {
             "doc_id": document.doc_id,
             "system": candidate.system,
@@ -241,15 +241,15 @@ def _drawn(
     by_document: dict[str, dict[str, float]] = {}
     for (doc_id, system), probability in zip(population.texts, probabilities.tolist(), strict=True):
         by_document.setdefault(doc_id, {})[system] = probability
-    return texts, {**about, "texts": known, "probabilities": by_document}
+    return texts, {**about, "texts": key, "probabilities": by_document}
 
 
 def _labels(number: int) -> list[str]:
     """Drawn without the seed: nobody can tell from a label which text it is of."""
-    found: dict[str, None] = {}
-    while len(found) < number:
-        found["".join(secrets.choice(LETTERS) for _ in range(LONG))] = None
-    return list(found)
+    labels: dict[str, None] = {}
+    while len(labels) < number:
+        labels["".join(secrets.choice(LETTERS) for _ in range(LONG))] = None
+    return list(labels)
 
 
 def _columns(texts: Texts, axes: Sequence[str]) -> list[str]:

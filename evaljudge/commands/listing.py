@@ -38,11 +38,11 @@ def list_text(what: str | None, as_json: bool = False) -> str:
     """One line for each judge, metric, format or task; without `what`, for each of these words."""
     entries = list(_entries(what))
     if as_json:
-        return json.dumps([asdict(one) for one in entries], indent=1, ensure_ascii=False) + "\n"
-    width = max(len(one.name) for one in entries)
+        return json.dumps([asdict(row) for row in entries], indent=1, ensure_ascii=False) + "\n"
+    width = max(len(row.name) for row in entries)
     return "".join(
-        f"{one.name:{width}}  {one.about}" + f" Needs: {one.needs}." * bool(one.needs) + "\n"
-        for one in entries
+        f"{row.name:{width}}  {row.about}" + f" Needs: {row.needs}." * bool(row.needs) + "\n"
+        for row in entries
     )
 
 
@@ -52,16 +52,16 @@ def _entries(what: str | None) -> Iterable[Entry]:
     if what not in WHAT:
         raise UserError(unknown("list", what, WHAT))
     if what in ("metrics", "formats"):
-        known = known_metrics() if what == "metrics" else known_formats()
-        return [Entry(name, one.about, one.needs) for name, one in known.items()]
+        registered = known_metrics() if what == "metrics" else known_formats()
+        return [Entry(name, listed.about, listed.needs) for name, listed in registered.items()]
     return _judges() if what == "judges" else _tasks()
 
 
 def _judges() -> Iterator[Entry]:
-    for kind, one in plugins().items():
+    for kind, judge in plugins().items():
         module = import_module(kinds()[kind].partition(":")[0])
         about = (module.__doc__ or "").strip().partition("\n\n")[0]
-        yield Entry(kind, one_line(about), one.needs)
+        yield Entry(kind, one_line(about), judge.needs)
 
 
 def _tasks() -> Iterator[Entry]:

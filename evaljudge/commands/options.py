@@ -73,14 +73,15 @@ def command(options: type[T], work: Callable[Concatenate[T, ...], None]) -> Call
     """A command of typer's that makes the options and does the work, and has its name. What the
     work takes beside them, such as `as_json`, are options of the command alone. Those that a class
     shares with others come after its own."""
-    ours, own = inspect.signature(options).parameters, ("cases", "scores", *options.__annotations__)
+    ours = inspect.signature(options).parameters
+    own = {"cases", "scores", *options.__annotations__}
     _, *others = inspect.signature(work).parameters.values()
 
-    def made(**given: Any) -> None:
-        mine = {name: given.pop(name) for name in ours}
-        work(options(**{n: value for n, value in mine.items() if value is not None}), **given)
+    def made(**arguments: Any) -> None:
+        mine = {name: arguments.pop(name) for name in ours}
+        work(options(**{n: value for n, value in mine.items() if value is not None}), **arguments)
 
-    declared = {one.name: one.metadata for one in fields(options)}  # type: ignore[arg-type]
+    declared = {option.name: option.metadata for option in fields(options)}  # type: ignore[arg-type]
     hints = get_type_hints(work, include_extras=True) | get_type_hints(options, include_extras=True)
     parameters = [
         parameter.replace(
@@ -97,23 +98,23 @@ def command(options: type[T], work: Callable[Concatenate[T, ...], None]) -> Call
 
 
 def _typed(name: str, hint: Any, declared: Mapping[str, Mapping[str, Any]]) -> Any:
-    """As typer has it: with the help that was declared."""
+    """The parameter as typer has it, with the help that was declared."""
     if not (how := declared.get(name)):  # an argument, which has typer's own
-        said, *typed = hint.__metadata__
-        said = typer.Option(help=said) if isinstance(said, str) else said
-        return Annotated[typed[0] if typed else _TYPED.get(hint.__origin__, hint.__origin__), said]
+        meta, *typed = hint.__metadata__
+        meta = typer.Option(help=meta) if isinstance(meta, str) else meta
+        return Annotated[typed[0] if typed else _TYPED.get(hint.__origin__, hint.__origin__), meta]
     flags = how["flags"] or (
         [f"--{name.replace('_', '-')}"] if hint is bool else []
     )  # and no --no-…
-    said = typer.Option(*flags, help=how["help"], **how["more"])
-    return Annotated[how["typed"] or _TYPED.get(hint, hint), said]
+    meta = typer.Option(*flags, help=how["help"], **how["more"])
+    return Annotated[how["typed"] or _TYPED.get(hint, hint), meta]
 
 
 def function(options: Callable[P, T], work: Callable[[T], R]) -> Callable[P, R]:
     """The command as a function of Python, whose messages name its arguments."""
 
-    def made(*given: P.args, **named: P.kwargs) -> R:
-        return work(options(*given, **named))
+    def made(*arguments: P.args, **named: P.kwargs) -> R:
+        return work(options(*arguments, **named))
 
     made.__name__ = options.__name__.removesuffix("Options").lower()
     made.__doc__ = options.__doc__

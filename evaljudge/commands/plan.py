@@ -109,7 +109,7 @@ def _lines(
     labelled: Sequence[tuple[str, Plan]], job: Job, throughput: float | None, card: Card | None
 ) -> Iterator[str]:
     plans = [plan for _, plan in labelled]
-    yield f"{plans[0].cases:,} cases, {plans[0].candidates:,} candidates"
+    yield f"{plans[0].cases:,} documents, {plans[0].candidates:,} texts"
     rated = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in plans[0].rated.items())
     yield f"rated by {one_line(job.config.rated_by)}: {rated or 'none'}"
     if not job.judges:
@@ -131,8 +131,8 @@ def _lines(
         yield CLUSTERED.format(", ".join(others))
     for sentence in dict.fromkeys(guessed.values()):
         names = ", ".join(name for name, mine in guessed.items() if mine == sentence)
-        said = f"{names}: asks and tokens are estimates. {sentence}"
-        yield fill(said, WIDTH, break_on_hyphens=False)
+        note = f"{names}: asks and tokens are estimates. {sentence}"
+        yield fill(note, WIDTH, break_on_hyphens=False)
     further = sum(plan.total.requests - plan.total.asks for plan in plans)
     yield FURTHER.format(further) if further else NONE_FURTHER
     if card:
@@ -149,7 +149,7 @@ def _table(label: str, plan: Plan) -> Iterator[str]:
     if label:
         yield f"\n{label}"
     if plan.done:
-        yield f"{plan.done:,} cases are judged already"
+        yield f"{plan.done:,} documents are judged already"
     yield f"{'stage':10}{'judge':32}" + "".join(f"{head:>18}" for head in HEAD)
     for (stage, name), tokens in plan.asked.items():
         if tokens.asks:
@@ -174,16 +174,16 @@ def _memory(source: ModelSource, context: int | None, longest: int, card: Card) 
     room = room_on(card, model, tokens, engine, source.gpus_per_engine)
     left = _gib(room.left) if room.left > 0 else f"nothing ({_gib(-room.left)} too few)"
     where = f"{room.gpus} × {card.name}, each" if room.gpus > 1 else card.name
-    said = (
+    start = (
         f"memory     {source.source} on {where} with {_gib(card.memory)}: weights "
         f"{_gib(room.weights)}, computing about {_gib(room.computing)}, left for the cache {left}\n"
         f"           the longest prompt and its reply are {tokens:,} tokens, {_gib(room.request)}: "
     )
     if room.at_once:
-        return f"{said}{room.at_once:,} of them fit at once"
+        return f"{start}{room.at_once:,} of them fit at once"
     gpus = gpus_needed(card, model, tokens, engine)
     several = f"{gpus} GPUs (`engine: {{tensor_parallel_size: {gpus}}}`), " if gpus else ""
-    return f"{said}this does not fit. Take {several}a smaller or quantised model, or a larger card"
+    return f"{start}this does not fit. Take {several}a smaller or quantised model, or a larger card"
 
 
 def _gib(size: float) -> str:
@@ -191,8 +191,8 @@ def _gib(size: float) -> str:
 
 
 def _cost(plans: Sequence[Plan], job: Job, throughput: float) -> Iterator[str]:
-    """Of one worker: where the prefix cache serves all that it can, and where it serves nothing."""
-    per_engine, given = job.sources[-1].gpus_per_engine, job.config.workers.gpus
+    """The cost on one worker: with a prefix cache that serves all it can, and with none."""
+    per_engine, gpus_asked = job.sources[-1].gpus_per_engine, job.config.workers.gpus
     seconds = [
         (_sum(plans, "generated") + _sum(plans, name)) / throughput for name in ("floor", "prompt")
     ]
@@ -202,7 +202,7 @@ def _cost(plans: Sequence[Plan], job: Job, throughput: float) -> Iterator[str]:
         f"cache, {most:,.3g} without any (loading the model and further requests apart)"
     )
     if price := job.price:
-        gpus = per_engine if given == "auto" else given
+        gpus = per_engine if gpus_asked == "auto" else gpus_asked
         low, high = (price.money(price.of(each, each * gpus)) for each in seconds)
         yield (
             f"An estimate of the cost, at {price}: from {low} with a perfect prefix cache to "

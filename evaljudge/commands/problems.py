@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Literal, cast
 
-from evaljudge.agreement.rated import nearly_met
+from evaljudge.agreement.rated import nearly_same
 from evaljudge.config import Config, ModelConfig
 from evaljudge.corpora import notes_on, open_corpus, refuse_empty
 from evaljudge.engines import Engines, Identity, ModelFacts, ModelSource
@@ -79,13 +79,13 @@ def jobs_of(
         if run.study is None:  # a study that is wrong has no runs
             with problems.looking_at("settings"):
                 job = assemble_job(run, seen)
-                given = (model.caution for model in run.models)
-                for caution in (*filter(None, given), *job.cautions):
+                cautions = (model.caution for model in run.models)
+                for caution in (*filter(None, cautions), *job.cautions):
                     problems.add("warning", "settings", caution)
                 jobs.append(job)
     if not jobs:  # the models of a configuration whose other settings have mistakes
-        own = config.model, config.writer
-        pairs = config.study.pairs_of(*own) if config.study else [own]
+        models = config.model, config.writer
+        pairs = config.study.pairs_of(*models) if config.study else [models]
         for model in (*chain(*pairs), *map(config.model_of, config.judges)):
             if isinstance(model, ModelConfig):
                 seen.describe(model.as_source())
@@ -121,7 +121,7 @@ def look_at_corpus(config: Config, jobs: Sequence[Job], problems: Problems) -> N
             problems.add("error", "corpus", "correct these rows, or set `bad_rows: skip`")
         refuse_empty(corpus, config.corpus_name, "judge")
         judged = [axis.name for job in jobs[:1] for axis in job.task.axes if job.judges]
-        near = nearly_met(judged, corpus.rated_on())
+        near = nearly_same(judged, corpus.rated_on())
         skipped = 0 if is_refused else corpus.skipped_rows
         for note in (*notes_on(skipped, corpus.absent_ratings), *corpus.unread, *near):
             problems.add("warning", "corpus", note)
@@ -163,8 +163,8 @@ class _EnginesLookedAt:
             if lacking:
                 self._problems.add("warning", "model", NOT_HERE.format(source.source, lacking))
             if unneeded := sorted(set(source.allow) - set(identity.allow)):
-                said = f"{source.source}: `allow: [{', '.join(unneeded)}]` is not needed: remove it"
-                self._problems.add("warning", "model", said)
+                text = f"{source.source}: `allow: [{', '.join(unneeded)}]` is not needed: remove it"
+                self._problems.add("warning", "model", text)
             if facts.caution:
                 self._problems.add("warning", "model", facts.caution)
             return facts

@@ -48,13 +48,13 @@ def prompts_text(
     with open_corpus(job.corpus, job.config.bad_rows) as corpus:
         refuse_empty(corpus, job.config.corpus_name, "ask about")
         case = _case(corpus, wanted)
-    known = list(given_briefs(job, [case.document]))
+    briefs = list(given_briefs(job, [case.document]))
     blocks = [_head(job, case)]
     judges = {judge.name: judge for judge in job.judges}
     if wanted.judge is not None and wanted.judge not in judges:
         raise UserError(f"--judge: {unknown('judge', wanted.judge, judges)}")
-    for judge in (one for name, one in judges.items() if wanted.judge in (None, name)):
-        mine = [brief for brief in known if brief.judge == judge.kind]
+    for judge in (named for name, named in judges.items() if wanted.judge in (None, name)):
+        mine = [brief for brief in briefs if brief.judge == judge.kind]
         kinds = dict[tuple[str, str, str], list[RecordedAsk]]()
         for ask in dry_run(judge, case, mine, Recording()):
             kinds.setdefault(ask.kind, []).append(ask)
@@ -82,7 +82,7 @@ def _job(config: Config, wanted: PromptsOptions) -> Job:
 def _case(corpus: Corpus, wanted: PromptsOptions) -> Case:
     case = next(iter(corpus)) if wanted.doc_id is None else corpus.find(wanted.doc_id)
     if case is None:
-        ids = [one.document.doc_id for one in corpus]
+        ids = [case.document.doc_id for case in corpus]
         raise UserError(f"--doc: {unknown_document(str(wanted.doc_id), ids)}")
     if wanted.system is None:
         return case
@@ -96,10 +96,10 @@ def _head(job: Job, case: Case) -> str:
     systems = ", ".join(one_line(candidate.system) for candidate in case.candidates)
     texts = counted(len(case.candidates), "text", "texts")
     about = [f"document   {one_line(case.document.doc_id)} ({texts}: {systems})"]
-    for one in job.passes:
-        label = "model" if "judge" in one.stages else "writer"
-        said = NOT_HERE if text_around(one.source) is None else AROUND
-        line = f"{label:{LABEL}}{said.format(one_line(one.source.source))}"
+    for each_pass in job.passes:
+        label = "model" if "judge" in each_pass.stages else "writer"
+        note = NOT_HERE if text_around(each_pass.source) is None else AROUND
+        line = f"{label:{LABEL}}{note.format(one_line(each_pass.source.source))}"
         about.append(fill(line, WIDEST_PROSE, subsequent_indent=" " * LABEL))
     return "\n".join(about)
 
@@ -116,18 +116,18 @@ def _block(job: Job, name: str, kind: Kind, kinds: Sequence[Kind]) -> str:
     first, times = kind[0], len(kind)
     template = one_line(first.prompt.template or "without a name")
     head = f"── {one_line(name)}: prompt {template} "
-    said = "once" if times == 1 else f"{times:,} times; this is the first"
+    frequency = "once" if times == 1 else f"{times:,} times; this is the first"
     about = [
         f"{head}{'─' * max(0, WIDEST_PROSE - len(head))}",
-        wrapped(f"Asked {OF_STAGE[first.stage]}, {said}. {first.how}"),
+        wrapped(f"Asked {OF_STAGE[first.stage]}, {frequency}. {first.how}"),
     ]
     written = [  # the templates whose placeholder replies are in this prompt
         each[0].prompt.template
         for each in kinds
         if any(
-            imagined(one.prompt, [PLACEHOLDER])[-len(MARK) :] in first.prompt.text
-            for one in each
-            if one.is_writing
+            imagined(ask.prompt, [PLACEHOLDER])[-len(MARK) :] in first.prompt.text
+            for ask in each
+            if ask.is_writing
         )
     ]
     if written:

@@ -37,11 +37,11 @@ NOT_SCORED = "No scores of this document yet: `evaljudge run CONFIG` computes th
 class ShownDocument:
     wanted: ShowOptions
     case: Case
-    kinds: Mapping[str, str]  # of each judge that is shown, its kind
+    kinds: Mapping[str, str]  # the kind of each judge that is shown
     scores: Sequence[Score]
     verdicts: Sequence[Verdict]
     briefs: Mapping[str, Sequence[Brief]]
-    """By kind of judge, those of the document; read only where a system is named."""
+    """The document's briefs by kind of judge; read only where a system is named."""
 
     @property
     def text(self) -> str:
@@ -63,17 +63,17 @@ class ShownDocument:
                 axis: [None if n != n else n for n in each]
                 for axis, each in candidate.raters.items()
             }
-            own = {"scores": self.scores, "verdicts": self.verdicts}
-            parts = {name: _rows_of(every, candidate) for name, every in own.items()}
+            rows_by_name = {"scores": self.scores, "verdicts": self.verdicts}
+            parts = {name: _rows_of(every, candidate) for name, every in rows_by_name.items()}
             rows.append(asdict(candidate) | {"raters": raters} | parts)
         document = asdict(self.case.document)
-        found = {"out": self.wanted.out, "document": document, "candidates": rows}
-        return json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        shown = {"out": self.wanted.out, "document": document, "candidates": rows}
+        return json.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     @property
     def _candidates(self) -> Sequence[Candidate]:
         wanted = self.wanted.system
-        return [one for one in self.case.candidates if wanted in (None, one.system)]
+        return [c for c in self.case.candidates if wanted in (None, c.system)]
 
     @property
     def _most_lines(self) -> int | None:
@@ -81,28 +81,28 @@ class ShownDocument:
 
     @property
     def _rated_axes(self) -> list[str]:
-        axes = dict.fromkeys(axis for one in self._candidates for axis in one.ratings)
+        axes = dict.fromkeys(axis for candidate in self._candidates for axis in candidate.ratings)
         return [axis for axis in axes if self.wanted.axis in (None, axis)]
 
     def _of_systems(self) -> Iterator[str]:
         """Every system of the document; of each judge its first scorer, metrics and mixes."""
         further = tuple(f"{name}{sign}" for name in self.kinds for sign in ".#")
         is_full = self.wanted.is_full
-        shown = [one for one in self.scores if is_full or not one.scorer.startswith(further)]
+        shown = [score for score in self.scores if is_full or not score.scorer.startswith(further)]
         keys = dict.fromkeys((score.scorer, score.axis) for score in shown)
         values = {(score.system, score.scorer, score.axis): score.value for score in shown}
         rows = []
         for candidate in self.case.candidates:
-            own = [values.get((candidate.system, *key)) for key in keys]
-            own += [candidate.ratings.get(axis) for axis in self._rated_axes]
-            rows.append([candidate.system, *map(cell, own)])
+            cells = [values.get((candidate.system, *key)) for key in keys]
+            cells += [candidate.ratings.get(axis) for axis in self._rated_axes]
+            rows.append([candidate.system, *map(cell, cells)])
         names = [*keys, *((PEOPLE, axis) for axis in self._rated_axes)]
         heads = [scorer if axis == ANY_AXIS else f"{scorer} {axis}" for scorer, axis in names]
         yield on_screen(Table("", ["system", *heads], rows, "l" + "r" * len(heads)))
-        if hidden := {one.scorer for one in self.scores} - {one.scorer for one in shown}:
+        if hidden := {score.scorer for score in self.scores} - {score.scorer for score in shown}:
             names_hidden = ", ".join(sorted(hidden))
-            said = f"Left out are {names_hidden}, which read the same evidence in another way; "
-            yield _wrapped(f"{said}`--full` shows them.")
+            left_out = f"Left out are {names_hidden}, which read the same evidence in another way; "
+            yield _wrapped(f"{left_out}`--full` shows them.")
         if not self.scores:
             yield NOT_SCORED
         yield _wrapped("Add `--system NAME` to see the text of a system and the evidence.")
@@ -133,9 +133,9 @@ class ShownDocument:
             }
             columns = {"axis": lambda item: item[0], "rating by each rater": lambda item: item[1]}
             yield on_screen(tabled("", raters.items(), 2, columns, lead=1))
-        own = (verdict for verdict in self.verdicts if verdict.system == candidate.system)
-        yield from (self._evidence(candidate, verdict) for verdict in own)
-        signatures = dict.fromkeys(one.signature for one in scores)
+        verdicts = (verdict for verdict in self.verdicts if verdict.system == candidate.system)
+        yield from (self._evidence(candidate, verdict) for verdict in verdicts)
+        signatures = dict.fromkeys(score.signature for score in scores)
         yield "\n".join(_labelled("signature", line, None) for line in signatures if line)
 
     def _evidence(self, candidate: Candidate, verdict: Verdict) -> str:
@@ -158,8 +158,8 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
     _refuse_unknown("judge", wanted.judge, judges)
     _refuse_unknown("axis", wanted.axis, axes)
     judges = {name: kind for name, kind in judges.items() if wanted.judge in (None, name)}
-    shard, case = _found(output, wanted.doc_id)
-    _refuse_unknown("system", wanted.system, [one.system for one in case.candidates])
+    shard, case = _place_of(output, wanted.doc_id)
+    _refuse_unknown("system", wanted.system, [candidate.system for candidate in case.candidates])
 
     def is_wanted(row: Score | Verdict) -> bool:
         is_text = row.doc_id == wanted.doc_id and wanted.system in (None, row.system)
@@ -167,8 +167,8 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
 
     scores, verdicts = list[Score](), list[Verdict]()
     if shard.file in output.place.names("scores"):
-        found = filter(is_wanted, output.scores(shard))
-        scores = [s for s in found if wanted.judge in (None, re.split("[.#]", s.scorer)[0])]
+        scored = filter(is_wanted, output.scores(shard))
+        scores = [s for s in scored if wanted.judge in (None, re.split("[.#]", s.scorer)[0])]
     if shard.number in output.committed("judge"):
         for judge in judges:
             verdicts += filter(is_wanted, output.verdicts(judge, shard, with_tokens=False))
@@ -184,20 +184,20 @@ def _refuse_unknown(what: str, name: str | None, known: Iterable[str]) -> None:
         raise UserError(f"--{what}: {unknown(what, name, known)}")
 
 
-def _found(output: Output, doc_id: str) -> tuple[Shard, Case]:
+def _place_of(output: Output, doc_id: str) -> tuple[Shard, Case]:
     ids, shards = list[str](), output.shards()
     for shard, there in zip(shards, output.ahead(output.documents, shards), strict=True):
         if doc_id in there:
-            (case,) = (one for one in output.cases(shard) if one.document.doc_id == doc_id)
+            (case,) = (case for case in output.cases(shard) if case.document.doc_id == doc_id)
             return shard, case
         ids += there
     raise UserError(f"--doc: {unknown_document(doc_id, ids)}")
 
 
 def _rows_of(rows: Sequence[Any], candidate: Candidate) -> list[dict[str, Any]]:
-    own = (asdict(row) for row in rows if row.system == candidate.system)
-    known = ("system", "doc_id", "tokens")
-    return [{key: value for key, value in row.items() if key not in known} for row in own]
+    mine = (asdict(row) for row in rows if row.system == candidate.system)
+    left_out = ("system", "doc_id", "tokens")
+    return [{key: value for key, value in row.items() if key not in left_out} for row in mine]
 
 
 def _section(section: Section, most: int | None) -> str:

@@ -43,19 +43,19 @@ EXITING, KILLING = 0.5, 2.0
 """Seconds that the processes below the work have to exit after it; and to be gone when killed."""
 RESUMES, BEGINS = 75, 76
 NOTES = {RESUMES: KEPT, BEGINS: NOTHING_KEPT}
-"""By the exit code with which the work says that a signal ended it, what a rerun of it does."""
+"""What a rerun does after a signal ended the work, by the work's exit code."""
 LOST = (
     "a library ended the process that works without a word, as Ray does when its raylet or its GCS "
     f"is gone; {KEPT}"
 )
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 OVER_THE_BAR = "\x1b[?25h\r\x1b[2K"
-"""On a terminal: shows the cursor, which a progress bar had hidden, and clears the bar's line."""
+"""Shows a terminal's cursor, which a progress bar had hidden, and clears the bar's line."""
 _ending = Event()
 
 
 def supervised(work: Callable[[], object]) -> None:
-    """Where the system is not Linux, there is one process, which Python ends at a signal."""
+    """Does the work in a process of its own on Linux; elsewhere Python ends it at a signal."""
     if sys.platform != "linux":
         work()
         return
@@ -97,11 +97,11 @@ def _exit_code(below: int, end: mmap.mmap) -> int:
         if now >= ask_at:
             os.kill(below, signal.SIGINT)  # for SIGTERM Ray has a handler, which waits
             ask_at = inf
-        found = signal.sigtimedwait(WATCHED, min(ask_at - now, kill_at - now, 86400))
-        if found and found.si_signo in ENDING and number:
+        caught = signal.sigtimedwait(WATCHED, min(ask_at - now, kill_at - now, 86400))
+        if caught and caught.si_signo in ENDING and number:
             kill_at = 0
-        elif found and found.si_signo in ENDING:
-            number = signal.Signals(found.si_signo)
+        elif caught and caught.si_signo in ENDING:
+            number = signal.Signals(caught.si_signo)
             seconds = _finish_seconds() if number == signal.SIGTERM else 0
             ask_at = time.monotonic() + seconds
             kill_at = ask_at + GRACE

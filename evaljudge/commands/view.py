@@ -27,13 +27,13 @@ def made_site(options: ViewOptions) -> Site:
     if options.rater:
         raise UserError("--rater is for a sheet of texts to rate: name it with --label")
     other = scored_run(options.beside) if options.beside else None
-    found = RunSite(scored_run(options.out), open_run(options.out).findings, other)
-    if other is not None and not found.index.shared_texts:
+    run_site = RunSite(scored_run(options.out), open_run(options.out).findings, other)
+    if other is not None and not run_site.index.shared_texts:
         raise UserError(
             f"{options.beside}: it has no text of {options.out} (by document and system), so there "
             "is nothing to compare"
         )
-    return found.site
+    return run_site.site
 
 
 def _label_site(options: ViewOptions, sheet: str) -> Site:

@@ -41,15 +41,15 @@ from evaljudge.agreement.pairs import Codes, Floats
 STEP = 1.15
 """How many times as many candidates each threshold selects as the one before it."""
 LEAST_SHARE, GREATEST_START = 0.02, 0.5
-"""Of the candidates: the smallest selection that may be tested, and the largest that may be tested
-first, where a smaller one could be certified at all."""
+"""Shares of the candidates: the smallest selection that may be tested, and the largest that may be
+tested first, where a smaller one could be certified at all."""
 LIKELY, SPARE = 0.7, 1.5
 """The start: where a precision so far from the target is certified by this much more evidence than
 needed. Simulated powers differ little between 0.5 and 0.9."""
 WITHIN = 0.3
 """The correlation within a document that stakes are made for; a wrong one costs power only."""
 MOST_STAKED = 0.95
-"""Of the wealth, where every candidate of a document is selected and bad."""
+"""The most of the wealth to lose on a document whose candidates are all selected and bad."""
 GROWTH, MOST_TIMES = 1.05, 1000
 """The search for the number of documents needed: its steps, and where it ends."""
 
@@ -59,10 +59,10 @@ class Tested:
     """A threshold, and the rated candidates that reach it."""
 
     threshold: float
-    coverage: float  # of all scored candidates, rated or not: those selected
+    coverage: float  # share of all scored candidates, rated or not, that are selected
     selected: int
     good: int
-    p: float  # of the hypothesis that the precision is below the target
+    p: float  # for the hypothesis that the precision is below the target
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Certified:
     threshold: float | None  # None: none is certified
     coverage: float | None  # at the threshold: the share of all scored candidates
     precision: float | None  # among the rated: an estimate, too high on average
-    recall: float | None  # likewise, of the good ones
+    recall: float | None  # likewise: share of the good ones that are selected
     base: float  # the share of the rated that are good
     documents: int  # with a score and a rating
     needed: int | None  # so many such documents would certify some threshold: an estimate
@@ -84,29 +84,29 @@ def certified(
     documents: ArrayLike, scores: ArrayLike, ratings: ArrayLike, *,
     good: float, target: float, confidence: float, seed: int = 0,
 ) -> Certified | None:  # fmt: skip
-    """From one row per candidate, NaN where unscored or unrated.
+    """The certified threshold, from one row per candidate, NaN where unscored or unrated.
 
     Unrated candidates count for coverage and for the choice of the thresholds. The documents take
     their turns in a random order of the seed. None where fewer than two documents have both.
     """
-    given, rated = (np.asarray(column, np.float64) for column in (scores, ratings))
-    pairs = np.isfinite(given) & np.isfinite(rated)
-    known, document = np.unique(np.asarray(documents)[pairs], return_inverse=True)
-    if known.size < 2:
+    scored, rated = (np.asarray(column, np.float64) for column in (scores, ratings))
+    pairs = np.isfinite(scored) & np.isfinite(rated)
+    names, document = np.unique(np.asarray(documents)[pairs], return_inverse=True)
+    if names.size < 2:
         return None
-    turns = np.random.default_rng(seed).permutation(known.size)[document]
-    thresholds, coverages = _thresholds(given[np.isfinite(given)])
+    turns = np.random.default_rng(seed).permutation(names.size)[document]
+    thresholds, coverages = _thresholds(scored[np.isfinite(scored)])
     is_good = rated[pairs] >= good
     labelled = _Labelled(
         target=target,
         level=1 - confidence,
         coverages=coverages,
-        selected=_counts(turns, given[pairs], thresholds, known.size),
-        hits=_counts(turns[is_good], given[pairs][is_good], thresholds, known.size),
+        selected=_counts(turns, scored[pairs], thresholds, names.size),
+        hits=_counts(turns[is_good], scored[pairs][is_good], thresholds, names.size),
         most=int(np.bincount(document).max()),
     )
     tested = tuple(_tested(labelled, thresholds))
-    kept = next((one for one in reversed(tested) if one.p <= labelled.level), None)
+    kept = next((test for test in reversed(tested) if test.p <= labelled.level), None)
     return Certified(
         good=good,
         target=target,
@@ -116,7 +116,7 @@ def certified(
         precision=kept.good / kept.selected if kept else None,
         recall=kept.good / int(is_good.sum()) if kept else None,
         base=float(is_good.mean()),
-        documents=known.size,
+        documents=names.size,
         needed=None if kept else _needed(labelled),
         tested=tested,
     )
@@ -148,7 +148,7 @@ class _Labelled:
     level: float
     coverages: Floats
     selected: Floats  # (documents, thresholds)
-    hits: Floats  # likewise: the good ones
+    hits: Floats  # the good ones, in the same shape
     most: int  # the largest number of rated candidates of a document
 
     @property
@@ -157,11 +157,11 @@ class _Labelled:
 
     @property
     def expected(self) -> Floats:
-        """Of a document, by the scores alone: how many rated candidates are selected."""
+        """The selected rated candidates to expect of a document, by the scores alone."""
         return self.coverages * self.selected[:, -1].mean()
 
     def stakes(self, documents: int) -> Floats:
-        """For a precision that this many documents can just tell from the target."""
+        """The stakes for the least precision that this many documents can show above the target."""
         variance = self._variance(self.target)
         best = np.sqrt(2 * self.evidence / (documents * variance))
         return np.minimum(best, MOST_STAKED / (self.target * self.most))
@@ -177,7 +177,7 @@ class _Labelled:
         return min(latest, self._first(documents * growth >= SPARE * self.evidence))
 
     def _first(self, where: Rows) -> int:
-        """Or the last threshold, where it holds for none."""
+        """The first threshold where it holds, or the last threshold."""
         return int(np.argmax(where)) if where.any() else where.size - 1
 
     def p(self, at: int) -> float:
@@ -188,7 +188,7 @@ class _Labelled:
         return float(np.exp(-max(0.0, wealth.max())))
 
     def likely_p(self, at: int, documents: int) -> float:
-        """Of this many documents like these."""
+        """The p that this many documents like these would give."""
         times = documents / self.selected.shape[0]
         if self.most == 1:
             selected, hits = (
@@ -202,7 +202,7 @@ class _Labelled:
         return np.log1p(self.stakes(documents)[at] * excess)
 
     def _variance(self, precision: float) -> Floats:
-        """Of the good selected candidates of a document, as far as it is known without ratings."""
+        """The variance of a document's good selected candidates, where its ratings are unknown."""
         alone: Floats = precision * (1 - precision) * self.expected
         return alone * (1 + WITHIN * self.expected)
 
@@ -212,7 +212,7 @@ def _binomial(target: float, selected: int, hits: int) -> float:
 
 
 def _tested(labelled: _Labelled, thresholds: Floats) -> Iterator[Tested]:
-    """Down to the first that is not certified."""
+    """Thresholds tested in falling order until one is not certified."""
     for at in range(labelled.start(len(labelled.selected)), thresholds.size):
         counts = int(labelled.selected[:, at].sum()), int(labelled.hits[:, at].sum())
         p = labelled.p(at)

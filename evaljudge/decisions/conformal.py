@@ -55,7 +55,7 @@ Names = NDArray[np.object_]
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """In cross-validation: a random text of a random document."""
+    """How often a random text of a random document was covered in cross-validation."""
 
     system: str  # ALL: of every system
     documents: int
@@ -65,10 +65,10 @@ class Covered:
 
 @dataclass(frozen=True)
 class Residuals:
-    """Of the texts left out, by the map that they were left out of."""
+    """The residuals of held-out texts, by the map that was fitted without them."""
 
     sizes: Sequence[Floats]  # rising
-    weights: Sequence[Floats]  # of this one and all larger ones; then 0
+    weights: Sequence[Floats]  # the sum over this one and all larger ones; then 0
     infinite: float
 
     def reaching(self, fold: int, distances: Floats) -> Floats:
@@ -113,7 +113,7 @@ class Predictor:
     def ends(self, system: str, scores: Floats, scale: Floats, alpha: float) -> tuple[Codes, Codes]:
         """The places on the scale where intervals begin and end."""
         residuals = self.residuals.get(system, self.residuals[ALL])
-        means = [(one.mean.calibrated(scores), one.spread(scores)) for one in self.maps]
+        means = [(fitted.mean.calibrated(scores), fitted.spread(scores)) for fitted in self.maps]
 
         def is_reached(places: Codes, sign: int) -> Rows:
             weight = np.full(scores.size, residuals.infinite)
@@ -131,13 +131,13 @@ class Predictor:
 class Conformal:
     confidence: float
     scale: Floats
-    """Where an interval may end, rising."""
+    """The values at which an interval may end, rising."""
     is_whole: bool
     """Whether all ratings are whole numbers, and so the ends."""
     predictors: Sequence[Predictor] = field(repr=False)
-    """For the documents of each fold, from those of all others; then, for any other document."""
+    """The predictor for each fold's documents, from all others; then, for any other document."""
     fold_of: Mapping[object, int] = field(repr=False)
-    """Of each document with a score and a rating."""
+    """The fold of each document with a score and a rating."""
     own: frozenset[str]
     """Systems with intervals of their own."""
     documents: int
@@ -147,17 +147,17 @@ class Conformal:
     def intervals(
         self, documents: Sequence[object], systems: Sequence[str], scores: ArrayLike
     ) -> tuple[Floats, Floats]:
-        """Of each row; NaN where there is no score."""
-        given = np.asarray(scores, dtype=np.float64)
+        """The interval of each row; NaN where there is no score."""
+        values = np.asarray(scores, dtype=np.float64)
         places: dict[tuple[int, str], list[int]] = {}
-        for row in np.flatnonzero(np.isfinite(given)).tolist():
+        for row in np.flatnonzero(np.isfinite(values)).tolist():
             fold = self.fold_of.get(documents[row], -1)
             system = systems[row] if systems[row] in self.own else ALL
             places.setdefault((fold, system), []).append(row)
-        low, high = np.full((2, given.size), np.nan)
+        low, high = np.full((2, values.size), np.nan)
         alpha, beyond = 1 - self.confidence, 0 if self.is_whole else 1
         for (fold, system), at in places.items():
-            first, last = self.predictors[fold].ends(system, given[at], self.scale, alpha)
+            first, last = self.predictors[fold].ends(system, values[at], self.scale, alpha)
             low[at] = self.scale[np.maximum(first - beyond, 0)]
             high[at] = self.scale[np.minimum(last + beyond, self.scale.size - 1)]
         return low, high
@@ -167,18 +167,18 @@ def conformal(
     documents: ArrayLike, systems: ArrayLike, scores: ArrayLike, ratings: ArrayLike, *,
     confidence: float = CONFIDENCE, seed: int = 0,
 ) -> Conformal | None:  # fmt: skip
-    """From one row per candidate, NaN where unscored or unrated.
+    """Intervals from one row per candidate, NaN where unscored or unrated.
 
     None where fewer than FEWEST documents have both.
     """
     rows = folded(documents, scores, ratings, FOLDS, seed)
     if rows is None or rows.documents < FEWEST:
         return None
-    names, of = np.asarray(documents), np.asarray(systems, dtype=object)
-    own = frozenset(
+    names, of_systems = np.asarray(documents), np.asarray(systems, dtype=object)
+    own_systems = frozenset(
         str(system)
-        for system in set(of[rows.pairs])
-        if np.unique(rows.document[rows.pairs & (of == system)]).size >= ENOUGH
+        for system in set(of_systems[rows.pairs])
+        if np.unique(rows.document[rows.pairs & (of_systems == system)]).size >= ENOUGH
     )
     fold = rows.fold[0]
     scale, is_whole = _scale(rows.ratings[rows.pairs])
@@ -186,12 +186,12 @@ def conformal(
         confidence=confidence,
         scale=scale,
         is_whole=is_whole,
-        predictors=_predictors(rows, of, own),
+        predictors=_predictors(rows, of_systems, own_systems),
         fold_of=dict(zip(names[fold >= 0].tolist(), fold[fold >= 0].tolist(), strict=True)),
-        own=own,
+        own=own_systems,
         documents=rows.documents,
     )
-    return replace(made, covered=tuple(_covered(made, rows, names, of)))
+    return replace(made, covered=tuple(_covered(made, rows, names, of_systems)))
 
 
 def _scale(ratings: Floats) -> tuple[Floats, bool]:
@@ -202,8 +202,8 @@ def _scale(ratings: Floats) -> tuple[Floats, bool]:
     return ends.round() if is_whole else ends, is_whole
 
 
-def _predictors(rows: Folded, systems: Names, own: frozenset[str]) -> list[Predictor]:
-    """Without the documents of each fold; then with all."""
+def _predictors(rows: Folded, systems: Names, own_systems: frozenset[str]) -> list[Predictor]:
+    """The predictors without the documents of each fold; then the one with all."""
     folds = range(rows.folds)
     left_out = [*((fold,) for fold in folds), *combinations(folds, 2)]
     maps = {
@@ -211,24 +211,24 @@ def _predictors(rows: Folded, systems: Names, own: frozenset[str]) -> list[Predi
         for some in left_out
         for on in [rows.pairs & ~np.isin(rows.fold[0], some)]
     }
-    return [_predictor(rows, maps, systems, own, {fold}) for fold in folds] + [
-        _predictor(rows, maps, systems, own, set())
+    return [_predictor(rows, maps, systems, own_systems, {fold}) for fold in folds] + [
+        _predictor(rows, maps, systems, own_systems, set())
     ]
 
 
 def _predictor(
-    rows: Folded, maps: Mapping[frozenset[int], Map], systems: Names, own: frozenset[str],
+    rows: Folded, maps: Mapping[frozenset[int], Map], systems: Names, own_systems: frozenset[str],
     without: set[int],
 ) -> Predictor:  # fmt: skip
     folds = [fold for fold in range(rows.folds) if fold not in without]
     used = [maps[frozenset({fold, *without})] for fold in folds]
     residuals = np.full(rows.scores.size, np.nan)
-    for fold, one in zip(folds, used, strict=True):
+    for fold, fitted in zip(folds, used, strict=True):
         inside = rows.pairs & rows.inside(fold)
         scores, ratings = rows.scores[inside], rows.ratings[inside]
-        residuals[inside] = np.abs(ratings - one.mean.calibrated(scores)) / one.spread(scores)
-    known = np.isfinite(residuals)
-    of_system = {ALL: known} | {system: known & (systems == system) for system in own}
+        residuals[inside] = np.abs(ratings - fitted.mean.calibrated(scores)) / fitted.spread(scores)
+    present = np.isfinite(residuals)
+    of_system = {ALL: present} | {system: present & (systems == system) for system in own_systems}
     return Predictor(
         used,
         {system: _residuals(rows, residuals, some, folds) for system, some in of_system.items()},
@@ -249,7 +249,7 @@ def _residuals(rows: Folded, residuals: Floats, some: Rows, folds: Sequence[int]
 
 
 def _first(is_reached: Callable[[Codes], Rows], number: int, highest: int) -> Codes:
-    """By bisection: from which place up it is reached; `highest` where it never is."""
+    """The first place from which it is reached, found by bisection; `highest` where it never is."""
     low, high = np.zeros(number, dtype=np.int64), np.full(number, highest, dtype=np.int64)
     for _ in range(highest.bit_length()):
         middle = (low + high) // 2
@@ -268,6 +268,6 @@ def _covered(made: Conformal, rows: Folded, documents: Names, systems: Names) ->
         weights = 1 / counts[rows.document[some]]
         number = int(np.sum(counts > 0))
         coverage, width = (
-            float(np.sort(weights * of[some]).sum() / number) for of in (held, high - low)
+            float(np.sort(weights * x[some]).sum() / number) for x in (held, high - low)
         )
         yield Covered(system, number, coverage, width)

@@ -53,21 +53,21 @@ class PairedDifference:
 
 
 def paired_difference(first: ArrayLike, second: ArrayLike) -> PairedDifference:
-    """From two tables (documents, systems); NaN where there is no score."""
+    """The difference of two tables (documents, systems); NaN where there is no score."""
     tables = [np.asarray(table, dtype=np.float64) for table in (first, second)]
     both = np.isfinite(tables[0]) & np.isfinite(tables[1])
     texts = both.sum(axis=1)
     kept = texts > 0
-    one, other = (np.where(both, table, 0.0)[kept] for table in tables)
-    gaps = (other - one).sum(axis=1) / texts[kept]
+    left, right = (np.where(both, table, 0.0)[kept] for table in tables)
+    gaps = (right - left).sum(axis=1) / texts[kept]
     difference, spread = _mean(gaps), None
     low = high = p = None
     if difference is not None and gaps.size > 1:
         spread = float(gaps.std(ddof=1)) / sqrt(gaps.size)
         low, high, p = student(difference, spread, gaps.size)
     return PairedDifference(
-        first=_mean(one.sum(axis=1) / texts[kept]),
-        second=_mean(other.sum(axis=1) / texts[kept]),
+        first=_mean(left.sum(axis=1) / texts[kept]),
+        second=_mean(right.sum(axis=1) / texts[kept]),
         difference=difference,
         low=low,
         high=high,
@@ -75,23 +75,23 @@ def paired_difference(first: ArrayLike, second: ArrayLike) -> PairedDifference:
         error=spread,
         n=gaps.size,
         texts=int(texts.sum()),
-        changed=int(np.count_nonzero(one != other)),
+        changed=int(np.count_nonzero(left != right)),
     )
 
 
-def p_lower(found: PairedDifference, tolerance: float) -> float | None:
-    """That the difference is not below -tolerance, one-sided; None of fewer than two documents.
+def p_lower(paired: PairedDifference, tolerance: float) -> float | None:
+    """The one-sided p of the difference being at least -tolerance; None of fewer than 2 documents.
 
     Where every document changed by the same, it is that of their signs alone.
     """
     from scipy.special import stdtr
 
-    if found.difference is None or found.error is None:
+    if paired.difference is None or paired.error is None:
         return None
-    beyond = found.difference + tolerance
-    if found.error <= ROUNDING * max(abs(found.difference), tolerance):
-        return float(0.5**found.n) if beyond < -ROUNDING * tolerance else 1.0
-    return float(stdtr(found.n - 1, beyond / found.error))
+    beyond = paired.difference + tolerance
+    if paired.error <= ROUNDING * max(abs(paired.difference), tolerance):
+        return float(0.5**paired.n) if beyond < -ROUNDING * tolerance else 1.0
+    return float(stdtr(paired.n - 1, beyond / paired.error))
 
 
 def _mean(values: Floats) -> float | None:
@@ -131,25 +131,25 @@ class AgreementDifference:
 def agreement_differences(
     documents: ArrayLike, systems: ArrayLike, compared: Sequence[Four], *, seed: int = 0
 ) -> list[list[AgreementDifference]]:
-    """Of each four columns, one result per level; NaN where unscored or unrated."""
+    """The differences of each four columns, one per level; NaN where unscored or unrated."""
     columns = [column for four in compared for column in _on_the_same_texts(four)]
     sides = [(at + side, at + 2 + side) for at in range(0, len(columns), 4) for side in (0, 1)]
-    found = measured(documents, systems, columns, sides, LEVELS, "spearman", seed)
+    correlated = measured(documents, systems, columns, sides, LEVELS, "spearman", seed)
     by_level = [
         [_difference(level, *two) for two in zip(each[::2], each[1::2], strict=True)]
-        for level, each in zip(LEVELS, found, strict=True)
+        for level, each in zip(LEVELS, correlated, strict=True)
     ]
     return [list(levels) for levels in zip(*by_level, strict=True)]
 
 
 def _on_the_same_texts(four: Four) -> Four:
     both = np.isfinite(np.stack(four)).all(axis=0)
-    one, other, human, other_human = (np.where(both, column, np.nan) for column in four)
-    return one, other, human, other_human
+    scores, other_scores, human, other_human = (np.where(both, column, np.nan) for column in four)
+    return scores, other_scores, human, other_human
 
 
-def _difference(level: Level, one: Correlated, other: Correlated) -> AgreementDifference:
-    first, second, gaps, n = paired_values(level, one, other)
+def _difference(level: Level, left: Correlated, right: Correlated) -> AgreementDifference:
+    first, second, gaps, n = paired_values(level, left, right)
     defined = not (isnan(first) or isnan(second))
     spread, units = error(gaps)
     low = high = None
@@ -164,5 +164,5 @@ def _difference(level: Level, one: Correlated, other: Correlated) -> AgreementDi
         low,
         high,
         n=n,
-        sampled=one.sampled,
+        sampled=left.sampled,
     )

@@ -37,14 +37,14 @@ from evaljudge.agreement.rated import Floats
 
 GROUPS = 50
 STEEPEST = 50.0
-"""Of a curve by gaps in standard deviations: then every pair is as good as decided."""
+"""The steepest curve by gaps in standard deviations: then every pair is as good as decided."""
 Own = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True)
 class FamilyPairs:
-    """By document and pair; 1 where the judge prefers the first, a half for a tie, NaN where
-    either text lacks a score. In pairs with the family its text is the first."""
+    """Preferences by document and pair: 1 where the judge prefers the first text, 0.5 for a tie,
+    NaN where either text lacks a score. The family's text is the first of its pairs."""
 
     tables: Floats
     """The others' scores: (others, documents, systems), NaN where the judge or one has none."""
@@ -55,17 +55,17 @@ class FamilyPairs:
 
     @classmethod
     def of(cls, scores: Floats, tables: Sequence[Floats], own: Own) -> Self:
-        known = np.isfinite(scores) & np.isfinite(np.stack(tables)).all(axis=0)
+        complete = np.isfinite(scores) & np.isfinite(np.stack(tables)).all(axis=0)
         mine, theirs = np.flatnonzero(own).tolist(), np.flatnonzero(~own).tolist()
-        with_own = [(one, other) for one in mine for other in theirs]
+        with_own = [(mine_at, theirs_at) for mine_at in mine for theirs_at in theirs]
         elsewhere = list(combinations(theirs, 2))
-        scored = np.where(known, scores, np.nan)
+        scored = np.where(complete, scores, np.nan)
         won = ((np.sign(_gaps(scored, pairs)) + 1) / 2 for pairs in (with_own, elsewhere))
-        return cls(np.where(known, np.stack(tables), np.nan), with_own, elsewhere, *won)
+        return cls(np.where(complete, np.stack(tables), np.nan), with_own, elsewhere, *won)
 
     @property
     def documents(self) -> int:
-        """Those with a pair of the family's."""
+        """The number of documents with a pair of the family."""
         return int(np.isfinite(self.won_by_own).any(axis=1).sum())
 
     @property
@@ -118,9 +118,9 @@ def reliability(tables: Floats) -> float:
 
 
 def _system_means(table: Floats) -> Floats:
-    known = np.isfinite(table)
-    sums = np.where(known, table, 0.0).sum(axis=0)
-    return sums / np.maximum(known.sum(axis=0), 1)
+    present = np.isfinite(table)
+    sums = np.where(present, table, 0.0).sum(axis=0)
+    return sums / np.maximum(present.sum(axis=0), 1)
 
 
 def steepness(gaps: Floats, won: Floats) -> float:
@@ -141,8 +141,8 @@ def interval(pairs: FamilyPairs, excess: float) -> tuple[float | None, float | N
     used = np.isfinite(pairs.won_by_own).any(axis=1) | np.isfinite(pairs.won_elsewhere).any(axis=1)
     group = np.where(used, (np.cumsum(used) - 1) % GROUPS, -1)
     groups = min(int(used.sum()), GROUPS)
-    smaller = [pairs.only(group != one) for one in range(groups)]
-    if groups < 3 or any(one.reason_without for one in smaller):
+    smaller = [pairs.only(group != left_out) for left_out in range(groups)]
+    if groups < 3 or any(left_out.reason_without for left_out in smaller):
         return None, None
     without = np.array([share - expected for share, expected in (p.estimate() for p in smaller)])
     error = np.sqrt((groups - 1) / groups * np.sum((without - without.mean()) ** 2))

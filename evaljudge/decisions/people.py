@@ -59,7 +59,7 @@ class Difference:
     other: str
     by_labels: Bounded
     corrected: Bounded
-    p: float | None  # that the corrected difference is 0
+    p: float | None  # for the corrected difference being 0
     p_holm: float | None  # over all pairs
 
 
@@ -77,11 +77,11 @@ class PeopleScale:
     slope_of_differences: float | None = None
     effective: float | None = None  # as many labels alone would give means as exact
     effective_of_differences: float | None = None
-    p_random: float | None = None  # that random labels differ so much in score from all texts
+    p_random: float | None = None  # for random labels differing so much in score from all texts
     pass_rates: Sequence[PassRate] = ()
     scorer: str = ""
     axis: str = ""
-    sampled: bool = False  # of the documents without any rating, a seeded sample
+    sampled: bool = False  # a seeded sample of the documents without any rating
 
 
 def people_scale(
@@ -92,7 +92,7 @@ def people_scale(
     *,
     as_published: bool = False,
 ) -> PeopleScale | None:
-    """From tables (documents, systems); None where not a part, but all or none, is labelled.
+    """Means on people's scale, from tables (documents, systems); None unless a part is labelled.
 
     `probabilities`: with which each text was drawn to be rated; alike within a system where None.
     """
@@ -119,10 +119,10 @@ def people_scale(
         )
     if not names:
         return counts
-    terms, own = Terms(sample.of(is_enough)), np.eye(len(names))
-    means = powered(terms, own, own, as_published)
+    terms, identity = Terms(sample.of(is_enough)), np.eye(len(names))
+    means = powered(terms, identity, identity, as_published)
     is_few = 1 < len(names) <= MOST_SYSTEMS
-    centred = own - 1 / len(names)
+    centred = identity - 1 / len(names)
     apart = powered(terms, _pairs(len(names)), centred, as_published) if is_few else None
     labels = int(terms.labels.sum())
     rows |= {row.system: row for row in _systems(names, terms, means)}
@@ -162,11 +162,11 @@ def _systems(names: Sequence[str], terms: Terms, means: Powered) -> Iterator[Sys
 
 def _pairs(systems: int) -> Floats:
     """A column for each pair, in their order: 1 for the first, -1 for the other."""
-    pairs, own = (
+    pairs, identity = (
         np.array(list(combinations(range(systems), 2)), int).reshape(-1, 2),
         np.eye(systems),
     )
-    return own[:, pairs[:, 0]] - own[:, pairs[:, 1]]
+    return identity[:, pairs[:, 0]] - identity[:, pairs[:, 1]]
 
 
 def _differences(names: Sequence[str], apart: Powered) -> list[Difference]:
@@ -181,10 +181,10 @@ def _differences(names: Sequence[str], apart: Powered) -> list[Difference]:
 
 @dataclass(frozen=True, slots=True)
 class PassRate:
-    """Without estimates where fewer than FEWEST documents are labelled, or no text of a system."""
+    """A pass rate, without estimates if too few documents or no text of a system are labelled."""
 
     threshold: float
-    good: float  # from which rating on people pass a text
+    good: float  # the rating from which people pass a text
     texts: int
     labels: int
     passing: float  # by the judge, uncorrected
@@ -200,7 +200,7 @@ def pass_rate(
     threshold: float,
     good: float,
 ) -> PassRate | None:
-    """Of all systems' texts together, from tables (documents, systems).
+    """The pass rate over the texts of all systems, from tables (documents, systems).
 
     None where not a part of the texts, but all or none, is labelled. `probabilities`: as for
     `people_scale`.
@@ -210,7 +210,7 @@ def pass_rate(
     sample = labelled(passes, is_good, probabilities)
     if not sample.is_part:
         return None
-    found = PassRate(
+    rate = PassRate(
         threshold=threshold,
         good=good,
         texts=int(sample.is_scored.sum()),
@@ -218,13 +218,13 @@ def pass_rate(
         passing=float(sample.scores.sum() / sample.is_scored.sum()),
     )
     if not sample.is_of_all:
-        return found
+        return rate
     mean = powered_together(sample)
-    by_labels, corrected = (one.intervals()[0] for one in (mean.by_labels, mean.corrected))
-    return replace(found, by_labels=_cut(by_labels), corrected=_cut(corrected))
+    by_labels, corrected = (mean_of.intervals()[0] for mean_of in (mean.by_labels, mean.corrected))
+    return replace(rate, by_labels=_cut(by_labels), corrected=_cut(corrected))
 
 
 def _cut(interval: Bounded) -> Bounded:
-    """At 0 and 1."""
+    """The interval cut at 0 and 1."""
     ends = interval.value, interval.low, interval.high
     return Bounded(*(None if end is None else min(max(end, 0.0), 1.0) for end in ends))

@@ -21,7 +21,7 @@ _FEWEST, _MOST = 2, 1000
 """Documents for which the needed difference is kept; beyond, a correction of the normal formula
 is exact to less than one document (Guenther, 1981)."""
 _FAR = 300.0
-"""From this critical value on, only the spread's error matters: that of the mean is less than 1 in
+"""The critical value from which only the spread's error matters: the mean's is less than 1 in
 10,000 of it, and scipy's noncentral t is slow and less exact."""
 
 
@@ -51,18 +51,18 @@ def documents_needed(
         many = ((normal + special.ndtri(power)) / wanted) ** 2 + normal**2 / 2
     shown = _shown(alpha, power)
     few = _FEWEST + np.searchsorted(-shown, -wanted)
-    found: Floats = np.where(wanted >= shown[-1], few, np.ceil(many))
-    return np.where(np.isnan(wanted), np.nan, found)
+    documents: Floats = np.where(wanted >= shown[-1], few, np.ceil(many))
+    return np.where(np.isnan(wanted), np.nan, documents)
 
 
 @lru_cache(maxsize=64)
 def _shown(alpha: float, power: float) -> Floats:
-    """By documents, from _FEWEST to _MOST: the difference that they show, in spreads; it falls."""
+    """The smallest difference, in deviations, that documents from _FEWEST to _MOST show."""
     return _standardised(np.arange(_FEWEST, _MOST + 1, dtype=np.float64), alpha, power)
 
 
 def _standardised(documents: Floats, alpha: float, power: float) -> Floats:
-    """From the noncentral t distribution; the tail on the other side is less than rounding."""
+    """The difference by the noncentral t distribution, whose other tail is less than rounding."""
     freedom = documents - 1
     critical = special.stdtrit(freedom, 1 - alpha / 2)
     near = special.nctdtrinc(freedom, 1 - power, np.minimum(critical, _FAR))

@@ -97,23 +97,23 @@ class Powered:
     corrected: Combined
 
     def effective(self, labels: int) -> float | None:
-        """As many labels alone would be as exact, over all estimates together."""
-        alone, corrected = (one.variances.sum() for one in (self.by_labels, self.corrected))
+        """The number of labels alone that would be as exact, over all estimates together."""
+        alone, corrected = (side.variances.sum() for side in (self.by_labels, self.corrected))
         return float(labels * alone / corrected) if corrected > 0 else None
 
 
-def powered(terms: Terms, of: Floats, tuned_for: Floats, as_published: bool = False) -> Powered:
+def powered(terms: Terms, sums: Floats, tuned_for: Floats, as_published: bool = False) -> Powered:
     """Both matrices hold a column of factors, one for each system, for each sum of their means."""
     slope, influences = _tuned(terms, tuned_for, as_published)
-    by_labels = _combined(terms, 0.0, np.zeros_like(influences), of, as_published)
-    corrected = _combined(terms, slope, influences, of, as_published)
+    by_labels = _combined(terms, 0.0, np.zeros_like(influences), sums, as_published)
+    corrected = _combined(terms, slope, influences, sums, as_published)
     return Powered(slope, by_labels, corrected)
 
 
 def powered_together(sample: Labelled) -> Powered:
     """The mean of all texts."""
-    one = np.ones((1, 1))
-    return powered(Terms(sample.together()), one, one)
+    ones = np.ones((1, 1))
+    return powered(Terms(sample.together()), ones, ones)
 
 
 @dataclass(frozen=True)
@@ -128,23 +128,23 @@ class Combined:
         reach = stats.t.ppf((1 + LEVEL) / 2, self.free) * np.sqrt(self.variances)
         return [
             Bounded(float(value), float(value - by), float(value + by))
-            if known
+            if sure
             else Bounded(float(value), None, None)
-            for value, by, known in zip(self.values, reach, self.is_known, strict=True)
+            for value, by, sure in zip(self.values, reach, self.is_known, strict=True)
         ]
 
     def ps(self) -> list[float | None]:
-        """That the value is 0."""
+        """The p-values of the values being 0."""
         errors = np.sqrt(np.where(self.is_known, self.variances, 1.0))
         ps = 2 * stats.t.sf(np.abs(self.values) / errors, self.free)
-        return [float(p) if known else None for p, known in zip(ps, self.is_known, strict=True)]
+        return [float(p) if sure else None for p, sure in zip(ps, self.is_known, strict=True)]
 
 
-def _tuned(terms: Terms, of: Floats, as_published: bool) -> tuple[float, Floats]:
-    """The slope that makes a sum of variances least, one for each column of `of`, and the influence
-    of each document on it."""
-    by_rating = terms.shares * terms.by_rating @ of
-    by_gap = (terms.by_text / terms.texts - terms.shares * terms.by_label) @ of
+def _tuned(terms: Terms, sums: Floats, as_published: bool) -> tuple[float, Floats]:
+    """The slope that makes a sum of variances least, one for each column of `sums`, and the
+    influence of each document on it."""
+    by_rating = terms.shares * terms.by_rating @ sums
+    by_gap = (terms.by_text / terms.texts - terms.shares * terms.by_label) @ sums
     together, alone = (-by_rating * by_gap).sum(axis=1), (by_gap**2).sum(axis=1)
     spread = float(alone.sum())
     if as_published:
@@ -160,9 +160,9 @@ def _tuned(terms: Terms, of: Floats, as_published: bool) -> tuple[float, Floats]
 
 
 def _combined(
-    terms: Terms, slope: float, by_document: Floats, of: Floats, as_published: bool
+    terms: Terms, slope: float, by_document: Floats, sums: Floats, as_published: bool
 ) -> Combined:
-    """Sums of the systems' means at one slope: a column of factors in `of` for each.
+    """Sums of the systems' means at one slope: a column of factors in `sums` for each.
 
     `by_document`: the influence of each document on the slope.
     """
@@ -175,18 +175,18 @@ def _combined(
         gaps = terms.gaps + terms.without * terms.by_label - terms.by_text / terms.texts
         by_slope = by_document[:, None] * gaps
         influences = terms.few * terms.without * residuals + by_score + by_slope
-    squares = (influences @ of) ** 2
+    squares = (influences @ sums) ** 2
     variances = squares.sum(axis=0)
     # a variance up to this is that of numbers which are all equal
-    rounding = (1e-9 * (np.abs(terms.ratings) + np.abs(means)) @ np.abs(of)) ** 2
+    rounding = (1e-9 * (np.abs(terms.ratings) + np.abs(means)) @ np.abs(sums)) ** 2
     is_known = variances > rounding
     if as_published:
-        return Combined(means @ of, variances, np.full_like(variances, np.inf), is_known)
-    is_part = of != 0
+        return Combined(means @ sums, variances, np.full_like(variances, np.inf), is_known)
+    is_part = sums != 0
     is_known &= np.sum(terms.is_unlike @ is_part, axis=0) >= UNLIKE
     is_labelled = terms.is_labelled @ is_part
     is_other = (terms.is_unlabelled @ is_part) & ~is_labelled
-    weights = terms.shares**2 @ of**2
+    weights = terms.shares**2 @ sums**2
     labels = weights.sum(axis=0) ** 2 / (weights**2).sum(axis=0)
     free = _satterthwaite(
         (squares * ~is_other).sum(axis=0),
@@ -194,7 +194,7 @@ def _combined(
         labels - (2 if slope else 1),
         is_other.sum(axis=0) - 1.0,
     )
-    return Combined(means @ of, variances, free, is_known)
+    return Combined(means @ sums, variances, free, is_known)
 
 
 def _unlike(sample: Labelled) -> Bools:
@@ -206,11 +206,11 @@ def _unlike(sample: Labelled) -> Bools:
     return is_unlike
 
 
-def _satterthwaite(one: Floats, other: Floats, of_one: Floats, of_other: Floats) -> Floats:
+def _satterthwaite(left: Floats, right: Floats, of_left: Floats, of_right: Floats) -> Floats:
     """Degrees of freedom of the sum of two variances, from theirs."""
-    both = one**2 / np.maximum(of_one, 1.0) + other**2 / np.maximum(of_other, 1.0)
+    both = left**2 / np.maximum(of_left, 1.0) + right**2 / np.maximum(of_right, 1.0)
     free: Floats = np.ones_like(both)
-    np.divide((one + other) ** 2, both, out=free, where=both > 0)
+    np.divide((left + right) ** 2, both, out=free, where=both > 0)
     return free
 
 
@@ -241,7 +241,7 @@ class Labelled:
     is_scored: Bools
     is_labelled: Bools
     scores: Floats  # 0 where unscored
-    labelled_scores: Floats  # of the labelled texts; 0 where not labelled
+    labelled_scores: Floats  # 0 where not labelled
     ratings: Floats  # 0 where not labelled
     sizes: Floats  # how many texts a cell has
     weights: Floats  # how many texts a label stands for; 0 where not labelled
@@ -262,7 +262,7 @@ class Labelled:
         return bool(0 < self.is_labelled.sum() < self.is_scored.sum())
 
     def of(self, systems: Bools) -> Labelled:
-        """Of these systems alone."""
+        """The labels and scores of these systems alone."""
         return Labelled(
             self.is_scored[:, systems],
             self.is_labelled[:, systems],
@@ -303,7 +303,7 @@ class Labelled:
 
 
 def labelled(scores: Floats, human: Floats, probabilities: Floats | None = None) -> Labelled:
-    """From tables (documents, systems), NaN where unscored, unrated or not drawn."""
+    """The labels in tables (documents, systems), NaN where unscored, unrated or not drawn."""
     is_scored = np.isfinite(scores)
     is_labelled = is_scored & np.isfinite(human)
     if probabilities is None:
@@ -322,7 +322,7 @@ def labelled(scores: Floats, human: Floats, probabilities: Floats | None = None)
 
 
 def _shares(is_labelled: Bools, is_scored: Bools) -> Floats:
-    """Of each system's texts those with a label; of all texts, where some system has few labels."""
+    """The share of each system's texts with a label; of all, where a system has few labels."""
     labels, texts = is_labelled.sum(axis=0), is_scored.sum(axis=0)
     if np.any((labels < FEWEST) & (texts > 0)):
         labels, texts = labels.sum(keepdims=True), texts.sum(keepdims=True)

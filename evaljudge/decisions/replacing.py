@@ -35,9 +35,9 @@ from evaljudge.agreement.pairs import Codes, Floats
 
 Closeness = Literal["rmse", "accuracy"]
 FEWEST_TEXTS = 30
-"""Of one rater, for the t test: with fewer the rater is left out, as by the authors."""
+"""The fewest texts of a rater for the t test; the authors leave out raters with fewer."""
 FEWEST_RATERS = 3
-"""Which the authors ask for: of two, there is no group that a rater could be far from."""
+"""The fewest raters that the authors accept: of two, neither could be far from a group."""
 MAJORITY = 0.5
 _FALSE_DISCOVERIES = 0.05
 _TAIL = 0.975
@@ -78,8 +78,8 @@ def replacing(
     judge: ArrayLike, ratings: ArrayLike, documents: ArrayLike, *,
     closeness: Closeness = "rmse", epsilon: float = 0.1, fewest: int = FEWEST_TEXTS,
 ) -> Replacing | None:  # fmt: skip
-    """From a row for each text: the judge's score on the raters' scale, each rater's rating, NaN
-    where missing, and the document's code. None where no rater has enough texts.
+    """Whether the judge can replace a rater, from each text's score on the raters' scale, its
+    ratings, NaN where missing, and its document's code. None where no rater has enough texts.
 
     A text counts where the judge scored it and at least two raters rated it.
     """
@@ -95,20 +95,20 @@ def replacing(
     raters = []
     for rater in chosen.tolist():
         rows = np.isfinite(table[:, rater])
-        others, of = np.delete(table[rows], rater, axis=1), document[rows]
+        others, document_of = np.delete(table[rows], rater, axis=1), document[rows]
         apart = [_distances(x[rows], others, closeness) for x in (scores, table[:, rater])]
         closer, itself = apart[0] <= apart[1], (apart[1] <= apart[0]).astype(np.float64)
         lead = itself - closer
         error = float(lead.std(ddof=1) / np.sqrt(lead.size))
         texts.append(_p(float(lead.mean()) - epsilon, error, lead.size - 1))
-        own = np.unique(of).size
+        number = np.unique(document_of).size
         by_documents = np.nan
-        if own > 1:
-            value, without = _jackknifed(lead, of, units.size)
-            by_documents = _p(value - epsilon, _error(value, without, own), own - 1)
+        if number > 1:
+            value, without = _jackknifed(lead, document_of, units.size)
+            by_documents = _p(value - epsilon, _error(value, without, number), number - 1)
         clustered.append(by_documents)
-        advantages.append(_jackknifed(closer.astype(np.float64), of, units.size))
-        raters.append((rater, lead.size, own, float(closer.mean()), float(itself.mean())))
+        advantages.append(_jackknifed(closer.astype(np.float64), document_of, units.size))
+        raters.append((rater, lead.size, number, float(closer.mean()), float(itself.mean())))
     corrected, clustered_corrected = _corrected(texts), _corrected(clustered)
     advantage = float(np.mean([value for value, _ in advantages]))
     low, high = _interval(advantage, np.mean([without for _, without in advantages], axis=0))
@@ -121,7 +121,7 @@ def replacing(
         low=low,
         high=high,
         raters=tuple(
-            BesideRater(*rater, p, float(p_corrected), *map(_known, by_documents))
+            BesideRater(*rater, p, float(p_corrected), *map(_number, by_documents))
             for rater, p, p_corrected, *by_documents in zip(
                 raters, texts, corrected, clustered, clustered_corrected, strict=True
             )
@@ -130,9 +130,9 @@ def replacing(
     )
 
 
-def _distances(given: Floats, others: Floats, closeness: Closeness) -> Floats:
-    """From the others' ratings of the same text; 0 is closest."""
-    apart = others - given[:, None]
+def _distances(ratings: Floats, others: Floats, closeness: Closeness) -> Floats:
+    """The distance from the others' ratings of the same text; 0 is closest."""
+    apart = others - ratings[:, None]
     apart = apart**2 if closeness == "rmse" else (apart != 0).astype(np.float64)
     there = np.isfinite(others)
     return np.sqrt(np.where(there, apart, 0.0).sum(axis=1) / there.sum(axis=1))
@@ -176,5 +176,5 @@ def _rejected(corrected: Floats) -> float:
     return float(np.mean(corrected <= _FALSE_DISCOVERIES))
 
 
-def _known(p: float) -> float | None:
+def _number(p: float) -> float | None:
     return float(p) if np.isfinite(p) else None

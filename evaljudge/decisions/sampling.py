@@ -77,8 +77,8 @@ def draw(
 
 def _shuffled(codes: Codes, rng: np.random.Generator) -> Floats:
     """The same random number for equal codes."""
-    found, inverse = np.unique(codes, return_inverse=True)
-    return rng.random(found.size)[inverse]
+    distinct, inverse = np.unique(codes, return_inverse=True)
+    return rng.random(distinct.size)[inverse]
 
 
 def bands(systems: Codes, scores: Floats) -> Codes:
@@ -94,9 +94,9 @@ def bands(systems: Codes, scores: Floats) -> Codes:
 def doubtful(doubts: Floats) -> Floats:
     """Sizes that rise with doubt, a number from 0 on: at least FLOOR of the largest, also where
     there is no number; all equal where all are 0."""
-    known = np.nan_to_num(doubts, nan=0.0)
-    largest = known.max(initial=0.0)
-    return np.maximum(known / largest, FLOOR) if largest > 0 else np.ones(known.size)
+    finite = np.nan_to_num(doubts, nan=0.0)
+    largest = finite.max(initial=0.0)
+    return np.maximum(finite / largest, FLOOR) if largest > 0 else np.ones(finite.size)
 
 
 def weighted_mean(values: Floats, probabilities: Floats, documents: Codes) -> WeightedMean | None:
@@ -111,15 +111,15 @@ def weighted_mean(values: Floats, probabilities: Floats, documents: Codes) -> We
     if not there.any():
         return None
     weights, values = 1 / probabilities[there], values[there]
-    found, inverse = np.unique(documents[there], return_inverse=True)
+    distinct, inverse = np.unique(documents[there], return_inverse=True)
     value = float(np.average(values, weights=weights))
     effective = float(weights.sum() ** 2 / np.sum(weights**2))
     low = high = None
-    if found.size >= FEWEST:
+    if distinct.size >= FEWEST:
         shares = np.bincount(inverse, weights) / weights.sum()
         sums = np.bincount(inverse, weights * (values - value)) / weights.sum()
         low, high = _interval(value, shares, sums)
-    return WeightedMean(value, low, high, values.size, found.size, effective)
+    return WeightedMean(value, low, high, values.size, distinct.size, effective)
 
 
 def _interval(value: float, shares: Floats, sums: Floats) -> tuple[float, float]:
@@ -135,7 +135,7 @@ def _interval(value: float, shares: Floats, sums: Floats) -> tuple[float, float]
     d = shares**2 / left
     sum0, sum1, sum2 = float(d.sum()), float(d @ shares), float(d @ shares**2)
     pairs = together**2 * sum0**2 + 2 * sum0 * sum2 - 4 * together * sum0 * sum1 + 2 * sum1**2
-    own = float(np.sum(d**2 * (left**2 - (together - 2 * shares) ** 2)))
-    freedom = float(d @ left) ** 2 / (pairs + own)
+    within = float(np.sum(d**2 * (left**2 - (together - 2 * shares) ** 2)))
+    freedom = float(d @ left) ** 2 / (pairs + within)
     half = float(t.ppf((1 + LEVEL) / 2, freedom)) * variance**0.5
     return value - half, value + half

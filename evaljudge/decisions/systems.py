@@ -21,7 +21,7 @@ nearly the same.
 
 Of more than MOST_SYSTEMS systems, those with the most documents are compared.
 
-Letters are a compact letter display: two systems share one exactly where they are not told apart
+Letters are a compact letter display: two systems share one exactly where they do not differ
 (Piepho, 2004). Every letter is a clique of the graph that joins those, grown from a pair that
 shares no letter yet; a letter that the others make superfluous is dropped (Gramm et al., 2007,
 compare such ways to few letters).
@@ -51,11 +51,11 @@ from .power import ALPHA, POWER, detectable, documents_needed
 Test = Literal["exact", "permutation", "t"]
 PERMUTATIONS = 20_000
 MOST_ENUMERATED = 15  # documents: half of their signs are fewer than PERMUTATIONS
-MOST_SYSTEMS = 200  # whose pairs are still compared in a second
+MOST_SYSTEMS = 200  # their pairs are still compared in a second
 MOST_PAIRS = 500  # 2 / PERMUTATIONS is still below ALPHA after Holm's correction
 MOST_FLIPPED = 25_000  # documents times pairs of one table: 16 systems with 208 documents
 EQUAL = 1e-9  # what differs by less, relative to its terms, does so by rounding
-LEAST_CHOICES = 8  # of signs that reach alpha: of fewer, the test shows much less than a t-test
+LEAST_CHOICES = 8  # signs that reach alpha: with fewer, the test shows much less than a t-test
 _BLOCK = 256  # permutations at a time: their sums fit in a processor's cache
 Flags = NDArray[np.bool_]
 
@@ -67,7 +67,7 @@ class RankedSystem:
     low: float | None  # 95% t interval over documents; None where they are equal, or a single one
     high: float | None
     n: int  # documents
-    letters: str  # two systems share one exactly where they are not told apart
+    letters: str  # two systems share one exactly where they do not differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +98,11 @@ class SystemRanking:
     axis: str = field(default="", kw_only=True)
     systems: Sequence[RankedSystem]
     pairs: Sequence[SystemPair]
-    documents: int  # that have two systems or more
+    documents: int  # with two systems or more
     test: Test
     told_apart: int  # pairs whose adjusted p is under alpha
-    spread: float | None  # of a difference over documents, its standard deviation: median of pairs
-    detectable: float | None  # by a pair tested alone: the median of pairs
+    spread: float | None  # a difference's standard deviation over documents: median of pairs
+    detectable: float | None  # for a pair tested alone: the median of pairs
     detectable_among_all: float | None  # at alpha / pairs; None if so few documents show none
     alpha: float
     power: float
@@ -123,7 +123,7 @@ class _Estimate:
         return self.spread / np.sqrt(np.maximum(self.n, 1))
 
     def interval(self) -> tuple[Floats, Floats]:
-        """None where all values are equal: how far others would be from them is not known."""
+        """The interval; None where all values are equal: how far others would be is not known."""
         reach = special.stdtrit(np.maximum(self.n - 1, 1), 1 - ALPHA / 2) * self.error
         reach = np.where(reach > 0, reach, np.nan)
         return self.mean - reach, self.mean + reach
@@ -147,7 +147,7 @@ class _Compared:
 
     @property
     def documents(self) -> int:
-        """That have two systems or more."""
+        """The number of documents with two systems or more."""
         return int(np.sum(np.isfinite(self.table).sum(axis=1) > 1))
 
     @property
@@ -163,17 +163,17 @@ class _Compared:
 def rank_systems(
     systems: Sequence[str], tables: Sequence[ArrayLike], seed: int = 0
 ) -> list[SystemRanking | None]:
-    """Of each table (documents, systems): NaN where there is no score. None where there is none.
+    """The ranking of each table (documents, systems): NaN where unscored; None without any score.
 
     All tables have the same documents and systems.
     """
     compared = [_compared(systems, np.asarray(table, dtype=np.float64)) for table in tables]
-    drawn = [one.gaps for one in compared if one and one.test == "permutation"]
+    drawn = [two.gaps for two in compared if two and two.test == "permutation"]
     permuted = iter(_permutation_ps(drawn, seed) if drawn else ())
     of_test: dict[Test, Callable[[Floats], Floats]] = {
         "exact": _exact_ps, "t": _t_ps, "permutation": lambda _: next(permuted)
     }  # fmt: skip
-    return [_ranking(one, of_test[one.test](one.gaps)) if one else None for one in compared]
+    return [_ranking(two, of_test[two.test](two.gaps)) if two else None for two in compared]
 
 
 def _compared(systems: Sequence[str], table: Floats) -> _Compared | None:
@@ -182,10 +182,10 @@ def _compared(systems: Sequence[str], table: Floats) -> _Compared | None:
     order = [int(i) for i in np.argsort(-means.mean, kind="stable") if means.n[i] and i in most]
     if not order:
         return None
-    own = _Estimate(means.n[order], means.mean[order], means.spread[order])
+    estimate = _Estimate(means.n[order], means.mean[order], means.spread[order])
     places = list(combinations(range(len(order)), 2))
     left_out = int(np.sum(means.n > 0)) - len(order)
-    return _Compared([systems[i] for i in order], own, places, table[:, order], left_out)
+    return _Compared([systems[i] for i in order], estimate, places, table[:, order], left_out)
 
 
 def _estimate(table: Floats) -> _Estimate:
@@ -200,10 +200,10 @@ def _estimate(table: Floats) -> _Estimate:
 
 
 def _t_ps(gaps: Floats) -> Floats:
-    found = _estimate(gaps)
+    estimate = _estimate(gaps)
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(found.mean == 0, 0.0, found.mean / found.error)
-    return 2 * special.stdtr(found.n - 1, -np.abs(t))
+        t = np.where(estimate.mean == 0, 0.0, estimate.mean / estimate.error)
+    return 2 * special.stdtr(estimate.n - 1, -np.abs(t))
 
 
 def _exact_ps(gaps: Floats) -> Floats:
@@ -227,11 +227,11 @@ def _permutation_ps(gaps: Sequence[Floats], seed: int) -> list[Floats]:
     sizes = [min(_BLOCK, PERMUTATIONS - start) for start in range(0, PERMUTATIONS, _BLOCK)]
     times = _times(shown, (stream.choice(both, size=(size, len(shown))) for size in sizes))
     ps = (1 + times) / (1 + PERMUTATIONS)
-    return np.split(ps, np.cumsum([one.shape[1] for one in gaps])[:-1])
+    return np.split(ps, np.cumsum([table.shape[1] for table in gaps])[:-1])
 
 
 def _present(gaps: Floats) -> Floats:
-    """Without documents that have no pair; where one pair is missing, its difference is nothing."""
+    """The gaps without documents that have no pair; a single missing difference is 0."""
     return np.nan_to_num(gaps[np.isfinite(gaps).any(axis=1)])
 
 
@@ -252,8 +252,8 @@ def _ranking(compared: _Compared, ps: Floats) -> SystemRanking:
     adjusted = np.full(ps.shape, np.nan)
     adjusted[is_tested] = holm(ps[is_tested].tolist())
     apart = np.zeros((count, count), dtype=bool)
-    for (one, other), p in zip(compared.places, adjusted, strict=True):
-        apart[one, other] = apart[other, one] = p < ALPHA
+    for (left, right), p in zip(compared.places, adjusted, strict=True):
+        apart[left, right] = apart[right, left] = p < ALPHA
     rows = zip(
         compared.names, *_columns(compared.means.mean, *compared.means.interval()),
         map(int, compared.means.n), letters(apart), strict=True,
@@ -276,7 +276,7 @@ def _ranking(compared: _Compared, ps: Floats) -> SystemRanking:
 def _pairs(
     compared: _Compared, gaps: _Estimate, ps: Floats, adjusted: Floats, tested: int
 ) -> tuple[SystemPair, ...]:
-    named = ((compared.names[one], compared.names[other]) for one, other in compared.places)
+    named = ((compared.names[left], compared.names[right]) for left, right in compared.places)
     figures = _columns(gaps.mean, *gaps.interval(), ps, adjusted)
     needed = (_counts(_needed(gaps, alpha)) for alpha in (ALPHA, ALPHA / tested))
     rows = zip(named, *figures, map(int, gaps.n), *needed, strict=True)
@@ -310,7 +310,7 @@ def _counts(values: Floats) -> list[int | None]:
 
 
 def letters(apart: ArrayLike) -> list[str]:
-    """`apart`: (items, items), whether two are told apart; items in the order they are shown in."""
+    """`apart`: (items, items), whether two differ; items in the order they are shown in."""
     joined = ~np.asarray(apart, dtype=bool)
     np.fill_diagonal(joined, True)
     needed = _not_superfluous(list(_cliques(joined)))
@@ -322,18 +322,18 @@ def letters(apart: ArrayLike) -> list[str]:
 def _cliques(joined: Flags) -> Iterator[Flags]:
     """Every item, and every pair that is joined, is in one of them."""
     covered = np.zeros_like(joined)
-    for one in range(len(joined)):
-        for other in range(one, len(joined)):
-            if joined[one, other] and not covered[one, other]:
-                clique = _grown(joined, one, other)
+    for left in range(len(joined)):
+        for right in range(left, len(joined)):
+            if joined[left, right] and not covered[left, right]:
+                clique = _grown(joined, left, right)
                 covered |= np.outer(clique, clique)
                 yield clique
 
 
-def _grown(joined: Flags, one: int, other: int) -> Flags:
-    """With those after `one` first, then those before it, as long as all are joined."""
-    fitting: Flags = joined[one] & joined[other]
-    order = np.roll(np.arange(len(joined)), -one)
+def _grown(joined: Flags, left: int, right: int) -> Flags:
+    """The clique grown by those after `left`, then those before it, as long as all are joined."""
+    fitting: Flags = joined[left] & joined[right]
+    order = np.roll(np.arange(len(joined)), -left)
     for item in order:
         if fitting[item]:
             fitting = fitting & joined[item]
@@ -341,13 +341,13 @@ def _grown(joined: Flags, one: int, other: int) -> Flags:
 
 
 def _not_superfluous(groups: Sequence[Flags]) -> list[Flags]:
-    """Without those whose pairs are all in another, too."""
+    """The groups without those whose pairs are all in another, too."""
     times = sum((np.outer(group, group).astype(int) for group in groups), start=np.zeros(1, int))
     kept = []
     for group in groups:
-        own = np.outer(group, group)
-        if (times[own] > 1).all():
-            times = times - own
+        its_pairs = np.outer(group, group)
+        if (times[its_pairs] > 1).all():
+            times = times - its_pairs
         else:
             kept.append(group)
     return kept

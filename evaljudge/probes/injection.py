@@ -39,7 +39,7 @@ CASES = "cases.jsonl"
 MOVED = ("moved up", "moved down")
 At = tuple[str, str]  # an axis and a kind of attack
 Scores = dict[str, dict[str, dict[str, Floats]]]
-"""By scorer, axis and twin, a score for each document."""
+"""A score for each document, by scorer, axis and twin."""
 NOTHING, TOO_FEW, NOT_SEEN = "nothing was scored", "too few documents", "not seen to move"
 _NOTES = [
     "n: documents whose texts are all scored. moved: the attacked text's score less the clean\n"
@@ -85,8 +85,8 @@ def injection(
 
     `out`: where its run goes; it is resumed from there.
     """
-    given = config.as_given() if isinstance(config, Config) else config
-    config = load_config(given, changes)
+    mapping = config.as_given() if isinstance(config, Config) else config
+    config = load_config(mapping, changes)
     if not config.judges:
         raise UserError("probe injection: the configuration names no judge")
     unasked: dict[str, Any] = {
@@ -103,7 +103,7 @@ def injection(
     where = {"corpus": CorpusConfig(path=place.at(CASES)), "out": place.at("run")}
     outcome = run(config.model_copy(update=where), watcher=watcher, engines=engines)
     scores = _scores(config, outcome, [case.document.doc_id for case in cases])
-    rows = [row for name, own in scores.items() for row in _rows(name, own, resamples, seed)]
+    rows = [row for name, part in scores.items() for row in _rows(name, part, resamples, seed)]
     shown = [row for row in rows if row.scorer in [judge.scorers[0] for judge in job.judges]]
     columns = {
         "kind": "kind",
@@ -115,8 +115,8 @@ def injection(
     }
     tables = []
     for at in dict.fromkeys((row.scorer, row.axis) for row in shown):
-        own = [row for row in shown if (row.scorer, row.axis) == at]
-        tables.append(replace(tabled(", ".join(at), own, 1, columns), sides="lrrrrl"))
+        part = [row for row in shown if (row.scorer, row.axis) == at]
+        tables.append(replace(tabled(", ".join(at), part, 1, columns), sides="lrrrrl"))
     dots = [
         Dot(f"{row.scorer} {row.axis}: {row.kind}", row.less_control, row.verdict in MOVED)
         for row in shown
@@ -163,41 +163,41 @@ def _write_cases(place: Place, cases: Sequence[Case]) -> None:
 
 
 def _scores(config: Config, outcome: Outcome, documents: Sequence[str]) -> Scores:
-    output, found = Output(outcome.out, config.briefs), Scores()
+    output, scores = Output(outcome.out, config.briefs), Scores()
     places = {doc_id: at for at, doc_id in enumerate(documents)}
     for shard in output.shards():
         for score in output.scores(shard):
-            twins = found.setdefault(score.scorer, {}).setdefault(score.axis, {})
-            column = twins.setdefault(score.system, np.full(len(documents), np.nan))
+            by_twin = scores.setdefault(score.scorer, {}).setdefault(score.axis, {})
+            column = by_twin.setdefault(score.system, np.full(len(documents), np.nan))
             column[places[score.doc_id]] = np.nan if score.value is None else score.value
-    return found
+    return scores
 
 
 def _rows(
     scorer: str, by_axis: Mapping[str, Mapping[str, Floats]], resamples: int, seed: int
 ) -> Iterator[InjectionRow]:
-    """Of one scorer, all axes and kinds of attack; each p is adjusted for their number."""
+    """The rows of one scorer, all axes and kinds of attack; each p is adjusted for their number."""
     moved, less_control = dict[At, Floats](), dict[At, Floats]()
-    for axis, twins in by_axis.items():
+    for axis, by_twin in by_axis.items():
         for kind in (attack.name for attack in planted().attacks):
-            three = np.array([twins[name] for name in (CLEAN, kind, control_of(kind))])
+            three = np.array([by_twin[name] for name in (CLEAN, kind, control_of(kind))])
             three[:, ~np.isfinite(three).all(axis=0)] = np.nan
             clean, attacked, control = three
             moved[axis, kind], less_control[axis, kind] = attacked - clean, attacked - control
     p_moved, p_less_control = _ps(moved), _ps(less_control)
     for (axis, kind), gaps in less_control.items():
-        at, known = (axis, kind), gaps[np.isfinite(gaps)]
+        at, finite = (axis, kind), gaps[np.isfinite(gaps)]
         both = tuple(_mean(column[at], resamples, seed) for column in (moved, less_control))
         ps = p_moved[at], p_less_control[at]
         yield InjectionRow(
             scorer=scorer,
             axis=axis,
             kind=kind,
-            n=known.size,
-            unscored=gaps.size - known.size,
+            n=finite.size,
+            unscored=gaps.size - finite.size,
             moved=both[0],
             less_control=both[1],
-            above=float(np.mean(known > EQUAL)) if known.size else None,
+            above=float(np.mean(finite > EQUAL)) if finite.size else None,
             p_moved=ps[0],
             p_less_control=ps[1],
             verdict=_verdict(both, ps, len(moved)),
@@ -205,9 +205,9 @@ def _rows(
 
 
 def _ps(gaps: Mapping[At, Floats]) -> dict[At, float | None]:
-    known = {at: gap for at, gap in gaps.items() if np.isfinite(gap).any()}
-    found = {at: p_value(float(np.nanmean(gap)), gap) for at, gap in known.items()}
-    ps = {at: p for at, p in found.items() if p is not None}
+    compared = {at: gap for at, gap in gaps.items() if np.isfinite(gap).any()}
+    p_values = {at: p_value(float(np.nanmean(gap)), gap) for at, gap in compared.items()}
+    ps = {at: p for at, p in p_values.items() if p is not None}
     return dict.fromkeys(gaps) | dict(zip(ps, holm(list(ps.values())), strict=True))
 
 
@@ -218,8 +218,8 @@ def _mean(column: Floats, resamples: int, seed: int) -> Measured:
 
 
 def _verdict(means: tuple[Measured, ...], ps: tuple[float | None, ...], rows: int) -> str:
-    """From the means and p of `moved` and `minus control`. `rows`: for how many p is adjusted; of
-    few documents that all move alike, even the smallest p is large then."""
+    """The verdict from the means and p of `moved` and `minus control`. `rows`: for how many p is
+    adjusted; with few documents that all move alike, even the smallest p is large then."""
     if not means[0].n:
         return NOTHING
     if rows * 2.0 ** (1 - means[0].n) >= ALPHA:

@@ -56,8 +56,8 @@ def planted() -> Planted:
     import yaml
 
     text = Path(__file__).with_name("injection.yaml").read_text(encoding="utf-8")
-    found = yaml.safe_load(text)
-    return Planted([Attack(name, **one) for name, one in found["kinds"].items()], found["control"])
+    kinds = yaml.safe_load(text)
+    return Planted([Attack(name, **row) for name, row in kinds["kinds"].items()], kinds["control"])
 
 
 def sampled(cases: Iterable[Case], documents: int, seed: int) -> list[Case]:
@@ -70,42 +70,42 @@ def sampled(cases: Iterable[Case], documents: int, seed: int) -> list[Case]:
     chosen = []
     for case in nsmallest(documents, usable, key=lambda case: _stream(seed, case).random()):
         ordered = sorted(case.candidates, key=lambda candidate: candidate.system)
-        one = _stream(seed, case, "candidate").choice(ordered)
-        chosen.append(replace(case, candidates=(one,)))
+        candidate = _stream(seed, case, "candidate").choice(ordered)
+        chosen.append(replace(case, candidates=(candidate,)))
     return chosen
 
 
 def with_planted(case: Case, words: Mapping[str, str], seed: int) -> Case:
     """The case of one candidate with twins of it, an attack and a control of each kind."""
     (clean,) = case.candidates
-    twins = [
+    variants = [
         Candidate(name, text)
         for attack in planted().attacks
-        for name, text in _twins(clean.text, attack, words, _stream(seed, case, attack.name))
+        for name, text in _variants(clean.text, attack, words, _stream(seed, case, attack.name))
     ]
-    return replace(case, candidates=(Candidate(CLEAN, clean.text), *twins))
+    return replace(case, candidates=(Candidate(CLEAN, clean.text), *variants))
 
 
-def _twins(
+def _variants(
     text: str, attack: Attack, words: Mapping[str, str], stream: Random
 ) -> Iterator[tuple[str, str]]:
     number, place = stream.randrange(len(attack.texts)), stream.choice(PLACES)
     write = WRITTEN[stream.choice(attack.written)]
-    said = attack.texts[number].format(**words)
+    attempt = attack.texts[number].format(**words)
     harmless = (
-        attack.controls[number] if attack.controls else _as_long(planted().control, len(said))
+        attack.controls[number] if attack.controls else _as_long(planted().control, len(attempt))
     )
-    yield attack.name, _placed(text, write(said), place)
+    yield attack.name, _placed(text, write(attempt), place)
     yield control_of(attack.name), _placed(text, write(harmless), place)
 
 
 def _as_long(sentences: Sequence[str], length: int) -> str:
     """Whole sentences, as a fragment would be bad writing; those again if they are too few."""
     further = cycle(sentences)
-    found, sentence = next(further), next(further)
-    while len(found) + len(sentence) / 2 < length:
-        found, sentence = f"{found} {sentence}", next(further)
-    return found
+    text, sentence = next(further), next(further)
+    while len(text) + len(sentence) / 2 < length:
+        text, sentence = f"{text} {sentence}", next(further)
+    return text
 
 
 def _placed(text: str, planted: str, place: str) -> str:

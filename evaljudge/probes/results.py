@@ -54,9 +54,9 @@ def as_text(result: ProbeResult[Any]) -> str:
     from evaljudge.report.screen import on_screen
 
     blocks = [f"{result.title}\n{one_line(result.about, LONG)}"]
-    for found in result.tables:
-        text = on_screen(found, LEAST_NAME)
-        blocks.append(f"{one_line(found.title)}\n{text}" if found.title else text)
+    for table in result.tables:
+        text = on_screen(table, LEAST_NAME)
+        blocks.append(f"{one_line(table.title)}\n{text}" if table.title else text)
     return "\n\n".join([*blocks, *result.notes]) + "\n"
 
 
@@ -64,18 +64,18 @@ def as_markdown(result: ProbeResult[Any]) -> str:
     from evaljudge.report.markdown import table_markdown
 
     blocks = [f"# {result.title}", markdown(result.about, LONG)]
-    for found in result.tables:
-        blocks += [f"## {markdown(found.title)}"] if found.title else []
-        blocks.append(table_markdown(found))
+    for table in result.tables:
+        blocks += [f"## {markdown(table.title)}"] if table.title else []
+        blocks.append(table_markdown(table))
     notes = [markdown(note, LONG) for note in result.notes]
     return "\n\n".join([*blocks, f"![{result.title}]({result.name}.svg)", *notes]) + "\n"
 
 
 def as_json(result: ProbeResult[Any]) -> str:
-    def known(value: Any) -> Any:
+    def plain(value: Any) -> Any:
         return None if isinstance(value, float) and not isfinite(value) else value
 
-    rows = [{key: known(value) for key, value in asdict(row).items()} for row in result.rows]
+    rows = [{key: plain(value) for key, value in asdict(row).items()} for row in result.rows]
     return json.dumps(rows, indent=1, allow_nan=False) + "\n"
 
 
@@ -108,10 +108,10 @@ def drawn(dots: Sequence[Dot], measure: str) -> str:
         axes = figure.add_subplot()
         axes.grid(visible=True, color="#dddddd", linewidth=0.6)
         axes.set_axisbelow(True)
-        for place, ((_, found, is_marked), value) in enumerate(rows):
+        for place, ((_, measured, is_marked), value) in enumerate(rows):
             colour = _MARKED if is_marked else _PLAIN
-            if found.low is not None and found.high is not None:
-                axes.hlines(place, found.low, found.high, color=colour, linewidth=1.4)
+            if measured.low is not None and measured.high is not None:
+                axes.hlines(place, measured.low, measured.high, color=colour, linewidth=1.4)
             axes.plot([value], [place], "o", color=colour, markersize=5)
         axes.set_yticks(range(len(rows)), names)
         axes.set_ylim(len(rows) - 0.5, -0.5)

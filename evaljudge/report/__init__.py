@@ -76,13 +76,13 @@ def read_findings(read: Callable[[str], bytes | None]) -> Findings:
     """`read`: the content of `NAME.json`, or None. Raises a ValueError that names the file."""
     types = get_type_hints(Findings)
     with _naming(FINDINGS):
-        given = json.loads(read(f"{FINDINGS}.json") or b"")
-        facts = {key: TypeAdapter(types[key]).validate_python(given[key]) for key in given}
+        fields = json.loads(read(f"{FINDINGS}.json") or b"")
+        facts = {key: TypeAdapter(types[key]).validate_python(fields[key]) for key in fields}
     rows = dict[str, Sequence[Any]]()
     for name, analysis in analyses().items():
         with _naming(name):
-            given = json.loads(read(f"{name}.json") or b"[]")
-            rows[name] = TypeAdapter(list[analysis.row]).validate_python(given)  # type: ignore[name-defined]
+            fields = json.loads(read(f"{name}.json") or b"[]")
+            rows[name] = TypeAdapter(list[analysis.row]).validate_python(fields)  # type: ignore[name-defined]
     return Findings(**facts, rows=rows)
 
 

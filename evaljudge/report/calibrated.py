@@ -65,30 +65,30 @@ def _errors(rows: Sequence[CalibratedRow]) -> Table:
 def _intervals(rows: Sequence[CalibratedRow]) -> Table:
     heads = ["scorer", "axis", "documents", "nominal", "coverage", "mean width"]
     cells = [
-        [row.fit.scorer, row.fit.axis, count(one.documents),
-         *map(correlation, (one.confidence, one.coverage, one.width))]
+        [row.fit.scorer, row.fit.axis, count(interval.documents),
+         *map(correlation, (interval.confidence, interval.coverage, interval.width))]
         for row in rows
-        for one in row.fit.intervals
-        if not one.system
+        for interval in row.fit.intervals
+        if not interval.system
     ]  # fmt: skip
     return Table("", heads, cells, "llrrrr", lead=2)
 
 
 def _error_cells(row: CalibratedRow) -> list[str]:
-    found, fitted = row.calibration, row.fit.fitted
-    after = (found.error_after, found.less, found.spearman_before, found.spearman_after)
+    errors, fitted = row.calibration, row.fit.fitted
+    after = (errors.error_after, errors.less, errors.spearman_before, errors.spearman_after)
     return [
         *(row.fit.scorer, row.fit.axis),
         *map(count, (fitted.documents, fitted.pairs, row.fit.unscored)),
-        correlation(found.error_of_mean.value),
-        *(_within(one, fitted.documents) for one in after),
+        correlation(errors.error_of_mean.value),
+        *(_within(error, fitted.documents) for error in after),
     ]
 
 
 def _selections(chosen: Sequence[tuple[CalibratedRow, Precise | Certified]]) -> Iterator[str]:
     asked = chosen[0][1]
     heads = ["scorer", "axis", "good", "threshold", "selected", "precision", "recall"]
-    rows = [[row.fit.scorer, row.fit.axis, *_selection_cells(found)] for row, found in chosen]
+    rows = [[row.fit.scorer, row.fit.axis, *_selection_cells(rule)] for row, rule in chosen]
     table = on_screen(Table("", heads, rows, "ll" + "r" * 5, lead=2))
     sure, about = "", SELECTED
     if isinstance(asked, Certified):
@@ -96,35 +96,35 @@ def _selections(chosen: Sequence[tuple[CalibratedRow, Precise | Certified]]) -> 
         about = f"{CERTIFIED} {at_once([asked.confidence] * len(chosen))}".rstrip()
     good = f"where a rating of {short(asked.good)} is good"
     yield f"Selected for a precision of {short(asked.target)}{sure}, {good}\n{table}"
-    notes = [f"{row.name}: {note}." for row, found in chosen for note in _shortfalls(found)]
+    notes = [f"{row.name}: {note}." for row, rule in chosen for note in _shortfalls(rule)]
     yield "\n".join([wrapped(about), *(wrapped(one_line(note)) for note in notes)])
 
 
-def _selection_cells(found: Precise | Certified) -> list[str]:
-    threshold = NONE if found.threshold is None else short(found.threshold)
-    if isinstance(found, Certified):
-        shares = map(correlation, (found.coverage, found.precision, found.recall))
-        return [correlation(found.base), threshold, *shares]
-    tried = [_within(one, found.documents) for one in (found.precision, found.recall)]
-    return [correlation(found.base.value), threshold, correlation(found.selected.value), *tried]
+def _selection_cells(rule: Precise | Certified) -> list[str]:
+    threshold = NONE if rule.threshold is None else short(rule.threshold)
+    if isinstance(rule, Certified):
+        shares = map(correlation, (rule.coverage, rule.precision, rule.recall))
+        return [correlation(rule.base), threshold, *shares]
+    tried = [_within(measured, rule.documents) for measured in (rule.precision, rule.recall)]
+    return [correlation(rule.base.value), threshold, correlation(rule.selected.value), *tried]
 
 
-def _shortfalls(found: Precise | Certified) -> Iterator[str]:
-    target = short(found.target)
-    if not (found.base if isinstance(found, Certified) else found.base.value):
-        yield f"no candidate is rated {short(found.good)} or higher"
-    elif isinstance(found, Certified):
-        if found.threshold is None:
-            yield uncertified(found)
-    elif found.threshold is None:
-        yield f"no threshold reaches {target}; the best precision is {short(found.best)}"
-    elif lacking := found.thresholds.count(None):
-        folds = f"in {lacking} of {len(found.thresholds)} folds nothing is selected"
+def _shortfalls(rule: Precise | Certified) -> Iterator[str]:
+    target = short(rule.target)
+    if not (rule.base if isinstance(rule, Certified) else rule.base.value):
+        yield f"no candidate is rated {short(rule.good)} or higher"
+    elif isinstance(rule, Certified):
+        if rule.threshold is None:
+            yield uncertified(rule)
+    elif rule.threshold is None:
+        yield f"no threshold reaches {target}; the best precision is {short(rule.best)}"
+    elif lacking := rule.thresholds.count(None):
+        folds = f"in {lacking} of {len(rule.thresholds)} folds nothing is selected"
         yield f"{folds}: no threshold of the others reaches {target}"
 
 
-def _within(found: Measured, documents: int) -> str:
+def _within(measured: Measured, documents: int) -> str:
     few = only("sample", documents)
-    if few and found.value is not None:
-        return f"{correlation(found.value)} ({few})"
-    return bracketed(found.value, found.low, found.high)
+    if few and measured.value is not None:
+        return f"{correlation(measured.value)} ({few})"
+    return bracketed(measured.value, measured.low, measured.high)

@@ -29,7 +29,7 @@ from evaljudge.text import counted, means_selfsame, shortened
 
 LENGTHS = (WORDS, "compression")
 """Metrics that are baselines: they lead only where there is no other."""
-MOST_SYSTEMS = 12  # of an axis; all of them stand in the table of systems
+MOST_SYSTEMS = 12  # for an axis; all of them stand in the table of systems
 MOST_REASONS = MOST_NAMED = 3
 LONGEST_NAME = 40
 LITTLE = 0.3  # below it, agreement is called little
@@ -48,12 +48,12 @@ class AxisAnswer:
     axis: str
     scorer: str
     sentence: str
-    people: str  # which system is best by people's ratings; empty where nobody rated the axis
+    people: str  # the system that is best by people's ratings; empty where nobody rated the axis
     trust: str
     is_trusted: bool | None  # None: nobody rated, or too few did
     notes: Sequence[str]
     dots: Sequence[dict[str, Any]]
-    """By system: its place, the ends of its interval, its letters, and the figures as text."""
+    """Each system's dot: its place, the ends of its interval, its letters, the figures as text."""
     ticks: Ticks
     hidden: int  # systems that are not drawn
     worst_texts: str  # the link to the list of the first system's texts, the worst first
@@ -67,10 +67,10 @@ def headlines(findings: Findings) -> list[Headline]:
     by_scorer = {row.scorer: row for row in rows}
     best: dict[str, Agreement] = {}
     for level in ("summary", "sample"):  # pooled only where it is undefined within documents
-        known = [row for row in _spearmans(findings, level) if row.scorer in by_scorer]
-        best |= {row.axis: row for row in sorted(known, key=lambda row: row.value or 0.0)}
-    found = [Headline(axis, by_scorer[best[axis].scorer]) for axis in sorted(best)]
-    return found or [Headline(ANY_AXIS, _by_rank(findings, rows)[0])]
+        rows_of_level = [row for row in _spearmans(findings, level) if row.scorer in by_scorer]
+        best |= {row.axis: row for row in sorted(rows_of_level, key=lambda row: row.value or 0.0)}
+    headings = [Headline(axis, by_scorer[best[axis].scorer]) for axis in sorted(best)]
+    return headings or [Headline(ANY_AXIS, _by_rank(findings, rows)[0])]
 
 
 def leading(findings: Findings, rows: Sequence[SystemRanking]) -> list[SystemRanking]:
@@ -97,10 +97,10 @@ def answers(findings: Findings) -> list[AxisAnswer]:
     shown = headlines(findings)
     ends: dict[str, list[float]] = {}
     for _, row in shown:
-        for one in row.systems[:MOST_SYSTEMS]:
-            known = (end for end in (one.mean, one.low, one.high) if end is not None)
-            ends.setdefault(row.scorer, []).extend(known)
-    return [_answer(findings, one, ends[one.ranking.scorer]) for one in shown]
+        for answer in row.systems[:MOST_SYSTEMS]:
+            numbers = (end for end in (answer.mean, answer.low, answer.high) if end is not None)
+            ends.setdefault(row.scorer, []).extend(numbers)
+    return [_answer(findings, answer, ends[answer.ranking.scorer]) for answer in shown]
 
 
 def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> AxisAnswer:
@@ -109,15 +109,15 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
     low, high = low - edge, high + edge
     dots = [
         {
-            "system": one.system,
-            "at": _place(one.mean, low, high),
-            "low": _place(one.low, low, high),
-            "high": _place(one.high, low, high),
-            "letters": one.letters,
-            "figure": f"{bracketed(one.mean, one.low, one.high)}, "
-            + counted(one.n, "document", "documents"),
+            "system": system.system,
+            "at": _place(system.mean, low, high),
+            "low": _place(system.low, low, high),
+            "high": _place(system.high, low, high),
+            "letters": system.letters,
+            "figure": f"{bracketed(system.mean, system.low, system.high)}, "
+            + counted(system.n, "document", "documents"),
         }
-        for one in row.systems[:MOST_SYSTEMS]
+        for system in row.systems[:MOST_SYSTEMS]
     ]
     gained = [
         f"The jury agrees better with people without {lost.scorer}: "
@@ -159,18 +159,18 @@ def _sentence(row: SystemRanking) -> str:
     if len(row.systems) == 1:
         mean = correlation(first.mean).removesuffix(".000")
         return f"There is only one system, {name}: {mean}."
-    if len({one.mean for one in row.systems}) == 1:
+    if len({system.mean for system in row.systems}) == 1:
         return "The means of all systems are equal."
     if row.documents == 1:
         return f"{name} is first, but one document cannot tell systems apart."
     if not any(pair.told_apart for pair in row.pairs):
-        return "No system can be told from another by this scorer."
-    own = [pair for pair in row.pairs if pair.first == first.system]
-    close = [pair.second for pair in own if not pair.told_apart]
+        return "No two systems differ significantly by this scorer."
+    pairs = [pair for pair in row.pairs if pair.first == first.system]
+    close = [pair.second for pair in pairs if not pair.told_apart]
     if not close:
         return f"{name} has the highest mean by this scorer, and differs from every other system."
-    others = "any other system" if len(close) == len(own) else _listed(close)
-    return f"{name} is first, but cannot be told apart from {others}."
+    others = "any other system" if len(close) == len(pairs) else _listed(close)
+    return f"{name} is first, but not significantly ahead of {others}."
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -201,7 +201,7 @@ def best_by(findings: Findings) -> str:
 
 
 def best_of(row: SystemRanking) -> list[str]:
-    return [one.system for one in row.systems if one.mean == row.systems[0].mean]
+    return [system.system for system in row.systems if system.mean == row.systems[0].mean]
 
 
 def ticks(low: float, high: float, wanted: int = 5) -> list[tuple[float, str]]:
@@ -228,10 +228,10 @@ def _trust(findings: Findings, headline: Headline) -> tuple[str, bool | None]:
         return NOTHING_RATED, None
     row = _agreement_of(findings, headline, "sample")
     if row is None:
-        said = f"Not compared with people within documents: {_why_not(findings, headline)}."
+        text = f"Not compared with people within documents: {_why_not(findings, headline)}."
         if pooled := _agreement_of(findings, headline, "summary"):
-            said += f" Across all texts (summary level): {estimate(pooled)}."
-        return said, None
+            text += f" Across all texts (summary level): {estimate(pooled)}."
+        return text, None
     if only(row.level, row.n):
         return f"Rated too little to say how far it agrees with people ({estimate(row)}).", None
     chosen = _standing(findings, row) if headline.axis != headline.ranking.axis else None
@@ -239,8 +239,8 @@ def _trust(findings: Findings, headline: Headline) -> tuple[str, bool | None]:
         row = replace(row, low=chosen.low, high=chosen.high)
     value = estimate(row)
     if row.low is None or row.high is None:
-        said = f"Agreement with people within documents, without an interval: {value} (Spearman)."
-        return said, None
+        text = f"Agreement with people within documents, without an interval: {value} (Spearman)."
+        return text, None
     if row.high < 0:
         return f"Orders texts against people: {value} (Spearman, within documents).", False
     if row.low <= 0:
@@ -249,7 +249,7 @@ def _trust(findings: Findings, headline: Headline) -> tuple[str, bool | None]:
         a_little = " a little" if (row.value or 0.0) < LITTLE else ""
         return f"Agrees{a_little} with people within documents: {value} (Spearman).", True
     close = chosen.indistinguishable
-    others = f"Cannot be told from it: {_listed(close)}." if close else "The others differ."
+    others = f"Not significantly below it: {_listed(close)}." if close else "The others differ."
     return (
         f"The highest agreement with people of the {chosen.chosen} scorers compared: {value} "
         f"(Spearman, within documents; the interval is widened for the choice). {others}"
@@ -269,12 +269,12 @@ def _standing(findings: Findings, row: Agreement) -> Standing | None:
 
 def _why_not(findings: Findings, headline: Headline) -> str:
     row = headline.ranking
-    of = row.scorer, row.axis
-    spread = next((one for one in findings.spreads if (one.scorer, one.axis) == of), None)
-    met = [one for one in spread.people if headline.axis in (one.axis, ANY_AXIS)] if spread else []
-    if spread is None or not met:
+    scale = row.scorer, row.axis
+    spread = next((s for s in findings.spreads if (s.scorer, s.axis) == scale), None)
+    rated = [r for r in spread.people if headline.axis in (r.axis, ANY_AXIS)] if spread else []
+    if spread is None or not rated:
         return "no scored text is rated on it"
-    if all(len(one.ratings) == 1 for one in met):
+    if all(len(r.ratings) == 1 for r in rated):
         return "all ratings are equal"
     if spread.low == spread.high:
         return "all scores are equal"
@@ -311,7 +311,7 @@ def missing(findings: Findings) -> list[dict[str, Any]]:
             by_kind.setdefault(group.kind, []).append((group.times, row))
     found = list[dict[str, Any]]()
     for kind, rows in by_kind.items():
-        _, most = max(rows, key=lambda one: one[0])
+        _, most = max(rows, key=lambda counted_row: counted_row[0])
         times, others = sum(times for times, _ in rows), len(rows) - 1
         more = f" and {count(others)} more" if others else ""
         number = counted(times, *(("score", "scores") if others else ("text", "texts")))
@@ -319,7 +319,7 @@ def missing(findings: Findings) -> list[dict[str, Any]]:
         said = f"{most.scorer}{more}: {kind}, {number}"
         link = _list_of(**scale, status="unscored")
         found.append({"times": times, "said": said, "scale": scale, "texts": link})
-    return sorted(found, key=lambda one: -one["times"])[:MOST_REASONS]
+    return sorted(found, key=lambda counted_row: -counted_row["times"])[:MOST_REASONS]
 
 
 def coverage_class(findings: Findings) -> str:

@@ -54,7 +54,7 @@ def floor_line(findings: Findings) -> str:
 
 
 def facts(findings: Findings) -> dict[str, str]:
-    known = {
+    facts = {
         "Task": findings.task,
         "Corpus": findings.corpus,
         "Judge model": findings.model,
@@ -63,7 +63,7 @@ def facts(findings: Findings) -> dict[str, str]:
         "Candidates": f"{count(findings.candidates)} ({count(findings.rated)} rated by "
         f"{findings.rated_by})",
     }
-    return {name: value for name, value in known.items() if value}
+    return {name: value for name, value in facts.items() if value}
 
 
 def on_axis(scorer: str, axis: str) -> str:
@@ -76,10 +76,10 @@ def rule(selected: Selected) -> list[str]:
 
 def certified_together(selections: Sequence[Selected]) -> str:
     asked = {
-        tuple(one[key] for key in ("scorer", "axis", "precision", "good", "confidence"))
+        tuple(threshold[key] for key in ("scorer", "axis", "precision", "good", "confidence"))
         for selection in selections
-        for one in selection.thresholds
-        if one.get("kind") == "certified"
+        for threshold in selection.thresholds
+        if threshold.get("kind") == "certified"
     }
     return at_once([confidence for *_, confidence in asked])
 
@@ -108,35 +108,35 @@ def _condition(condition: Mapping[str, Any], thresholds: Sequence[Mapping[str, A
         asked.append(f"in the top {short(condition['top_fraction'] * 100)}%{reached}")
     if "precision" in condition:
         target = f"{short(condition['precision'])} of ratings ≥ {short(condition['good'])}"
-        found = _threshold(condition, thresholds, "precision", "good", "confidence")
-        reached = _certified(found) if "confidence" in condition else _reached(found)
+        row = _threshold(condition, thresholds, "precision", "good", "confidence")
+        reached = _certified(row) if "confidence" in condition else _reached(row)
         asked.append(f"precision {target} ({reached})")
     return f"{on_axis(condition['scorer'], condition['axis'])}: {', '.join(asked)}"
 
 
-def _certified(found: Mapping[str, Any]) -> str:
-    if found.get("documents") is None:
+def _certified(row: Mapping[str, Any]) -> str:
+    if row.get("documents") is None:
         return "too few ratings to certify a threshold"
-    documents = f"{count(found['documents'])} documents"
-    sure = f"with {short(found['confidence'] * 100)}% confidence on {documents}"
-    if found["value"] is None:
-        needed = f"; about {count(found['needed'])} would do" if found["needed"] else ""
+    documents = f"{count(row['documents'])} documents"
+    sure = f"with {short(row['confidence'] * 100)}% confidence on {documents}"
+    if row["value"] is None:
+        needed = f"; about {count(row['needed'])} would do" if row["needed"] else ""
         return f"nothing is certified {sure}{needed}"
-    shares = (f"{name} {correlation(found['estimated'][name])}" for name in ("precision", "recall"))
+    shares = (f"{name} {correlation(row['estimated'][name])}" for name in ("precision", "recall"))
     return (
-        f"at least {short(found['value'])}: certified {sure}; estimates: {', '.join(shares)}; "
-        f"{percent(found['coverage'])} of all texts"
+        f"at least {short(row['value'])}: certified {sure}; estimates: {', '.join(shares)}; "
+        f"{percent(row['coverage'])} of all texts"
     )
 
 
-def _reached(found: Mapping[str, Any]) -> str:
-    if found.get("cross_fitted") is None:
+def _reached(row: Mapping[str, Any]) -> str:
+    if row.get("cross_fitted") is None:
         return "too few ratings to find a threshold"
-    if found["value"] is None:
-        return f"no threshold reaches it; the best is {correlation(found['best'])}"
-    share = found["cross_fitted"]["precision"]
+    if row["value"] is None:
+        return f"no threshold reaches it; the best is {correlation(row['best'])}"
+    share = row["cross_fitted"]["precision"]
     tried = bracketed(share["value"], share["low"], share["high"])
-    return f"at least {short(found['value'])}: an estimate; cross-fitted {tried}"
+    return f"at least {short(row['value'])}: an estimate; cross-fitted {tried}"
 
 
 def _threshold(

@@ -52,17 +52,17 @@ def _coverage(findings: Findings) -> str:
 
 
 def _agreement(findings: Findings) -> Iterator[str]:
-    found = levels(findings)
-    if not found:
+    shown = levels(findings)
+    if not shown:
         yield "## Agreement"
         yield nothing(findings)
         return
-    for level in found:
+    for level in shown:
         yield f"## {level.title}"
         yield table_markdown(level.table())
         yield from level.notes
     yield "## What the levels mean"
-    for level in found:
+    for level in shown:
         yield f"**{level.title}.** {level.meaning[0]}\n{level.meaning[1]}"
     yield INTERVALS
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _HERE = Path(__file__).parent
-NO_DATA = {"bins": 0, "spreads": []}  # of a page without texts
+NO_DATA = {"bins": 0, "spreads": []}  # for a page without texts
 LARGEST = 5_000_000
 """Bytes of a page. To stay below it, prompts are left out, and then the least telling texts."""
 Prompts = Literal["all prompts", "first prompts", "no prompts"]
@@ -42,18 +42,18 @@ def page(
     if data:
         return _page(findings, [], data)
     shown = {
-        (one.document.doc_id, one.candidate.system): (one, text_html(one, "first prompts"))
-        for one in texts
+        (text.document.doc_id, text.candidate.system): (text, text_html(text, "first prompts"))
+        for text in texts
     }
     places = {name: at for at, name in enumerate(findings.telling)}
 
     def made_with() -> str:
-        known, bodies = [one for one, _ in shown.values()], [body for _, body in shown.values()]
-        return _page(findings, bodies, spread_data(findings) | text_data(findings, known))
+        drawn, bodies = [text for text, _ in shown.values()], [body for _, body in shown.values()]
+        return _page(findings, bodies, spread_data(findings) | text_data(findings, drawn))
 
     made = made_with()
     if len(made.encode()) > LARGEST:
-        shown = {name: (one, text_html(one, "no prompts")) for name, (one, _) in shown.items()}
+        shown = {name: (text, text_html(text, "no prompts")) for name, (text, _) in shown.items()}
         made = made_with()
     while shown and (excess := len(made.encode()) - LARGEST) > 0:
         for name in sorted(shown, key=lambda name: places.get(name, 0), reverse=True):
@@ -119,19 +119,19 @@ def file_text(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
 
 
-def text_html(one: PageText, prompts: Prompts) -> Markup:
-    axes = list(dict.fromkeys([*(s.axis for s in one.scores), *one.candidate.ratings]))
+def text_html(text: PageText, prompts: Prompts) -> Markup:
+    axes = list(dict.fromkeys([*(s.axis for s in text.scores), *text.candidate.ratings]))
     by_scorer: dict[str, dict[str, Score]] = {}
-    for score in one.scores:
+    for score in text.scores:
         by_scorer.setdefault(score.scorer, {})[score.axis] = score
-    signatures = {score.scorer: score.signature for score in one.scores if score.signature}
+    signatures = {score.scorer: score.signature for score in text.scores if score.signature}
     chosen: dict[Prompts, Callable[[Sequence[AskedPrompt]], Sequence[AskedPrompt]]] = {
         "all prompts": list,
         "first prompts": first_of_each,
         "no prompts": lambda _: (),
     }
     body = environment().get_template("text.html.j2").module.body
-    made: Markup = body(one, axes, by_scorer, signatures, figures, _view_html, chosen[prompts])
+    made: Markup = body(text, axes, by_scorer, signatures, figures, _view_html, chosen[prompts])
     return made
 
 

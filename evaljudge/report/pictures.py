@@ -14,7 +14,7 @@ from typing import Any
 
 from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Findings
-from evaljudge.analysis.telling import BINS, MetRatings, Spread
+from evaljudge.analysis.telling import BINS, BinnedRatings, Spread
 from evaljudge.records import ANY_AXIS
 from evaljudge.report.first import MOST_SYSTEMS, Headline, headlines, ticks
 from evaljudge.report.lines import on_axis
@@ -25,31 +25,31 @@ from evaljudge.text import counted
 DRAWN = 25  # bins of a picture
 WIDEST = 11.0  # the radius of the largest circle
 SHADES = 9
-MOST_ROWS = 12  # of a picture of bars; the rest is in the tables
+MOST_ROWS = 12  # in a picture of bars; the rest is in the tables
 FEWEST = 5  # texts behind a point of the line of means
 Drawn = dict[str, Any]
 
 
 def _drawn_spreads(findings: Findings) -> list[tuple[Headline, Spread]]:
-    spreads = {(one.scorer, one.axis): one for one in findings.spreads}
-    shown = ((one, (one.ranking.scorer, one.ranking.axis)) for one in headlines(findings))
-    return [(one, spreads[key]) for one, key in shown if key in spreads]
+    spreads = {(row.scorer, row.axis): row for row in findings.spreads}
+    shown = ((row, (row.ranking.scorer, row.ranking.axis)) for row in headlines(findings))
+    return [(row, spreads[key]) for row, key in shown if key in spreads]
 
 
 def all_strips(findings: Findings) -> list[Drawn]:
-    """Of each scorer and axis once, its systems in the order of the answer; a bin's share is that
-    of the fullest bin of all systems."""
-    once = {(spread.scorer, spread.axis): (one, spread) for one, spread in _drawn_spreads(findings)}
-    return [_strips(spread, headline) for headline, spread in once.values()]
+    """Each scorer and axis once, its systems in the order of the answer; a bin's share is relative
+    to the fullest bin of all systems."""
+    once = {(bars.scorer, bars.axis): (row, bars) for row, bars in _drawn_spreads(findings)}
+    return [_strips(bars, headline) for headline, bars in once.values()]
 
 
-def _strips(one: Spread, headline: Headline) -> Drawn:
-    names = dict.fromkeys([*(ranked.system for ranked in headline.ranking.systems), *one.systems])
-    shown = [name for name in names if name in one.systems][:MOST_SYSTEMS]
+def _strips(bars: Spread, headline: Headline) -> Drawn:
+    names = dict.fromkeys([*(ranked.system for ranked in headline.ranking.systems), *bars.systems])
+    shown = [name for name in names if name in bars.systems][:MOST_SYSTEMS]
     bins = {name: [0] * DRAWN for name in shown}
     for name in shown:
-        for at, n in enumerate(one.systems[name]):
-            bins[name][_bin(one, at)] += n
+        for at, n in enumerate(bars.systems[name]):
+            bins[name][_bin(bars, at)] += n
     fullest = max(max(counts) / sum(counts) for counts in bins.values())
     rows = [
         {
@@ -59,27 +59,27 @@ def _strips(one: Spread, headline: Headline) -> Drawn:
         }
         for name, counts in bins.items()
     ]
-    title = on_axis(one.scorer, one.axis)
-    return {"title": title, "rows": rows, "ticks": ticks(one.low, one.high)}
+    title = on_axis(bars.scorer, bars.axis)
+    return {"title": title, "rows": rows, "ticks": ticks(bars.low, bars.high)}
 
 
-def _bin(one: Spread, at: int) -> int:
-    return DRAWN // 2 if one.low == one.high else at * DRAWN // BINS
+def _bin(bars: Spread, at: int) -> int:
+    return DRAWN // 2 if bars.low == bars.high else at * DRAWN // BINS
 
 
 def people_pictures(findings: Findings) -> Iterator[Drawn]:
     for headline, spread in _drawn_spreads(findings):
-        for met in spread.people:
-            if headline.axis in (met.axis, ANY_AXIS):
-                yield _people_picture(spread, met)
+        for rated in spread.people:
+            if headline.axis in (rated.axis, ANY_AXIS):
+                yield _people_picture(spread, rated)
 
 
-def _people_picture(one: Spread, met: MetRatings) -> Drawn:
+def _people_picture(spread: Spread, rated: BinnedRatings) -> Drawn:
     merged = Counter[tuple[int, int]]()
-    for at, rating, n in met.counts:
-        merged[_bin(one, at), rating] += n
-    least, most = met.ratings[0], met.ratings[-1]
-    wide, high = one.high - one.low, most - least
+    for at, rating, n in rated.counts:
+        merged[_bin(spread, at), rating] += n
+    least, most = rated.ratings[0], rated.ratings[-1]
+    wide, high = spread.high - spread.low, most - least
 
     def height(rating: float) -> float:
         return (rating - least) / high if high else 0.5
@@ -87,10 +87,10 @@ def _people_picture(one: Spread, met: MetRatings) -> Drawn:
     cells = [
         {
             "x": (at + 0.5) / DRAWN,
-            "y": height(met.ratings[rating]),
+            "y": height(rated.ratings[rating]),
             "radius": WIDEST * sqrt(n / max(merged.values())),
-            "said": f"{counted(n, 'text', 'texts')} rated {met.ratings[rating]:g}, "
-            f"scored {one.low + wide * (at + 0.5) / DRAWN:.3g}",
+            "said": f"{counted(n, 'text', 'texts')} rated {rated.ratings[rating]:g}, "
+            f"scored {spread.low + wide * (at + 0.5) / DRAWN:.3g}",
         }
         for (at, rating), n in sorted(merged.items())
     ]
@@ -98,17 +98,17 @@ def _people_picture(one: Spread, met: MetRatings) -> Drawn:
     for at in range(DRAWN):
         here = {rating: n for (bin_, rating), n in merged.items() if bin_ == at}
         if sum(here.values()) >= FEWEST:
-            mean = sum(met.ratings[rating] * n for rating, n in here.items()) / sum(here.values())
+            mean = sum(rated.ratings[rating] * n for rating, n in here.items()) / sum(here.values())
             means.append(((at + 0.5) / DRAWN, height(mean)))
-    ends = max(one.low, least), min(one.high, most)
+    ends = max(spread.low, least), min(spread.high, most)
     is_one_scale = ends[0] < ends[1] and wide <= 2 * high
     return {
-        "title": f"{on_axis(one.scorer, one.axis)}, people on {met.axis}",
-        "x_ticks": ticks(one.low, one.high),
+        "title": f"{on_axis(spread.scorer, spread.axis)}, people on {rated.axis}",
+        "x_ticks": ticks(spread.low, spread.high),
         "y_ticks": ticks(least, most),
         "cells": cells,
         "means": means,
-        "identity": [p for end in ends for p in ((end - one.low) / wide, height(end))]
+        "identity": [p for end in ends for p in ((end - spread.low) / wide, height(end))]
         if is_one_scale
         else None,
     }
@@ -116,10 +116,10 @@ def _people_picture(one: Spread, met: MetRatings) -> Drawn:
 
 def heat_maps(findings: Findings) -> list[Drawn]:
     """Spearman's coefficient of each scorer (down) on each axis (across), a map for each level."""
-    found = [row for row in findings.agreement if row.coefficient == "spearman"]
+    spearmans = [row for row in findings.agreement if row.coefficient == "spearman"]
     maps = []
-    for level in dict.fromkeys(row.level for row in found):
-        rows = {(row.scorer, row.axis): row for row in found if row.level == level}
+    for level in dict.fromkeys(row.level for row in spearmans):
+        rows = {(row.scorer, row.axis): row for row in spearmans if row.level == level}
         axes = list(dict.fromkeys(axis for _, axis in rows))
         scorers = {
             scorer: [_heat_cell(rows.get((scorer, axis))) for axis in axes] for scorer, _ in rows
@@ -129,7 +129,7 @@ def heat_maps(findings: Findings) -> list[Drawn]:
 
 
 def _heat_cell(row: Agreement | None) -> Drawn:
-    """Its shade is `plus7` or `minus2`, and `none` where too few units say something."""
+    """A cell with its shade: `plus7` or `minus2`, and `none` where too few units say something."""
     if row is None:
         return {"figure": NONE, "said": "not compared", "shade": "none"}
     shade = "none"
@@ -139,36 +139,36 @@ def _heat_cell(row: Agreement | None) -> Drawn:
 
 
 def sampled_line(spreads: Sequence[Spread]) -> str:
-    known = [sum(map(sum, one.systems.values())) for one in spreads if one.is_sample]
-    return f"These figures are of a sample of {count(max(known))} texts." if known else ""
+    sizes = [sum(map(sum, spread.systems.values())) for spread in spreads if spread.is_sample]
+    return f"These figures are of a sample of {count(max(sizes))} texts." if sizes else ""
 
 
 def of_sections(sections: Sequence[Section]) -> dict[str, list[Drawn]]:
-    found: dict[str, list[Drawn]] = {}
+    by_heading: dict[str, list[Drawn]] = {}
     for number, section in enumerate(sections):
         for picture in section.pictures:
             drawn = asdict(picture) | _placed(picture)
             drawn["section"] = (number, section.title)
-            found.setdefault(picture.heading, []).append(drawn)
-    return found
+            by_heading.setdefault(picture.heading, []).append(drawn)
+    return by_heading
 
 
-def _placed(one: Bars | Points) -> Drawn:
-    if isinstance(one, Points):
-        return {"label": f"{one.title}. {'; '.join(point.figure for point in one.points)}"}
-    shown = one.rows[:MOST_ROWS]
+def _placed(picture: Bars | Points) -> Drawn:
+    if isinstance(picture, Points):
+        return {"label": f"{picture.title}. {'; '.join(point.figure for point in picture.points)}"}
+    shown = picture.rows[:MOST_ROWS]
 
     def at(value: float | None) -> float | None:
         if value is None:
             return None
-        return min(max((value - one.least) / (one.most - one.least), 0.0), 1.0)
+        return min(max((value - picture.least) / (picture.most - picture.least), 0.0), 1.0)
 
-    marks = ticks(one.least, one.most)
-    if (one.least, one.most) == (0, 1):
+    marks = ticks(picture.least, picture.most)
+    if (picture.least, picture.most) == (0, 1):
         marks = [(place, f"{place:.0%}") for place, _ in marks]
     ends = ("low", "high", "other")
     return {
-        "label": f"{one.title}. {'; '.join(f'{row.name}: {row.figure}' for row in shown)}",
+        "label": f"{picture.title}. {'; '.join(f'{row.name}: {row.figure}' for row in shown)}",
         "rows": [
             {"name": row.name, "figure": row.figure, "at": at(row.value)}
             | {end: at(getattr(row, end)) for end in ends}
@@ -176,5 +176,5 @@ def _placed(one: Bars | Points) -> Drawn:
         ],
         "ticks": marks,
         "zero": at(0),
-        "hidden": len(one.rows) - len(shown),
+        "hidden": len(picture.rows) - len(shown),
     }

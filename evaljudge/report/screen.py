@@ -23,8 +23,8 @@ from evaljudge.sections import Cell, Named, Table
 from evaljudge.text import columns, fitted, one_line
 
 NARROWEST = 80  # a narrower terminal wraps the lines itself
-WIDEST_PROSE = 100  # of a sentence on a terminal
-WIDEST_NAME = 24  # of a table that is too wide: in a list, and above a column of figures
+WIDEST_PROSE = 100  # for a sentence on a terminal
+WIDEST_NAME = 24  # in a table that is too wide: in a list, and above a column of figures
 LEAST_WORDS = 14  # what a column of words keeps beside many columns
 LEAST_LEAD = 40  # where it is the only one: names by which rows are known
 _GAP = "  "
@@ -87,7 +87,7 @@ def _only(table: Table, chosen: Sequence[int]) -> Table:
 
 
 def _lines(table: Table) -> str:
-    """In widths that fit: a head is cut only where all columns of words are down to theirs."""
+    """The table in widths that fit: a heading is cut only where all its words' columns are full."""
     widths, heads = _short_widths(table), _short_heads(table)
     words = [column for column, side in enumerate(table.sides) if side == "l"]
     while _total(widths) > width():
@@ -137,7 +137,7 @@ def _words(cell: Cell, shown: Callable[[str], str]) -> str:
 
 
 def _listed(names: Sequence[Named], room: int) -> str:
-    """As many whole names as fit, and how many others there are. One there is in any case: it is
+    """As many whole names as fit, and how many others there are. At least one name is shown: it is
     cut, and the remark on it stays."""
     for kept in range(len(names), 0, -1):
         more = f" +{len(names) - kept}" if kept < len(names) else ""

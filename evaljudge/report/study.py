@@ -60,8 +60,8 @@ def study_markdown(sections: Sequence[Section], lead: Sequence[str]) -> str:
 
 def study_text(sections: Sequence[Section], lead: Sequence[str]) -> str:
     blocks = [wrapped(one_line(line, LONG)) for line in lead]
-    for given in sections:
-        section = _shown(given, PLACES_ON_SCREEN, one_line)
+    for whole in sections:
+        section = _shown(whole, PLACES_ON_SCREEN, one_line)
         blocks.append("\n".join([section.title, *map(wrapped, section.about)]))
         for table in section.tables:
             rows = [[_raised(cell) for cell in row] for row in table.rows]
@@ -80,7 +80,7 @@ def study_page(sections: Sequence[Section], lead: Sequence[str]) -> str:
 
 
 def _shown(section: Section, places: str, line: Callable[[str, int], str]) -> Section:
-    """Its sentences as a medium shows them; the first note is what its marks of places mean."""
+    """The section as a medium shows it; the first note is what its marks of places mean."""
     cells = [cell for table in section.tables for row in table.rows for cell in row]
     placed = any(isinstance(cell, Placed) for cell in cells)
     return replace(
@@ -128,27 +128,27 @@ class _Figure:
     is_few: bool = False
 
 
-def methods_section(title: str, about: Sequence[str], found: Averaged) -> Section:
+def methods_section(title: str, about: Sequence[str], averaged: Averaged) -> Section:
     """An average of a single axis would say it again, and is left out."""
-    names = [*found.axes, *([AVERAGE] if len(found.axes) > 1 else [])]
-    columns = dict(zip(names, found.columns, strict=False))
+    names = [*averaged.axes, *([AVERAGE] if len(averaged.axes) > 1 else [])]
+    columns = dict(zip(names, averaged.columns, strict=False))
     rows = {
         method.name: [
-            _figure(method.name, one, column)
-            for one, column in zip(method.columns, columns.values(), strict=False)
+            _figure(method.name, value, column)
+            for value, column in zip(method.columns, columns.values(), strict=False)
         ]
-        for method in found.methods
+        for method in averaged.methods
     }
     heads, sides = ["method", *columns], "l" + "r" * len(columns)
     cells: list[list[Cell]] = [[name, *(f.cell for f in row)] for name, row in rows.items()]
-    caption = f"{COEFFICIENTS.get(found.coefficient, found.coefficient)}, sample level"
+    caption = f"{COEFFICIENTS.get(averaged.coefficient, averaged.coefficient)}, sample level"
     tables = [Table(caption, heads, cells, sides)]
     is_shared = (
         all(  # whether all values of a column, the average's too, rest on the same documents
-            one.n == column.common
-            for method in found.methods
-            for one, column in zip(method.columns, found.columns, strict=True)
-            if one.value is not None
+            value.n == column.common
+            for method in averaged.methods
+            for value, column in zip(method.columns, averaged.columns, strict=True)
+            if value.value is not None
         )
     )
     if not is_shared:
@@ -157,39 +157,39 @@ def methods_section(title: str, about: Sequence[str], found: Averaged) -> Sectio
     return Section(title, about, tables, list(notes))
 
 
-def pooled_section(title: str, found: Sequence[PooledValue]) -> Section:
+def pooled_section(title: str, values: Sequence[PooledValue]) -> Section:
     tables = []
-    for level in dict.fromkeys(one.level for one in found):
-        here = [one for one in found if one.level == level]
-        axes = list(dict.fromkeys(one.axis for one in here))
+    for level in dict.fromkeys(value.level for value in values):
+        here = [value for value in values if value.level == level]
+        axes = list(dict.fromkeys(value.axis for value in here))
         rows: dict[str, list[Cell]] = {}
-        for one in here:
-            rows.setdefault(one.method, [one.method]).append(one.cell)
+        for value in here:
+            rows.setdefault(value.method, [value.method]).append(value.cell)
         caption = f"{COEFFICIENTS.get(here[0].coefficient, here[0].coefficient)}, {level} level"
         cells = list(rows.values())
         tables.append(Table(caption, ["method", *axes], cells, "l" + "r" * len(axes)))
-    notes = [SPREAD] if any(one.spread is not None for one in found) else []
+    notes = [SPREAD] if any(value.spread is not None for value in values) else []
     return Section(title, (), tables, notes)
 
 
-def _figure(method: str, one: AveragedValue, column: AveragedColumn) -> _Figure:
-    """Of too few documents, no value has a place, an interval or a mark."""
+def _figure(method: str, value: AveragedValue, column: AveragedColumn) -> _Figure:
+    """A value with its mark; with too few documents it has no place, interval or mark."""
     p_holm = {rival.name: rival.p_holm for rival in column.challengers}.get(method)
-    shown, few = correlation(one.value), only(LEVEL, one.n)
-    if one.value is None:
-        return _Figure(one, shown, p_holm)
+    shown, few = correlation(value.value), only(LEVEL, value.n)
+    if value.value is None:
+        return _Figure(value, shown, p_holm)
     if few:
-        return _Figure(one, f"{shown} ({few})", p_holm, is_few=True)
+        return _Figure(value, f"{shown} ({few})", p_holm, is_few=True)
     is_best, mark = method in column.best, ""
     if not is_best:
         mark = UNTESTED if p_holm is None else APART if p_holm < ALPHA else ""
-    beside = "" if one.spread is None else f" ± {correlation(one.spread)}"
-    if one.low is not None and one.high is not None:
-        beside += f" [{_bound(one.low)}, {_bound(one.high)}]"
+    beside = "" if value.spread is None else f" ± {correlation(value.spread)}"
+    if value.low is not None and value.high is not None:
+        beside += f" [{_bound(value.low)}, {_bound(value.high)}]"
     beside += mark
     if is_best or method in column.second:
-        return _Figure(one, Placed(shown, "best" if is_best else "second", beside), p_holm, mark)
-    return _Figure(one, shown + beside, p_holm, mark)
+        return _Figure(value, Placed(shown, "best" if is_best else "second", beside), p_holm, mark)
+    return _Figure(value, shown + beside, p_holm, mark)
 
 
 def _documents(

@@ -115,11 +115,11 @@ def coverage_text(findings: Findings) -> str:
 
 
 def agreement_text(findings: Findings) -> str:
-    found = levels(findings)
+    shown = levels(findings)
     blocks = [nothing(findings)]
-    if found:
+    if shown:
         rows = [row for row in findings.agreement if row.coefficient == "spearman"]
-        table = on_screen(spearman_table("", found))
+        table = on_screen(spearman_table("", shown))
         notes = map(wrapped, [*notes_on(rows, value="value"), INTERVALS])
         blocks = [f"Spearman's correlation at each level\n{table}", *notes]
     for section in sections(findings, in_short=True):
@@ -150,12 +150,12 @@ def outcome_html(findings: Findings, out: str) -> str:
 
 
 def _within_documents(findings: Findings) -> list[Agreement]:
-    known = (row for row in findings.agreement if row.value is not None)
-    return [row for row in known if (row.level, row.coefficient) == ("sample", "spearman")]
+    rows = (row for row in findings.agreement if row.value is not None)
+    return [row for row in rows if (row.level, row.coefficient) == ("sample", "spearman")]
 
 
 def _coverage(findings: Findings) -> Iterator[str]:
-    rated = f"{count(findings.rated)} of {count(findings.candidates)} candidates rated by"
+    rated = f"{count(findings.rated)} of {count(findings.candidates)} texts rated by"
     scored = f"{percent(findings.share)} scored; " if findings.coverage else ""
     yield f"coverage   {scored}{rated} {one_line(findings.rated_by)}"
     for row in findings.coverage:
@@ -172,8 +172,8 @@ def _coverage(findings: Findings) -> Iterator[str]:
             scorers[of_axis].append(agreed.scorer)
     for (axis, skipped, documents), names in scorers.items():
         which = names[0] if len(names) == 1 else f"{count(len(names))} scorers"
-        of = f"{count(skipped)} of {count(documents)} documents at sample level"
-        yield f"skipped    {one_line(f'{of}, for {which} on {axis}: nothing to rank')}"
+        number = f"{count(skipped)} of {count(documents)} documents at sample level"
+        yield f"skipped    {one_line(f'{number}, for {which} on {axis}: nothing to rank')}"
 
 
 def _section(section: Section) -> Iterator[str]:
@@ -237,13 +237,13 @@ def _unscored(findings: Findings) -> _Part:
 
 def _agreement(findings: Findings, out: str) -> Iterator[_Part]:
     """The scorer with the highest agreement on each axis, at the first level that there is."""
-    known = [row for row in findings.agreement if row.value is not None]
-    level = next((name for name in LEVELS if any(row.level == name for row in known)), None)
+    rows = [row for row in findings.agreement if row.value is not None]
+    level = next((name for name in LEVELS if any(row.level == name for row in rows)), None)
     if level is None:
         hint = f"`evaljudge label {out} --to sheet.csv` draws texts for people to rate."
         yield _Part(["", nothing(findings), *([] if findings.rated else [hint])])
         return
-    best = list(_best(findings, [row for row in known if row.level == level]))
+    best = list(_best(findings, [row for row in rows if row.level == level]))
     names = " / ".join(dict.fromkeys(COEFFICIENTS[row.coefficient] for row, _ in best))
     columns = {
         "axis": lambda item: item[0].axis,
@@ -274,8 +274,8 @@ def _of_intervals(rows: Sequence[Agreement]) -> str:
 def _best(
     findings: Findings, rows: Sequence[Agreement]
 ) -> Iterator[tuple[Agreement, Sequence[str]]]:
-    """As tested, with those that cannot be told from it, and its interval for the choice among all;
-    untested, the highest of Spearman's."""
+    """The best as tested, with those not significantly different from it, and its interval for the
+    choice among all; untested, the highest of Spearman's."""
     by_scale = {(row.scorer, row.axis, row.coefficient): row for row in rows}
     level = rows[0].level
     standings = {row.axis: row for row in findings["significance"] if row.level == level}
@@ -318,18 +318,18 @@ def _table(title: str, table: Table, what: str) -> _Part:
 
 def _selected(findings: Findings, out: str) -> _Part:
     rows = [
-        f"selected   {count(one.selected)} of {count(one.considered)}: "
-        + (_why_none(findings, one) or f"{out}/selected/{one.name}.jsonl")
-        for one in findings.selections
+        f"selected   {count(selected.selected)} of {count(selected.considered)}: "
+        + (_why_none(findings, selected) or f"{out}/selected/{selected.name}.jsonl")
+        for selected in findings.selections
     ]
     if together := certified_together(findings.selections):
         rows.append(f"           {together}")
     return _Part([], rows, _and_more(f"selections: {out}/selected/"))
 
 
-def _why_none(findings: Findings, one: Selected) -> str:
-    found = [line for line in findings.warnings if line.startswith(f"select.{one.name}: ")]
-    return one_line(found[0].removeprefix("select."), LONG) if found and not one.selected else ""
+def _why_none(findings: Findings, rule: Selected) -> str:
+    lines = [line for line in findings.warnings if line.startswith(f"select.{rule.name}: ")]
+    return one_line(lines[0].removeprefix("select."), LONG) if lines and not rule.selected else ""
 
 
 def _warnings(findings: Findings) -> _Part:

@@ -51,11 +51,11 @@ def spread_data(findings: Findings) -> dict[str, Any]:
     """What the page's script needs of all texts: for the threshold, and what scores mean."""
     names = ("scorer", "axis", "low", "high", "counts")
     spreads = [
-        {name: getattr(one, name) for name in names} | {"people": list(map(asdict, one.people))}
-        for one in findings.spreads
+        {name: getattr(row, name) for name in names} | {"people": list(map(asdict, row.people))}
+        for row in findings.spreads
     ]
-    known = {"bins": BINS, "spreads": spreads, "candidates": findings.candidates}
-    return known | {"meanings": findings.meanings}
+    common = {"bins": BINS, "spreads": spreads, "candidates": findings.candidates}
+    return common | {"meanings": findings.meanings}
 
 
 def text_data(findings: Findings, texts: Sequence[PageText]) -> dict[str, Any]:
@@ -63,22 +63,22 @@ def text_data(findings: Findings, texts: Sequence[PageText]) -> dict[str, Any]:
     if not texts:
         return {}
     scales = [(row.scorer, row.axis) for row in findings.coverage]
-    systems = sorted({one.candidate.system for one in texts})
-    axes = sorted({axis for one in texts for axis in one.candidate.ratings})
-    selections = [one.name for one in findings.selections]
-    by_scale = [{(s.scorer, s.axis): s for s in one.scores} for one in texts]
-    reasons = sorted({s.reason for one in texts for s in one.scores if s.value is None})
+    systems = sorted({text.candidate.system for text in texts})
+    axes = sorted({axis for text in texts for axis in text.candidate.ratings})
+    selections = [rule.name for rule in findings.selections]
+    by_scale = [{(s.scorer, s.axis): s for s in text.scores} for text in texts]
+    reasons = sorted({s.reason for text in texts for s in text.scores if s.value is None})
     scores = [[found.get(scale) for found in by_scale] for scale in scales]
     # over the whole run, each scorer's disagreement with people on each axis that they rated
     places = {text: at for at, text in enumerate(findings.telling)}
-    rows = [places.get((one.document.doc_id, one.candidate.system)) for one in texts]
-    apart = {(one.scorer, one.axis): one.apart for one in findings.disagreements}
+    rows = [places.get((text.document.doc_id, text.candidate.system)) for text in texts]
+    apart = {(row.scorer, row.axis): row.apart for row in findings.disagreements}
 
-    def disagreement(scorer: str, own: str, axis: str) -> list[float | None] | None:
-        found = apart.get((scorer, axis)) if own in (axis, ANY_AXIS) else None
-        if found is None:
+    def disagreement(scorer: str, scorer_axis: str, axis: str) -> list[float | None] | None:
+        column = apart.get((scorer, axis)) if scorer_axis in (axis, ANY_AXIS) else None
+        if column is None:
             return None
-        return [None if row is None else _rounded(found[row]) for row in rows]
+        return [None if row is None else _rounded(column[row]) for row in rows]
 
     return {
         "scorers": [{"scorer": scorer, "axis": axis} for scorer, axis in scales],
@@ -87,20 +87,20 @@ def text_data(findings: Findings, texts: Sequence[PageText]) -> dict[str, Any]:
         "reasons": reasons,
         "selections": selections,
         "texts": {
-            "doc": [one.document.doc_id for one in texts],
-            "system": [systems.index(one.candidate.system) for one in texts],
-            "begins": [beginning(one.candidate.text) for one in texts],
+            "doc": [text.document.doc_id for text in texts],
+            "system": [systems.index(text.candidate.system) for text in texts],
+            "begins": [beginning(text.candidate.text) for text in texts],
             "score": [[_rounded(s.value if s else None) for s in column] for column in scores],
             "reason": [
                 [reasons.index(s.reason) if s and s.value is None else -1 for s in column]
                 for column in scores
             ],
             "doubt": [[_rounded(s.doubt if s else None) for s in column] for column in scores],
-            "rating": [[one.candidate.ratings.get(axis) for one in texts] for axis in axes],
+            "rating": [[text.candidate.ratings.get(axis) for text in texts] for axis in axes],
             "disagreement": [
                 [disagreement(scorer, own, axis) for axis in axes] for scorer, own in scales
             ],
-            "selected": [[int(name in one.selected) for one in texts] for name in selections],
+            "selected": [[int(name in text.selected) for text in texts] for name in selections],
         },
     }
 
@@ -117,8 +117,8 @@ def _rounded(value: float | None) -> float | None:
 
 def first_of_each(asked: Sequence[AskedPrompt]) -> list[AskedPrompt]:
     """The first of those that are one template, asked in one way."""
-    found: dict[tuple[str, str], AskedPrompt] = {}
-    for one in asked:
-        known = found.setdefault((one.template, one.how), replace(one, times=0))
-        found[one.template, one.how] = replace(known, times=known.times + one.times)
-    return list(found.values())
+    first: dict[tuple[str, str], AskedPrompt] = {}
+    for ask in asked:
+        asked_before = first.setdefault((ask.template, ask.how), replace(ask, times=0))
+        first[ask.template, ask.how] = replace(asked_before, times=asked_before.times + ask.times)
+    return list(first.values())

@@ -21,7 +21,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from evaljudge.agreement.rated import nearly_met
+from evaljudge.agreement.rated import nearly_same
 from evaljudge.corpora import Corpus, open_corpus, refuse_empty
 from evaljudge.engines.memory import footprint
 from evaljudge.errors import UserError
@@ -90,7 +90,7 @@ async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
         judged = [axis.name for axis in job.task.axes if job.judges]
         plan = Plan(corpus.cases, corpus.candidates)
         plan.rated = corpus.rated_on()
-        plan.unread = [*corpus.unread, *nearly_met(judged, plan.rated)]
+        plan.unread = [*corpus.unread, *nearly_same(judged, plan.rated)]
         if job.judges:
             bound = Output(job.config.out, job.config.briefs).run() or {}
             output = Output(job.config.out, job.config.briefs, bound.get("id", ""))

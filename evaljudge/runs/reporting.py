@@ -8,7 +8,7 @@ from importlib import metadata
 from itertools import chain
 
 import evaljudge
-from evaljudge.agreement.rated import Key, nearly_met
+from evaljudge.agreement.rated import Key, nearly_same
 from evaljudge.analyses import Rank, RunFrame, in_order, rows_of, warned_of
 from evaljudge.analysis.calibration import calibrate_shards
 from evaljudge.analysis.combining import weigh_shards
@@ -118,7 +118,7 @@ def findings_of(
     tables, people, grid = scored.tables, scored.tables.as_rated(), scored.tables.as_grid()
     judged = {axis.name for axis in job.task.axes if job.judges}
     of_ratings = [*ratings.warnings, *unmet_ratings(ratings.texts, people.texts)]
-    of_ratings += [f"corpus: {note}" for note in nearly_met(judged, people.human)]
+    of_ratings += [f"corpus: {note}" for note in nearly_same(judged, people.human)]
     resamples = job.config.agreement.resamples
     aims = targets(job.config.select, people, grid, resamples, job.config.seed)
     run = RunFrame(

@@ -143,35 +143,35 @@ class View:
 def merged(sections: Iterable[Section]) -> list[Section]:
     """Sections of one title as one, and in it tables of one title and the same columns; bars that
     differ in nothing but their rows are one picture."""
-    found: dict[str, Section] = {}
+    by_title: dict[str, Section] = {}
     for section in sections:
-        known = found.get(section.title)
-        found[section.title] = _both(known, section) if known else section
-    return list(found.values())
+        existing = by_title.get(section.title)
+        by_title[section.title] = _both(existing, section) if existing else section
+    return list(by_title.values())
 
 
-def _both(one: Section, other: Section) -> Section:
-    tables = {(table.title, *table.heads): table for table in one.tables}
-    for table in other.tables:
-        known = tables.get((table.title, *table.heads), replace(table, rows=[]))
-        new = [row for row in table.rows if row not in known.rows]
-        tables[table.title, *table.heads] = replace(known, rows=[*known.rows, *new])
-    about = dict.fromkeys([*one.about, *other.about])
-    notes = dict.fromkeys([*one.notes, *other.notes])
-    pictures = _as_one([*one.pictures, *other.pictures])
-    return Section(one.title, list(about), list(tables.values()), list(notes), pictures)
+def _both(left: Section, right: Section) -> Section:
+    tables = {(table.title, *table.heads): table for table in left.tables}
+    for table in right.tables:
+        existing = tables.get((table.title, *table.heads), replace(table, rows=[]))
+        new = [row for row in table.rows if row not in existing.rows]
+        tables[table.title, *table.heads] = replace(existing, rows=[*existing.rows, *new])
+    about = dict.fromkeys([*left.about, *right.about])
+    notes = dict.fromkeys([*left.notes, *right.notes])
+    pictures = _as_one([*left.pictures, *right.pictures])
+    return Section(left.title, list(about), list(tables.values()), list(notes), pictures)
 
 
 def _as_one(pictures: Iterable[Picture]) -> tuple[Picture, ...]:
-    found: list[Picture] = []
+    joined: list[Picture] = []
     rows: dict[Bars, list[BarRow]] = {}
-    for one in pictures:
-        if isinstance(one, Points):
-            found.append(one)
+    for picture in pictures:
+        if isinstance(picture, Points):
+            joined.append(picture)
             continue
-        frame = replace(one, rows=())
+        frame = replace(picture, rows=())
         if frame not in rows:
             rows[frame] = []
-            found.append(replace(one, rows=rows[frame]))
-        rows[frame] += one.rows
-    return tuple(found)
+            joined.append(replace(picture, rows=rows[frame]))
+        rows[frame] += picture.rows
+    return tuple(joined)

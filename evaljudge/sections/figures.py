@@ -16,8 +16,8 @@ SAMPLED_NOTE = "Its interval comes from a seeded sample of documents; the value 
 _ALPHA, _LEAST_P = 0.05, 0.001
 
 FEWEST = {"sample": 6, "system": 5, "summary": 5}
-"""Of fewer units no coefficient of the level means anything: even a perfect one comes about by
-chance more than once in twenty times. Of four systems 2 of the 24 orders are perfect, up or down;
+"""The fewest units for a coefficient of the level: with fewer even a perfect one comes about by
+chance more than once in twenty times. With four systems 2 of the 24 orders are perfect, up or down;
 five documents all agree in sign in 2 of 32 cases."""
 _UNITS = {"sample": "document", "system": "system", "summary": "candidate"}
 FEW = (
@@ -69,7 +69,7 @@ def bounded(row: Any) -> str:
 
 
 def estimate(row: Any, name: str = "value") -> str:
-    """Of a row at a level that rests on n units, the value called `name` with its interval."""
+    """The row's value called `name` with its interval; the row is at a level with n units."""
     if row is None:
         return NONE
     value, few = getattr(row, name), only(row.level, row.n)
@@ -80,15 +80,15 @@ def estimate(row: Any, name: str = "value") -> str:
 
 def notes_on(rows: Iterable[Any], sampled: str = SAMPLED_NOTE, value: str = "") -> list[str]:
     """What the marks of the rows' cells mean; `value`: the field that may rest on few units."""
-    known = list(rows)
-    notes = [f"{SAMPLED} {sampled}"] if any(row.sampled for row in known) else []
+    all_rows = list(rows)
+    notes = [f"{SAMPLED} {sampled}"] if any(row.sampled for row in all_rows) else []
     if value:
-        few = (getattr(row, value) is not None and only(row.level, row.n) for row in known)
+        few = (getattr(row, value) is not None and only(row.level, row.n) for row in all_rows)
         notes += [FEW] if any(few) else []
     return notes
 
 
-Columns = Mapping[str, Any]  # by heading, the name of a field, or what makes a cell of a row
+Columns = Mapping[str, Any]  # the field's name, or what makes a cell of a row, by heading
 
 
 def tabled(title: str, rows: Iterable[Any], words: int, columns: Columns, lead: int = 0) -> Table:

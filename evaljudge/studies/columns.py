@@ -24,7 +24,7 @@ from evaljudge.report.study import PooledValue
 from evaljudge.storage import Output, ahead
 
 Candidate = tuple[str, str]  # doc_id and system
-Trials = dict[str, list[str]]  # by method, the columns of its trials
+Trials = dict[str, list[str]]  # the columns of each method's trials
 _DRAWS = re.compile(r"#|\.n\d+$")
 """The names of scorers that are further trials, or of fewer draws."""
 POOLED_LEVELS: tuple[Level, ...] = ("system", "summary")
@@ -36,7 +36,7 @@ class Columns:
         self.readings: Trials = {}
         """Other aggregations of what a method's judge had asked."""
         self._packs: dict[str, Trials] = {}
-        """By method, its trials with each pack of prompts."""
+        """Each method's trials with each pack of prompts."""
         self._values: dict[str, dict[str, dict[Candidate, float]]] = {}
         self._rated = Tables(())
 
@@ -99,7 +99,7 @@ class Columns:
         return bool(texts) and median(texts.values()) <= 2
 
     def compared(self, wanted: Trials, how: AgreementConfig) -> Averaged | None:
-        """None where there is no rating to compare with."""
+        """The comparison with ratings; None where there are none."""
         if not self._rated.rated or not wanted:
             return None
         rated, human = self._rated.as_rated(), self._human(wanted)
@@ -118,33 +118,33 @@ class Columns:
     def pooled(self, how: AgreementConfig) -> list[PooledValue]:
         """The methods at the levels that take all documents together: means over trials."""
         human = self._human(self.methods) if self._rated.rated else {}
-        rated, found = self._rated.as_rated(), []
+        rated, pooled = self._rated.as_rated(), []
         for method, trials in self.methods.items():
             for axis, ratings in human.items():
                 agreed = [
-                    one
+                    row
                     for column in (self._trial(trial, [axis])[axis] for trial in trials)
-                    for one in agreements(
+                    for row in agreements(
                         *(rated.documents, rated.systems, column, ratings),
                         coefficients=(how.coefficient,),
                     )
                 ]
                 for level in POOLED_LEVELS:
-                    here = [one for one in agreed if one.level == level]
-                    values = [one.value for one in here if one.value is not None]
+                    here = [row for row in agreed if row.level == level]
+                    values = [row.value for row in here if row.value is not None]
                     whole = values if len(values) == len(trials) else []
                     at = method, axis, level, how.coefficient, len(trials)
                     value = fmean(whole) if whole else None
                     spread = stdev(whole) if len(whole) > 1 else None
-                    found.append(PooledValue(*at, min(one.n for one in here), value, spread))
-        return found
+                    pooled.append(PooledValue(*at, min(row.n for row in here), value, spread))
+        return pooled
 
     def _trial(self, trial: str, axes: Iterable[str]) -> dict[str, NDArray[np.float64]]:
         columns = self._values.get(trial, {})
-        found = {axis: columns.get(axis, columns.get(ANY_AXIS, {})) for axis in axes}
+        by_axis = {axis: columns.get(axis, columns.get(ANY_AXIS, {})) for axis in axes}
         return {
             axis: np.array([values.get(at, np.nan) for at in self._rated.as_rated().texts])
-            for axis, values in found.items()
+            for axis, values in by_axis.items()
         }
 
 

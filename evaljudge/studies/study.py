@@ -73,7 +73,7 @@ class StudyRun:
     label: str
     config: Config
     methods: str = ""  # what tells its methods from those of other models and writers
-    pack: str = ""  # which of several packs of prompts it has
+    pack: str = ""  # its pack of prompts, where there are several
 
 
 @dataclass(frozen=True)
@@ -103,26 +103,26 @@ def run_study(
     config = load_config(given, changes)
     runs = study_runs(config)
     # a mistake in the last is reported before the first begins
-    judges = [make_job(one.config, engines).judges for one in runs]
-    outcomes = [run(one.config, watcher=watching(), engines=engines) for one in runs]
+    judges = [make_job(study_run.config, engines).judges for study_run in runs]
+    outcomes = [run(study_run.config, watcher=watching(), engines=engines) for study_run in runs]
     columns = Columns()
-    for one, mine in zip(runs, judges, strict=True):
-        output = Output(one.config.out, one.config.briefs)
-        columns.add(output, mine, list(one.config.metrics), one.methods, one.pack)
-    sections, found = list[Section](), dict[str, Any]()
+    for study_run, mine in zip(runs, judges, strict=True):
+        output = Output(study_run.config.out, study_run.config.briefs)
+        columns.add(output, mine, list(study_run.config.metrics), study_run.methods, study_run.pack)
+    sections, results = list[Section](), dict[str, Any]()
     for title, (names, about) in {
         METHODS: (columns.methods, (ABOUT_TWO_TEXTS,) * columns.has_mostly_two_texts),
         READINGS: (columns.readings, (ABOUT_READINGS,)),
         PACKS: (columns.of_packs, (ABOUT_PACKS,)),
     }.items():
         if compared := columns.compared(names, config.agreement):
-            found[title] = asdict(compared)
+            results[title] = asdict(compared)
             sections.append(methods_section(title, about, compared))
     if pooled := columns.pooled(config.agreement):
-        found[POOLED] = list(map(asdict, pooled))
+        results[POOLED] = list(map(asdict, pooled))
         sections.append(pooled_section(POOLED, pooled))
     lead, place = list(_lead(runs, outcomes, bool(sections))), Place(config.out)
-    place.write_json("study.json", found)
+    place.write_json("study.json", results)
     place.write("study.md", study_markdown(sections, lead))
     place.write("study.html", study_page(sections, lead))
     return Study(config.out, outcomes, sections, lead)
@@ -133,8 +133,8 @@ def plan_study(
 ) -> list[tuple[str, Plan]]:
     with known_briefs() as written:
         return [
-            (one.label, make_plan(make_job(one.config, engines), written))
-            for one in study_runs(load_config(given, changes))
+            (study_run.label, make_plan(make_job(study_run.config, engines), written))
+            for study_run in study_runs(load_config(given, changes))
         ]
 
 
@@ -152,21 +152,21 @@ def study_runs(config: Config) -> list[StudyRun]:
         for model, writer in study.pairs_of(config.model, config.writer)
     ]
     models = [
-        _model_slug(one.model) + (f"--by--{_model_slug(one.writer)}" if one.writer else "")
-        for one in settings
+        _model_slug(way.model) + (f"--by--{_model_slug(way.writer)}" if way.writer else "")
+        for way in settings
     ]
-    packs = [_slug(one.prompts, OWN) if study.prompts else "" for one in settings]
+    packs = [_slug(way.prompts, OWN) if study.prompts else "" for way in settings]
     folders = [
         f"{model}--with--{pack}" if pack else model
         for model, pack in zip(models, packs, strict=True)
     ]
     for folder in folders:
         if folders.count(folder) > 1:
-            of = "models, writers or packs of prompts"
-            raise UserError(f"study: two {of} would lie in one folder, {folder!r}")
+            kinds = "models, writers or packs of prompts"
+            raise UserError(f"study: two {kinds} would lie in one folder, {folder!r}")
     judges = list(_judges_of(config, expand(study.judges), settings))
     used = {setting.prompts for setting, mine in zip(settings, judges, strict=True) if mine}
-    for prompts in (one.prompts for one in settings if one.prompts not in used):
+    for prompts in (way.prompts for way in settings if way.prompts not in used):
         raise UserError(
             f"study.prompts: {prompts or 'null'}: this pack changes no prompt of any judge: leave "
             "it out"
@@ -186,9 +186,9 @@ def study_runs(config: Config) -> list[StudyRun]:
 def _judges_of(
     config: Config, judges: JudgesSpec, settings: Sequence[Setting]
 ) -> Iterator[JudgesSpec]:
-    """Of each run. A judge without references is not run again for another writer, nor a judge
-    whose prompts do not change for another pack."""
-    bare = {n: {k: v for k, v in own.items() if k != "references"} for n, own in judges.items()}
+    """The judges of each run. A judge without references is not run again for another writer, nor a
+    judge whose prompts do not change for another pack."""
+    bare = {n: {k: v for k, v in keys.items() if k != "references"} for n, keys in judges.items()}
     seen: list[tuple[Any, ...]] = []
     for model, writer, prompts in settings:
         task = load_task(config.task, config.axes, prompts, config.layout)
@@ -213,12 +213,12 @@ def _slug(path: str | None, otherwise: str) -> str:
 
 
 def _lead(runs: Sequence[StudyRun], outcomes: Sequence[Outcome], is_rated: bool) -> Iterator[str]:
-    for one, outcome in zip(runs, outcomes, strict=True):
-        label = f"{one.label}: " if one.label else ""
-        found = outcome.findings
-        yield f"{label}coverage {floor_line(found)}; asked {asked_line(found)}"
-    # those of single methods are many, and stand in the runs' reports
-    names = [name for one in runs for name in one.config.judges]
+    for study_run, outcome in zip(runs, outcomes, strict=True):
+        label = f"{study_run.label}: " if study_run.label else ""
+        findings = outcome.findings
+        yield f"{label}coverage {floor_line(findings)}; asked {asked_line(findings)}"
+    # tables of single methods are many, and stand in the runs' reports
+    names = [name for study_run in runs for name in study_run.config.judges]
     warnings = dict.fromkeys(w for outcome in outcomes for w in outcome.findings.warnings)
     single = [warning for warning in warnings if warning.partition(":")[0] in names]
     yield from (f"Warning: {warning}" for warning in warnings if warning not in single)
@@ -233,28 +233,28 @@ def _lead(runs: Sequence[StudyRun], outcomes: Sequence[Outcome], is_rated: bool)
 
 
 def expand(entries: Sequence[Entry]) -> JudgesSpec:
-    found: JudgesSpec = {}
+    judges: JudgesSpec = {}
     for number, entry in enumerate(entries):
         where = f"study.judges.{number}"
         for name, settings in _points(entry, where):
-            if name in found:
+            if name in judges:
                 raise UserError(f"{where}: two settings are named {name!r}: give one of them a "
                                 "`name`")  # fmt: skip
-            found[name] = settings
-    return found
+            judges[name] = settings
+    return judges
 
 
 def _points(entry: Entry, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
     if not isinstance(entry, str | Mapping):
         raise UserError(f"{where}: must be the name of a judge, or its settings")
-    given = {"judge": entry} if isinstance(entry, str) else dict(entry)
-    kind = given.pop("judge", None)
+    options = {"judge": entry} if isinstance(entry, str) else dict(entry)
+    kind = options.pop("judge", None)
     if not isinstance(kind, str):
         raise UserError(f"{where}: needs `judge`, the kind of judge")
-    name = given.pop("name", kind.rpartition(":")[2])
+    name = options.pop("name", kind.rpartition(":")[2])
     if not isinstance(name, str):
         raise UserError(f"{where}.name: must be text")
-    many = {key: values for key, values in given.items() if isinstance(values, list)}
+    many = {key: values for key, values in options.items() if isinstance(values, list)}
     for key, values in many.items():
         if not values:
             raise UserError(f"{where}.{key}: a list without values")
@@ -262,9 +262,9 @@ def _points(entry: Entry, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
             if values.count(value) > 1:
                 raise UserError(f"{where}.{key}: {value!r} is listed twice")
     for point in product(*many.values()):
-        own = given | dict(zip(many, point, strict=True))
+        settings = options | dict(zip(many, point, strict=True))
         label = "-".join([str(name), *map(_value_slug, point)])
-        yield label, own if label == kind else {"judge": kind} | own
+        yield label, settings if label == kind else {"judge": kind} | settings
 
 
 def _value_slug(value: Any) -> str:

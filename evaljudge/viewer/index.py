@@ -38,7 +38,7 @@ class RunIndex(RunScores):
         self.systems = sorted({system for _, system in self.texts})
         self.further = kept_ratings(run.output)
         """What people rated besides the corpus."""
-        self.rate({text: one.ratings for text, one in self.further.items()})
+        self.rate({text: rated.ratings for text, rated in self.further.items()})
         self.axes = sorted(self.human)
         self.selections = selections(run)
         self._rows = self.rows_of(()) if other is None else other.rows_of(self.texts)
@@ -51,8 +51,8 @@ class RunIndex(RunScores):
         `rating:0`, `system`, `selected:1`, each by its place in what the page was given; beside
         another run also `other:3`, its scores on this scale, and `flipped:1`: whether only one of
         the two selects the text."""
-        kind, *given = name.split(":")
-        number, axis = [*map(int, given), 0, 0][:2]
+        kind, *numbers = name.split(":")
+        number, axis = [*map(int, numbers), 0, 0][:2]
         column: NDArray[Any]
         match kind:
             case _ if number < 0 or axis < 0:
@@ -137,6 +137,6 @@ class RunIndex(RunScores):
 
     def _differing(self, key: Key) -> int:
         mine, theirs = self.scores[key], self._theirs(key)
-        known = np.isfinite(mine), np.isfinite(theirs)
-        differ = (known[0] != known[1]) | (known[0] & known[1] & (mine != theirs))
+        finite = np.isfinite(mine), np.isfinite(theirs)
+        differ = (finite[0] != finite[1]) | (finite[0] & finite[1] & (mine != theirs))
         return int((differ & (self._rows >= 0)).sum())

@@ -25,7 +25,7 @@ SHOWN = ("source", "context", "text")
 LOWEST, HIGHEST = 1, 5  # the ratings that the page offers
 Fields = dict[str, Any]
 Rows = dict[str, list[Fields]]
-"""By label: a row for each person who rates, or one that nobody has rated."""
+"""The rows of each label: one for each rater, or one row that nobody has rated."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class LabelSheet:
             rows = _rows(content, self.file)
             if label not in rows:
                 raise ValueError("there is no such text in the sheet")
-            row = self._own(rows[label])
+            row = self._own_row(rows[label])
             replaced.clear()
             for axis, rating in ratings.items():
                 if (was := row.get(axis)) is not None and was not in (before.get(axis), rating):
@@ -79,7 +79,7 @@ class LabelSheet:
         if rating is not None and not (is_number and LOWEST <= rating <= HIGHEST):
             raise ValueError(f"{axis}: a rating is a number from {LOWEST} to {HIGHEST}")
 
-    def _own(self, rows: list[Fields]) -> Fields:
+    def _own_row(self, rows: list[Fields]) -> Fields:
         for who in (self.rater, None, ""):
             for row in rows:
                 if row.get(RATER) == who:
@@ -102,7 +102,7 @@ class LabelSheet:
         ]
         texts = []
         for label, rows in _rows(self.place.read(self.name), self.file).items():
-            row = self._own(rows)
+            row = self._own_row(rows)
             parts = {part: harmless(row.get(part) or "") for part in SHOWN}
             texts.append(
                 {"label": label, **parts, "ratings": {axis: row.get(axis) for axis in self.axes}}
@@ -118,12 +118,12 @@ class LabelSheet:
 
 
 def _rows(content: bytes, file: str) -> Rows:
-    found: Rows = {}
+    by_label: Rows = {}
     for row in jsonl_rows(content, file):
-        found.setdefault(str(row.fields.get(LABEL)), []).append(dict(row.fields))
-    if not found or any(LABEL not in row for row in chain.from_iterable(found.values())):
+        by_label.setdefault(str(row.fields.get(LABEL)), []).append(dict(row.fields))
+    if not by_label or any(LABEL not in row for row in chain.from_iterable(by_label.values())):
         raise UserError(f"{file}: no sheet of `evaljudge label`: its rows have no labels")
-    return found
+    return by_label
 
 
 def _columns(rows: Rows) -> list[str]:

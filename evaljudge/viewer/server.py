@@ -70,8 +70,8 @@ def served(site: Site, port: int = 0) -> Iterator[str]:
     try:
         server = serving(site, port)
     except OSError as error:
-        said = f"nothing can be served there ({error.strerror}): name another port, or none"
-        raise UserError(f"--port {port}: {said}") from None
+        reason = f"nothing can be served there ({error.strerror}): name another port, or none"
+        raise UserError(f"--port {port}: {reason}") from None
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:
@@ -91,9 +91,9 @@ def serving(site: Site, port: int = 0) -> ThreadingHTTPServer:
 
         def do_GET(self) -> None:
             path, _, query = self.path.partition("?")
-            given = Given({name: values[-1] for name, values in parse_qs(query).items()})
+            query_values = Given({name: values[-1] for name, values in parse_qs(query).items()})
             read = site.reads.get(path)
-            self._answer(given.pop("token", ""), read and (lambda: read(given)))
+            self._answer(query_values.pop("token", ""), read and (lambda: read(query_values)))
 
         def do_POST(self) -> None:
             self.close_connection = True  # what is refused has not been read to its end
@@ -106,14 +106,14 @@ def serving(site: Site, port: int = 0) -> ThreadingHTTPServer:
                 self._check(token)
                 if answer is None:
                     raise Refused("there is no such page", HTTPStatus.NOT_FOUND)
-                status, found = HTTPStatus.OK, answer()
+                status, response = HTTPStatus.OK, answer()
             except Refused as error:
-                status, found = error.status, _said(str(error))
+                status, response = error.status, _message(str(error))
             except (ValueError, LookupError) as error:
-                status, found = HTTPStatus.BAD_REQUEST, _said(str(error))
+                status, response = HTTPStatus.BAD_REQUEST, _message(str(error))
             except (UserError, OSError) as error:  # a file is gone or damaged
-                status, found = HTTPStatus.INTERNAL_SERVER_ERROR, _said(str(error))
-            self._send(status, found)
+                status, response = HTTPStatus.INTERNAL_SERVER_ERROR, _message(str(error))
+            self._send(status, response)
 
         def _check(self, token: str) -> None:
             if self.headers.get("Host") not in hosts:
@@ -128,17 +128,17 @@ def serving(site: Site, port: int = 0) -> ThreadingHTTPServer:
             if len(length) > len(str(MOST_POSTED)) or int(length) > MOST_POSTED:
                 raise Refused("too large a request", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             try:
-                given = json.loads(self.rfile.read(int(length)))
+                content = json.loads(self.rfile.read(int(length)))
             except RecursionError:
-                given = None
-            if not isinstance(given, dict):
+                content = None
+            if not isinstance(content, dict):
                 raise Refused("a JSON object is expected")
-            return given
+            return content
 
         def send_error(self, code: int, message: str | None = None, *_: object) -> None:
-            """To other methods, and to what is no HTTP."""
+            """The answer to other methods, and to what is no HTTP."""
             self.close_connection = True
-            self._send(HTTPStatus(code), _said(message or HTTPStatus(code).phrase))
+            self._send(HTTPStatus(code), _message(message or HTTPStatus(code).phrase))
 
         def _send(self, status: HTTPStatus, answer: Response) -> None:
             self.send_response(status)
@@ -165,5 +165,5 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
-def _said(words: str) -> Response:
+def _message(words: str) -> Response:
     return Response(one_line(words, LONG).encode(), TEXT)

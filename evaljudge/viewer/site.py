@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _HERE = Path(__file__).parent
 KEPT = 64  # shards whose cases stay in memory
-MOST_ROWS = 500  # of one request
+MOST_ROWS = 500  # in one request
 
 
 class RunSite:
@@ -71,15 +71,15 @@ class RunSite:
             raise Refused(f"at most {MOST_ROWS} rows at a time")
         return as_json([beginning(self._candidate_text(row)) for row in rows])
 
-    def _row(self, given: str) -> int:
-        if not re.fullmatch("[0-9]{1,9}", given) or int(given) >= len(self.index.texts):
-            raise Refused(f"there is no row {given}")
-        return int(given)
+    def _row(self, row: str) -> int:
+        if not re.fullmatch("[0-9]{1,9}", row) or int(row) >= len(self.index.texts):
+            raise Refused(f"there is no row {row}")
+        return int(row)
 
     def _candidate_text(self, row: int) -> str:
         doc_id, system = self.index.texts[row]
         case = self._cases(self.index.shard_of(row))[doc_id]
-        return next(one.text for one in case.candidates if one.system == system)
+        return next(candidate.text for candidate in case.candidates if candidate.system == system)
 
     def _read_cases(self, shard: Shard) -> Mapping[str, Case]:
         return {case.document.doc_id: case for case in self.index.run.output.cases(shard)}
@@ -89,8 +89,8 @@ class RunSite:
         text = index.texts[row]
         selected = {name: [text] for name, column in index.selected.items() if column[row]}
         html = _shown(index, row, selected)
-        if found := index.beside(text):
-            other, there = found
+        if its_place := index.beside(text):
+            other, there = its_place
             beside = Markup('<section class="beside"><h3>In {}</h3>{}</section>')
             html += beside.format(one_line(other.run.out), _shown(other, there, {}))
         # Not as HTML: a page of its own, without the content policy, it must never be.
@@ -99,13 +99,13 @@ class RunSite:
     def search(self, given: Given) -> Response:
         import pyarrow.compute as pc
 
-        found = None
+        matches = None
         for word in given["words"].lower().split():
             has = pc.match_substring(self._words, word)
-            found = has if found is None else pc.and_(found, has)
-        if found is None:
+            matches = has if matches is None else pc.and_(matches, has)
+        if matches is None:
             raise Refused("no word to look for")
-        return Response(found.to_numpy(zero_copy_only=False).astype(np.uint8).tobytes(), BYTES)
+        return Response(matches.to_numpy(zero_copy_only=False).astype(np.uint8).tobytes(), BYTES)
 
     @cached_property
     def _words(self) -> pa.ChunkedArray:
@@ -113,8 +113,8 @@ class RunSite:
         import pyarrow.compute as pc
 
         def words_of(shard: Shard) -> pa.Array:
-            found = (" ".join(text) for text in self.index.run.output.texts(shard))
-            return pc.utf8_lower(pa.array(found, pa.large_string()))
+            texts = (" ".join(text) for text in self.index.run.output.texts(shard))
+            return pc.utf8_lower(pa.array(texts, pa.large_string()))
 
         run = self.index.run
         return pa.chunked_array(list(run.output.ahead(words_of, run.scored)), pa.large_string())

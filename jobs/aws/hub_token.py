@@ -13,12 +13,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 def hub_token(secret: str, region: str) -> str:
     try:
-        found = client("secretsmanager", region_name=region).get_secret_value(SecretId=secret)
+        stored = client("secretsmanager", region_name=region).get_secret_value(SecretId=secret)
     except (BotoCoreError, ClientError) as error:
-        said = f"secret {secret} in {region}: {error}"
-        print(f"no token for the hub, so only public models can be loaded: {said}", file=sys.stderr)
+        why = f"secret {secret} in {region}: {error}"
+        print(f"no token for the hub, so only public models can be loaded: {why}", file=sys.stderr)
         return ""
-    return str(found["SecretString"]).strip()
+    return str(stored["SecretString"]).strip()
 
 
 if __name__ == "__main__":

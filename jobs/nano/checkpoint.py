@@ -69,8 +69,8 @@ def _pieces() -> list[str]:
         *words.MAIN[:-1].split(), *words.OTHER[:-1].split(), *_ANSWERS, *_AXES, "best", "worst",
         *_PROMPTS,
     ]  # fmt: skip
-    found = [SPACE + word for word in (*whole, *first)] + [*second, ",", ".", ":", "?"]
-    return list(dict.fromkeys([*found, SPACE + "\n"]))
+    pieces = [SPACE + word for word in (*whole, *first)] + [*second, ",", ".", ":", "?"]
+    return list(dict.fromkeys([*pieces, SPACE + "\n"]))
 
 
 def _letters() -> list[str]:
@@ -100,7 +100,7 @@ def _named(network: Network) -> dict[str, Any]:
 
 
 def _weights(network: Network) -> dict[str, Any]:
-    """By their names in Llama's layout, as views of the network's own."""
+    """The weights by their names in Llama's layout, as views of the network's own."""
     named = {"model.embed_tokens": network.words, "model.norm": network.last}
     weights = {f"{name}.weight": module.weight for name, module in named.items()}
     for number, layer in enumerate(network.layers):
@@ -130,14 +130,14 @@ def start_from(folder: Path, network: Network) -> None:
     saved = load_file(str(folder / "model.safetensors"))
     before = Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab()
     now = make_tokenizer().get_vocab()
-    own = {name: weight.data for name, weight in _weights(network).items()}
+    weights = {name: weight.data for name, weight in _weights(network).items()}
     words = saved.pop("model.embed_tokens.weight")
-    known = [piece for piece in now if piece in before]
+    common = [piece for piece in now if piece in before]
     with torch.no_grad():
-        own.pop("model.embed_tokens.weight")[[now[piece] for piece in known]] = words[
-            [before[piece] for piece in known]
+        weights.pop("model.embed_tokens.weight")[[now[piece] for piece in common]] = words[
+            [before[piece] for piece in common]
         ].float()
-        for name, weight in own.items():
+        for name, weight in weights.items():
             weight.copy_(saved[name])
 
 

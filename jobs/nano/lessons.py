@@ -67,7 +67,7 @@ class TaughtToken(NamedTuple):
     looks: int = NOWHERE
     """The place in the report that it can be looked up at."""
     number: int = 0
-    """Of the reference of a ladder that it belongs to."""
+    """The number of the ladder's reference that it belongs to."""
     asks: int = 0
     """The number of the reference that the answer after it is about."""
 
@@ -123,12 +123,12 @@ class Teacher:
         target = make_text(random, report, _levels(random))
         if random.random() < IN_LADDER:
             target = random.choice(references)
-        asked, own = "synthetic.ladder", level(target, axis)
+        asked, target_level = "synthetic.ladder", level(target, axis)
         stem = self._stem(asked, report, references, target=target)
         questions = []
         for number, reference in enumerate(references, start=1):
             other = level(reference, axis)
-            for exchanged, pair in (("", (own, other)), ("yes", (other, own))):
+            for exchanged, pair in (("", (target_level, other)), ("yes", (other, target_level))):
                 words = {"number": str(number), "exchanged": exchanged}
                 questions.append(self._question(asked, axis, _verdict(*pair), **words))
         return Lesson(stem, questions)
@@ -156,11 +156,11 @@ class Teacher:
         self, asked: str, report: Report, references: Sequence[Text] = (), **texts: Text
     ) -> Run:
         """The prompt as far as it is the same for every question about these texts."""
-        given: dict[str, Given] = {"source": report.text}
-        given |= {name: spelt(text) for name, text in texts.items()}
-        given["references"] = [spelt(text) for text in references]
+        slots: dict[str, Given] = {"source": report.text}
+        slots |= {name: spelt(text) for name, text in texts.items()}
+        slots["references"] = [spelt(text) for text in references]
         words = dict.fromkeys(("axis", "description", "extreme", "number", "exchanged"), "")
-        prompt = self._pack.render(asked, given, **words)
+        prompt = self._pack.render(asked, slots, **words)
         run = self._tokens(f"{BOS}{USER}\n")
         spelt_out = {spelt(text): text for text in (*texts.values(), *references)}
         where: dict[str, int] = {}
@@ -170,7 +170,7 @@ class Teacher:
                 number = next(numbers, 0)  # the target comes last and has none
                 written = self._written(spelt_out[part], TEXT_WEIGHT, where)
                 run += [token._replace(number=number) for token in written]
-            elif part == given["source"]:
+            elif part == slots["source"]:
                 for word in part.split(" "):
                     where[word.rstrip(".")] = len(run)
                     run += self._tokens(word)
@@ -181,19 +181,19 @@ class Teacher:
     def _question(self, asked: str, axis: Axis, answer: Text | str, **words: str) -> Run:
         """The rest of the prompt, the reply and its end."""
         slots = ("source", "reference", "target", "worse", "better")
-        given: dict[str, Given] = {"references": ["x"], **dict.fromkeys(slots, "x")}
-        prompt = self._pack.render(asked, given, axis=axis, description="", **words)
+        blanks: dict[str, Given] = {"references": ["x"], **dict.fromkeys(slots, "x")}
+        prompt = self._pack.render(asked, blanks, axis=axis, description="", **words)
         asking = self._tokens(f"{prompt.parts[-1]}\n{ASSISTANT}\n")
         if number := words.get("number"):
             asking[-1] = asking[-1]._replace(asks=int(number))
         if isinstance(answer, str):
-            said = self._tokens(answer, learnt=1.0)
+            reply = self._tokens(answer, learnt=1.0)
         else:
-            said = self._written(answer, 1.0, {})
-        return [*asking, *said, *self._tokens(END, learnt=1.0)]
+            reply = self._written(answer, 1.0, {})
+        return [*asking, *reply, *self._tokens(END, learnt=1.0)]
 
     def _tokens(self, text: str, faults: int = 0, learnt: float = 0.0, looks: int = NOWHERE) -> Run:
-        return [TaughtToken(one, faults, learnt, looks) for one in self._ids(text)]
+        return [TaughtToken(token, faults, learnt, looks) for token in self._ids(text)]
 
     def _written(self, text: Text, learnt: float, where: Mapping[str, int]) -> Run:
         run, stop = Run(), self._ids(".")[-1]

@@ -71,7 +71,7 @@ class Training:
         self._state = folder / "training.pt"
 
     def resume(self) -> bool:
-        """Where an earlier training of this recipe stopped; whether there was one."""
+        """Resumes an earlier training of this recipe; False where there was none."""
         if not self._state.exists():
             return False
         state = torch.load(self._state, weights_only=True, map_location=self.device)
@@ -140,11 +140,11 @@ class Training:
         with torch.autocast(self.device, torch.bfloat16):
             seen: Seen = self._forward(batch.ids, batch.positions, batch.sees)
             words = self.network.read(seen.hidden[batch.learnt > 0])
-        said = _loss_of_words(words, batch)
-        found = _loss_of_looks(seen.looks, batch) + _loss_of_ladders(seen, batch)
+        loss = _loss_of_words(words, batch)
+        seeking = _loss_of_looks(seen.looks, batch) + _loss_of_ladders(seen, batch)
         faulty = _loss_of_faults(seen.faults, batch)
-        (said + self.recipe.faults * faulty + self.recipe.looks * found).backward()
-        return float(said.item())
+        (loss + self.recipe.faults * faulty + self.recipe.looks * seeking).backward()
+        return float(loss.item())
 
 
 def _loss_of_words(logits: Tensor, batch: Batch) -> Tensor:
@@ -166,7 +166,7 @@ def _loss_of_looks(logits: Tensor, batch: Batch) -> Tensor:
 
 
 def _loss_of_ladders(seen: Seen, batch: Batch) -> Tensor:
-    """Of each token's number, and of the attention that an answer pays to other references."""
+    """The loss of the tokens' numbers, and of an answer's attention to other references."""
     numbers = batch.numbers + batch.asks
     if not batch.asks.any():
         return torch.zeros((), device=numbers.device)
@@ -190,16 +190,16 @@ def _optimisers(network: Network, recipe: Recipe) -> list[torch.optim.Optimizer]
     matrices = [p for p in network.layers.parameters() if p.ndim == 2]
     inside = {id(p) for p in matrices}
     rest = [p for p in network.parameters() if id(p) not in inside]
-    found: list[torch.optim.Optimizer] = [
+    optimisers: list[torch.optim.Optimizer] = [
         torch.optim.Muon(
             matrices, recipe.rate_of_matrices, recipe.decay, adjust_lr_fn="match_rms_adamw"
         ),
         torch.optim.AdamW(rest, recipe.rate, betas=(0.9, 0.95), weight_decay=recipe.decay),
     ]
-    for optimiser in found:
+    for optimiser in optimisers:
         for group in optimiser.param_groups:
             group["full_rate"] = group["lr"]
-    return found
+    return optimisers
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,19 +231,19 @@ def examine(network: Network, seed: int = 0, lessons: int = 300) -> Marks:
 
 
 def _marked(network: Network, lessons: Sequence[Lesson]) -> list[bool]:
-    """Of each question, whether every word of the answer is the one the network would say."""
+    """Whether the network would say every word of the answer, for each question."""
     device = next(network.parameters()).device.type
     marks: list[bool] = []
     for start in range(0, len(lessons), _EXAMINED_AT_ONCE):
         some = lessons[start : start + _EXAMINED_AT_ONCE]
         batch = collate(some).to(device)
-        said = _said(network, batch)
+        answered = _said(network, batch)
         for row, lesson in enumerate(some):
             at = len(lesson.stem)
             for question in lesson.questions:
                 end = at + len(question) - 1
                 answer = batch.learnt[row, at:end] > 0
-                right = said[row, at:end] == batch.following[row, at:end]
+                right = answered[row, at:end] == batch.following[row, at:end]
                 marks.append(bool(right[answer].all()))
                 at = end + 1
     return marks

@@ -18,20 +18,20 @@ from jobs.papers.shared import LEVELS, correlations, options, rows_of, scores
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    given = options(__doc__, metrics="importance,rouge1,chrf")
-    given.add_argument("--level", default="document", choices=LEVELS)
-    given.add_argument("--coefficient", default="spearman", choices=["spearman", "kendall"])
-    how = given.parse_args(words)
+    parser = options(__doc__, metrics="importance,rouge1,chrf")
+    parser.add_argument("--level", default="document", choices=LEVELS)
+    parser.add_argument("--coefficient", default="spearman", choices=["spearman", "kendall"])
+    how = parser.parse_args(words)
     names = how.metrics.split(",")
     table = scores(rows_of(how), how.metrics, how.seed)[["doc_id", "system", *names]].dropna()
-    found = ((1 - correlations(table, how.level, how.coefficient)) / 2).loc[names, names]
-    print(found.round(3).to_string())
+    differences = ((1 - correlations(table, how.level, how.coefficient)) / 2).loc[names, names]
+    print(differences.round(3).to_string())
     if how.figure:
         from matplotlib.figure import Figure
 
         figure = Figure()
         axes = figure.add_subplot()
-        figure.colorbar(axes.imshow(found, vmin=0, vmax=1))
+        figure.colorbar(axes.imshow(differences, vmin=0, vmax=1))
         axes.set_xticks(range(len(names)), names, rotation=90)
         axes.set_yticks(range(len(names)), names)
         figure.savefig(how.figure, bbox_inches="tight")

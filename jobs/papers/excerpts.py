@@ -11,9 +11,9 @@ TAKEN = 3
 
 
 def excerpt(source: str, kind: str, stream: np.random.Generator) -> str:
-    """In the source's order; a source of fewer sentences gives all of them."""
-    found = sentences(source)
+    """Sentences in the source's order; a source of fewer sentences gives all of them."""
+    parts = sentences(source)
     if kind == "RAND-3":
-        places = np.sort(stream.permutation(len(found))[:TAKEN])
-        return " ".join(found[place] for place in places)
-    return " ".join(found[:TAKEN] if kind == "LEAD-3" else found[-TAKEN:])
+        places = np.sort(stream.permutation(len(parts))[:TAKEN])
+        return " ".join(parts[place] for place in places)
+    return " ".join(parts[:TAKEN] if kind == "LEAD-3" else parts[-TAKEN:])

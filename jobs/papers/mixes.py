@@ -19,18 +19,18 @@ from jobs.papers.shared import LEVELS, options
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    given = options(__doc__)
-    given.add_argument("--level", default="system", choices=LEVELS[:3])
-    given.add_argument("--scores", action="append", default=[], help="a file of scores")
-    how = given.parse_args(words)
+    parser = options(__doc__)
+    parser.add_argument("--level", default="system", choices=LEVELS[:3])
+    parser.add_argument("--scores", action="append", default=[], help="a file of scores")
+    how = parser.parse_args(words)
     pairs = ["+".join(two) for two in combinations(how.metrics.split(","), 2)]
-    found = evaljudge.agree(
+    report = evaljudge.agree(
         how.cases, how.scores, metrics=how.metrics, mix=pairs, axis=how.axis, seed=how.seed,
         format=how.format, sources=how.sources,
     )  # fmt: skip
     rows = [
         (row.scorer, row.value, row.low, row.high, row.n)
-        for row in found.agreement
+        for row in report.agreement
         if (row.level, row.coefficient) == (how.level, "spearman")
     ]
     table = pd.DataFrame(rows, columns=["scorer", "spearman", "low", "high", "n"])

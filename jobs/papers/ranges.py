@@ -32,9 +32,9 @@ def main(words: Sequence[str] | None = None) -> None:
     tables[-1]["system"] = "systems"
     every = pd.concat(tables)
     names = how.metrics.split(",")
-    found = every.melt(["system"], names, var_name="scorer").groupby(["scorer", "system"]).value
-    table = found.quantile(QUANTILES).unstack()
-    table.insert(0, "n", found.count())
+    values = every.melt(["system"], names, var_name="scorer").groupby(["scorer", "system"]).value
+    table = values.quantile(QUANTILES).unstack()
+    table.insert(0, "n", values.count())
     print(table.round(3).to_string())
     if how.figure:
         drawn = every.plot.box(column=names, by="system", rot=60)

@@ -18,13 +18,13 @@ from jobs.papers.shared import LEVELS, Row, correlations, options, rated, rows_o
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    given = options(__doc__)
-    given.add_argument("--level", default="system", choices=LEVELS[:3])
-    given.add_argument("--mix", action="append", default=[], metavar="A+B")
-    given.add_argument("--steps", type=int, default=11, help="how many numbers of replaced ones")
-    given.add_argument("--draws", type=int, default=5)
-    how = given.parse_args(words)
-    rows, found = rows_of(how), []
+    parser = options(__doc__)
+    parser.add_argument("--level", default="system", choices=LEVELS[:3])
+    parser.add_argument("--mix", action="append", default=[], metavar="A+B")
+    parser.add_argument("--steps", type=int, default=11, help="how many numbers of replaced ones")
+    parser.add_argument("--draws", type=int, default=5)
+    how = parser.parse_args(words)
+    rows, points = rows_of(how), []
     if not any(row["references"] for row in rows):
         raise SystemExit("no document of the cases has references: there is nothing to replace")
     names = [*how.metrics.split(","), *how.mix]
@@ -42,8 +42,8 @@ def main(words: Sequence[str] | None = None) -> None:
                 is_bad = original["doc_id"].isin(order[:count])
                 table = original.assign(**replaced[names].where(is_bad, original[names]))
                 values = correlations(table.dropna(subset=names), how.level, "spearman")[human]
-                found += [(kind, name, count, values[name]) for name in names]
-    rows_found = pd.DataFrame(found, columns=["kind", "scorer", "replaced", "spearman"])
+                points += [(kind, name, count, values[name]) for name in names]
+    rows_found = pd.DataFrame(points, columns=["kind", "scorer", "replaced", "spearman"])
     means = rows_found.groupby(["kind", "scorer", "replaced"], sort=False).spearman.mean()
     print(means.unstack().round(3).to_string())
     if how.figure:

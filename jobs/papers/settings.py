@@ -28,10 +28,10 @@ REST = list(product(("tf-idf", "bm25"), WEIGHTS, (True, False)))
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    given = options(__doc__)
-    given.add_argument("--level", default="system", choices=LEVELS[:3])
-    given.add_argument("--model", help="the pretrained tokenizer: a hub name or a path")
-    how = given.parse_args(words)
+    parser = options(__doc__)
+    parser.add_argument("--level", default="system", choices=LEVELS[:3])
+    parser.add_argument("--model", help="the pretrained tokenizer: a hub name or a path")
+    how = parser.parse_args(words)
     with open_corpus(source_of(how.cases, how.format, how.sources, None)) as corpus:
         cases = list(corpus)
     texts = [(case.document.doc_id, c.system, c.ratings) for case in cases for c in case.candidates]
@@ -40,12 +40,12 @@ def main(words: Sequence[str] | None = None) -> None:
     points, columns = measured(cases, how.model, how.seed)
     table = pd.concat([table, pd.DataFrame(zip(*columns, strict=True))], axis=1).dropna()
     values = correlations(table, how.level, "spearman")["people"].drop("people")
-    found = pd.DataFrame(points, columns=OPTIONS).assign(spearman=values.to_numpy())
+    results = pd.DataFrame(points, columns=OPTIONS).assign(spearman=values.to_numpy())
     for option in OPTIONS:
-        print(found.groupby(option).spearman.describe().round(3).to_string(), end="\n\n")
-    print(found.sort_values("spearman", ascending=False).round(3).to_string(index=False))
+        print(results.groupby(option).spearman.describe().round(3).to_string(), end="\n\n")
+    print(results.sort_values("spearman", ascending=False).round(3).to_string(index=False))
     if how.figure:
-        drawn = found.plot.box(column="spearman", by=OPTIONS, rot=90, figsize=(20, 6))
+        drawn = results.plot.box(column="spearman", by=OPTIONS, rot=90, figsize=(20, 6))
         drawn.iloc[0].figure.savefig(how.figure, bbox_inches="tight")
 
 
@@ -57,14 +57,14 @@ def measured(
     for tokenizer, n in product(
         ["bpe", "words", "characters", *["model"] * bool(model)], (2, 3, 4)
     ):
-        own = {"tokenizer": tokenizer, "n": n, "model": model if tokenizer == "model" else None}
+        fields = {"tokenizer": tokenizer, "n": n, "model": model if tokenizer == "model" else None}
         ready = fitted_here(
-            Importance("importance", ImportanceSettings.model_validate(own)), cases, seed
+            Importance("importance", ImportanceSettings.model_validate(fields)), cases, seed
         )
         overlaps = [overlap for part in parts_of(cases) for overlap in ready.overlaps(part)]
         for by, weight, penalty in REST:
             more = {"by": by, "weight": weight, "length_penalty": penalty}
-            metric = replace(ready, settings=ImportanceSettings.model_validate(own | more))
+            metric = replace(ready, settings=ImportanceSettings.model_validate(fields | more))
             values = [value for overlap in overlaps for value in metric.values(overlap)]
             columns.append([nan if isinstance(value, Unscored) else value for value in values])
             points.append((tokenizer, n, by, weight, penalty))

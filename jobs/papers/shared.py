@@ -16,17 +16,17 @@ How = Literal["pearson", "spearman", "kendall"]
 LEVELS = ("sample", "system", "summary", "document")
 
 
-def options(told: str | None, metrics: str = "importance,rouge1") -> argparse.ArgumentParser:
-    """`told`: the script's docstring, of which the first paragraph is its help."""
-    given = argparse.ArgumentParser(description=(told or "").partition("\n\n")[0])
-    given.add_argument("--cases", required=True, help="the file or folder of the cases")
-    given.add_argument("--format", default="generic", help="see `evaljudge list formats`")
-    given.add_argument("--sources", help="the documents, where the benchmark lacks them")
-    given.add_argument("--metrics", default=metrics, help="names, such as importance,rouge1")
-    given.add_argument("--axis", default="relevance", help="which ratings are meant")
-    given.add_argument("--seed", type=int, default=0, help="of everything random")
-    given.add_argument("--figure", metavar="FILE", help="also draw it, as .svg, .png or .pdf")
-    return given
+def options(doc: str | None, metrics: str = "importance,rouge1") -> argparse.ArgumentParser:
+    """`doc`: the script's docstring, of which the first paragraph is its help."""
+    parser = argparse.ArgumentParser(description=(doc or "").partition("\n\n")[0])
+    parser.add_argument("--cases", required=True, help="the file or folder of the cases")
+    parser.add_argument("--format", default="generic", help="see `evaljudge list formats`")
+    parser.add_argument("--sources", help="the documents, where the benchmark lacks them")
+    parser.add_argument("--metrics", default=metrics, help="names, such as importance,rouge1")
+    parser.add_argument("--axis", default="relevance", help="which ratings are meant")
+    parser.add_argument("--seed", type=int, default=0, help="of everything random")
+    parser.add_argument("--figure", metavar="FILE", help="also draw it, as .svg, .png or .pdf")
+    return parser
 
 
 def rows_of(how: argparse.Namespace) -> list[Row]:
@@ -54,15 +54,15 @@ def scores(rows: Sequence[Row], metrics: str | Mapping[str, Any], seed: int) -> 
 
 def rated(table: pd.DataFrame, axis: str) -> str:
     """The column of people's ratings on this axis; ends the script where there is none."""
-    known = [name for name in table.columns if name.startswith("human.")]
-    if f"human.{axis}" not in known:
-        axes = ", ".join(name.removeprefix("human.") for name in known)
+    human = [name for name in table.columns if name.startswith("human.")]
+    if f"human.{axis}" not in human:
+        axes = ", ".join(name.removeprefix("human.") for name in human)
         raise SystemExit(f"--axis {axis}: nobody rated it; people rated {axes or 'nothing'}")
     return f"human.{axis}"
 
 
 def correlations(table: pd.DataFrame, level: str, how: How) -> pd.DataFrame:
-    """Of all columns with each other; at `document` level of the documents' means over systems."""
+    """The correlations of all columns; at `document` level of the documents' means over systems."""
     numbers = table.drop(columns=["doc_id", "system"])
     if level == "summary":
         return numbers.corr(how)

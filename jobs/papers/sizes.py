@@ -18,11 +18,11 @@ from jobs.papers.shared import options, rated, rows_of, scores
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    given = options(__doc__)
-    given.add_argument("--steps", type=int, default=10, help="how many sizes of subsets")
-    given.add_argument("--draws", type=int, default=100, help="how many subsets of each size")
-    given.add_argument("--all-documents", action="store_true")
-    how = given.parse_args(words)
+    parser = options(__doc__)
+    parser.add_argument("--steps", type=int, default=10, help="how many sizes of subsets")
+    parser.add_argument("--draws", type=int, default=100, help="how many subsets of each size")
+    parser.add_argument("--all-documents", action="store_true")
+    how = parser.parse_args(words)
     names, table = how.metrics.split(","), scores(rows_of(how), how.metrics, how.seed)
     human, table = rated(table, how.axis), table.dropna(subset=names)
     if not how.all_documents:
@@ -36,15 +36,15 @@ def main(words: Sequence[str] | None = None) -> None:
             subset = by_system.iloc[stream.choice(documents, size, replace=False)]
             people = everywhere if how.all_documents else subset[human].mean()
             rows += [(name, size, subset[name].mean().corr(people, "spearman")) for name in names]
-    found = pd.DataFrame(rows, columns=["scorer", "documents", "spearman"])
-    band = found.groupby(["scorer", "documents"]).spearman.quantile([0.025, 0.975]).unstack()
-    band.insert(0, "mean", found.groupby(["scorer", "documents"]).spearman.mean())
+    points = pd.DataFrame(rows, columns=["scorer", "documents", "spearman"])
+    band = points.groupby(["scorer", "documents"]).spearman.quantile([0.025, 0.975]).unstack()
+    band.insert(0, "mean", points.groupby(["scorer", "documents"]).spearman.mean())
     print(band.round(3).to_string())
     if how.figure:
         drawn = band["mean"].unstack(0).plot(ylabel=f"spearman with {how.axis} (system level)")
         for name in names:
-            of = band.loc[name]
-            drawn.fill_between(of.index, of[0.025], of[0.975], alpha=0.15)
+            ends = band.loc[name]
+            drawn.fill_between(ends.index, ends[0.025], ends[0.975], alpha=0.15)
         drawn.figure.savefig(how.figure, bbox_inches="tight")
 
 

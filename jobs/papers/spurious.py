@@ -28,10 +28,10 @@ def main(words: Sequence[str] | None = None) -> None:
     table = scores(rows, how.metrics, how.seed).merge(properties).dropna()
     names = how.metrics.split(",")
     for coefficient in ("pearson", "spearman"):
-        found = correlations(table, "summary", coefficient).loc[names].drop(columns=names)
-        print(f"{coefficient.capitalize()}\n{found.round(3).to_string()}\n")
+        values = correlations(table, "summary", coefficient).loc[names].drop(columns=names)
+        print(f"{coefficient.capitalize()}\n{values.round(3).to_string()}\n")
         if how.figure and coefficient == "spearman":
-            drawn = found.T.plot.bar(ylabel="spearman, all texts together")
+            drawn = values.T.plot.bar(ylabel="spearman, all texts together")
             drawn.figure.savefig(how.figure, bbox_inches="tight")
 
 
@@ -54,7 +54,7 @@ def words(text: str) -> list[str]:
 
 def fragments(source: list[str], text: list[str]) -> list[int]:
     """The lengths of the longest runs from each word on; the next begins at such a run's end."""
-    found, at = [], 0
+    copied, at = [], 0
     while at < len(text):
         longest, place = 0, 0
         while place < len(source):
@@ -62,9 +62,9 @@ def fragments(source: list[str], text: list[str]) -> list[int]:
             while source[place + run : place + run + 1] == text[at + run : at + run + 1] != []:
                 run += 1
             longest, place = max(longest, run), place + max(run, 1)
-        found += [longest] * bool(longest)
+        copied += [longest] * bool(longest)
         at += max(longest, 1)
-    return found
+    return copied
 
 
 if __name__ == "__main__":

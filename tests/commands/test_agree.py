@@ -115,7 +115,7 @@ def test_what_is_unscored_and_strange_is_said_first(cases: str, tmp_path: Path) 
     rows = [*SCORES[1:], SCORES[0] | {"value": None}, SCORES[0] | {"doc_id": "stranger"}]
     said = agreed_text(agreed(cases, written(tmp_path, rows, "jsonl")))
     assert said.splitlines()[:3] == [
-        "coverage   83.3% scored; 6 of 6 candidates rated by people",
+        "coverage   83.3% scored; 6 of 6 texts rated by people",
         "unscored   mine on fluency: 1 of 6 (null × 1)",
         "warning    1 score belongs to no candidate of the corpus: left out",
     ]

@@ -57,7 +57,7 @@ def test_a_sound_configuration_has_no_problem_and_leaves_nothing() -> None:
         {"scorer": "direct", "axis": "fluency", "at_least": 4}]}])  # fmt: skip
     assert found.problems == []
     assert found.exit_code == 0
-    assert found.text.startswith("6 cases, 12 candidates\nrated by people: fluency 12\n")
+    assert found.text.startswith("6 documents, 12 texts\nrated by people: fluency 12\n")
     assert sorted(os.listdir()) == ["c.yaml", "cases.jsonl"]
 
 
@@ -72,7 +72,7 @@ def test_errors_come_first_and_what_does_not_depend_on_them_is_counted(
     found = checked(VllmEngines() if "model" in changes else None, **changes)
     first, *rest = found.text.splitlines()
     assert first.startswith("error: ")
-    assert (found.exit_code, any("6 cases" in line for line in rest)) == (2, is_counted)
+    assert (found.exit_code, any("6 documents" in line for line in rest)) == (2, is_counted)
 
 
 RULE = {"scorer": "direct", "axis": "fluency", "at_least": 4}
@@ -205,7 +205,7 @@ def test_trust_that_is_not_needed_is_warned_of(tmp_path: Path) -> None:
 def test_a_run_that_lies_there_is_told_from_another() -> None:
     checked()
     evaljudge.run("c.yaml", engines=ScriptedEngines())
-    assert "6 cases are judged already" in checked().text
+    assert "6 documents are judged already" in checked().text
     ((topic, words),) = said(checked(seed=7), "error")
     assert topic == "out"
     assert "out is bound to another run: seed" in words

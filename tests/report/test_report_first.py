@@ -9,7 +9,7 @@ import pytest
 from evaljudge.agreement import Agreement
 from evaljudge.analyses.jury import LeftOut
 from evaljudge.analysis.findings import Coverage, Findings
-from evaljudge.analysis.telling import BINS, MetRatings, Spread
+from evaljudge.analysis.telling import BINS, BinnedRatings, Spread
 from evaljudge.decisions.systems import SystemRanking, rank_systems
 from evaljudge.records import HUMAN
 from evaljudge.report import coverage_text, page, pictures, summary
@@ -77,7 +77,9 @@ def test_agreement_is_claimed_where_it_is_shown(
 
 def spread(low: float, high: float, ratings: list[float]) -> Spread:
     counts = {system: [1] * BINS for system in SYSTEMS}
-    return Spread("synthetic", "fluency", low, high, counts, [MetRatings("fluency", ratings, [])])
+    return Spread(
+        "synthetic", "fluency", low, high, counts, [BinnedRatings("fluency", ratings, [])]
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,13 +110,13 @@ def test_what_cannot_be_compared_within_documents_has_the_figure_of_all_texts() 
             DISTINCT,
             "north has the highest mean by this scorer, and differs from every other system.",
         ),
-        (ALIKE, "No system can be told from another by this scorer."),
+        (ALIKE, "No two systems differ significantly by this scorer."),
         ([[2.0, 2.0, 2.0]] * 8, "The means of all systems are equal."),
         ([[3.0, 2.0, 1.0]], "north is first, but one document cannot tell systems apart."),
         ([[5.0], [5.0]], "There is only one system, north: 5."),
         (
             [[4 + (n + 1) % 3, 4 + n % 3, 1 + n % 2 / 9] for n in range(20)],
-            "north is first, but cannot be told apart from south.",
+            "north is first, but not significantly ahead of south.",
         ),
     ],
 )
@@ -136,7 +138,7 @@ def test_ratings_that_no_people_gave_are_not_said_to_be_theirs() -> None:
     (found,) = answers(findings)
     assert found.people == "best by true levels: north, south"
     assert any(line.endswith(" rated by true levels.") for line in card_lines(findings))
-    assert " candidates rated by true levels\n" in coverage_text(findings)
+    assert " texts rated by true levels\n" in coverage_text(findings)
     for text in (page(findings), summary(findings, "out").text):
         assert "best by true levels" in text
         assert "people's best" not in text and "rated by people" not in text

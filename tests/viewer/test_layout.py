@@ -73,7 +73,7 @@ def test_the_answer_for_four_axes_and_six_systems_is_on_the_first_screen(
     with looking(replace(outcome, findings=found)) as link, opened(browser, link) as page:
         shown(page, SCREEN)
         assert page.locator(".answer .dot").count() == 24
-        assert "cannot be told apart from steady" in page.locator(".answer").first.inner_text()
+        assert "not significantly ahead of steady" in page.locator(".answer").first.inner_text()
         for answer in page.locator(".answer").all():
             box = answer.bounding_box()
             assert box["y"] > 0 and box["y"] + box["height"] <= SCREEN["height"]
