@@ -38,7 +38,6 @@ check: lint
 
 test: $(READY)
 	@$(BIN)/pytest $(SLOWEST) $(TESTS)
-	@$(if $(TESTS),,$(MAKE) --no-print-directory test-cuda-path)
 
 # vLLM's second model runner, which CUDA has, on this CPU (tests/second_runner.py): a choice of the
 # engine's tests; WHICH=tests/engines for all of them, which takes long. Triton (700 MB) lies apart from the
@@ -60,9 +59,9 @@ $(TRITON): .requirements-gpu.txt
 test-all: $(READY)
 	@$(BIN)/pytest $(SLOWEST) -m "" $(TESTS)
 
-# One in ten of the long tests: which ones, a commit's hash says. CI runs these.
+# One in four of the long tests: which ones, a commit's hash says. CI runs these.
 test-some-long: $(READY)
-	@$(BIN)/pytest $(SLOWEST) -m long --one-in-ten $$(git rev-parse HEAD) $(TESTS)
+	@$(BIN)/pytest $(SLOWEST) -m long --one-in-four $$(git rev-parse HEAD) $(TESTS)
 
 lint: $(READY)
 	@$(BIN)/ruff check .

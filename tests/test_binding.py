@@ -53,9 +53,12 @@ def failing(said: Exception) -> ScriptedEngines:
     "error",
     [
         MemoryError("Tried to allocate 20.00 GiB"),
-        type("SafetensorError", (Exception,), {})("Error while deserializing header"),
-        AssertionError(),
-        UserError("no encoder was found for nowhere"),
+        pytest.param(
+            type("SafetensorError", (Exception,), {})("Error while deserializing header"),
+            marks=pytest.mark.long,
+        ),
+        pytest.param(AssertionError(), marks=pytest.mark.long),
+        pytest.param(UserError("no encoder was found for nowhere"), marks=pytest.mark.long),
     ],
     ids=["memory", "weights", "wordless", "encoder"],
 )

@@ -284,6 +284,7 @@ def test_commands_without_a_model_print_what_is_shown(page: Path, folder: Path) 
     carry_out([block for block in blocks_of(page) if not block.needs_engine])
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_the_tutorial_does_what_it_says(folder: Path) -> None:
     carry_out(blocks_of(ROOT / "docs/tutorial.md"))

@@ -23,6 +23,7 @@ def test_it_is_kept_without_outputs() -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_it_runs(tmp_path: Path) -> None:
     notebook = nbformat.read(NOTEBOOK, as_version=4)

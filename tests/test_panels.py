@@ -284,6 +284,7 @@ def test_a_case_that_one_model_dies_of_is_unscored_by_its_judges_alone(bench: Be
     assert not (bench.out / "attempts").exists()
 
 
+@pytest.mark.long
 @pytest.mark.ray
 def test_on_ray_as_in_this_process(bench: Bench, local_ray: None) -> None:
     bench.run()
@@ -297,6 +298,7 @@ def test_on_ray_as_in_this_process(bench: Bench, local_ray: None) -> None:
     assert bench.opened() == []
 
 
+@pytest.mark.long
 @pytest.mark.ray
 def test_a_worker_that_is_killed_in_the_second_models_work_is_replaced(
     bench: Bench, local_ray: None

@@ -75,7 +75,7 @@ def app() -> typer.Typer:
 def _run_of(name: str, command: Command) -> Callable[..., Any]:
     """The command, whose mistakes are one line where it was added."""
 
-    @wraps(_run_of(name, command))
+    @wraps(command.run)
     def run(*args: Any, **options: Any) -> Any:
         passing = (typer.Exit, typer.Abort, TyperException)
         with added_code(f"the command {name}", command.run.__module__, *passing):

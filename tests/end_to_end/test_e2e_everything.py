@@ -78,9 +78,8 @@ def config(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Path]) 
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "executor", ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.long])]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("executor", ["local", pytest.param("ray", marks=pytest.mark.ray)])
 def test_all_of_them_in_one_job(
     executor: str, config: dict[str, Any], request: pytest.FixtureRequest
 ) -> None:

@@ -34,6 +34,7 @@ def config(
     }
 
 
+@pytest.mark.long
 @pytest.mark.ray
 def test_both_executors_come_to_the_same(
     tmp_path: Path, e2e: SimpleNamespace, local_ray: None

@@ -102,6 +102,7 @@ def test_no_gpu_where_one_is_needed_is_said_at_once(desk: Desk) -> None:
     assert desk.refused({"gpus": 1}).startswith("workers: each worker needs 1 GPU and ")
 
 
+@pytest.mark.long
 @on_ray_with(1)
 def test_writer_and_judge_take_turns_on_the_only_gpu(desk: Desk, e2e: SimpleNamespace) -> None:
     desk.run({}, writer="writer")

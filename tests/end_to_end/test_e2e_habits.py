@@ -16,7 +16,6 @@ from tests.engines.habitual import HABITS, make_habitual
 pytestmark = pytest.mark.engine
 ENGINE = {"kv_cache_memory_bytes": 1 << 28}
 AXES = ["coherence", "fluency"]
-QUICK = ("open block", "channel")
 Judged = Callable[..., tuple[float, list[float]]]
 """Mean mass, and Spearman on each axis."""
 
@@ -54,9 +53,8 @@ def of_nano(judged: Judged) -> tuple[float, list[float]]:
     return judged("nano", source="nano")
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.long) for n in HABITS]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", HABITS)
 def test_a_habit_before_and_after(
     name: str, judged: Judged, of_nano: tuple[float, list[float]], tmp_path: Path
 ) -> None:

@@ -50,8 +50,7 @@ CHAINS = {
 }
 MARKS: dict[str, Any] = {
     "in its own process": pytest.mark.service,
-    "one worker": pytest.mark.ray,
-} | {name: [pytest.mark.ray, pytest.mark.long] for name in list(CHAINS)[2:]}
+} | {name: [pytest.mark.ray, pytest.mark.long] for name in list(CHAINS)[1:]}
 
 
 class Run:

@@ -42,6 +42,7 @@ def fatal_engines(log: Path) -> ScriptedEngines:
     return ScriptedEngines(Fatal)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("writer", [None, pytest.param("another", marks=pytest.mark.long)])
 def test_cases_that_kill_are_set_aside(
     writer: str | None, local_ray: None, e2e: SimpleNamespace, tmp_path: Path

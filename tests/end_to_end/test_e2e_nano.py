@@ -132,6 +132,7 @@ def test_the_report_has_what_was_recomputed_here(demo: tuple[Path, str]) -> None
         assert told[axis] == pytest.approx(mine, abs=1e-9)
 
 
+@pytest.mark.long
 def test_without_ray_it_comes_to_the_same(
     demo: tuple[Path, str], shared_engines: Any, e2e: SimpleNamespace
 ) -> None:

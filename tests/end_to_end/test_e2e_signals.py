@@ -228,7 +228,8 @@ def test_a_signal_ends_a_run_at_once_and_a_rerun_resumes(
 
 
 @pytest.mark.ray
-@pytest.mark.parametrize("part", ["raylet", pytest.param("gcs_server", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("part", ["raylet", "gcs_server"])
 def test_where_ray_is_lost_one_line_says_so_and_a_rerun_resumes(
     part: str, tmp_path: Path, e2e: SimpleNamespace
 ) -> None:

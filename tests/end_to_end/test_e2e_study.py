@@ -75,6 +75,7 @@ def of_run(folder: Path, stage: str | None = None) -> Counter[str]:
     return total
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_one_command_one_table(planned_and_run: tuple[Plan, Path, str]) -> None:
     _, folder, printed = planned_and_run
@@ -97,6 +98,7 @@ def test_one_command_one_table(planned_and_run: tuple[Plan, Path, str]) -> None:
     assert all(column["value"] > 0.5 for column in taught)
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_the_plan_foretells_what_is_asked(planned_and_run: tuple[Plan, Path, str]) -> None:
     """Further requests apart: an option that the model spells in several tokens takes more."""
@@ -108,6 +110,7 @@ def test_the_plan_foretells_what_is_asked(planned_and_run: tuple[Plan, Path, str
     assert first == pytest.approx(asked["prompt"] - asked["further"], rel=0.1)
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_with_its_briefs_the_plan_is_exact(planned_and_run: tuple[Plan, Path, str]) -> None:
     _, folder, _ = planned_and_run
@@ -121,6 +124,7 @@ def test_with_its_briefs_the_plan_is_exact(planned_and_run: tuple[Plan, Path, st
     assert (done.done, done.total.asks) == (3, 0)
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_what_two_settings_share_is_asked_once(planned_and_run: tuple[Plan, Path, str]) -> None:
     """References of nine levels serve all; sampling asks nothing that probabilities had not."""
@@ -135,6 +139,7 @@ def test_what_two_settings_share_is_asked_once(planned_and_run: tuple[Plan, Path
     assert all(asks["judge", f"synthetic-sampled-{n}"] == 0 for n in (2, 3, 5, 9))
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_sampled_judgements_come_to_the_probabilities(
     planned_and_run: tuple[Plan, Path, str],

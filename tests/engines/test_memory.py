@@ -201,7 +201,7 @@ GEMMA: dict[str, Any] = {
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("kind", ["llama", "gemma"])
+@pytest.mark.parametrize("kind", ["llama", pytest.param("gemma", marks=pytest.mark.long)])
 def test_an_engine_starts_with_what_is_computed_and_not_with_a_byte_less(
     tiny: Callable[..., Path], tmp_path: Path, kind: str
 ) -> None:

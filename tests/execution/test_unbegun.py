@@ -15,7 +15,8 @@ import pytest
 import evaljudge
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
-from evaljudge.execution.ray import executor, telling
+from evaljudge.execution.ray import board as boards
+from evaljudge.execution.ray import executor
 
 
 def deadly_unpacking(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngines:
@@ -53,9 +54,17 @@ def deadly_metric(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngines:
 @pytest.mark.parametrize(
     ("deadly", "said"),
     [
-        (deadly_unpacking, r"died 3 times while it loaded .* in the folder `logs`"),
+        pytest.param(
+            deadly_unpacking,
+            "died 3 times while it loaded .* in the folder `logs`",
+            marks=pytest.mark.long,
+        ),
         (deadly_constructor, r"died 3 times while it loaded .* in the folder `logs`"),
-        (deadly_metric, r"that measures died 3 times .* in the folder `logs`"),
+        pytest.param(
+            deadly_metric,
+            "that measures died 3 times .* in the folder `logs`",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_given_up_with_what_to_look_at(
@@ -82,8 +91,8 @@ def test_given_up_with_what_to_look_at(
 def test_what_counts_the_deaths_imports_nothing_that_may_be_their_cause() -> None:
     import ray.cloudpickle
 
-    ray.cloudpickle.register_pickle_by_value(telling)
-    for counting in (telling.Board, telling.CountedWorker):
+    ray.cloudpickle.register_pickle_by_value(boards)
+    for counting in (boards.Board, boards.CountedWorker):
         packed = ray.cloudpickle.dumps(counting)
         read = "import sys; sys.modules['evaljudge'] = None; import ray.cloudpickle as p; "
         code = f"{read}print(p.loads({packed!r}).__name__)"
@@ -96,7 +105,7 @@ def test_deaths_are_counted_by_worker_and_only_on_nodes_that_are_up(
 ) -> None:
     nodes = [{"NodeID": "n", "Alive": True}, {"NodeID": "gone", "Alive": False}]
     monkeypatch.setattr("ray.nodes", lambda: nodes)
-    board = telling.Board()
+    board = boards.Board()
     assert [board.begins("w", node) for node in ("n", "gone", "n", "n")] == [0, 1, 1, 2]
     assert board.begins("another", "n") == 0
     board.has_begun("w")

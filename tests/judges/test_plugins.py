@@ -89,6 +89,7 @@ def test_a_judge_in_a_folder_of_one_s_own(tmp_path: Path, config: dict[str, Any]
     assert "clear-0-0" in said and "clear-0-1" in said
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_a_judge_of_an_installed_package(tmp_path: Path, config: dict[str, Any]) -> None:
     """What makes a package installed, for Python, is that its metadata lie beside it."""

@@ -32,6 +32,7 @@ def weights(training: Training) -> list[float]:
     return [float(p.detach().abs().sum()) for p in training.network.parameters()]
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_same_seed_same_weights_and_another_seed_others(tmp_path: Path) -> None:
     one, again = (trained(tmp_path / name, SHORT) for name in ("one", "again"))
@@ -52,6 +53,7 @@ def test_a_training_that_was_cut_ends_like_one_that_was_not(tmp_path: Path) -> N
     assert weights(resumed) == weights(whole)
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_another_recipes_state_is_not_taken_up(tmp_path: Path) -> None:
     trained(tmp_path, SHORT)
@@ -59,6 +61,7 @@ def test_another_recipes_state_is_not_taken_up(tmp_path: Path) -> None:
         Training(replace(SHORT, seed=1), tmp_path).resume()
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_a_checkpoint_can_learn_on(tmp_path: Path) -> None:
     """It begins with the weights that were saved, words of its tokenizer wherever they stand."""

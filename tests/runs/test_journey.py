@@ -19,7 +19,9 @@ AXES = ["fluency", "relevance"]
 
 
 BOTH = pytest.mark.parametrize(
-    "executor", ["local", pytest.param("ray", marks=pytest.mark.ray)], indirect=True
+    "executor",
+    ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.long])],
+    indirect=True,
 )
 
 

@@ -30,7 +30,9 @@ METRICS: dict[str, Any] = {
 
 
 BOTH = pytest.mark.parametrize(
-    "executor", ["local", pytest.param("ray", marks=pytest.mark.ray)], indirect=True
+    "executor",
+    ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.long])],
+    indirect=True,
 )
 
 

@@ -12,7 +12,8 @@ from tests.viewer.pages import labelling, opened, settle, violations, write_shee
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_on_a_runs_page(link: str, browser: Any, scheme: str) -> None:
     with opened(browser, link, bypass_csp=True, color_scheme=scheme) as page:
         page.wait_for_selector("#list tbody tr")

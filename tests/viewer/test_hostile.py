@@ -138,6 +138,7 @@ def test_a_runs_page_is_unharmed(hostile: evaljudge.Outcome, browser: Any) -> No
                 look_around(page)
 
 
+@pytest.mark.long
 def test_two_runs_side_by_side_are_unharmed(
     hostile: evaljudge.Outcome, browser: Any, tmp_path: Path
 ) -> None:

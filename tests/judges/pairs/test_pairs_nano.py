@@ -52,6 +52,7 @@ def spearman(judged: evaljudge.Outcome, scorer: str, axis: str) -> float:
     return value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("axis", AXES)
 def test_it_agrees_with_the_true_levels_as_synthetic_does(
     judged: evaljudge.Outcome, axis: str
