@@ -199,7 +199,7 @@ NOTES: list[tuple[str, list[Row], list[str]]] = [
      [f"{RATED}`tone`", f"{REST}`vector`"]),
     ("jsonl", [BESIDE], [f"{REST}`ratings`"]),
     ("jsonl", [FLAT | MANY | {"doc_id": f"d{n}", "system": f"id{n}"} for n in range(201)],
-     ["201 systems: the 200 with the most", "31 axes are rated: statistics are of 30"]),
+     ["201 systems: the 200 with the most", "31 axes are rated: statistics cover 30"]),
     ("csv", [FLAT | dict.fromkeys(["rating_1", "rating_2"], 4)], [f"{REST}`rating_1`, `rating_2`"]),
     ("jsonl", [FLAT | {"tone": "4,5"}], [f"{RATED}`tone`"]),
 ]  # fmt: skip
