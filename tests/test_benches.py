@@ -30,6 +30,7 @@ def test_the_modules_and_tests_of_mutants_are_there(monkeypatch: pytest.MonkeyPa
     assert [test for test in tests if not (mutants.ROOT / "tests" / test).exists()] == []
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_an_arm_that_cannot_run_says_why_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

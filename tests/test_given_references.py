@@ -352,7 +352,7 @@ def test_files_that_are_refused_at_once(folder: Path, content: Any, said: str) -
 def test_a_file_of_other_axes_alone_is_refused(folder: Path) -> None:
     file = write_rows(folder / "refs.jsonl", [row(axis="fluencey")])
     with pytest.raises(
-        UserError, match=r"of other axes \(fluencey\) than the run's \(fluency, rel"
+        UserError, match=r"for other axes \(fluencey\) than the run's \(fluency, rel"
     ):
         _ = Run(folder, "run", judges=synthetic(references=file)).job
 

@@ -406,7 +406,7 @@ def test_progress_counts_every_model(bench: Bench, capsys: pytest.CaptureFixture
     evaljudge.run(bench.config(), watcher=log, engines=Noting(bench.log))
     said = capsys.readouterr().err
     of = 3 * DOCUMENTS
-    assert f"to prepare {of} and judge {of} cases" in said
+    assert f"to prepare {of} and judge {of} documents" in said
     assert f"prepared {of}/{of} documents, judged {of}/{of}" in said
 
 

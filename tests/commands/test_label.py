@@ -516,6 +516,7 @@ def test_numbers_as_people_write_them(loop: Loop, value: str, rating: float) -> 
     assert row.value == pytest.approx(rating)
 
 
+@pytest.mark.long
 @pytest.mark.service
 def test_there_and_back_on_object_storage(tmp_path: Path, s3: Any) -> None:
     loop = Loop(tmp_path)

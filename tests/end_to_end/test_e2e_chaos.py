@@ -50,14 +50,17 @@ def survived(chaos: Any, stage: Any, storage: str, *faults: tuple[str, float, st
 
 @pytest.mark.parametrize(
     ("error", "moment"),
-    [("ENOSPC", 0.6), ("EDQUOT", 0.0), ("EIO", 0.9), ("EROFS", 0.3), ("EMFILE", 0.1),
-     ("EFBIG", 0.4), ("EACCES", 0.7)],
+    [("ENOSPC", 0.6), ("EIO", 0.9)]
+    + [
+        pytest.param(*fault, marks=pytest.mark.long)
+        for fault in (("EDQUOT", 0.0), ("EROFS", 0.3), ("EMFILE", 0.1), ("EFBIG", 0.4), ("EACCES", 0.7))
+    ],
 )  # fmt: skip
 def test_a_disk_that_fails(error: str, moment: float, chaos: Any, stage: Any) -> None:
     survived(chaos, stage, "disk", (error, moment, "operations"))
 
 
-@pytest.mark.parametrize("refusal", ["denied", "full"])
+@pytest.mark.parametrize("refusal", [pytest.param("denied", marks=pytest.mark.long), "full"])
 def test_a_bucket_that_refuses(refusal: str, chaos: Any, stage: Any) -> None:
     survived(chaos, stage, "s3", (refusal, 0.4, "operations"))
 

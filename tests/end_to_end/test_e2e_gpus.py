@@ -119,6 +119,7 @@ def test_gpus_for_fewer_workers_than_the_least_are_said_at_once(desk: Desk) -> N
     assert desk.refused({"min": 2}).startswith("workers.min: 2 workers of 1 GPU")
 
 
+@pytest.mark.long
 @on_ray_with(1)
 def test_a_strange_accelerator_is_said_at_once_and_the_right_one_is_found(desk: Desk) -> None:
     said = desk.refused({"accelerator_type": "H100"})

@@ -99,6 +99,7 @@ def test_a_report_that_was_killed_leaves_nothing_half_written(desk: Desk) -> Non
     assert desk.is_whole()
 
 
+@pytest.mark.long
 @pytest.mark.ray
 def test_a_corpus_that_was_cut_otherwise_leaves_nothing_behind(desk: Desk, finished: Desk) -> None:
     """Killed while it was cut, for more workers: more shards than there will be."""

@@ -31,6 +31,7 @@ def write_many(file: Path) -> str:
     return str(file)
 
 
+@pytest.mark.long
 def test_of_many_texts_few_are_asked_for_and_drawn(browser: Any, tmp_path: Path) -> None:
     made = make_run(tmp_path, "many", judges={"geval": {}}, select=[],
                     corpus=write_many(tmp_path / "texts.jsonl"))  # fmt: skip

@@ -62,6 +62,7 @@ def test_it_agrees_with_the_true_levels_as_synthetic_does(
         assert spearman(judged, scorer, axis) >= spearman(judged, "synthetic", axis) - ROUNDING
 
 
+@pytest.mark.long
 def test_every_text_has_a_rank_by_few_comparisons(judged: evaljudge.Outcome) -> None:
     assert judged.coverage == 1.0
     rows = judged.verdicts("pairs").to_pylist()
