@@ -25,6 +25,9 @@ SMALL: dict[str, Any] = {
 }  # fmt: skip
 
 
+KIN_OF_A_DISK = [("EDQUOT", 0.0), ("EROFS", 0.3), ("EMFILE", 0.1), ("EFBIG", 0.4), ("EACCES", 0.7)]
+
+
 @pytest.fixture(scope="module")
 def chaos() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
@@ -50,12 +53,12 @@ def survived(chaos: Any, stage: Any, storage: str, *faults: tuple[str, float, st
 
 @pytest.mark.parametrize(
     ("error", "moment"),
-    [("ENOSPC", 0.6), ("EIO", 0.9)]
-    + [
-        pytest.param(*fault, marks=pytest.mark.long)
-        for fault in (("EDQUOT", 0.0), ("EROFS", 0.3), ("EMFILE", 0.1), ("EFBIG", 0.4), ("EACCES", 0.7))
+    [
+        ("ENOSPC", 0.6),
+        ("EIO", 0.9),
+        *(pytest.param(error, moment, marks=pytest.mark.long) for error, moment in KIN_OF_A_DISK),
     ],
-)  # fmt: skip
+)
 def test_a_disk_that_fails(error: str, moment: float, chaos: Any, stage: Any) -> None:
     survived(chaos, stage, "disk", (error, moment, "operations"))
 
