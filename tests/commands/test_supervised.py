@@ -19,7 +19,7 @@ pytestmark = pytest.mark.service
 SCRIPT = """
 import ctypes, os, subprocess, sys, time
 from evaljudge.commands import supervised
-supervised.GRACE, supervised.LAST, supervised.EXITING = {grace}, 0.2, 0.1
+supervised.GRACE, supervised.LAST, supervised.EXITING = {grace}, {grace} / 5, 0.1
 {before}
 def work():
     {work}
@@ -94,7 +94,7 @@ def test_where_the_process_between_is_killed_the_first_ends_the_others() -> None
 
 def test_the_last_frame_of_a_bar_leaves_the_line_whole() -> None:
     terminal, inner = os.openpty()
-    command = [sys.executable, "-c", SCRIPT.format(work=DRAWING, grace=1.0, before="")]
+    command = [sys.executable, "-c", SCRIPT.format(work=DRAWING, grace=100.0, before="")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=inner, text=True) as process:
         assert process.stdout
         assert process.stdout.readline() == "begun\n"
