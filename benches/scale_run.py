@@ -1,25 +1,32 @@
 """One run on the scripted model, by the evaljudge that is on this process' path: for scale.py.
 
-    python benches/scale_run.py CASES [--smallest] [--ray]
+    python benches/scale_run.py CASES [--smallest] [--ray] [--s3]
 
-Prints the seconds, processor seconds and memory of each phase, as JSON. The model answers at once,
-so what is measured is everything else.
+Prints the seconds, processor seconds and memory of each phase, and what lies in the run's folder in
+the end, as JSON. The model answers at once, so what is measured is everything else. With --s3 the
+folder is in a bucket of the tests' S3, in a process of its own, which counts the requests.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
+import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+SERVE = Path(__file__).parents[1] / "tests" / "s3" / "serve.py"
+KEY = {"AWS_ACCESS_KEY_ID": "loopback-key", "AWS_SECRET_ACCESS_KEY": "loopback-secret"}
 SYSTEMS, RATED, WORKERS = ("north", "south"), 1_000, 2
 SAMPLES = 40
 """The samples of the memory over a run; beyond that, every second one is dropped."""
@@ -38,12 +45,41 @@ def rows(cases: int, systems: tuple[str, ...] = SYSTEMS) -> Iterator[dict[str, A
             yield row | {"source": f"Document {number}. {source}"} | rated
 
 
-def configuration(folder: Path, corpus: Path) -> dict[str, Any]:
+@contextmanager
+def bucket(counts: dict[str, int]) -> Iterator[str]:
+    """A bucket's URI; what it was asked is added to `counts` at the end."""
+    import boto3
+
+    pipe, command = subprocess.PIPE, [sys.executable, str(SERVE)]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as server:
+        assert server.stdout
+        os.environ |= {
+            **KEY,
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+        os.environ["AWS_ENDPOINT_URL"] = server.stdout.readline().strip()
+        boto3.client("s3").create_bucket(Bucket="scale")
+        yield "s3://scale"
+        counts |= json.loads(server.communicate("end\n")[0])
+
+
+def left(uri: str) -> dict[str, int]:
+    """How many objects, or files, a folder holds, and their bytes."""
+    from pyarrow.fs import FileSelector, FileSystem
+
+    system, path = FileSystem.from_uri(uri)
+    found = system.get_file_info(FileSelector(path, recursive=True))
+    sizes = [file.size for file in found if file.is_file]
+    return {"objects": len(sizes), "bytes": sum(sizes)}
+
+
+def configuration(out: str, corpus: Path) -> dict[str, Any]:
     """Two candidates for each case, six asks, a metric and a selection."""
     best = {"scorer": "synthetic.level", "axis": "fluency", "top_fraction": 0.1}
     return {
         "corpus": str(corpus),
-        "out": str(folder / "out"),
+        "out": out,
         "axes": ["fluency"],
         "model": "scripted",
         "judges": {"synthetic": {"levels": 2}},
@@ -116,7 +152,8 @@ def memory() -> float:
     return round(psutil.Process().memory_info().rss / 2**20, 1)
 
 
-def run(cases: int, is_smallest: bool, on_ray: bool) -> dict[str, Any]:
+def run(cases: int, is_smallest: bool, on_ray: bool, on_s3: bool) -> dict[str, Any]:
+    os.environ["HF_HUB_OFFLINE"] = "1"  # there is no model of the name
     import evaljudge
     from evaljudge.engines.scripted import ScriptedEngines
     from evaljudge.runs import reporting
@@ -130,13 +167,15 @@ def run(cases: int, is_smallest: bool, on_ray: bool) -> dict[str, Any]:
         return score_rows
 
     reporting._scored = scored
-    with tempfile.TemporaryDirectory(prefix="scale-") as made:
+    requests = dict[str, int]()
+    with tempfile.TemporaryDirectory(prefix="scale-") as made, ExitStack() as stack:
         folder = Path(made)
+        out = f"{stack.enter_context(bucket(requests))}/out" if on_s3 else f"{folder / 'out'}"
         corpus = folder / "cases.jsonl"
         systems = SYSTEMS[:1] if is_smallest else SYSTEMS
         with corpus.open("w") as lines:
             lines.writelines(f"{json.dumps(row)}\n" for row in rows(cases, systems))
-        config = configuration(folder, corpus)
+        config = configuration(out, corpus)
         config = smallest(config) if is_smallest else config
         if on_ray:
             config |= {"workers": {"executor": "ray", "min": WORKERS, "cpus": 1}}
@@ -147,6 +186,7 @@ def run(cases: int, is_smallest: bool, on_ray: bool) -> dict[str, Any]:
         assert outcome.findings.candidates == cases * len(systems)
         assert outcome.coverage == 1.0
         asks = sum(row["asks"] for row in outcome.findings.tokens)
+        lies_there = left(out)
     return {
         "cases": cases,
         "asks": asks,
@@ -157,6 +197,8 @@ def run(cases: int, is_smallest: bool, on_ray: bool) -> dict[str, Any]:
         "mb_peak": phases.peak,
         "phases": added_up(phases.phases),
         "mb_along": phases.memory,
+        **lies_there,
+        "requests": requests,
     }
 
 
@@ -176,5 +218,6 @@ if __name__ == "__main__":
     given.add_argument("cases", type=int)
     given.add_argument("--smallest", action="store_true")
     given.add_argument("--ray", action="store_true")
+    given.add_argument("--s3", action="store_true")
     options = given.parse_args()
-    print(json.dumps(run(options.cases, options.smallest, options.ray)))
+    print(json.dumps(run(options.cases, options.smallest, options.ray, options.s3)))
