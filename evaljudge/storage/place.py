@@ -150,6 +150,11 @@ class Place:
     # reading
 
     def read(self, name: str) -> bytes:
+        if self._is_s3:  # pyarrow would ask for the size first
+            if (held := self._objects.read(name)) is None:
+                raise FileNotFoundError(self.at(name))
+            return held.content
+
         def read() -> bytes:
             with self._opened(name) as stream:
                 content: bytes = stream.read()

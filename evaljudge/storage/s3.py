@@ -86,7 +86,8 @@ class Objects:
         self._uri, self._patience = uri, patience
         self._bucket, _, folder = uri.removeprefix(SCHEME).partition("/")
         self._folder = f"{folder.strip('/')}/" if folder.strip("/") else ""
-        self._client = _client(self._bucket, patience)
+        settings = frozenset((name, v) for name, v in os.environ.items() if name.startswith("AWS_"))
+        self._client = _client(self._bucket, patience, settings)
 
     def put(self, name: str, content: bytes) -> None:
         """Writes in one request, so that nothing is begun that may be left unfinished."""
@@ -145,8 +146,10 @@ class Objects:
         return patiently(uri, tried, self._patience)
 
 
-def _client(bucket: str, patience: float | None) -> Any:
-    """A client; with a short patience its timeouts are short too."""
+@cache
+def _client(bucket: str, patience: float | None, settings: frozenset[tuple[str, str]]) -> Any:
+    """A client, made once (it takes a tenth of a second) for these settings of the environment;
+    with a short patience its timeouts are short too."""
     try:
         import boto3
         from botocore.config import Config

@@ -24,12 +24,13 @@ def answer_one_after_the_other() -> Counter[str]:
 
     def answer_alone(self: S3Response, request: Any, *more: Any) -> Any:
         with lock:
-            counts[request.method] += 1
+            folder = request.path.rpartition("/")[0]
+            counts[f"{request.method} {folder}"] += 1
             return about_objects(self, request, *more)
 
     def answer(self: S3Response, request: Any, *more: Any) -> Any:
         with lock:
-            counts[f"{request.method} of a bucket"] += 1
+            counts[f"{request.method} listing {request.args.get('prefix', '')}"] += 1
         return about_buckets(self, request, *more)
 
     setattr(S3Response, "key_response", answer_alone)  # noqa: B010  (mypy forbids the plain way)
