@@ -19,7 +19,7 @@ from math import exp, log
 from typing import NamedTuple
 
 from evaljudge.engines.template import Template
-from evaljudge.engines.tokens import Ids, OwnWords
+from evaljudge.engines.tokens import Ids, Texts
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, add_in_logs
 
@@ -175,7 +175,7 @@ def _above_share(ahead: Ahead, exact: Mapping[str, Sequence[float]]) -> list[Nod
     ]
 
 
-def compile_options(options: Options, tokeniser: OwnWords, template: Template) -> CompiledOptions:
+def compile_options(options: Options, tokeniser: Texts, template: Template) -> CompiledOptions:
     paths = {name: _paths(name, options, tokeniser, template) for name in options.names}
     written = {name: template.spelt_after(name, tokeniser) or () for name in options.names}
     _refuse_equal(paths)
@@ -195,7 +195,7 @@ def compile_options(options: Options, tokeniser: OwnWords, template: Template) -
     return _compiled(paths, ended, template.ends, own)
 
 
-def _paths(name: str, options: Options, tokeniser: OwnWords, template: Template) -> tuple[Ids, ...]:
+def _paths(name: str, options: Options, tokeniser: Texts, template: Template) -> tuple[Ids, ...]:
     """The spellings' ids after the tail; of two where one begins the other, the shorter."""
     spelt = (template.spelt_after(form, tokeniser) for form in options.forms(name))
     spellings = {ids for ids in spelt if ids}

@@ -19,10 +19,10 @@ from evaljudge.engines.checkpoint import (
     layers,
     read_json,
 )
-from evaljudge.engines.habits import find_template, settled
 from evaljudge.engines.internals import engine_arguments, installed_build
 from evaljudge.engines.loading import fetch_checkpoint, load_engine, usual_block
 from evaljudge.engines.source import BUNDLED, VLLM, Engine, Identity, ModelFacts, ModelSource
+from evaljudge.engines.template import find_template, settled
 from evaljudge.engines.trust import refuse_untrusted
 from evaljudge.errors import UserError, first_line
 from evaljudge.model.imagining import TokenCounter

@@ -55,7 +55,7 @@ class ModelSource:
     """The tokens of the longest prompt that is known, with its reply: an engine without room for it
     is refused as it opens. It is no part of the identity."""
     reply: str | None = None
-    """What stands behind the generation prompt; None: what the template asks for (habits.py)."""
+    """What stands behind the generation prompt; None: what the template asks for (template.py)."""
     least_mass: float = 0.0
     """A judge's options must hold this much of its probability, or nothing is judged."""
 

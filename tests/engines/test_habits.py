@@ -14,8 +14,13 @@ from transformers import AutoTokenizer
 from evaljudge.commands.plan import planned_text
 from evaljudge.config import ModelConfig
 from evaljudge.engines import Identity, ModelSource, VllmEngines, identity_bound
-from evaljudge.engines.habits import DATE, ChatTemplate, find_template, settle
-from evaljudge.engines.template import read_template
+from evaljudge.engines.template import (
+    DATE,
+    ChatTemplate,
+    find_template,
+    read_template,
+    settled,
+)
 from evaljudge.engines.tokens import Tokeniser
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Prompt
@@ -53,7 +58,8 @@ OFF_BY_ITSELF = (  # as DeepSeek-V3.1's
 
 
 def found(text: str, chat: dict[str, Any] | None = None, reply: str | None = None) -> Any:
-    return settle("m", ChatTemplate(text, BOS), chat or {}, reply)
+    asked = settled(ModelSource("m", chat=chat or {}, reply=reply), ChatTemplate(text, BOS))
+    return asked.chat, asked.reply
 
 
 @pytest.mark.parametrize("name", HABITS)
@@ -115,12 +121,12 @@ def test_the_engine_s_template_has_what_was_recognised(
 ) -> None:
     folder = with_habit(text)
     template = find_template(ModelSource(str(folder)))
-    assert template == ChatTemplate(text, template.special_tokens if template else {})
-    chat, reply = settle("m", template, {}, None)
+    assert template is not None and template.text == text
+    asked = settled(ModelSource(str(folder)), template)
+    assert asked.chat is not None and asked.reply is not None
     tokeniser = Tokeniser(AutoTokenizer.from_pretrained(folder))
-    read = read_template(tokeniser, chat, frozenset(), reply)
-    assert read.tail_text == template.tail(chat) + reply
-    assert read.tail_text.endswith(reply)
+    read = read_template(tokeniser, asked.chat, frozenset(), asked.reply)
+    assert read.tail_text == template.around(asked.chat)[1] + asked.reply
     assert "Today" not in text or "Today is 26 Jul 2024." in read.head_text
 
 
