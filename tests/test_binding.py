@@ -21,29 +21,36 @@ from evaljudge.errors import KEPT, NOTHING_KEPT, Ended, GivenUp, UserError
 from evaljudge.model.asks import Prompt, Writing
 from evaljudge.runs.binding import as_begun
 from evaljudge.runs.job import make_job
-from tests.build import jsonl
+from tests.build import config as usual
+from tests.build import document, jsonl
 
 EXECUTORS = ["local", pytest.param("ray", marks=pytest.mark.ray)]
 
 
 @pytest.fixture
 def config(tmp_path: Path, executor: str) -> dict[str, Any]:
-    rows = [
-        {"doc_id": f"d{n}", "source": f"Rain {n}.", "system": "A", "text": f"It rained {n}."}
-        for n in range(12)
-    ]
-    return {
-        "corpus": jsonl(tmp_path / "cases.jsonl", rows), "out": str(tmp_path / "out"),
-        "model": "m", "axes": ["fluency"], "judges": {"synthetic": {"levels": 2}},
-        "workers": {"executor": executor},
-    }  # fmt: skip
+    jsonl(tmp_path / "cases.jsonl", (document(n, "A") for n in range(12)))
+    workers = {"executor": executor}
+    return usual(tmp_path, judges={"synthetic": {"levels": 2}}, workers=workers)
 
 
-def failing(said: Exception) -> ScriptedEngines:
+def failing(error: BaseException, after: int) -> ScriptedEngines:
+    """Engines that fail after so many replies."""
+    left = iter(range(after))
+
+    def writes(prompt: Prompt, how: Writing) -> str:
+        if next(left, None) is None:
+            raise error
+        return any_text(prompt, how)
+
+    return ScriptedEngines(lambda: Scripted(writes))
+
+
+def without_a_model(error: Exception) -> ScriptedEngines:
     """Engines that fail as they are loaded, with whatever a library raises."""
 
     def opens() -> Scripted:
-        raise said
+        raise error
 
     return ScriptedEngines(opens)
 
@@ -66,7 +73,7 @@ def test_an_engine_that_cannot_be_loaded_binds_nothing(
     config: dict[str, Any], error: Exception
 ) -> None:
     with pytest.raises(UserError) as refused:
-        evaljudge.run(config, engines=failing(error))
+        evaljudge.run(config, engines=without_a_model(error))
     assert str(error) in str(refused.value)
     assert type(error).__name__ in str(refused.value) or isinstance(error, UserError)
     assert "resume" not in str(refused.value)
@@ -76,16 +83,9 @@ def test_an_engine_that_cannot_be_loaded_binds_nothing(
 
 def test_a_metric_that_cannot_measure_binds_nothing(config: dict[str, Any]) -> None:
     """Known before anything is asked: a judge would have worked in vain."""
-    asked: list[str] = []
-
-    def writes(prompt: Prompt, how: Writing) -> str:
-        asked.append(prompt.text)
-        return any_text(prompt, how)
-
     spec = config | {"metrics": {"bertscore": {"model": "./no/encoder"}}}
     with pytest.raises(UserError, match=r"metrics\.bertscore\.model: model \./no/encoder"):
-        evaljudge.run(spec, engines=ScriptedEngines(lambda: Scripted(writes)))
-    assert not asked
+        evaljudge.run(spec, engines=without_a_model(AssertionError("nothing is to be asked")))
     assert not Path(config["out"]).exists()
 
 
@@ -114,25 +114,11 @@ def test_a_run_killed_before_its_first_commit_binds_nothing(config: dict[str, An
 
 
 def test_what_is_committed_binds_and_resumes(config: dict[str, Any]) -> None:
-    def lost_after(most: int) -> ScriptedEngines:
-        left = iter(range(most))
-
-        def writes(prompt: Prompt, how: Writing) -> str:
-            if next(left, None) is None:
-                raise GivenUp("the engine is gone")
-            return any_text(prompt, how)
-
-        return ScriptedEngines(lambda: Scripted(writes))
-
-    with pytest.raises(GivenUp) as given_up:
-        evaljudge.run(config, engines=lost_after(1))
-    assert str(given_up.value) == "the engine is gone"
-
-    with pytest.raises(GivenUp) as given_up:
-        evaljudge.run(config, engines=lost_after(20))
-    assert str(given_up.value) == (
-        "the engine is gone; what was committed is kept, and a rerun resumes"
-    )
+    kept = "the engine is gone; what was committed is kept, and a rerun resumes"
+    for after, said in ((1, "the engine is gone"), (20, kept)):
+        with pytest.raises(GivenUp) as given_up:
+            evaljudge.run(config, engines=failing(GivenUp("the engine is gone"), after))
+        assert str(given_up.value) == said
     with pytest.raises(UserError, match="is bound to another run"):
         evaljudge.run(config | {"axes": ["coherence"]}, engines=ScriptedEngines())
     assert evaljudge.run(config, engines=ScriptedEngines()).coverage == 1
@@ -155,22 +141,9 @@ def test_nothing_is_said_to_resume_before_anything_is_committed(
 def test_a_signal_s_end_says_whether_anything_is_kept(
     config: dict[str, Any], asks: int, note: str
 ) -> None:
-    left = iter(range(asks))
-
-    def writes(prompt: Prompt, how: Writing) -> str:
-        if next(left, None) is None:
-            raise Ended(130)
-        return any_text(prompt, how)
-
     with pytest.raises(Ended) as end:
-        evaljudge.run(config, engines=ScriptedEngines(lambda: Scripted(writes)))
+        evaljudge.run(config, engines=failing(Ended(130), asks))
     assert end.value.__notes__ == [note]
-
-
-def _changed_sources(config: dict[str, Any]) -> dict[str, Any]:
-    cases = Path(config["corpus"])
-    cases.write_text(cases.read_text().replace('"Rain', '"More rain'))
-    return config
 
 
 @pytest.mark.parametrize("metrics", [[], ["words"]])
@@ -188,8 +161,9 @@ def test_a_run_in_which_no_model_answered_binds_nothing(
     cases.write_text(there)
     assert evaljudge.plan(spec, engines=ScriptedEngines()).refused == []
     assert evaljudge.run(spec, engines=ScriptedEngines()).coverage == 1
+    cases.write_text(there.replace('"source ', '"another source '))
     with pytest.raises(UserError, match="is bound to another run"):
-        evaljudge.run(_changed_sources(spec), engines=ScriptedEngines())
+        evaljudge.run(spec, engines=ScriptedEngines())
 
 
 @pytest.mark.engine
@@ -200,6 +174,7 @@ def test_a_run_in_which_no_model_answered_binds_nothing(
         ("tokenizer.json", {}, "its tokenizer cannot be read: "),
         ("", {"kv_cache_memory_bytes": 1}, "the engine cannot load it: Cannot auto-fit"),
         ("", {"max_model_len": 10**7}, "the engine cannot load it: User-specified max_model_len"),
+        ("", {"kv_cache_memory_bytes": 10**14}, "the engine cannot load it: "),
     ],
 )
 def test_what_the_real_engine_says(
@@ -232,7 +207,7 @@ def test_an_engine_s_arguments_are_known_before_it_is_loaded(name: str, said: st
 
 def test_what_changes_speed_alone_is_no_other_run() -> None:
     assert engine_arguments() >= OPERATIONAL
-    faster = {"max_num_batched_tokens": 16384, "async_scheduling": True, "performance_mode": "x"}
+    faster = {"max_num_batched_tokens": 16384, "async_scheduling": True, "prefix_match_unit": 16}
     one, other = (Identity("m", "r", {}, {"dtype": "float32"} | more) for more in ({}, faster))
     assert one.as_key() == other.as_key() != Identity("m", "r", {}, {"dtype": "half"}).as_key()
 
@@ -270,14 +245,11 @@ def test_documents_without_a_candidate_are_no_run_but_may_be_prepared(
 
 def test_a_run_of_an_earlier_version_goes_on_by_its_rule_of_spellings(tmp_path: Path) -> None:
     """Its fingerprint knows no `exactness` and no `dtype`, as those of scripted models do not."""
-    case = {"doc_id": "d", "source": "one two", "candidates": [{"system": "A", "text": "a"}]}
-    (tmp_path / "c.jsonl").write_text(json.dumps(case))
-    given = {"corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "run"), "model": "nano",
-             "judges": ["geval"], "coverage_floor": 0}  # fmt: skip
+    jsonl(tmp_path / "cases.jsonl", [document(0, "A")])
+    given = usual(tmp_path, model="nano", judges=["geval"], coverage_floor=0)
 
-    def rule(model: Any, out: str = "run") -> tuple[float | None, str | None]:
-        config = load_config({**given, "model": model, "out": str(tmp_path / out)})
-        job = as_begun(make_job(config))
+    def rule(model: Any, out: str = "out") -> tuple[float | None, str | None]:
+        job = as_begun(make_job(load_config(given | {"model": model, "out": str(tmp_path / out)})))
         assert job.model and job.model_is
         assert job.model_is.as_fingerprint().get("exactness") == job.model.exactness
         assert job.model_is.dtype == job.model.dtype

@@ -8,13 +8,12 @@ import hashlib
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
@@ -74,35 +73,25 @@ print(evaljudge.__file__, outcome.coverage)
 
 
 @dataclass(frozen=True)
-class Step:
-    instruction: str
-    text: str
-
-    @property
-    def words(self) -> list[str]:
-        return shlex.split(self.text)
-
-
-@dataclass(frozen=True)
 class Stage:
-    name: str
     base: str
-    steps: list[Step]
+    steps: list[tuple[str, str]] = field(default_factory=list)
+    """Each an instruction and its text."""
 
     def said(self, instruction: str) -> list[str]:
-        return [step.text for step in self.steps if step.instruction == instruction]
+        return [text for name, text in self.steps if name == instruction]
 
 
 def stages() -> dict[str, Stage]:
     text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
-    lines = filter(None, text.replace("\\\n", " ").splitlines())
     found: dict[str, Stage] = {}
-    for instruction, rest in (line.split(maxsplit=1) for line in lines):
+    for line in filter(None, text.replace("\\\n", " ").splitlines()):
+        instruction, rest = line.split(maxsplit=1)
         if instruction == "FROM":
             base, _, name = rest.split()
-            found[name] = Stage(name, base, [])
+            found[name] = Stage(base)
         else:
-            found[name].steps.append(Step(instruction, rest))
+            found[name].steps.append((instruction, rest))
     return found
 
 
@@ -138,7 +127,7 @@ def test_a_pod_may_refuse_root(target: str) -> None:
     stage = STAGES[target]
     assert stage.said("USER") == ["1000"]
     assert "useradd --uid 1000" in " ".join(stage.said("RUN"))
-    assert stage.steps[-1].instruction == "CMD"
+    assert stage.steps[-1][0] == "CMD"
 
 
 def test_no_secret_and_no_registry_is_in_it() -> None:
@@ -186,9 +175,9 @@ def _outside() -> dict[str, str]:
 
 def _carry_out(stage: Stage, root: Path, environment: dict[str, str]) -> None:
     folder = root
-    for step in stage.steps:
-        text = re.sub(r"(?<![\w./-])/(?=\w)", f"{root}/", step.text)
-        match step.instruction:
+    for instruction, step in stage.steps:
+        text = re.sub(r"(?<![\w./-])/(?=\w)", f"{root}/", step)
+        match instruction:
             case "WORKDIR":
                 folder = Path(text)
                 folder.mkdir(parents=True, exist_ok=True)

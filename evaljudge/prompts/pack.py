@@ -134,7 +134,7 @@ def read_pack(places: Iterable[Place]) -> Pack:
     texts: dict[str, str] = {}
     for folder, prefix in places:
         for file in sorted(folder.glob("*.j2")):
-            texts.setdefault(prefix + file.stem, _text(file))
+            texts.setdefault(prefix + file.stem, read_text(file, "prompt").replace("\0", ""))
     return Pack(texts)
 
 
@@ -156,11 +156,11 @@ def _name_in(tag: str) -> str:
     return (name[1] or name[2]) if name else ""
 
 
-def _text(file: Path) -> str:
+def read_text(file: Path, kind: str) -> str:
     try:
-        return file.read_text(encoding="utf-8").replace("\0", "")
+        return file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise UserError(f"prompt {file}: not UTF-8") from None
+        raise UserError(f"{kind} {file}: not UTF-8") from None
 
 
 def _others(name: str, source: str) -> list[str]:

@@ -79,14 +79,6 @@ def test_options_read_alike_are_refused() -> None:
         compiled(Options(("yes", "Yes")), FakeHf())
 
 
-def test_of_many_options_six_are_named() -> None:
-    names = ("Good", "Good enough", "c", "d", "e", "f")
-    for more, told in (((), "'e', 'f': "), (("g",), "'e', 'f', …: ")):
-        with pytest.raises(UserError) as error:
-            compiled(Options((*names, *more)), FakeHf())
-        assert f"options 'Good', 'Good enough', 'c', 'd', {told}" in str(error.value)
-
-
 def test_one_option_beginning_another_needs_an_end_of_turn() -> None:
     with pytest.raises(UserError, match="'Good' begins another option"):
         compiled(Options(("Good", "Good enough")), FakeHf())

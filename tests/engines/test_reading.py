@@ -46,14 +46,14 @@ def assert_equal_to_the_engine_s(folder: str | Path, chat: Mapping[str, Any] | N
 
 
 @pytest.mark.parametrize("pieces", ["bytes", "words"])
-@pytest.mark.parametrize("chat", [True, False])
-def test_a_tiny_model_s(tiny: Callable[..., Path], pieces: str, chat: bool) -> None:
-    assert_equal_to_the_engine_s(tiny(pieces, chat), NONE if chat else None)
+def test_a_tiny_model_s(tiny: Callable[..., Path], pieces: str) -> None:
+    assert_equal_to_the_engine_s(tiny(pieces))
+    assert_equal_to_the_engine_s(tiny(pieces, False), None)
 
 
-@pytest.mark.parametrize(("folder", "chat"), [(CHECKPOINT, NONE), (MODEL_DIR, None)])
-def test_a_real_model_s(folder: str, chat: Mapping[str, Any] | None) -> None:
-    assert_equal_to_the_engine_s(folder, chat)
+def test_a_real_model_s() -> None:
+    assert_equal_to_the_engine_s(CHECKPOINT)
+    assert_equal_to_the_engine_s(MODEL_DIR, None)
 
 
 @pytest.mark.parametrize("model_type", OF_A_FAMILY)

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from random import Random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +12,6 @@ from evaljudge.bundled.world import (
     HIGHEST,
     LOWEST,
     Axis,
-    Report,
     graded,
     level,
     make_report,
@@ -21,72 +19,11 @@ from evaljudge.bundled.world import (
     spelt,
 )
 from evaljudge.bundled.world.corpus import SYSTEMS, as_jsonl, make_cases
-from evaljudge.bundled.world.documents import Fact
 from evaljudge.bundled.world.words import VERBS, garbled, names, vocabulary
 from evaljudge.corpora import CorpusSource, open_corpus
 from tests.world.oracle import levels_of, read_report
 
 LEVELS = st.integers(LOWEST, HIGHEST)
-
-
-def fact(place: str, who: str, verb: str, number: str, things: str) -> Fact:
-    title, name = who.split()
-    return Fact(title, name, verb, number, things, place)
-
-
-REPORT = Report(
-    main=(
-        fact("Oldby", "Ms Balwick", "bought", "three", "boats"),
-        fact("Farhill", "Mr Corlin", "sold", "six", "lamps"),
-        fact("Marsden", "Mr Corlin", "lost", "two", "doors"),
-        fact("Kettle", "Ms Balwick", "hid", "nine", "cups"),
-    ),
-    other=(
-        fact("Eastport", "Mr Fenton", "stole", "ten", "keys"),
-        fact("Ashdown", "Ms Balwick", "found", "four", "maps"),
-        fact("Lakeside", "Mr Fenton", "washed", "five", "coats"),
-        fact("Seaview", "Mr Corlin", "tested", "seven", "bells"),
-    ),
-)
-PERFECT = (
-    "First, in Oldby Ms Balwick bought three boats. Then, in Farhill Mr Corlin sold six lamps. "
-    "Next, in Marsden he lost two doors. Finally, in Kettle Ms Balwick hid nine cups."
-)
-
-
-def off(**levels: int) -> dict[Axis, int]:
-    return {axis: levels.get(axis, HIGHEST) for axis in AXES}
-
-
-@pytest.mark.parametrize(
-    ("said", "instead", "levels"),
-    [
-        ("", "", off()),
-        ("bought three boats", "bought um three boats", off(fluency=4)),
-        ("bought three boats", "bought three boats boats", off(fluency=4)),
-        ("bought three boats", "bght three boats", off(fluency=4)),
-        ("First,", "First", off(fluency=4)),
-        ("First,", "Finally,", off(coherence=4)),
-        ("Ms Balwick bought", "she bought", off(coherence=4)),  # nobody is named yet
-        ("he lost", "she lost", off(coherence=4)),  # it was Mr Corlin
-        ("six lamps", "seven lamps", off(consistency=4)),
-        ("in Farhill", "in Lakeside", off(consistency=4)),
-        ("hid nine cups", "hid nine bells", off(consistency=4, relevance=4)),
-        ("in Kettle Ms Balwick hid nine cups", "in Ashdown Ms Balwick found four maps",
-         off(relevance=4)),
-        ("Finally, in Kettle Ms Balwick hid nine cups.", "",
-         off(coherence=4, consistency=4, fluency=4, relevance=4)),
-        ("in Marsden he lost two doors", "in Farhill he sold six lamps", off(relevance=4)),
-    ],
-)  # fmt: skip
-def test_the_oracle_reads_each_fault(said: str, instead: str, levels: dict[Axis, int]) -> None:
-    assert said in PERFECT
-    assert levels_of(PERFECT.replace(said, instead, 1), REPORT) == levels
-
-
-@pytest.mark.parametrize("text", ["", "...", "No such world.", "a. b. c. d. e. f. g. h. i."])
-def test_the_oracle_gives_any_text_a_level(text: str) -> None:
-    assert set(levels_of(text, REPORT).values()) <= set(range(LOWEST, HIGHEST + 1))
 
 
 @given(st.integers(), st.fixed_dictionaries(dict.fromkeys(AXES, LEVELS)))
@@ -100,7 +37,8 @@ def test_a_text_has_the_levels_that_were_set(seed: int, wanted: dict[Axis, int])
 @given(st.integers(), st.sampled_from(AXES), LEVELS)
 def test_a_graded_text_is_at_fault_on_its_axis_alone(seed: int, axis: Axis, wanted: int) -> None:
     report = make_report(Random(seed), "train")
-    assert levels_of(spelt(graded(report, axis, wanted)), report) == off(**{axis: wanted})
+    levels = dict.fromkeys(AXES, HIGHEST) | {axis: wanted}
+    assert levels_of(spelt(graded(report, axis, wanted)), report) == levels
 
 
 @given(st.integers())
