@@ -28,7 +28,7 @@ EXECUTORS = ["local", pytest.param("ray", marks=pytest.mark.ray)]
 
 
 @pytest.fixture
-def config(tmp_path: Path, executor: str) -> dict[str, Any]:
+def config(tmp_path, executor):
     jsonl(tmp_path / "cases.jsonl", (document(n, "A") for n in range(12)))
     workers = {"executor": executor}
     return usual(tmp_path, judges={"synthetic": {"levels": 2}}, workers=workers)
@@ -69,9 +69,7 @@ def without_a_model(error: Exception) -> ScriptedEngines:
     ],
     ids=["memory", "weights", "wordless", "encoder"],
 )
-def test_an_engine_that_cannot_be_loaded_binds_nothing(
-    config: dict[str, Any], error: Exception
-) -> None:
+def test_an_engine_that_cannot_be_loaded_binds_nothing(config, error):
     with pytest.raises(UserError) as refused:
         evaljudge.run(config, engines=without_a_model(error))
     assert str(error) in str(refused.value)
@@ -81,7 +79,7 @@ def test_an_engine_that_cannot_be_loaded_binds_nothing(
     assert evaljudge.run(other, engines=ScriptedEngines()).coverage == 1
 
 
-def test_a_metric_that_cannot_measure_binds_nothing(config: dict[str, Any]) -> None:
+def test_a_metric_that_cannot_measure_binds_nothing(config):
     """Known before anything is asked: a judge would have worked in vain."""
     spec = config | {"metrics": {"bertscore": {"model": "./no/encoder"}}}
     with pytest.raises(UserError, match=r"metrics\.bertscore\.model: model \./no/encoder"):
@@ -97,7 +95,7 @@ def _killed(work: Callable[[], object]) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
 
-def test_a_run_killed_before_its_first_commit_binds_nothing(config: dict[str, Any]) -> None:
+def test_a_run_killed_before_its_first_commit_binds_nothing(config):
     def opens() -> Scripted:
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError
@@ -113,7 +111,7 @@ def test_a_run_killed_before_its_first_commit_binds_nothing(config: dict[str, An
     assert sorted(os.listdir(out / "verdicts")) == ["synthetic"]
 
 
-def test_what_is_committed_binds_and_resumes(config: dict[str, Any]) -> None:
+def test_what_is_committed_binds_and_resumes(config):
     kept = "the engine is gone; what was committed is kept, and a rerun resumes"
     for after, said in ((1, "the engine is gone"), (20, kept)):
         with pytest.raises(GivenUp) as given_up:
@@ -126,9 +124,7 @@ def test_what_is_committed_binds_and_resumes(config: dict[str, Any]) -> None:
 
 @pytest.mark.service
 @pytest.mark.parametrize("command", ["run", "plan"])
-def test_nothing_is_said_to_resume_before_anything_is_committed(
-    tmp_path: Path, command: str
-) -> None:
+def test_nothing_is_said_to_resume_before_anything_is_committed(tmp_path, command):
     os.mkfifo(file := tmp_path / "c.yaml")
     line = [sys.executable, "-m", "evaljudge", command, str(file)]
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as process, file.open("w"):
@@ -138,18 +134,14 @@ def test_nothing_is_said_to_resume_before_anything_is_committed(
 
 
 @pytest.mark.parametrize(("asks", "note"), [(0, NOTHING_KEPT), (20, KEPT)])
-def test_a_signal_s_end_says_whether_anything_is_kept(
-    config: dict[str, Any], asks: int, note: str
-) -> None:
+def test_a_signal_s_end_says_whether_anything_is_kept(config, asks, note):
     with pytest.raises(Ended) as end:
         evaljudge.run(config, engines=failing(Ended(130), asks))
     assert end.value.__notes__ == [note]
 
 
 @pytest.mark.parametrize("metrics", [[], ["words"]])
-def test_a_run_in_which_no_model_answered_binds_nothing(
-    config: dict[str, Any], metrics: list[str]
-) -> None:
+def test_a_run_in_which_no_model_answered_binds_nothing(config, metrics):
     """All sources are empty; then they are there, and the same folder takes the run."""
     cases = Path(config["corpus"])
     there = cases.read_text()
@@ -177,9 +169,7 @@ def test_a_run_in_which_no_model_answered_binds_nothing(
         ("", {"kv_cache_memory_bytes": 10**14}, "the engine cannot load it: "),
     ],
 )
-def test_what_the_real_engine_says(
-    config: dict[str, Any], tiny: Any, tmp_path: Path, spoilt: str, engine: Any, said: str
-) -> None:
+def test_what_the_real_engine_says(config, tiny, tmp_path, spoilt, engine, said):
     folder = shutil.copytree(tiny(), tmp_path / "model")
     if spoilt:
         (folder / spoilt).write_text("spoilt")
@@ -196,7 +186,7 @@ def test_what_the_real_engine_says(
         ("zzz", "unknown argument 'zzz': see `vllm serve --help=all`"),
     ],
 )
-def test_an_engine_s_arguments_are_known_before_it_is_loaded(name: str, said: str) -> None:
+def test_an_engine_s_arguments_are_known_before_it_is_loaded(name, said):
     from evaljudge.engines import ModelSource, VllmEngines
 
     with pytest.raises(UserError) as refused:
@@ -205,7 +195,7 @@ def test_an_engine_s_arguments_are_known_before_it_is_loaded(name: str, said: st
     assert VllmEngines().describe(ModelSource("nano", engine={"max_model_len": 1})).identity
 
 
-def test_what_changes_speed_alone_is_no_other_run() -> None:
+def test_what_changes_speed_alone_is_no_other_run():
     assert engine_arguments() >= OPERATIONAL
     faster = {"max_num_batched_tokens": 16384, "async_scheduling": True, "prefix_match_unit": 16}
     one, other = (Identity("m", "r", {}, {"dtype": "float32"} | more) for more in ({}, faster))
@@ -213,7 +203,7 @@ def test_what_changes_speed_alone_is_no_other_run() -> None:
 
 
 @pytest.mark.engine
-def test_the_engine_s_arguments_are_those_of_its_class() -> None:
+def test_the_engine_s_arguments_are_those_of_its_class():
     import dataclasses
 
     from vllm import EngineArgs
@@ -222,7 +212,7 @@ def test_the_engine_s_arguments_are_those_of_its_class() -> None:
 
 
 @pytest.mark.parametrize("command", ["run", "plan"])
-def test_an_encoder_that_cannot_be_had_is_foreseen(config: dict[str, Any], command: str) -> None:
+def test_an_encoder_that_cannot_be_had_is_foreseen(config, command):
     from evaljudge.engines import VllmEngines
 
     spec = config | {"model": "nano", "judges": {"roles": {"encoder": "no/encoder"}}}
@@ -233,9 +223,7 @@ def test_an_encoder_that_cannot_be_had_is_foreseen(config: dict[str, Any], comma
     assert not Path(config["out"]).exists()
 
 
-def test_documents_without_a_candidate_are_no_run_but_may_be_prepared(
-    config: dict[str, Any],
-) -> None:
+def test_documents_without_a_candidate_are_no_run_but_may_be_prepared(config):
     cases = Path(config["corpus"])
     cases.write_text('{"doc_id": "d", "source": "Rain.", "candidates": []}\n')
     evaljudge.prepare(config, engines=ScriptedEngines())
@@ -243,7 +231,7 @@ def test_documents_without_a_candidate_are_no_run_but_may_be_prepared(
         evaljudge.run(config, engines=ScriptedEngines())
 
 
-def test_a_run_of_an_earlier_version_goes_on_by_its_rule_of_spellings(tmp_path: Path) -> None:
+def test_a_run_of_an_earlier_version_goes_on_by_its_rule_of_spellings(tmp_path):
     """Its fingerprint knows no `exactness` and no `dtype`, as those of scripted models do not."""
     jsonl(tmp_path / "cases.jsonl", [document(0, "A")])
     given = usual(tmp_path, model="nano", judges=["geval"], coverage_floor=0)

@@ -28,7 +28,7 @@ LOCKS = sorted(ROOT.glob(".requirements-*.txt"))
 
 
 @pytest.mark.parametrize("file", LOCKS, ids=lambda file: file.stem)
-def test_a_lock_pins_everything_with_hashes_and_names_no_host(file: Path) -> None:
+def test_a_lock_pins_everything_with_hashes_and_names_no_host(file):
     text = file.read_text()
     pins = re.split(r"\n(?=[a-z])", text.partition("make lock\n")[2])
     assert pins
@@ -37,7 +37,7 @@ def test_a_lock_pins_everything_with_hashes_and_names_no_host(file: Path) -> Non
     assert not re.search(r"://|--index|--find-links|@ ", text)
 
 
-def test_the_locks_have_the_two_builds() -> None:
+def test_the_locks_have_the_two_builds():
     assert [file.stem for file in LOCKS] == [
         ".requirements-cpu", ".requirements-gpu", ".requirements-uv"
     ]  # fmt: skip
@@ -48,7 +48,7 @@ def test_the_locks_have_the_two_builds() -> None:
     assert re.search(r"^torch==2\.13\.0 ", gpu, re.MULTILINE)
 
 
-def test_the_licence_is_the_standard_text_and_part_of_the_package() -> None:
+def test_the_licence_is_the_standard_text_and_part_of_the_package():
     text = (ROOT / "LICENSE").read_bytes()
     assert hashlib.sha256(text).hexdigest() == APACHE_2
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -109,7 +109,7 @@ def needed(target: str) -> Iterator[Stage]:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_an_image_has_the_python_and_the_packages_of_its_lock(target: str) -> None:
+def test_an_image_has_the_python_and_the_packages_of_its_lock(target):
     bases = [stage.base for stage in needed(target) if stage.base not in STAGES]
     assert set(bases) == {f"python:{'3.11' if target == 'cpu' else '3.12'}-slim-bookworm"}
     installs = [text for text in STAGES[f"build-{target}"].said("RUN") if "pip install" in text]
@@ -122,7 +122,7 @@ def test_an_image_has_the_python_and_the_packages_of_its_lock(target: str) -> No
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_pod_may_refuse_root(target: str) -> None:
+def test_a_pod_may_refuse_root(target):
     """A number, since the kubelet does not know which user a name is."""
     stage = STAGES[target]
     assert stage.said("USER") == ["1000"]
@@ -130,7 +130,7 @@ def test_a_pod_may_refuse_root(target: str) -> None:
     assert stage.steps[-1][0] == "CMD"
 
 
-def test_no_secret_and_no_registry_is_in_it() -> None:
+def test_no_secret_and_no_registry_is_in_it():
     text = (ROOT / "Dockerfile").read_text()
     assert not re.search(r"(?i)://|--index|_token=|secret_|password|FROM \S+[./]\S*/", text)
     assert not any(stage.said("ARG") for stage in STAGES.values())
@@ -138,7 +138,7 @@ def test_no_secret_and_no_registry_is_in_it() -> None:
 
 @pytest.mark.long
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the lock is for Python 3.11")
-def test_the_steps_of_the_cpu_image_make_what_runs(tmp_path: Path) -> None:
+def test_the_steps_of_the_cpu_image_make_what_runs(tmp_path):
     root, environment = tmp_path / "image", _outside()
     for stage in needed("cpu"):
         _carry_out(stage, root, environment)

@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -90,9 +89,7 @@ def replies(model: VllmModel) -> tuple[list[Any], list[Any], list[Any]]:
 
 
 @pytest.mark.engine
-def test_an_adapter_answers_as_merged_weights_do(
-    tiny: Callable[..., Path], tmp_path: Path, shared_engines: VllmEngines
-) -> None:
+def test_an_adapter_answers_as_merged_weights_do(tiny, tmp_path, shared_engines):
     base, adapter = tiny(), adapter_of(tiny(), tmp_path / "adapter")
     opened: Any = [
         shared_engines.open(one, 0)
@@ -112,7 +109,7 @@ def test_an_adapter_answers_as_merged_weights_do(
 
 
 @pytest.mark.engine
-def test_an_adapter_for_other_modules_is_refused(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_an_adapter_for_other_modules_is_refused(tiny, tmp_path):
     """vLLM itself says nothing, and answers as without it."""
     one = source(tiny(), adapter_of(tiny(), tmp_path / "a", "base_model.model.inner_"), **SMALL)
     _ = VllmEngines().describe(one)
@@ -124,7 +121,7 @@ def test_an_adapter_for_other_modules_is_refused(tiny: Callable[..., Path], tmp_
 
 
 @pytest.fixture
-def adapter(tiny: Callable[..., Path], tmp_path: Path) -> Path:
+def adapter(tiny, tmp_path):
     return adapter_of(tiny(), tmp_path / "judge-lora")
 
 
@@ -146,24 +143,18 @@ def refusal(one: ModelSource) -> str:
         ({"init_lora_weights": "pissa_niter_16"}, '`init_lora_weights: "pissa_niter_16"`'),
     ],
 )
-def test_what_vllm_does_not_implement_is_refused(
-    tiny: Callable[..., Path], adapter: Path, changed: dict[str, Any], said: str
-) -> None:
+def test_what_vllm_does_not_implement_is_refused(tiny, adapter, changed, said):
     (adapter / "adapter_config.json").write_text(json.dumps(PEFT | changed))
     assert said in refusal(source(tiny(), adapter))
 
 
-def test_settings_that_only_made_the_weights_are_not_refused(
-    tiny: Callable[..., Path], adapter: Path
-) -> None:
+def test_settings_that_only_made_the_weights_are_not_refused(tiny, adapter):
     more = {"init_lora_weights": "gaussian", "use_rslora": True, "modules_to_save": None}
     (adapter / "adapter_config.json").write_text(json.dumps(PEFT | more))
     _ = VllmEngines().describe(source(tiny(), adapter)).identity
 
 
-def test_a_folder_that_holds_no_adapter_is_refused(
-    tiny: Callable[..., Path], adapter: Path, tmp_path: Path
-) -> None:
+def test_a_folder_that_holds_no_adapter_is_refused(tiny, adapter, tmp_path):
     asked, config = source(tiny(), adapter), adapter / "adapter_config.json"
     weights = adapter / "adapter_model.safetensors"
     assert "no such folder (from a hub: `hf download" in refusal(source(tiny(), tmp_path / "gone"))
@@ -189,9 +180,7 @@ def test_a_folder_that_holds_no_adapter_is_refused(
         ("num_hidden_layers", 1, "it has weights for layer 1, and the model's last is 0"),
     ],
 )
-def test_an_adapter_of_another_model_is_refused(
-    tiny: Callable[..., Path], adapter: Path, tmp_path: Path, key: str, value: int, said: str
-) -> None:
+def test_an_adapter_of_another_model_is_refused(tiny, adapter, tmp_path, key, value, said):
     """vLLM would copy it into a corner of wider matrices, and ignore further layers."""
     other = shutil.copytree(tiny(), tmp_path / "other")
     config = json.loads((other / "config.json").read_text())
@@ -202,14 +191,12 @@ def test_an_adapter_of_another_model_is_refused(
 @pytest.mark.parametrize(
     "engine", [{"enable_lora": True}, {"lora_modules": ["a=b"]}, {"max_lora_rank": 64}]
 )
-def test_settings_of_lora_without_an_adapter_are_refused(
-    tiny: Callable[..., Path], engine: dict[str, Any]
-) -> None:
+def test_settings_of_lora_without_an_adapter_are_refused(tiny, engine):
     (name,) = engine
     assert f"engine: {name} has no effect without an adapter" in refusal(source(tiny(), **engine))
 
 
-def test_lora_is_not_turned_off_beside_an_adapter(tiny: Callable[..., Path], adapter: Path) -> None:
+def test_lora_is_not_turned_off_beside_an_adapter(tiny, adapter):
     assert "turns it off" in refusal(source(tiny(), adapter, enable_lora=False))
     _ = VllmEngines().describe(source(tiny(), adapter, enable_lora=True, max_lora_rank=64))
 
@@ -217,9 +204,7 @@ def test_lora_is_not_turned_off_beside_an_adapter(tiny: Callable[..., Path], ada
 # the identity
 
 
-def test_the_adapter_is_part_of_the_identity(
-    tiny: Callable[..., Path], adapter: Path, tmp_path: Path
-) -> None:
+def test_the_adapter_is_part_of_the_identity(tiny, adapter, tmp_path):
     describe, asked = VllmEngines().describe, source(tiny(), adapter)
     with_one, without = (describe(one).identity for one in (asked, source(tiny())))
     assert identity_bound(with_one.as_fingerprint(), asked) == with_one
@@ -236,9 +221,7 @@ def test_the_adapter_is_part_of_the_identity(
     assert describe(source(tiny(), moved)).identity != with_one
 
 
-def test_adapters_of_one_model_are_different_models(
-    tiny: Callable[..., Path], adapter: Path, tmp_path: Path
-) -> None:
+def test_adapters_of_one_model_are_different_models(tiny, adapter, tmp_path):
     other = shutil.copytree(adapter, tmp_path / "other-lora")
     (other / "adapter_config.json").write_text(json.dumps(PEFT | {"lora_alpha": 1}))
     corpus = tmp_path / "cases.jsonl"

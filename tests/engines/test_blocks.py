@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +14,6 @@ from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.checkpoint import Layers, layers
 from evaljudge.engines.internals import cached_block
 from evaljudge.engines.loading import usual_block
-from evaljudge.engines.vllm import VllmModel
 from evaljudge.model.asks import Chosen, Options, Prompt
 from evaljudge.model.counting import CountingModel
 from tests.build import config, document, jsonl
@@ -42,13 +40,11 @@ def written(folder: Path, config: dict[str, Any]) -> ModelSource:
 
 
 @pytest.mark.parametrize(("settings", "kind"), CONFIGS.values(), ids=CONFIGS.keys())
-def test_layers_are_read_from_the_checkpoint(
-    tmp_path: Path, settings: dict[str, Any], kind: Layers
-) -> None:
+def test_layers_are_read_from_the_checkpoint(tmp_path, settings, kind):
     assert layers(written(tmp_path, settings)) == kind
 
 
-def test_a_checkpoint_that_is_elsewhere_is_taken_for_attention() -> None:
+def test_a_checkpoint_that_is_elsewhere_is_taken_for_attention():
     assert layers(ModelSource("s3://bucket/model")) == "attention"
     assert layers(ModelSource("nobody/nothing-of-this-name")) == "attention"
 
@@ -61,7 +57,7 @@ def opened(**cache: Any) -> Any:
     )
 
 
-def test_the_block_is_what_the_engine_ended_up_with() -> None:
+def test_the_block_is_what_the_engine_ended_up_with():
     assert cached_block(opened()) == 32
     assert cached_block(opened(block_size=1072)) == 1072
     assert cached_block(opened(block_size=16, cache_hit_alignment_tokens=528)) == 528
@@ -69,7 +65,7 @@ def test_the_block_is_what_the_engine_ended_up_with() -> None:
     assert cached_block(opened(enable_prefix_caching=False)) == 0
 
 
-def test_cautions_of_a_plan(tmp_path: Path) -> None:
+def test_cautions_of_a_plan(tmp_path):
     def caution(config: dict[str, Any], **engine: Any) -> str | None:
         source = replace(written(tmp_path, config), engine=engine)
         return VllmEngines().describe(source).caution
@@ -97,9 +93,7 @@ def asked(sources: int) -> list[Prompt]:
 
 
 @pytest.mark.engine
-def test_without_a_prefix_cache_all_of_a_prompt_is_its_least(
-    tiny: Callable[..., Path], engine: Callable[..., VllmModel]
-) -> None:
+def test_without_a_prefix_cache_all_of_a_prompt_is_its_least(tiny, engine):
     model = engine(caching=False)
     counting = CountingModel(model)
     asyncio.run(counting.choose(asked(4), Options(("Better", "Worse"))))
@@ -112,9 +106,7 @@ def test_without_a_prefix_cache_all_of_a_prompt_is_its_least(
 
 
 @pytest.mark.engine
-def test_a_plan_says_that_a_hybrid_model_may_share_less(
-    tiny: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_plan_says_that_a_hybrid_model_may_share_less(tiny, tmp_path):
     folder = tmp_path / "hybrid"
     folder.mkdir()
     for file in tiny().glob("tokenizer*"):
@@ -128,9 +120,7 @@ def test_a_plan_says_that_a_hybrid_model_may_share_less(
 
 
 @pytest.mark.engine
-def test_a_hybrid_model_s_block_is_read_from_its_engine(
-    tiny: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_hybrid_model_s_block_is_read_from_its_engine(tiny, tmp_path):
     """LFM2 with a convolution so long that its state takes 512 tokens' worth of the cache."""
     for file in tiny().glob("tokenizer*"):
         (tmp_path / file.name).write_bytes(file.read_bytes())

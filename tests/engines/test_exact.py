@@ -2,19 +2,16 @@
 
 import asyncio
 import math
-from collections.abc import Callable
 from itertools import product
 from typing import Any
 
 import pytest
 
-from evaljudge.engines.vllm import VllmModel
 from evaljudge.judges.likelihood.judge import Likelihood
 from evaljudge.model import ModelAround
-from evaljudge.model.asks import Chosen, Options, Prompt, Weighed
+from evaljudge.model.asks import Options, Prompt
 from evaljudge.prompts import load_task
-from evaljudge.records import Candidate, Case, Document
-from tests.engines.oracle import Oracle
+from tests.build import case
 
 pytestmark = pytest.mark.engine
 
@@ -46,14 +43,7 @@ MODELS = [
 
 @pytest.mark.parametrize(("pieces", "chat", "caching"), MODELS)
 @pytest.mark.parametrize("names", CASES.values(), ids=CASES.keys())
-def test_choose_is_exact(
-    engine: Callable[..., VllmModel],
-    oracles: Callable[..., Oracle],
-    pieces: str,
-    chat: bool,
-    caching: bool,
-    names: tuple[str, ...],
-) -> None:
+def test_choose_is_exact(engine, oracles, pieces, chat, caching, names):
     """With every spelling followed; and with those alone that could move a probability by 1e-4."""
     model, oracle = engine(pieces, chat, caching, exactness=0.0), oracles(pieces, chat)
     replies = asyncio.run(model.choose(PROMPTS, Options(names)))
@@ -61,7 +51,6 @@ def test_choose_is_exact(
     for prompt, reply, other in zip(
         PROMPTS, replies, asyncio.run(usual.choose(PROMPTS, Options(names))), strict=True
     ):
-        assert isinstance(reply, Chosen) and isinstance(other, Chosen)
         assert reply.left_out == 0 <= other.left_out <= 1e-4 * other.mass
         assert other.p == pytest.approx(reply.p, abs=1e-4)
         assert len(other.spent) <= len(reply.spent)
@@ -75,19 +64,12 @@ def test_choose_is_exact(
 
 
 @pytest.mark.parametrize(("pieces", "chat", "caching"), MODELS)
-def test_weigh_is_exact(
-    engine: Callable[..., VllmModel],
-    oracles: Callable[..., Oracle],
-    pieces: str,
-    chat: bool,
-    caching: bool,
-) -> None:
+def test_weigh_is_exact(engine, oracles, pieces, chat, caching):
     model, oracle = engine(pieces, chat, caching), oracles(pieces, chat)
     texts = ["A flood closed the bridge." * n for n in (1, 3, 20)]
     for _ in range(2):  # the second time the texts were read before
         replies = asyncio.run(model.weigh(PROMPTS, texts))
         for prompt, text, reply in zip(PROMPTS, texts, replies, strict=True):
-            assert isinstance(reply, Weighed)
             before = oracle.render(prompt.text)
             after = oracle.render(prompt.text, text)
             assert after[: len(before)] == before
@@ -96,12 +78,8 @@ def test_weigh_is_exact(
 
 
 TASK = load_task("summary", ["fluency", "relevance"])
-CASE = Case(
-    Document(
-        "d1", "The river rose after two days of rain. The town council closed the bridge. " * 4
-    ),
-    (Candidate("A", "A flood closed the bridge."), Candidate("B", "Boats were sent. " * 20)),
-)
+RAIN = "The river rose after two days of rain. The town council closed the bridge. " * 4
+CASE = case("A flood closed the bridge.", "Boats were sent. " * 20, source=RAIN)
 EXAMPLES = [{"source": "Snow fell on the city.", "target": "It snowed.", "axis": "fluency"}]
 
 
@@ -117,17 +95,12 @@ class Noting(ModelAround):
 
 @pytest.mark.parametrize("chat", [True, False])
 @pytest.mark.parametrize("settings", [{}, {"reversed": True}, {"demonstrations": EXAMPLES}])
-def test_the_score_is_the_mean_log_probability(
-    engine: Callable[..., VllmModel],
-    oracles: Callable[..., Oracle],
-    settings: dict[str, Any],
-    chat: bool,
-) -> None:
+def test_the_score_is_the_mean_log_probability(engine, oracles, settings, chat):
     one, model = Likelihood(settings, TASK), Noting(engine("bytes", chat))
     oracle = oracles("bytes", chat)
     found = asyncio.run(one.verdicts(CASE, [], model)).verdicts
     assert [(v.axis, v.system) for v in found] == [
-        (axis, system) for axis in ("fluency", "relevance") for system in "AB"
+        (axis, system) for axis in ("fluency", "relevance") for system in ("s0", "s1")
     ]
     for verdict, asked in zip(found, model.asked, strict=True):
         (score,) = one.score(verdict)

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -63,7 +62,7 @@ def found(text: str, chat: dict[str, Any] | None = None, reply: str | None = Non
 
 
 @pytest.mark.parametrize("name", HABITS)
-def test_each_habit_is_recognised(name: str) -> None:
+def test_each_habit_is_recognised(name):
     assert found(HABITS[name].template) == (HABITS[name].chat, HABITS[name].reply)
 
 
@@ -78,7 +77,7 @@ def test_each_habit_is_recognised(name: str) -> None:
         (LLAMA, {"strftime_now": DATE}, ""),
     ],
 )
-def test_other_templates(template: str, chat: dict[str, Any], reply: str) -> None:
+def test_other_templates(template, chat, reply):
     assert found(template) == (chat, reply)
 
 
@@ -92,19 +91,17 @@ def test_other_templates(template: str, chat: dict[str, Any], reply: str) -> Non
         ("channel", {}, "<|channel|>analysis<|message|>"),
     ],
 )
-def test_what_is_given_is_taken_as_it_is(
-    name: str, chat: dict[str, Any], reply: str | None
-) -> None:
+def test_what_is_given_is_taken_as_it_is(name, chat, reply):
     assert found(HABITS[name].template, chat, reply) == (chat, reply or "")
 
 
-def test_a_day_may_be_named() -> None:
+def test_a_day_may_be_named():
     assert found(STRFTIME, {"strftime_now": "2025-01-31"}) == ({"strftime_now": "2025-01-31"}, "")
     assert found(LLAMA, {"date_string": "31 Jan 2025"}) == ({"date_string": "31 Jan 2025"}, "")
 
 
 @pytest.fixture
-def with_habit(tiny: Callable[..., Path], tmp_path: Path) -> Callable[[str], Path]:
+def with_habit(tiny, tmp_path):
     def make(template: str) -> Path:
         folder = shutil.copytree(tiny(), tmp_path / "model")
         file = folder / "tokenizer_config.json"
@@ -115,9 +112,7 @@ def with_habit(tiny: Callable[..., Path], tmp_path: Path) -> Callable[[str], Pat
 
 
 @pytest.mark.parametrize("text", [h.template for h in HABITS.values()] + [LLAMA, NO_THINK])
-def test_the_engine_s_template_has_what_was_recognised(
-    with_habit: Callable[[str], Path], text: str
-) -> None:
+def test_the_engine_s_template_has_what_was_recognised(with_habit, text):
     folder = with_habit(text)
     template = find_template(ModelSource(str(folder)))
     assert template is not None and template.text == text
@@ -129,13 +124,13 @@ def test_the_engine_s_template_has_what_was_recognised(
     assert "Today" not in text or "Today is 26 Jul 2024." in read.head_text
 
 
-def test_a_reply_s_special_tokens_are_special(tiny: Callable[..., Path]) -> None:
+def test_a_reply_s_special_tokens_are_special(tiny):
     tokeniser = Tokeniser(AutoTokenizer.from_pretrained(tiny()))
     template = read_template(tokeniser, {}, frozenset(), "<|user|>so")
     assert "<|user|>" in tokeniser.hf.convert_ids_to_tokens(template.tail)
 
 
-def test_a_template_in_a_file_of_its_own_comes_first(with_habit: Callable[[str], Path]) -> None:
+def test_a_template_in_a_file_of_its_own_comes_first(with_habit):
     folder = with_habit(PLAIN)
     (folder / "chat_template.jinja").write_text(LLAMA)
     template = find_template(ModelSource(str(folder)))
@@ -148,7 +143,7 @@ def identity(source: ModelSource) -> Identity:
     return VllmEngines().describe(source).identity
 
 
-def test_the_identity_has_it_and_the_signature_says_so(with_habit: Callable[[str], Path]) -> None:
+def test_the_identity_has_it_and_the_signature_says_so(with_habit):
     source = ModelSource(str(with_habit(HABITS["channel"].template)))
     found = identity(source)
     assert found.as_key()["reply"] == FINAL
@@ -162,9 +157,7 @@ def test_the_identity_has_it_and_the_signature_says_so(with_habit: Callable[[str
     assert identity_bound(known, replace(source, reply="")) == plain
 
 
-def test_a_switch_that_is_set_by_itself_is_as_one_that_is_given(
-    with_habit: Callable[[str], Path],
-) -> None:
+def test_a_switch_that_is_set_by_itself_is_as_one_that_is_given(with_habit):
     source = ModelSource(str(with_habit(HABITS["switch"].template)))
     found, chat = identity(source), {"enable_thinking": False}
     assert found.as_key() == {"revision": found.revision, "chat": chat, "engine": {}}
@@ -172,7 +165,7 @@ def test_a_switch_that_is_set_by_itself_is_as_one_that_is_given(
     assert identity_bound(found.as_fingerprint(), source) == found
 
 
-def test_runs_begun_before_this_are_known(tiny: Callable[..., Path]) -> None:
+def test_runs_begun_before_this_are_known(tiny):
     """Models without a habit, and base models, have the identity that they had."""
     for chat, made in (({}, tiny()), (None, tiny("bytes", False))):
         source = ModelSource(str(made), chat=chat)
@@ -183,9 +176,7 @@ def test_runs_begun_before_this_are_known(tiny: Callable[..., Path]) -> None:
         assert identity_bound(before, source).as_fingerprint() == before
 
 
-def test_a_model_without_a_template_is_refused_before_it_is_loaded(
-    tiny: Callable[..., Path],
-) -> None:
+def test_a_model_without_a_template_is_refused_before_it_is_loaded(tiny):
     with pytest.raises(UserError, match=r"^model \S+ has no chat template: .* `chat: none`"):
         identity(ModelSource(str(tiny("bytes", False))))
     completing = identity(ModelSource(str(tiny()), chat=None))
@@ -193,14 +184,12 @@ def test_a_model_without_a_template_is_refused_before_it_is_loaded(
     assert completing != identity(ModelSource(str(tiny())))
 
 
-def test_none_is_what_a_base_model_s_chat_is_called() -> None:
+def test_none_is_what_a_base_model_s_chat_is_called():
     assert ModelConfig(source="m", chat="none").as_source().chat is None
     assert ModelConfig(source="m").as_source().chat == {}
 
 
-def test_where_both_speak_the_reply_wins_and_the_plan_says_so(
-    with_habit: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_where_both_speak_the_reply_wins_and_the_plan_says_so(with_habit, tmp_path):
     folder = with_habit(HABITS["switch"].template)
     model = {"source": str(folder), "reply": EMPTY, "chat": {"enable_thinking": True}}
     assert ModelConfig(**model).as_source().chat == {}
@@ -209,7 +198,7 @@ def test_where_both_speak_the_reply_wins_and_the_plan_says_so(
     assert f"warning: settings: {said}\n" in planned_text(config(tmp_path, model=model))
 
 
-def test_least_mass_does_not_bind_a_run() -> None:
+def test_least_mass_does_not_bind_a_run():
     one = Identity("m", "r", {}, {}).as_key()
     assert "least_mass" not in one
     assert ModelConfig(source="m").as_source().least_mass == 0.5
@@ -219,13 +208,13 @@ def test_least_mass_does_not_bind_a_run() -> None:
 
 
 @pytest.fixture
-def thinker(tiny: Callable[..., Path]) -> Tokeniser:
+def thinker(tiny):
     hf = AutoTokenizer.from_pretrained(tiny("bytes"))
     hf.chat_template = NO_THINK
     return Tokeniser(hf)
 
 
-def test_a_switch_changes_where_the_reply_begins(thinker: Tokeniser) -> None:
+def test_a_switch_changes_where_the_reply_begins(thinker):
     plain = read_template(thinker, {}, frozenset())
     silent = read_template(thinker, {"enable_thinking": False}, frozenset())
     assert thinker.hf.decode(plain.tail) == "<|assistant|>"
@@ -233,18 +222,18 @@ def test_a_switch_changes_where_the_reply_begins(thinker: Tokeniser) -> None:
     assert thinker.hf.eos_token_id in plain.ends
 
 
-def test_an_unknown_switch_is_refused(thinker: Tokeniser) -> None:
+def test_an_unknown_switch_is_refused(thinker):
     with pytest.raises(UserError, match=r"model\.chat\.enable_thinkin: .* does not use it"):
         read_template(thinker, {"enable_thinkin": False}, frozenset())
 
 
-def test_a_template_that_drops_the_message_is_refused(thinker: Tokeniser) -> None:
+def test_a_template_that_drops_the_message_is_refused(thinker):
     thinker.hf.chat_template = "{{ bos_token }}hello"
     with pytest.raises(UserError, match="leaves out the message"):
         read_template(thinker, {}, frozenset())
 
 
-def test_a_model_without_a_template_completes(tiny: Callable[..., Path]) -> None:
+def test_a_model_without_a_template_completes(tiny):
     tokeniser = Tokeniser(AutoTokenizer.from_pretrained(tiny("bytes", False)))
     template = read_template(tokeniser, None, frozenset())
     ids, _ = template.around(Prompt(("Which is better?",)), tokeniser)

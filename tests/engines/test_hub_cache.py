@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -58,7 +57,7 @@ class Hub:
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+def hub(monkeypatch):
     made = Hub()
     with ThreadingHTTPServer(("127.0.0.1", 0), made.handler()) as server:
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
@@ -77,7 +76,7 @@ def in_a_process(code: str, home: Path, **environment: str) -> bytes:
 
 
 @pytest.mark.service
-def test_a_second_machine_finds_what_the_first_has_downloaded(hub: Hub, tmp_path: Path) -> None:
+def test_a_second_machine_finds_what_the_first_has_downloaded(hub, tmp_path):
     shared = tmp_path / "weights/hub"
 
     def fetch_on(machine: str, cache: Path) -> None:
@@ -98,9 +97,7 @@ def test_a_second_machine_finds_what_the_first_has_downloaded(hub: Hub, tmp_path
 
 
 @pytest.mark.service
-def test_what_a_model_is_is_asked_of_the_hub_and_its_weights_are_not(
-    hub: Hub, tmp_path: Path
-) -> None:
+def test_what_a_model_is_is_asked_of_the_hub_and_its_weights_are_not(hub, tmp_path):
     code = (
         "import sys\nfrom evaljudge.engines import ModelSource\n"
         "from evaljudge.engines.checkpoint import whole_config\n"

@@ -5,8 +5,6 @@ import json
 import logging
 import warnings
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 from huggingface_hub.errors import LocalEntryNotFoundError
@@ -35,22 +33,18 @@ SEES = {"vision_config": {}}
         (SEES, {"language_model_only": False}, "language_model_only", False),
     ],
 )
-def test_arguments_that_the_user_does_not_give(
-    tmp_path: Path, config: dict[str, Any], said: dict[str, Any], name: str, value: Any
-) -> None:
+def test_arguments_that_the_user_does_not_give(tmp_path, config, said, name, value):
     (tmp_path / "config.json").write_text(json.dumps(config))
     source = ModelSource(str(tmp_path), engine=said)
     assert _arguments(source, str(tmp_path), 0).get(name) == value
 
 
-def test_code_is_run_only_where_that_is_allowed() -> None:
+def test_code_is_run_only_where_that_is_allowed():
     assert "trust_remote_code" not in _arguments(ModelSource("m"), "m", 0)
     assert _arguments(ModelSource("m", allow=("remote-code",)), "m", 0)["trust_remote_code"] is True
 
 
-def test_the_engine_s_own_lines_are_kept_where_they_are_wanted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_engine_s_own_lines_are_kept_where_they_are_wanted(monkeypatch):
     triton = logging.getLogger("torch._library.triton")
     monkeypatch.setattr(triton, "level", logging.NOTSET)
     for level, is_quiet in (("DEBUG", False), ("ERROR", True)):
@@ -65,13 +59,13 @@ def test_the_engine_s_own_lines_are_kept_where_they_are_wanted(
         assert triton.isEnabledFor(logging.WARNING) != is_quiet
 
 
-def test_a_draw_s_key_is_that_of_the_whole_prompt() -> None:
+def test_a_draw_s_key_is_that_of_the_whole_prompt():
     key = _Key(3, [(1, 2), (), (3,)])
     assert str(key) == hashlib.sha256(b"3 (1, 2, 3)").hexdigest()
     assert str(key) == str(_Key(3, [(1,), (2, 3)]))
 
 
-def test_of_the_hub_s_files_those_that_vllm_reads_are_fetched(tmp_path: Path) -> None:
+def test_of_the_hub_s_files_those_that_vllm_reads_are_fetched(tmp_path):
     """From the hub's local cache, which is as good as the hub for a snapshot that is in it."""
     snapshot = tmp_path / "models--o--m" / "snapshots" / COMMIT
     snapshot.mkdir(parents=True)

@@ -4,10 +4,9 @@ import asyncio
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -71,21 +70,21 @@ def ids_of(outputs: Sequence[Sequence[Any]]) -> list[list[tuple[int, ...]]]:
     return [[one.ids for one in mine] for mine in outputs]
 
 
-def test_outputs_come_in_the_order_asked() -> None:
+def test_outputs_come_in_the_order_asked():
     found, none = asked_of(Kept(), (requests(3, 1, 2), nothing_further), ([], nothing_further))
     assert ids_of(found) == [[(3,)], [(1,)], [(2,)]]
     assert [mine[0].how for mine in found] == ["how 3", "how 1", "how 2"]
     assert none == []
 
 
-def test_a_large_batch_does_not_hold_up_the_engine() -> None:
+def test_a_large_batch_does_not_hold_up_the_engine():
     engine = Kept()
     asked_of(engine, *[(requests(*range(600)), nothing_further)] * 2)
     assert sum(engine.sizes) == 1200
     assert max(engine.sizes) == MOST_ADDED
 
 
-def test_what_a_reply_makes_necessary_is_asked_next() -> None:
+def test_what_a_reply_makes_necessary_is_asked_next():
     def further(number: int, outputs: list[Any]) -> Sequence[Request]:
         if len(outputs) == 1 and number == 0:
             return requests(1001, 1002)
@@ -108,13 +107,13 @@ def unreadable(number: int, outputs: list[Any]) -> Sequence[Request]:
         ((requests(1), unreadable), KeyError),
     ],
 )
-def test_what_is_wrong_with_a_batch_ends_it_alone(asked: Any, error: type[Exception]) -> None:
+def test_what_is_wrong_with_a_batch_ends_it_alone(asked, error):
     wrong, other = asked_of(Kept(refused=7), asked, (requests(2), nothing_further))
     assert isinstance(wrong, error)
     assert ids_of(other) == [[(2,)]]
 
 
-def test_a_dead_engine_answers_whoever_asks() -> None:
+def test_a_dead_engine_answers_whoever_asks():
     engine = Kept(dies_at=0)
     engine.may_begin.set()
     with closing(Steps(engine)) as steps:
@@ -123,7 +122,7 @@ def test_a_dead_engine_answers_whoever_asks() -> None:
                 asyncio.run(steps.ask(requests(*range(300))))
 
 
-def test_what_an_interrupted_batch_had_still_to_ask_is_dropped() -> None:
+def test_what_an_interrupted_batch_had_still_to_ask_is_dropped():
     engine = Kept()
 
     async def cut_short(steps: Steps) -> None:
@@ -152,7 +151,7 @@ sys.exit(0 if (before, shared()) == (True, False) else f"{before} {shared()}")
 """
 
 
-def test_what_engines_share_goes_with_the_one_that_closes(tiny: Callable[..., Path]) -> None:
+def test_what_engines_share_goes_with_the_one_that_closes(tiny):
     """Left to the garbage collector, it took down what vLLM's engines share in one process while
     the next one was loading; all who asked that one heard that its groups were not initialised.
     """

