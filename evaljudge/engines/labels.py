@@ -188,7 +188,7 @@ def compile_options(options: Options, tokeniser: Texts, template: Template) -> C
     if ended and not template.ends:
         short = next(name for name, mine in paths.items() if ended.intersection(mine))
         raise UserError(
-            f"options {_listed(options.names)}: {short!r} begins another option, and the model "
+            f"options {', '.join(options.names)}: {short!r} begins another option, and the model "
             "has no end-of-turn token that would tell them apart"
         )
     own = [written[name] if written[name] in mine else mine[0] for name, mine in paths.items()]
@@ -244,7 +244,7 @@ def _compiled(
     ids = {path: tuple(sorted({i for ids in own for i in ids})) for path, own in ways.items()}
     if max(map(len, ids.values())) > MOST_IDS:
         raise UserError(
-            f"options {_listed(tuple(paths))}: more than {MOST_IDS} tokens to tell apart at once"
+            f"options {', '.join(paths)}: more than {MOST_IDS} tokens to tell apart at once"
         )
 
     def request(head: Ids) -> Node:
@@ -263,8 +263,3 @@ def _compiled(
     return CompiledOptions(
         tuple(paths), request(()), {path: steps(path, on) for path, on in ways.items()}, own
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:6]))
-    return shown + (", …" if len(names) > 6 else "")

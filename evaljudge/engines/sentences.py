@@ -73,20 +73,35 @@ class Encoders:
         from evaljudge.engines.loading import local_path, set_environment
 
         set_environment()
-        from vllm import LLM
+        from vllm import EngineArgs
+        from vllm.pooling_params import PoolingParams
+        from vllm.v1.engine.llm_engine import LLMEngine
 
-        served = LLM(
-            local_path(source),
+        # not `vllm.LLM`, which reads four times as many tokens in a step and needs memory for them
+        arguments = EngineArgs(
+            model=local_path(source),
             runner="pooling",
             dtype="float32",
             gpu_memory_utilization=MEMORY,
             enforce_eager=installed_build() == CPU_BUILD,
+            disable_log_stats=True,
             distributed_executor_backend="uni",
         )
-        self._ends.callback(shut_down, served.llm_engine)
-        cut = {"truncate_prompt_tokens": -1}
-        embed = partial(served.embed, use_tqdm=False, tokenization_kwargs=cut)
-        return lambda texts: [output.outputs.embedding for output in embed(texts)]
+        engine = LLMEngine.from_engine_args(arguments)
+        self._ends.callback(shut_down, engine)
+
+        def encode(texts: list[str]) -> list[list[float]]:
+            cut = {"truncate_prompt_tokens": -1}
+            for number, text in enumerate(texts):
+                how = PoolingParams(task="embed")
+                engine.add_request(str(number), text, how, tokenization_kwargs=cut)
+            vectors: dict[str, list[float]] = {}
+            while engine.has_unfinished_requests():
+                done = [output for output in engine.step() if output.finished]
+                vectors |= {output.request_id: output.outputs.data.tolist() for output in done}
+            return [vectors[str(number)] for number in range(len(texts))]
+
+        return encode
 
     def close(self) -> None:
         self._ends.close()

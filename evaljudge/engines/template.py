@@ -179,7 +179,7 @@ def settled(source: ModelSource, template: ChatTemplate | None) -> ModelSource:
     from jinja2 import TemplateError
 
     try:
-        if _stamps_date(template, chat):
+        if CLOCK in template.text and _stamps_date(template, chat):
             chat[CLOCK] = DATE
         if reply is None and THINKING not in chat:
             off = chat | {THINKING: False}

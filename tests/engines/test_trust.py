@@ -36,72 +36,66 @@ def identify(folder: str, *allow: Any, **engine: Any) -> Identity:
     return VllmEngines().describe(ModelSource(folder, engine=engine, allow=allow)).identity
 
 
+NEW = {"auto_map": {"AutoModelForCausalLM": "new.NewForCausalLM"}, "model_type": "of-nobody"}
+QWEN, PICKLES, CODE = {"model_type": "qwen3"}, "its weights are pickled", "Python code of its own"
+
+
 @pytest.mark.parametrize(
-    "files",
-    [(SAFE,), (SAFE, PICKLED), (SAFE, "optimizer.pt"), (SAFE, "original/consolidated.00.pth"), ()],
+    ("files", "engine"),
+    [
+        ((SAFE,), {}),
+        ((SAFE, PICKLED), {}),
+        ((SAFE, "optimizer.pt"), {}),
+        ((SAFE, "original/consolidated.00.pth"), {}),
+        ((), {}),
+        ((PICKLED,), {"load_format": "dummy"}),
+    ],
 )
-def test_safetensors_need_no_trust(checkpoint, files):
+def test_safetensors_need_no_trust(checkpoint, files, engine):
     folder = checkpoint(*files)
-    plain, trusting = identify(folder), identify(folder, "pickle", "remote-code")
-    assert plain == trusting
+    plain, trusting = identify(folder, **engine), identify(folder, "pickle", **engine)
+    assert plain == trusting == identify(folder, "remote-code", **engine)
     assert "allow" not in plain.as_key()
     assert str(plain) == f"{plain.name}@{plain.revision[:12]}"
 
 
-@pytest.mark.parametrize("file", [PICKLED, "model.pt", "consolidated.00.pth", "1_Dense/" + PICKLED])
-def test_pickled_weights_are_refused_unless_allowed(checkpoint, file):
-    folder = checkpoint(file)
-    with pytest.raises(UserError, match=r"its weights are pickled files only.*`allow: \[pickle\]`"):
-        identify(folder)
-    with pytest.raises(UserError):
-        identify(folder, "remote-code")
-    allowed = identify(folder, "pickle")
-    assert allowed.as_key()["allow"] == ["pickle"]
-    assert str(allowed).endswith(" with pickle")
+@pytest.mark.parametrize(
+    ("files", "config", "engine", "need", "said"),
+    [
+        ((PICKLED,), {}, {}, "pickle", PICKLES),
+        (("model.pt",), {}, {}, "pickle", PICKLES),
+        (("consolidated.00.pth",), {}, {}, "pickle", PICKLES),
+        (("1_Dense/" + PICKLED,), {}, {}, "pickle", PICKLES),
+        ((SAFE, "a.pt"), {}, {"load_format": "pt"}, "pickle", "`load_format: pt` reads pickled"),
+        ((SAFE, "a.pt"), {}, {"load_format": "PT"}, "pickle", "`load_format: PT` reads pickled"),
+        ((SAFE, "new.py"), NEW, {}, "remote-code", CODE),
+        ((SAFE,), QWEN, {"hf_overrides": NEW}, "remote-code", CODE),
+        ((SAFE,), QWEN, {"hf_overrides": {"text_config": NEW}}, "remote-code", CODE),
+        ((SAFE,), {"model_type": "llava", "text_config": NEW}, {}, "remote-code", CODE),
+    ],
+)
+def test_the_rest_is_refused_unless_allowed(checkpoint, files, config, engine, need, said):
+    folder = checkpoint(*files, **config)
+    for other in {"pickle", "remote-code", None} - {need}:
+        with pytest.raises(UserError, match=rf"{said}.*`allow: \[{need}\]`"):
+            identify(folder, *filter(None, [other]), **engine)
+    allowed = identify(folder, need, **engine)
+    assert allowed.as_key()["allow"] == [need]
+    assert str(allowed).endswith(f" with {need}")
 
 
-def test_what_vllm_is_told_to_read_counts(checkpoint):
-    folder = checkpoint(SAFE, "model.pt")
-    for form in ("pt", "PT"):  # vLLM reads either
-        with pytest.raises(UserError, match=f"`load_format: {form}` reads pickled weights"):
-            identify(folder, load_format=form)
-    assert identify(checkpoint(PICKLED), load_format="dummy").allow == ()
+@pytest.mark.parametrize("kind", ["qwen3", "chatglm"])
+def test_code_that_nobody_needs_is_not_run(checkpoint, kind):
+    """transformers knows the first, vLLM the second."""
+    folder = checkpoint(SAFE, **NEW | {"model_type": kind})
+    assert identify(folder).allow == ()
+    assert identify(folder, "remote-code").allow == ("remote-code",)
 
 
 def test_a_config_that_is_no_json(checkpoint):
     folder = checkpoint(SAFE)
     Path(folder, "config.json").write_text("{")
     with pytest.raises(UserError, match="config.json is not JSON"):
-        identify(folder)
-
-
-AUTO = {"AutoModelForCausalLM": "modeling_new.NewForCausalLM"}
-
-
-def test_code_of_its_own_is_refused_unless_allowed(checkpoint):
-    folder = checkpoint(SAFE, "modeling_new.py", auto_map=AUTO, model_type="new-to-everybody")
-    with pytest.raises(UserError, match=r"Python code of its own.*`allow: \[remote-code\]`"):
-        identify(folder)
-    assert identify(folder, "remote-code").as_key()["allow"] == ["remote-code"]
-
-
-@pytest.mark.parametrize("kind", ["qwen3", "chatglm"])
-def test_code_that_nobody_needs_is_not_run(checkpoint, kind):
-    """transformers knows the first, vLLM the second."""
-    folder = checkpoint(SAFE, auto_map=AUTO, model_type=kind)
-    assert identify(folder).allow == ()
-    assert identify(folder, "remote-code").allow == ("remote-code",)
-
-
-def test_code_in_overrides_and_in_parts_of_the_configuration(checkpoint):
-    part = {"auto_map": AUTO, "model_type": "new-to-everybody"}
-    folder = checkpoint(SAFE, model_type="qwen3")
-    for overrides in (part, {"text_config": part}):
-        with pytest.raises(UserError, match="Python code of its own"):
-            identify(folder, hf_overrides=overrides)
-        assert identify(folder, "remote-code", hf_overrides=overrides).allow == ("remote-code",)
-    folder = checkpoint(SAFE, model_type="llava", text_config=part)
-    with pytest.raises(UserError, match="Python code of its own"):
         identify(folder)
 
 
@@ -117,8 +111,7 @@ def test_other_checkpoints_that_the_engine_loads(checkpoint, tmp_path_factory, e
     folder, other = checkpoint(SAFE, model_type="qwen3"), tmp_path_factory.mktemp("other")
     (other / PICKLED).write_bytes(b"")
     for file in ("config.json", "tokenizer_config.json"):
-        code = {"auto_map": AUTO} if allow == "remote-code" else {}
-        (other / file).write_text(json.dumps(code))
+        (other / file).write_text(json.dumps(NEW if allow == "remote-code" else {}))
     engine = json.loads(json.dumps(engine).replace("OTHER", str(other)))
     (argument,) = engine
     with pytest.raises(UserError, match=rf": {argument} {other}: .*`allow: \[{allow}\]`"):
@@ -128,7 +121,7 @@ def test_other_checkpoints_that_the_engine_loads(checkpoint, tmp_path_factory, e
 
 
 def test_a_checkpoint_at_a_uri(checkpoint):
-    uri = f"file://{checkpoint(SAFE, auto_map=AUTO, model_type='new-to-everybody')}"
+    uri = f"file://{checkpoint(SAFE, **NEW)}"
     with pytest.raises(UserError, match="Python code of its own"):
         identify(uri)
     assert identify(uri, "remote-code").allow == ("remote-code",)

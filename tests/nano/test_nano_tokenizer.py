@@ -4,11 +4,8 @@ import re
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evaljudge.bundled.world import make_report
-from evaljudge.bundled.world.words import names, vocabulary
 from evaljudge.engines.labels import compile_options
 from evaljudge.engines.template import read_template
 from evaljudge.engines.tokens import Tokeniser
@@ -31,12 +28,6 @@ def engine(tmp_path_factory):
     return tokeniser, read_template(tokeniser, {}, frozenset())
 
 
-def test_a_word_of_the_world_is_one_token():
-    for word in vocabulary():
-        assert len(ids(word)) == 1, word
-        assert ids(f"x {word}.")[-2:-1] == ids(word), word
-
-
 def test_a_word_of_the_prompts_that_it_is_taught_is_one_token():
     pack = load_task("summary", prompts="nano").pack
     taught = " ".join(
@@ -44,21 +35,6 @@ def test_a_word_of_the_prompts_that_it_is_taught_is_one_token():
     )
     for word in re.findall(r"</?\w+>|\w+", re.sub(r"{[{%].*?[%}]}", " ", taught)):
         assert len(ids(word)) == 1, word
-
-
-@pytest.mark.parametrize("half", ["train", "test"])
-def test_a_name_is_two_tokens_known_to_both_halves(half):
-    found = [ids(name) for name in names(half)]
-    assert {len(pair) for pair in found} == {2}
-    train = {token for name in names("train") for token in ids(name)}
-    assert {token for pair in found for token in pair} <= train
-
-
-@given(st.text())
-def test_any_text_can_be_read_and_said_again(text):
-    said = TOKENIZER.decode(ids(text), skip_special_tokens=False)
-    assert "<unk>" not in said.replace("<unk>", "", text.count("<unk>"))
-    assert said.split() == text.split()
 
 
 def test_a_lesson_is_the_prompt_that_the_engine_asks(engine):
