@@ -46,13 +46,6 @@ def prompts(*texts: str) -> list[Prompt]:
     return [Prompt((text,)) for text in texts]
 
 
-def in_turn(*asks: Awaitable[Any]) -> list[Any]:
-    async def ask() -> list[Any]:
-        return [await one for one in asks]
-
-    return asyncio.run(ask())
-
-
 def together(*asks: Awaitable[Any]) -> list[Any]:
     async def ask() -> list[Any]:
         return await asyncio.gather(*asks)
@@ -63,7 +56,6 @@ def together(*asks: Awaitable[Any]) -> list[Any]:
 def test_nothing_is_asked_twice_and_order_is_kept():
     inner = Slow()
     model = Remembering(inner)
-
     asks = [prompts("a", "b", "a"), prompts("b", "c"), prompts("c", "a")]
     one, two = together(*(model.choose(asked, YES_NO) for asked in asks[:2]))
     three = asyncio.run(model.choose(asks[2], YES_NO))
@@ -89,11 +81,8 @@ def test_a_dead_engine_is_not_remembered():
 
 def test_counting_adds_up_what_was_spent():
     counting = CountingModel(Scripted())
-
-    in_turn(
-        counting.write(prompts("one two", "three"), HOW),
-        counting.choose(prompts("four five six"), YES_NO),
-    )
+    asyncio.run(counting.write(prompts("one two", "three"), HOW))
+    asyncio.run(counting.choose(prompts("four five six"), YES_NO))
     assert (counting.tokens.asks, counting.tokens.prompt, counting.tokens.generated) == (3, 6, 3)
     assert counting.masses.choices == 1
     assert counting.masses.total == pytest.approx(1.0)
@@ -189,8 +178,8 @@ def test_cost_leaves_out_what_was_remembered():
 
 def test_imagined_replies_are_measured_by_the_token_counter():
     model = CountingModel(Imagining(lambda prompt, options=None: (Spent(len(prompt.text), 0, 1),)))
-
-    _, (chosen,) = in_turn(model.write(prompts("12345"), HOW), model.choose(prompts("123"), YES_NO))
+    asyncio.run(model.write(prompts("12345"), HOW))
+    (chosen,) = asyncio.run(model.choose(prompts("123"), YES_NO))
     assert chosen.p == pytest.approx({"Yes": 0.5, "No": 0.5})
     assert (model.tokens.asks, model.tokens.prompt) == (2, 8)
 
@@ -254,8 +243,7 @@ def texts(replies: Sequence[Written | Failed]) -> list[str]:
 def test_one_ask_for_all_documents():
     inner, kept = Writer(), Kept()
     model = common(inner, kept)
-
-    replies = in_turn(*(model.write([STEPS, of(str(n))], HOW) for n in range(3)))
+    replies = [asyncio.run(model.write([STEPS, of(str(n))], HOW)) for n in range(3)]
     assert [texts(one) for one in replies] == [["w2", "w1"], ["w2", "w3"], ["w2", "w4"]]
     assert inner.asked.count(STEPS.text) == 1
     assert [bool(one[0].spent) for one in replies] == [True, False, False]
@@ -303,8 +291,8 @@ def test_the_loser_of_a_race_takes_what_was_kept_first():
 def test_a_failure_is_not_kept():
     inner, kept = Writer(), Kept()
     model, fails = common(inner, kept), Prompt(("fail",), head=1)
-
-    assert in_turn(*(model.write([fails], HOW) for _ in range(2))) == [[Failed("no")]] * 2
+    for _ in range(2):
+        assert asyncio.run(model.write([fails], HOW)) == [Failed("no")]
     assert (inner.asked, kept.replies) == (["fail", "fail"], {})
 
 
@@ -323,8 +311,7 @@ def test_prompts_with_a_text_of_a_document_pass_through_in_order_and_at_once():
 def test_several_samples_and_forms_pass_through(how):
     inner, kept = Writer(), Kept()
     model = common(inner, kept)
-
-    replies = in_turn(*(model.write([STEPS, of("a")], how) for _ in range(2)))
+    replies = [asyncio.run(model.write([STEPS, of("a")], how)) for _ in range(2)]
     assert inner.batches == [[STEPS, of("a")]] * 2
     assert [len(reply.samples) for one in replies for reply in one] == [how.n] * 4
     assert kept.replies == {}
