@@ -21,29 +21,36 @@ from evaljudge.errors import KEPT, NOTHING_KEPT, Ended, GivenUp, UserError
 from evaljudge.model.asks import Prompt, Writing
 from evaljudge.runs.binding import as_begun
 from evaljudge.runs.job import make_job
-from tests.build import jsonl
+from tests.build import config as usual
+from tests.build import document, jsonl
 
 EXECUTORS = ["local", pytest.param("ray", marks=pytest.mark.ray)]
 
 
 @pytest.fixture
-def config(tmp_path: Path, executor: str) -> dict[str, Any]:
-    rows = [
-        {"doc_id": f"d{n}", "source": f"Rain {n}.", "system": "A", "text": f"It rained {n}."}
-        for n in range(12)
-    ]
-    return {
-        "corpus": jsonl(tmp_path / "cases.jsonl", rows), "out": str(tmp_path / "out"),
-        "model": "m", "axes": ["fluency"], "judges": {"synthetic": {"levels": 2}},
-        "workers": {"executor": executor},
-    }  # fmt: skip
+def config(tmp_path, executor):
+    jsonl(tmp_path / "cases.jsonl", (document(n, "A") for n in range(12)))
+    workers = {"executor": executor}
+    return usual(tmp_path, judges={"synthetic": {"levels": 2}}, workers=workers)
 
 
-def failing(said: Exception) -> ScriptedEngines:
+def failing(error: BaseException, after: int) -> ScriptedEngines:
+    """Engines that fail after so many replies."""
+    left = iter(range(after))
+
+    def writes(prompt: Prompt, how: Writing) -> str:
+        if next(left, None) is None:
+            raise error
+        return any_text(prompt, how)
+
+    return ScriptedEngines(lambda: Scripted(writes))
+
+
+def without_a_model(error: Exception) -> ScriptedEngines:
     """Engines that fail as they are loaded, with whatever a library raises."""
 
     def opens() -> Scripted:
-        raise said
+        raise error
 
     return ScriptedEngines(opens)
 
@@ -62,11 +69,9 @@ def failing(said: Exception) -> ScriptedEngines:
     ],
     ids=["memory", "weights", "wordless", "encoder"],
 )
-def test_an_engine_that_cannot_be_loaded_binds_nothing(
-    config: dict[str, Any], error: Exception
-) -> None:
+def test_an_engine_that_cannot_be_loaded_binds_nothing(config, error):
     with pytest.raises(UserError) as refused:
-        evaljudge.run(config, engines=failing(error))
+        evaljudge.run(config, engines=without_a_model(error))
     assert str(error) in str(refused.value)
     assert type(error).__name__ in str(refused.value) or isinstance(error, UserError)
     assert "resume" not in str(refused.value)
@@ -74,18 +79,11 @@ def test_an_engine_that_cannot_be_loaded_binds_nothing(
     assert evaljudge.run(other, engines=ScriptedEngines()).coverage == 1
 
 
-def test_a_metric_that_cannot_measure_binds_nothing(config: dict[str, Any]) -> None:
+def test_a_metric_that_cannot_measure_binds_nothing(config):
     """Known before anything is asked: a judge would have worked in vain."""
-    asked: list[str] = []
-
-    def writes(prompt: Prompt, how: Writing) -> str:
-        asked.append(prompt.text)
-        return any_text(prompt, how)
-
     spec = config | {"metrics": {"bertscore": {"model": "./no/encoder"}}}
     with pytest.raises(UserError, match=r"metrics\.bertscore\.model: model \./no/encoder"):
-        evaljudge.run(spec, engines=ScriptedEngines(lambda: Scripted(writes)))
-    assert not asked
+        evaljudge.run(spec, engines=without_a_model(AssertionError("nothing is to be asked")))
     assert not Path(config["out"]).exists()
 
 
@@ -97,7 +95,7 @@ def _killed(work: Callable[[], object]) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
 
-def test_a_run_killed_before_its_first_commit_binds_nothing(config: dict[str, Any]) -> None:
+def test_a_run_killed_before_its_first_commit_binds_nothing(config):
     def opens() -> Scripted:
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError
@@ -113,26 +111,12 @@ def test_a_run_killed_before_its_first_commit_binds_nothing(config: dict[str, An
     assert sorted(os.listdir(out / "verdicts")) == ["synthetic"]
 
 
-def test_what_is_committed_binds_and_resumes(config: dict[str, Any]) -> None:
-    def lost_after(most: int) -> ScriptedEngines:
-        left = iter(range(most))
-
-        def writes(prompt: Prompt, how: Writing) -> str:
-            if next(left, None) is None:
-                raise GivenUp("the engine is gone")
-            return any_text(prompt, how)
-
-        return ScriptedEngines(lambda: Scripted(writes))
-
-    with pytest.raises(GivenUp) as given_up:
-        evaljudge.run(config, engines=lost_after(1))
-    assert str(given_up.value) == "the engine is gone"
-
-    with pytest.raises(GivenUp) as given_up:
-        evaljudge.run(config, engines=lost_after(20))
-    assert str(given_up.value) == (
-        "the engine is gone; what was committed is kept, and a rerun resumes"
-    )
+def test_what_is_committed_binds_and_resumes(config):
+    kept = "the engine is gone; what was committed is kept, and a rerun resumes"
+    for after, said in ((1, "the engine is gone"), (20, kept)):
+        with pytest.raises(GivenUp) as given_up:
+            evaljudge.run(config, engines=failing(GivenUp("the engine is gone"), after))
+        assert str(given_up.value) == said
     with pytest.raises(UserError, match="is bound to another run"):
         evaljudge.run(config | {"axes": ["coherence"]}, engines=ScriptedEngines())
     assert evaljudge.run(config, engines=ScriptedEngines()).coverage == 1
@@ -140,9 +124,7 @@ def test_what_is_committed_binds_and_resumes(config: dict[str, Any]) -> None:
 
 @pytest.mark.service
 @pytest.mark.parametrize("command", ["run", "plan"])
-def test_nothing_is_said_to_resume_before_anything_is_committed(
-    tmp_path: Path, command: str
-) -> None:
+def test_nothing_is_said_to_resume_before_anything_is_committed(tmp_path, command):
     os.mkfifo(file := tmp_path / "c.yaml")
     line = [sys.executable, "-m", "evaljudge", command, str(file)]
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as process, file.open("w"):
@@ -152,31 +134,14 @@ def test_nothing_is_said_to_resume_before_anything_is_committed(
 
 
 @pytest.mark.parametrize(("asks", "note"), [(0, NOTHING_KEPT), (20, KEPT)])
-def test_a_signal_s_end_says_whether_anything_is_kept(
-    config: dict[str, Any], asks: int, note: str
-) -> None:
-    left = iter(range(asks))
-
-    def writes(prompt: Prompt, how: Writing) -> str:
-        if next(left, None) is None:
-            raise Ended(130)
-        return any_text(prompt, how)
-
+def test_a_signal_s_end_says_whether_anything_is_kept(config, asks, note):
     with pytest.raises(Ended) as end:
-        evaljudge.run(config, engines=ScriptedEngines(lambda: Scripted(writes)))
+        evaljudge.run(config, engines=failing(Ended(130), asks))
     assert end.value.__notes__ == [note]
 
 
-def _changed_sources(config: dict[str, Any]) -> dict[str, Any]:
-    cases = Path(config["corpus"])
-    cases.write_text(cases.read_text().replace('"Rain', '"More rain'))
-    return config
-
-
 @pytest.mark.parametrize("metrics", [[], ["words"]])
-def test_a_run_in_which_no_model_answered_binds_nothing(
-    config: dict[str, Any], metrics: list[str]
-) -> None:
+def test_a_run_in_which_no_model_answered_binds_nothing(config, metrics):
     """All sources are empty; then they are there, and the same folder takes the run."""
     cases = Path(config["corpus"])
     there = cases.read_text()
@@ -188,8 +153,9 @@ def test_a_run_in_which_no_model_answered_binds_nothing(
     cases.write_text(there)
     assert evaljudge.plan(spec, engines=ScriptedEngines()).refused == []
     assert evaljudge.run(spec, engines=ScriptedEngines()).coverage == 1
+    cases.write_text(there.replace('"source ', '"another source '))
     with pytest.raises(UserError, match="is bound to another run"):
-        evaljudge.run(_changed_sources(spec), engines=ScriptedEngines())
+        evaljudge.run(spec, engines=ScriptedEngines())
 
 
 @pytest.mark.engine
@@ -200,11 +166,10 @@ def test_a_run_in_which_no_model_answered_binds_nothing(
         ("tokenizer.json", {}, "its tokenizer cannot be read: "),
         ("", {"kv_cache_memory_bytes": 1}, "the engine cannot load it: Cannot auto-fit"),
         ("", {"max_model_len": 10**7}, "the engine cannot load it: User-specified max_model_len"),
+        ("", {"kv_cache_memory_bytes": 10**14}, "the engine cannot load it: "),
     ],
 )
-def test_what_the_real_engine_says(
-    config: dict[str, Any], tiny: Any, tmp_path: Path, spoilt: str, engine: Any, said: str
-) -> None:
+def test_what_the_real_engine_says(config, tiny, tmp_path, spoilt, engine, said):
     folder = shutil.copytree(tiny(), tmp_path / "model")
     if spoilt:
         (folder / spoilt).write_text("spoilt")
@@ -221,7 +186,7 @@ def test_what_the_real_engine_says(
         ("zzz", "unknown argument 'zzz': see `vllm serve --help=all`"),
     ],
 )
-def test_an_engine_s_arguments_are_known_before_it_is_loaded(name: str, said: str) -> None:
+def test_an_engine_s_arguments_are_known_before_it_is_loaded(name, said):
     from evaljudge.engines import ModelSource, VllmEngines
 
     with pytest.raises(UserError) as refused:
@@ -230,15 +195,15 @@ def test_an_engine_s_arguments_are_known_before_it_is_loaded(name: str, said: st
     assert VllmEngines().describe(ModelSource("nano", engine={"max_model_len": 1})).identity
 
 
-def test_what_changes_speed_alone_is_no_other_run() -> None:
+def test_what_changes_speed_alone_is_no_other_run():
     assert engine_arguments() >= OPERATIONAL
-    faster = {"max_num_batched_tokens": 16384, "async_scheduling": True, "performance_mode": "x"}
+    faster = {"max_num_batched_tokens": 16384, "async_scheduling": True, "prefix_match_unit": 16}
     one, other = (Identity("m", "r", {}, {"dtype": "float32"} | more) for more in ({}, faster))
     assert one.as_key() == other.as_key() != Identity("m", "r", {}, {"dtype": "half"}).as_key()
 
 
 @pytest.mark.engine
-def test_the_engine_s_arguments_are_those_of_its_class() -> None:
+def test_the_engine_s_arguments_are_those_of_its_class():
     import dataclasses
 
     from vllm import EngineArgs
@@ -247,7 +212,7 @@ def test_the_engine_s_arguments_are_those_of_its_class() -> None:
 
 
 @pytest.mark.parametrize("command", ["run", "plan"])
-def test_an_encoder_that_cannot_be_had_is_foreseen(config: dict[str, Any], command: str) -> None:
+def test_an_encoder_that_cannot_be_had_is_foreseen(config, command):
     from evaljudge.engines import VllmEngines
 
     spec = config | {"model": "nano", "judges": {"roles": {"encoder": "no/encoder"}}}
@@ -258,9 +223,7 @@ def test_an_encoder_that_cannot_be_had_is_foreseen(config: dict[str, Any], comma
     assert not Path(config["out"]).exists()
 
 
-def test_documents_without_a_candidate_are_no_run_but_may_be_prepared(
-    config: dict[str, Any],
-) -> None:
+def test_documents_without_a_candidate_are_no_run_but_may_be_prepared(config):
     cases = Path(config["corpus"])
     cases.write_text('{"doc_id": "d", "source": "Rain.", "candidates": []}\n')
     evaljudge.prepare(config, engines=ScriptedEngines())
@@ -268,16 +231,13 @@ def test_documents_without_a_candidate_are_no_run_but_may_be_prepared(
         evaljudge.run(config, engines=ScriptedEngines())
 
 
-def test_a_run_of_an_earlier_version_goes_on_by_its_rule_of_spellings(tmp_path: Path) -> None:
+def test_a_run_of_an_earlier_version_goes_on_by_its_rule_of_spellings(tmp_path):
     """Its fingerprint knows no `exactness` and no `dtype`, as those of scripted models do not."""
-    case = {"doc_id": "d", "source": "one two", "candidates": [{"system": "A", "text": "a"}]}
-    (tmp_path / "c.jsonl").write_text(json.dumps(case))
-    given = {"corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "run"), "model": "nano",
-             "judges": ["geval"], "coverage_floor": 0}  # fmt: skip
+    jsonl(tmp_path / "cases.jsonl", [document(0, "A")])
+    given = usual(tmp_path, model="nano", judges=["geval"], coverage_floor=0)
 
-    def rule(model: Any, out: str = "run") -> tuple[float | None, str | None]:
-        config = load_config({**given, "model": model, "out": str(tmp_path / out)})
-        job = as_begun(make_job(config))
+    def rule(model: Any, out: str = "out") -> tuple[float | None, str | None]:
+        job = as_begun(make_job(load_config(given | {"model": model, "out": str(tmp_path / out)})))
         assert job.model and job.model_is
         assert job.model_is.as_fingerprint().get("exactness") == job.model.exactness
         assert job.model_is.dtype == job.model.dtype

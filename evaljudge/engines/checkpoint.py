@@ -120,10 +120,10 @@ def read_json(source: ModelSource, name: str) -> Mapping[str, Any] | None:
     if (content := read_file(source, name)) is None:
         return None
     try:
-        config: Mapping[str, Any] = json.loads(content)
+        config = json.loads(content)
     except ValueError as error:
-        raise UserError(f"model {source.path}: {name} is not JSON: {error}") from None
-    return config
+        raise UserError(f"model {source.source}: {name} is not JSON: {error}") from None
+    return config if isinstance(config, dict) else {}
 
 
 def read_file(source: ModelSource, name: str) -> bytes | None:

@@ -19,7 +19,7 @@ from math import exp, log
 from typing import NamedTuple
 
 from evaljudge.engines.template import Template
-from evaljudge.engines.tokens import Ids, OwnWords
+from evaljudge.engines.tokens import Ids, Texts
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, add_in_logs
 
@@ -175,7 +175,7 @@ def _above_share(ahead: Ahead, exact: Mapping[str, Sequence[float]]) -> list[Nod
     ]
 
 
-def compile_options(options: Options, tokeniser: OwnWords, template: Template) -> CompiledOptions:
+def compile_options(options: Options, tokeniser: Texts, template: Template) -> CompiledOptions:
     paths = {name: _paths(name, options, tokeniser, template) for name in options.names}
     written = {name: template.spelt_after(name, tokeniser) or () for name in options.names}
     _refuse_equal(paths)
@@ -188,14 +188,14 @@ def compile_options(options: Options, tokeniser: OwnWords, template: Template) -
     if ended and not template.ends:
         short = next(name for name, mine in paths.items() if ended.intersection(mine))
         raise UserError(
-            f"options {_listed(options.names)}: {short!r} begins another option, and the model "
+            f"options {', '.join(options.names)}: {short!r} begins another option, and the model "
             "has no end-of-turn token that would tell them apart"
         )
     own = [written[name] if written[name] in mine else mine[0] for name, mine in paths.items()]
     return _compiled(paths, ended, template.ends, own)
 
 
-def _paths(name: str, options: Options, tokeniser: OwnWords, template: Template) -> tuple[Ids, ...]:
+def _paths(name: str, options: Options, tokeniser: Texts, template: Template) -> tuple[Ids, ...]:
     """The spellings' ids after the tail; of two where one begins the other, the shorter."""
     spelt = (template.spelt_after(form, tokeniser) for form in options.forms(name))
     spellings = {ids for ids in spelt if ids}
@@ -244,7 +244,7 @@ def _compiled(
     ids = {path: tuple(sorted({i for ids in own for i in ids})) for path, own in ways.items()}
     if max(map(len, ids.values())) > MOST_IDS:
         raise UserError(
-            f"options {_listed(tuple(paths))}: more than {MOST_IDS} tokens to tell apart at once"
+            f"options {', '.join(paths)}: more than {MOST_IDS} tokens to tell apart at once"
         )
 
     def request(head: Ids) -> Node:
@@ -263,8 +263,3 @@ def _compiled(
     return CompiledOptions(
         tuple(paths), request(()), {path: steps(path, on) for path, on in ways.items()}, own
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:6]))
-    return shown + (", …" if len(names) > 6 else "")

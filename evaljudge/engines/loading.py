@@ -19,7 +19,7 @@ from evaljudge.engines.internals import (
     known_context,
 )
 from evaljudge.engines.source import PICKLE, REMOTE_CODE, ModelSource
-from evaljudge.engines.tokens import Marked, Tokeniser
+from evaljudge.engines.tokens import Tokeniser
 from evaljudge.errors import UserError, first_words
 
 QUIET = {
@@ -51,7 +51,7 @@ def load_engine(source: ModelSource, seed: int) -> tuple[Any, Tokeniser]:
     from vllm.v1.engine.llm_engine import LLMEngine
 
     path = local_path(source.path)
-    tokeniser = Tokeniser(load_marked(source).hf)  # first: it says at once what is wrong with it
+    tokeniser = load_tokeniser(source)  # first: it says at once what is wrong with it
     try:
         arguments = EngineArgs(**_arguments(source, path, seed))
         # as `vllm.LLM`: far more tokens and sequences in a step than where somebody waits for each
@@ -126,12 +126,12 @@ def fetch_checkpoint(source: ModelSource) -> None:
         )
 
 
-def load_marked(source: ModelSource) -> Marked:
+def load_tokeniser(source: ModelSource) -> Tokeniser:
     from transformers import AutoTokenizer
 
     path, revision, trusts = local_path(source.path), source.revision, REMOTE_CODE in source.allow
     try:
-        return Marked(
+        return Tokeniser(
             AutoTokenizer.from_pretrained(path, revision=revision, trust_remote_code=trusts)
         )
     except Exception as error:  # transformers raises many kinds

@@ -112,15 +112,12 @@ class Steps:
                 for output in self._engine.step() if self._running else ():
                     if output.finished:
                         self._finish(self._running.pop(output.request_id), output)
-        except BaseException as error:
-            self._fail_all(EngineDead(f"{type(error).__name__}: {error}"))
-
-    def _fail_all(self, dead: EngineDead) -> None:
-        """The engine is dead: whoever waits, or will ask, gets this error."""
-        for ask in (*self._running.values(), *(ask for ask, _ in self._ready)):
-            ask.batch.settle(dead)
-        while asked := self._asked.get():
-            asked[0].settle(dead)
+        except BaseException as error:  # whoever waits, or will ask, gets it
+            dead = EngineDead(f"{type(error).__name__}: {error}")
+            for ask in (*self._running.values(), *(ask for ask, _ in self._ready)):
+                ask.batch.settle(dead)
+            while asked := self._asked.get():
+                asked[0].settle(dead)
 
     def _take_asked(self) -> bool:
         """Takes the new batches; waits for one when there is nothing else to do."""

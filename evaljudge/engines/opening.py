@@ -17,12 +17,13 @@ from evaljudge.engines.checkpoint import (
     lacking,
     language_config,
     layers,
+    local_folder,
     read_json,
 )
-from evaljudge.engines.habits import find_template, settled
 from evaljudge.engines.internals import engine_arguments, installed_build
 from evaljudge.engines.loading import fetch_checkpoint, load_engine, usual_block
 from evaljudge.engines.source import BUNDLED, VLLM, Engine, Identity, ModelFacts, ModelSource
+from evaljudge.engines.template import find_template, settled
 from evaljudge.engines.trust import refuse_untrusted
 from evaljudge.errors import UserError, first_line
 from evaljudge.model.imagining import TokenCounter
@@ -162,25 +163,16 @@ def _uri_revision(uri: str) -> str:
 def _hub_commit(source: ModelSource) -> str:
     """The commit that a hub name stands for: asked of the hub, or read from the local cache."""
     import huggingface_hub
-    from huggingface_hub.errors import HFValidationError
 
-    name, revision = source.source, source.revision
+    name, why = source.source, "not in the local hub cache (HF_HUB_OFFLINE is set)"
     try:
-        cached = huggingface_hub.try_to_load_from_cache(name, "config.json", revision=revision)
         if not huggingface_hub.constants.HF_HUB_OFFLINE:
-            sha = huggingface_hub.HfApi().model_info(name, revision=revision, timeout=10).sha
-            return str(sha)
-    except HFValidationError:
-        raise _absent(name, "no name that a hub could have") from None
+            hub = huggingface_hub.HfApi()
+            return str(hub.model_info(name, revision=source.revision, timeout=10).sha)
     except Exception as error:  # the hub's client raises many kinds; each means: not from there
-        if not isinstance(cached, str):
-            raise _absent(name, f"the hub says: {first_line(error)}") from None
-    if not isinstance(cached, str):
-        raise _absent(name, "not in the local hub cache (HF_HUB_OFFLINE is set)")
-    return Path(cached).parent.name
-
-
-def _absent(name: str, why: str) -> UserError:
+        why = f"the hub says: {first_line(error)}"
+    if (cached := local_folder(source)) is not None:
+        return cached.name
     near = get_close_matches(name.lower(), [BUNDLED])
     hint = f": did you mean {BUNDLED!r}, the bundled one?" if near else ""
-    return UserError(f"model {name}: no such folder, and {why}{hint}")
+    raise UserError(f"model {name}: no such folder, and {why}{hint}")

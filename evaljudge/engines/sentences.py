@@ -10,9 +10,11 @@ encoder is served by vLLM, where the engine is: for large ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 from evaljudge.engines.internals import CPU_BUILD, installed_build, shut_down
 from evaljudge.engines.source import VLLM
@@ -23,20 +25,17 @@ DIGITS = 6
 """Digits kept of each number: machines differ in those after them."""
 MEMORY = 0.05
 """The part of the memory that vLLM may take; an encoder keeps no cache of what it has read."""
-
-
-class SentenceEncoder(Protocol):
-    def unit_vectors(self, texts: Sequence[str]) -> Sequence[Sequence[float]]: ...
-
-    def close(self) -> None: ...
+Encode = Callable[[list[str]], Any]
+"""Texts to unit vectors."""
 
 
 class Encoders:
     """The encoders that one engine's judges have named, each loaded at its first use."""
 
     def __init__(self) -> None:
-        self._opened: dict[str, SentenceEncoder] = {}
+        self._opened: dict[str, Encode] = {}
         self._one_at_a_time = Lock()
+        self._ends = ExitStack()
 
     def load(self, source: str) -> None:
         with self._one_at_a_time:
@@ -46,14 +45,16 @@ class Encoders:
         if not texts:
             return []
         with self._one_at_a_time:
-            rows = self._loaded(source).unit_vectors(texts)
+            rows = self._loaded(source)(list(texts))
         return [tuple(round(float(value), DIGITS) for value in row) for row in rows]
 
-    def _loaded(self, source: str) -> SentenceEncoder:
+    def _loaded(self, source: str) -> Encode:
         if source not in self._opened:
-            kind = Pooling if source.startswith(VLLM) else SentenceTransformers
+            by_vllm = source.startswith(VLLM)
             try:
-                self._opened[source] = kind(source.removeprefix(VLLM))
+                self._opened[source] = (
+                    self._served(source.removeprefix(VLLM)) if by_vllm else _in_process(source)
+                )
             except UserError:
                 raise
             except Exception as error:  # many kinds; each means: no encoder there
@@ -61,72 +62,58 @@ class Encoders:
                 raise UserError(message) from None
         return self._opened[source]
 
-    def close(self) -> None:
-        for encoder in self._opened.values():
-            encoder.close()
+    def _served(self, source: str) -> Encode:
+        """By vLLM, in the process of the engine that judges.
 
-
-class SentenceTransformers:
-    def __init__(self, source: str) -> None:
-        try:
-            from sentence_transformers import SentenceTransformer
-        except ImportError:
-            raise UserError(
-                f"encoder {source}: sentence-transformers is not installed: it comes with the "
-                "extra `embeddings`"
-            ) from None
-        self._model = SentenceTransformer(source, device="cpu", trust_remote_code=False)
-
-    def unit_vectors(self, texts: Sequence[str]) -> Any:
-        return self._model.encode(
-            list(texts), normalize_embeddings=True, show_progress_bar=False, batch_size=64
-        )
-
-    def close(self) -> None:
-        """Nothing is held that the process's end does not free."""
-
-
-class Pooling:
-    """An encoder that vLLM serves in the process of the engine that judges.
-
-    It takes a small part of a GPU's memory, which the judge's engine must have left
-    (`model.engine.gpu_memory_utilization: 0.8`, say). Vectors are computed in float32, so that
-    roles cluster alike on any machine.
-    """
-
-    def __init__(self, source: str) -> None:
+        It takes a small part of a GPU's memory, which the judge's engine must have left
+        (`model.engine.gpu_memory_utilization: 0.8`, say). Vectors are computed in float32, so that
+        roles cluster alike on any machine. What is longer than the encoder reads is cut, as
+        sentence-transformers does.
+        """
         from evaljudge.engines.loading import local_path, set_environment
 
         set_environment()
         from vllm import EngineArgs
+        from vllm.pooling_params import PoolingParams
         from vllm.v1.engine.llm_engine import LLMEngine
 
-        self._engine = LLMEngine.from_engine_args(
-            EngineArgs(
-                model=local_path(source),
-                runner="pooling",
-                dtype="float32",
-                gpu_memory_utilization=MEMORY,
-                enforce_eager=installed_build() == CPU_BUILD,
-                disable_log_stats=True,
-                distributed_executor_backend="uni",
-            )
+        # not `vllm.LLM`, which reads four times as many tokens in a step and needs memory for them
+        arguments = EngineArgs(
+            model=local_path(source),
+            runner="pooling",
+            dtype="float32",
+            gpu_memory_utilization=MEMORY,
+            enforce_eager=installed_build() == CPU_BUILD,
+            disable_log_stats=True,
+            distributed_executor_backend="uni",
         )
+        engine = LLMEngine.from_engine_args(arguments)
+        self._ends.callback(shut_down, engine)
 
-    def unit_vectors(self, texts: Sequence[str]) -> list[Sequence[float]]:
-        """What is longer than the encoder reads is cut, as sentence-transformers does."""
-        from vllm.pooling_params import PoolingParams
-
-        for number, text in enumerate(texts):
+        def encode(texts: list[str]) -> list[list[float]]:
             cut = {"truncate_prompt_tokens": -1}
-            self._engine.add_request(
-                str(number), text, PoolingParams(task="embed"), tokenization_kwargs=cut
-            )
-        vectors: dict[str, Any] = {}
-        while self._engine.has_unfinished_requests():
-            done = [output for output in self._engine.step() if output.finished]
-            vectors |= {output.request_id: output.outputs.data.tolist() for output in done}
-        return [vectors[str(number)] for number in range(len(texts))]
+            for number, text in enumerate(texts):
+                how = PoolingParams(task="embed")
+                engine.add_request(str(number), text, how, tokenization_kwargs=cut)
+            vectors: dict[str, list[float]] = {}
+            while engine.has_unfinished_requests():
+                done = [output for output in engine.step() if output.finished]
+                vectors |= {output.request_id: output.outputs.data.tolist() for output in done}
+            return [vectors[str(number)] for number in range(len(texts))]
+
+        return encode
 
     def close(self) -> None:
-        shut_down(self._engine)
+        self._ends.close()
+
+
+def _in_process(source: str) -> Encode:
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ImportError:
+        raise UserError(
+            f"encoder {source}: sentence-transformers is not installed: it comes with the "
+            "extra `embeddings`"
+        ) from None
+    model = SentenceTransformer(source, device="cpu", trust_remote_code=False)
+    return partial(model.encode, normalize_embeddings=True, show_progress_bar=False, batch_size=64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Protocol, Self
 
 from evaljudge.bundled.nano import CHECKPOINT
@@ -55,7 +55,7 @@ class ModelSource:
     """The tokens of the longest prompt that is known, with its reply: an engine without room for it
     is refused as it opens. It is no part of the identity."""
     reply: str | None = None
-    """What stands behind the generation prompt; None: what the template asks for (habits.py)."""
+    """What stands behind the generation prompt; None: what the template asks for (template.py)."""
     least_mass: float = 0.0
     """A judge's options must hold this much of its probability, or nothing is judged."""
 
@@ -144,10 +144,8 @@ class Identity:
     @classmethod
     def known(cls, said: Mapping[str, Any]) -> Self:
         """The identity in a run's fingerprint."""
-        made = cls(said["name"], said["revision"], said.get("chat"), said.get("engine", {}))
-        more: dict[str, Any] = {name: said.get(name) for name in ("exactness", "dtype")}
-        more |= {name: said.get(name, "") for name in ("adapter", "reply")}
-        return replace(made, allow=tuple(said.get("allow", ())), **more)
+        named = {each.name: said[each.name] for each in fields(cls) if each.name in said}
+        return cls(**{"chat": None, "engine": {}, **named, "allow": tuple(said.get("allow", ()))})
 
     def settled_as(self, source: ModelSource, chat: Mapping[str, Any] | None, reply: str) -> Self:
         """The identity with these switches and this reply; those in the source are the user's."""

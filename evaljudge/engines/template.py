@@ -2,25 +2,41 @@
 
 The model's own template is rendered around a stand-in, so its special tokens are its own and BOS
 comes once. A base model (`chat: none`) gets a plain completion prompt that ends in `Answer:`.
+
+A judge reads the probabilities of its options where the reply begins. A model that first thinks, or
+opens a channel, puts its probability on that, and nothing on the options. What must stand before an
+answer is mostly in the template itself, which writes a reply of the model that is already known:
+the text between the generation prompt and this reply is what a new reply lacks.
+
+    …<|assistant|>\n<think>\n       a thinking block is open: "\n</think>\n\n" closes it
+    …<|start|>assistant             answers stand behind "<|channel|>final<|message|>"
+    Today is {{ strftime_now(…) }}  every day another prompt: here it is always the same day
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain
 from typing import Any
 
-from evaljudge.engines.source import CLOCK
-from evaljudge.engines.tokens import WORD, Ids, Marked, OwnWords, Texts
+from evaljudge.engines.checkpoint import read_file, read_json
+from evaljudge.engines.source import CLOCK, THINKING, ModelSource
+from evaljudge.engines.tokens import WORD, Ids, Texts, Tokeniser
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Prompt
 
 STAND_IN = "\ue000ours\ue001"
 REPLY = "\ue000theirs\ue001"
 COMPLETION_TAIL = "\n\nAnswer:"
+DATE = "2024-07-26"
+"""Stands for today; Llama 3's template has this day where it finds no clock."""
+EMPTY_BLOCK, END_OF_BLOCK = "<think>\n\n</think>\n\n", "</think>"
+_OPEN_BLOCK = re.compile(r"<([\w:]*think\w*)>\s*$")
+_HABITS = re.compile(rf"think|<\|channel|{CLOCK}")
+"""Templates without these words need not be rendered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +70,14 @@ class Template:
         """The ids of a prompt's part; the first one follows the template's own words."""
         return tokeniser.part(text) if number else tokeniser.text(text, self.head_words)
 
-    def spelt_after(self, form: str, tokeniser: OwnWords) -> Ids | None:
+    def spelt_after(self, form: str, tokeniser: Texts) -> Ids | None:
         """A spelling's ids where the model's turn begins; None where it grows into the tail."""
         ids, tail = (tokeniser.marked(WORD + self.tail_text + end) for end in (form, ""))
         return ids[len(tail) :] if ids[: len(tail)] == tail else None
 
 
 def read_template(
-    tokeniser: Marked,
+    tokeniser: Tokeniser,
     switches: Mapping[str, Any] | None,
     stop_ids: frozenset[int],
     reply: str = "",
@@ -75,16 +91,16 @@ def read_template(
         tail_text = COMPLETION_TAIL
         head_text, head_words = hf.bos_token if head else "", ""
     elif not hf.chat_template:
-        raise UserError(lacks_template("the model"))
+        raise UserError(_lacks_template("the model"))
     else:
-        text = str(hf.chat_template)
+        template = ChatTemplate(hf.get_chat_template(), hf.special_tokens_map)
         for name in switches:
-            if not re.search(rf"\b{re.escape(name)}\b", text):
+            if not re.search(rf"\b{re.escape(name)}\b", template.text):
                 raise UserError(f"model.chat.{name}: the model's chat template does not use it")
-        turns = [{"role": "user", "content": STAND_IN}]
-        head_text, tail_text = _around(hf, turns, STAND_IN, True, switches)
+        head_text, tail_text, _ = template.around(switches)
         head, head_words = tokeniser.marked(head_text), _last_words(head_text, hf)
-        ends |= _end_of_turn(tokeniser, turns, switches)
+        _, _, after_reply = template.around(switches, is_answered=True)
+        ends |= {*tokeniser.marked(after_reply)[:1]} & {*hf.all_special_ids}
     tail_text += reply
     return Template(
         head,
@@ -97,14 +113,104 @@ def read_template(
     )
 
 
-def lacks_template(model: str) -> str:
+def _last_words(text: str, hf: Any) -> str:
+    ends = (text.rfind(s) + len(s) for s in hf.all_special_tokens if s in text)
+    return text[max(ends, default=0) :]
+
+
+def _lacks_template(model: str) -> str:
     return (
         f"{model} has no chat template: if it is a base model, write `chat: none` beside its "
         "`source`, and it is asked to complete a text; else take a checkpoint that has one"
     )
 
 
-def with_clock(switches: Mapping[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class ChatTemplate:
+    text: str
+    """Empty where the tokenizer has none."""
+    special_tokens: Mapping[str, Any]
+
+    def around(self, chat: Mapping[str, Any], *, is_answered: bool = False) -> tuple[str, str, str]:
+        """What stands before the user's words, behind them, and behind a reply that is known."""
+        from transformers.utils.chat_template_utils import render_jinja_template
+
+        turns = [{"role": "user", "content": STAND_IN}]
+        turns += [{"role": "assistant", "content": REPLY}] if is_answered else []
+        (rendered,), _ = render_jinja_template(
+            conversations=[turns],
+            chat_template=self.text,
+            add_generation_prompt=not is_answered,
+            **{**self.special_tokens, **_with_clock(chat)},
+        )
+        before, has_words, rest = str(rendered).partition(STAND_IN)
+        behind, has_reply, after = rest.partition(REPLY)
+        if not has_words or (is_answered and not has_reply):
+            raise UserError("the model's chat template leaves out the message it is given")
+        return before, behind, after
+
+
+def find_template(source: ModelSource) -> ChatTemplate | None:
+    """The chat template; None where the tokenizer's files cannot be had."""
+    if (config := read_json(source, "tokenizer_config.json")) is None:
+        return None
+    file = read_file(source, "chat_template.jinja") or b""
+    text = file.decode() or config.get("chat_template") or ""
+    if isinstance(text, list):  # several, by name
+        text = next((variant["template"] for variant in text if variant["name"] == "default"), "")
+    tokens = {name: value for name, value in config.items() if name.endswith("_token")}
+    words = {n: v.get("content") if isinstance(v, dict) else v for n, v in tokens.items()}
+    return ChatTemplate(text, {name: v for name, v in words.items() if isinstance(v, str)})
+
+
+def settled(source: ModelSource, template: ChatTemplate | None) -> ModelSource:
+    """The source with what its chat template asks for, where the user leaves that open.
+
+    A `reply` of the user's, or their `enable_thinking`, means that none is looked for.
+    """
+    if source.chat is None:
+        return source
+    if template is not None and not template.text:
+        raise UserError(_lacks_template(f"model {source.source}"))
+    chat, reply = dict(source.chat), source.reply
+    if template is None or not _HABITS.search(template.text):
+        # what is not known here the engine finds, and the first question how the model answers
+        return replace(source, chat=chat, reply=reply or "")
+    from jinja2 import TemplateError
+
+    try:
+        if CLOCK in template.text and _stamps_date(template, chat):
+            chat[CLOCK] = DATE
+        if reply is None and THINKING not in chat:
+            off = chat | {THINKING: False}
+            # where thinking is off anyway, nothing is set, and the model's identity stays
+            if THINKING in template.text and template.around(off)[1] != template.around(chat)[1]:
+                chat = off
+            reply = _lacking(template, chat)
+    except TemplateError as error:
+        message = f"its chat template cannot be rendered: {error}"
+        raise UserError(f"model {source.source}: {message}") from None
+    return replace(source, chat=chat, reply=reply or "")
+
+
+def _stamps_date(template: ChatTemplate, chat: Mapping[str, Any]) -> bool:
+    one, other = (template.around({CLOCK: day, **chat}) for day in (DATE, "1999-12-31"))
+    return one != other
+
+
+def _lacking(template: ChatTemplate, chat: Mapping[str, Any]) -> str:
+    _, tail, _ = template.around(chat)
+    _, before_reply, _ = template.around(chat, is_answered=True)
+    rest = before_reply.removeprefix(tail) if before_reply.startswith(tail) else ""
+    if rest.strip() or END_OF_BLOCK in tail:  # else white space, as `[/INST] Yes` has it
+        return rest
+    if match := _OPEN_BLOCK.search(tail):
+        return f"\n</{match[1]}>\n\n"
+    # it takes blocks out of replies that are known, so its model writes some
+    return EMPTY_BLOCK if END_OF_BLOCK in template.text else ""
+
+
+def _with_clock(switches: Mapping[str, Any]) -> dict[str, Any]:
     """The switches as the template takes them: it calls a function for the date."""
     if CLOCK not in switches:
         return dict(switches)
@@ -115,30 +221,3 @@ def with_clock(switches: Mapping[str, Any]) -> dict[str, Any]:
             f"model.chat.{CLOCK}: a date such as 2024-07-26 is needed: {error}"
         ) from None
     return {**switches, CLOCK: day.strftime}
-
-
-def _around(
-    hf: Any, turns: list[dict[str, str]], stand_in: str, reply: bool, switches: Mapping[str, Any]
-) -> tuple[str, str]:
-    rendered: str = hf.apply_chat_template(
-        turns, tokenize=False, add_generation_prompt=reply, **with_clock(switches)
-    )
-    before, found, after = rendered.partition(stand_in)
-    if not found:
-        raise UserError("the model's chat template leaves out the message it is given")
-    return before, after
-
-
-def _end_of_turn(
-    tokeniser: Marked, turns: list[dict[str, str]], switches: Mapping[str, Any]
-) -> frozenset[int]:
-    """The special token that the template writes after a model's reply, where it writes one."""
-    turns_and_reply = [*turns, {"role": "assistant", "content": REPLY}]
-    _, after = _around(tokeniser.hf, turns_and_reply, REPLY, False, switches)
-    first = tokeniser.marked(after)[:1]
-    return frozenset(first) & frozenset(tokeniser.hf.all_special_ids)
-
-
-def _last_words(text: str, hf: Any) -> str:
-    ends = (text.rfind(s) + len(s) for s in hf.all_special_tokens if s in text)
-    return text[max(ends, default=0) :]

@@ -17,14 +17,13 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from sys import maxsize
-from tempfile import TemporaryDirectory
+from typing import Any
 
 from evaljudge.engines.checkpoint import local_folder
-from evaljudge.engines.habits import find_template, settled
 from evaljudge.engines.labels import compile_options
-from evaljudge.engines.loading import load_marked, local_path
+from evaljudge.engines.loading import load_tokeniser, local_path
 from evaljudge.engines.source import ModelSource
-from evaljudge.engines.template import Template, read_template
+from evaljudge.engines.template import Template, find_template, read_template, settled
 from evaljudge.engines.tokens import Beginning, Ids, Texts
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt, Spent
@@ -32,11 +31,6 @@ from evaljudge.model.imagining import TokenCounter
 
 REMEMBERED_BEGINNINGS = 1024
 TOKENIZER = "tokenizer_config.json"
-Found = tuple[str, Template]
-"""What tokenizer.json holds, as transformers reads it, and the template."""
-_READ: dict[tuple[str, int], tuple[Texts, Template]] = {}
-"""The keys are the model and when a file of its folder last changed."""
-MOST_READ = 2
 
 
 def text_around(source: ModelSource) -> tuple[str, str] | None:
@@ -91,51 +85,51 @@ def make_token_counter(source: ModelSource, block: int) -> TokenCounter:
 
 
 def _tokenizer_of(source: ModelSource) -> tuple[Texts, Template]:
-    """The tokenizer, cached because plans of several runs count the same texts."""
     folder = Path(local_path(source.path))
     changed_at = max((file.stat().st_mtime_ns for file in folder.glob("*")), default=0)
-    key = repr(source), changed_at
-    if key not in _READ:
-        is_loaded = "transformers.models.auto.tokenization_auto" in sys.modules
-        tokenizer, template = (not is_loaded and read_apart(source)) or read_here(source)
-        while len(_READ) >= MOST_READ:
-            del _READ[next(iter(_READ))]
-        _READ[key] = Texts(tokenizer), template
-    return _READ[key]
+    return _read(pickle.dumps(source), changed_at)
 
 
-def read_here(source: ModelSource) -> Found:
-    marked = load_marked(source)
-    template = read_template(marked, source.chat, frozenset(), source.reply or "")
-    return marked.backend.to_str(), template
+@lru_cache(2)
+def _read(pickled: bytes, changed_at: int) -> tuple[Texts, Template]:
+    """Cached because plans of several runs count the same texts."""
+    source: ModelSource = pickle.loads(pickled)
+    is_loaded = "transformers.models.auto.tokenization_auto" in sys.modules
+    tokenizer, template = (not is_loaded and read_apart(source)) or read_here(source)
+    return Texts(tokenizer), template
 
 
-def read_apart(source: ModelSource) -> Found | None:
+def read_here(source: ModelSource) -> tuple[Any, Template]:
+    """What `tokenizers` makes of the tokenizer that transformers reads, and the template."""
+    tokeniser = load_tokeniser(source)
+    template = read_template(tokeniser, source.chat, frozenset(), source.reply or "")
+    return tokeniser.backend, template
+
+
+def read_apart(source: ModelSource) -> tuple[Any, Template] | None:
     """The same, by a process without torch; None where it fails: `read_here` then says why."""
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(sys.path),
         "TRANSFORMERS_NO_ADVISORY_WARNINGS": "1",  # it would advise to install torch
     }
-    with TemporaryDirectory() as folder:
-        file = Path(folder, "found")
-        command = [sys.executable, "-P", "-m", __name__, str(file)]
-        asked = pickle.dumps(source)
-        if subprocess.run(command, env=environment, input=asked, check=False).returncode:
-            return None
-        found: Found = pickle.loads(file.read_bytes())
-        return found
+    command = [sys.executable, "-P", "-m", __name__]
+    asked, pipe = pickle.dumps(source), subprocess.PIPE
+    done = subprocess.run(command, env=environment, input=asked, stdout=pipe, check=False)
+    found: tuple[Any, Template] | None = pickle.loads(done.stdout) if not done.returncode else None
+    return found
 
 
-def _write_found(file: str) -> int:
+def _answer() -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the process that started it reports an interrupt
     sys.modules["torch"] = None  # type: ignore[assignment]
+    answer, sys.stdout = sys.stdout.buffer, sys.stderr
     try:
         found = read_here(pickle.load(sys.stdin.buffer))
     except Exception:
         return 1
-    Path(file).write_bytes(pickle.dumps(found))
+    answer.write(pickle.dumps(found))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(_write_found(*sys.argv[1:]))
+    sys.exit(_answer())

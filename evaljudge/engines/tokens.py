@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Token
@@ -25,30 +25,44 @@ REMEMBERED_PARTS = 16_384
 REMEMBERED_STARTS = 64
 
 
-class Texts:
-    """The words of a corpus as token ids, never a special one."""
+class _Ordinary(NamedTuple):
+    """What reads the words of a corpus."""
 
-    def __init__(self, tokenizer: str) -> None:
-        """`tokenizer`: what its tokenizer.json holds."""
-        spec = json.loads(tokenizer)
-        self._unknown = _unknown_token(spec["model"])
-        self._specials = {token["content"]: token["id"] for token in spec["added_tokens"]}
-        self._special_ids = frozenset(self._specials.values())
-        self._broken_at = re.compile("|".join(map(re.escape, self._specials)) or r"(?!)")
-        self._plain, self._marked = _without_specials(spec), tokenizer
+    tokenizer: Any
+    """The same tokenizer with every added token split like ordinary text."""
+    specials: dict[str, int]
+    unknown: str
+    """What the vocabulary says for a character that it lacks; empty where it lacks none."""
+
+
+class Texts:
+    """A tokenizer (of the package `tokenizers`), read two ways: `marked` and `text`."""
+
+    def __init__(self, backend: Any) -> None:
+        self.backend = backend
         self.text = lru_cache(REMEMBERED_PARTS)(self._text)
         self.part = lru_cache(REMEMBERED_PARTS)(self._part)
         self._before = lru_cache(REMEMBERED_STARTS)(self._encode)
 
     @cached_property
-    def _backend(self) -> Any:
+    def _ordinary(self) -> _Ordinary:
         from tokenizers import Tokenizer
 
-        return Tokenizer.from_str(self._marked)
+        spec = json.loads(self.backend.to_str())
+        added, model = spec["added_tokens"], spec["model"]
+        every_special = [token | {"special": True} for token in added]
+        plain = Tokenizer.from_str(json.dumps({**spec, "added_tokens": every_special}))
+        plain.encode_special_tokens = True
+        plain.no_padding()
+        plain.no_truncation()
+        unknown = model.get("unk_token") or ""
+        if model.get("unk_id") is not None:
+            unknown = model["vocab"][model["unk_id"]][0]
+        return _Ordinary(plain, {token["content"]: token["id"] for token in added}, str(unknown))
 
     def marked(self, text: str) -> Ids:
         """Our own words as token ids: special tokens are special; none is added."""
-        return tuple(self._backend.encode(text, add_special_tokens=False).ids)
+        return tuple(self.backend.encode(text, add_special_tokens=False).ids)
 
     def _text(self, text: str, after: str = "") -> Ids:
         """Words of the corpus, as they are tokenised after `after`; never a special id."""
@@ -66,18 +80,19 @@ class Texts:
 
     def _encode(self, text: str) -> Ids:
         # for one text, too, this is a fifth faster than `encode`, which notes each token's place
-        (encoding,) = self._plain.encode_batch_fast([text], add_special_tokens=False)
+        (encoding,) = self._ordinary.tokenizer.encode_batch_fast([text], add_special_tokens=False)
         return tuple(encoding.ids)
 
     def _is_ordinary(self, ids: Ids, text: str) -> bool:
         """An unknown character is ordinary; a written `<unk>` is not."""
-        special = self._special_ids.intersection(ids)
-        only_unknown = special == {self._specials.get(self._unknown)}
-        return not special or (only_unknown and self._unknown not in text)
+        _, specials, unknown = self._ordinary
+        special = set(specials.values()).intersection(ids)
+        return not special or (special == {specials.get(unknown)} and unknown not in text)
 
     def _spelt_out(self, text: str, after: str) -> Ids:
         """Some vocabularies hold special tokens as plain pieces: cut those spellings in two."""
-        cuts = [0, *(match.start() + 1 for match in self._broken_at.finditer(text)), len(text)]
+        special = "|".join(map(re.escape, self._ordinary.specials))
+        cuts = [0, *(match.start() + 1 for match in re.finditer(special, text)), len(text)]
         first, *rest = (text[start:end] for start, end in pairwise(cuts))
         ids = self._continued(first, after) + self._all(rest)
         if not self._is_ordinary(ids, ""):  # a normaliser hid the spelling: letter by letter
@@ -88,13 +103,8 @@ class Texts:
         return tuple(i for piece in pieces for i in self._continued(piece, WORD))
 
 
-class OwnWords(Protocol):
-    def marked(self, text: str) -> Ids:
-        """Our own words as token ids."""
-
-
-class Marked:
-    """Our own words as token ids: special tokens are special; none is added."""
+class Tokeniser(Texts):
+    """A model's tokenizer as transformers has read it."""
 
     def __init__(self, hf_tokenizer: Any) -> None:
         backend = getattr(hf_tokenizer, "backend_tokenizer", None)
@@ -103,19 +113,8 @@ class Marked:
                 f"tokenizer {type(hf_tokenizer).__name__}: only tokenizers with a tokenizer.json "
                 "are supported (special tokens in a document could not be distinguished from text)"
             )
+        super().__init__(backend)
         self.hf = hf_tokenizer
-        self.backend = backend
-
-    def marked(self, text: str) -> Ids:
-        return tuple(self.backend.encode(text, add_special_tokens=False).ids)
-
-
-class Tokeniser(Marked, Texts):
-    """A model's tokenizer, read two ways: `marked` (ours) and `text` (the corpus')."""
-
-    def __init__(self, hf_tokenizer: Any) -> None:
-        Marked.__init__(self, hf_tokenizer)
-        Texts.__init__(self, self.backend.to_str())
 
     def words(self, ids: Ids) -> str:
         text: str = self.backend.decode(ids, skip_special_tokens=True)
@@ -131,25 +130,6 @@ class Tokeniser(Marked, Texts):
             ends.append(ends[-1] + len(stream.step(self.backend, token) or ""))
         tokens = zip(pairwise(ends), logprobs, strict=True)
         return tuple(Token(start, end, value) for (start, end), value in tokens)
-
-
-def _without_specials(spec: Mapping[str, Any]) -> Any:
-    """The same tokenizer with every added token split like ordinary text."""
-    from tokenizers import Tokenizer
-
-    added = [token | {"special": True} for token in spec["added_tokens"]]
-    plain = Tokenizer.from_str(json.dumps({**spec, "added_tokens": added}))
-    plain.encode_special_tokens = True
-    plain.no_padding()
-    plain.no_truncation()
-    return plain
-
-
-def _unknown_token(model: Mapping[str, Any]) -> str:
-    """What this vocabulary says for a character that it lacks; empty where it lacks none."""
-    if model.get("unk_id") is not None:
-        return str(model["vocab"][model["unk_id"]][0])
-    return str(model.get("unk_token") or "")
 
 
 class LastPrompt(Generic[Name]):

@@ -10,7 +10,6 @@ beside the model's name: `model: {source: …, allow: [pickle, remote-code]}`.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections import defaultdict
@@ -19,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from evaljudge.engines.checkpoint import CONFIG, read_json
 from evaljudge.engines.internals import known_model_types
 from evaljudge.engines.source import PICKLE, REMOTE_CODE, ModelSource, Need
 from evaljudge.errors import UserError, first_line
@@ -26,7 +26,6 @@ from evaljudge.text import without_secrets
 
 PICKLED, SAFE = (".bin", ".pt", ".pth", ".ckpt"), (".safetensors", ".gguf")
 LAYER = "pytorch_model"
-CONFIG = "config.json"
 DRAFT = "speculative_config"
 NAMING = {"tokenizer": "tokenizer_config.json", "hf_config_path": CONFIG, DRAFT: CONFIG}
 """vLLM's arguments that name another checkpoint, and its file that may ask for code."""
@@ -149,36 +148,19 @@ def _files_and_config(
     source: ModelSource, commit: str | None, config: str = CONFIG
 ) -> tuple[Collection[str], Mapping[str, Any]]:
     """What is at hand of the checkpoint. A file that is not there is not loaded either."""
-    from evaljudge.storage import Place, listing
+    from evaljudge.storage import listing
 
     if "://" in source.path:
-        names = [name for name, _ in listing(source.path)]
-        read = Place(source.path).read
-        return names, _config(source, read(config)) if config in names else {}
-    folder, listed = (
-        (Path(source.path), None) if commit is None else _on_hub(source, commit, config)
-    )
-    names = [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
-    is_there = (folder / config).is_file()
-    return listed or names, _config(source, (folder / config).read_bytes()) if is_there else {}
+        return [name for name, _ in listing(source.path)], read_json(source, config) or {}
+    folder, names = Path(source.path), list[str]()
+    if commit is not None:
+        from huggingface_hub import HfApi, constants, snapshot_download
 
-
-def _config(source: ModelSource, content: bytes) -> Mapping[str, Any]:
-    try:
-        config = json.loads(content)
-    except ValueError as error:
-        raise UserError(f"model {source.source}: its configuration is not JSON: {error}") from None
-    return config if isinstance(config, dict) else {}
-
-
-def _on_hub(source: ModelSource, commit: str, config: str) -> tuple[Path, Collection[str] | None]:
-    """A local folder with its configuration, and all names, unless the hub is not to be asked."""
-    from huggingface_hub import HfApi, constants, snapshot_download
-
-    try:
-        folder = snapshot_download(source.path, revision=commit, allow_patterns=[config])
-        if constants.HF_HUB_OFFLINE:
-            return Path(folder), None
-        return Path(folder), HfApi().list_repo_files(source.path, revision=commit)
-    except Exception as error:  # many kinds, as in `_hub_commit`
-        raise UserError(f"model {source.source}: the hub says: {first_line(error)}") from None
+        try:
+            folder = Path(snapshot_download(source.path, revision=commit, allow_patterns=[config]))
+            if not constants.HF_HUB_OFFLINE:
+                names = HfApi().list_repo_files(source.path, revision=commit)
+        except Exception as error:  # many kinds, as in `_hub_commit`
+            raise UserError(f"model {source.source}: the hub says: {first_line(error)}") from None
+    names = names or [str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()]
+    return names, read_json(replace(source, source=str(folder)), config) or {}

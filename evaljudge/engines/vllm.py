@@ -188,7 +188,7 @@ class VllmModel:
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]:
-        rendered = [self._render_with(p, text) for p, text in zip(prompts, texts, strict=True)]
+        rendered = [self._render(p, 1, text) for p, text in zip(prompts, texts, strict=True)]
 
         def weighed(asked: _Asked, output: Any) -> tuple[float, ...] | None:
             return self._sampling.of_prompt(output, asked.ids, asked.text_at)
@@ -219,32 +219,25 @@ class VllmModel:
         rendered: Sequence[_Asked | Failed],
         request: Callable[[_Asked], Any],
         reply: Callable[[_Asked, list[Any]], R],
-        further: Callable[[_Asked, list[Any]], list[Request]] | None = None,
+        further: Callable[[_Asked, list[Any]], list[Request]] = lambda asked, outputs: [],
     ) -> list[R | Failed]:
         """Ask in the order of the ids, answer in the order of the prompts."""
         asked = {n: one for n, one in enumerate(rendered) if isinstance(one, _Asked)}
         order = sorted(asked, key=lambda n: asked[n].ids)
         requests = [(asked[n].ids, request(asked[n])) for n in order]
-
-        def further_of(place: int, outputs: list[Any]) -> list[Request]:
-            return further(asked[order[place]], outputs) if further else []
-
-        outputs = await self._steps.ask(requests, further_of)
+        outputs = await self._steps.ask(
+            requests, lambda place, outputs: further(asked[order[place]], outputs)
+        )
         replies = {n: reply(asked[n], mine) for n, mine in zip(order, outputs, strict=True)}
         return [ask if isinstance(ask, Failed) else replies[n] for n, ask in enumerate(rendered)]
 
-    def _render(self, prompt: Prompt, room: int) -> _Asked | Failed:
+    def _render(self, prompt: Prompt, room: int, text: str | None = None) -> _Asked | Failed:
+        """`room`: for the reply; `text`: one that follows the prompt and is weighed."""
         parts, head = self._template.parts_around(prompt, self._tokeniser)
-        return self._fitting(parts, head, room)
-
-    def _render_with(self, prompt: Prompt, text: str) -> _Asked | Failed:
-        parts, head = self._template.parts_around(prompt, self._tokeniser)
-        said = self._tokeniser.text(text, after=self._template.tail_words)
-        if not said:
-            return Failed("nothing to weigh: the text is empty")
-        return self._fitting([*parts, said], head, room=1)
-
-    def _fitting(self, parts: Sequence[Ids], head: int, room: int) -> _Asked | Failed:
+        if text is not None:
+            parts.append(self._tokeniser.text(text, after=self._template.tail_words))
+            if not parts[-1]:
+                return Failed("nothing to weigh: the text is empty")
         ids = tuple(chain.from_iterable(parts))
         if len(ids) + room <= self._context:
             return _Asked(ids, parts, head)

@@ -25,7 +25,7 @@ from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
 from evaljudge.errors import UserError, unknown
 from evaljudge.plugins import folder_of, kinds
-from evaljudge.prompts.pack import Given, Pack, Place, read_pack
+from evaljudge.prompts.pack import Given, Pack, Place, read_pack, read_text
 from evaljudge.records import Axis
 from evaljudge.settings import Settings, read_settings, read_yaml
 from evaljudge.text import shown
@@ -132,11 +132,8 @@ def _task_file(name: str) -> Path:
 
 
 def _read(file: Path) -> _TaskFile:
-    try:
-        text = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise UserError(f"task {file}: not UTF-8") from None
-    return read_settings(_TaskFile, read_yaml(text, f"task {file}"), "", f"task {file}: ")
+    values = read_yaml(read_text(file, "task"), f"task {file}")
+    return read_settings(_TaskFile, values, "", f"task {file}: ")
 
 
 def _axes(spec: _TaskFile, wanted: Sequence[str] | None) -> tuple[Axis, ...]:

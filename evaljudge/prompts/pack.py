@@ -19,19 +19,19 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evaljudge.errors import UserError, unknown
+from evaljudge.errors import UserError, first_words, unknown
 from evaljudge.model.asks import Prompt
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
-TOO_DEEP = "it is nested too deep, or becomes too long"
 _TAG = re.compile(r"</?\s*(\w+)\s*>")
 _GIVEN = re.compile("\0(\\w+)\0")
 _BRACKETED = re.compile("[<﹤＜](?=([^<>﹤﹥＜＞]*)[>﹥＞])")
@@ -41,8 +41,8 @@ _UNSEEN = ("Cc", "Cf", "Me", "Mn")
 
 Given = str | Sequence[str] | None
 """A text or several, to be placed in a template."""
-Shape = bool | tuple[int]
-"""Whether a given text says something; of several texts, how many there are."""
+Marked = str | tuple[str, ...]
+"""What stands for a given text, or for each of several, while a template is rendered."""
 Place = tuple[Path, str]
 """A folder of templates, and what their names begin with."""
 Family = tuple[tuple[str, str], ...]
@@ -67,10 +67,9 @@ class Pack:
 
     def render(self, name: str, given: Mapping[str, Given], **words: str) -> Prompt:
         """A prompt in parts: the template's words and, each alone, the given texts."""
-        family = self._as_family(name)
-        slots = tuple([(slot, _shape(text)) for slot, text in given.items()])
-        pieces = _pieces(family, slots, tuple(words.items()))
-        markers, texts = _markers(family), _each(given)
+        family, texts = self._as_family(name), dict[str, str]()
+        slots = tuple([(slot, _marked(slot, text, texts)) for slot, text in given.items()])
+        pieces, markers = _pieces(family, slots, tuple(words.items())), _markers(family)
         parts = [
             fenced(texts[piece], markers) if number % 2 else piece
             for number, piece in enumerate(pieces)
@@ -106,10 +105,7 @@ class Pack:
 
     def _as_family(self, name: str) -> Family:
         if name not in self._families:
-            try:
-                self._families[name] = tuple(self._family(name).items())
-            except RecursionError:
-                raise UserError(f"prompt {name}: {TOO_DEEP}") from None
+            self._families[name] = tuple(self._family(name).items())
         return self._families[name]
 
     @cached_property
@@ -138,7 +134,7 @@ def read_pack(places: Iterable[Place]) -> Pack:
     texts: dict[str, str] = {}
     for folder, prefix in places:
         for file in sorted(folder.glob("*.j2")):
-            texts.setdefault(prefix + file.stem, _text(file))
+            texts.setdefault(prefix + file.stem, read_text(file, "prompt").replace("\0", ""))
     return Pack(texts)
 
 
@@ -160,22 +156,16 @@ def _name_in(tag: str) -> str:
     return (name[1] or name[2]) if name else ""
 
 
-def _text(file: Path) -> str:
+def read_text(file: Path, kind: str) -> str:
     try:
-        return file.read_text(encoding="utf-8").replace("\0", "")
+        return file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise UserError(f"prompt {file}: not UTF-8") from None
+        raise UserError(f"{kind} {file}: not UTF-8") from None
 
 
 def _others(name: str, source: str) -> list[str]:
-    from jinja2 import TemplateError
-
-    try:
+    with _refusing(name):
         others = _named(source)
-    except RecursionError:
-        raise UserError(f"prompt {name}: {TOO_DEEP}") from None
-    except TemplateError as error:
-        raise UserError(f"prompt {name}: {error}") from None
     if None in others:
         raise UserError(f"prompt {name}: another template must be named in quotes")
     return [other for other in others if other is not None]
@@ -188,54 +178,48 @@ def _named(source: str) -> tuple[str | None, ...]:
     return tuple(find_referenced_templates(_environment({}).parse(source)))
 
 
-def _shape(text: Given) -> Shape:
-    return bool(text) if text is None or isinstance(text, str) else (len(text),)
-
-
-def _each(slots: Mapping[str, Given]) -> dict[str, str]:
-    """Every text by the name that stands for it between a template's words."""
-    texts: dict[str, str] = {}
-    for slot, text in slots.items():
-        if text is None or isinstance(text, str):
-            texts[slot] = text or ""
-        else:
-            texts |= {f"{slot}_{number}": item for number, item in enumerate(text)}
-    return texts
+def _marked(slot: str, text: Given, texts: dict[str, str]) -> Marked:
+    """What stands for these texts; `texts` gets each by the name that is in its mark."""
+    if text is None or isinstance(text, str):
+        texts[slot] = text or ""
+        return f"\0{slot}\0" if text else ""
+    names = [f"{slot}_{number}" for number in range(len(text))]
+    texts |= zip(names, text, strict=True)
+    return tuple(f"\0{name}\0" for name in names)
 
 
 @lru_cache(1024)
 def _pieces(
-    family: Family, shapes: tuple[tuple[str, Shape], ...], words: tuple[tuple[str, str], ...]
+    family: Family, slots: tuple[tuple[str, Marked], ...], words: tuple[tuple[str, str], ...]
 ) -> tuple[str, ...]:
     """The template's words and, between them, the names of given texts.
 
-    The same for all pairs of texts that are compared on an axis. `shapes`: the slots.
+    The same for all pairs of texts that are compared on an axis.
     """
-    slots: dict[str, str | list[str]] = dict(words)
-    seen: set[str] = set()
-    for slot, shape in shapes:
-        names = [slot] if isinstance(shape, bool) else [f"{slot}_{n}" for n in range(*shape)]
-        marks = [f"\0{name}\0" for name in names]
-        seen |= set(names)
-        slots[slot] = marks if isinstance(shape, tuple) else marks[0] if shape else ""
-    pieces = tuple(_GIVEN.split(_rendered(family, slots)))
-    if any("\0" in piece for piece in pieces) or not seen >= set(pieces[1::2]):
-        raise UserError(f"prompt {family[0][0]}: a given text may be placed, not cut or changed")
+    name, given = family[0][0], dict(slots)
+    with _refusing(name, [*dict(words), *given]):
+        rendered = _compiled(family).render({**dict(words), **given}).strip()
+    pieces = tuple(_GIVEN.split(rendered))
+    names = _GIVEN.findall("".join("".join(marks) for marks in given.values()))
+    if any("\0" in piece for piece in pieces) or not set(names) >= set(pieces[1::2]):
+        raise UserError(f"prompt {name}: a given text may be placed, not cut or changed")
     return pieces
 
 
-def _rendered(family: Family, slots: Mapping[str, str | list[str]]) -> str:
+@contextmanager
+def _refusing(name: str, slots: Iterable[str] = ()) -> Iterator[None]:
+    """Say what is wrong with a template, whatever raises it, in one line."""
     from jinja2 import TemplateError, UndefinedError
 
+    of_expressions = (ArithmeticError, LookupError, TypeError, ValueError)
+    of_depth_and_length = (RecursionError, MemoryError, SyntaxError)
     try:
-        return _compiled(family).render(slots).strip()
+        yield
     except UndefinedError as error:
         there = ", ".join(sorted(slots))
-        raise UserError(f"prompt {family[0][0]}: {error}: its slots are {there}") from None
-    except (RecursionError, MemoryError, SyntaxError):
-        raise UserError(f"prompt {family[0][0]}: {TOO_DEEP}") from None
-    except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise UserError(f"prompt {family[0][0]}: {error}") from None
+        raise UserError(f"prompt {name}: {error}: its slots are {there}") from None
+    except (TemplateError, *of_expressions, *of_depth_and_length) as error:
+        raise UserError(f"prompt {name}: {first_words(error)}") from None
 
 
 @cache

@@ -1,8 +1,6 @@
 """Engines and oracles that share one set of tiny float32 weights."""
 
-from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +13,7 @@ SMALL: dict[str, Any] = {"dtype": "float32", "kv_cache_memory_bytes": 1 << 27}
 
 
 @pytest.fixture
-def engine(tiny: Callable[..., Path], shared_engines: Any) -> Callable[..., VllmModel]:
+def engine(tiny, shared_engines):
     def open_one(
         pieces: str = "bytes", chat: bool = True, caching: bool = True, exactness: float = 1e-4
     ) -> VllmModel:
@@ -26,11 +24,11 @@ def engine(tiny: Callable[..., Path], shared_engines: Any) -> Callable[..., Vllm
             engine=arguments,
             exactness=exactness,
         )
-        return shared_engines.open(source, seed=0)  # type: ignore[no-any-return]
+        return shared_engines.open(source, seed=0)
 
     return open_one
 
 
 @pytest.fixture(scope="session")
-def oracles(tiny: Callable[..., Path]) -> Callable[..., Oracle]:
+def oracles(tiny):
     return cache(lambda pieces, chat: Oracle(tiny(pieces, chat)))

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,16 +12,11 @@ import pytest
 from evaljudge.commands.plan import planned_text
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.checkpoint import Layers, layers
-from evaljudge.engines.internals import (
-    cached_block,
-    engine_arguments,
-    known_model_types,
-)
+from evaljudge.engines.internals import cached_block
 from evaljudge.engines.loading import usual_block
-from evaljudge.engines.source import OPERATIONAL
-from evaljudge.engines.vllm import VllmModel
 from evaljudge.model.asks import Chosen, Options, Prompt
 from evaljudge.model.counting import CountingModel
+from tests.build import config, document, jsonl
 
 HEADS = {"num_attention_heads": 8}
 CONFIGS: dict[str, tuple[dict[str, Any], Layers]] = {
@@ -45,14 +39,12 @@ def written(folder: Path, config: dict[str, Any]) -> ModelSource:
     return ModelSource(str(folder))
 
 
-@pytest.mark.parametrize(("config", "kind"), CONFIGS.values(), ids=CONFIGS.keys())
-def test_layers_are_read_from_the_checkpoint(
-    tmp_path: Path, config: dict[str, Any], kind: Layers
-) -> None:
-    assert layers(written(tmp_path, config)) == kind
+@pytest.mark.parametrize(("settings", "kind"), CONFIGS.values(), ids=CONFIGS.keys())
+def test_layers_are_read_from_the_checkpoint(tmp_path, settings, kind):
+    assert layers(written(tmp_path, settings)) == kind
 
 
-def test_a_checkpoint_that_is_elsewhere_is_taken_for_attention() -> None:
+def test_a_checkpoint_that_is_elsewhere_is_taken_for_attention():
     assert layers(ModelSource("s3://bucket/model")) == "attention"
     assert layers(ModelSource("nobody/nothing-of-this-name")) == "attention"
 
@@ -65,7 +57,7 @@ def opened(**cache: Any) -> Any:
     )
 
 
-def test_the_block_is_what_the_engine_ended_up_with() -> None:
+def test_the_block_is_what_the_engine_ended_up_with():
     assert cached_block(opened()) == 32
     assert cached_block(opened(block_size=1072)) == 1072
     assert cached_block(opened(block_size=16, cache_hit_alignment_tokens=528)) == 528
@@ -73,38 +65,25 @@ def test_the_block_is_what_the_engine_ended_up_with() -> None:
     assert cached_block(opened(enable_prefix_caching=False)) == 0
 
 
-def test_what_is_read_from_vllm_s_source() -> None:
-    assert {"max_model_len", "block_size"} <= engine_arguments()
-    assert known_model_types()
+def test_cautions_of_a_plan(tmp_path):
+    def caution(config: dict[str, Any], **engine: Any) -> str | None:
+        source = replace(written(tmp_path, config), engine=engine)
+        return VllmEngines().describe(source).caution
 
-
-def test_cautions_of_a_plan(tmp_path: Path) -> None:
-    engines, block = VllmEngines(), usual_block()
-    hybrid = written(tmp_path, HEADS | {"mamba_d_state": 16})
-    assert engines.describe(hybrid).caution == (
+    hybrid, without = HEADS | {"mamba_d_state": 16}, {"state_size": 16}
+    assert caution(hybrid) == (
         f"model {tmp_path} has layers without attention: vLLM sets its cache blocks as it loads "
         "it, often to hundreds of tokens, and a prefix that is shorter is not shared. "
-        f"`prefill at least` counts blocks of {block}"
+        f"`prefill at least` counts blocks of {usual_block()}"
     )
-    assert str(engines.describe(replace(hybrid, engine={"block_size": 64})).caution).endswith(
-        "blocks of 64"
-    )
-    assert (
-        engines.describe(replace(hybrid, engine={"enable_prefix_caching": False})).caution is None
-    )
-    without = written(tmp_path, {"state_size": 16})
-    assert engines.describe(without).caution == (
+    assert str(caution(hybrid, block_size=64)).endswith("blocks of 64")
+    assert caution(hybrid, enable_prefix_caching=False) is None
+    assert caution(without) == (
         f"model {tmp_path} has no attention: vLLM shares no prefixes of it, so that every prompt "
         "token is prefilled"
     )
-    assert (
-        engines.describe(replace(without, engine={"enable_prefix_caching": True})).caution is None
-    )
-    assert engines.describe(written(tmp_path, HEADS)).caution is None
-
-
-def test_what_makes_blocks_larger_or_smaller_may_change_within_a_run() -> None:
-    assert {"prefix_match_unit", "prefix_cache_retention_interval"} <= OPERATIONAL
+    assert caution(without, enable_prefix_caching=True) is None
+    assert caution(HEADS) is None
 
 
 def asked(sources: int) -> list[Prompt]:
@@ -114,9 +93,7 @@ def asked(sources: int) -> list[Prompt]:
 
 
 @pytest.mark.engine
-def test_without_a_prefix_cache_all_of_a_prompt_is_its_least(
-    tiny: Callable[..., Path], engine: Callable[..., VllmModel]
-) -> None:
+def test_without_a_prefix_cache_all_of_a_prompt_is_its_least(tiny, engine):
     model = engine(caching=False)
     counting = CountingModel(model)
     asyncio.run(counting.choose(asked(4), Options(("Better", "Worse"))))
@@ -129,39 +106,31 @@ def test_without_a_prefix_cache_all_of_a_prompt_is_its_least(
 
 
 @pytest.mark.engine
-def test_a_plan_says_that_a_hybrid_model_may_share_less(
-    tiny: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_plan_says_that_a_hybrid_model_may_share_less(tiny, tmp_path):
     folder = tmp_path / "hybrid"
     folder.mkdir()
     for file in tiny().glob("tokenizer*"):
         (folder / file.name).write_bytes(file.read_bytes())
     (folder / "model.safetensors").touch()
     written(folder, HEADS | {"mamba_d_state": 16, "max_position_embeddings": 8192})
-    case = {"doc_id": "d", "source": "one two", "candidates": [{"system": "A", "text": "a"}]}
-    (tmp_path / "c.jsonl").write_text(json.dumps(case))
-    said = planned_text(
-        {"corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "o"), "model": str(folder),
-         "axes": ["fluency"], "judges": ["synthetic"]}
-    )  # fmt: skip
+    jsonl(tmp_path / "cases.jsonl", [document(0)])
+    said = planned_text(config(tmp_path, model=str(folder), judges=["synthetic"]))
     lines = [line for line in said.splitlines() if line.startswith("warning: model: ")]
     assert lines == [f"warning: model: {VllmEngines().describe(ModelSource(str(folder))).caution}"]
 
 
 @pytest.mark.engine
-def test_a_hybrid_model_s_block_is_read_from_its_engine(
-    tiny: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_hybrid_model_s_block_is_read_from_its_engine(tiny, tmp_path):
     """LFM2 with a convolution so long that its state takes 512 tokens' worth of the cache."""
     for file in tiny().glob("tokenizer*"):
         (tmp_path / file.name).write_bytes(file.read_bytes())
-    config = json.loads((tiny() / "config.json").read_text())
+    plain = json.loads((tiny() / "config.json").read_text())
     hybrid = {"architectures": ["Lfm2ForCausalLM"], "model_type": "lfm2", "conv_bias": False,
               "conv_L_cache": 1025, "conv_dim": 64, "block_dim": 64, "norm_eps": 1e-5,
               "block_auto_adjust_ff_dim": False, "layer_types": ["conv", "full_attention"],
               "block_multiple_of": 256, "block_ffn_dim_multiplier": 1.0,
               "tie_word_embeddings": True}  # fmt: skip
-    source = written(tmp_path, config | hybrid)
+    source = written(tmp_path, plain | hybrid)
     arguments = {"dtype": "float32", "kv_cache_memory_bytes": 1 << 28, "load_format": "dummy"}
     model = VllmEngines().open(replace(source, engine=arguments), seed=0)
     try:

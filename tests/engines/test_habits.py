@@ -2,23 +2,27 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from transformers import AutoTokenizer
 
 from evaljudge.commands.plan import planned_text
 from evaljudge.config import ModelConfig
 from evaljudge.engines import Identity, ModelSource, VllmEngines, identity_bound
-from evaljudge.engines.habits import DATE, ChatTemplate, find_template, settle
-from evaljudge.engines.template import read_template
+from evaljudge.engines.template import (
+    DATE,
+    ChatTemplate,
+    find_template,
+    read_template,
+    settled,
+)
 from evaljudge.engines.tokens import Tokeniser
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Prompt
+from tests.build import config, document, jsonl
 from tests.engines.habitual import EMPTY, FINAL, HABITS
 
 BOS = {"bos_token": "<s>"}
@@ -53,11 +57,12 @@ OFF_BY_ITSELF = (  # as DeepSeek-V3.1's
 
 
 def found(text: str, chat: dict[str, Any] | None = None, reply: str | None = None) -> Any:
-    return settle("m", ChatTemplate(text, BOS), chat or {}, reply)
+    asked = settled(ModelSource("m", chat=chat or {}, reply=reply), ChatTemplate(text, BOS))
+    return asked.chat, asked.reply
 
 
 @pytest.mark.parametrize("name", HABITS)
-def test_each_habit_is_recognised(name: str) -> None:
+def test_each_habit_is_recognised(name):
     assert found(HABITS[name].template) == (HABITS[name].chat, HABITS[name].reply)
 
 
@@ -72,7 +77,7 @@ def test_each_habit_is_recognised(name: str) -> None:
         (LLAMA, {"strftime_now": DATE}, ""),
     ],
 )
-def test_other_templates(template: str, chat: dict[str, Any], reply: str) -> None:
+def test_other_templates(template, chat, reply):
     assert found(template) == (chat, reply)
 
 
@@ -86,51 +91,46 @@ def test_other_templates(template: str, chat: dict[str, Any], reply: str) -> Non
         ("channel", {}, "<|channel|>analysis<|message|>"),
     ],
 )
-def test_what_is_given_is_taken_as_it_is(
-    name: str, chat: dict[str, Any], reply: str | None
-) -> None:
+def test_what_is_given_is_taken_as_it_is(name, chat, reply):
     assert found(HABITS[name].template, chat, reply) == (chat, reply or "")
 
 
-def test_a_day_may_be_named() -> None:
+def test_a_day_may_be_named():
     assert found(STRFTIME, {"strftime_now": "2025-01-31"}) == ({"strftime_now": "2025-01-31"}, "")
     assert found(LLAMA, {"date_string": "31 Jan 2025"}) == ({"date_string": "31 Jan 2025"}, "")
 
 
-def with_template(folder: Path, tiny: Path, text: str) -> Path:
-    shutil.copytree(tiny, folder)
-    file = folder / "tokenizer_config.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"chat_template": text}))
-    return folder
-
-
 @pytest.fixture
-def with_habit(tiny: Callable[..., Path], tmp_path: Path) -> Callable[[str], Path]:
-    return lambda text: with_template(tmp_path / "model", tiny(), text)
+def with_habit(tiny, tmp_path):
+    def make(template: str) -> Path:
+        folder = shutil.copytree(tiny(), tmp_path / "model")
+        file = folder / "tokenizer_config.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"chat_template": template}))
+        return folder
+
+    return make
 
 
 @pytest.mark.parametrize("text", [h.template for h in HABITS.values()] + [LLAMA, NO_THINK])
-def test_the_engine_s_template_has_what_was_recognised(
-    with_habit: Callable[[str], Path], text: str
-) -> None:
+def test_the_engine_s_template_has_what_was_recognised(with_habit, text):
     folder = with_habit(text)
     template = find_template(ModelSource(str(folder)))
-    assert template == ChatTemplate(text, template.special_tokens if template else {})
-    chat, reply = settle("m", template, {}, None)
+    assert template is not None and template.text == text
+    asked = settled(ModelSource(str(folder)), template)
+    assert asked.chat is not None and asked.reply is not None
     tokeniser = Tokeniser(AutoTokenizer.from_pretrained(folder))
-    read = read_template(tokeniser, chat, frozenset(), reply)
-    assert read.tail_text == template.tail(chat) + reply
-    assert read.tail_text.endswith(reply)
+    read = read_template(tokeniser, asked.chat, frozenset(), asked.reply)
+    assert read.tail_text == template.around(asked.chat)[1] + asked.reply
     assert "Today" not in text or "Today is 26 Jul 2024." in read.head_text
 
 
-def test_a_reply_s_special_tokens_are_special(tiny: Callable[..., Path]) -> None:
+def test_a_reply_s_special_tokens_are_special(tiny):
     tokeniser = Tokeniser(AutoTokenizer.from_pretrained(tiny()))
     template = read_template(tokeniser, {}, frozenset(), "<|user|>so")
     assert "<|user|>" in tokeniser.hf.convert_ids_to_tokens(template.tail)
 
 
-def test_a_template_in_a_file_of_its_own_comes_first(with_habit: Callable[[str], Path]) -> None:
+def test_a_template_in_a_file_of_its_own_comes_first(with_habit):
     folder = with_habit(PLAIN)
     (folder / "chat_template.jinja").write_text(LLAMA)
     template = find_template(ModelSource(str(folder)))
@@ -139,73 +139,66 @@ def test_a_template_in_a_file_of_its_own_comes_first(with_habit: Callable[[str],
     assert find_template(ModelSource("no/such-model")) is None
 
 
-def test_the_identity_has_it_and_the_signature_says_so(with_habit: Callable[[str], Path]) -> None:
+def identity(source: ModelSource) -> Identity:
+    return VllmEngines().describe(source).identity
+
+
+def test_the_identity_has_it_and_the_signature_says_so(with_habit):
     source = ModelSource(str(with_habit(HABITS["channel"].template)))
-    identity = VllmEngines().describe(source).identity
-    assert identity.as_key()["reply"] == FINAL
-    assert str(identity).endswith(f' with reply "{FINAL}" (by its template)')
-    same = VllmEngines().describe(ModelSource(source.source, reply=FINAL)).identity
-    assert same == identity
+    found = identity(source)
+    assert found.as_key()["reply"] == FINAL
+    assert str(found).endswith(f' with reply "{FINAL}" (by its template)')
+    same, plain = (identity(replace(source, reply=reply)) for reply in (FINAL, ""))
+    assert same == found
     assert str(same).endswith(f' with reply "{FINAL}"')
-    assert identity_bound(identity.as_fingerprint(), source) == identity
-    plain = VllmEngines().describe(ModelSource(source.source, reply="")).identity
     assert "reply" not in plain.as_key()
-    assert identity_bound(identity.as_fingerprint(), ModelSource(source.source, reply="")) == plain
+    known = found.as_fingerprint()
+    assert identity_bound(known, source) == found
+    assert identity_bound(known, replace(source, reply="")) == plain
 
 
-def test_a_switch_that_is_set_by_itself_is_as_one_that_is_given(
-    with_habit: Callable[[str], Path],
-) -> None:
+def test_a_switch_that_is_set_by_itself_is_as_one_that_is_given(with_habit):
     source = ModelSource(str(with_habit(HABITS["switch"].template)))
-    identity = VllmEngines().describe(source).identity
-    assert identity.as_key() == {
-        "revision": identity.revision, "chat": {"enable_thinking": False}, "engine": {},
-    }  # fmt: skip
-    assert str(identity).endswith(" with enable_thinking false (by its template)")
-    assert identity_bound(identity.as_fingerprint(), source) == identity
+    found, chat = identity(source), {"enable_thinking": False}
+    assert found.as_key() == {"revision": found.revision, "chat": chat, "engine": {}}
+    assert str(found).endswith(" with enable_thinking false (by its template)")
+    assert identity_bound(found.as_fingerprint(), source) == found
 
 
-def test_runs_begun_before_this_are_known(tiny: Callable[..., Path]) -> None:
+def test_runs_begun_before_this_are_known(tiny):
     """Models without a habit, and base models, have the identity that they had."""
     for chat, made in (({}, tiny()), (None, tiny("bytes", False))):
-        identity = VllmEngines().describe(ModelSource(str(made), chat=chat)).identity
-        before = {"name": made.name, "revision": identity.revision, "chat": {}, "engine": {}}
-        assert replace(identity, exactness=None, dtype=None).as_fingerprint() == before
-        assert str(identity) == f"{made.name}@{identity.revision[:12]}"
-        bound = identity_bound(before, ModelSource(str(made), chat=chat))
-        assert bound.as_fingerprint() == before
+        source = ModelSource(str(made), chat=chat)
+        found = identity(source)
+        before = {"name": made.name, "revision": found.revision, "chat": {}, "engine": {}}
+        assert replace(found, exactness=None, dtype=None).as_fingerprint() == before
+        assert str(found) == f"{made.name}@{found.revision[:12]}"
+        assert identity_bound(before, source).as_fingerprint() == before
 
 
-def test_a_model_without_a_template_is_refused_before_it_is_loaded(
-    tiny: Callable[..., Path],
-) -> None:
+def test_a_model_without_a_template_is_refused_before_it_is_loaded(tiny):
     with pytest.raises(UserError, match=r"^model \S+ has no chat template: .* `chat: none`"):
-        _ = VllmEngines().describe(ModelSource(str(tiny("bytes", False)))).identity
-    completing = VllmEngines().describe(ModelSource(str(tiny()), chat=None)).identity
+        identity(ModelSource(str(tiny("bytes", False))))
+    completing = identity(ModelSource(str(tiny()), chat=None))
     assert completing.as_key()["chat"] is None, "its template is there, and not used"
-    assert completing != VllmEngines().describe(ModelSource(str(tiny()))).identity
+    assert completing != identity(ModelSource(str(tiny())))
 
 
-def test_none_is_what_a_base_model_s_chat_is_called() -> None:
+def test_none_is_what_a_base_model_s_chat_is_called():
     assert ModelConfig(source="m", chat="none").as_source().chat is None
     assert ModelConfig(source="m").as_source().chat == {}
 
 
-def test_where_both_speak_the_reply_wins_and_the_plan_says_so(
-    with_habit: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_where_both_speak_the_reply_wins_and_the_plan_says_so(with_habit, tmp_path):
     folder = with_habit(HABITS["switch"].template)
     model = {"source": str(folder), "reply": EMPTY, "chat": {"enable_thinking": True}}
     assert ModelConfig(**model).as_source().chat == {}
-    case = {"doc_id": "d", "source": "rain", "system": "a", "text": "It rained."}
-    (tmp_path / "c.jsonl").write_text(json.dumps(case))
-    config = {"corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "o"), "model": model}
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
+    jsonl(tmp_path / "cases.jsonl", [document(0)])
     said = f"model {folder}: `reply` is given, so `chat.enable_thinking` is not used"
-    assert f"warning: settings: {said}\n" in planned_text(str(tmp_path / "config.yaml"))
+    assert f"warning: settings: {said}\n" in planned_text(config(tmp_path, model=model))
 
 
-def test_least_mass_does_not_bind_a_run() -> None:
+def test_least_mass_does_not_bind_a_run():
     one = Identity("m", "r", {}, {}).as_key()
     assert "least_mass" not in one
     assert ModelConfig(source="m").as_source().least_mass == 0.5
@@ -214,41 +207,33 @@ def test_least_mass_does_not_bind_a_run() -> None:
 # switches
 
 
-THINKING = (
-    "{{ bos_token }}{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}</s>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|assistant|>\n"
-    "{% if enable_thinking is defined and not enable_thinking %}<think></think>\n{% endif %}"
-    "{% endif %}"
-)
-
-
 @pytest.fixture
-def thinker(tiny: Callable[..., Path]) -> Tokeniser:
+def thinker(tiny):
     hf = AutoTokenizer.from_pretrained(tiny("bytes"))
-    hf.chat_template = THINKING
+    hf.chat_template = NO_THINK
     return Tokeniser(hf)
 
 
-def test_a_switch_changes_where_the_reply_begins(thinker: Tokeniser) -> None:
+def test_a_switch_changes_where_the_reply_begins(thinker):
     plain = read_template(thinker, {}, frozenset())
     silent = read_template(thinker, {"enable_thinking": False}, frozenset())
-    assert thinker.hf.decode(plain.tail) == "</s>\n<|assistant|>\n"
-    assert thinker.hf.decode(silent.tail) == "</s>\n<|assistant|>\n<think></think>\n"
+    assert thinker.hf.decode(plain.tail) == "<|assistant|>"
+    assert thinker.hf.decode(silent.tail) == "/nothink<|assistant|>\n<think></think>"
     assert thinker.hf.eos_token_id in plain.ends
 
 
-def test_an_unknown_switch_is_refused(thinker: Tokeniser) -> None:
+def test_an_unknown_switch_is_refused(thinker):
     with pytest.raises(UserError, match=r"model\.chat\.enable_thinkin: .* does not use it"):
         read_template(thinker, {"enable_thinkin": False}, frozenset())
 
 
-def test_a_template_that_drops_the_message_is_refused(thinker: Tokeniser) -> None:
+def test_a_template_that_drops_the_message_is_refused(thinker):
     thinker.hf.chat_template = "{{ bos_token }}hello"
     with pytest.raises(UserError, match="leaves out the message"):
         read_template(thinker, {}, frozenset())
 
 
-def test_a_model_without_a_template_completes(tiny: Callable[..., Path]) -> None:
+def test_a_model_without_a_template_completes(tiny):
     tokeniser = Tokeniser(AutoTokenizer.from_pretrained(tiny("bytes", False)))
     template = read_template(tokeniser, None, frozenset())
     ids, _ = template.around(Prompt(("Which is better?",)), tokeniser)

@@ -5,8 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -21,69 +19,69 @@ VllmEngines().fetch(ModelSource(sys.argv[1]))
 """
 
 
-@dataclass
 class Hub:
-    """A hub with one model, which it gives to those with a token."""
+    """A hub with one model, which notes what is downloaded, and the tokens that it is shown."""
 
-    url: str = ""
-    downloaded: list[str] = field(default_factory=list)
-    tokens: set[str] = field(default_factory=set)
+    def __init__(self) -> None:
+        self.downloaded, self.tokens = list[str](), set[str]()
 
-    def answer(self, request: BaseHTTPRequestHandler) -> None:
-        path = request.path.partition("?")[0]
-        self.tokens.add(request.headers.get("Authorization", ""))
-        name = path.rpartition("/")[2]
-        if path.startswith(f"/api/models/{MODEL}/revision/"):
-            content = json.dumps({"id": MODEL, "sha": COMMIT}).encode()
-        elif path == f"/api/models/{MODEL}/tree/{COMMIT}":
-            listed = [{"type": "file", "path": file, "size": len(content), "oid": file}
-                      for file, content in FILES.items()]  # fmt: skip
-            content = json.dumps(listed).encode()
-        else:
-            assert path.startswith(f"/{MODEL}/resolve/{COMMIT}/")
-            content = FILES[name]
-            if request.command == "GET":
-                self.downloaded.append(name)
-        request.send_response(200)
-        for header, value in {"ETag": f'"{name}"', "X-Repo-Commit": COMMIT,
-                              "Content-Length": str(len(content))}.items():  # fmt: skip
-            request.send_header(header, value)
-        request.end_headers()
-        if request.command == "GET":
-            request.wfile.write(content)
+    def handler(self) -> type[BaseHTTPRequestHandler]:
+        hub = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                path = self.path.partition("?")[0]
+                name = path.rpartition("/")[2]
+                hub.tokens.add(self.headers.get("Authorization", ""))
+                if path.startswith(f"/api/models/{MODEL}/revision/"):
+                    content = json.dumps({"id": MODEL, "sha": COMMIT}).encode()
+                elif path == f"/api/models/{MODEL}/tree/{COMMIT}":
+                    content = json.dumps([
+                        {"type": "file", "path": file, "size": len(content), "oid": file}
+                        for file, content in FILES.items()
+                    ]).encode()  # fmt: skip
+                else:
+                    assert path.startswith(f"/{MODEL}/resolve/{COMMIT}/")
+                    content = FILES[name]
+                    hub.downloaded += [name] if self.command == "GET" else []
+                self.send_response(200)
+                self.send_header("ETag", f'"{name}"')
+                self.send_header("X-Repo-Commit", COMMIT)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content if self.command == "GET" else b"")
+
+            do_HEAD = do_GET
+
+        return Handler
 
 
 @pytest.fixture
-def hub() -> Iterator[Hub]:
+def hub(monkeypatch):
     made = Hub()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            made.answer(self)
-
-        do_HEAD = do_GET
-
-        def log_message(self, *_: object) -> None:
-            """Nothing is written for each request."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        made.url = f"http://127.0.0.1:{server.server_port}"
+    with ThreadingHTTPServer(("127.0.0.1", 0), made.handler()) as server:
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setenv("HF_HUB_OFFLINE", "0")
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield made
         server.shutdown()
 
 
+def in_a_process(code: str, home: Path, **environment: str) -> bytes:
+    home.mkdir(exist_ok=True)
+    here = os.environ | {"HOME": str(home)} | environment
+    command = [sys.executable, "-c", code, MODEL, COMMIT]
+    done = subprocess.run(command, env=here, check=True, stdout=subprocess.PIPE, timeout=60)
+    return done.stdout
+
+
 @pytest.mark.service
-def test_a_second_machine_finds_what_the_first_has_downloaded(hub: Hub, tmp_path: Path) -> None:
+def test_a_second_machine_finds_what_the_first_has_downloaded(hub, tmp_path):
     shared = tmp_path / "weights/hub"
 
     def fetch_on(machine: str, cache: Path) -> None:
         home = tmp_path / machine
-        home.mkdir(exist_ok=True)
-        here = {"HOME": str(home), "HF_HUB_CACHE": str(cache), "HF_ENDPOINT": hub.url,
-                "HF_HUB_OFFLINE": "0", "HF_TOKEN": "of-the-secret"}  # fmt: skip
-        command = [sys.executable, "-c", FETCH, MODEL]
-        subprocess.run(command, env=os.environ | here, check=True, capture_output=True, timeout=60)
+        in_a_process(FETCH, home, HF_HUB_CACHE=str(cache), HF_TOKEN="of-the-secret")
 
     fetch_on("first", shared)
     assert sorted(hub.downloaded) == sorted(FILES)
@@ -99,18 +97,11 @@ def test_a_second_machine_finds_what_the_first_has_downloaded(hub: Hub, tmp_path
 
 
 @pytest.mark.service
-def test_what_a_model_is_is_asked_of_the_hub_and_its_weights_are_not(
-    hub: Hub, tmp_path: Path
-) -> None:
+def test_what_a_model_is_is_asked_of_the_hub_and_its_weights_are_not(hub, tmp_path):
     code = (
         "import sys\nfrom evaljudge.engines import ModelSource\n"
         "from evaljudge.engines.checkpoint import whole_config\n"
-        "print([whole_config(ModelSource(name, sys.argv[2])) for name in sys.argv[1:2]])"
+        "print(whole_config(ModelSource(*sys.argv[1:])))"
     )
-    here = {"HOME": str(tmp_path), "HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": "0"}
-    command = [sys.executable, "-c", code, MODEL, COMMIT]
-    done = subprocess.run(
-        command, env=os.environ | here, check=True, capture_output=True, timeout=60
-    )
-    assert done.stdout == b"[{}]\n"
+    assert in_a_process(code, tmp_path) == b"{}\n"
     assert hub.downloaded == ["config.json"]

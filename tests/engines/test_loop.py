@@ -4,16 +4,15 @@ import asyncio
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from evaljudge.engines.loop import MOST_ADDED, Request, Steps
+from evaljudge.engines.loop import MOST_ADDED, Further, Request, Steps, nothing_further
 from evaljudge.errors import EngineDead
 
 pytestmark = pytest.mark.engine
@@ -50,13 +49,17 @@ class Kept:
         return done
 
 
-@contextmanager
-def opened(engine: Kept) -> Iterator[Steps]:
-    steps = Steps(engine)
-    try:
-        yield steps
-    finally:
-        steps.close()
+def asked_of(engine: Kept, *asks: tuple[list[Request], Further]) -> list[Any]:
+    """What each of these batches gets, which are all there before the engine takes a step."""
+
+    async def ask(steps: Steps) -> list[Any]:
+        answers = [asyncio.ensure_future(steps.ask(*one)) for one in asks]
+        await asyncio.sleep(0.05)
+        engine.may_begin.set()
+        return await asyncio.gather(*answers, return_exceptions=True)
+
+    with closing(Steps(engine)) as steps:
+        return asyncio.run(ask(steps))
 
 
 def requests(*ids: int) -> list[Request]:
@@ -67,93 +70,59 @@ def ids_of(outputs: Sequence[Sequence[Any]]) -> list[list[tuple[int, ...]]]:
     return [[one.ids for one in mine] for mine in outputs]
 
 
-def test_outputs_come_in_the_order_asked() -> None:
-    engine = Kept()
-    engine.may_begin.set()
-    with opened(engine) as steps:
-        found = asyncio.run(steps.ask(requests(3, 1, 2)))
-        assert asyncio.run(steps.ask([])) == []
+def test_outputs_come_in_the_order_asked():
+    found, none = asked_of(Kept(), (requests(3, 1, 2), nothing_further), ([], nothing_further))
     assert ids_of(found) == [[(3,)], [(1,)], [(2,)]]
     assert [mine[0].how for mine in found] == ["how 3", "how 1", "how 2"]
+    assert none == []
 
 
-def test_a_large_batch_does_not_hold_up_the_engine() -> None:
+def test_a_large_batch_does_not_hold_up_the_engine():
     engine = Kept()
-
-    async def both(steps: Steps) -> None:
-        asked = [asyncio.ensure_future(steps.ask(requests(*range(600)))) for _ in range(2)]
-        await asyncio.sleep(0.05)
-        engine.may_begin.set()
-        await asyncio.gather(*asked)
-
-    with opened(engine) as steps:
-        asyncio.run(both(steps))
+    asked_of(engine, *[(requests(*range(600)), nothing_further)] * 2)
     assert sum(engine.sizes) == 1200
     assert max(engine.sizes) == MOST_ADDED
 
 
-def test_what_a_reply_makes_necessary_is_asked_next() -> None:
-    engine = Kept()
-
+def test_what_a_reply_makes_necessary_is_asked_next():
     def further(number: int, outputs: list[Any]) -> Sequence[Request]:
         if len(outputs) == 1 and number == 0:
             return requests(1001, 1002)
         return requests(1003) if len(outputs) == 3 else []
 
-    async def ask(steps: Steps) -> list[list[Any]]:
-        asked = asyncio.ensure_future(steps.ask(requests(*range(300)), further))
-        await asyncio.sleep(0.05)
-        engine.may_begin.set()
-        return await asked
-
-    with opened(engine) as steps:
-        found = asyncio.run(ask(steps))
-    assert ids_of(found[:2]) == [[(0,), (1001,), (1002,), (1003,)], [(1,)]]
-    order = engine.added
-    assert order[MOST_ADDED : MOST_ADDED + 3] == [(1001,), (1002,), (MOST_ADDED,)]
-
-
-def test_a_request_that_is_refused_ends_its_batch_alone() -> None:
-    engine = Kept(refused=7)
-    engine.may_begin.set()
-
-    async def both(steps: Steps) -> list[Any]:
-        asked = (steps.ask(requests(1, 7)), steps.ask(requests(2)))
-        return await asyncio.gather(*asked, return_exceptions=True)
-
-    with opened(engine) as steps:
-        refused, other = asyncio.run(both(steps))
-    assert isinstance(refused, ValueError)
-    assert ids_of(other) == [[(2,)]]
-
-
-def test_an_output_that_cannot_be_read_ends_its_batch_alone() -> None:
     engine = Kept()
-    engine.may_begin.set()
+    (found,) = asked_of(engine, (requests(*range(300)), further))
+    assert ids_of(found[:2]) == [[(0,), (1001,), (1002,), (1003,)], [(1,)]]
+    assert engine.added[MOST_ADDED : MOST_ADDED + 3] == [(1001,), (1002,), (MOST_ADDED,)]
 
-    def unreadable(number: int, outputs: list[Any]) -> Sequence[Request]:
-        raise KeyError("no such token")
 
-    async def both(steps: Steps) -> list[Any]:
-        asked = (steps.ask(requests(1), unreadable), steps.ask(requests(2)))
-        return await asyncio.gather(*asked, return_exceptions=True)
+def unreadable(number: int, outputs: list[Any]) -> Sequence[Request]:
+    raise KeyError("no such token")
 
-    with opened(engine) as steps:
-        broken, other = asyncio.run(both(steps))
-    assert isinstance(broken, KeyError)
+
+@pytest.mark.parametrize(
+    ("asked", "error"),
+    [
+        ((requests(1, 7), nothing_further), ValueError),  # vLLM refuses the second
+        ((requests(1), unreadable), KeyError),
+    ],
+)
+def test_what_is_wrong_with_a_batch_ends_it_alone(asked, error):
+    wrong, other = asked_of(Kept(refused=7), asked, (requests(2), nothing_further))
+    assert isinstance(wrong, error)
     assert ids_of(other) == [[(2,)]]
 
 
-def test_a_dead_engine_answers_whoever_asks() -> None:
+def test_a_dead_engine_answers_whoever_asks():
     engine = Kept(dies_at=0)
     engine.may_begin.set()
-    with opened(engine) as steps:
+    with closing(Steps(engine)) as steps:
         for _ in range(2):
             with pytest.raises(EngineDead, match="RuntimeError: out of memory"):
                 asyncio.run(steps.ask(requests(*range(300))))
 
 
-def test_what_an_interrupted_batch_had_still_to_ask_is_dropped() -> None:
+def test_what_an_interrupted_batch_had_still_to_ask_is_dropped():
     engine = Kept()
 
     async def cut_short(steps: Steps) -> None:
@@ -161,7 +130,7 @@ def test_what_an_interrupted_batch_had_still_to_ask_is_dropped() -> None:
         await asyncio.sleep(0.05)
         asked.cancel()
 
-    with opened(engine) as steps:
+    with closing(Steps(engine)) as steps:
         asyncio.run(cut_short(steps))
         engine.may_begin.set()
         found = asyncio.run(steps.ask(requests(1001)))
@@ -182,7 +151,7 @@ sys.exit(0 if (before, shared()) == (True, False) else f"{before} {shared()}")
 """
 
 
-def test_what_engines_share_goes_with_the_one_that_closes(tiny: Callable[..., Path]) -> None:
+def test_what_engines_share_goes_with_the_one_that_closes(tiny):
     """Left to the garbage collector, it took down what vLLM's engines share in one process while
     the next one was loading; all who asked that one heard that its groups were not initialised.
     """

@@ -1,16 +1,15 @@
 """What fits on a card: by hand for published models, and held against an engine that refuses."""
 
-import importlib.util
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benches.cards import MODELS, table
 from evaljudge.engines import ModelSource
 from evaljudge.engines.checkpoint import computed_in
-from evaljudge.engines.loading import _arguments, load_engine, refuse_short
+from evaljudge.engines.loading import load_engine, refuse_short
 from evaljudge.engines.memory import (
     CARDS,
     GIB,
@@ -24,18 +23,6 @@ from evaljudge.engines.memory import (
 from evaljudge.errors import UserError
 
 ROOT = Path(__file__).parents[2]
-
-
-def _bench() -> Any:
-    spec = importlib.util.spec_from_file_location("bench_cards", ROOT / "benches" / "cards.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-CARDS_BENCH = _bench()
-MODELS: dict[str, dict[str, Any]] = CARDS_BENCH.MODELS
 
 
 def of(name: str, engine: dict[str, Any] | None = None, **changes: Any) -> Footprint:
@@ -54,26 +41,14 @@ def of(name: str, engine: dict[str, Any] | None = None, **changes: Any) -> Footp
         ("Llama-3.3-70B", 70.554, 2 * 80 * 8 * 128 * 2),
     ],
 )
-def test_weights_and_cache_of_published_models(
-    name: str, billions: float, cache_of_a_token: int
-) -> None:
+def test_weights_and_cache_of_published_models(name, billions, cache_of_a_token):
     found = of(name)
     assert found.weights == pytest.approx(2e9 * billions, rel=1e-3)
     assert found.cache(1024) == 1024 * cache_of_a_token
+    assert found.cache(1009) == found.cache(1024) < found.cache(1025)  # whole blocks
 
 
-def test_qwen3_8b_takes_what_was_seen_for_its_whole_context() -> None:
-    assert of("Qwen3-8B").cache(40960) / GIB == 5.625
-    assert of("Llama-3.1-8B").cache(131072) / GIB == 16
-
-
-def test_a_request_takes_whole_blocks() -> None:
-    block = 16 * 2 * 36 * 8 * 128 * 2
-    assert of("Qwen3-8B").cache(1) == of("Qwen3-8B").cache(16) == block
-    assert of("Qwen3-8B").cache(17) == 2 * block
-
-
-def test_layers_with_a_window_hold_their_window_and_the_steps_in_hand() -> None:
+def test_layers_with_a_window_hold_their_window_and_the_steps_in_hand():
     """Gemma 3 of 27B: 10 layers of 62 see everything; of the 52 others six groups."""
     gemma = of("Gemma-3-27B")
     assert gemma.weights == pytest.approx(54.0e9, rel=1e-3)
@@ -83,18 +58,18 @@ def test_layers_with_a_window_hold_their_window_and_the_steps_in_hand() -> None:
     assert gemma.cache(1600) == page * (100 + 6 * 101)
 
 
-def test_mistral_s_window_is_in_all_layers_and_qwen2_s_in_none() -> None:
+def test_mistral_s_window_is_in_all_layers_and_qwen2_s_in_none():
     mistral = of("Llama-3.1-8B", sliding_window=4096)
     assert (mistral.full, mistral.windowed) == (0, 32)
     assert of("Llama-3.1-8B", sliding_window=4096, use_sliding_window=False).windowed == 0
 
 
-def test_a_mixture_of_experts_holds_them_all() -> None:
+def test_a_mixture_of_experts_holds_them_all():
     mixtral = of("Llama-3.1-8B", vocab_size=32000, num_local_experts=8, num_experts_per_tok=2)
     assert mixtral.weights == pytest.approx(2 * 46.70e9, rel=1e-3)
 
 
-def test_quantised_weights_and_a_cache_of_bytes() -> None:
+def test_quantised_weights_and_a_cache_of_bytes():
     """The embeddings stay as they are."""
     whole, embeddings = of("Qwen3-8B").weights / 2, 2 * 151936 * 4096
     four_bits = {"quant_method": "awq", "bits": 4}
@@ -107,14 +82,14 @@ def test_quantised_weights_and_a_cache_of_bytes() -> None:
     assert stored is not None and stored.weights == 2000  # computed with in half of what is stored
 
 
-def test_several_gpus_share_weights_and_heads_but_no_latent_vector() -> None:
+def test_several_gpus_share_weights_and_heads_but_no_latent_vector():
     assert of("Llama-3.3-70B").on(4).weights == of("Llama-3.3-70B").weights / 4
     assert of("Llama-3.3-70B").on(4).cache(1024) == of("Llama-3.3-70B").cache(1024) / 4
     assert of("Llama-3.3-70B").on(16).heads == 1
     assert of("DeepSeek-V2-Lite").on(2).cache(1024) == of("DeepSeek-V2-Lite").cache(1024)
 
 
-def test_what_is_left_on_an_l4() -> None:
+def test_what_is_left_on_an_l4():
     """Not enough for 40,960 tokens, which it holds on its own; enough for some prompts of 4,096."""
     l4, qwen = CARDS["l4"], of("Qwen3-8B")
     room = room_on(l4, qwen, 4096, {})
@@ -126,10 +101,18 @@ def test_what_is_left_on_an_l4() -> None:
     assert [gpus_needed(l4, qwen, tokens, {}) for tokens in (4096, 40960, 10**7)] == [1, 2, None]
 
 
-def test_an_unknown_card_is_refused_with_those_that_are_known() -> None:
+def test_an_unknown_card_is_refused_with_those_that_are_known():
     assert card_named("L4") is CARDS["l4"]
     with pytest.raises(UserError, match=r"^--gpu l5: unknown card: known are t4, l4, .*b200$"):
         card_named("l5")
+
+
+def test_an_engine_without_room_for_the_longest_prompt_is_refused():
+    refuse_short(ModelSource("m", longest=99), 99, 200)
+    refuse_short(ModelSource("m", longest=99), 50, 50)  # longer ones are too long for the model
+    refuse_short(ModelSource("m", engine={"max_model_len": 50}, longest=99), 50, 200)
+    with pytest.raises(UserError, match="take 99 tokens, and beside the weights there is room"):
+        refuse_short(ModelSource("m", longest=99), 98, 200)
 
 
 @pytest.mark.parametrize(
@@ -141,20 +124,18 @@ def test_an_unknown_card_is_refused_with_those_that_are_known() -> None:
         ({}, {}, None),
     ],
 )
-def test_a_model_computes_in_the_type_of_its_weights_or_in_the_one_that_is_named(
-    config: dict[str, Any], engine: dict[str, Any], expected: str | None
-) -> None:
+def test_a_model_computes_in_the_type_of_its_weights_or_a_named_one(config, engine, expected):
     assert computed_in(config, engine) == expected
 
 
-def test_a_model_of_an_unknown_kind_is_not_computed(tmp_path: Path) -> None:
+def test_a_model_of_an_unknown_kind_is_not_computed(tmp_path):
     assert footprint_of({}, {}) is None
     assert footprint(ModelSource("nowhere/at-all")) is None
     (tmp_path / "config.json").write_text(json.dumps(MODELS["Qwen3-8B"] | {"mamba_d_state": 16}))
     assert footprint(ModelSource(str(tmp_path))) is None  # its other layers keep states
 
 
-def test_weights_that_are_here_are_not_computed(tmp_path: Path) -> None:
+def test_weights_that_are_here_are_not_computed(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(MODELS["Qwen3-8B"]))
     (tmp_path / "model.safetensors").write_bytes(b"12345678")
     found = footprint(ModelSource(str(tmp_path)))
@@ -165,30 +146,8 @@ def test_weights_that_are_here_are_not_computed(tmp_path: Path) -> None:
     assert found is not None and found.weights == 99
 
 
-def test_the_page_has_the_table_that_is_computed() -> None:
-    assert "\n".join(CARDS_BENCH.table()) in (ROOT / "docs" / "performance.md").read_text()
-
-
-def test_an_engine_takes_the_longest_prompts_that_fit_unless_the_user_says() -> None:
-    assert _arguments(ModelSource("m"), "m", 0)["max_model_len"] == -1
-    wanted = ModelSource("m", engine={"max_model_len": 100})
-    assert _arguments(wanted, "m", 0)["max_model_len"] == 100
-    refuse_short(ModelSource("m", longest=99), 99, 200)
-    refuse_short(ModelSource("m", longest=99), 50, 50)  # longer ones are too long for the model
-    refuse_short(ModelSource("m", engine={"max_model_len": 50}, longest=99), 50, 200)
-    with pytest.raises(UserError, match="take 99 tokens, and beside the weights there is room"):
-        refuse_short(ModelSource("m", longest=99), 98, 200)
-
-
-def test_a_model_that_sees_keeps_no_memory_for_images_unless_the_user_says(tmp_path: Path) -> None:
-    source = ModelSource(str(tmp_path))
-    (tmp_path / "config.json").write_text(json.dumps(MODELS["Gemma-3-27B"]))
-    assert _arguments(source, str(tmp_path), 0)["language_model_only"] is True
-    for engine in ({"limit_mm_per_prompt": {"image": 1}}, {"language_model_only": False}):
-        mine = _arguments(ModelSource(str(tmp_path), engine=engine), str(tmp_path), 0)
-        assert mine.get("language_model_only", False) is False
-    (tmp_path / "config.json").write_text(json.dumps(MODELS["Qwen3-8B"]))
-    assert "language_model_only" not in _arguments(source, str(tmp_path), 0)
+def test_the_page_has_the_table_that_is_computed():
+    assert "\n".join(table()) in (ROOT / "docs" / "performance.md").read_text()
 
 
 GEMMA: dict[str, Any] = {
@@ -202,9 +161,7 @@ GEMMA: dict[str, Any] = {
 
 @pytest.mark.engine
 @pytest.mark.parametrize("kind", ["llama", pytest.param("gemma", marks=pytest.mark.long)])
-def test_an_engine_starts_with_what_is_computed_and_not_with_a_byte_less(
-    tiny: Callable[..., Path], tmp_path: Path, kind: str
-) -> None:
+def test_an_engine_starts_with_what_is_computed_and_not_with_a_byte_less(tiny, tmp_path, kind):
     """The cache as vLLM itself counts it, for layers of one kind and of two."""
     folder, tokens = tiny(), 4000
     if kind == "gemma":

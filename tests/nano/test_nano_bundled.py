@@ -1,17 +1,25 @@
-"""The bundled judge by its name: what it is, where it is not meant, what its users are told."""
+"""The bundled judge: what it is, where it is not meant, and that it was taught what is asked."""
 
 import json
-from pathlib import Path
+import re
+from random import Random
 from typing import Any
 
 import pytest
 
 from evaljudge.bundled.nano import CHECKPOINT
+from evaljudge.bundled.world import make_report
 from evaljudge.config import load_config
 from evaljudge.engines import ModelSource, VllmEngines
+from evaljudge.engines.labels import compile_options
+from evaljudge.engines.template import read_template
+from evaljudge.engines.tokens import Tokeniser
 from evaljudge.errors import UserError
+from evaljudge.judges import make_judges
+from evaljudge.prompts import load_task
 from evaljudge.runs.job import make_job
-from jobs.nano.checkpoint import save_tokenizer
+from jobs.nano.checkpoint import make_tokenizer, save_tokenizer
+from jobs.nano.lessons import Lesson, Teacher
 
 MOST_BYTES = 8_000_000
 
@@ -21,7 +29,7 @@ def job(**more: Any) -> Any:
     return make_job(load_config(spec | more))
 
 
-def test_the_checkpoint_is_small_and_whole() -> None:
+def test_the_checkpoint_is_small_and_whole():
     sizes = {file.name: file.stat().st_size for file in CHECKPOINT.iterdir()}
     assert {"config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"} == set(
         sizes
@@ -29,7 +37,7 @@ def test_the_checkpoint_is_small_and_whole() -> None:
     assert sum(sizes.values()) <= MOST_BYTES
 
 
-def test_the_checkpoint_has_the_tokenizer_that_the_code_makes(tmp_path: Path) -> None:
+def test_the_checkpoint_has_the_tokenizer_that_the_code_makes(tmp_path):
     """Words of the world cannot change without a new training."""
     save_tokenizer(tmp_path)
     for name in ("tokenizer.json", "tokenizer_config.json"):
@@ -38,15 +46,13 @@ def test_the_checkpoint_has_the_tokenizer_that_the_code_makes(tmp_path: Path) ->
         )
 
 
-def test_its_name_is_its_identity() -> None:
+def test_its_name_is_its_identity():
     found = VllmEngines().describe(ModelSource("nano")).identity
     assert found.name == "nano"
     assert found.revision == VllmEngines().describe(ModelSource(str(CHECKPOINT))).identity.revision
 
 
-def test_a_folder_of_the_same_name_is_not_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_of_the_same_name_is_not_passed_over(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     save_tokenizer(tmp_path / "nano")
     (tmp_path / "nano/config.json").write_text("{}")
@@ -56,14 +62,106 @@ def test_a_folder_of_the_same_name_is_not_passed_over(
 
 
 @pytest.mark.parametrize(("name", "near"), [("nanno", True), ("Nano", True), ("gpt2", False)])
-def test_a_name_near_its_own(name: str, near: bool) -> None:
+def test_a_name_near_its_own(name, near):
     with pytest.raises(UserError, match=f"model {name}: no such folder") as refused:
         _ = VllmEngines().describe(ModelSource(name)).identity
     assert ("did you mean 'nano'" in str(refused.value)) == near
 
 
-def test_its_users_are_told_what_it_knows() -> None:
+def test_its_users_are_told_what_it_knows():
     (told,) = job(prompts="nano").cautions
     assert "nothing else" in told
     _, prompts = job().cautions
     assert "prompts: nano" in prompts
+
+
+# what it was taught
+
+
+TOKENIZER = make_tokenizer()
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    """The tokenizer and template as an engine reads them from the files."""
+    from transformers import PreTrainedTokenizerFast
+
+    folder = tmp_path_factory.mktemp("nano")
+    save_tokenizer(folder)
+    tokeniser = Tokeniser(PreTrainedTokenizerFast.from_pretrained(folder))
+    return tokeniser, read_template(tokeniser, {}, frozenset())
+
+
+def test_a_word_of_the_prompts_that_it_is_taught_is_one_token():
+    pack = load_task("summary", prompts="nano").pack
+    taught = " ".join(
+        pack.templates[f"synthetic.{name}"] for name in ("extreme", "between", "compare", "ladder")
+    )
+    for word in re.findall(r"</?\w+>|\w+", re.sub(r"{[{%].*?[%}]}", " ", taught)):
+        assert len(ids(word)) == 1, word
+
+
+def test_a_lesson_is_the_prompt_that_the_engine_asks(engine):
+    """Token for token: what the judge renders and the engine encodes, and what is taught."""
+    tokeniser, template = engine
+    pack = load_task("summary", prompts="nano").pack
+    random = Random(1)
+    lesson, report = Teacher(TOKENIZER).extreme(random, count=1), make_report(Random(1), "train")
+    rendered = [
+        pack.render("synthetic.extreme", {"source": report.text, "context": None},
+                    axis=axis, description="d", extreme=extreme)
+        for axis in ("coherence", "consistency", "fluency", "relevance")
+        for extreme in ("best", "worst")
+    ]  # fmt: skip
+    assert taught_prompt(lesson) in [list(template.around(p, tokeniser)[0]) for p in rendered]
+
+
+@pytest.mark.parametrize("kind", ["comparison", "ladder"])
+def test_questions_are_taught_as_they_are_asked(kind, engine):
+    tokeniser, template = engine
+    taught = taught_prompt(getattr(Teacher(TOKENIZER), kind)(Random(2)))
+    asked = TOKENIZER.decode(taught, skip_special_tokens=False)
+    report, target = (
+        asked.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].strip()
+        for tag in ("report", "target")
+    )
+    found = re.findall(r"(?s)<reference>(?: \d)?(.*?)</reference>", asked)
+    references = [text.strip() for text in found]
+    assert len(references) >= (2 if kind == "ladder" else 1)
+    (axis,) = re.findall(r"in (\w+)\?", asked)
+    given = {"source": report, "target": target, "reference": references[0]}
+    name = "synthetic.ladder" if kind == "ladder" else "synthetic.compare"
+    words = {"axis": axis, "description": "d", "number": "1", "exchanged": ""}
+    pack = load_task("summary", prompts="nano").pack
+    prompt = pack.render(name, given | {"references": references}, **words)
+    assert taught == list(template.around(prompt, tokeniser)[0])
+
+
+def test_a_ladders_tokens_say_which_reference_they_belong_to():
+    lesson = Teacher(TOKENIZER).ladder(Random(2))
+    said = TOKENIZER.decode([t.id for t in lesson.stem], skip_special_tokens=False)
+    texts = re.findall(r"(?s)<reference> (\d)(.*?)</reference>", said)
+    for number, text in texts:
+        own = [token.id for token in lesson.stem if token.number == int(number)]
+        assert own == ids(text.strip())
+    asked = [token.asks for question in lesson.questions for token in question if token.asks]
+    assert asked == [number for number in range(1, len(texts) + 1) for _ in ("plain", "exchanged")]
+
+
+def test_the_answers_are_told_apart(engine):
+    (judge,) = make_judges({"synthetic": {}}, load_task("summary", prompts="nano"))
+    labels = compile_options(judge.options[0], *engine)
+    for name in ("Better", "Worse", "Similar"):
+        assert tuple(ids(name)) in labels.own
+
+
+def taught_prompt(lesson: Lesson) -> list[int]:
+    """The first question's prompt: the stem and what of the question is not the answer."""
+    question = lesson.questions[0]
+    unlearnt = [token.learnt for token in question].index(1.0)
+    return [token.id for token in [*lesson.stem, *question[:unlearnt]]]
+
+
+def ids(text: str) -> list[int]:
+    found: list[int] = TOKENIZER.encode(text, add_special_tokens=False).ids
+    return found
