@@ -177,7 +177,11 @@ class Polling:
     async def _vote(
         self, form: VoteForm, asked: Sequence[Asked], prompts: Sequence[Prompt], model: Model
     ) -> None:
-        """These roles' votes, in one reply for each candidate and order, which is then weighed."""
+        """These roles' votes, in one reply for each candidate and order.
+
+        A reply with a vote is then weighed: the log-probabilities of its tokens are read, without
+        the form's mask. Tokens that do not spell the reply have places in another text.
+        """
         how = replace(self._how, regex=form.regex, example=form.example)
         replies = await model.write(prompts, how)
         votes = [
@@ -186,11 +190,20 @@ class Polling:
             else form.read(reply.samples[0])
             for reply in replies
         ]
-        weighed = await _weigh(prompts, replies, votes, model)
+        texts = {
+            at: reply.text
+            for at, reply in enumerate(replies)
+            if isinstance(reply, Written) and any(isinstance(v, WrittenVote) for v in votes[at])
+        }
+        weighed = await model.weigh([prompts[at] for at in texts], list(texts.values()))
+        weights = dict(zip(texts, weighed, strict=True))
         for at, (ballots, order, group) in enumerate(asked):
-            ballots.tokens += cost([replies[at], weighed[at]])
+            weight = weights.get(at, NOTHING_TO_WEIGH)
+            if isinstance(weight, Weighed) and weight.tokens[-1].end != len(texts[at]):
+                weight = Failed(OTHER_LETTERS, weight.spent)
+            ballots.tokens += cost([replies[at], weight])
             for role, vote in zip(ballots.roles[group], votes[at], strict=True):
-                role["votes"][order] = _ballot(vote, weighed[at], order)
+                role["votes"][order] = _ballot(vote, weight, order)
 
 
 async def _chances(
@@ -206,25 +219,6 @@ async def _chances(
         else:
             chances.append(reply.p["2" if order == "fixed" else "1"])
     return chances
-
-
-async def _weigh(
-    prompts: Sequence[Prompt], replies: Sequence[Written | Failed],
-    votes: Sequence[Sequence[WrittenVote | Failed]], model: Model,
-) -> list[Weighed | Failed]:  # fmt: skip
-    """The log-probabilities, without the form's mask, of each reply's tokens; Failed where the
-    reply has no vote, or the tokens do not spell it, so that their places are of another text."""
-    texts = {
-        at: reply.text
-        for at, (reply, mine) in enumerate(zip(replies, votes, strict=True))
-        if isinstance(reply, Written) and any(isinstance(vote, WrittenVote) for vote in mine)
-    }
-    weighed = await model.weigh([prompts[at] for at in texts], list(texts.values()))
-    weights = [NOTHING_TO_WEIGH for _ in replies]
-    for (at, text), reply in zip(texts.items(), weighed, strict=True):
-        is_spelt = isinstance(reply, Failed) or reply.tokens[-1].end == len(text)
-        weights[at] = reply if is_spelt else Failed(OTHER_LETTERS, reply.spent)
-    return weights
 
 
 def _ballot(vote: WrittenVote | Failed, weighed: Weighed | Failed, order: Order) -> dict[str, Any]:
