@@ -32,6 +32,6 @@ PLUGIN = Plugin(
     exports={"entities": exported_by("evaljudge.judges.entities.labels:export_entities")},
     show=shown_by("evaljudge.judges.entities.view:shown_evidence"),
     verdict_columns="evaljudge.judges.entities.evidence:read_evidence",
-    brief_columns="evaljudge.judges.entities.evidence:brief_columns",
+    brief_columns="evaljudge.judges.entities.evidence:read_brief",
     picture=pictured_by("evaljudge.judges.entities.view:pictured_evidence"),
 )

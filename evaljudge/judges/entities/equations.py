@@ -21,12 +21,14 @@ the paper leaves something open, it is read as follows:
 - What is contradicted is not found.
 - The paper once adds up all errors of readability, and once (formula 4) counts the sentences that
   have any: only the second is a share.
+
+A share is of what has a verdict; it is Failed, with the reason, where nothing has.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -56,26 +58,36 @@ OPTIONS: Mapping[Aspect, tuple[Answer, ...]] = {
 KINDS: tuple[Kind, ...] = ("flow", "language", "grammar", "spelling")
 COHERENCE: tuple[Kind, ...] = ("flow",)
 FLUENCY: tuple[Kind, ...] = ("grammar", "spelling")
-SHARES = ("completeness", "correctness", "consistency", "supported", "unknown", "denied", "divided",
-          "alignment", "readability")  # fmt: skip
+SHARES = {
+    "completeness": "The share of the expected entities that the text has",
+    "correctness": "The share of the text's entities that are correct",
+    "consistency": "The share of the text's entities that are not incorrect",
+    "supported": "The share of the text's entities that the source supports",
+    "unknown": "The share of the text's entities of which it is not known; lower is better",
+    "denied": "The share of the text's entities that the majority denies; lower is better",
+    "divided": "The share of the text's entities without a majority; lower is better",
+    "alignment": "The share of the text's entities that are in the right place",
+    "readability": "The share of the text's sentences without an issue",
+}
 AXES = ("consistency", "relevance", "coherence", "fluency")
 """SummEval's, which `entities` scores where the task has them."""
-
-EXCEPTIONS: Mapping[tuple[Answer, ...], Answer] = {("partially", "partially", "yes"): "yes"}
-"""Sorted ballots that the majority does not decide."""
-DIVIDED: Answer = "no"
-WORTH: Mapping[Answer, float] = {
-    "yes": 1, "partially": 0.5, "no": 0, "contradict": 0, "unknown": 0,
-}  # fmt: skip
-
-NO_BALLOT = Failed("no prompt gave an answer")
-DIVIDED_BY_LOSS = Failed("its prompts disagree, and one gave no answer")
 
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
     verdict: Answer
     rule: Rule
+
+
+EXCEPTIONS: Mapping[tuple[Answer, ...], Answer] = {("partially", "partially", "yes"): "yes"}
+"""Sorted ballots that the majority does not decide."""
+DENIED, DIVIDED = Ruling("no", "majority"), Ruling("no", "divided")
+WORTH: Mapping[Answer, float] = {"yes": 1, "partially": 0.5}
+"""Every other answer is worth nothing."""
+
+NO_BALLOT = Failed("no prompt gave an answer")
+DIVIDED_BY_LOSS = Failed("its prompts disagree, and one gave no answer")
+NO_RUBRIC = "the rubric has no entities"
 
 
 def ruling(ballot: Sequence[Answer], lost: int = 0) -> Ruling | Failed:
@@ -87,7 +99,7 @@ def ruling(ballot: Sequence[Answer], lost: int = 0) -> Ruling | Failed:
     [(answer, times)] = Counter(ballot).most_common(1)
     if 2 * times > len(ballot):
         return Ruling(answer, "majority")
-    return DIVIDED_BY_LOSS if lost else Ruling(DIVIDED, "divided")
+    return DIVIDED_BY_LOSS if lost else DIVIDED
 
 
 def answers(aspect: Aspect, votes: Votes) -> dict[str, Answer]:
@@ -106,98 +118,51 @@ def majority(aspect: Aspect, votes: Votes) -> Answer | Failed:
     return decision if isinstance(decision, Failed) else decision.verdict
 
 
-Tally = Mapping[Answer | None, int]
-"""How many entities (or sentences) have each verdict; None: how many have none."""
-NO_RUBRIC = "the rubric has no entities"
-NO_ENTITIES, NO_SENTENCES = "the text has no entities", "the text has no sentences"
-
-
-def tally(verdicts: Iterable[Answer | Failed]) -> Tally:
-    """Counts one verdict for each entity; Failed where it has none."""
-    return Counter(None if isinstance(verdict, Failed) else verdict for verdict in verdicts)
-
-
-def mean_worth(
-    verdicts: Tally | Failed, worth: Mapping[Answer, float] = WORTH, none: str = NO_ENTITIES
-) -> Value:
-    """Failed, with the reason, where there is no verdict."""
-    if isinstance(verdicts, Failed):
-        return verdicts
-    counts = {answer: times for answer, times in verdicts.items() if answer is not None}
-    if not counts:
-        return Failed("no verdict on any entity or sentence" if verdicts.get(None) else none)
-    return sum(worth[answer] * times for answer, times in counts.items()) / sum(counts.values())
-
-
-def share(verdicts: Tally | Failed, among: Container[Answer], none: str = NO_ENTITIES) -> Value:
-    """The share that has one of these verdicts."""
-    return mean_worth(verdicts, {answer: float(answer in among) for answer in WORTH}, none)
-
-
-def completeness(rubric: Tally | Failed) -> Value:
-    """Formula (1)."""
-    return mean_worth(rubric, none=NO_RUBRIC)
-
-
-def correctness(target: Tally | Failed) -> Value:
-    """Formula (2)."""
-    return mean_worth(target)
-
-
-def consistency(target: Tally | Failed) -> Value:
-    """Formula (3), of the verdicts on correctness."""
-    return _rest(share(target, {"no"}))
-
-
-def supported(target: Tally | Failed) -> Value:
-    """The share that is confirmed, at least in part."""
-    return share(target, {"yes", "partially"})
-
-
-def rejections(rulings: Iterable[Ruling | Failed], rule: Rule) -> Tally:
-    """Whether each entity is incorrect by this rule: denied by the `majority`, or `divided`."""
-    return tally(
-        ruled if isinstance(ruled, Failed) else "yes" if ruled == Ruling("no", rule) else "no"
-        for ruled in rulings
-    )
-
-
-def relevance(rubric: Tally | Failed, target: Tally | Failed) -> Value:
-    """The mean of the rubric's share that is found, at least in part, and the text's share that
-    is relevant, from the verdicts on completeness and on alignment."""
-    covered, placed = share(rubric, {"yes", "partially"}, NO_RUBRIC), share(target, {"yes"})
-    if isinstance(covered, Failed) or isinstance(placed, Failed):
-        return covered if isinstance(covered, Failed) else placed
-    return (covered + placed) / 2
-
-
-def issues_found(votes: Votes, decide: Decide) -> dict[Kind, Answer | Failed]:
-    """Whether one sentence has an issue of each kind; each kind has one prompt."""
-    return {kind: decide("readability", {kind: votes[kind]}) for kind in KINDS if kind in votes}
-
-
-def any_issue(
-    by_kind: Mapping[Kind, Answer | Failed], kinds: Sequence[Kind] = KINDS
-) -> Answer | Failed:
-    """One issue is enough, whatever else failed; `no` needs an answer on every kind."""
-    verdicts = [by_kind.get(kind, NO_BALLOT) for kind in kinds]
+def any_issue(votes: Votes, decide: Decide, kinds: Sequence[Kind] = KINDS) -> Answer | Failed:
+    """Whether a sentence has an issue of these kinds, each of which has one prompt. One issue is
+    enough, whatever else failed; `no` needs an answer on every kind."""
+    verdicts = [decide("readability", {kind: votes.get(kind, {})}) for kind in kinds]
     if "yes" in verdicts:
         return "yes"
     return next((answer for answer in verdicts if isinstance(answer, Failed)), "no")
 
 
-def issues(
-    sentences: Iterable[Mapping[Kind, Answer | Failed]], kinds: Sequence[Kind] = KINDS
-) -> Tally:
-    return tally(any_issue(by_kind, kinds) for by_kind in sentences)
+def mean_worth(
+    verdicts: Sequence[object] | Failed,
+    worth: Mapping[Any, float] = WORTH,
+    none: str = "the text has no entities",
+) -> Value:
+    """The mean over the verdicts, among which are Failed; `none`: why there may be none at all."""
+    if isinstance(verdicts, Failed):
+        return verdicts
+    decided = [verdict for verdict in verdicts if not isinstance(verdict, Failed)]
+    if not decided:
+        return Failed("no verdict on any entity or sentence" if verdicts else none)
+    return sum(worth.get(verdict, 0.0) for verdict in decided) / len(decided)
 
 
-def readability(sentences: Tally) -> Value:
-    """The share of sentences without issues, which formula (4) counts."""
-    return _rest(share(sentences, {"yes"}, NO_SENTENCES))
+def share(verdicts: Sequence[object] | Failed, *among: object) -> Value:
+    """The share that has one of these verdicts."""
+    return mean_worth(verdicts, dict.fromkeys(among, 1.0))
 
 
-def _rest(part: Value) -> Value:
+def readability(sentences: Sequence[Votes], decide: Decide, kinds: Sequence[Kind] = KINDS) -> Value:
+    """The share of sentences without issues of these kinds, which formula (4) counts."""
+    verdicts = [any_issue(votes, decide, kinds) for votes in sentences]
+    return rest(mean_worth(verdicts, {"yes": 1.0}, "the text has no sentences"))
+
+
+def relevance(rubric: Sequence[object] | Failed, target: Sequence[object] | Failed) -> Value:
+    """The mean of the rubric's share that is found, at least in part, and the text's share that
+    is relevant, from the verdicts on completeness and on alignment."""
+    covered = mean_worth(rubric, {"yes": 1.0, "partially": 1.0}, NO_RUBRIC)
+    placed = share(target, "yes")
+    if isinstance(covered, Failed) or isinstance(placed, Failed):
+        return covered if isinstance(covered, Failed) else placed
+    return (covered + placed) / 2
+
+
+def rest(part: Value) -> Value:
     return part if isinstance(part, Failed) else 1 - part
 
 
@@ -206,10 +171,8 @@ def scaled(share: Value) -> Value:
     return share if isinstance(share, Failed) else LOWEST + (HIGHEST - LOWEST) * share
 
 
-def shares_of(
-    verdict: Verdict, decide: Decide, consistent: Callable[[Tally | Failed], Value] = consistency
-) -> Shares:
-    """Every number that a verdict gives; `consistent` gives the one on the axis consistency.
+def shares_of(verdict: Verdict, decide: Decide, consistent: str = "consistency") -> Shares:
+    """Every number that a verdict gives; `consistent`: the share that is on the axis consistency.
 
     What is denied and what is divided is always by the ballots, whatever decides the verdicts.
     """
@@ -218,30 +181,28 @@ def shares_of(
         return dict.fromkeys(keys, Failed(verdict.reason))
     evidence = verdict.evidence
     lost = {part: Failed(reason) for part, reason in evidence["failed"].items() if reason}
-    wanted, entities = evidence["rubric"], evidence["entities"]
-    rubric = lost.get("rubric") or tally(decide("completeness", e["votes"]) for e in wanted)
-    right, placed = (
-        lost.get("entities") or tally(decide(aspect, e[aspect]) for e in entities)
-        for aspect in ("correctness", "alignment")
-    )
-    rulings = [ruling_of("correctness", e["correctness"]) for e in entities]
-    sentences = [issues_found(sentence["votes"], decide) for sentence in evidence["sentences"]]
+    entities, no_entities = evidence["entities"], lost.get("entities")
+    rubric = lost.get("rubric") or [decide("completeness", e["votes"]) for e in evidence["rubric"]]
+    right = no_entities or [decide("correctness", e["correctness"]) for e in entities]
+    rulings = no_entities or [ruling_of("correctness", e["correctness"]) for e in entities]
+    placed = no_entities or [decide("alignment", e["alignment"]) for e in entities]
+    sentences = [sentence["votes"] for sentence in evidence["sentences"]]
     shares = {
-        "completeness": completeness(rubric),
-        "correctness": correctness(right),
-        "consistency": consistency(right),
-        "supported": supported(right),
-        "unknown": share(right, {"unknown"}),
-        "denied": share(lost.get("entities") or rejections(rulings, "majority"), {"yes"}),
-        "divided": share(lost.get("entities") or rejections(rulings, "divided"), {"yes"}),
-        "alignment": share(placed, {"yes"}),
-        "readability": readability(issues(sentences)),
+        "completeness": mean_worth(rubric, none=NO_RUBRIC),  # formula (1)
+        "correctness": mean_worth(right),  # formula (2)
+        "consistency": rest(share(right, "no")),  # formula (3)
+        "supported": share(right, "yes", "partially"),
+        "unknown": share(right, "unknown"),
+        "denied": share(rulings, DENIED),
+        "divided": share(rulings, DIVIDED),
+        "alignment": share(placed, "yes"),
+        "readability": readability(sentences, decide),
     }
     on_axes = {
-        "consistency": consistent(right),
+        "consistency": shares[consistent],
         "relevance": relevance(rubric, placed),
-        "coherence": readability(issues(sentences, COHERENCE)),
-        "fluency": readability(issues(sentences, FLUENCY)),
+        "coherence": readability(sentences, decide, COHERENCE),
+        "fluency": readability(sentences, decide, FLUENCY),
     }
     return {(share, ANY_AXIS): value for share, value in shares.items()} | {
         ("", axis): scaled(value) for axis, value in on_axes.items()

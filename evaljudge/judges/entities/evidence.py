@@ -12,19 +12,11 @@ The verdicts come from the votes by the same rules as for the scores.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict
 
-from evaljudge.judges.entities.equations import (
-    Answer,
-    Aspect,
-    Rule,
-    any_issue,
-    issues_found,
-    majority,
-    ruling_of,
-)
+from evaljudge.judges.entities.equations import Answer, Aspect, Rule, any_issue, majority, ruling_of
 from evaljudge.model.asks import Failed
 
 PLACED: tuple[Aspect, Aspect] = ("correctness", "alignment")
@@ -96,19 +88,13 @@ def read_evidence(evidence: Mapping[str, Any]) -> EntitiesEvidence:
     """Empty for the evidence of a text that was not judged."""
     return EntitiesEvidence(
         [
-            WantedEntity(entry["entity"], ruled("completeness", entry["votes"]))
+            WantedEntity(entry["entity"], _ruled("completeness", entry["votes"]))
             for entry in evidence.get("rubric", ())
         ],
         [
-            FoundEntity(
-                entity["entity"],
-                entity["span"][0],
-                entity["span"][1],
-                entity["heading"],
-                ruled("correctness", entity["correctness"]),
-                ruled("alignment", entity["alignment"]),
-            )
-            for entity in evidence.get("entities", ())
+            FoundEntity(e["entity"], start, end, e["heading"], *(_ruled(a, e[a]) for a in PLACED))
+            for e in evidence.get("entities", ())
+            for start, end in [e["span"]]
         ],
         [
             RuledSentence(start, end, _has_issue(sentence["votes"]), sentence["votes"])
@@ -120,7 +106,7 @@ def read_evidence(evidence: Mapping[str, Any]) -> EntitiesEvidence:
     )
 
 
-def ruled(aspect: Aspect, votes: Mapping[str, Any]) -> RuledEntity:
+def _ruled(aspect: Aspect, votes: Mapping[str, Any]) -> RuledEntity:
     decision = ruling_of(aspect, votes)
     if isinstance(decision, Failed):
         return RuledEntity(None, None, votes)
@@ -128,7 +114,7 @@ def ruled(aspect: Aspect, votes: Mapping[str, Any]) -> RuledEntity:
 
 
 def _has_issue(votes: Mapping[str, Any]) -> Answer | None:
-    verdict = any_issue(issues_found(votes, majority))
+    verdict = any_issue(votes, majority)
     return None if isinstance(verdict, Failed) else verdict
 
 
@@ -145,28 +131,27 @@ class Question(NamedTuple):
     ruling: RuledEntity
 
 
-def questions(evidence: EntitiesEvidence, text: str) -> Iterator[Question]:
+def questions(evidence: EntitiesEvidence, text: str) -> list[Question]:
     """All that was asked: what has no votes, not even failed ones, was not."""
-    for n, wanted in enumerate(evidence.rubric, 1):
-        if wanted.completeness.votes:
-            ruling = wanted.completeness
-            yield Question(f"R{n}", "completeness", wanted.entity, None, None, ruling)
+    asked = [
+        Question(f"R{n}", "completeness", wanted.entity, None, None, wanted.completeness)
+        for n, wanted in enumerate(evidence.rubric, 1)
+    ]
     for n, entity in enumerate(evidence.entities, 1):
-        words = text[slice(*place(entity, text))]
-        for aspect, ruling in zip(PLACED, (entity.correctness, entity.alignment), strict=True):
-            if ruling.votes:
-                yield Question(str(n), aspect, entity.entity, entity.heading, words, ruling)
+        about = (entity.entity, entity.heading, text[place(entity, text)])
+        asked.append(Question(str(n), "correctness", *about, entity.correctness))
+        asked.append(Question(str(n), "alignment", *about, entity.alignment))
     for n, sentence in enumerate(evidence.sentences, 1):
-        words = text[slice(*place(sentence, text))]
-        if sentence.votes:
-            ruling = RuledEntity(sentence.verdict, None, sentence.votes)
-            yield Question(f"S{n}", "readability", words, None, words, ruling)
+        words = text[place(sentence, text)]
+        ruling = RuledEntity(sentence.verdict, None, sentence.votes)
+        asked.append(Question(f"S{n}", "readability", words, None, words, ruling))
+    return [question for question in asked if question.ruling.votes]
 
 
-def place(part: FoundEntity | RuledSentence, text: str) -> tuple[int, int]:
+def place(part: FoundEntity | RuledSentence, text: str) -> slice:
     """The part of its place that lies inside the text, which may be empty."""
     start, end = (min(max(0, at), len(text)) for at in (part.start, part.end))
-    return start, max(start, end)
+    return slice(start, max(start, end))
 
 
 # columns of a table of briefs
@@ -181,7 +166,8 @@ class WantedColumns(TypedDict):
     references: list[int] | None
 
 
-class EntitiesBriefColumns(TypedDict):
+@dataclass(frozen=True, slots=True)
+class EntitiesBrief:
     """`origin`: references, reference or source; `texts`: how many."""
 
     origin: str
@@ -190,13 +176,6 @@ class EntitiesBriefColumns(TypedDict):
     dropped: list[str]
 
 
-def brief_columns(contents: Sequence[Mapping[str, Any]]) -> list[EntitiesBriefColumns]:
-    return [
-        {
-            "origin": content["from"],
-            "texts": content["texts"],
-            "rubric": [entry | {"references": entry.get("in")} for entry in content["entities"]],
-            "dropped": content["dropped"],
-        }
-        for content in contents
-    ]
+def read_brief(content: Mapping[str, Any]) -> EntitiesBrief:
+    rubric = [entry | {"references": entry.get("in")} for entry in content["entities"]]
+    return EntitiesBrief(content["from"], content["texts"], rubric, content["dropped"])

@@ -23,9 +23,10 @@ from pathlib import Path
 import yaml
 
 from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
-from evaljudge.judges.entities.equations import NO_RUBRIC, OPTIONS, Answer, Aspect, Rule
+from evaljudge.judges.entities import LABELS
+from evaljudge.judges.entities.equations import NO_RUBRIC, OPTIONS, Answer, Rule
 from evaljudge.judges.entities.evidence import questions, read_evidence
-from evaljudge.judges.entities.labels import EntityAgreementRow, Labels, answered, label_agreement
+from evaljudge.judges.entities.labels import EntityAgreementRow, Labels, folded, label_agreement
 from evaljudge.judges.shared.counting import Sizes, Sums, size_columns, sizes, table
 from evaljudge.sections import Section
 from evaljudge.sections.figures import NONE, bracketed, percent, ratio
@@ -33,9 +34,7 @@ from evaljudge.sections.figures import NONE, bracketed, percent, ratio
 NOTES: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("notes.yaml").read_text("utf-8"))
 """Our sentences under the tables."""
 ANSWERS: tuple[Answer, ...] = ("yes", "partially", "no", "contradict", "unknown")
-RULES_IN_ORDER: tuple[Rule, ...] = ("majority", "exception", "divided")
-RULED: tuple[Aspect, ...] = ("completeness", "correctness", "alignment")
-"""Not readability: each of its prompts asks something else, so that nothing is voted on."""
+RULES: tuple[Rule, ...] = ("majority", "exception", "divided")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class AspectRow:
     aspect: str
     verdicts: Mapping[str, int]
     unscored: int  # without any ballot
-    rules: Mapping[str, int]  # none of readability, where nothing is voted on
+    rules: Mapping[str, int]  # none for readability: each of its prompts asks something else
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +63,16 @@ class EntityRow:
     malformed: int
 
 
-def nothing() -> Sums:
-    """`entities`, `rubrics`: how many candidates, and documents, have so many; `labelled`: the
-    verdicts that people may have a label for."""
-    counters = ("entities", "rubrics", "without_rubric", "verdicts", "rules", "replies")
-    sums: Sums = {"candidates": 0, "dropped": 0, "labelled": []}
-    return sums | {name: Counter() for name in counters}
-
-
 def counted(labels: Labels | None, shard: SeenShard) -> Sums:
     """Verdicts of one document follow each other, as they are stored.
 
     All candidates of a document have its rubric, except those that were not judged at all.
+    `entities`, `rubrics`: how many candidates, and documents, have so many; `labelled`: the
+    verdicts that people may have a label for.
     """
-    sums = nothing()
+    counters = ("entities", "rubrics", "without_rubric", "verdicts", "rules", "replies")
+    sums: Sums = {"candidates": 0, "dropped": 0, "labelled": []}
+    sums |= {name: Counter() for name in counters}
     for _, verdicts in groupby(shard.verdicts, lambda verdict: verdict.doc_id):
         judged = [(verdict, read_evidence(verdict.evidence)) for verdict in verdicts]
         verdict, fullest = max(judged, key=lambda pair: (bool(pair[1].rubric), not pair[0].reason))
@@ -92,11 +87,16 @@ def counted(labels: Labels | None, shard: SeenShard) -> Sums:
                 sums["entities"][len(evidence.entities)] += 1
             sums["dropped"] += len(evidence.dropped)
             sums["replies"].update(verdict.evidence.get("replies", {}))
-            asked = list(questions(evidence, shard.texts.get((verdict.doc_id, verdict.system), "")))
+            asked = questions(evidence, shard.texts.get((verdict.doc_id, verdict.system), ""))
             sums["verdicts"].update((q.aspect, q.ruling.verdict) for q in asked)
             sums["rules"].update((q.aspect, q.ruling.rule) for q in asked)
             if labels:
-                sums["labelled"] += answered(verdict, asked, labels)
+                sums["labelled"] += [
+                    (at, q.ruling.verdict)
+                    for q in asked
+                    for at in [(verdict.doc_id, verdict.system, q.aspect, folded(q.entity))]
+                    if at in labels
+                ]
     return sums
 
 
@@ -113,7 +113,7 @@ def entity_row(judge: str, sums: Sums) -> EntityRow:
                 aspect,
                 {answer: sums["verdicts"][aspect, answer] for answer in OPTIONS[aspect]},
                 sums["verdicts"][aspect, None],
-                {rule: sums["rules"][aspect, rule] for rule in RULES_IN_ORDER if aspect in RULED},
+                {rule: sums["rules"][aspect, rule] for rule in RULES if aspect != "readability"},
             )
             for aspect in OPTIONS
         ],
@@ -124,27 +124,24 @@ def entity_row(judge: str, sums: Sums) -> EntityRow:
 def report(
     judge: str, wanted: CollectorOptions, labels: Labels | None, sums: Sums, found: Found
 ) -> JudgeFindings:
-    sums = nothing() | sums
+    sums = sums or counted(labels, SeenShard([], []))
     row, agreement = entity_row(judge, sums), list[EntityAgreementRow]()
     if labels:
-        options = (wanted.resamples, wanted.seed)
-        agreement = label_agreement(judge, labels, sums["labelled"], *options)
+        file = wanted.keys[LABELS]
+        agreement = label_agreement(judge, file, labels, sums["labelled"], wanted)
     sections = [entities(row), entity_agreement(agreement)]
     return JudgeFindings(sections, {"entities": [row], "entity_agreement": agreement})
 
 
 def entities(row: EntityRow) -> Section:
-    def judge(_: object) -> str:
-        return row.judge
-
     def share(answer: str, row: AspectRow) -> str:
-        if answer not in row.verdicts:
-            return NONE
-        return ratio(row.verdicts[answer], sum(row.verdicts.values()))
+        part = row.verdicts.get(answer)
+        return NONE if part is None else ratio(part, sum(row.verdicts.values()))
 
     def by(rule: str, row: AspectRow) -> str:
         return ratio(row.rules[rule], sum(row.rules.values()))
 
+    judge = ("judge", lambda _: row.judge)
     reasons = sorted(row.without_rubric.items(), key=lambda item: -item[1])
     tables = [
         table(
@@ -154,17 +151,17 @@ def entities(row: EntityRow) -> Section:
             *size_columns("rubric", "rubrics"), words=1,
         ),
         table(
-            "Documents without a rubric", reasons, ("judge", judge), ("why", lambda item: item[0]),
+            "Documents without a rubric", reasons, judge, ("why", lambda item: item[0]),
             ("documents", lambda item: item[1]), lead=1,
         ),
         table(
-            "Verdicts", row.aspects, ("judge", judge), "aspect",
+            "Verdicts", row.aspects, judge, "aspect",
             ("verdicts", lambda entry: sum(entry.verdicts.values())),
             *((answer, partial(share, answer)) for answer in ANSWERS), ("none", "unscored"),
         ),
         table(
-            "By which rule", [a for a in row.aspects if a.rules], ("judge", judge), "aspect",
-            *((rule, partial(by, rule)) for rule in RULES_IN_ORDER),
+            "By which rule", [a for a in row.aspects if a.rules], judge, "aspect",
+            *((rule, partial(by, rule)) for rule in RULES),
         ),
         table(
             "Replies of a given form", [row], "judge", ("replies", "structured"), "cut",
@@ -172,9 +169,8 @@ def entities(row: EntityRow) -> Section:
             ("share", lambda row: ratio(row.malformed, row.structured)), words=1,
         ),
     ]  # fmt: skip
-    present = [entry for entry in tables if entry.rows]
     notes = [NOTES[name] for name in ("sizes", "verdicts", "rules", "replies")]
-    return Section("What the entities say", [], present, notes)
+    return Section("What the entities say", [], [one for one in tables if one.rows], notes)
 
 
 def entity_agreement(rows: Sequence[EntityAgreementRow]) -> Section:

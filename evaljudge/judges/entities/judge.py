@@ -1,29 +1,27 @@
 """Entity-level checking: which facts are missing, wrong, misplaced or badly written, and where.
 
 After "Evaluate Summarization in Fine-Granularity" (SumAutoEval). The README says what is asked and
-how it is scored. The rubric is a brief of the document (rubric.py); a candidate's entities are
-extracted from it (extraction.py); several prompts vote on each of them (voting.py), and the votes
-become verdicts and shares by equations.py, or by the model of modelled.py.
+how it is scored. The rubric is a brief of the document; it and a candidate's entities are extracted
+(extraction.py); several prompts vote on each of them (voting.py), and the votes become verdicts and
+shares by equations.py, or by the model of modelled.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from evaljudge.judges.collector import CollectorOptions
-from evaljudge.judges.entities import LABELS, equations, extraction, rubric
-from evaljudge.judges.entities.equations import Decide, Tally, Value, majority
-from evaljudge.judges.entities.extraction import Extraction
+from evaljudge.judges.entities import LABELS, equations, extraction
+from evaljudge.judges.entities.equations import Decide, majority
+from evaljudge.judges.entities.extraction import Extraction, RubricEntry
 from evaljudge.judges.entities.findings import counted, report
 from evaljudge.judges.entities.labels import read_labels
-from evaljudge.judges.entities.modelled import VoteModel, model_votes, patterns
-from evaljudge.judges.entities.rubric import RubricEntry, RubricWriting
-from evaljudge.judges.entities.voting import PROMPTS, TEMPLATES, Sheet, Voting, options_of
+from evaljudge.judges.entities.modelled import ByModel, model_votes, patterns
+from evaljudge.judges.entities.voting import CHOICES, TEMPLATES, Sheet, Voting
 from evaljudge.judges.protocol import Fitted, Judge, Judged, Part
 from evaljudge.judges.shared.asking import reason_unscorable, scored
 from evaljudge.judges.shared.counting import SumCollector
@@ -34,29 +32,13 @@ from evaljudge.prompts import Task
 from evaljudge.records import ANY_AXIS, Brief, Case, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
 
-SUMMARY = "summary"
-ABOUT_SHARES = {
-    "completeness": "The share of the expected entities that the text has",
-    "correctness": "The share of the text's entities that are correct",
-    "consistency": "The share of the text's entities that are not incorrect",
-    "supported": "The share of the text's entities that the source supports",
-    "unknown": "The share of the text's entities of which it is not known; lower is better",
-    "denied": "The share of the text's entities that the majority denies; lower is better",
-    "divided": "The share of the text's entities without a majority; lower is better",
-    "alignment": "The share of the text's entities that are in the right place",
-    "readability": "The share of the text's sentences without an issue",
-}
 MODELLED = ".modelled"
 MODELLED_SHARES = ("completeness", "correctness")
 MODELLED_AXES = ("consistency", "relevance")
 """The shares and axes that rest on more than two prompts."""
 RUBRIC = "rubric"
-Consistency = Literal["equation-3", "supported"]
-CONSISTENCY: Mapping[Consistency, Callable[[Tally | Failed], Value]] = {
-    "equation-3": equations.consistency,
-    "supported": equations.supported,
-}
-"""What the score on the axis consistency is computed by."""
+CONSISTENCY = {"equation-3": "consistency", "supported": "supported"}
+"""The share that gives the score on the axis consistency."""
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -72,7 +54,7 @@ class EntitiesSettings(Settings):
     votes: Literal["majority", "modelled"] = "majority"
     axes: Sequence[Literal["consistency", "relevance", "coherence", "fluency"]] | None = None
     """The axes of the task that `entities` scores; None: all of SummEval's, of a summary."""
-    consistency: Consistency = "equation-3"
+    consistency: Literal["equation-3", "supported"] = "equation-3"
     sections: Mapping[str, str] = {}
     """What belongs under a heading, where its name does not say enough."""
     most_entities: Annotated[int, Field(ge=1, le=200)] = 40
@@ -96,19 +78,18 @@ class Entities(Judge):
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self.name = name
         self._settings = chosen = read_settings(EntitiesSettings, settings, f"judges.{name}")
-        of_task = equations.AXES if task.name == SUMMARY else ()
+        of_task = equations.AXES if task.name == "summary" else ()
         wanted = of_task if chosen.axes is None else chosen.axes
         self._human = [axis.name for axis in task.axes if axis.name in wanted]
         how = Writing(chosen.max_tokens)
         self.encoders: Sequence[str] = [chosen.encoder] if chosen.encoder else []
-        self._extraction = Extraction(task, how, chosen.most_entities)
-        match = (chosen.encoder, chosen.similar)
-        self._rubric = RubricWriting(task, self._extraction, chosen.rubric, *match)
+        origin_and_match = (chosen.rubric, chosen.encoder, chosen.similar)
+        self._extraction = Extraction(task, how, chosen.most_entities, *origin_and_match)
         self._voting = Voting(task, how, chosen.reasoning, chosen.batch)
-        by_choice = [options_of(aspect) for aspect in PROMPTS] if self._voting.by_choice else []
-        by_model = [rubric.COVERED, rubric.STATED] if chosen.match == "model" else []
+        by_choice = list(CHOICES.values()) if self._voting.by_choice else []
+        by_model = [extraction.COVERED, extraction.STATED] if chosen.match == "model" else []
         self.options: Sequence[Options] = list(dict.fromkeys(by_choice + by_model))
-        self._writing_hash = task.pack.hash(extraction.TEMPLATES + rubric.TEMPLATES)
+        self._writing_hash = task.pack.hash(extraction.TEMPLATES)
         self._voting_hash = task.pack.hash(TEMPLATES)
         self._nouns = dict(task.nouns)
 
@@ -137,7 +118,7 @@ class Entities(Judge):
     @property
     def meanings(self) -> Mapping[str, str]:
         rating = "A share of entities on the scale of ratings, from 1 (none) to 5 (all)."
-        shares = {f".{name}": f"{about}, from 0 to 1." for name, about in ABOUT_SHARES.items()}
+        shares = {f".{name}": f"{about}, from 0 to 1." for name, about in equations.SHARES.items()}
         modelled = {f".{name}{MODELLED}": shares[f".{name}"] for name in MODELLED_SHARES}
         return {"": rating, MODELLED: rating} | shares | modelled
 
@@ -152,10 +133,10 @@ class Entities(Judge):
 
     def parts(self) -> list[Part]:
         chosen = self._settings
-        depends_on = chosen.model_dump(include={"rubric", "match", "most_entities", "max_tokens"})
-        if chosen.match == "embedding":
-            depends_on |= {"encoder": chosen.encoder, "similar": chosen.similar}
-        depends_on |= {"prompts": self._writing_hash, "nouns": self._nouns}
+        used = {"rubric", "match", "most_entities", "max_tokens"}
+        used |= {"encoder", "similar"} if chosen.match == "embedding" else set()
+        depends_on = {"prompts": self._writing_hash, "nouns": self._nouns}
+        depends_on |= chosen.model_dump(include=used)
         return [Part(ANY_AXIS, RUBRIC, depends_on, shows_references=chosen.rubric != "source")]
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
@@ -164,7 +145,7 @@ class Entities(Judge):
         bill = Bill()
         content: dict[str, Any] | Failed = Failed("empty source")
         if document.source.strip():
-            content = await self._rubric.write(document, model, bill)
+            content = await self._extraction.rubric(document, model, bill)
         named = (document.doc_id, "", self.kind, ANY_AXIS, RUBRIC)
         if isinstance(content, Failed):
             return [Brief(*named, {}, "unscored", content.reason, tokens=bill.tokens)]
@@ -173,42 +154,41 @@ class Entities(Judge):
     # stage two: the candidates' entities, and every prompt's vote on them
 
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
-        entries, truth = self._rubric_of(briefs), self._truth(case.document, briefs)
+        entries = self._rubric_of(briefs)
+        truth = self._truth(case.document, entries)
         wanted = entries if isinstance(entries, Failed) else [entry["entity"] for entry in entries]
         readable = [c for c in case.candidates if not reason_unscorable(case.document, c)]
         extracted = await self._extraction.extract([c.text for c in readable], model)
-        sheets = [
-            Sheet(case.document, candidate, wanted, truth, extraction, self._settings.sections)
-            for candidate, extraction in zip(readable, extracted, strict=True)
-        ]
-        await self._voting.ask([q for sheet in sheets for q in sheet.questions], model)
-        by_system = {sheet.candidate.system: sheet for sheet in sheets}
-        judged = []
+        sheets = {
+            candidate.system:
+                Sheet(case.document, candidate, wanted, truth, its, self._settings.sections)
+            for candidate, its in zip(readable, extracted, strict=True)
+        }  # fmt: skip
+        await self._voting.ask([q for sheet in sheets.values() for q in sheet.questions], model)
+        verdicts = []
         for candidate in case.candidates:
             key = (case.document.doc_id, candidate.system, self.name, ANY_AXIS)
-            if sheet := by_system.get(candidate.system):
-                tokens = sheet.bill.tokens
-                judged.append(Verdict(*key, sheet.evidence(), tokens=tokens))
+            if sheet := sheets.get(candidate.system):
+                verdicts.append(Verdict(*key, sheet.evidence(), tokens=sheet.bill.tokens))
             else:
                 reason = reason_unscorable(case.document, candidate)
-                judged.append(Verdict(*key, {}, "unscored", reason))
-        return Judged(judged)
+                verdicts.append(Verdict(*key, {}, "unscored", reason))
+        return Judged(verdicts)
 
     def _rubric_of(self, briefs: Sequence[Brief]) -> Sequence[RubricEntry] | Failed:
         if not briefs:
             return Failed("the rubric was never written")
         if briefs[0].status != "ok":
             return Failed(briefs[0].reason)
-        return rubric.rubric_of(briefs[0].content, self._settings.at_least)
+        return extraction.rubric_of(briefs[0].content, self._settings.at_least)
 
-    def _truth(self, document: Document, briefs: Sequence[Brief]) -> str | None:
+    def _truth(self, document: Document, entries: Sequence[RubricEntry] | Failed) -> str | None:
         """The ground truth beside the source: the one reference, or what many have in common."""
-        match rubric.origin_of(document, self._settings.rubric):
+        match extraction.origin_of(document, self._settings.rubric):
             case "reference":
                 return next((text for text in document.references if text.strip()), None)
-            case "references":
-                entries = self._rubric_of(briefs)
-                return None if isinstance(entries, Failed) else rubric.outline(entries)
+            case "references" if not isinstance(entries, Failed):
+                return extraction.outline(entries)
         return None
 
     # in the driver: arithmetic, no model
@@ -219,7 +199,7 @@ class Entities(Judge):
     def fit(self, verdicts: Iterable[Verdict]) -> Fitted | None:
         if self._settings.votes == "majority":
             return None
-        return _ByModel(self._scores, model_votes(patterns(verdicts)))
+        return ByModel(self._scores, model_votes(patterns(verdicts)))
 
     def collecting(self, wanted: CollectorOptions) -> Callable[[], SumCollector]:
         file = wanted.keys.get(LABELS)
@@ -237,18 +217,3 @@ class Entities(Judge):
             for scorer, (share, axes, is_modelled) in self._readings.items()
             for axis in axes
         ]
-
-
-@dataclass(frozen=True)
-class _ByModel:
-    """Scores by the model of the votes where it has one for the aspect, else by majority."""
-
-    scores: Callable[[Verdict, Decide], list[Score]]
-    model: VoteModel
-
-    @property
-    def learnt(self) -> Mapping[str, Any]:
-        return self.model.learnt
-
-    def score(self, verdict: Verdict) -> list[Score]:
-        return self.scores(verdict, self.model.of)

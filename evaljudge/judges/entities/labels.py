@@ -14,18 +14,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from math import nan
 from typing import Any
 
 from evaljudge.agreement import cohen_kappa
 from evaljudge.corpora.files import rows_of
-from evaljudge.corpora.rows import Row
 from evaljudge.errors import UserError, unknown
-from evaljudge.judges.collector import SeenShard
+from evaljudge.judges.collector import CollectorOptions, SeenShard
 from evaljudge.judges.entities.equations import OPTIONS, Answer, Aspect
-from evaljudge.judges.entities.evidence import Question, questions, read_evidence
+from evaljudge.judges.entities.evidence import questions, read_evidence
 from evaljudge.records import Verdict
 from evaljudge.storage import Output, Shard, ahead, to_write
 from evaljudge.text import shown
@@ -34,25 +32,11 @@ At = tuple[str, str, Aspect, str]
 """A document, a system, an aspect and an entity's folded text."""
 Answered = tuple[At, Answer | None]
 """A verdict that people may have a label for."""
-Pair = tuple[Answer | None, Answer, int]
-"""A verdict, its label, and the document's number."""
+Row = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """Each entity's labels in the order of the file; None where a row is not filled in."""
-
-    file: str
-    rows: Mapping[At, Sequence[Answer | None]]
-
-
-def answered(verdict: Verdict, asked: Sequence[Question], labels: Labels) -> list[Answered]:
-    """The verdicts on a candidate that the file has rows for."""
-    pairs = (
-        ((verdict.doc_id, verdict.system, q.aspect, folded(q.entity)), q.ruling.verdict)
-        for q in asked
-    )
-    return [pair for pair in pairs if pair[0] in labels.rows]
+Labels = Mapping[At, Sequence[Answer | None]]
+"""Each entity's labels in the order of the file; None where a row is not filled in."""
 
 
 def folded(entity: str) -> str:
@@ -62,29 +46,24 @@ def folded(entity: str) -> str:
 def read_labels(file: str) -> Labels:
     rows: dict[At, list[Answer | None]] = {}
     for row in rows_of(file):
-        at, label = _label(row)
+        fields = row.fields
+        for name in ("doc_id", "system", "aspect", "entity"):
+            if not isinstance(fields.get(name), str):
+                raise UserError(f"{row.place}: needs `{name}`, a text")
+        if "label" not in fields:
+            raise UserError(f"{row.place}: needs `label`: an answer, or null")
+        aspect, label = fields["aspect"], fields["label"]
+        if aspect not in OPTIONS:
+            raise UserError(f"{row.place}: {unknown('aspect', aspect, OPTIONS)}")
+        if label is not None and label not in OPTIONS[aspect]:
+            allowed = ", ".join(OPTIONS[aspect])
+            written = shown(label) if isinstance(label, str) else json.dumps(label)[:60]
+            raise UserError(f"{row.place}: `label` is {written}: give one of {allowed}, or null")
+        at = (fields["doc_id"], fields["system"], aspect, folded(fields["entity"]))
         rows.setdefault(at, []).append(label)
     if not rows:
         raise UserError(f"{file}: holds no row")
-    return Labels(file, rows)
-
-
-def _label(row: Row) -> tuple[At, Answer | None]:
-    for name in ("doc_id", "system", "aspect", "entity"):
-        if not isinstance(row.fields.get(name), str):
-            raise UserError(f"{row.place}: needs `{name}`, a text")
-    if "label" not in row.fields:
-        raise UserError(f"{row.place}: needs `label`: an answer, or null")
-    fields, label = row.fields, row.fields["label"]
-    aspect = next((aspect for aspect in OPTIONS if aspect == fields["aspect"]), None)
-    if aspect is None:
-        raise UserError(f"{row.place}: {unknown('aspect', fields['aspect'], OPTIONS)}")
-    answer = next((answer for answer in OPTIONS[aspect] if answer == label), None)
-    if answer is None and label is not None:
-        allowed = ", ".join(OPTIONS[aspect])
-        written = shown(label) if isinstance(label, str) else json.dumps(label)[:60]
-        raise UserError(f"{row.place}: `label` is {written}: give one of {allowed}, or null")
-    return (fields["doc_id"], fields["system"], aspect, folded(fields["entity"])), answer
+    return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,41 +84,43 @@ class EntityAgreementRow:
 
 
 def label_agreement(
-    judge: str, labels: Labels, verdicts: Sequence[Answered], resamples: int, seed: int
+    judge: str, file: str, labels: Labels, verdicts: Sequence[Answered], wanted: CollectorOptions
 ) -> list[EntityAgreementRow]:
     """A row for each aspect that the file has rows of; `verdicts`: all that it has rows for."""
-    left = {at: list(reversed(answers)) for at, answers in labels.rows.items()}
+    left = {at: list(reversed(answers)) for at, answers in labels.items()}
     documents: dict[str, int] = {}
-    pairs: dict[Aspect, list[Pair]] = {at[2]: [] for at in left}
-    for at, verdict in verdicts:
-        label = left[at].pop() if left[at] else None
+    pairs: dict[Aspect, list[tuple[int, Answer | None, Answer]]] = {}
+    for (doc_id, system, aspect, entity), verdict in verdicts:
+        rows = left[doc_id, system, aspect, entity]
+        label = rows.pop() if rows else None
         if label is not None:
-            document = documents.setdefault(at[0], len(documents))
-            pairs[at[2]].append((verdict, label, document))
-    rows = []
-    for aspect in (aspect for aspect in OPTIONS if aspect in pairs):
-        code = {answer: float(number) for number, answer in enumerate(OPTIONS[aspect])}
-        kappa = cohen_kappa(
-            [nan if verdict is None else code[verdict] for verdict, _, _ in pairs[aspect]],
-            [code[label] for _, label, _ in pairs[aspect]],
-            [document for _, _, document in pairs[aspect]],
-            resamples=resamples,
-            seed=seed,
-        )
-        same = sum(verdict == label for verdict, label, _ in pairs[aspect]) / max(1, kappa.n)
-        unmet, given = (
+            document = documents.setdefault(doc_id, len(documents))
+            pairs.setdefault(aspect, []).append((document, verdict, label))
+    found = []
+    for aspect, options in OPTIONS.items():
+        given, unmet = (
             [label for at, those in rest.items() if at[2] == aspect for label in those]
-            for rest in (left, labels.rows)
+            for rest in (labels, left)
         )
-        rows.append(EntityAgreementRow(
-            *(judge, aspect, labels.file, kappa.value, kappa.low, kappa.high),
-            same=same if kappa.n else None,
+        if not given:
+            continue
+        code = {answer: float(number) for number, answer in enumerate(options)}
+        paired = pairs.get(aspect, [])
+        kappa = cohen_kappa(
+            [nan if verdict is None else code[verdict] for _, verdict, _ in paired],
+            [code[label] for *_, label in paired],
+            [document for document, *_ in paired],
+            resamples=wanted.resamples,
+            seed=wanted.seed,
+        )
+        found.append(EntityAgreementRow(
+            *(judge, aspect, file, kappa.value, kappa.low, kappa.high, kappa.agreed),
             n=kappa.n,
             unscored=kappa.skipped,
             unmet=len(unmet) - unmet.count(None),
             blank=given.count(None),
         ))  # fmt: skip
-    return rows
+    return found
 
 
 def export_entities(out: str, to: str, judge: str | None = None) -> str:
@@ -150,10 +131,15 @@ def export_entities(out: str, to: str, judge: str | None = None) -> str:
     shards = [shard for shard in output.shards() if shard.number in judged]
     if not shards:
         raise UserError(f"{out}: nothing is judged yet, so there is nothing to export")
+
+    def rows_of_each_verdict(shard: Shard) -> list[list[Row]]:
+        seen = SeenShard(output.cases(shard), list(output.verdicts(name, shard)))
+        return [question_rows(v, seen.texts[v.doc_id, v.system]) for v in seen.verdicts]
+
     place, file = to_write(to)
     rows = candidates = 0
     with place.writing(file) as stream:
-        for verdicts in ahead(partial(_question_rows, output, name), shards):
+        for verdicts in ahead(rows_of_each_verdict, shards):
             candidates += len(verdicts)
             for row in chain.from_iterable(verdicts):
                 stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
@@ -163,13 +149,7 @@ def export_entities(out: str, to: str, judge: str | None = None) -> str:
     return f"{rows:,} questions about {candidates:,} candidates: {to}"
 
 
-def _question_rows(output: Output, judge: str, shard: Shard) -> list[list[dict[str, Any]]]:
-    """The rows of each verdict."""
-    seen = SeenShard(output.cases(shard), list(output.verdicts(judge, shard)))
-    return [question_rows(v, seen.texts[v.doc_id, v.system]) for v in seen.verdicts]
-
-
-def question_rows(verdict: Verdict, text: str) -> list[dict[str, Any]]:
+def question_rows(verdict: Verdict, text: str) -> list[Row]:
     return [
         {
             "doc_id": verdict.doc_id,

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import fsum, prod
 from typing import Any
@@ -38,16 +38,15 @@ from evaljudge.judges.entities.equations import (
     OPTIONS,
     Answer,
     Aspect,
+    Decide,
     Votes,
     answers,
     majority,
     ruling,
 )
 from evaljudge.model.asks import Failed
-from evaljudge.records import Verdict
+from evaljudge.records import Score, Verdict
 
-Chances = Mapping[Answer, float]
-"""How likely each verdict is; they sum to 1."""
 Patterns = Counter[frozenset[tuple[str, Answer]]]
 """How many entities the prompts gave these answers, each by its prompt."""
 
@@ -85,7 +84,7 @@ class AspectModel:
         tied = [label for label in self.labels if chances[label] > most - TIED]
         return decided if decided in tied else tied[0]
 
-    def chances(self, replies: Mapping[str, Answer]) -> Chances:
+    def chances(self, replies: Mapping[str, Answer]) -> dict[Answer, float]:
         """Each verdict's probability by Bayes' theorem."""
         joint = {
             true: self.shares[true]
@@ -94,23 +93,6 @@ class AspectModel:
         }
         total = fsum(joint.values())
         return {true: chance / total for true, chance in joint.items()}
-
-
-@dataclass(frozen=True)
-class VoteModel:
-    aspects: Mapping[Aspect, AspectModel]
-
-    @property
-    def learnt(self) -> dict[str, Any]:
-        """Plain JSON."""
-        listed = {aspect: asdict(model) for aspect, model in self.aspects.items()}
-        plain: dict[str, Any] = json.loads(json.dumps(listed))
-        return plain
-
-    def of(self, aspect: Aspect, votes: Votes) -> Answer | Failed:
-        """The fitted model's verdict, or the majority's where none is fitted for the aspect."""
-        fitted = self.aspects.get(aspect)
-        return fitted.of(answers(aspect, votes)) if fitted else majority(aspect, votes)
 
 
 def patterns(verdicts: Iterable[Verdict]) -> dict[Aspect, Patterns]:
@@ -124,9 +106,32 @@ def patterns(verdicts: Iterable[Verdict]) -> dict[Aspect, Patterns]:
     return counts
 
 
-def model_votes(times_of: Mapping[Aspect, Patterns]) -> VoteModel:
+@dataclass(frozen=True)
+class ByModel:
+    """Scores by the model of the votes on an aspect, where there is one, else by majority."""
+
+    scores: Callable[[Verdict, Decide], list[Score]]
+    """Of a verdict, with how its votes are decided."""
+    models: Mapping[Aspect, AspectModel]
+
+    @property
+    def learnt(self) -> dict[str, Any]:
+        """Plain JSON."""
+        listed = {aspect: asdict(model) for aspect, model in self.models.items()}
+        plain: dict[str, Any] = json.loads(json.dumps(listed))
+        return plain
+
+    def decide(self, aspect: Aspect, votes: Votes) -> Answer | Failed:
+        fitted = self.models.get(aspect)
+        return fitted.of(answers(aspect, votes)) if fitted else majority(aspect, votes)
+
+    def score(self, verdict: Verdict) -> list[Score]:
+        return self.scores(verdict, self.decide)
+
+
+def model_votes(times_of: Mapping[Aspect, Patterns]) -> dict[Aspect, AspectModel]:
     """The patterns' order does not matter."""
-    return VoteModel({aspect: _modelled(OPTIONS[aspect], n) for aspect, n in times_of.items()})
+    return {aspect: _modelled(OPTIONS[aspect], times) for aspect, times in times_of.items()}
 
 
 def _modelled(labels: tuple[Answer, ...], times_of: Patterns) -> AspectModel:

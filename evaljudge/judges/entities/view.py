@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ from evaljudge.judges.entities.evidence import (
     PLACED,
     EntitiesEvidence,
     FoundEntity,
+    Question,
     place,
     questions,
     read_evidence,
@@ -73,16 +74,12 @@ class Piece:
 
 
 class Answers(NamedTuple):
-    """Every prompt's answer on one entity and aspect, or on one sentence."""
+    """A question with its verdict, the rule and every prompt's answer in words."""
 
-    name: str
-    """The question's number: `1`, `R1` or `S1`."""
-    entity: str
-    heading: str
-    aspect: str
+    asked: Question
     verdict: str
     rule: str
-    answers: Sequence[str]
+    said: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +109,7 @@ def shown_text(evidence: EntitiesEvidence, text: str) -> ShownText:
             if e.alignment.verdict == "no"
         ],
         "Entities whose words are not in the text": [
-            (f"{_named(n, e)}: {e.entity}", "") for n, e in numbered if not range(*place(e, text))
+            (f"{_named(n, e)}: {e.entity}", "") for n, e in numbered if not text[place(e, text)]
         ],
         "Dropped, since no words support them": [(entity, "") for entity in evidence.dropped],
         "What could not be had": list(evidence.failed.items()),
@@ -125,18 +122,21 @@ def shown_text(evidence: EntitiesEvidence, text: str) -> ShownText:
     )
 
 
-def _shown(judged: JudgedCandidate) -> ShownText:
-    return shown_text(read_evidence(judged.verdict.evidence), judged.candidate.text)
-
-
 def pictured_evidence(judged: JudgedCandidate) -> View:
     return View(TEMPLATE, _shown(judged))
+
+
+def _shown(judged: JudgedCandidate) -> ShownText:
+    return shown_text(read_evidence(judged.verdict.evidence), judged.candidate.text)
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:
     shown = _shown(judged)
     title, heads = "Entities and their verdicts", ["no.", "entity", "aspect", "verdict", "answers"]
-    rows = [[a.name, a.entity, a.aspect, a.verdict, "; ".join(a.answers)] for a in shown.answers]
+    rows = [
+        [asked.number, harmless(asked.entity), asked.aspect, verdict, "; ".join(said)]
+        for asked, verdict, _, said in shown.answers
+    ]
     lists = [
         f"{head}: {entity}{f' ({remark})' if remark else ''}"
         for head, entities in shown.lists.items()
@@ -161,9 +161,8 @@ def _answers(evidence: EntitiesEvidence, text: str) -> Iterator[Answers]:
         verdict, rule = ruling.verdict or NO_BALLOT, RULES.get(ruling.rule, NO_BALLOT)
         if asked.aspect == "readability":
             verdict, rule = ISSUES[ruling.verdict], "any issue"
-        shown_answers = [_answer(prompt, vote) for prompt, vote in ruling.votes.items()]
-        about = (asked.number, harmless(asked.entity), asked.heading or "", asked.aspect)
-        yield Answers(*about, verdict, rule, shown_answers)
+        said = [_answer(prompt, vote) for prompt, vote in ruling.votes.items()]
+        yield Answers(asked, verdict, rule, said)
 
 
 def _answer(prompt: str, vote: Vote) -> str:
@@ -180,38 +179,31 @@ def _answer(prompt: str, vote: Vote) -> str:
 
 def pieces(evidence: EntitiesEvidence, text: str) -> list[Piece]:
     """The pieces in order; their texts together are the whole text, made harmless."""
-    numbered = [(range(*place(e, text)), n, e) for n, e in enumerate(evidence.entities, 1)]
-    bad = [(range(*place(s, text)), s) for s in evidence.sentences if s.verdict == "yes"]
+    numbered = [(place(e, text), n, e) for n, e in enumerate(evidence.entities, 1)]
+    bad = [(place(s, text), s) for s in evidence.sentences if s.verdict == "yes"]
     spans = [span for span, *_ in numbered] + [span for span, _ in bad]
     cuts = sorted({0, len(text), *(cut for span in spans for cut in (span.start, span.stop))})
-    parts = []
+    parts: list[Piece] = []
     for start, end in pairwise(cuts):
-        held = [(n, e) for span, n, e in numbered if start in span]
-        issue = next(((span, sentence) for span, sentence in bad if start in span), None)
+        held = [(n, e) for span, n, e in numbered if span.start <= start < span.stop]
+        issue = next(((at, s) for at, s in bad if at.start <= start < at.stop), None)
         kinds = ""
         if issue and issue[0].stop == end:
             answers = issue[1].votes.items()
             kinds = ", ".join(kind for kind, vote in answers if vote.get("answer") == "yes")
         verdicts = {e.correctness.verdict or "none" for _, e in held}
         worst = next((verdict for verdict in WORST_FIRST if verdict in verdicts), "")
-        parts.append(
-            Piece(harmless(text[start:end]), worst, _label(held), issue is not None, kinds)
-        )
-    # where a sentence alone cuts a piece in two, the entities are named after the second part
-    labels = [piece.label for piece in parts[1:]]
-    return [
-        replace(piece, label="") if piece.label == following else piece
-        for piece, following in zip_longest(parts, labels)
-    ]
+        named = [_named(number, entity) for number, entity in held[:MOST_NAMED]]
+        more = [f"and {len(held) - MOST_NAMED} more"] if len(held) > MOST_NAMED else []
+        label = "; ".join(named + more)
+        # where a sentence alone cuts a piece in two, the entities are named after the second part
+        if parts and parts[-1].label == label:
+            parts[-1] = replace(parts[-1], label="")
+        parts.append(Piece(harmless(text[start:end]), worst, label, issue is not None, kinds))
+    return parts
 
 
 def _named(number: int, entity: FoundEntity) -> str:
     """`3 partially, misplaced`."""
     misplaced = ", misplaced" if entity.alignment.verdict == "no" else ""
     return f"{number} {entity.correctness.verdict or 'none'}{misplaced}"
-
-
-def _label(held: Sequence[tuple[int, FoundEntity]]) -> str:
-    named = [_named(number, entity) for number, entity in held[:MOST_NAMED]]
-    more = len(held) - len(named)
-    return "; ".join(named) + (f"; and {more} more" if more else "")

@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from asyncio import gather
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from evaljudge.judges.entities.equations import OPTIONS, Aspect, Vote, ruling_of
+from evaljudge.judges.entities.evidence import PLACED
 from evaljudge.judges.entities.extraction import Entity, Extracted, numbered
 from evaljudge.judges.shared.passages import same_heading, sentences
 from evaljudge.judges.shared.structured import Bill, ask, object_of, one_of, string
@@ -38,6 +39,11 @@ PROMPTS: Mapping[Aspect, tuple[str, ...]] = {
     "readability": ("flow", "language", "grammar", "spelling"),
 }
 """Each aspect's prompts, as in the names of their templates; readability's are kinds of issues."""
+TEMPLATES = [f"entities.{aspect}.{prompt}" for aspect in PROMPTS for prompt in PROMPTS[aspect]]
+CHOICES = {
+    aspect: Options(tuple(answer.capitalize() for answer in answers))
+    for aspect, answers in OPTIONS.items()
+}
 MATERIAL = ("source", "truth", "target", "heading", "definition")
 """The slots of the templates, of which every question fills some."""
 LONGEST_REASON = 600
@@ -67,27 +73,37 @@ class Sheet:
     ) -> None:  # fmt: skip
         """`truth`: the ground truth, where there is one beside the source; `definitions`: what
         belongs under a heading."""
-        self.candidate, self.bill = candidate, extracted.bill
+        self.bill = extracted.bill
         self.questions: list[BallotQuestion] = []
-        stated: Material = {"source": document.source, "truth": truth}
-        facts = dict.fromkeys(PROMPTS["correctness"], stated)
         target: Material = {"target": candidate.text}
-        fitting, style = (
-            dict.fromkeys(PROMPTS[aspect], target) for aspect in ("completeness", "readability")
-        )
+        stated: Material = {"source": document.source, "truth": truth}
+        fitting = dict.fromkeys(PROMPTS["completeness"], target)
+        facts = dict.fromkeys(PROMPTS["correctness"], stated)
+        style = dict.fromkeys(PROMPTS["readability"], target)
         headings, of_truth = _headings(candidate.text), _headings(truth or "")
         # a single unknown heading does not count: it may be just “Here is the summary:”
         is_sectioned = len(headings) > 1 or any(
             same_heading(h, other) for h in headings for other in [*definitions, *of_truth]
         )
 
-        def placed(entity: Entity) -> dict[str, Material]:
+        def ask(aspect: Aspect, subject: str, given: Mapping[str, Material]) -> dict[str, Vote]:
+            """The votes to come; `given`: the material of each prompt."""
+            votes: dict[str, Vote] = {prompt: {} for prompt in given}
+            self.questions += [
+                BallotQuestion(aspect, prompt, subject, material, self.bill, votes)
+                for prompt, material in given.items()
+            ]
+            return votes
+
+        def placing(entity: Entity) -> dict[str, Material]:
             """What its place is judged by: its heading's definition (without headings, what the
             source is about), and its place in the ground truth."""
             heading = entity.heading if is_sectioned else ""
-            defined = (text for name, text in definitions.items() if same_heading(name, heading))
             given: dict[str, Material] = {"definition": {"source": document.source}}
             if heading:
+                defined = (
+                    text for name, text in definitions.items() if same_heading(name, heading)
+                )
                 given["definition"] = {"heading": heading, "definition": next(defined, None)}
             if truth:
                 given["section"] = {"truth": truth, "heading": heading if of_truth else ""}
@@ -96,7 +112,7 @@ class Sheet:
         parts = {"rubric": rubric, "entities": extracted.entities}
         self._evidence: dict[str, Any] = {
             "rubric": [
-                {"entity": entity, "votes": self._ask("completeness", entity, fitting)}
+                {"entity": entity, "votes": ask("completeness", entity, fitting)}
                 for entity in ([] if isinstance(rubric, Failed) else rubric)
             ],
             "entities": [
@@ -104,65 +120,35 @@ class Sheet:
                     "entity": e.text,
                     "span": [e.start, e.end],
                     "heading": e.heading or None,
-                    "correctness": self._ask("correctness", e.text, facts),
-                    "alignment": self._ask("alignment", e.text, placed(e)),
+                    "correctness": ask("correctness", e.text, facts),
+                    "alignment": ask("alignment", e.text, placing(e)),
                 }
                 for e in ([] if isinstance(extracted.entities, Failed) else extracted.entities)
             ],
             "sentences": [
-                {
-                    "span": [place.start, place.end],
-                    "votes": self._ask("readability", place.text, style),
-                }
-                for place in sentences(candidate.text)
+                {"span": [s.start, s.end], "votes": ask("readability", s.text, style)}
+                for s in sentences(candidate.text)
             ],
             "dropped": list(extracted.dropped),
             "failed": {n: part.reason for n, part in parts.items() if isinstance(part, Failed)},
         }
-
-    def _ask(self, aspect: Aspect, subject: str, given: Mapping[str, Material]) -> dict[str, Vote]:
-        """The votes to come; `given`: the material of each prompt."""
-        votes: dict[str, Vote] = {prompt: {} for prompt in given}
-        self.questions += [
-            BallotQuestion(aspect, prompt, subject, material, self.bill, votes)
-            for prompt, material in given.items()
-        ]
-        return votes
 
     def evidence(self) -> dict[str, Any]:
         """The evidence with the rulings, so that readers can distinguish denied from divided."""
         for entity in self._evidence["rubric"]:
             entity["ruling"] = _ruling("completeness", entity["votes"])
         for entity in self._evidence["entities"]:
-            aspects: tuple[Aspect, ...] = ("correctness", "alignment")
-            entity["rulings"] = {aspect: _ruling(aspect, entity[aspect]) for aspect in aspects}
+            entity["rulings"] = {aspect: _ruling(aspect, entity[aspect]) for aspect in PLACED}
         return self._evidence | {"replies": self.bill.replies}
 
 
 def _ruling(aspect: Aspect, votes: Mapping[str, Vote]) -> dict[str, str]:
     decision = ruling_of(aspect, votes)
-    if isinstance(decision, Failed):
-        return {"failed": decision.reason}
-    return {"verdict": decision.verdict, "rule": decision.rule}
+    return {"failed": decision.reason} if isinstance(decision, Failed) else asdict(decision)
 
 
 def _headings(text: str) -> list[str]:
     return list(dict.fromkeys(sentence.heading for sentence in sentences(text) if sentence.heading))
-
-
-def template(aspect: Aspect, prompt: str) -> str:
-    return f"entities.{aspect}.{prompt}"
-
-
-TEMPLATES = [template(aspect, prompt) for aspect, names in PROMPTS.items() for prompt in names]
-
-
-def slot_of(aspect: Aspect) -> str:
-    return "sentence" if aspect == "readability" else "entity"
-
-
-def options_of(aspect: Aspect) -> Options:
-    return Options(tuple(answer.capitalize() for answer in OPTIONS[aspect]))
 
 
 class Voting:
@@ -177,33 +163,31 @@ class Voting:
             "target_noun": task.nouns["target"],
             "mode": "reason" if reasoning else "answer" if batch else "choose",
         }
-        for aspect, prompts in PROMPTS.items():
-            for prompt in prompts:
-                slots, name = [slot_of(aspect)], template(aspect, prompt)
-                self._pack.check(name, slots, without=MATERIAL, **self._words)
+        for name in TEMPLATES:
+            subject = "sentence" if ".readability." in name else "entity"
+            self._pack.check(name, [subject], without=MATERIAL, **self._words)
 
     async def ask(self, questions: Sequence[BallotQuestion], model: Model) -> None:
-        for aspect in OPTIONS:
-            if mine := [question for question in questions if question.aspect == aspect]:
-                if self.by_choice:
-                    await self._choose(mine, aspect, model)
-                else:
-                    batches = _batches(mine, max(self._batch, 1))
-                    await gather(*(self._write(batch, aspect, model) for batch in batches))
+        for aspect, choices in CHOICES.items():
+            mine = [question for question in questions if question.aspect == aspect]
+            if self.by_choice and mine:
+                await self._choose(mine, choices, model)
+            else:
+                batches = _batches(mine, max(self._batch, 1))
+                await gather(*(self._write(batch, choices, model) for batch in batches))
 
     async def _choose(
-        self, questions: Sequence[BallotQuestion], aspect: Aspect, model: Model
+        self, questions: Sequence[BallotQuestion], choices: Options, model: Model
     ) -> None:
         prompts = [self._prompt(question, question.subject) for question in questions]
-        replies = await model.choose(prompts, options_of(aspect))
-        for question, reply in zip(questions, replies, strict=True):
+        for question, reply in zip(questions, await model.choose(prompts, choices), strict=True):
             question.bill.tokens += cost([reply])
             question.votes[question.prompt] = _chosen(reply)
 
-    async def _write(self, batch: Sequence[BallotQuestion], aspect: Aspect, model: Model) -> None:
+    async def _write(self, batch: Sequence[BallotQuestion], choices: Options, model: Model) -> None:
         prompt = self._prompt(batch[0], numbered([question.subject for question in batch]))
-        answer = {"answer": one_of(options_of(aspect).names)}
-        asked = object_of(({"reason": string(LONGEST_REASON)} if self._reasoning else {}) | answer)
+        reason = {"reason": string(LONGEST_REASON)} if self._reasoning else {}
+        asked = object_of(reason | {"answer": one_of(choices.names)})
         schema = object_of({str(n): asked for n in range(1, len(batch) + 1)})
         reply = await ask(prompt, schema, self._how, model, batch[0].bill)
         for place, question in enumerate(batch, 1):
@@ -214,17 +198,18 @@ class Voting:
             question.votes[question.prompt] = vote
 
     def _prompt(self, question: BallotQuestion, subject: str) -> Prompt:
-        material = dict.fromkeys(MATERIAL) | dict(question.given)
-        given = {**material, slot_of(question.aspect): subject}
-        return self._pack.render(template(question.aspect, question.prompt), given, **self._words)
+        slot = "sentence" if question.aspect == "readability" else "entity"
+        given = dict.fromkeys(MATERIAL) | dict(question.given) | {slot: subject}
+        template = f"entities.{question.aspect}.{question.prompt}"
+        return self._pack.render(template, given, **self._words)
 
 
 def _batches(questions: Sequence[BallotQuestion], size: int) -> Iterator[list[BallotQuestion]]:
-    """The questions in groups that share a prompt, its material and a bill."""
+    """An aspect's questions in groups that share a prompt, its material and a bill."""
     alike: dict[tuple[Any, ...], list[BallotQuestion]] = {}
     for asked in questions:
         material = tuple(sorted(asked.given.items()))
-        alike.setdefault((asked.aspect, asked.prompt, material, id(asked.bill)), []).append(asked)
+        alike.setdefault((asked.prompt, material, id(asked.bill)), []).append(asked)
     for group in alike.values():
         yield from (group[start : start + size] for start in range(0, len(group), size))
 

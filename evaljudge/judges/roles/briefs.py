@@ -24,17 +24,17 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import Any, Literal
 
-from evaljudge.errors import UserError, unknown
 from evaljudge.judges.protocol import Part
 from evaljudge.judges.shared.asking import fold, one_line, quoted
 from evaljudge.judges.shared.references import MOST_TOKENS, References, text_brief, text_of
 from evaljudge.judges.shared.scale import HIGHEST, LOWEST, named, neighbours
 from evaljudge.model import Model
-from evaljudge.model.asks import Failed, Sample, Writing, Written
+from evaljudge.model.asks import Failed, Writing, Written
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
 from evaljudge.records import ANY_AXIS, Brief, Document
 
+KIND = "roles"
 READERS, REFERENCE = "readers", "reference"
 """The briefs' parts."""
 TEMPLATES = ("roles.coarse", "roles.fine")
@@ -56,21 +56,21 @@ def list_form(most: int) -> str:
     return rf"{LINE}(\n{LINE}){{0,{most - 1}}}"
 
 
-def roles_in(reply: Sample) -> tuple[list[Role], str] | Failed:
+def listed(reply: Written | Failed) -> dict[str, Any]:
     """The listed roles, and a note if some are left out: the last line of a reply that was cut at
-    its limit may be incomplete."""
-    is_cut = reply.finish == "length"
+    its limit may be incomplete. Or why there are none."""
+    if isinstance(reply, Failed):
+        return {"failed": reply.reason}
+    is_cut = reply.samples[0].finish == "length"
     lines = reply.text.split("\n")[: -1 if is_cut else None]
-    kept = (line.groups() for line in map(re.compile(LINE).fullmatch, lines) if line)
-    listed = (
-        Role(_within(who, LONGEST_TYPE), _within(what, LONGEST_DESCRIPTION)) for who, what in kept
-    )
-    roles = [role for role in listed if fold(role.type) and fold(role.description)]
-    if roles:
-        return roles, "the list was cut at the token limit" if is_cut else ""
-    if is_cut:
-        return Failed(f"cut at the token limit before a reader was whole: {quoted(reply.text)}")
-    return Failed(f"no readers in the reply: {quoted(reply.text)}")
+    found = (line.groups() for line in map(re.compile(LINE).fullmatch, lines) if line)
+    roles = [
+        [_within(who, LONGEST_TYPE), _within(what, LONGEST_DESCRIPTION)] for who, what in found
+    ]
+    if roles := [role for role in roles if all(map(fold, role))]:
+        return {"roles": roles, "note": "the list was cut at the token limit" if is_cut else ""}
+    cut, none = "cut at the token limit before a reader was whole", "no readers in the reply"
+    return {"failed": f"{cut if is_cut else none}: {quoted(reply.text)}"}
 
 
 def _within(text: str, most: int) -> str:
@@ -79,8 +79,8 @@ def _within(text: str, most: int) -> str:
 
 
 class Readers:
-    def __init__(self, judge: str, task: Task, how: Writing, most: int) -> None:
-        self._judge, self._pack = judge, task.pack
+    def __init__(self, task: Task, how: Writing, most: int) -> None:
+        self._pack = task.pack
         interest = "Readers of this kind look for what matters to them in what happened."
         example = "\n".join(f"{n}. Reader {{mark}} {n}: {interest}" for n in range(1, most + 1))
         self._how = Writing(how.max_tokens, regex=list_form(most), example=example)
@@ -90,27 +90,18 @@ class Readers:
         self.prompts = task.pack.hash(TEMPLATES)
 
     async def brief(self, document: Document, model: Model) -> Brief:
-        key = (document.doc_id, "", self._judge, ANY_AXIS, READERS)
+        key = (document.doc_id, "", KIND, ANY_AXIS, READERS)
         if not document.source.strip():
             return Brief(*key, {}, "unscored", "empty source")
         slots = {"source": document.source}
         prompts = [self._pack.render(name, slots, **self._words) for name in TEMPLATES]
         replies = await model.write(prompts, self._how)
-        tokens = cost(replies)
+        halves = list(map(listed, replies))
+        failed = [half["failed"] for half in halves if "failed" in half]
+        if len(failed) == len(halves):
+            return Brief(*key, {}, "unscored", failed[0], tokens=cost(replies))
         names = [name.partition(".")[2] for name in TEMPLATES]
-        content = {name: _listed(reply) for name, reply in zip(names, replies, strict=True)}
-        failed = [half["failed"] for half in content.values() if "failed" in half]
-        if len(failed) == len(content):
-            return Brief(*key, {}, "unscored", failed[0], tokens=tokens)
-        return Brief(*key, content, tokens=tokens)
-
-
-def _listed(reply: Written | Failed) -> dict[str, Any]:
-    roles_or_failure = reply if isinstance(reply, Failed) else roles_in(reply.samples[0])
-    if isinstance(roles_or_failure, Failed):
-        return {"failed": roles_or_failure.reason}
-    roles, note = roles_or_failure
-    return {"roles": [[role.type, role.description] for role in roles], "note": note}
+        return Brief(*key, dict(zip(names, halves, strict=True)), tokens=cost(replies))
 
 
 def readers_in(content: Mapping[str, Any]) -> list[Role]:
@@ -143,11 +134,11 @@ def without_namesakes(
 
 
 class Opponent:
-    def __init__(
-        self, judge: str, task: Task, how: Writing, origin: Origin, level: float, axis: str
-    ) -> None:
-        self._judge, self._origin, self._level = judge, origin, level
-        self._axis, self._how, self._pack = axis, how, task.pack
+    """The reference that candidates are compared with; `level`, `axis`: of a synthetic one."""
+
+    def __init__(self, task: Task, how: Writing, origin: Origin, level: float, axis: str) -> None:
+        self._origin, self._level, self._axis = origin, level, axis
+        self._how, self._pack = how, task.pack
         self._words = {"source_noun": task.nouns["source"], "target_noun": task.nouns["target"]}
         self.prompts: Mapping[str, str] = {}
         if origin == "written":
@@ -156,7 +147,7 @@ class Opponent:
         if origin == "level":
             on_axis = replace(task, axes=tuple(a for a in task.axes if a.name == axis))
             as_synthetic = Writing(MOST_TOKENS)
-            self._graded = References(judge, on_axis, sorted(needed(level)), as_synthetic, None)
+            self._graded = References(KIND, on_axis, sorted(needed(level)), as_synthetic, None)
             self.prompts = {"reference": self._graded.prompts}
 
     def parts(self) -> list[Part]:
@@ -173,26 +164,18 @@ class Opponent:
             return await self._graded.brief(document, mine, model)
         if self._origin == "human" or any(brief.part == REFERENCE for brief in known):
             return []
-        return [await self._write(document, model)]
-
-    async def _write(self, document: Document, model: Model) -> Brief:
-        key = (document.doc_id, "", self._judge, ANY_AXIS, REFERENCE)
+        key = (document.doc_id, "", KIND, ANY_AXIS, REFERENCE)
         if not document.source.strip():
-            return Brief(*key, {}, "unscored", "empty source")
+            return [Brief(*key, {}, "unscored", "empty source")]
         slots = {"source": document.source, "context": document.context}
         prompt = self._pack.render("roles.reference", slots, **self._words)
         (reply,) = await model.write([prompt], self._how)
-        return text_brief(key, reply)
-
-    def is_out_of_reach(self, document: Document) -> bool:
-        """Whether a person's text is wanted and there is none."""
-        return self._origin == "human" and not any(map(str.strip, document.references))
+        return [text_brief(key, reply)]
 
     def text(self, document: Document, briefs: Sequence[Brief]) -> str | Failed:
-        if self.is_out_of_reach(document):
-            return Failed("no reference to vote against")
         if self._origin == "human":
-            return next(text for text in document.references if text.strip())
+            written = (text for text in document.references if text.strip())
+            return next(written, Failed("no reference to vote against"))
         part = REFERENCE if self._origin == "written" else named(self._level)
         brief = next((brief for brief in briefs if brief.part == part), None)
         return text_of(brief) if brief else Failed("the reference was never written")
@@ -202,11 +185,3 @@ def needed(level: float) -> set[float]:
     """This level, and those that it is written from."""
     sources = () if level in (LOWEST, HIGHEST) else neighbours(level)
     return {level}.union(*map(needed, sources))
-
-
-def checked_axis(judge: str, task: Task, axis: str | None) -> str:
-    """The named axis; by default the task's first one."""
-    names = [known_axis.name for known_axis in task.axes]
-    if axis is not None and axis not in names:
-        raise UserError(f"judges.{judge}.axis: {unknown('axis', axis, names)}")
-    return axis or names[0]

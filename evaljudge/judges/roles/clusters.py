@@ -8,8 +8,7 @@
 
 Static and dynamic roles are clustered together by k-means over their sentence vectors. A cluster
 that holds a static role adds no other; of every other cluster, the role nearest the centre stays.
-There are as few clusters as leave `keep` dynamic roles. Where each role is a cluster of its own and
-there are still fewer, `note` says so.
+There are as few clusters as leave `keep` dynamic roles, or each role is a cluster of its own.
 
 The result is the same on any machine and needs no seed, as nothing is random: k-means starts from
 the static roles and then, one after another, the role farthest from all before it, so that one
@@ -21,7 +20,6 @@ runs on one thread until nothing moves. Near-duplicates count as one role from t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,30 +36,16 @@ Clusters = list[list[int]]
 """The points of each cluster, the nearest to the centre first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Survivors:
-    """The static roles, then the dynamic ones that stay, each in their given order.
-
-    `clusters`: how many k-means made, or 0 where it was not needed; `dropped`: with the reasons.
-    """
-
-    roles: tuple[Role, ...]
-    clusters: int
-    dropped: tuple[tuple[Role, str], ...] = ()
-    note: str = ""
-
-
 def survivors(
     static: Sequence[Role], dynamic: Sequence[Role], vectors: Sequence[Vector], keep: int
-) -> Survivors:
-    """`vectors`: one of length 1 for each role, static roles first."""
-    roles = [*static, *dynamic]
-    if len(vectors) != len(roles):
-        raise ValueError(f"{len(vectors)} vectors of {len(roles)} roles")
-    if not keep or not dynamic:
-        dropped = tuple((role, "no dynamic role is wanted") for role in dynamic)
-        return Survivors(tuple(static), 0, dropped, _note(0, keep))
-    every, fixed = np.array(vectors, dtype=np.float64), len(static)
+) -> tuple[list[Role], list[tuple[Role, str]]]:
+    """The dynamic roles that stay, and the others with the reason, each in their given order.
+
+    `vectors`: one of length 1 for each role, static roles first.
+    """
+    if not dynamic:
+        return [], []
+    roles, every, fixed = [*static, *dynamic], np.array(vectors, dtype=np.float64), len(static)
     first = _first_alike(every)
     points = sorted(set(first))
     places = _clustered(every[points], sum(point < fixed for point in points), keep)
@@ -80,34 +64,17 @@ def survivors(
             return f"in one cluster with “{roles[mine[0]].type}”, which is nearer its centre"
         return "in a smaller cluster, of which there are too many"
 
-    dropped = tuple((roles[at], why(at)) for at in range(fixed, len(roles)) if at not in stay)
-    kept = (roles[at] for at in stay)
-    return Survivors((*static, *kept), len(clusters), dropped, _note(len(stay), keep))
-
-
-def first_come(static: Sequence[Role], dynamic: Sequence[Role], keep: int) -> Survivors:
-    """The first `keep` dynamic roles, without clustering."""
-    left = tuple((role, "more than are wanted") for role in dynamic[keep:])
-    stay = dynamic[:keep]
-    return Survivors((*static, *stay), 0, left, _note(len(stay), keep))
-
-
-def _note(kept: int, keep: int) -> str:
-    if kept == keep:
-        return ""
-    return f"{kept} of {keep} dynamic roles: no more of them are distinct"
+    dropped = [(roles[at], why(at)) for at in range(fixed, len(roles)) if at not in stay]
+    return [roles[at] for at in stay], dropped
 
 
 def _first_alike(vectors: Floats) -> list[int]:
     """The first role that each role is a near-duplicate of; mostly the role itself."""
-
-    def alike(one: Floats, other: Floats) -> bool:
-        return round(float(one @ other), DIGITS) >= ALIKE or bool((one == other).all())
-
+    same = (vectors[:, None] == vectors).all(axis=2)
+    alike = same | ((vectors @ vectors.T).round(DIGITS) >= ALIKE)
     first: list[int] = []
-    for at, vector in enumerate(vectors):
-        earlier = (i for i in range(at) if first[i] == i and alike(vectors[i], vector))
-        first.append(next(earlier, at))
+    for at in range(len(vectors)):
+        first.append(next((i for i in range(at) if first[i] == i and alike[i, at]), at))
     return first
 
 

@@ -1,4 +1,4 @@
-"""What the roles said about one text, read from its verdict's evidence, and the paper's equations.
+"""What the roles said about one text, read from its verdict's evidence, and shown to people.
 
     {"roles": [{"type": "Critic", "description": "Checks the writing.", "static": True,
                 "votes": {"fixed": {"choice": "candidate", "confidence": 0.82, "reason": "…"}}}],
@@ -9,23 +9,27 @@
             reference="A flood.", reference_from="human", dropped=[DroppedRole("Readers", "…")], …)
 
 `fixed`: the reference is the first text and the candidate the second; `swapped`: the other way. The
-fields are also the columns of a table of verdicts. The scores are made of
+fields are also the columns of a table of verdicts. On the page and in a terminal:
 
-    General Public    Summary 2 (the candidate)   e^-.3 = .74       .74 + .82 = 1.56
-    Critic            Summary 1 (the reference)
-    Residents         Summary 2 (the candidate)   e^-.2 = .82       their mean over roles: .52
+    Fixed: of 3 roles, 2 chose the candidate, 1 the reference.
+    Critic    the candidate (confidence 0.820)    “It is easy to read.”
+
+The page's template (view.html.j2) needs no script: reasons are in `details` elements.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, fsum
-from statistics import fmean
+from pathlib import Path
 from typing import Any, Literal
 
+from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.roles.briefs import Role, notes_in, readers_in
-from evaljudge.model.asks import Failed, Token
+from evaljudge.model.asks import Failed
+from evaljudge.sections import Section, Table, View
+from evaljudge.sections.figures import correlation, count
+from evaljudge.text import harmless
 
 Order = Literal["fixed", "swapped"]
 Choice = Literal["candidate", "reference"]
@@ -78,6 +82,11 @@ class Polled:
         return [order for order in ORDERS if order in asked]
 
     @property
+    def nobody(self) -> str:
+        """Why nobody votes, where nobody does."""
+        return ": ".join(["nobody votes", *self.notes[:1]])
+
+    @property
     def no_readers(self) -> str:
         """Why no role was invented for the document; empty where one was."""
         if any(not role.static for role in self.roles):
@@ -89,20 +98,16 @@ class Polled:
 
 def read_polled(evidence: Mapping[str, Any]) -> Polled:
     """Empty for the evidence of a text that was not judged."""
+    roles = []
+    for role in evidence.get("roles", ()):
+        votes = {order: RoleVote(**vote) for order, vote in role["votes"].items()}
+        about = (role["type"], role["description"], role["static"])
+        roles.append(RolePlayer(*about, votes, _chances(role.get("exact", {}))))
     reference = evidence.get("reference", {"from": "", "text": ""})
     return Polled(
-        roles=[
-            RolePlayer(
-                role["type"],
-                role["description"],
-                role["static"],
-                {order: RoleVote(**vote) for order, vote in role["votes"].items()},
-                _chances(role.get("exact", {})),
-            )
-            for role in evidence.get("roles", ())
-        ],
-        reference=reference["text"],
-        reference_from=reference["from"],
+        roles,
+        reference["text"],
+        reference["from"],
         plain=_chances(evidence.get("plain", {})),
         dropped=[DroppedRole(*dropped) for dropped in evidence.get("dropped", ())],
         notes=evidence.get("notes", ()),
@@ -131,52 +136,107 @@ def read_brief(content: Mapping[str, Any]) -> RolesBrief:
     return RolesBrief(readers_in(content), notes_in(content))
 
 
-# the equations of the paper, and other scores from the same poll
+# single texts, for people
+
+TEMPLATE = Path(__file__).with_name("view.html.j2")
+HEADS: Mapping[Order, str] = {
+    "fixed": "fixed: the reference first",
+    "swapped": "swapped: the candidate first",
+}
+REFERENCES = {
+    "": "",
+    "human": "a person’s",
+    "written": "written by the model",
+    "level": "the synthetic one of a level",
+}
+CHOICES = {"candidate": "the candidate", "reference": "the reference", None: "no vote"}
 
 
-def confidence(tokens: Sequence[Token]) -> float:
-    """Equation (3): exp of the mean log-probability of what a role said."""
-    return exp(fmean(token.logprob for token in tokens))
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """What one role said in one order; `figures`, `failed` and `reason` may hold outside words."""
+
+    choice: str
+    failed: str = ""
+    figures: str = ""
+    reason: str = ""
 
 
-def sum_of_votes(polled: Polled) -> float | Failed:
-    """Equation (4), the mean over the orders that were asked."""
-    orders = polled.roles[0].votes if polled.roles else ()
-    sums = [_sum_of_order([role.votes[order] for role in polled.roles]) for order in orders]
-    return _mean(sums, _nobody(polled))
+@dataclass(frozen=True, slots=True)
+class ShownPolled:
+    polled: Polled
+    tallies: Sequence[str]
+    origin: str
+    """Where the reference comes from; empty where there is none."""
+    orders: Sequence[Order]
+    heads: Sequence[str]
+    roles: Sequence[tuple[RolePlayer, Sequence[Ballot]]]
+    """Each role with a ballot for each order."""
+    plain: Sequence[str]
+    dropped: Sequence[tuple[str, str]]
 
 
-def _sum_of_order(votes: Sequence[RoleVote]) -> float | Failed:
-    """Scaled to the number of roles, where some gave no vote that can be read."""
-    read = [vote for vote in votes if vote.choice]
-    if not read:
-        return Failed(f"nobody voted: {votes[0].failed}")
-    total = fsum(vote.confidence or 0.0 for vote in read if vote.choice == "candidate")
-    return total * len(votes) / len(read)
+def shown_polled(polled: Polled) -> ShownPolled:
+    orders = polled.orders
+    return ShownPolled(
+        polled,
+        [_tally(polled, order) for order in orders],
+        REFERENCES.get(polled.reference_from, polled.reference_from),
+        orders,
+        [HEADS[order] for order in orders],
+        [(role, [_ballot(role, order) for order in orders]) for role in polled.roles],
+        [f"{order}: {_chance(p)}" for order, p in polled.plain.items()],
+        [(role.type, role.reason) for role in polled.dropped],
+    )
 
 
-def mean_of_votes(polled: Polled) -> float | Failed:
-    total = sum_of_votes(polled)
-    return total if isinstance(total, Failed) else total / len(polled.roles)
+def pictured_evidence(judged: JudgedCandidate) -> View:
+    return View(TEMPLATE, shown_polled(read_polled(judged.verdict.evidence)))
 
 
-def mean_of_chances(polled: Polled) -> float | Failed:
-    """Over the roles, where each was asked for p(candidate)."""
-    chances = [p for role in polled.roles for p in role.exact.values()]
-    return _mean(chances, _nobody(polled))
+def shown_evidence(judged: JudgedCandidate) -> Section:
+    shown = shown_polled(read_polled(judged.verdict.evidence))
+    polled, title = shown.polled, "Whom each role chose"
+    rows = [[role.type, *map(_cell, ballots)] for role, ballots in shown.roles]
+    table = Table(title, ["role", *shown.orders], rows, "l" * (1 + len(shown.orders)))
+    notes = [
+        f"{role.type} ({order}): {ballot.reason}"
+        for role, ballots in shown.roles
+        for order, ballot in zip(shown.orders, ballots, strict=True)
+        if ballot.reason
+    ]
+    if shown.origin:
+        notes.append(f"Reference ({shown.origin}): {harmless(polled.reference)}")
+    notes += [f"One plain question, without roles: {line}" for line in shown.plain]
+    notes += [f"Role that was not asked: {role}: {why}" for role, why in shown.dropped]
+    return Section(title, shown.tallies, [table] if rows else [], [*notes, *polled.notes])
 
 
-def plain_chance(polled: Polled) -> float | Failed:
-    """p(candidate) by the question without roles."""
-    return _mean(list(polled.plain.values()), "it was not asked")
+def _cell(ballot: Ballot) -> str:
+    """`the candidate (confidence 0.820)`."""
+    failed = f": {ballot.failed}" if ballot.failed else ""
+    return f"{ballot.choice}{failed}" + (f" ({ballot.figures})" if ballot.figures else "")
 
 
-def _nobody(polled: Polled) -> str:
-    return ": ".join(["nobody votes", *polled.notes[:1]])
+def _tally(polled: Polled, order: Order) -> str:
+    """`Fixed: of 5 roles, 3 chose the candidate, 1 the reference; 1 gave no vote.`"""
+    votes = [role.votes[order] for role in polled.roles if order in role.votes]
+    mine, other = (sum(vote.choice == c for vote in votes) for c in ("candidate", "reference"))
+    roles = f"{count(len(votes))} role{'' if len(votes) == 1 else 's'}"
+    chosen = f"of {roles}, {count(mine)} chose the candidate, {count(other)} the reference"
+    none = len(votes) - mine - other
+    return f"{order.capitalize()}: {chosen}{f'; {count(none)} gave no vote' if none else ''}."
 
 
-def _mean(values: Sequence[float | Failed], none: str) -> float | Failed:
-    """The mean of the values; where all failed, the first reason; `none`: why there is no value."""
-    there = [value for value in values if not isinstance(value, Failed)]
-    failed = next((value for value in values if isinstance(value, Failed)), Failed(none))
-    return fsum(there) / len(there) if there else failed
+def _ballot(role: RolePlayer, order: Order) -> Ballot:
+    vote, exact = role.votes.get(order), role.exact.get(order)
+    confidence = vote.confidence if vote else None
+    figures = [] if confidence is None else [f"confidence {correlation(confidence)}"]
+    figures += [] if exact is None else [_chance(exact)]
+    if vote is None:
+        return Ballot("not asked to vote" if figures else "not asked", figures="; ".join(figures))
+    return Ballot(CHOICES[vote.choice], vote.failed or "", "; ".join(figures), vote.reason or "")
+
+
+def _chance(p: float | Failed) -> str:
+    return f"no p: {p.reason}" if isinstance(p, Failed) else f"p {correlation(p)}"

@@ -39,6 +39,8 @@ from evaljudge.sections import Bars, Section, Table
 from evaljudge.sections.figures import NONE, SAMPLED, SAMPLED_NOTE, bracketed, ratio, together
 
 MOST_REASONS = 5
+REASONS = ("failed", "without_readers", "dropped", "notes")
+"""The fields of a row that count reasons."""
 ROLES = "What the role-players say"
 NEGATIVE = "negative"
 NOTES: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("notes.yaml").read_text("utf-8"))
@@ -77,21 +79,16 @@ class RoleRow:
     fewer: int  # documents that have fewer roles than those with the most
 
 
-def nothing() -> Sums:
-    """`static`, `dynamic`: how many candidates have so many such roles; `roles`: how many
-    documents. `choices`: what a role chose in both orders, where it voted in both."""
-    counters = ("static", "dynamic", "roles", "votes", "confidence", "confident", "choices")
-    reasons = ("failed", "without_readers", "dropped", "notes")
-    sums: Sums = {"candidates": 0, "documents": 0, **{name: Counter() for name in counters}}
-    return sums | {name: Reasons() for name in reasons}
-
-
 def counted(shard: SeenShard) -> Sums:
     """Verdicts of one document follow each other, as they are stored.
 
     All candidates of a document have its roles, except those that were not judged at all.
+    `static`, `dynamic`: how many candidates have so many such roles; `roles`: how many documents.
+    `choices`: what a role chose in both orders, where it voted in both.
     """
-    sums = nothing()
+    counters = ("static", "dynamic", "roles", "votes", "confidence", "confident", "choices")
+    sums: Sums = {"candidates": 0, "documents": 0, **{name: Counter() for name in counters}}
+    sums |= {name: Reasons() for name in REASONS}
     for _, verdicts in groupby(shard.verdicts, lambda verdict: verdict.doc_id):
         polls = [(verdict.reason, read_polled(verdict.evidence)) for verdict in verdicts]
         reason, first = next((poll for poll in polls if not poll[0]), polls[0])
@@ -122,7 +119,6 @@ def counted(shard: SeenShard) -> Sums:
 
 def role_row(judge: str, sums: Sums) -> RoleRow:
     votes, choices, roles = sums["votes"], sums["choices"], sums["roles"]
-    asked = [order for order in ORDERS if any(order == other for other, _ in votes)]
     return RoleRow(
         judge=judge,
         candidates=sums["candidates"],
@@ -135,11 +131,11 @@ def role_row(judge: str, sums: Sums) -> RoleRow:
                 candidate=votes[order, "candidate"],
                 reference=votes[order, "reference"],
                 failed=votes[order, None],
-                confidence=sums["confidence"][order] / n
-                if (n := sums["confident"][order])
-                else None,
+                confidence=sums["confidence"][order] / n if n else None,
             )
-            for order in asked
+            for order in ORDERS
+            if any(order == asked for asked, _ in votes)
+            for n in [sums["confident"][order]]
         ],
         both=choices.total(),
         # the first text is the reference where the order is fixed, the candidate where swapped
@@ -147,65 +143,55 @@ def role_row(judge: str, sums: Sums) -> RoleRow:
         both_second=choices["candidate", "reference"],
         roles=sizes(roles),
         fewer=roles.total() - roles[max(roles, default=0)],
-        **{
-            name: dict(sums[name]) for name in ("failed", "without_readers", "dropped", "notes")
-        },
-    )  # fmt: skip
+        **{name: dict(sums[name]) for name in REASONS},
+    )
 
 
 def report(judge: str, scorers: Sequence[str], sums: Sums, found: Found) -> JudgeFindings:
-    row = role_row(judge, nothing() | sums)
-    a = [a for a in found.agreement if a.scorer in scorers]
-    return JudgeFindings([section(row, a)], {"roles": [row]})
+    row = role_row(judge, sums or counted(SeenShard([], [])))
+    agreement = [a for a in found.agreement if a.scorer in scorers and a.coefficient == "pearson"]
+    return JudgeFindings([section(row, agreement)], {"roles": [row]})
 
 
-def section(row: RoleRow, agreement: Sequence[Agreement]) -> Section:
-    """`agreement`: of this judge's scorers."""
-    pearson = [a for a in agreement if a.coefficient == "pearson"]
-    people = absolute_pearson(pearson)
+def section(row: RoleRow, pearson: Sequence[Agreement]) -> Section:
+    """`pearson`: the agreement of this judge's scorers, by this coefficient."""
     differ = row.both_first + row.both_second
-    sizes_, unequal, votes, both = (
-        table(
+    parts = [
+        ("sizes", table(
             "How many roles", [row], "judge", "documents", "candidates",
             ("voted on", lambda r: r.static.of),
             *size_columns("static", "static"), *size_columns("dynamic", "dynamic"), words=1,
-        ),
-        table(
+        )),
+        ("unequal", table(
             "Where the number of roles differs", [row] if row.fewer else [], "judge",
             ("documents with roles", lambda r: r.roles.of),
             ("with fewer than the most", "fewer"),
             ("share", lambda r: ratio(r.fewer, r.roles.of)),
             *size_columns("", "roles")[1:], words=1,
-        ),
-        table(
+        )),
+        ("votes", table(
             "Votes", row.votes, ("judge", lambda _: row.judge), "order",
             ("votes", lambda r: r.candidate + r.reference),
             ("for the candidate", lambda r: ratio(r.candidate, r.candidate + r.reference)),
             ("for the reference", lambda r: ratio(r.reference, r.candidate + r.reference)),
             ("without", "failed"), "confidence",
-        ),
-        table(
+        )),
+        ("", _reasons(row, row.failed, "Without a vote", "why without a vote", "votes")),
+        ("both", table(
             "Where the two orders disagree", [row] if row.both else [], "judge",
             ("votes in both", "both"), ("differ", lambda _: differ),
             ("share", lambda r: ratio(differ, r.both)),
             ("always the first", "both_first"), ("always the second", "both_second"), words=1,
-        ),
-    )  # fmt: skip
-    parts = [
-        ("sizes", sizes_),
-        ("unequal", unequal),
-        ("votes", votes),
-        ("", _reasons(row, "failed", "Without a vote", "why without a vote", "votes")),
-        ("both", both),
-        ("readers", _reasons(row, "without_readers", "Documents without readers",
+        )),
+        ("readers", _reasons(row, row.without_readers, "Documents without readers",
                              "why without readers", "documents")),
-        ("", _reasons(row, "dropped", "Roles that were not asked", "why not asked", "roles")),
-        ("", _reasons(row, "notes", "Noted of documents", "noted", "documents")),
-        ("absolute", people),
+        ("", _reasons(row, row.dropped, "Roles that were not asked", "why not asked", "roles")),
+        ("", _reasons(row, row.notes, "Noted of documents", "noted", "documents")),
+        ("absolute", absolute_pearson(pearson)),
     ]  # fmt: skip
     present = [(note, part) for note, part in parts if part.rows]
     notes = [NOTES[note] for note, _ in present if note]
-    notes += [NOTES["paper"]] if people.rows else []
+    notes += [NOTES["paper"]] if pearson else []
     notes += [f"{SAMPLED} {SAMPLED_NOTE}"] if any(a.sampled for a in pearson) else []
     is_quoted = any("“…”" in cells[1] for _, part in present for cells in part.rows)
     notes += [NOTES["quoted"]] if is_quoted else []
@@ -214,9 +200,8 @@ def section(row: RoleRow, agreement: Sequence[Agreement]) -> Section:
     return Section(ROLES, [], [part for _, part in present], notes, [picture] if bars else [])
 
 
-def _reasons(row: RoleRow, counted: str, title: str, why: str, of: str) -> Table:
+def _reasons(row: RoleRow, times_of: Mapping[str, int], title: str, why: str, of: str) -> Table:
     """The most frequent reasons, and how often there was any other."""
-    times_of: Mapping[str, int] = getattr(row, counted)
     named = [item for item in times_of.items() if item[0] != OTHERS]
     named = sorted(named, key=lambda item: (-item[1], item[0]))[:MOST_REASONS]
     others = sum(times_of.values()) - sum(times for _, times in named)
@@ -227,12 +212,14 @@ def _reasons(row: RoleRow, counted: str, title: str, why: str, of: str) -> Table
 
 def absolute_pearson(rows: Sequence[Agreement]) -> Table:
     """A row for each scorer and axis, a column for each level."""
-    by_key = {(row.scorer, row.axis, row.level): row for row in rows}
-    there = [level for level in LEVELS if any(level == in_rows for _, _, in_rows in by_key)]
+    by_scale: dict[tuple[str, str], dict[str, Agreement]] = {}
+    for row in rows:
+        by_scale.setdefault((row.scorer, row.axis), {})[row.level] = row
+    there = [level for level in LEVELS if any(row.level == level for row in rows)]
     cells = []
-    for at in dict.fromkeys((scorer, axis) for scorer, axis, _ in by_key):
-        at_levels = [by_key.get((*at, level)) for level in there]
-        cells.append([*at, *map(_absolute, at_levels), together(row.n for row in at_levels if row)])
+    for scale, at in by_scale.items():
+        numbers = together(at[level].n for level in there if level in at)
+        cells.append([*scale, *(_absolute(at.get(level)) for level in there), numbers])
     heads = ["scorer", "axis", *(f"|Pearson| {level}" for level in there), "n"]
     title = "Absolute Pearson correlation with people"
     return Table(title, heads, cells, "ll" + "r" * (len(heads) - 2), lead=2)

@@ -3,35 +3,35 @@
 After "Large Language Models are Diverse Role-Players for Summarization Evaluation" (DRPE). The
 README says what is asked and how it is scored. Readers are invented for each document (briefs.py)
 and clustered with the task's static roles (clusters.py); all of them vote (polling.py), against a
-reference. A candidate that is the reference itself is not voted on.
+reference. A candidate that is the reference itself is not voted on. What the votes come to is at
+the end of this file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
+from math import fsum
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, unknown
 from evaljudge.judges.collector import CollectorOptions
 from evaljudge.judges.protocol import Judge, Judged, Part
-from evaljudge.judges.roles import evidence
 from evaljudge.judges.roles.briefs import (
+    KIND,
     READERS,
     TEMPLATES,
     Opponent,
     Readers,
     Role,
-    checked_axis,
     notes_in,
     readers_in,
     without_namesakes,
 )
-from evaljudge.judges.roles.clusters import Survivors, first_come, survivors
-from evaljudge.judges.roles.evidence import NO_READERS, ORDERS, Polled, read_polled
+from evaljudge.judges.roles.clusters import survivors
+from evaljudge.judges.roles.evidence import NO_READERS, ORDERS, Polled, RoleVote, read_polled
 from evaljudge.judges.roles.findings import counted, report
 from evaljudge.judges.roles.polling import WHICH, Polling
 from evaljudge.judges.shared.asking import reason_unscorable, scored
@@ -45,13 +45,6 @@ from evaljudge.text import IS_THE_REFERENCE, is_selfsame
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 Count = Annotated[int, Field(ge=1)]
-READINGS: Mapping[str, Callable[[Polled], float | Failed]] = {
-    "": evidence.sum_of_votes,
-    ".mean": evidence.mean_of_votes,
-    ".exact": evidence.mean_of_chances,
-    ".plain": evidence.plain_chance,
-}
-"""The keys are the scorers' suffixes."""
 
 
 class RolesSettings(Settings):
@@ -88,7 +81,7 @@ class RolesSettings(Settings):
 
 
 class Roles(Judge):
-    kind = "roles"
+    kind = KIND
     version = "3"
     axes = (ANY_AXIS,)
 
@@ -100,10 +93,13 @@ class Roles(Judge):
             raise UserError(f"judges.{name}: task {task.name} names no `roles`: name some in its "
                             "file, or set static: false")  # fmt: skip
         how = Writing(chosen.max_tokens)
-        axis = checked_axis(name, task, chosen.axis)
+        axes = [axis.name for axis in task.axes]
+        if chosen.axis is not None and chosen.axis not in axes:
+            raise UserError(f"judges.{name}.axis: {unknown('axis', chosen.axis, axes)}")
         orders = ORDERS if chosen.order == "both" else (chosen.order,)
-        self._readers = Readers(self.kind, task, how, chosen.readers)
-        self._rival = Opponent(self.kind, task, how, chosen.reference, chosen.level, axis)
+        self._readers = Readers(task, how, chosen.readers)
+        level = (chosen.level, chosen.axis or axes[0])
+        self._rival = Opponent(task, how, chosen.reference, *level)
         self._polling = Polling(
             task, how, orders, batch=chosen.batch, exact=chosen.exact, plain=chosen.plain
         )
@@ -139,9 +135,8 @@ class Roles(Judge):
 
     @property
     def scorers(self) -> Sequence[str]:
-        wanted = {"": True, ".mean": True, ".exact": self._settings.exact,
-                  ".plain": self._settings.plain}  # fmt: skip
-        return [f"{self.name}{reading}" for reading in READINGS if wanted[reading]]
+        asked = {".exact": self._settings.exact, ".plain": self._settings.plain}
+        return [f"{self.name}{suffix}" for suffix in READINGS if asked.get(suffix, True)]
 
     # stage one: the readers of the document, and the reference where it is written
 
@@ -153,7 +148,8 @@ class Roles(Judge):
         return [*readers, *self._rival.parts()]
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
-        if self._rival.is_out_of_reach(document):
+        is_given = self._settings.reference == "human"
+        if is_given and isinstance(self._rival.text(document, known), Failed):
             return []  # there will be no vote
         there = {brief.part for brief in known}
         wanted = bool(self._settings.dynamic) and READERS not in there
@@ -169,13 +165,13 @@ class Roles(Judge):
             return Judged([self._unscored(document, c, reason) for c in case.candidates])
         reasons = {c.system: _reason_not_asked(document, c, reference) for c in case.candidates}
         readable = [c for c in case.candidates if not reasons[c.system]]
-        voters, notes = await self._voters(briefs, model)
+        voters, dropped, notes = await self._voters(briefs, model)
         polled = await self._polling.ask(
-            document, reference, readable, voters.roles, len(self._static), model
+            document, reference, readable, voters, len(self._static), model
         )
         shared = {
             "reference": {"from": self._settings.reference, "text": reference},
-            "dropped": [[role.type, why] for role, why in voters.dropped],
+            "dropped": [[role.type, why] for role, why in dropped],
             "notes": notes,
         }
         judged = {}
@@ -195,23 +191,26 @@ class Roles(Judge):
 
     async def _voters(
         self, briefs: Sequence[Brief], model: Model
-    ) -> tuple[Survivors, Sequence[str]]:
-        """The static roles in any case, and readers where there are any; and notes on these."""
+    ) -> tuple[list[Role], list[tuple[Role, str]], list[str]]:
+        """Who votes: the static roles in any case, and readers where there are any. Who does not,
+        with the reason; and notes on the readers."""
         keep, brief = self._settings.dynamic, next((b for b in briefs if b.part == READERS), None)
         if not keep:
-            return Survivors(tuple(self._static), 0), []
+            return self._static, [], []
         if brief is None or brief.status != "ok":
             reason = brief.reason if brief else "never written"
-            return Survivors(tuple(self._static), 0), [f"{NO_READERS}{reason}"]
+            return self._static, [], [f"{NO_READERS}{reason}"]
         free, namesakes = without_namesakes(readers_in(brief.content), self._static)
         if self._settings.clustering:
             described = [f"{role.type}: {role.description}" for role in (*self._static, *free)]
             vectors = await model.embed(described, self._settings.encoder)
-            voters = survivors(self._static, free, vectors, keep)
+            stay, dropped = survivors(self._static, free, vectors, keep)
         else:
-            voters = first_come(self._static, free, keep)
-        notes = [*notes_in(brief.content), *filter(None, [voters.note])]
-        return replace(voters, dropped=(*namesakes, *voters.dropped)), notes
+            stay, dropped = free[:keep], [(role, "more than are wanted") for role in free[keep:]]
+        notes = notes_in(brief.content)
+        if len(stay) < keep:
+            notes.append(f"{len(stay)} of {keep} dynamic roles: no more of them are distinct")
+        return [*self._static, *stay], [*namesakes, *dropped], notes
 
     # in the driver: arithmetic, no model
 
@@ -231,3 +230,58 @@ def _reason_not_asked(document: Document, candidate: Candidate, reference: str) 
     """Why no role is asked about the candidate; empty where they are."""
     itself = IS_THE_REFERENCE if is_selfsame(candidate.text, reference) else ""
     return reason_unscorable(document, candidate) or itself
+
+
+# the equations of the paper, and other scores from the same poll
+
+
+def sum_of_votes(polled: Polled) -> float | Failed:
+    """Equation (4), the mean over the orders that were asked.
+
+    General Public    Summary 2 (the candidate)   e^-.3 = .74       .74 + .82 = 1.56
+    Critic            Summary 1 (the reference)
+    Residents         Summary 2 (the candidate)   e^-.2 = .82       their mean over roles: .52
+    """
+    orders = polled.roles[0].votes if polled.roles else ()
+    sums = [_sum_of_order([role.votes[order] for role in polled.roles]) for order in orders]
+    return _mean(sums, polled.nobody)
+
+
+def _sum_of_order(votes: Sequence[RoleVote]) -> float | Failed:
+    """Equation (2), scaled to the number of roles, where some gave no vote that can be read."""
+    read = [vote for vote in votes if vote.choice]
+    if not read:
+        return Failed(f"nobody voted: {votes[0].failed}")
+    total = fsum(vote.confidence or 0.0 for vote in read if vote.choice == "candidate")
+    return total * len(votes) / len(read)
+
+
+def mean_of_votes(polled: Polled) -> float | Failed:
+    total = sum_of_votes(polled)
+    return total if isinstance(total, Failed) else total / len(polled.roles)
+
+
+def mean_of_chances(polled: Polled) -> float | Failed:
+    """Over the roles, where each was asked for p(candidate)."""
+    return _mean([p for role in polled.roles for p in role.exact.values()], polled.nobody)
+
+
+def plain_chance(polled: Polled) -> float | Failed:
+    """p(candidate) by the question without roles."""
+    return _mean(list(polled.plain.values()), "it was not asked")
+
+
+def _mean(values: Sequence[float | Failed], none: str) -> float | Failed:
+    """The mean of the values; where all failed, the first reason; `none`: why there is no value."""
+    there = [value for value in values if not isinstance(value, Failed)]
+    failed = next((value for value in values if isinstance(value, Failed)), Failed(none))
+    return fsum(there) / len(there) if there else failed
+
+
+READINGS: Mapping[str, Callable[[Polled], float | Failed]] = {
+    "": sum_of_votes,
+    ".mean": mean_of_votes,
+    ".exact": mean_of_chances,
+    ".plain": plain_chance,
+}
+"""The keys are the scorers' suffixes."""

@@ -18,14 +18,15 @@ from __future__ import annotations
 
 import re
 from asyncio import gather
-from collections.abc import Callable, Sequence
-from copy import deepcopy
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import pairwise, product
+from itertools import product
+from math import exp
+from statistics import fmean
 from typing import Any, Literal
 
 from evaljudge.judges.roles.briefs import Role
-from evaljudge.judges.roles.evidence import Order, confidence
+from evaljudge.judges.roles.evidence import Order
 from evaljudge.judges.shared.asking import one_line, quoted
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Options, Prompt, Sample, Token, Weighed, Writing, Written
@@ -51,10 +52,10 @@ class WrittenVote:
     span: tuple[int, int]
 
     def confidence(self, tokens: Sequence[Token]) -> float:
-        """The confidence from the tokens that begin in the choice or its reason. The form dictates
-        the role's name, so its tokens do not count."""
+        """Equation (3): exp of the mean log-probability of the tokens that begin in the choice or
+        its reason. The form dictates the role's name, so its tokens do not count."""
         start, end = self.span
-        return confidence([token for token in tokens if start <= token.start < end])
+        return exp(fmean(token.logprob for token in tokens if start <= token.start < end))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,7 @@ class VoteForm:
 
     def read(self, reply: Sample) -> list[WrittenVote | Failed]:
         """The votes in the order of `roles`, without a cut reply's last, maybe incomplete line."""
-        ends = [at for at, letter in enumerate(reply.text) if letter == "\n"]
-        lines = [(start + 1, end) for start, end in pairwise([-1, *ends, len(reply.text)])]
+        lines = [line.span() for line in re.finditer(r"(?m)^.*$", reply.text)]
         is_cut = reply.finish == "length"
         whole = lines[:-1] if is_cut else lines
         pairs = zip(self.roles, whole, strict=False)
@@ -111,12 +111,8 @@ class Ballots:
     tokens: Tokens = Tokens()
 
 
-Asked = tuple[Ballots, Order, Sequence[Role]]
+Asked = tuple[Ballots, Order, slice]
 """What a prompt asks about: a candidate in an order, of these roles."""
-
-
-Chance = tuple[Asked, dict[Order, Any]]
-Render = Callable[[str, Asked], Prompt]
 
 
 class Polling:
@@ -141,50 +137,52 @@ class Polling:
     ) -> list[Ballots]:  # fmt: skip
         """The ballots of each candidate; the first roles are `static`."""
 
-        def prompt(template: str, asked: Asked) -> Prompt:
+        def prompts(template: str, asked: Sequence[Asked]) -> list[Prompt]:
             """What all prompts of a document have in common comes first in the templates."""
-            ballot, order, group = asked
-            texts = [reference, ballot.candidate.text]
-            first, second = texts if order == "fixed" else reversed(texts)
-            listed = "\n".join(f"{role.type}: {role.description}" for role in group)
-            slots = {"source": document.source, "context": document.context, "roles": listed}
-            return self._pack.render(
-                template, slots | {"first": first, "second": second}, **self._words
-            )
+            rendered = []
+            for ballots, order, group in asked:
+                texts = [reference, ballots.candidate.text]
+                first, second = texts if order == "fixed" else reversed(texts)
+                listed = "\n".join(f"{role.type}: {role.description}" for role in roles[group])
+                slots = {"source": document.source, "context": document.context, "roles": listed}
+                slots |= {"first": first, "second": second}
+                rendered.append(self._pack.render(template, slots, **self._words))
+            return rendered
 
-        more: dict[str, Any] = {"exact": {}} if self._exact else {}
-        ballots = [
-            Ballots(candidate, [
-                {**asdict(role), "static": n < static, "votes": {}} | deepcopy(more)
-                for n, role in enumerate(roles)
-            ])
-            for candidate in candidates
-        ]  # fmt: skip
-        asked = list(product(ballots, self._orders))
-        groups = [slice(None)] if self._batch else [slice(n, n + 1) for n in range(len(roles))]
-        if roles:
-            await gather(*(
-                self._vote([(b, order, roles[group]) for b, order in asked], group, prompt, model)
-                for group in groups
-            ))  # fmt: skip
-        alone: list[Chance] = [
-            ((b, order, roles[n : n + 1]), b.roles[n]["exact"])
-            for b, order in asked
-            for n in range(len(roles))
-            if self._exact
-        ]
-        await self._choose("roles.choose", alone, prompt, model)
-        plain: list[Chance] = [((*asking, ()), asking[0].plain) for asking in asked if self._plain]
-        await self._choose("roles.plain", plain, prompt, model)
-        return ballots
+        every = [Ballots(candidate, []) for candidate in candidates]
+        for ballots in every:
+            for n, role in enumerate(roles):
+                exact: dict[str, Any] = {"exact": {}} if self._exact else {}
+                ballots.roles.append({**asdict(role), "static": n < static, "votes": {}, **exact})
+        alone = [slice(n, n + 1) for n in range(len(roles))]
+        groups = [slice(None)] if self._batch and roles else alone
+        questions = [list(product(every, self._orders, [group])) for group in groups]
+        forms = [VoteForm(roles[group], self.names) for group in groups]
+        await gather(*(
+            self._vote(form, asked, prompts("roles.vote", asked), model)
+            for form, asked in zip(forms, questions, strict=True)
+        ))  # fmt: skip
+        if self._exact:
+            asked = list(product(every, self._orders, alone))
+            chances = await _chances(asked, prompts("roles.choose", asked), model)
+            for (ballots, order, group), p in zip(asked, chances, strict=True):
+                ballots.roles[group.start]["exact"][order] = p
+        if self._plain:
+            asked = list(product(every, self._orders, [slice(0)]))
+            chances = await _chances(asked, prompts("roles.plain", asked), model)
+            for (ballots, order, _), p in zip(asked, chances, strict=True):
+                ballots.plain[order] = p
+        return every
 
     async def _vote(
-        self, asked: Sequence[Asked], group: slice, prompt: Render, model: Model
+        self, form: VoteForm, asked: Sequence[Asked], prompts: Sequence[Prompt], model: Model
     ) -> None:
-        """These roles' votes, in one reply for each candidate and order, which is then weighed."""
-        form = VoteForm(asked[0][2] if asked else (), self.names)
+        """These roles' votes, in one reply for each candidate and order.
+
+        A reply with a vote is then weighed: the log-probabilities of its tokens are read, without
+        the form's mask. Tokens that do not spell the reply have places in another text.
+        """
         how = replace(self._how, regex=form.regex, example=form.example)
-        prompts = [prompt("roles.vote", question) for question in asked]
         replies = await model.write(prompts, how)
         votes = [
             [Failed(reply.reason)] * len(form.roles)
@@ -192,45 +190,35 @@ class Polling:
             else form.read(reply.samples[0])
             for reply in replies
         ]
-        weighed = await _weigh(prompts, replies, votes, model)
-        for (ballots, order, _), reply, mine, weights in zip(
-            asked, replies, votes, weighed, strict=True
-        ):
-            ballots.tokens += cost([reply, weights])
-            for role, vote in zip(ballots.roles[group], mine, strict=True):
-                role["votes"][order] = _ballot(vote, weights, order)
-
-    async def _choose(
-        self, template: str, asked: Sequence[Chance], prompt: Render, model: Model
-    ) -> None:
-        """p(candidate), which goes into the mapping beside each question."""
-        prompts = [prompt(template, question) for question, _ in asked]
-        replies = await model.choose(prompts, WHICH) if prompts else []
-        for ((ballots, order, _), into), reply in zip(asked, replies, strict=True):
-            ballots.tokens += cost([reply])
-            if isinstance(reply, Failed):
-                into[order] = {"failed": reply.reason}
-            else:
-                into[order] = reply.p["2" if order == "fixed" else "1"]
+        texts = {
+            at: reply.text
+            for at, reply in enumerate(replies)
+            if isinstance(reply, Written) and any(isinstance(v, WrittenVote) for v in votes[at])
+        }
+        weighed = await model.weigh([prompts[at] for at in texts], list(texts.values()))
+        weights = dict(zip(texts, weighed, strict=True))
+        for at, (ballots, order, group) in enumerate(asked):
+            weight = weights.get(at, NOTHING_TO_WEIGH)
+            if isinstance(weight, Weighed) and weight.tokens[-1].end != len(texts[at]):
+                weight = Failed(OTHER_LETTERS, weight.spent)
+            ballots.tokens += cost([replies[at], weight])
+            for role, vote in zip(ballots.roles[group], votes[at], strict=True):
+                role["votes"][order] = _ballot(vote, weight, order)
 
 
-async def _weigh(
-    prompts: Sequence[Prompt], replies: Sequence[Written | Failed],
-    votes: Sequence[Sequence[WrittenVote | Failed]], model: Model,
-) -> list[Weighed | Failed]:  # fmt: skip
-    """The log-probabilities, without the form's mask, of each reply's tokens; Failed where the
-    reply has no vote, or the tokens do not spell it, so that their places are of another text."""
-    texts = {
-        at: reply.text
-        for at, (reply, mine) in enumerate(zip(replies, votes, strict=True))
-        if isinstance(reply, Written) and any(isinstance(vote, WrittenVote) for vote in mine)
-    }
-    weighed = await model.weigh([prompts[at] for at in texts], list(texts.values()))
-    weights = [NOTHING_TO_WEIGH for _ in replies]
-    for (at, text), reply in zip(texts.items(), weighed, strict=True):
-        is_spelt = isinstance(reply, Failed) or reply.tokens[-1].end == len(text)
-        weights[at] = reply if is_spelt else Failed(OTHER_LETTERS, reply.spent)
-    return weights
+async def _chances(
+    asked: Sequence[Asked], prompts: Sequence[Prompt], model: Model
+) -> list[float | dict[str, str]]:
+    """p(candidate) by each prompt, or why there is none."""
+    replies = await model.choose(prompts, WHICH) if prompts else []
+    chances: list[float | dict[str, str]] = []
+    for (ballots, order, _), reply in zip(asked, replies, strict=True):
+        ballots.tokens += cost([reply])
+        if isinstance(reply, Failed):
+            chances.append({"failed": reply.reason})
+        else:
+            chances.append(reply.p["2" if order == "fixed" else "1"])
+    return chances
 
 
 def _ballot(vote: WrittenVote | Failed, weighed: Weighed | Failed, order: Order) -> dict[str, Any]:

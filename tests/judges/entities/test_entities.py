@@ -7,20 +7,20 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from math import inf, log
+from math import inf
 from typing import Any
 
 import pytest
 
 from evaljudge.engines.scripted import Scripted
+from evaljudge.judges.entities import extraction
+from evaljudge.judges.entities.equations import SHARES
 from evaljudge.judges.entities.judge import Entities
 from evaljudge.judges.entities.voting import PROMPTS, TEMPLATES
 from evaljudge.model.asks import Failed, Options, Prompt, Writing
 from evaljudge.prompts import Pack, Task
 from evaljudge.records import Axis, Brief, Candidate, Case, Document, Verdict
 
-SHARES = ("completeness", "correctness", "consistency", "supported", "unknown", "denied", "divided",
-          "alignment", "readability")  # fmt: skip
 AXES = ("coherence", "consistency", "fluency", "relevance")
 VOTE = "{{ mode }}|%s|<source>{{ source }}</source><truth>{{ truth }}</truth>" \
        "<target>{{ target }}</target><heading>{{ heading }}</heading>" \
@@ -28,30 +28,20 @@ VOTE = "{{ mode }}|%s|<source>{{ source }}</source><truth>{{ truth }}</truth>" \
 PACK = Pack(
     {name: VOTE % (name, "sentence" if "readability" in name else "entity") for name in TEMPLATES}
     | {
-        "entities.extract": "extract|{{ most }}|<text>{{ text }}</text>",
-        "entities.verify": "verify|{{ most }}|<text>{{ text }}</text>"
-        "<entities>{{ entities }}</entities>",
-        "entities.locate": "locate|<sentences>{{ sentences }}</sentences>"
-        "<entities>{{ entities }}</entities>",
-        "entities.covered": "covered|<entity>{{ entity }}</entity>"
-        "<entities>{{ entities }}</entities>",
-        "entities.stated": "stated|<entity>{{ entity }}</entity>"
-        "<reference>{{ reference }}</reference>",
+        name: f"{name.partition('.')[2]}|"
+        + "".join(f"<{slot}>{{{{ {slot} }}}}</{slot}>" for slot in slots)
+        for name, slots in extraction.TEMPLATES.items()
     }
 )
 """Templates that say their names, so that the scripted model knows what it is asked."""
-TASK = Task(
-    "summary",
-    tuple(Axis(name, "…") for name in AXES),
-    PACK,
-    {"source": "article", "target": "summary"},
-)
+NOUNS = {"source": "article", "target": "summary"}
+TASK = Task("summary", tuple(Axis(name, "…") for name in AXES), PACK, NOUNS)
 SOURCE = "The river rose on Monday. The old bridge was closed. Nobody was hurt."
 TRUTH = "The river rose. The bridge was closed."
 SUMMARY = "The river rose. The bridge collapsed!"
 DOCUMENT = Document("d1", SOURCE, (TRUTH,))
-Answers = Callable[[str, str, Mapping[str, str]], str | Mapping[str, float] | Failed]
-"""To a template (`presence`), a subject and the prompt's texts: an answer, or its weights."""
+Answers = Callable[[str, str, Mapping[str, str]], str | Failed]
+"""To a template (`presence`), a subject and the prompt's texts."""
 
 
 def judge(task: Task = TASK, **settings: Any) -> Entities:
@@ -79,21 +69,19 @@ def writer(prompt: Prompt, how: Writing) -> str:
     if name == "verify":
         return json.dumps({"entities": lines(told["entities"])})
     assert name == "locate"
-    numbered = lines(told["sentences"])
-    places = {
-        entity: next((n for n, s in enumerate(numbered, 1) if entity in s), 0)
-        for entity in lines(told["entities"])
-    }
-    return json.dumps({
-        str(n): {"sentence": place, "words": entity}
-        for n, (entity, place) in enumerate(places.items(), 1)
-    })  # fmt: skip
+    numbered, found = lines(told["sentences"]), {}
+    for at, entity in enumerate(lines(told["entities"]), 1):
+        place = next((n for n, sentence in enumerate(numbered, 1) if entity in sentence), 0)
+        found[str(at)] = {"sentence": place, "words": entity}
+    return json.dumps(found)
 
 
 def scripted(answers: Answers, writes: Any = writer, asked: Counter[str] | None = None) -> Scripted:
+    """`asked` counts the questions by template."""
+    count = Counter[str]() if asked is None else asked
+
     def noted_writes(prompt: Prompt, how: Writing) -> str | Failed:
-        if asked is not None:
-            asked[prompt.text.partition("|")[0]] += 1
+        count[prompt.text.partition("|")[0]] += 1
         said: str | Failed = writes(prompt, how)
         return said
 
@@ -101,23 +89,34 @@ def scripted(answers: Answers, writes: Any = writer, asked: Counter[str] | None 
         told = texts_in(prompt)
         mode, _, rest = prompt.text.partition("|")
         template = rest.partition("|")[0] if mode == "choose" else mode
-        if asked is not None:
-            asked[template] += 1
-        said = answers(
-            template.rpartition(".")[2], told.get("subject", told.get("entity", "")), told
-        )
+        count[template] += 1
+        subject = told.get("subject", told.get("entity", ""))
+        said = answers(template.rpartition(".")[2], subject, told)
         if isinstance(said, Failed):
             return said
-        weights = {said: 1.0} if isinstance(said, str) else said
-        return {
-            n: log(weights[n.lower()]) if weights.get(n.lower()) else -inf for n in options.names
-        }
+        return {name: 0.0 if name.lower() == said else -inf for name in options.names}
 
     return Scripted(writes=noted_writes, chooses=chooses)
 
 
-def all_well(template: str, subject: str, told: Mapping[str, str]) -> str:
-    return "no" if template in PROMPTS["readability"] else "yes"
+def says(**answers: Any) -> Answers:
+    """To a prompt by its name one answer, or a function of subject and texts; to all others, that
+    nothing is wrong."""
+
+    def answer(template: str, subject: str, told: Mapping[str, str]) -> str | Failed:
+        fine = "no" if template in PROMPTS["readability"] else "yes"
+        said: Any = answers.get(template, fine)
+        return said(subject, told) if callable(said) else said
+
+    return answer
+
+
+def of(word: str, said: str, otherwise: str) -> Callable[[str, Mapping[str, str]], str]:
+    """One answer about subjects with this word, another about all others."""
+    return lambda subject, told: said if word in subject else otherwise
+
+
+all_well = says()
 
 
 def rubric(
@@ -152,23 +151,17 @@ def values(found: Verdict, one: Entities | None = None) -> dict[tuple[str, str],
 
 
 def test_what_is_missing_wrong_misplaced_and_badly_written() -> None:
-    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
-        wrong = "collapsed" in subject
-        return {
-            "presence": "no" if "bridge" in subject else "yes",
-            "coverage": "no" if "bridge" in subject else "partially",
-            "support": "contradict" if "bridge" in subject else "partially",
-            "facts": "no" if wrong else "yes",
-            "details": "partially" if wrong else "yes",
-            "evidence": "no" if wrong else "unknown",
-            "definition": "yes",
-            "section": "no" if wrong else "yes",
-            "flow": "yes" if wrong else "no",
-            "language": "no",
-            "grammar": "no",
-            "spelling": "yes" if wrong else "no",
-        }[template]
-
+    answers = says(
+        presence=of("bridge", "no", "yes"),
+        coverage=of("bridge", "no", "partially"),
+        support=of("bridge", "contradict", "partially"),
+        facts=of("collapsed", "no", "yes"),
+        details=of("collapsed", "partially", "yes"),
+        evidence=of("collapsed", "no", "unknown"),
+        section=of("collapsed", "no", "yes"),
+        flow=of("collapsed", "yes", "no"),
+        spelling=of("collapsed", "yes", "no"),
+    )
     found = verdict(answers=answers)
 
     assert values(found) == {
@@ -204,7 +197,7 @@ def test_what_is_missing_wrong_misplaced_and_badly_written() -> None:
 def test_each_aspect_is_shown_its_material_and_no_more() -> None:
     shown: dict[str, dict[str, str]] = {}
 
-    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
+    def answers(template: str, subject: str, told: Mapping[str, str]) -> str | Failed:
         shown.setdefault(template, {k: v for k, v in told.items() if v and k != "subject"})
         return all_well(template, subject, told)
 
@@ -254,19 +247,18 @@ Imaging:
 def test_an_imaging_result_under_the_wrong_heading_is_caught() -> None:
     """An invented note: an X-ray stands under Medications, in the ground truth under Imaging."""
     document = Document("n1", "Doctor: Your X-ray shows a small shadow. …", (TRUE_NOTE,))
-    scans = ("X-ray", "Ultrasound")
 
-    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
-        under, is_scan = told.get("heading"), any(scan in subject for scan in scans)
-        if template == "definition":
-            assert told["source"] == ""
-            assert told["definition"] == ("what scans have shown" if under == "Imaging" else "")
-            return "yes" if is_scan == (under == "Imaging") else "no"
-        if template == "section":
-            _, _, after = told["truth"].partition(f"{under}:")
-            return "yes" if subject in after.partition("\n\n")[0] else "no"
-        return all_well(template, subject, told)
+    def defined(subject: str, told: Mapping[str, str]) -> str:
+        under, is_scan = told["heading"], any(scan in subject for scan in ("X-ray", "Ultrasound"))
+        assert told["source"] == ""
+        assert told["definition"] == ("what scans have shown" if under == "Imaging" else "")
+        return "yes" if is_scan == (under == "Imaging") else "no"
 
+    def in_section(subject: str, told: Mapping[str, str]) -> str:
+        _, _, after = told["truth"].partition(f"{told['heading']}:")
+        return "yes" if subject in after.partition("\n\n")[0] else "no"
+
+    answers = says(definition=defined, section=in_section)
     one = judge(sections={"imaging": "what scans have shown"})
     found = verdict(NOTE, answers, one, document, by_lines, by_lines)
 
@@ -303,12 +295,11 @@ REFERENCES = (
 )
 
 
-def answers_of_rubric(template: str, subject: str, told: Mapping[str, str]) -> str:
-    if template == "covered":
-        return "no"
-    if template == "stated":
-        return "yes" if subject in told["reference"] else "no"
-    return all_well(template, subject, told)
+def is_stated(subject: str, told: Mapping[str, str]) -> str:
+    return "yes" if subject in told["reference"] else "no"
+
+
+answers_of_rubric = says(covered="no", stated=is_stated)
 
 
 def test_of_many_references_what_enough_of_them_have() -> None:
@@ -331,14 +322,11 @@ def test_of_many_references_what_enough_of_them_have() -> None:
 def test_what_is_said_in_other_words_joins_the_pool_once_and_partially_is_not_stated() -> None:
     """The third reference's first entity is covered by the pool; the fourth is stated in part."""
 
-    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
-        if template == "covered":
-            return "yes" if subject == "The water rose" else "no"
-        if template == "stated":
-            is_same = "rose" in subject and "rose" in told["reference"]
-            return "yes" if is_same else "partially" if "sat" in subject else "no"
-        return all_well(template, subject, told)
+    def stated(subject: str, told: Mapping[str, str]) -> str:
+        is_same = "rose" in subject and "rose" in told["reference"]
+        return "yes" if is_same else "partially" if "sat" in subject else "no"
 
+    answers = says(covered=of("The water rose", "yes", "no"), stated=stated)
     texts = ("The river rose.", "The bridge was closed.", "The water rose.", "A cat sat.")
     (brief,) = rubric(Document("d1", SOURCE, texts), scripted(answers))
     assert {e["entity"]: e["in"] for e in brief.content["entities"]} == {
@@ -404,14 +392,10 @@ def reply(step: str, said: str) -> Any:
         ("extract", '{"entities": ["The ri',
          'the reply is not the JSON asked for: “{"entities": ["The ri”'),
         ("verify", "[]", "“[]” where an object was asked for"),
-        ("extract", json.dumps({"entities": ["a"] * 50}),
-         "entities: 50 where at most 4 were asked for"),
         ("extract", '{"entities": []}', "the text has no entities"),
         ("extract", '{"entities": [" ", ""]}', "the text has no entities"),
         ("verify", '{"entities": []}', "the text has no entities"),
         ("locate", '{"1": {"sentence": 1, "words": ""}}', "2 is missing in the reply"),
-        ("locate", '{"1": {"sentence": 7, "words": ""}, "2": {"sentence": 1, "words": ""}}',
-         "1.sentence: “7” is not among the answers offered"),
         ("locate", '{"1": {"sentence": 0, "words": "x"}, "2": {"sentence": 0, "words": "y"}}',
          "the text has no entities"),
     ],
@@ -435,15 +419,9 @@ def test_an_entity_that_is_not_in_the_text_is_dropped_and_kept_for_the_record() 
 
 
 def test_a_failed_vote_is_no_ballot_and_the_others_decide() -> None:
-    def answers(template: str, subject: str, told: Mapping[str, str]) -> str | Failed:
-        if template in ("presence", "coverage"):
-            return Failed("too long")
-        if template == "support":
-            return "partially"
-        if template in PROMPTS["correctness"]:
-            return Failed("too long")
-        return all_well(template, subject, told)
-
+    lost = Failed("too long")
+    of_correctness = dict.fromkeys(PROMPTS["correctness"], lost)
+    answers = says(presence=lost, coverage=lost, support="partially", **of_correctness)
     found = verdict(answers=answers)
     assert found.evidence["rubric"][0]["votes"]["presence"] == {"failed": "too long"}
     assert values(found)["completeness", "*"] == 0.5
@@ -499,13 +477,12 @@ def test_several_are_asked_about_at_once() -> None:
     assert values(found)["correctness", "*"] == 0.4
 
 
-def invented(template: str, subject: str, told: Mapping[str, str]) -> str:
-    """Nothing confirms the first entity; on the second the prompts are divided."""
-    if template in PROMPTS["correctness"] and "river" in subject:
-        return "unknown"
-    if template in PROMPTS["correctness"]:
-        return {"facts": "yes", "details": "partially", "evidence": "unknown"}[template]
-    return all_well(template, subject, told)
+invented = says(
+    facts=of("river", "unknown", "yes"),
+    details=of("river", "unknown", "partially"),
+    evidence="unknown",
+)
+"""Nothing confirms the first entity; on the second the prompts are divided."""
 
 
 def test_what_nothing_confirms_costs_consistency_where_the_setting_says_so() -> None:
@@ -532,13 +509,9 @@ def test_modelled_votes_stand_beside_the_majority() -> None:
     assert one.axes_of("entities.modelled") == ["consistency", "relevance"]
     assert judge().fit(iter([])) is None
 
-    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
-        """`facts` always contradicts the other two, who agree."""
-        if template in PROMPTS["correctness"]:
-            is_right = "river" in subject
-            return "yes" if is_right != (template == "facts") else "no"
-        return all_well(template, subject, told)
-
+    # `facts` always contradicts the other two, who agree
+    right, wrong = of("river", "yes", "no"), of("river", "no", "yes")
+    answers = says(facts=wrong, details=right, evidence=right)
     found = verdict(answers=answers, one=one)
     fitted = one.fit([found] * 50)
     assert fitted is not None

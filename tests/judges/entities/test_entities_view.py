@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,56 +11,17 @@ from hypothesis import strategies as st
 
 from evaljudge.analysis.findings import Findings
 from evaljudge.judges.collector import SeenShard
-from evaljudge.judges.entities.equations import KINDS
 from evaljudge.judges.entities.evidence import EntitiesEvidence, read_evidence
-from evaljudge.judges.entities.findings import counted, entities, entity_row, nothing
+from evaljudge.judges.entities.findings import counted, entities, entity_row
 from evaljudge.judges.entities.view import TEMPLATE, pieces, shown_evidence, shown_text
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.counting import Sums, add
 from evaljudge.records import Candidate, Verdict
 from evaljudge.sections import View
+from tests.judges.entities.evidence import entity, sentence, verdict, wanted
 from tests.judges.reading import HOSTILE, Reader, assert_nothing_is_added, opened
 
 TEXT = "The river rose and fell. It rain."
-
-
-def votes(*answers: str, names: Sequence[str] = ("one", "two", "three")) -> dict[str, Any]:
-    """A prompt's answer each; `!…` is a reply that failed."""
-    return {
-        name: {"failed": told[1:]} if told.startswith("!") else {"answer": told}
-        for name, told in zip(names, answers, strict=False)
-    }
-
-
-def entity(text: str, span: Sequence[int], *answers: str, **more: Any) -> dict[str, Any]:
-    """Rightly placed, where nothing else is said."""
-    return {
-        "entity": text,
-        "span": list(span),
-        "heading": more.get("heading"),
-        "correctness": votes(*answers),
-        "alignment": votes(*more.get("placed", ["yes"])),
-    }
-
-
-def sentence(span: Sequence[int], *answers: str) -> dict[str, Any]:
-    return {"span": list(span), "votes": votes(*answers, names=KINDS)}
-
-
-def wanted(text: str, *answers: str) -> dict[str, Any]:
-    return {"entity": text, "votes": votes(*answers)}
-
-
-def verdict(doc_id: str = "d1", system: str = "A", **evidence: Any) -> Verdict:
-    empty: dict[str, Any] = {
-        "rubric": [],
-        "entities": [],
-        "sentences": [],
-        "dropped": [],
-        "failed": {},
-        "replies": {"structured": 0, "cut": 0, "malformed": 0},
-    }
-    return Verdict(doc_id, system, "entities", "*", empty | evidence)
 
 
 def judged_text(text: str = TEXT, **evidence: Any) -> tuple[EntitiesEvidence, str]:
@@ -93,22 +54,6 @@ def viewed(one: tuple[EntitiesEvidence, str], system: str = "A") -> str:
 
 
 # pieces of a text
-
-
-def test_pieces_by_hand() -> None:
-    found = pieces(*judged_text(**SAMPLE))
-    assert [(one.text, one.worst, one.label) for one in found] == [
-        ("The river rose", "no", "1 yes; 2 no, misplaced"),
-        (" and fell", "no", "2 no, misplaced"),
-        (". ", "", ""),
-        ("It rain.", "", ""),
-    ]
-    assert [(one.issue, one.issues) for one in found] == [
-        (False, ""),
-        (False, ""),
-        (False, ""),
-        (True, "grammar, spelling"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -215,7 +160,7 @@ def test_answers_with_probabilities_reasons_and_failures() -> None:
     }
     one = entity("e", (0, 3)) | {"correctness": told, "alignment": {}}
     (answers,) = shown_text(*judged_text(entities=[one])).answers
-    assert answers.answers == [
+    assert answers.said == [
         "facts: yes (yes 0.800, no 0.100; mass 0.970)",
         "details: no: it was in June",
         "evidence: failed: the reply was cut",
@@ -269,7 +214,7 @@ def test_hostile_texts_stay_texts(findings: Findings) -> None:
 
 
 def sums_of(*shards: list[Verdict]) -> Sums:
-    total: Sums = nothing()
+    total = counted(None, SeenShard([], []))
     for verdicts in shards:
         add(total, counted(None, SeenShard([], verdicts)))
     return total
@@ -312,7 +257,7 @@ def test_tables_of_the_section() -> None:
 
 
 def test_a_run_of_nothing_divides_by_nothing() -> None:
-    told = entities(entity_row("entities", nothing()))
+    told = entities(entity_row("entities", sums_of()))
     sizes, verdicts, _, replies = told.tables
     assert sizes.rows == [["entities", "0", "–", "–", "–", "0", "0", "–", "–", "–"]]
     assert verdicts.rows[0][2:] == ["0", "–", "–", "–", "–", "–", "0"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,11 @@ from evaljudge.cli import main
 from evaljudge.config import Config, load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
-from evaljudge.judges.collector import JudgeFindings
-from evaljudge.judges.entities.equations import KINDS, OPTIONS, Answer, Aspect
+from evaljudge.judges.collector import CollectorOptions, JudgeFindings
+from evaljudge.judges.entities.equations import OPTIONS, Aspect
 from evaljudge.judges.entities.labels import (
+    Answered,
+    At,
     EntityAgreementRow,
     Labels,
     export_entities,
@@ -28,39 +30,20 @@ from evaljudge.records import Verdict
 from evaljudge.runs.binding import bind_and_cut
 from evaljudge.runs.job import make_job
 from evaljudge.storage import Output, claimed
+from tests.build import jsonl, lines
+from tests.judges.entities.evidence import entity, sentence, verdict, wanted
 
 TEXT = "The river rose. It rain."
 Row = dict[str, Any]
 
 
-def votes(*answers: str) -> dict[str, Any]:
-    return {f"prompt {n}": {"answer": told} for n, told in enumerate(answers)}
-
-
-EVIDENCE: dict[str, Any] = {
-    "rubric": [
-        {"entity": "The bridge closed", "votes": votes("no", "no", "yes")},
-        {"entity": "Boats", "votes": {"presence": {"failed": "cut"}}},
+EVIDENCE = verdict(
+    rubric=[wanted("The bridge closed", "no", "no", "yes"), wanted("Boats", "!cut")],
+    entities=[
+        entity("A river  rose", (0, 14), "yes", "yes", "no", heading="Events", placed=["yes", "no"])
     ],
-    "entities": [
-        {
-            "entity": "A river  rose",
-            "span": [0, 14],
-            "heading": "Events",
-            "correctness": votes("yes", "yes", "no"),
-            "alignment": votes("yes", "no"),
-        }
-    ],
-    "sentences": [
-        {
-            "span": [16, 24],
-            "votes": {kind: {"answer": "yes" if kind == "grammar" else "no"} for kind in KINDS},
-        }
-    ],
-    "dropped": [],
-    "failed": {},
-    "replies": {"structured": 3, "cut": 0, "malformed": 0},
-}
+    sentences=[sentence((16, 24), "no", "no", "yes", "no")],
+).evidence
 ROWS: list[Row] = [
     {"aspect": "completeness", "entity": "The bridge closed", "heading": None, "words": None,
      "verdict": "no", "rule": "majority"},
@@ -76,16 +59,12 @@ ROWS: list[Row] = [
 """What is asked of every candidate of the run."""
 
 
-def config(**changes: Any) -> Config:
-    least = {"corpus": "c", "out": "o", "model": "m", "judges": {"entities": {}}}
-    return load_config(least | changes)
-
-
 def config_of(folder: Path | str, judges: Sequence[str], **changes: Any) -> Config:
     """Of a run with such judges of entities, or with another where there are none."""
     named = {name: {} if name == "entities" else {"judge": "entities"} for name in judges}
-    told = {"judges": named or {"synthetic": {}}, "agreement": {"resamples": 20}}
-    return config(corpus=f"{folder}.jsonl", out=str(folder), **told | changes)
+    given = {"corpus": f"{folder}.jsonl", "out": str(folder), "model": "m",
+             "judges": named or {"synthetic": {}}, "agreement": {"resamples": 20}}  # fmt: skip
+    return load_config(given | changes)
 
 
 def a_run(folder: Path, judges: Sequence[str] = ("entities",), documents: int = 2) -> Output:
@@ -95,7 +74,7 @@ def a_run(folder: Path, judges: Sequence[str] = ("entities",), documents: int = 
             {"system": system, "text": TEXT} for system in "AB"]}
         for number in range(documents)
     ]  # fmt: skip
-    write(Path(f"{folder}.jsonl"), cases)
+    jsonl(Path(f"{folder}.jsonl"), cases)
     with claimed(str(folder)) as claim:
         output = bind_and_cut(make_job(config_of(folder, judges), ScriptedEngines()), claim)
     for shard in output.shards():
@@ -115,15 +94,6 @@ def found_in(
     return evaljudge.make_report(given, engines=ScriptedEngines()).findings.judged
 
 
-def write(file: Path, rows: Sequence[Mapping[str, Any]]) -> str:
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return str(file)
-
-
-def read(file: Path) -> list[Row]:
-    return [json.loads(line) for line in file.read_text().splitlines()]
-
-
 def label(doc_id: str, aspect: str, entity: str, given: Any, system: str = "A") -> Row:
     return {"doc_id": doc_id, "system": system, "aspect": aspect, "entity": entity, "label": given}
 
@@ -136,7 +106,7 @@ def test_an_export_by_hand(tmp_path: Path) -> None:
     assert export_entities(str(tmp_path / "run"), str(tmp_path / "e.jsonl")).startswith(
         "20 questions about 4 candidates: "
     )
-    found = read(tmp_path / "e.jsonl")
+    found = lines(tmp_path / "e.jsonl")
     named = [("d0", "A"), ("d0", "B"), ("d1", "A"), ("d1", "B")]
     assert found == [
         {"doc_id": doc_id, "system": system} | row | {"label": None}
@@ -195,7 +165,7 @@ def test_labels_by_hand(tmp_path: Path) -> None:
         label("d0", "completeness", "The bridge closed", "contradict"),
     ]
     output = a_run(tmp_path / "run")
-    file = write(tmp_path / "l.jsonl", rows)
+    file = jsonl(tmp_path / "l.jsonl", rows)
     for given in (file, {"entities": file}):
         completeness, correctness = found_in(output, entity_labels=given).files["entity_agreement"]
         assert (correctness.n, correctness.same) == (2, 0.5)
@@ -204,33 +174,26 @@ def test_labels_by_hand(tmp_path: Path) -> None:
         assert correctness.file == file
 
 
-def test_the_first_row_of_equal_entities_is_the_first_s() -> None:
-    at = ("d", "A", "correctness", "e")
-    labels = Labels("f", {at: [None, "no", "yes"]})  # type: ignore[dict-item]
-    verdicts = [(at, "yes"), (at, "no")]
-    (row,) = label_agreement("j", labels, verdicts, 0, 0)  # type: ignore[arg-type]
-    assert (row.n, row.same, row.blank, row.unmet) == (1, 1.0, 1, 1)
-
-
-def matched(
-    aspect: Aspect, pairs: Sequence[tuple[str, Answer | None, Answer]], resamples: int = 0
-) -> EntityAgreementRow:
-    """From documents, verdicts and labels."""
-    ats = [(doc_id, "A", aspect, str(n)) for n, (doc_id, *_) in enumerate(pairs)]
-    rows = {at: [given] for at, (*_, given) in zip(ats, pairs, strict=True)}
-    verdicts = [(at, verdict) for at, (_, verdict, _) in zip(ats, pairs, strict=True)]
-    (row,) = label_agreement("facts", Labels("f", rows), verdicts, resamples, 0)
+def agreement(labels: Labels, verdicts: Sequence[Answered]) -> EntityAgreementRow:
+    (row,) = label_agreement("facts", "f", labels, verdicts, CollectorOptions(resamples=0))
     return row
+
+
+def test_the_first_row_of_equal_entities_is_the_first_s() -> None:
+    at: At = ("d", "A", "correctness", "e")
+    row = agreement({at: [None, "no", "yes"]}, [(at, "yes"), (at, "no")])
+    assert (row.n, row.same, row.blank, row.unmet) == (1, 1.0, 1, 1)
 
 
 @pytest.mark.parametrize("aspect", ["completeness", "correctness"])
 def test_kappa_is_sklearn_s(aspect: Aspect) -> None:
-    answers = OPTIONS[aspect]
-    drawn = [((n * 7) % 23, (n * 5 + n // 3) % 11) for n in range(60)]
-    pairs = [(f"d{n}", answers[a % 4], answers[b % 4]) for n, (a, b) in enumerate(drawn)]
-    sides = [[pair[side] for pair in pairs] for side in (1, 2)]
-    row = matched(aspect, pairs)
-    assert row.kappa == pytest.approx(cohen_kappa_score(*sides))
+    options = OPTIONS[aspect]
+    drawn = [((n * 7) % 23 % 4, (n * 5 + n // 3) % 11 % 4) for n in range(60)]
+    ats: list[At] = [(f"d{n}", "A", aspect, str(n)) for n in range(60)]
+    verdicts, people = ([options[pair[side]] for pair in drawn] for side in (0, 1))
+    labels = {at: [label] for at, label in zip(ats, people, strict=True)}
+    row = agreement(labels, list(zip(ats, verdicts, strict=True)))
+    assert row.kappa == pytest.approx(cohen_kappa_score(verdicts, people))
     assert row.kappa != 0
 
 
@@ -238,11 +201,9 @@ def test_kappa_is_sklearn_s(aspect: Aspect) -> None:
     ("row", "said"),
     [
         ("{", "not valid JSON"),
-        ("[]", "not an object but list"),
         (label("d", "correctness", "e", "contradict"), "give one of yes, no, partially, unknown"),
         (label("d", "correctness", "e", 1), "`label` is 1: give one of"),
         (label("d", "corectness", "e", "yes"), "did you mean 'correctness'"),
-        ({"doc_id": "d", "system": "A", "aspect": "alignment", "label": None}, "needs `entity`"),
         ({"doc_id": "d", "system": "A", "aspect": "alignment", "entity": "e"}, "needs `label`"),
         (label("d", "alignment", "e", "yes") | {"doc_id": 7}, "needs `doc_id`, a text"),
     ],
@@ -258,24 +219,16 @@ def test_a_bad_row_is_named(tmp_path: Path, row: Any, said: str) -> None:
     assert "\n" not in str(refused.value)
 
 
-# the configuration
-
-
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("judges", "labels", "said"),
     [
-        ({"entity_labels": {"facts": "l"}}, "unknown judge of entities 'facts': known: entities"),
-        ({"judges": {"synthetic": {}}, "entity_labels": "l"}, "one judge of entities"),
-        ({"judges": {"a": {"judge": "entities"}, "entities": {}}, "entity_labels": "l"},
-         "here: a, entities"),
-        ({"view": -1}, "view: should be greater than or equal to 0"),
-        ({"views": 1}, "did you mean 'view'"),
+        (["entities"], {"facts": "l"}, "unknown judge of entities 'facts': known: entities"),
+        ([], "l", "one judge of entities"),
+        (["a", "entities"], "l", "here: a, entities"),
+        (["entities"], 7, "should be a file"),
     ],
-)  # fmt: skip
-def test_what_a_configuration_cannot_say(changes: dict[str, Any], said: str) -> None:
+)
+def test_what_a_configuration_cannot_say(judges: list[str], labels: Any, said: str) -> None:
     with pytest.raises(UserError) as refused:
-        config(**changes)
+        config_of("run", judges, entity_labels=labels)
     assert said in str(refused.value)
-
-
-# the pass over a run

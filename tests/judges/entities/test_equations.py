@@ -16,47 +16,31 @@ from hypothesis import strategies as st
 
 from evaljudge.agreement import dawid_skene
 from evaljudge.judges.entities.equations import (
-    COHERENCE,
     DIVIDED_BY_LOSS,
-    FLUENCY,
     NO_BALLOT,
     OPTIONS,
     Answer,
     Aspect,
-    Kind,
     Ruling,
-    Tally,
-    completeness,
-    consistency,
-    correctness,
-    issues,
-    readability,
-    rejections,
-    relevance,
+    majority,
     ruling,
     scaled,
-    share,
-    supported,
-    tally,
+    shares_of,
 )
-from evaljudge.judges.entities.modelled import AspectModel, VoteModel, model_votes, patterns
+from evaljudge.judges.entities.modelled import AspectModel, ByModel, model_votes, patterns
 from evaljudge.model.asks import Failed
 from evaljudge.records import Verdict
+from tests.judges.entities.evidence import entity, sentence, verdict, wanted
 
 Y: Answer = "yes"
 N: Answer = "no"
 C: Answer = "contradict"
 P: Answer = "partially"
 U: Answer = "unknown"
-
-
-def unknown_share(of: Tally) -> float | Failed:
-    return share(of, {U})
-
-
-def share_of_yes(of: Tally) -> float | Failed:
-    return share(of, {Y})
-
+Given = Mapping[str, Answer]
+PROMPTS = ("coverage", "presence", "support")
+LABELS = OPTIONS["completeness"]
+CUT = {"failed": "the reply was cut at its token limit"}
 
 # What every ballot of three comes to where it is not three times, or twice, the same.
 DIVIDED = {
@@ -85,100 +69,86 @@ def test_every_ballot_of_three(aspect: Aspect) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ballot", "verdict", "rule"),
+    ("ballot", "lost", "found"),
     [
-        ([Y], "yes", "majority"),
-        ([U], "unknown", "majority"),
-        ([Y, Y], "yes", "majority"),
-        ([Y, N], "no", "divided"),
-        ([N, Y], "no", "divided"),
-        ([P, Y], "no", "divided"),
-        ([P, P], "partially", "majority"),
-        ([Y, Y, P], "yes", "majority"),
-        ([P, Y, P], "yes", "exception"),
-        ([Y, Y, N, P], "no", "divided"),
-        ([P, P, Y, Y], "no", "divided"),
-        ([C, C, C, Y, P], "contradict", "majority"),
+        ([U], 2, Ruling("unknown", "majority")),
+        ([Y, N], 0, Ruling("no", "divided")),
+        ([P, Y], 0, Ruling("no", "divided")),
+        ([Y, N], 1, DIVIDED_BY_LOSS),
+        ([P, P], 1, Ruling("partially", "majority")),
+        ([Y, Y, N, P], 0, Ruling("no", "divided")),
+        ([P, P, Y, Y], 0, Ruling("no", "divided")),
+        ([C, C, C, Y, P], 0, Ruling("contradict", "majority")),
+        ([], 0, NO_BALLOT),
     ],
 )
-def test_ballots_of_other_sizes(ballot: list[Answer], verdict: Answer, rule: str) -> None:
-    found = ruling(ballot)
-    assert isinstance(found, Ruling)
-    assert (found.verdict, found.rule) == (verdict, rule)
-
-
-def test_no_ballot_has_no_verdict() -> None:
-    assert ruling([]) == Failed("no prompt gave an answer")
+def test_ballots_of_other_sizes(ballot: list[Answer], lost: int, found: Ruling | Failed) -> None:
+    assert ruling(ballot, lost) == found
 
 
 # formulas
 
-RUBRIC = tally([Y, Y, P, C])
-TARGET = tally([Y, P, N, U, Y, Y, P, U])
-PLACED = tally([Y, Y, Y, N])
+
+def shares(**parts: Any) -> dict[str, Any]:
+    """By majority; numbers on an axis under its name with a colon."""
+    found = shares_of(verdict(**parts), majority)
+    return {share or f":{axis}": value for (share, axis), value in found.items()}
+
+
+def ballots(*each: Sequence[str]) -> list[dict[str, Any]]:
+    """Entities with such answers on correctness; `!` is a prompt that gave none."""
+    return [entity("e", (0, 0), *answers) for answers in each]
 
 
 def test_formulas() -> None:
-    assert completeness(RUBRIC) == 2.5 / 4
-    assert correctness(TARGET) == 4 / 8
-    assert consistency(TARGET) == 7 / 8
-    assert unknown_share(TARGET) == 2 / 8
-    assert supported(TARGET) == 5 / 8  # yes or partially; what is unknown is not
-    assert share_of_yes(PLACED) == 3 / 4
+    right, placed = (Y, P, N, U, Y, Y, P, U), (Y, Y, Y, N, Y, Y, Y, N)
+    found = shares(
+        rubric=[wanted("e", answer) for answer in (Y, Y, P, C)],
+        entities=[entity("e", (0, 0), r, placed=[p]) for r, p in zip(right, placed, strict=True)],
+    )
+    assert found["completeness"] == 2.5 / 4
+    assert found["correctness"] == 4 / 8
+    assert found["consistency"] == 7 / 8
+    assert found["unknown"] == 2 / 8
+    assert found["supported"] == 5 / 8  # yes or partially; what is unknown is not
+    assert found["alignment"] == 6 / 8
     # found: 3 of 4, the partial one too, but not what is contradicted
-    assert relevance(RUBRIC, PLACED) == (3 / 4 + 3 / 4) / 2
-    assert relevance(tally([P, N]), tally([Y])) == (1 / 2 + 1) / 2
+    assert found[":relevance"] == scaled((3 / 4 + 6 / 8) / 2)
+    found = shares(rubric=[wanted("e", P), wanted("e", N)], entities=ballots([Y]))
+    assert found[":relevance"] == scaled((1 / 2 + 1) / 2)
 
 
-def test_entities_without_a_verdict_are_left_out_and_counted() -> None:
-    lost = tally([Y, Failed("cut"), P, Failed("cut"), N])
-    assert (sum(lost.values()), lost[None]) == (5, 2)
-    assert correctness(lost) == 0.5
-    assert consistency(lost) == pytest.approx(2 / 3)
-
-
-BALLOTS: list[list[Answer]] = [[U, U, U], [Y, P, U], [N, N, Y], [Y, Y, N], [Y, N, P], [P, P, Y]]
+def test_entities_without_a_verdict_are_left_out() -> None:
+    found = shares(entities=ballots([Y], ["!"], [P], ["!", "!"], [N]))
+    assert found["correctness"] == 0.5
+    assert found["consistency"] == pytest.approx(2 / 3)
 
 
 def test_what_is_denied_is_told_from_what_its_prompts_are_divided_on() -> None:
     """Three times unknown is not denied; yes, partially and unknown is denied by nobody."""
-    rulings = [ruling(ballot) for ballot in BALLOTS]
-    found = tally(one if isinstance(one, Failed) else one.verdict for one in rulings)
-    assert share_of_yes(rejections(rulings, "majority")) == 1 / 6  # no, no, yes
-    assert share_of_yes(rejections(rulings, "divided")) == 2 / 6
-    assert unknown_share(found) == 1 / 6
-    assert supported(found) == 2 / 6
-    assert consistency(found) == 1 - 3 / 6
-    lost = [*rulings, ruling([Y, N], lost=1)]
-    assert share_of_yes(rejections(lost, "divided")) == 2 / 6  # left out, as of every share
-
-
-SENTENCES: list[dict[Kind, Answer | Failed]] = [
-    {"flow": Y, "language": N, "grammar": N, "spelling": N},
-    {"flow": N, "language": N, "grammar": Y, "spelling": Y},
-    {"flow": N, "language": N, "grammar": N, "spelling": N},
-    {"flow": Y, "language": Y, "grammar": N, "spelling": N},
-    {"flow": N, "language": N, "grammar": N, "spelling": N},
-]
+    known = ballots((U, U, U), (Y, P, U), (N, N, Y), (Y, Y, N), (Y, N, P), (P, P, Y))
+    found = shares(entities=known)
+    assert found["denied"] == 1 / 6  # no, no, yes
+    assert found["divided"] == 2 / 6
+    assert found["unknown"] == 1 / 6
+    assert found["supported"] == 2 / 6
+    assert found["consistency"] == 1 - 3 / 6
+    lost = shares(entities=[*known, *ballots([Y, N, "!"])])
+    assert lost["divided"] == 2 / 6  # left out, as of every share
 
 
 def test_sentences_with_issues() -> None:
-    assert readability(issues(SENTENCES)) == pytest.approx(1 - 3 / 5)
-    assert readability(issues(SENTENCES, COHERENCE)) == pytest.approx(1 - 2 / 5)
-    assert readability(issues(SENTENCES, FLUENCY)) == pytest.approx(1 - 1 / 5)
+    issues = [(Y, N, N, N), (N, N, Y, Y), (N, N, N, N), (Y, Y, N, N), (N, N, N, N)]
+    found = shares(sentences=[sentence((0, 0), *answers) for answers in issues])
+    assert found["readability"] == pytest.approx(1 - 3 / 5)
+    assert found[":coherence"] == pytest.approx(scaled(1 - 2 / 5))
+    assert found[":fluency"] == pytest.approx(scaled(1 - 1 / 5))
 
 
 def test_one_issue_is_enough_but_none_must_be_said_of_every_kind() -> None:
-    cut = Failed("cut")
-    lost: list[dict[Kind, Answer | Failed]] = [
-        {"grammar": Y, "spelling": cut},
-        {"grammar": cut, "spelling": N},
-        {"spelling": N},
-        {"grammar": N, "spelling": N},
-    ]
-    found = issues(lost, FLUENCY)
-    assert (sum(found.values()), found[None]) == (4, 2)
-    assert readability(found) == pytest.approx(1 - 1 / 2)
+    lost = [(N, N, Y, "!"), (N, N, "!", N), (N, N, N, N), (N, N, N)]  # the last has no spelling
+    found = shares(sentences=[sentence((0, 0), *answers) for answers in lost])
+    assert found[":fluency"] == scaled(1 - 1 / 2)
 
 
 @pytest.mark.parametrize(("part", "rating"), [(0, 1), (0.25, 2), (0.5, 3), (0.625, 3.5), (1, 5)])
@@ -186,64 +156,51 @@ def test_scaled(part: float, rating: float) -> None:
     assert scaled(part) == rating
 
 
-NOTHING = tally([])
-ALL_LOST = tally([Failed("cut"), Failed("cut")])
-LOST = Failed("no verdict on any entity or sentence")
-
-
 def test_nothing_to_count_is_a_reason() -> None:
-    no_entities, no_rubric = (
-        Failed("the text has no entities"),
-        Failed("the rubric has no entities"),
+    none = shares()
+    no_entities, no_rubric = "the text has no entities", "the rubric has no entities"
+    of_entities = ("correctness", "consistency", "supported", "unknown", "denied", "divided",
+                   "alignment")  # fmt: skip
+    assert [none[name].reason for name in of_entities] == [no_entities] * 7
+    assert none["completeness"].reason == none[":relevance"].reason == no_rubric
+    assert none["readability"].reason == "the text has no sentences"
+    assert shares(rubric=[wanted("e", Y)])[":relevance"].reason == no_entities
+    assert shares(entities=ballots([Y]))[":relevance"].reason == no_rubric
+    all_lost = shares(
+        rubric=[wanted("e", "!")],
+        entities=[entity("e", (0, 0), "!", placed=["!"])],
+        sentences=[sentence((0, 0), "!")],
     )
-    assert completeness(NOTHING) == no_rubric
-    for formula in (correctness, consistency, supported, unknown_share, share_of_yes):
-        assert formula(NOTHING) == no_entities
-        assert formula(ALL_LOST) == LOST
-    assert completeness(ALL_LOST) == LOST
-    assert relevance(NOTHING, PLACED) == no_rubric
-    assert relevance(RUBRIC, NOTHING) == no_entities
-    assert relevance(NOTHING, NOTHING) == no_rubric
-    assert relevance(ALL_LOST, PLACED) == LOST
-    assert readability(issues([])) == Failed("the text has no sentences")
-    assert readability(issues([{"flow": Failed("cut")}])) == LOST
-    assert scaled(no_entities) == no_entities
+    assert {share.reason for share in all_lost.values()} == {"no verdict on any entity or sentence"}
 
 
-@given(st.lists(st.lists(st.sampled_from(OPTIONS["correctness"]), min_size=1), min_size=1))
-def test_every_entity_is_supported_unknown_denied_or_divided(ballots: list[list[Answer]]) -> None:
-    rulings = [ruling(ballot) for ballot in ballots]
-    found = tally(one if isinstance(one, Failed) else one.verdict for one in rulings)
-    denied, divided = (share_of_yes(rejections(rulings, r)) for r in ("majority", "divided"))
-    parts = [supported(found), unknown_share(found), denied, divided]
-    assert sum(part for part in parts if not isinstance(part, Failed)) == pytest.approx(1)
-    assert parts[0] + parts[1] == pytest.approx(consistency(found))  # type: ignore[operator]
+DRAWN = st.lists(st.sampled_from(OPTIONS["correctness"]), min_size=1, max_size=5)
 
 
-Given = Mapping[str, Answer]
-PROMPTS = ("coverage", "presence", "support")
-LABELS = OPTIONS["completeness"]
-CUT = {"failed": "the reply was cut at its token limit"}
+@given(st.lists(DRAWN, min_size=1))
+def test_every_entity_is_supported_unknown_denied_or_divided(drawn: list[list[Answer]]) -> None:
+    found = shares(entities=ballots(*drawn))
+    confirmed = found["supported"] + found["unknown"]
+    assert confirmed + found["denied"] + found["divided"] == pytest.approx(1)
+    assert confirmed == pytest.approx(found["consistency"])
+
+
+# patterns of votes, and what they mean
 
 
 def votes(given: Given) -> dict[str, Any]:
     return {prompt: {"answer": answer, "reason": ""} for prompt, answer in given.items()}
 
 
-def verdict(
-    rubric: Sequence[Mapping[str, Any]] = (), entities: Sequence[Mapping[str, Any]] = ()
-) -> Verdict:
-    evidence = {
-        "rubric": [{"entity": "e", "votes": one} for one in rubric],
-        "entities": [{"entity": "e", "correctness": one, "alignment": {}} for one in entities],
-        "sentences": [],
-        "failed": {},
-    }
-    return Verdict("d", "A", "entities", "*", evidence)
+def run_of(*rubric: Mapping[str, Any], right: Sequence[Mapping[str, Any]] = ()) -> Verdict:
+    """By the votes on completeness and on correctness."""
+    placed: Any = {"alignment": {}}
+    entities = [{"correctness": one} | placed for one in right]
+    return verdict(rubric=[{"votes": one} for one in rubric], entities=entities)
 
 
-def simulated(items: int, seed: int) -> tuple[list[Answer], list[Given]]:
-    """True answers, and those of a good prompt, a fair one, and one that hardly looks."""
+def simulated(items: int, seed: int) -> list[Given]:
+    """Answers of a good prompt, a fair one, and one that hardly looks; some of them are lost."""
     random = Random(seed)
 
     def voted(true: Answer, right: float) -> Answer:
@@ -251,7 +208,7 @@ def simulated(items: int, seed: int) -> tuple[list[Answer], list[Given]]:
         return true if random.random() < right else random.choice(others)
 
     truth = random.choices(LABELS, [0.55, 0.25, 0.05, 0.15], k=items)
-    return truth, [
+    every: list[Given] = [
         {
             "coverage": voted(true, 0.9),
             "presence": voted(true, 0.75),
@@ -259,32 +216,21 @@ def simulated(items: int, seed: int) -> tuple[list[Answer], list[Given]]:
         }
         for true in truth
     ]
-
-
-def run_of(given: Sequence[Given], to_a_verdict: int = 10) -> list[Verdict]:
-    return [
-        verdict([votes(one) for one in given[start : start + to_a_verdict]])
-        for start in range(0, len(given), to_a_verdict)
-    ]
-
-
-# patterns
+    return [{p: a for p, a in one.items() if random.random() < 0.85} for one in every]
 
 
 def test_patterns_are_counted_over_all_verdicts() -> None:
     run = [
-        verdict(
-            rubric=[
-                {"support": {"answer": "no", "p": {"no": 0.7}}, "presence": {"answer": "yes"}},
-                {"presence": {"answer": "yes"}, "support": {"answer": "no", "reason": "so"}},
-                {"presence": CUT, "support": {"answer": "partially"}},
-                {"presence": CUT, "support": CUT},
-                {"presence": {"answer": "unknown"}, "support": {"answer": "YES"}},
-            ],
-            entities=[{"facts": {"answer": "unknown"}, "details": {"answer": "contradict"}}],
+        run_of(
+            {"support": {"answer": "no", "p": {"no": 0.7}}, "presence": {"answer": "yes"}},
+            {"presence": {"answer": "yes"}, "support": {"answer": "no", "reason": "so"}},
+            {"presence": CUT, "support": {"answer": "partially"}},
+            {"presence": CUT, "support": CUT},
+            {"presence": {"answer": "unknown"}, "support": {"answer": "YES"}},
+            right=[{"facts": {"answer": "unknown"}, "details": {"answer": "contradict"}}],
         ),
-        replace(verdict([votes({"presence": "yes"})]), status="unscored", reason="died"),
-        verdict(rubric=[{"coverage": {"answer": "yes"}}]),
+        replace(run_of(votes({"presence": "yes"})), status="unscored", reason="died"),
+        run_of({"coverage": {"answer": "yes"}}),
     ]
     assert patterns(iter(run)) == {
         "completeness": {
@@ -295,43 +241,6 @@ def test_patterns_are_counted_over_all_verdicts() -> None:
         # what is no answer about correctness is none
         "correctness": {frozenset({("facts", "unknown")}): 1},
     }
-
-
-# what a pattern means
-
-CONFUSIONS: Mapping[str, Mapping[Answer, Mapping[Answer, float]]] = {
-    "coverage": {"yes": {"yes": 0.9, "no": 0.1}, "no": {"yes": 0.2, "no": 0.8}},
-    "presence": {"yes": {"yes": 0.6, "no": 0.4}, "no": {"yes": 0.5, "no": 0.5}},
-    "support": {"yes": {"yes": 0.9, "no": 0.1}, "no": {"yes": 0.9, "no": 0.1}},
-}
-BY_HAND = AspectModel(
-    identified=True,
-    converged=True,
-    entities=10,
-    labels=("yes", "no"),
-    prompts=PROMPTS,
-    shares={"yes": 0.6, "no": 0.4},
-    confusions=CONFUSIONS,
-)
-
-
-@pytest.mark.parametrize(
-    ("given", "yes", "no", "said"),
-    [
-        # .6 × .1 × .6 × .9 to .4 × .8 × .5 × .9: two who are hardly better than chance lose
-        ({"coverage": "no", "presence": "yes", "support": "yes"}, 0.0324, 0.144, "no"),
-        # .6 × .9 × .4 × .1 to .4 × .2 × .5 × .1
-        ({"coverage": "yes", "presence": "no", "support": "no"}, 0.0216, 0.004, "yes"),
-        # one answer: .6 × .4 to .4 × .5
-        ({"presence": "no"}, 0.24, 0.2, "yes"),
-        # who says the same of everything says nothing: the shares
-        ({"support": "no"}, 0.06, 0.04, "yes"),
-    ],
-)
-def test_chances_by_hand(given: Given, yes: float, no: float, said: Answer) -> None:
-    chances = {"yes": yes / (yes + no), "no": no / (yes + no)}
-    assert BY_HAND.chances(given) == pytest.approx(chances)
-    assert BY_HAND.of(given) == said
 
 
 @pytest.mark.parametrize("given", [{"a": "yes", "b": "no"}, {"a": "no", "b": "yes"}])
@@ -347,62 +256,51 @@ def test_equally_likely_verdicts_are_the_ballots(given: Given) -> None:
     assert model.of(given) == "no"
 
 
+def fitted(one: Verdict) -> ByModel:
+    """What thirty verdicts that are the same teach."""
+    return ByModel(lambda verdict, decide: [], model_votes(patterns([one] * 30)))
+
+
 def test_without_an_answer_there_is_no_verdict() -> None:
-    model = VoteModel({"completeness": BY_HAND})
-    assert BY_HAND.of({}) == NO_BALLOT
-    assert model.of("completeness", {"coverage": CUT, "presence": CUT}) == NO_BALLOT
-    assert model.of("completeness", {"coverage": {"answer": "no"}}) == "no"
-
-
-# what is fitted
+    empty = fitted(run_of({"presence": CUT}))
+    for aspect in ("completeness", "correctness"):
+        learnt = empty.learnt[aspect]
+        assert (learnt["identified"], learnt["entities"], learnt["prompts"]) == (False, 0, [])
+    assert empty.decide("completeness", {"presence": CUT}) == NO_BALLOT
 
 
 def test_is_what_the_repeated_rows_give() -> None:
     """The same from the run's votes themselves, one row an entity, and their posterior."""
-    _, given = simulated(400, seed=5)
-    dropped = Random(1)
-    given = [
-        {prompt: answer for prompt, answer in one.items() if dropped.random() < 0.85}
-        for one in given
-    ]
-    mine = model_votes(patterns(run_of(given))).aspects["completeness"]
-    rows = [[LABELS.index(one[p]) if p in one else -1 for p in PROMPTS] for one in given if one]
+    given = [one for one in simulated(400, seed=5) if one]
+    run = [run_of(*map(votes, given[n : n + 10])) for n in range(0, len(given), 10)]
+    mine = model_votes(patterns(run))["completeness"]
+    rows = [[LABELS.index(one[p]) if p in one else -1 for p in PROMPTS] for one in given]
     assert any(-1 in row for row in rows)
     theirs = dawid_skene(rows, 4)
     assert (mine.identified, mine.converged, mine.entities) == (True, True, len(rows))
     assert mine.prompts == PROMPTS
+    assert mine.of({}) == NO_BALLOT
     assert list(mine.shares.values()) == pytest.approx(theirs.shares.tolist(), rel=1e-7)
     confusions = [
         [[mine.confusions[p][true][said] for said in LABELS] for true in LABELS] for p in PROMPTS
     ]
     np.testing.assert_allclose(confusions, theirs.confusions, rtol=1e-7)
-    for one, posterior in zip((one for one in given if one), theirs.posterior, strict=True):
+    for one, posterior in zip(given, theirs.posterior, strict=True):
         chances, said = mine.chances(one), mine.of(one)
         np.testing.assert_allclose(list(chances.values()), posterior, rtol=1e-6, atol=1e-12)
         assert not isinstance(said, Failed)
         assert chances[said] == max(chances.values())
 
 
-# what is told
-
-
 def test_two_answers_an_entity_identify_nothing() -> None:
     given: list[Given] = [{"facts": "yes", "details": "no"}, {"details": "yes", "evidence": "yes"}]
-    model = model_votes(patterns([verdict(entities=[votes(one) for one in given])] * 30))
+    model = fitted(run_of(right=[votes(one) for one in given]))
     assert model.learnt["correctness"] == {
         "identified": False, "converged": False, "entities": 60,
         "labels": ["yes", "no", "partially", "unknown"],
         "prompts": ["details", "evidence", "facts"], "shares": {}, "confusions": {},
     }  # fmt: skip
-    assert model.of("correctness", votes(given[0])) == DIVIDED_BY_LOSS
-    assert model.of("correctness", votes(given[1])) == "yes"
+    assert model.decide("correctness", votes(given[0])) == DIVIDED_BY_LOSS
+    assert model.decide("correctness", votes(given[1])) == "yes"
     exception: Given = {"facts": "partially", "details": "partially", "evidence": "yes"}
-    assert model.of("correctness", votes(exception)) == "yes"
-
-
-def test_of_a_run_without_answers_nothing_is_fitted() -> None:
-    model = model_votes(patterns([verdict(rubric=[{"presence": CUT}])]))
-    for aspect in ("completeness", "correctness"):
-        told = model.learnt[aspect]
-        assert (told["identified"], told["entities"], told["prompts"]) == (False, 0, [])
-    assert model.of("completeness", {"presence": CUT}) == NO_BALLOT
+    assert model.decide("correctness", votes(exception)) == "yes"

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.judges.roles.briefs import Readers, Role, list_form, roles_in
+from evaljudge.judges.roles.briefs import Readers, Role, list_form, listed
 from evaljudge.judges.roles.polling import CUT, MISSING, VoteForm, WrittenVote
 from evaljudge.judges.shared.asking import fold, one_line, quoted
-from evaljudge.model.asks import Failed, Sample, Token, Writing
+from evaljudge.model.asks import Failed, Sample, Token, Writing, Written
 from evaljudge.prompts import load_task
 
 LAW, LOCAL = "They follow the law behind the case.", "They live nearby, and worry."
@@ -21,8 +21,10 @@ BOTH = [Role("Politicians", LAW), Role("Residents of Nevada", LOCAL)]
 
 
 def read(reply: str, cut: bool = False) -> tuple[list[Role], str] | str:
-    found = roles_in(Sample(reply, "length" if cut else "stop"))
-    return found.reason if isinstance(found, Failed) else found
+    found = listed(Written((Sample(reply, "length" if cut else "stop"),)))
+    if "failed" in found:
+        return str(found["failed"])
+    return [Role(*role) for role in found["roles"]], found["note"]
 
 
 def test_a_list_in_the_form() -> None:
@@ -53,7 +55,7 @@ def test_whatever_the_form_admits_is_a_list(data: st.DataObject, most: int) -> N
 
 @pytest.mark.parametrize("most", [1, 6, 20])
 def test_what_is_imagined_keeps_the_form(most: int) -> None:
-    how = Readers("roles", load_task("summary"), Writing(64), most)._how
+    how = Readers(load_task("summary"), Writing(64), most)._how
     assert how.regex == list_form(most)
     example = how.example.replace("{mark}", "f3a0")
     assert re.fullmatch(list_form(most), example)
@@ -142,12 +144,11 @@ def test_the_example_keeps_the_form() -> None:
     assert all(isinstance(vote, WrittenVote) for vote in FORM.read(stopped(example)))
 
 
-@pytest.mark.parametrize("length", range(len(REPLY) + 1))
-def test_a_cut_reply_has_the_votes_of_its_whole_lines(length: int) -> None:
-    votes = FORM.read(Sample(REPLY[:length], "length"))
-    first, second = FORM.read(stopped(REPLY))
-    assert votes == ([first, CUT] if length > len(REPLY.split("\n")[0]) else [CUT, CUT])
-    assert second != CUT
+def test_a_cut_reply_has_the_votes_of_its_whole_lines() -> None:
+    first, _ = FORM.read(stopped(REPLY))
+    for length in range(len(REPLY) + 1):
+        votes = FORM.read(Sample(REPLY[:length], "length"))
+        assert votes == ([first, CUT] if length > REPLY.index("\n") else [CUT, CUT])
 
 
 def test_why_a_role_has_no_vote() -> None:

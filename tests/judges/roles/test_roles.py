@@ -213,19 +213,6 @@ def test_each_alone() -> None:
     assert not judge().estimated
 
 
-def test_who_gave_no_vote_is_left_out_and_the_sum_scaled() -> None:
-    def says(role: str, candidate: str) -> str:
-        return "Nothing to say." if "Critic" in role else all_for_the_second(role, candidate)
-
-    one = judge(dynamic=0)
-    found, _ = verdicts(one, Voting(says))
-    votes = [role["votes"]["fixed"] for role in found.evidence["roles"]]
-    assert "failed" in votes[1]
-    read = [vote["confidence"] for vote in votes if "choice" in vote]
-    assert len(read) == 2
-    assert values(one, found) == {"roles": sum(read) * 3 / 2}
-
-
 def test_a_cut_reply_counts_with_the_votes_that_were_whole() -> None:
     class Cut(Voting):
         def _written(self, prompt: Prompt, reply: str | Failed, how: Writing) -> Written | Failed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,12 +10,18 @@ import pytest
 from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Findings
 from evaljudge.judges import make_judges
-from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
+from evaljudge.judges.collector import Found, SeenShard
 from evaljudge.judges.plugin import JudgedCandidate
-from evaljudge.judges.roles.evidence import Polled, read_polled
-from evaljudge.judges.roles.findings import NOTES, RoleRow, counted, nothing, report, role_row
+from evaljudge.judges.roles.evidence import (
+    TEMPLATE,
+    Ballot,
+    Polled,
+    read_polled,
+    shown_evidence,
+    shown_polled,
+)
+from evaljudge.judges.roles.findings import NOTES, RoleRow, counted, report, role_row
 from evaljudge.judges.roles.findings import section as section_of
-from evaljudge.judges.roles.view import TEMPLATE, Ballot, ShownPolled, shown_evidence
 from evaljudge.judges.shared.counting import LONGEST_KIND, MOST_KINDS, OTHERS, Reasons, Sums, add
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Verdict
@@ -25,9 +30,6 @@ from evaljudge.text import one_line
 from tests.judges.reading import HOSTILE, Reader, assert_nothing_is_added, opened
 
 TEXT = "The river rose and fell."
-ABSOLUTE, BOTH, QUOTED, UNEQUAL = (
-    NOTES[name] for name in ("absolute", "both", "quoted", "unequal")
-)
 
 
 def vote(choice: str, confidence: float = 0.5, reason: str = "It is clear.") -> dict[str, Any]:
@@ -66,7 +68,7 @@ SAMPLE: dict[str, Any] = {
         | {"exact": {"fixed": 0.71, "swapped": {"failed": "the label was cut"}}},
         role("Author", fixed=vote("candidate", 0.4), swapped=vote("reference", 0.5)),
         role("Fans", False, fixed=vote("!no choice in “I like both”"), swapped=vote("reference")),
-        role("Farmers", False, fixed=vote("reference", 0.3), swapped=vote("reference", 0.1)),
+        role("Farmers", False, fixed=vote("candidate", 0.3), swapped=vote("reference", 0.1)),
     ],
     "reference": {"from": "written", "text": "A flood.\nNobody was hurt."},
     "plain": {"fixed": 0.64, "swapped": {"failed": "the engine gave no p"}},
@@ -79,7 +81,7 @@ SAMPLE: dict[str, Any] = {
 
 
 def viewed(one: Polled, system: str = "A", text: str = TEXT) -> str:
-    return opened("roles", View(TEMPLATE, ShownPolled(one)), Candidate(system, text))
+    return opened("roles", View(TEMPLATE, shown_polled(one)), Candidate(system, text))
 
 
 # one text on the page
@@ -88,7 +90,7 @@ def viewed(one: Polled, system: str = "A", text: str = TEXT) -> str:
 def test_what_a_terminal_shows_of_the_sample() -> None:
     section = shown_evidence(JudgedCandidate(Candidate("A", TEXT), verdict(**SAMPLE)))
     (table,) = section.tables
-    assert section.about[0].startswith("Fixed: of 5 roles, 2 chose the candidate")
+    assert section.about[0].startswith("Fixed: of 5 roles, 3 chose the candidate")
     assert table.rows[1:4:2] == [
         [
             "Critic",
@@ -117,11 +119,11 @@ def test_what_was_not_asked_is_said() -> None:
         role("Critic") | {"exact": {"fixed": 1}},
         role("Author", swapped=bare),
     ]
-    rows = [ballots for _, ballots in ShownPolled(polled_text(roles=told)).roles]
+    rows = [ballots for _, ballots in shown_polled(polled_text(roles=told)).roles]
     assert rows == [
-        [Ballot("the candidate"), None],
-        [Ballot("not asked to vote", figures="p 1.000"), None],
-        [None, Ballot("the candidate")],
+        [Ballot("the candidate"), Ballot("not asked")],
+        [Ballot("not asked to vote", figures="p 1.000"), Ballot("not asked")],
+        [Ballot("not asked"), Ballot("the candidate")],
     ]
 
 
@@ -136,7 +138,7 @@ def test_the_page_says_votes_in_words_and_reasons_on_demand(findings: Findings) 
     assert "Critic What Critic want." in reader.words["th"]
     assert {
         *("A flood. Nobody was hurt.", TEXT, "Reference (written by the model)"),
-        "Fixed: of 5 roles, 2 chose the candidate, 2 the reference; 1 gave no vote.",
+        "Fixed: of 5 roles, 3 chose the candidate, 1 the reference; 1 gave no vote.",
         "Swapped: of 5 roles, 2 chose the candidate, 3 the reference.",
     } <= set(reader.words["p"])
     assert cells[::3] == ["static, of the task"] * 3 + ["dynamic, a reader of this document"] * 2
@@ -217,23 +219,6 @@ def test_why_there_are_no_readers(evidence: dict[str, Any], why: str) -> None:
     assert polled_text(**{"roles": [role("Public")]} | evidence).no_readers == why
 
 
-@pytest.mark.parametrize(
-    ("fixed", "swapped", "counts"),
-    [
-        ("reference", "candidate", (1, 1, 0)),
-        ("candidate", "reference", (1, 0, 1)),
-        ("candidate", "candidate", (1, 0, 0)),
-        ("reference", "reference", (1, 0, 0)),
-        ("!cut", "reference", (0, 0, 0)),
-    ],
-)
-def test_who_goes_by_the_place(fixed: str, swapped: str, counts: tuple[int, int, int]) -> None:
-    """The first text is the reference where the order is fixed, the candidate where swapped."""
-    one = role("a", fixed=vote(fixed), swapped=vote(swapped))
-    row = role_row("r", sums_of([verdict(roles=[one])]))
-    assert (row.both, row.both_first, row.both_second) == counts
-
-
 def test_reasons_do_not_grow_with_the_corpus() -> None:
     seen = Reasons()
     for number in range(3 * MOST_KINDS):
@@ -249,11 +234,8 @@ def test_scores_of_the_sample() -> None:
     """The mean of both orders; where no answer could be had in one order, the other's alone."""
     (judge,) = make_judges({"roles": {"order": "both", "plain": True}}, load_task("summary"))
     scores = {score.scorer: score.value for score in judge.score(verdict(**SAMPLE))}
-    assert scores["roles"] == pytest.approx(((0.8 + 0.4) * 5 / 4 + 0.6 + 0.9) / 2)
+    assert scores["roles"] == pytest.approx(((0.8 + 0.4 + 0.3) * 5 / 4 + 0.6 + 0.9) / 2)
     assert scores["roles.plain"] == pytest.approx(0.64)
-
-
-# a run
 
 
 # the section
@@ -273,21 +255,17 @@ def section(*agreement: Agreement, row: RoleRow | None = None) -> Section:
     return section_of(row or role_row("roles", sums_of(*shards())), agreement)
 
 
-def told(findings: Findings, section: Section) -> Findings:
-    return replace(findings, judged=JudgeFindings([section]))
-
-
 def test_tables_of_the_section() -> None:
     tables = {table.title: table.rows for table in section().tables}
     assert tables == {
         "How many roles": [["roles", "3", "6", "3", "3.0", "1", "3", "2.0", "0", "2"]],
         "Where the number of roles differs": [["roles", "2", "1", "50.0%", "1", "5"]],
         "Votes": [
-            ["roles", "fixed", "9", "55.5%", "44.4%", "2", "0.600"],
+            ["roles", "fixed", "9", "77.7%", "22.2%", "2", "0.600"],
             ["roles", "swapped", "10", "40.0%", "60.0%", "1", "0.520"],
         ],
         "Without a vote": [["roles", "no choice in “…”", "2"], ["roles", "cut", "1"]],
-        "Where the two orders disagree": [["roles", "8", "4", "50.0%", "2", "2"]],
+        "Where the two orders disagree": [["roles", "8", "6", "75.0%", "2", "4"]],
         "Documents without readers": [
             ["roles", "empty source", "1"],
             ["roles", "no roles in the reply: “…”", "1"],
@@ -304,7 +282,7 @@ def test_tables_of_the_section() -> None:
 
 
 def test_a_run_of_nothing_divides_by_nothing() -> None:
-    found = section(row=role_row("roles", nothing()))
+    found = section(row=role_row("roles", counted(SeenShard([], []))))
     (only,) = found.tables
     assert list(found.pictures) == []
     assert only.rows == [["roles", "0", "0", "0", "–", "–", "–", "–", "–", "–"]]
@@ -343,4 +321,4 @@ def test_the_absolute_pearson_correlation() -> None:
         ["roles.mean", "fluency", "0.250", "–", "–", "100"],
     ]
     assert sum(note.startswith("†") for note in of_judge.notes) == 1
-    assert ABSOLUTE in of_judge.notes and ABSOLUTE not in section().notes
+    assert NOTES["absolute"] in of_judge.notes and NOTES["absolute"] not in section().notes
