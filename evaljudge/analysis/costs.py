@@ -19,8 +19,7 @@ from evaljudge.model.counting import Masses
 from evaljudge.records import Tokens
 
 Receipt = Mapping[str, Any]
-Part = tuple[str, str, str]
-"""A stage, a judge and an axis."""
+Part = tuple[str, str, str]  # a stage, a judge and an axis
 Parts = dict[Part, Tokens]
 LOW_MEAN_MASS = 0.5
 LARGE_BLOCK, LITTLE_SHARED = 128, 0.1
