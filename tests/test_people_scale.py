@@ -106,19 +106,12 @@ def test_what_speaks_against_the_means_is_said() -> None:
 def cases(tmp_path: Path) -> str:
     tables = grid()
     rows = [
-        {
-            "doc_id": document,
-            "source": "s",
-            "candidates": [
-                {"system": s, "text": "word " * (3 + n % 7 + place)}
-                | ({} if np.isnan(value) else {"ratings": {"tone": float(value)}})
-                for place, (s, value) in enumerate(zip(SYSTEMS, ratings, strict=True))
-            ],
-        }
-        for n, (document, ratings) in enumerate(
-            zip(tables.documents, tables.human["tone"], strict=True)
-        )
-    ]
+        {"doc_id": document, "source": "s", "candidates": [
+            {"system": s, "text": "word " * (3 + n % 7 + place)}
+            | ({} if np.isnan(value) else {"ratings": {"tone": float(value)}})
+            for place, (s, value) in enumerate(zip(SYSTEMS, tables.human["tone"][n], strict=True))]}
+        for n, document in enumerate(tables.documents)
+    ]  # fmt: skip
     return jsonl(tmp_path / "cases.jsonl", rows)
 
 

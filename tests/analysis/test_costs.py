@@ -132,6 +132,13 @@ def test_prefixes_that_cannot_be_shared_are_warned_of(
     assert said in "".join(warnings)
 
 
+def test_low_mass_is_warned_of() -> None:
+    masses = {"choices": 10, "total": 2.0, "low": 0}
+    asked = {"synthetic": {"tokens": {}, "masses": masses}}
+    (warning,) = Accounts([receipt("judge", {}) | {"asked": asked}]).warnings
+    assert "20.0%" in warning and "reply: …" in warning
+
+
 def test_money_is_of_workers_and_their_gpus() -> None:
     """Half an hour of a worker with two GPUs, and a quarter of one without."""
     some = [
