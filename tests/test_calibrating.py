@@ -259,18 +259,3 @@ def test_unieval_calibrated_agrees_as_it_says(tmp_path: Path) -> None:
         assert row["less"]["low"] > 0
     sample = {axis: rows[axis]["spearman_before"]["value"] for axis in ("naturalness", "coherence")}
     assert sample == pytest.approx({"naturalness": 0.515, "coherence": 0.560}, abs=1e-3)
-
-
-@needs_shared
-def test_hannas_odd_values_are_calibrated_onto_its_scale(tmp_path: Path) -> None:
-    source = str(SHARED / "hanna.jsonl")
-    given = str(SHARED / "hanna_llm_scores.jsonl")
-    rows = found(CalibrateOptions(source, [given], axis="surprise", resamples=20), tmp_path)
-    assert [row["of"] for row in rows] == [
-        "Beluga-13B", "OrcaPlatypus", "Mistral-7B", "Llama-13B", "ChatGPT"
-    ]  # fmt: skip
-    raw = [row["scores"]["surprise"] for row in lines(Path(given))]
-    assert any(value is not None and not 1 <= value <= 5 for value in raw)
-    values = [row["value"] for row in lines(tmp_path / "calibrated.jsonl")]
-    assert len(values) == sum(value is not None for value in raw)
-    assert min(values) >= 1 and max(values) <= 5

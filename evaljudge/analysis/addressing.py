@@ -31,8 +31,6 @@ NEAR = 0.95  # the share of the longer text's words that the other one has, too
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """One entry of addressing.yaml."""
-
     words: tuple[str, ...]
     pattern: re.Pattern[str]
     only_in_candidates: bool

@@ -135,7 +135,6 @@ class Fit:
 
     @cached_property
     def signature(self) -> str:
-        """The line that says how the numbers were made."""
         fitted = self.fitted
         return (
             f"{calibrated_name(self.scorer)}@{VERSION} | of {self.scorer} | isotonic, "
@@ -154,7 +153,6 @@ class Fit:
         return Score(*key, float(value), "", self.signature, score.doubt, *ends)
 
     def ends(self, texts: Sequence[Text], scores: Sequence[float | None]) -> Iterator[Ends]:
-        """The interval of each candidate."""
         if self.conformal is None:
             return (NO_ENDS for _ in scores)
         values = np.array([nan if score is None else score for score in scores], dtype=np.float64)

@@ -112,7 +112,6 @@ class Accounts:
 
     @property
     def tokens(self) -> list[dict[str, Any]]:
-        """A row per stage and judge."""
         return [
             {"stage": stage, "judge": judge} | {name: getattr(tokens, name) for name in COUNTED}
             for (stage, judge), tokens in sorted(self._tokens.items(), key=lambda row: row[0][::-1])

@@ -299,7 +299,6 @@ def _agreement(
 
 
 def _selection(name: str, runs: Sequence[ScoredRun], both: Sequence[Rated]) -> SelectionChange:
-    """A selection's change on the texts of both runs."""
     first, second = (about_selection(run, name) for run in runs)
     row_of = {text: row for row, text in enumerate(both[0].texts)}
     chosen = [list(selected_texts(run, name)) for run in runs]

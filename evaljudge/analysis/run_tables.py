@@ -54,8 +54,6 @@ ShardTables: TypeAlias = "tuple[pa.Schema, Iterator[pa.Table]]"
 
 @dataclass(frozen=True)
 class Details:
-    """The columns of a judge's own, and how they are read."""
-
     read: ReadJson | None  # None: the JSON text itself is the one column
     types: Mapping[str, pa.DataType]
 

@@ -67,7 +67,6 @@ class Scoring:
     """The panel of each judge that has several models."""
 
     def nothing(self) -> Scored:
-        """What no shard at all leaves, to add to."""
         keys = ((scorer, axis) for scorer, axes in self.scorers.items() for axis in axes)
         collectors = {judge: make() for judge, make in self.collecting.items()}
         return Scored(Tables(keys), collectors)

@@ -195,7 +195,6 @@ class Tables:
         ]
 
     def as_rated(self) -> Rated:
-        """The rated candidates."""
         return self._frame(np.array([bool(row.ratings) for row in self._kept], bool))
 
     def as_kept(self) -> Rated:

@@ -181,7 +181,6 @@ class Spread:
 
     @property
     def counts(self) -> list[int]:
-        """The counts of all systems together."""
         return [sum(column) for column in zip(*self.systems.values(), strict=True)]
 
 
