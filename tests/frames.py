@@ -1,5 +1,6 @@
-"""What analyses are made from, and their rows, without a run."""
+"""What analyses are made from, and their rows, without a run; and a run that is judged."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -9,7 +10,15 @@ from evaljudge.agreement.rated import Grid, Rated
 from evaljudge.analyses import RunFrame, analyses, rows_of
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.tables import Tables
+from evaljudge.config import load_config
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.judges.protocol import Judge
+from evaljudge.prompts import Task
+from evaljudge.records import Verdict
+from evaljudge.runs.binding import bind_and_cut
+from evaljudge.runs.job import Job, make_job
 from evaljudge.sections import Section
+from evaljudge.storage import Output, claimed
 
 FACTS = {one.name for one in fields(Findings)}
 NONE = np.array([], dtype=np.int64)
@@ -48,3 +57,22 @@ def replaced(found: Findings, **more: Any) -> Findings:
     facts = {key: value for key, value in more.items() if key in FACTS}
     own = {key: value for key, value in more.items() if key not in FACTS}
     return replace(found, rows={**found.rows, **own}, **facts)
+
+
+def judged_run(
+    spec: dict[str, Any],
+    verdicts: Callable[[str, str, str], Iterable[Verdict]],
+    judges: Callable[[Task], list[Judge]] | None = None,
+) -> tuple[Job, Output]:
+    """A run whose every text is judged: `verdicts` takes document, system and judge."""
+    job = make_job(load_config(spec), ScriptedEngines())
+    job = replace(job, judges=judges(job.task)) if judges else job
+    with claimed(job.config.out) as claim:
+        output = bind_and_cut(job, claim)
+    told = {"stage": "judge", "worker": "w", "worker_seconds": 1, "gpus": 0, "asked": {}}
+    for shard in output.shards():
+        for name in (judge.name for judge in job.judges):
+            of_each = (verdicts(*text, name) for *text, _ in output.texts(shard))
+            output.write_verdicts(name, shard, [v for some in of_each for v in some])
+        output.commit("judge", shard, told)
+    return job, output

@@ -199,13 +199,6 @@ def test_a_judge_that_favours_its_own_is_found(
     assert shares(found_in(documents, 30, favour=0.6, **biased))[2] >= least
 
 
-def test_people_measure_it_too() -> None:
-    of = world(80, np.random.default_rng(1), "equal", 0.7, favour=1.0)
-    beside_judges, beside_people = rows_of(of, {"judge": ["own"]})
-    assert (beside_judges.low or 0) > 0.05
-    assert (beside_people.low or 0) > 0.05
-
-
 def test_of_very_many_documents_a_sample_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evaljudge.analyses.families.MOST_DOCUMENTS", 20)
     of = world(50, np.random.default_rng(1), "equal", 0.7)

@@ -1,7 +1,8 @@
 """`calibrate` and target precisions in a run: reports over verdicts that lie there, without Ray."""
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from math import inf
 from pathlib import Path
@@ -20,13 +21,13 @@ from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, Score, Verdict
 from evaljudge.report import agreement_text
-from evaljudge.runs.binding import bind_and_cut
 from evaljudge.runs.job import make_job
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.stages import corpus_digest
-from evaljudge.storage import Output, claimed
+from evaljudge.storage import Output
 from tests import build
 from tests.build import calibrate_with, jsonl, lines
+from tests.frames import judged_run
 
 Ratings = Mapping[str, Mapping[str, Mapping[str, float]]]
 Values = Mapping[str, Mapping[str, float | None]]
@@ -58,38 +59,25 @@ def judged(folder: Path, ratings: Ratings = RATED, scores: Values = SCORED) -> P
         for doc_id, systems in ratings.items()
     ]  # fmt: skip
     jsonl(folder / "cases.jsonl", rows)
-    job = make_job(load_config(config(folder)), ScriptedEngines())
-    with claimed(job.config.out) as claim:
-        output = bind_and_cut(job, claim)
+
+    def verdicts(doc_id: str, system: str, judge: str) -> Iterator[Verdict]:
+        for axis in ("fluency", "relevance"):
+            at, value = (doc_id, system, judge, axis), scores[doc_id][system]
+            unscored = Verdict(*at, {}, "unscored", "no rating in the reply")
+            reply = {"reply": "", "rating": value}
+            yield unscored if value is None else Verdict(*at, reply)
+
+    job, output = judged_run(config(folder), verdicts)
     measured = job.metric_signatures(corpus_digest(output))
     for shard in output.shards():
-        found = {
-            (case.document.doc_id, one.system): scores[case.document.doc_id][one.system]
-            for case in output.cases(shard)
-            for one in case.candidates
-        }
-        output.write_verdicts(
-            "direct",
-            shard,
-            [verdict(at, axis, value) for axis in job.scorers["direct"]
-             for at, value in found.items()],
-        )  # fmt: skip
-        output.write_measures(
-            "words",
-            shard,
-            [Score(*at, "words", ANY_AXIS, value, "" if value else "empty text")
-             for at, value in found.items()],
-        )  # fmt: skip
-        told = {"worker": "w", "worker_seconds": 1, "gpus": 0, "asked": {}}
-        output.commit("judge", shard, told | {"stage": "judge"})
+        measures = [
+            Score(doc_id, system, "words", ANY_AXIS, value, "" if value else "empty text")
+            for doc_id, system, _ in output.texts(shard)
+            for value in [scores[doc_id][system]]
+        ]
+        output.write_measures("words", shard, measures)
         output.commit("measure", shard, {"shard": shard.number, "measured": measured})
     return folder
-
-
-def verdict(at: At, axis: str, value: float | None) -> Verdict:
-    if value is None:
-        return Verdict(*at, "direct", axis, {}, "unscored", "no rating in the reply")
-    return Verdict(*at, "direct", axis, {"reply": "", "rating": float(value)})
 
 
 def reported(folder: Path, **changes: Any) -> Outcome:
@@ -161,44 +149,7 @@ def test_the_report_sees_it_as_any_scorer(tmp_path: Path) -> None:
     assert "direct.calibrated" in compared
 
 
-def test_a_documents_ratings_do_not_change_its_own_scores(tmp_path: Path) -> None:
-    changed = RATED | {"d1": {"A": {"fluency": 4}, "B": {"fluency": 5}}}
-    for name, ratings in (("before", RATED), ("after", changed)):
-        (tmp_path / name).mkdir()
-        reported(judged(tmp_path / name, ratings), calibrate=["direct"])
-    after = values(tmp_path / "after", "direct.calibrated")
-    assert after == LEARNT | {("d2", "A"): 4, ("d2", "B"): 5, ("d3", "A"): 4.5}
-
-
-def test_the_order_of_rows_changes_not_one_bit(tmp_path: Path) -> None:
-    random = Random(1)
-    ratings: Ratings = {
-        f"d{n}": {s: {"fluency": random.randint(1, 5)} for s in "ABC"} for n in range(23)
-    }
-    scores = {d: {s: round(random.uniform(1, 5), 2) for s in of} for d, of in ratings.items()}
-    found = []
-    for name, order in (("sorted", sorted(ratings)), ("shuffled", random.sample([*ratings], 23))):
-        (tmp_path / name).mkdir()
-        shuffled = {d: dict(random.sample([*ratings[d].items()], 3)) for d in order}
-        asked = select(precision=0.4, good=3)
-        reported(judged(tmp_path / name, shuffled, scores), calibrate=["direct"], **asked)
-        rule = json.loads((tmp_path / name / "out/selected/good.json").read_text())
-        scored = values(tmp_path / name, "direct.calibrated")
-        found.append((scored, maps(tmp_path / name), rule["thresholds"]))
-    assert found[0] == found[1]
-
-
-def test_a_report_without_it_takes_it_all_back(tmp_path: Path) -> None:
-    reported(judged(tmp_path), calibrate=["direct", "words"])
-    assert (tmp_path / "out/report/calibration.json").exists()
-    found = reported(tmp_path).findings
-    assert not (tmp_path / "out/report/calibration.json").exists()
-    assert scorers(tmp_path) == AS_JUDGED
-    assert {row.scorer for row in found.coverage} == {"direct", "words"}
-    assert not any("calibrated" in name for name in found.signatures)
-
-
-def test_it_changes_freely_and_twice_is_like_once(tmp_path: Path) -> None:
+def test_another_report_changes_it_freely_and_one_without_takes_it_all_back(tmp_path: Path) -> None:
     reported(judged(tmp_path), calibrate=["direct"])
     first = json.loads((tmp_path / "out/run.json").read_text())["fingerprint"]
     for _ in range(2):
@@ -206,7 +157,14 @@ def test_it_changes_freely_and_twice_is_like_once(tmp_path: Path) -> None:
         assert scorers(tmp_path) == sorted([*AS_JUDGED, ("words.calibrated", "fluency")])
         assert len(rows(tmp_path, "words.calibrated")) == 6
         assert [row["scorer"] for row in maps(tmp_path)] == ["words.calibrated"]
+    found = reported(tmp_path).findings
+    assert not {"calibration.json", "intervals.json"} & set(os.listdir(tmp_path / "out/report"))
+    assert scorers(tmp_path) == AS_JUDGED
+    assert {row.scorer for row in found.coverage} == {"direct", "words"}
+    assert not any("calibrated" in name for name in found.signatures)
     assert json.loads((tmp_path / "out/run.json").read_text())["fingerprint"] == first
+    (file, *_) = (tmp_path / "out/scores").iterdir()
+    assert "low" not in parquet.read_schema(file).names
 
 
 def test_a_scorer_without_axes_is_calibrated_to_each_that_is_rated(tmp_path: Path) -> None:
@@ -230,6 +188,7 @@ def test_a_scorer_without_axes_is_calibrated_to_each_that_is_rated(tmp_path: Pat
 
 FEW = "not calibrated on relevance: fewer than 2 documents have both a score and a rating"
 EQUAL: Ratings = {doc_id: {system: {"fluency": 3} for system in "AB"} for doc_id in RATED}
+UNRATED: Ratings = {doc_id: {"A": {}, "B": {}} for doc_id in RATED}
 FALLING: Values = {
     d: {s: None if v is None else -v for s, v in of.items()} for d, of in SCORED.items()
 }
@@ -242,8 +201,10 @@ FALLING: Values = {
         (RATED, SCORED, f"words: {FEW}"),
         (RATED, FALLING, "words: ratings of fluency do not rise"),
         (EQUAL, SCORED, "words: ratings of fluency are all the same, so there is nothing to learn"),
+        (UNRATED, SCORED, "words: not calibrated: no candidate has human ratings"),
+        (UNRATED, SCORED, "direct: not calibrated on fluency, relevance"),
     ],
-    ids=["few", "few of a metric", "falling", "equal"],
+    ids=["few", "few of a metric", "falling", "equal", "none of a metric", "none"],
 )
 def test_what_cannot_be_calibrated_is_warned_of(
     tmp_path: Path, ratings: Ratings, scores: Values, said: str
@@ -252,21 +213,15 @@ def test_what_cannot_be_calibrated_is_warned_of(
     assert any(warning.startswith(said) for warning in reported_.findings.warnings)
     if scores is FALLING:
         assert set(values(tmp_path, "words.calibrated").values()) == {3, 2, 2.5, None}
-
-
-def test_without_ratings_nothing_is_calibrated(tmp_path: Path) -> None:
-    unrated: Ratings = {doc_id: {"A": {}, "B": {}} for doc_id in RATED}
-    found = reported(judged(tmp_path, unrated), calibrate=["direct", "words"]).findings
-    assert "words: not calibrated: no candidate has human ratings" in found.warnings
-    assert any(w.startswith("direct: not calibrated on fluency, rel") for w in found.warnings)
-    assert scorers(tmp_path) == AS_JUDGED
-    assert not (tmp_path / "out/report/calibration.json").exists()
+    if ratings is UNRATED:
+        assert scorers(tmp_path) == AS_JUDGED
+        assert not (tmp_path / "out/report/calibration.json").exists()
 
 
 def test_an_infinite_score_is_no_number() -> None:
     fitted = cross_fitted([0, 1], [1, 2], [1, 2])
     assert fitted is not None
-    fit = Fit("s", "*", "fluency", fitted, {}, 0, False, 0, None)
+    fit = Fit("s", "*", "fluency", fitted, {}, 0, "", 0, None)
     found = fit.of(Score("d", "A", "s", "*", inf))
     assert (found.value, found.reason) == (None, NOT_FINITE)
     assert (found.scorer, found.axis) == ("s.calibrated", "fluency")
@@ -296,28 +251,6 @@ def test_is_what_the_command_finds_of_the_same_scores(tmp_path: Path) -> None:
     theirs = {(row["doc_id"], row["system"]): row["value"] for row in told_of}
     assert len(theirs) == 48
     assert values(tmp_path, "direct.calibrated") == pytest.approx(theirs)
-
-
-@pytest.mark.parametrize(
-    ("calibrate", "said"),
-    [
-        (["dierct"], "calibrate: unknown scorer 'dierct': did you mean 'direct'"),
-        (["direct#2"], "calibrate: unknown scorer 'direct#2': did you mean 'direct'"),
-        (["direct.calibrated"], "calibrate: unknown scorer 'direct.calibrated'"),
-    ],
-)
-def test_what_cannot_be_calibrated_is_refused(
-    tmp_path: Path, calibrate: list[str], said: str
-) -> None:
-    with pytest.raises(UserError, match=said):
-        make_job(load_config(config(tmp_path, calibrate=calibrate)), ScriptedEngines())
-
-
-def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
-    taken = {"words": {}, "direct.calibrated": {"metric": "words"}}
-    given = config(tmp_path, metrics=taken, calibrate=["direct"])
-    with pytest.raises(UserError, match="'direct.calibrated' is a scorer's name already"):
-        make_job(load_config(given), ScriptedEngines())
 
 
 # selections
@@ -354,24 +287,31 @@ def test_a_precision_is_selected_by_and_its_worth_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("axis", "good", "said"),
+    ("scorer", "axis", "asked", "said", "unscored"),
     [
-        ("fluency", 4, "no threshold reaches 0.9; the best precision is 0.5"),
-        ("fluency", 5, "no candidate is rated 5 or higher"),
-        ("relevance", 4, "fewer than 2 documents have both a score and a rating"),
+        ("direct", "fluency", {"precision": 0.9, "good": 4},
+         "no threshold reaches 0.9; the best precision is 0.5", 1),
+        ("direct", "fluency", {"precision": 0.9, "good": 5},
+         "no candidate is rated 5 or higher", 1),
+        ("direct", "relevance", {"precision": 0.9, "good": 4},
+         "fewer than 2 documents have both a score and a rating", 1),
+        ("words.calibrated", "fluencey", {"at_least": 1},
+         "no scores there (calibrated on: fluency)", 6),
+        ("words.calibrated", "fluencey", {"precision": 0.5, "good": 1},
+         "no scores there (calibrated on: fluency)", 6),
     ],
-)
-def test_without_a_threshold_nothing_is_selected_and_why_is_said(
-    tmp_path: Path, axis: str, good: float, said: str
+)  # fmt: skip
+def test_where_a_condition_cannot_be_met_nothing_is_selected_and_why_is_said(
+    tmp_path: Path, scorer: str, axis: str, asked: dict[str, float], said: str, unscored: int
 ) -> None:
     """Scores where the two best are rated 4 and 3."""
     tied = SCORED | {"d2": {"A": 1, "B": 2}}
-    asked = select(axis=axis, precision=0.9, good=good)
-    found = reported(judged(tmp_path, scores=tied), **asked).findings
-    assert f"select.good: direct on {axis}: {said}: nothing is selected" in found.warnings
+    rule = select(scorer, axis, **asked)
+    found = reported(judged(tmp_path, scores=tied), calibrate=["words"], **rule).findings
+    assert f"select.good: {scorer} on {axis}: {said}: nothing is selected" in found.warnings
     (selected,) = found.selections
-    assert (selected.considered, selected.selected, selected.unscored) == (6, 0, 1)
-    assert selected.thresholds[0]["value"] is None
+    assert (selected.considered, selected.selected, selected.unscored) == (6, 0, unscored)
+    assert all(row["value"] is None for row in selected.thresholds)
     assert chosen(tmp_path) == []
 
 
@@ -403,13 +343,6 @@ def test_each_calibrated_score_has_an_interval(tmp_path: Path) -> None:
     assert "direct.calibrated  fluency  50         0.980" in agreement_text(outcome.findings)
 
 
-def test_without_calibrated_scores_there_are_no_intervals(tmp_path: Path) -> None:
-    reported(judged(tmp_path))
-    assert not (tmp_path / "out/report/intervals.json").exists()
-    (file, *_) = (tmp_path / "out/scores").iterdir()
-    assert "low" not in parquet.read_schema(file).names
-
-
 def test_what_is_not_certified_selects_nothing(tmp_path: Path) -> None:
     asked = select(precision=0.9, good=3, confidence=0.9)
     found = reported(judged(tmp_path), **asked).findings
@@ -429,23 +362,18 @@ def test_calibrated_scores_are_selected_by(tmp_path: Path) -> None:
     assert chosen(tmp_path) == [("d3", "A")]
 
 
-@pytest.mark.parametrize("more", [{"at_least": 1}, {"precision": 0.5, "good": 1}])
-def test_an_axis_without_a_calibration_selects_nothing(
-    tmp_path: Path, more: dict[str, float]
-) -> None:
-    asked = select("words.calibrated", "fluencey", **more)
-    found = reported(judged(tmp_path), calibrate=["words"], **asked).findings
-    said = "no scores there (calibrated on: fluency)"
-    assert (
-        f"select.good: words.calibrated on fluencey: {said}: nothing is selected" in found.warnings
-    )
-    (selected,) = found.selections
-    assert (selected.considered, selected.selected, selected.unscored) == (6, 0, 6)
+TAKEN = {"words": {}, "direct.calibrated": {"metric": "words"}}
 
 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
+        ({"calibrate": ["dierct"]}, "calibrate: unknown scorer 'dierct': did you mean 'direct'"),
+        ({"calibrate": ["direct#2"]}, "calibrate: unknown scorer 'direct#2': did you mean"),
+        ({"calibrate": ["direct.calibrated"]}, "calibrate: unknown scorer 'direct.calibrated'"),
+        ({"metrics": TAKEN}, "'direct.calibrated' is a scorer's name already"),
+        (select("words.calibrated", "*", at_least=1) | {"calibrate": ["words"]},
+         "has an axis for each that people rated: name one"),
         (select("words.calibrated", at_least=1),
          "unknown scorer 'words.calibrated': did you mean 'direct.calibrated'"),
         (select("direct.calibrated", "fluencey", at_least=1),
@@ -457,12 +385,8 @@ def test_an_axis_without_a_calibration_selects_nothing(
          "direct.calibrated was fitted to these ratings, so they cannot certify it"),
     ],
 )  # fmt: skip
-def test_conditions_that_are_refused(tmp_path: Path, asked: dict[str, Any], said: str) -> None:
+def test_mistakes_are_refused(tmp_path: Path, asked: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
-        make_job(load_config(config(tmp_path, calibrate=["direct"], **asked)), ScriptedEngines())
-
-
-def test_a_calibrated_scorer_of_none_needs_an_axis(tmp_path: Path) -> None:
-    given = config(tmp_path, calibrate=["words"], **select("words.calibrated", "*", at_least=1))
-    with pytest.raises(UserError, match="has an axis for each that people rated: name one"):
-        make_job(load_config(given), ScriptedEngines())
+        make_job(
+            load_config(config(tmp_path, **{"calibrate": ["direct"]} | asked)), ScriptedEngines()
+        )

@@ -1,25 +1,18 @@
-"""What a jury's judges add, how far they agree, and whom they favour; by hand and in a run."""
+"""What a jury's judges add, how far they agree, and whom they favour."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import evaljudge
 from evaljudge.agreement.agree import agreements
 from evaljudge.agreement.rated import Floats, Grid, Rated
 from evaljudge.analyses.among_judges import JudgePair
 from evaljudge.analyses.jury import LeftOut
 from evaljudge.analysis.combining import Combination, weights_of
 from evaljudge.config import Rule
-from evaljudge.engines import Identity, ModelFacts, ModelSource
-from evaljudge.engines.scripted import Scripted, ScriptedEngines, noise
-from evaljudge.model.asks import Options, Prompt
-from evaljudge.report import full_summary
-from tests import build
 from tests.frames import frame, rows
 
 DOCUMENTS, SYSTEMS = 40, 5
@@ -114,91 +107,5 @@ def test_judges_are_compared_on_texts_that_nobody_rated() -> None:
     assert alike.low is not None and apart.high is not None
     assert alike.low > apart.high
     assert (alike.n, alike.axis) == (DOCUMENTS, "fluency")
-
-
-def test_a_sample_of_documents_is_marked() -> None:
-    of = replace(grid(TABLES), is_sample=True)
-    rows = among_judges(["good", "fair"], of)
-    assert all(row.sampled for row in rows)
-
-
-# in a run
-
-
-class Jury(ScriptedEngines):
-    """Models that rate by a text's words `good`, with an error of their own, or at random."""
-
-    def describe(self, source: ModelSource) -> ModelFacts:
-        return ModelFacts(Identity(source.source, "1", source.chat, source.engine))
-
-    def open(self, source: ModelSource, seed: int) -> Scripted:
-        def chooses(prompt: Prompt, options: Options) -> Mapping[str, float]:
-            error = 3 * (noise(source.source, prompt.text) - 0.5)
-            level = 1 + prompt.text.count("good") + error
-            if source.source == "random":
-                level = 5 * (noise(prompt.text) > 0.5)
-            weights = {n: -((level - at - 1) ** 2) for at, n in enumerate(options.names)}
-            total = np.log(sum(map(np.exp, weights.values())))
-            return {name: weight - total for name, weight in weights.items()}
-
-        return Scripted(chooses=chooses)
-
-
-@pytest.fixture
-def config(tmp_path: Path) -> dict[str, Any]:
-    rows = [
-        build.document(n) | {"doc_id": f"d{n:02}", "candidates": [
-            {"system": s, "text": f"{s} {n} " + "good " * level, "ratings": {"fluency": level}}
-            for s in "ABCD"
-            for level in [1 + int(4 * noise(s, str(n)))]]}
-        for n in range(24)
-    ]  # fmt: skip
-    build.jsonl(tmp_path / "cases.jsonl", rows)
-    models = {"second": {"judge": "geval", "model": "n"},
-              "chance": {"judge": "geval", "model": "random"}}  # fmt: skip
-    names = ["geval", *models]
-    return build.config(
-        tmp_path, judges={"geval": {}} | models, families={"chance": ["A"]}, view=2,
-        combine={"mean": names, "weighted": {"of": names, "by": "agreement"}},
-        agreement={"resamples": 100},
-    )  # fmt: skip
-
-
-def test_a_jury_of_three_models_in_one_run(config: dict[str, Any]) -> None:
-    came = evaljudge.run(config, engines=Jury(), progress=False)
-    found = came.findings
-    gains = {row.scorer: row for row in found["jury"]
-             if (row.combination, row.level) == ("mean", "sample")}  # fmt: skip
-    assert (gains["chance"].low or 0) > 0
-    assert all((gains[name].gain or 0) < 0 for name in ("geval", "second"))
-    sample = {(r.scorer, r.axis): r.value for r in found.agreement
-              if (r.level, r.coefficient) == ("sample", "spearman")}  # fmt: skip
-    assert (sample["weighted", "fluency"] or 0) > (sample["mean", "fluency"] or 0)
-    names = {(row.one, row.other) for row in found["among_judges"]}
-    assert names == {("geval", "second"), ("geval", "chance"), ("second", "chance")}
-    beside_judges, beside_people = found["families"]
-    assert list(beside_judges.others) == ["geval", "second"]
-    assert list(beside_people.others) == ["people"]
-    for row in found["families"]:
-        assert (row.judge, row.axis, row.documents, row.pairs) == ("chance", "fluency", 24, 72)
-    text = (Path(config["out"]) / "report/agreement.md").read_text()
-    for title in ("Juries with each scorer left out", "Judges among themselves",
-                  "Judges and their own families"):  # fmt: skip
-        assert title in text
-    terminal = full_summary(found, config["out"]).text
-    assert "Judges among themselves" in terminal
-    again = evaljudge.open_run(config["out"]).findings
-    assert (again["jury"], again["among_judges"]) == (found["jury"], found["among_judges"])
-    assert list(again["families"]) == list(found["families"])
-    page = (Path(config["out"]) / "report/index.html").read_text()
-    assert "Juries with each scorer left out" in page
-
-
-def test_a_run_without_a_jury_says_nothing_of_one(config: dict[str, Any]) -> None:
-    for key in ("combine", "families"):
-        del config[key]
-    config["judges"] = {"geval": {}}
-    came = evaljudge.run(config, engines=Jury(), progress=False)
-    assert not (came.findings["jury"] or came.findings["among_judges"] or came.findings["families"])
-    text = (Path(config["out"]) / "report/agreement.md").read_text()
-    assert "Jur" not in text and "themselves" not in text
+    sampled = among_judges(["good", "fair"], replace(grid(TABLES), is_sample=True))
+    assert all(row.sampled for row in sampled)

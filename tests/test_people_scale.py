@@ -12,11 +12,9 @@ import pytest
 
 import evaljudge
 from evaljudge.agreement.rated import Grid
-from evaljudge.commands.agree import agreement_of
-from evaljudge.commands.options import AgreeOptions
 from evaljudge.config import Config, Selection
 from evaljudge.decisions.people import PeopleScale
-from tests.build import SHARED, agreed_text, jsonl, needs_shared
+from tests.build import SHARED, jsonl, needs_shared
 from tests.frames import frame, rows, warnings
 
 NAN = np.nan
@@ -106,30 +104,13 @@ def test_what_speaks_against_the_means_is_said() -> None:
 def cases(tmp_path: Path) -> str:
     tables = grid()
     rows = [
-        {
-            "doc_id": document,
-            "source": "s",
-            "candidates": [
-                {"system": s, "text": "word " * (3 + n % 7 + place)}
-                | ({} if np.isnan(value) else {"ratings": {"tone": float(value)}})
-                for place, (s, value) in enumerate(zip(SYSTEMS, ratings, strict=True))
-            ],
-        }
-        for n, (document, ratings) in enumerate(
-            zip(tables.documents, tables.human["tone"], strict=True)
-        )
-    ]
+        {"doc_id": document, "source": "s", "candidates": [
+            {"system": s, "text": "word " * (3 + n % 7 + place)}
+            | ({} if np.isnan(value) else {"ratings": {"tone": float(value)}})
+            for place, (s, value) in enumerate(zip(SYSTEMS, tables.human["tone"][n], strict=True))]}
+        for n, document in enumerate(tables.documents)
+    ]  # fmt: skip
     return jsonl(tmp_path / "cases.jsonl", rows)
-
-
-def test_agree_writes_and_shows_them(cases: str, tmp_path: Path) -> None:
-    wanted = AgreeOptions(cases, metrics={"words": {}})
-    said = agreed_text(agreement_of(wanted), str(tmp_path / "out"))
-    assert "On people's scale, from few ratings" in said
-    assert "20 of 80" in said
-    (row,) = json.loads((tmp_path / "out" / "people_scale.json").read_text())
-    assert (row["scorer"], row["axis"], row["documents"]) == ("words", "tone", 40)
-    assert row["systems"][0]["corrected"].keys() == {"value", "low", "high"}
 
 
 def test_a_run_writes_them_with_the_pass_rates_of_its_selections(
@@ -141,7 +122,11 @@ def test_a_run_writes_them_with_the_pass_rates_of_its_selections(
     found = evaljudge.run(config).findings
     ((rate,),) = (row.pass_rates for row in found["people_scale"])
     assert (rate.threshold, rate.good, rate.labels) == (6, 3, 20)
-    assert "What share of the texts is good" in (tmp_path / "out/report/agreement.md").read_text()
+    text = (tmp_path / "out/report/agreement.md").read_text()
+    assert "What share of the texts is good" in text and "20 of 80" in text
+    (row,) = json.loads((tmp_path / "out/report/people_scale.json").read_text())
+    assert (row["scorer"], row["axis"], row["documents"]) == ("words", "tone", 40)
+    assert row["systems"][0]["corrected"].keys() == {"value", "low", "high"}
 
 
 @needs_shared

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.analysis.addressing import NearCopies
+from evaljudge.analysis.addressing import Noticed
 from evaljudge.commands.plan import planned_text
 from evaljudge.engines import ModelFacts, ModelSource, VllmEngines
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
@@ -168,9 +168,9 @@ def test_signs_that_make_a_difference(text: str, other: str) -> None:
     assert is_selfsame(text, text)
 
 
-def copies(*texts: str, references: tuple[str, ...] = (REFERENCE,)) -> NearCopies:
-    found = NearCopies()
-    found.see(case(*texts, references=references))
+def copies(*texts: str, references: tuple[str, ...] = (REFERENCE,)) -> Noticed:
+    found = Noticed()
+    found.see(case(*texts, references=references), is_judged=False)
     return found
 
 
@@ -178,20 +178,20 @@ def copies(*texts: str, references: tuple[str, ...] = (REFERENCE,)) -> NearCopie
     ("changed", "number"), [(0, 0), (1, 1), (2, 1), (3, 0)], ids="itself one two three".split()
 )
 def test_two_words_of_forty_may_differ(changed: int, number: int) -> None:
-    assert copies(" ".join(["x"] * changed + WORDS[changed:])).number == number
+    assert copies(" ".join(["x"] * changed + WORDS[changed:])).found["copies"] == number
 
 
 def test_a_copy_of_a_part_or_beside_more_words_is_none() -> None:
-    assert copies(" ".join(WORDS[:37]), f"{REFERENCE} and three more").number == 0
-    assert copies(" ".join(WORDS[1:]), references=("other", REFERENCE)).number == 1
-    assert copies("", REFERENCE, references=()).number == 0
+    assert copies(" ".join(WORDS[:37]), f"{REFERENCE} and three more").found["copies"] == 0
+    assert copies(" ".join(WORDS[1:]), references=("other", REFERENCE)).found["copies"] == 1
+    assert copies("", REFERENCE, references=()).found["copies"] == 0
 
 
 def test_copies_add_up_and_are_said_with_the_first() -> None:
     found = copies("other", " ".join(WORDS[1:]))
     found += copies(" ".join(WORDS[:-1]))
-    assert found.warnings == [
+    assert list(found.of_copies) == [
         "2 candidates share at least 95% of the words with a reference of the document (first: "
         "document d, system s1): for a near copy, scorers that compare the two say little"
     ]
-    assert NearCopies().warnings == []
+    assert not list(Noticed().of_copies)

@@ -3,8 +3,7 @@ judges that are fitted to the whole run before any of it is scored."""
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import nan
 from pathlib import Path
@@ -18,10 +17,8 @@ from evaljudge.agreement import rated as rated_module
 from evaljudge.agreement.rated import Rated
 from evaljudge.analyses.agreement import agreement_of
 from evaljudge.analysis import tables as tables_module
-from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.scoring import FILE, Scored, Scoring, fit
 from evaljudge.analysis.tables import Tables
-from evaljudge.config import load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.identity import short
 from evaljudge.judges import make_judges
@@ -29,10 +26,10 @@ from evaljudge.judges.direct.judge import Direct
 from evaljudge.judges.protocol import Fitted, Judge
 from evaljudge.prompts import Task
 from evaljudge.records import ANY_AXIS, Candidate, Case, Document, Score, Verdict
-from evaljudge.runs.binding import bind_and_cut
-from evaljudge.runs.job import Job, make_job
-from evaljudge.storage import Output, Shard, claimed
+from evaljudge.runs.job import Job
+from evaljudge.storage import Output, Shard
 from tests.build import config, jsonl
+from tests.frames import judged_run
 
 
 def score(system: str, scorer: str, axis: str, value: float | None, reason: str = "") -> Score:
@@ -61,22 +58,14 @@ def filled() -> Tables:
     return tables
 
 
-def test_coverage() -> None:
-    judged, words = filled().coverage()
-    assert (judged.scored, judged.unscored, judged.reasons) == (8, 1, {"empty text": 1})
-    assert (words.scored, words.unscored) == (9, 0)
-
-
-def test_means_per_system() -> None:
-    means = {(m.scorer, m.system): (m.mean, m.n) for m in filled().systems()}
-    assert means["judge", "A"] == (1.0, 2)
-    assert means["judge", "B"] == (3.0, 3)
-    assert means["judge", "C"] == (9.0, 3)
-
-
-def test_rated_candidates_are_counted() -> None:
+def test_coverage_and_means_are_of_all_candidates() -> None:
     tables = filled()
     assert (tables.candidates, tables.rated) == (9, 6)
+    judged, words = tables.coverage()
+    assert (judged.scored, judged.unscored, judged.reasons) == (8, 1, {"empty text": 1})
+    assert (words.scored, words.unscored) == (9, 0)
+    means = {m.system: (m.mean, m.n) for m in tables.systems() if m.scorer == "judge"}
+    assert means == {"A": (1.0, 2), "B": (3.0, 3), "C": (9.0, 3)}
 
 
 def of_one_system(number: int, rating: float | None = None) -> Tables:
@@ -169,20 +158,6 @@ def test_axes_of_one_name_are_compared_and_no_axis_with_all() -> None:
     assert found["words", "fluency", "sample"].value is None
 
 
-def receipt(stage: str, worker: str, seconds: float, mass: float = 0.9) -> dict[str, object]:
-    tokens = {"asks": 10, "requests": 12, "prompt": 1000, "cached": 800}
-    tokens |= {"generated": 10, "floor": 190}
-    masses = {"choices": 10, "total": 10 * mass, "low": 0}
-    return {"stage": stage, "worker": worker, "worker_seconds": seconds, "gpus": 2,
-            "asked": {"synthetic": {"tokens": tokens, "masses": masses}}}  # fmt: skip
-
-
-def test_low_mass_is_warned_of() -> None:
-    (warning,) = Accounts([receipt("judge", "a", 1, mass=0.2)]).warnings
-    assert "20.0%" in warning
-    assert "reply: …" in warning
-
-
 # judges whose arithmetic needs the whole run
 
 VALUES: Mapping[str, Mapping[str, float | None]] = {
@@ -239,7 +214,7 @@ def stored(
     judges: Callable[[Task], list[Judge]],
     verdict: Callable[[str, str, str], Verdict],
 ) -> tuple[Job, Output]:
-    """A run whose every case is judged, a shard for each document of VALUES."""
+    """A run whose every text is judged, a shard for each document of VALUES."""
     cases = [
         {"doc_id": doc_id, "source": doc_id, "candidates": [
             {"system": system, "text": system} for system in systems]}
@@ -247,19 +222,7 @@ def stored(
     ]  # fmt: skip
     jsonl(folder / "cases.jsonl", cases)
     given = config(folder, axes=axes, judges=["direct"])
-    one = make_job(load_config(given), ScriptedEngines())
-    job = replace(one, judges=judges(one.task))
-    with claimed(job.config.out) as claim:
-        bind_and_cut(job, claim)
-    output = Output(job.config.out)
-    for shard in output.shards():
-        (case,) = output.cases(shard)
-        of = [(case.document.doc_id, candidate.system) for candidate in case.candidates]
-        for judge in job.judges:
-            output.write_verdicts(judge.name, shard, [verdict(*at, judge.name) for at in of])
-        told = {"stage": "judge", "worker": "w", "worker_seconds": 1, "gpus": 0, "asked": {}}
-        output.commit("judge", shard, told)
-    return job, output
+    return judged_run(given, lambda *at: [verdict(*at)], judges)
 
 
 def score_shards(job: Job, output: Output, shards: Sequence[Shard]) -> tuple[Scoring, Scored]:
@@ -327,24 +290,6 @@ def test_signatures_end_with_what_was_fitted(tmp_path: Path) -> None:
         assert {score.signature for score in written(output, scorer).values()} == {line}
 
 
-def test_each_is_read_once_more_than_it_is_scored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    job, output = judged(tmp_path, centred=Centred, unneeding=Unneeding, plain=Direct)
-    read, verdicts = Counter[tuple[str, int]](), Output.verdicts
-
-    def counted(output: Output, judge: str, shard: Shard, **how: bool) -> Iterator[Verdict]:
-        read[judge, shard.number] += 1
-        return verdicts(output, judge, shard, **how)
-
-    monkeypatch.setattr(Output, "verdicts", counted)
-    score_shards(job, output, output.shards())
-    expected = {"centred": 2, "unneeding": 1, "plain": 1}
-    numbers = [shard.number for shard in output.shards()]
-    assert len(numbers) == 3
-    assert read == {(name, n): times for name, times in expected.items() for n in numbers}
-
-
 def test_where_nothing_is_fitted_the_judge_itself_scores(tmp_path: Path) -> None:
     job, output = judged(tmp_path, direct=Centred)
     score_shards(job, output, output.shards())
@@ -364,17 +309,6 @@ def test_only_the_shards_that_are_scored_are_fitted(tmp_path: Path) -> None:
     assert json.loads(output.place.read(FILE)) == {"centred": {"mean": 1.5}}
     assert [s.value for s in output.scores(first)] == [-0.5, 0.5]
     assert scored.tables.cases == 1
-
-
-def test_a_second_report_is_the_first(tmp_path: Path) -> None:
-    job, output = judged(tmp_path, centred=Centred)
-    files = []
-    for _ in range(2):
-        score_shards(job, output, output.shards())
-        out = tmp_path / "out"
-        scores = [(out / "scores" / shard.file).read_bytes() for shard in output.shards()]
-        files.append([(out / FILE).read_bytes(), *scores])
-    assert files[0] == files[1]
 
 
 def with_votes(doc_id: str, system: str, judge: str) -> Verdict:
@@ -400,30 +334,9 @@ def of_entities(task: Task) -> list[Judge]:
     return make_judges({"entities": {"votes": "modelled"}}, task)
 
 
-def test_votes_of_entities_are_modelled_over_the_run(tmp_path: Path) -> None:
-    job, output = stored(tmp_path, ["relevance"], of_entities, with_votes)
-    scoring, _ = score_shards(job, output, output.shards())
-    (judge,) = job.judges
-    all_of_them = [
-        with_votes(doc_id, system, "entities") for doc_id in VALUES for system in VALUES[doc_id]
-    ]
-    fitted = judge.fit(all_of_them)
-    assert fitted is not None
-    assert json.loads(output.place.read(FILE)) == {"entities": fitted.learnt}
-    assert fitted.learnt["completeness"]["entities"] == 60
-    name = "entities.completeness"
-    expected = [s for v in all_of_them for s in fitted.score(v) if s.scorer == f"{name}.modelled"]
-    modelled = values(written(output, f"{name}.modelled"))
-    assert modelled == [score.value for score in expected]
-    # Two of three that say `partially` make a whole for the ballots, because `support` says yes.
-    assert values(written(output, name)) == [1.0] * 6
-    assert modelled == pytest.approx([0.6, 0.7, 0.9, 0.5, 1.0, 0.8])
-    assert set(scoring.signatures) == set(judge.scorers)
-    (end,) = {line.rpartition(" | ")[2] for line in scoring.signatures.values()}
-    assert end == f"fitted {short(fitted.learnt)[:12]}"
-
-
 def test_a_report_says_what_was_fitted_while_it_is_wanted(tmp_path: Path) -> None:
+    """Two of three that say `partially` make a whole for the ballots, because `support` says yes;
+    not for the model of all votes."""
     _, output = stored(tmp_path, ["relevance"], of_entities, with_votes)
 
     def reported(votes: str) -> Mapping[str, str]:
@@ -431,11 +344,19 @@ def test_a_report_says_what_was_fitted_while_it_is_wanted(tmp_path: Path) -> Non
         given = config(tmp_path, out=output.uri, axes=["relevance"], **how)
         return evaljudge.make_report(given, engines=ScriptedEngines()).findings.signatures
 
+    scorer, files = "entities.completeness", []
     for _ in range(2):  # a second report repeats the first
         lines = reported("modelled")
-        end = f" | fitted {short(json.loads(output.place.read(FILE))['entities'])[:12]}"
+        fitted = json.loads(output.place.read(FILE))
+        assert fitted["entities"]["completeness"]["entities"] == 60
         assert len(lines) == 13  # entities, nine shares, three modelled
+        end = f" | fitted {short(fitted['entities'])[:12]}"
         assert all(line.endswith(end) for line in lines.values())
+        modelled = values(written(output, f"{scorer}.modelled"))
+        assert modelled == pytest.approx([0.6, 0.7, 0.9, 0.5, 1.0, 0.8])
+        assert values(written(output, scorer)) == [1.0] * 6
+        files.append([output.place.read(f"scores/{shard.file}") for shard in output.shards()])
+    assert files[0] == files[1]
     lines = reported("majority")
     assert len(lines) == 10
     assert not any(" | fitted " in line for line in lines.values())

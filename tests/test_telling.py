@@ -60,16 +60,11 @@ def test_disagreement_of_few_texts_is_ranked_among_all() -> None:
     assert found.apart == [None, pytest.approx(49 / 58), 0.0]
 
 
-def test_doubt_is_shown() -> None:
-    doubts = [0.1] * 60
+def test_texts_of_much_doubt_and_without_a_score_are_shown() -> None:
+    doubts, scores = [0.1] * 60, [float(n) for n in range(60)]
     doubts[33] = 0.95
     assert "d33" in names(telling_texts(kept([1.0] * 60, None, doubts), [KEY], 6))
-
-
-def test_unscored_texts_are_shown() -> None:
-    scores: list[float | None] = [float(n) for n in range(60)]
-    scores[20] = None
-    assert "d20" in names(telling_texts(kept(scores), [KEY], 10))
+    assert "d20" in names(telling_texts(kept([*scores[:20], None, *scores[21:]]), [KEY], 10))
 
 
 def test_the_most_telling_come_first() -> None:

@@ -97,18 +97,6 @@ def test_no_shown_threshold_is_passed_by_a_judge_that_cannot_decide(
     assert seen >= 3
 
 
-@pytest.mark.parametrize("levels", LEVELS)
-@pytest.mark.parametrize("undecided", UNDECIDED)
-def test_where_each_reading_puts_an_undecided_judge(undecided: str, levels: int) -> None:
-    """In the middle; but `level` follows the paper's sum, where beating a good text counts more."""
-    judge = Synthetic({"levels": levels}, load_task("summary", ["fluency"]))
-    answers = dict.fromkeys(ratings(levels), UNDECIDED[undecided])
-    for reading in ("ordinal", "bradley-terry"):
-        assert value(judge, f"synthetic.{reading}", answers) == pytest.approx(3.0)
-    assert value(judge, "synthetic.level", answers) > 3.5
-    assert value(judge, "synthetic", answers) == pytest.approx(0.0)
-
-
 def cautions(scorer: str, least: float, **changes: Any) -> list[str]:
     condition = {"scorer": scorer, "axis": "fluency", "at_least": least}
     usual = {"corpus": "cases.jsonl", "out": "runs/x", "model": "m", "judges": {"synthetic": {}}}
@@ -138,7 +126,7 @@ def test_other_thresholds_are_the_user_s_choice(scorer: str, least: float) -> No
 def test_a_threshold_that_no_score_reaches_is_warned_of() -> None:
     column = Column()
     for number in (1.5, 4.25):
-        column.add(Score("d", "A", "s", "tone", number))
+        column.add(Score("d", "A", "s", "tone", number), is_kept=True)
     rule = Selection.model_validate(
         {"name": "good", "all": [{"scorer": "s", "axis": "tone", "at_least": 35},
                                  {"scorer": "s", "axis": "tone", "at_most": 1},

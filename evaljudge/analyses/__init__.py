@@ -18,13 +18,13 @@ from functools import cache, cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from evaljudge.agreement.rated import Grid, Rated
-from evaljudge.analysis.calibration import TextInterval
 from evaljudge.analysis.combining import Combination, Weights
 from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.findings import Findings as Findings
 from evaljudge.analysis.selection import NONE_FOUND, Found
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import AgreementConfig, Config
+from evaljudge.decisions.conformal import Covered
 from evaljudge.judges.protocol import Judge
 from evaljudge.plugins import added_code, folders, found_in_files
 from evaljudge.sections import Section as Section
@@ -74,7 +74,7 @@ class RunFrame:
     combined: Mapping[str, Combination] = field(default_factory=dict)
     weights: Mapping[tuple[str, str], Weights] = field(default_factory=dict)
     """The fitted weights, by combination and axis."""
-    intervals: Sequence[TextInterval] = ()
+    intervals: Sequence[Covered] = ()
     thresholds: Found = field(default_factory=lambda: NONE_FOUND)
 
     @cached_property

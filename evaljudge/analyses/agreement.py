@@ -14,15 +14,7 @@ from evaljudge.agreement.rated import MOST_TESTED, Rated
 from evaljudge.analyses import Analysis, Findings, RunFrame
 from evaljudge.records import ANY_AXIS
 from evaljudge.sections import Table
-from evaljudge.sections.figures import (
-    FEW,
-    SAMPLED,
-    SAMPLED_NOTE,
-    count,
-    estimate,
-    only,
-    together,
-)
+from evaljudge.sections.figures import FEW, SAMPLED, SAMPLED_NOTE, count, estimate, only, together
 
 COEFFICIENTS = {
     "spearman": "Spearman",

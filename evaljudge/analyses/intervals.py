@@ -7,16 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from evaljudge.analyses import Analysis, Findings, Section
-from evaljudge.analysis.calibration import TextInterval
+from evaljudge.decisions.conformal import Covered
 from evaljudge.sections.figures import short, tabled
 
 TITLE = "Intervals of single texts"
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
-    rows: list[TextInterval] = [
-        row for row in findings["intervals"] if not (in_short and row.system)
-    ]
+    rows: list[Covered] = [row for row in findings["intervals"] if not (in_short and row.system)]
     columns: dict[str, Any] = {"scorer": "scorer", "axis": "axis", "documents": "documents"}
     columns |= {"coverage": "coverage", "mean width": "width"}
     if not in_short:
@@ -33,4 +31,4 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     yield Section(TITLE, [about], [table], [] if in_short else [few])
 
 
-ANALYSIS = Analysis(TextInterval, lambda run: run.intervals, section, place=50)
+ANALYSIS = Analysis(Covered, lambda run: run.intervals, section, place=50)

@@ -7,13 +7,12 @@ not known.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import replace
 
 import numpy as np
 
-from evaljudge.agreement.rated import Floats
 from evaljudge.analyses import Analysis, Findings, RunFrame, Section
-from evaljudge.decisions.sampling import weighted_mean
+from evaljudge.decisions.sampling import WeightedMean, weighted_mean
 from evaljudge.records import ANY_SYSTEM
 from evaljudge.sections.figures import bounded, tabled
 
@@ -26,41 +25,18 @@ ABOUT = (
 IN_SHORT = "The mean of all texts, corrected for how they were drawn; the report has each system's."
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledMean:
-    """People's mean rating of all texts, or of one system's, from those that were drawn for
-    rating; corrected for how they were drawn."""
-
-    axis: str
-    system: str  # ANY_SYSTEM: all texts
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-    documents: int
-    effective: float
-
-
-def rows(run: RunFrame) -> Iterator[LabelledMean]:
+def rows(run: RunFrame) -> Iterator[WeightedMean]:
     grid = run.grid
-    documents = np.broadcast_to(
-        np.arange(len(grid.documents))[:, None], (len(grid.documents), len(grid.systems))
-    )
+    documents = np.repeat(np.arange(len(grid.documents))[:, None], len(grid.systems), axis=1)
+    whose = [(ANY_SYSTEM, slice(None)), *((s, slice(n, n + 1)) for n, s in enumerate(grid.systems))]
     for axis in sorted(grid.probabilities.keys() & grid.human.keys()):
         probabilities = grid.probabilities[axis]
         labels = np.where(np.isfinite(probabilities), grid.human[axis], np.nan)
-        yield from _mean(axis, ANY_SYSTEM, labels, probabilities, documents)
-        for column, system in enumerate(grid.systems):
-            at = slice(column, column + 1)
-            yield from _mean(axis, system, labels[:, at], probabilities[:, at], documents[:, at])
-
-
-def _mean(
-    axis: str, system: str, human: Floats, probabilities: Floats, documents: np.ndarray
-) -> Iterator[LabelledMean]:
-    mean = weighted_mean(human.ravel(), probabilities.ravel(), documents.ravel())
-    if mean is not None:
-        yield LabelledMean(axis, system, **asdict(mean))
+        for system, at in whose:
+            drawn = probabilities[:, at].ravel()
+            mean = weighted_mean(labels[:, at].ravel(), drawn, documents[:, at].ravel())
+            if mean is not None:
+                yield replace(mean, axis=axis, system=system)
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
@@ -77,4 +53,4 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     yield Section(TITLE, [about], [tabled(title, rows, 2, columns)])
 
 
-ANALYSIS = Analysis(LabelledMean, rows, section, place=80)
+ANALYSIS = Analysis(WeightedMean, rows, section, place=80)

@@ -73,7 +73,7 @@ def rows(run: RunFrame) -> Iterator[PeopleScale]:
         for key, scores in scorers.items():
             scale = people_scale(grid.systems, scores, human, drawn)
             if scale is not None and not is_repetition(key[0]):
-                rates = list(_pass_rates(run, key, scores, human, drawn))
+                rates = _pass_rates(run, key, scores, human, drawn)
                 scale = replace(scale, pass_rates=rates, sampled=grid.is_sample)
                 yield replace(scale, scorer=key[0], axis=axis)
 
@@ -84,18 +84,16 @@ def _is_unknown(grid: Grid, axis: str) -> bool:
 
 def _pass_rates(
     run: RunFrame, key: Key, scores: Floats, human: Floats, drawn: Floats | None
-) -> Iterator[PassRate]:
-    asked = set[tuple[float, float]]()
-    for condition in (
-        condition for rule in (run.config.select if run.config else ()) for condition in rule.all
-    ):
-        threshold = _threshold(condition, run.thresholds)
-        if scale_of(condition) == key and condition.good is not None and threshold is not None:
-            asked.add((threshold, condition.good))
-    for threshold, good in sorted(asked):
-        rate = pass_rate(scores, human, drawn, threshold=threshold, good=good)
-        if rate is not None:
-            yield rate
+) -> list[PassRate]:
+    asked = {
+        (threshold, condition.good)
+        for rule in (run.config.select if run.config else ())
+        for condition in rule.all
+        if scale_of(condition) == key and condition.good is not None
+        if (threshold := _threshold(condition, run.thresholds)) is not None
+    }
+    rates = (pass_rate(scores, human, drawn, threshold=t, good=good) for t, good in sorted(asked))
+    return [rate for rate in rates if rate is not None]
 
 
 def _threshold(condition: Condition, thresholds: Found) -> float | None:

@@ -18,12 +18,7 @@ import numpy as np
 from evaljudge.agreement.pairs import Codes
 from evaljudge.agreement.rated import Floats, Rated
 from evaljudge.analyses import Analysis, Findings, RunFrame, Section
-from evaljudge.decisions.replacing import (
-    FEWEST_RATERS,
-    FEWEST_TEXTS,
-    Replacing,
-    replacing,
-)
+from evaljudge.decisions.replacing import FEWEST_RATERS, FEWEST_TEXTS, Replacing, replacing
 from evaljudge.sections import Cell, Named, Table
 from evaljudge.sections.figures import NONE, bracketed, probability, short, tabled
 

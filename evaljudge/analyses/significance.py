@@ -9,14 +9,7 @@ from evaljudge.agreement import LEVELS, Rival, Standing, against_best
 from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.analyses.agreement import COEFFICIENTS
 from evaljudge.sections import Cell, Named, Table
-from evaljudge.sections.figures import (
-    SAMPLED,
-    bounded,
-    correlation,
-    only,
-    probability,
-    tabled,
-)
+from evaljudge.sections.figures import SAMPLED, bounded, correlation, only, probability, tabled
 
 TITLE = "Highest agreement"
 TESTED = (

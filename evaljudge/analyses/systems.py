@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import sqrt
 
-from evaljudge.agreement.rated import Key, is_repetition
+from evaljudge.agreement.rated import is_repetition
 from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.analyses.agreement import across
 from evaljudge.analysis.tables import SystemMean
@@ -59,7 +59,7 @@ LEFT_OUT = f"Of more than {MOST_SYSTEMS} systems, those with the most documents 
 MOST_SHOWN = 3  # for an axis, on a terminal
 
 
-def rows(run: RunFrame) -> list[SystemRanking]:
+def rows(run: RunFrame) -> Iterator[SystemRanking]:
     """The means are of all texts, where the grid holds a sample of them.
 
     People are left out on axes where the rated texts were drawn for it: labelled.py has
@@ -73,17 +73,14 @@ def rows(run: RunFrame) -> list[SystemRanking]:
     }
     tables |= {key: table for key, table in grid.scores.items() if not is_repetition(key[0])}
     ranked = rank_systems(grid.systems, list(tables.values()), run.seed)
-    by_key = {key: row for key, row in zip(tables, ranked, strict=True) if row}
-    whole = {(mean.scorer, mean.axis, mean.system): mean for mean in run.tables.systems()}
-    return [_named(key, row, whole if grid.is_sample else {}) for key, row in by_key.items()]
-
-
-def _named(
-    key: Key, ranking: SystemRanking, whole: dict[tuple[str, str, str], SystemMean]
-) -> SystemRanking:
-    is_sample = (*key, ranking.systems[0].system) in whole
-    systems = [_of_all(system, whole.get((*key, system.system))) for system in ranking.systems]
-    return replace(ranking, scorer=key[0], axis=key[1], systems=tuple(systems), sampled=is_sample)
+    means = run.tables.systems() if grid.is_sample else ()
+    whole = {(mean.scorer, mean.axis, mean.system): mean for mean in means}
+    for key, row in zip(tables, ranked, strict=True):
+        if row is not None:
+            systems = tuple(_of_all(s, whole.get((*key, s.system))) for s in row.systems)
+            is_sample = (*key, row.systems[0].system) in whole
+            named = replace(row, scorer=key[0], axis=key[1])
+            yield replace(named, systems=systems, sampled=is_sample)
 
 
 def _of_all(ranked: RankedSystem, mean: SystemMean | None) -> RankedSystem:

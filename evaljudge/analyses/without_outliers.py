@@ -18,11 +18,7 @@ from pydantic import Field
 from evaljudge.agreement import Agreement
 from evaljudge.agreement.rated import Rated
 from evaljudge.analyses import Analysis, Findings, RunFrame, Section
-from evaljudge.analyses.agreement import (
-    agreement_of,
-    levels_of,
-    spearman_table,
-)
+from evaljudge.analyses.agreement import agreement_of, levels_of, spearman_table
 from evaljudge.config import Name
 from evaljudge.corpora.files import rows_of
 from evaljudge.errors import UserError

@@ -8,8 +8,7 @@ plain attempts, not clever ones, and a text that merely quotes such words is fou
 changes.
 
 Texts that are nearly a reference of their document: a text that is its reference is unscored
-wherever the two are compared (see text.py). With a few words changed it is compared, and its high
-value shows only where the text was copied from.
+wherever the two are compared (see text.py). With a few words changed it is compared.
 """
 
 from __future__ import annotations
@@ -25,44 +24,46 @@ from typing import Self
 from evaljudge.records import Case
 from evaljudge.text import counted, one_line, plain_words, shown
 
-BEFORE = 10
-"""Characters that a warning quotes before what was found."""
-CANDIDATES, DOCUMENTS = "candidates", "documents"
-NEAR = 0.95
-"""The share of the longer text's words that the other one has, too."""
+BEFORE = 10  # characters that a warning quotes before what was found
+CANDIDATES, DOCUMENTS, COPIES = "candidates", "documents", "copies"
+NEAR = 0.95  # the share of the longer text's words that the other one has, too
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """One entry of addressing.yaml."""
-
     words: tuple[str, ...]
     pattern: re.Pattern[str]
     only_in_candidates: bool
 
 
 @dataclass
-class Addressing:
-    """How many texts address the judge, of how many, and the first of them."""
+class Noticed:
+    """How many texts address the judge, or are nearly a reference, and the first of them."""
 
     seen: Counter[str] = field(default_factory=Counter)
     found: Counter[str] = field(default_factory=Counter)
     first: dict[str, str] = field(default_factory=dict)
 
-    def see(self, case: Case) -> None:
-        document = f"document {one_line(case.document.doc_id)}"
-        self._see(DOCUMENTS, document, case.document.source)
+    def see(self, case: Case, *, is_judged: bool) -> None:
+        document, source = f"document {one_line(case.document.doc_id)}", case.document.source
+        references = list(map(plain_words, case.document.references))
+        if is_judged:
+            self._count(DOCUMENTS, addresses(source), document)
         for candidate in case.candidates:
             where = f"{document}, system {one_line(candidate.system)}"
-            self._see(CANDIDATES, where, candidate.text, case.document.source)
+            if is_judged:
+                self._count(CANDIDATES, addresses(candidate.text, source), where)
+            if references and _is_near(plain_words(candidate.text), references):
+                self._count(COPIES, where)
 
-    def _see(self, kind: str, where: str, text: str, source: str | None = None) -> None:
+    def _count(self, kind: str, what: str, where: str = "") -> None:
+        """`what` was noticed; nothing, where it is empty."""
         self.seen[kind] += 1
-        if quote := addresses(text, source):
+        if what:
             self.found[kind] += 1
-            self.first.setdefault(kind, f"{where}: {quote}")
+            self.first.setdefault(kind, f"{where}: {what}" if where else what)
 
-    def __iadd__(self, other: Addressing) -> Self:
+    def __iadd__(self, other: Noticed) -> Self:
         """Add what lies in later shards."""
         self.seen.update(other.seen)
         self.found.update(other.found)
@@ -70,7 +71,7 @@ class Addressing:
         return self
 
     @property
-    def warnings(self) -> Iterator[str]:
+    def of_addressing(self) -> Iterator[str]:
         for kind in (CANDIDATES, DOCUMENTS):
             if number := self.found[kind]:
                 looks = "looks like it addresses" if number == 1 else "look like they address"
@@ -78,6 +79,16 @@ class Addressing:
                     f"{number:,} of {self.seen[kind]:,} {kind} {looks} the judge (first: "
                     f"{self.first[kind]}): see `evaljudge probe injection`"
                 )
+
+    @property
+    def of_copies(self) -> Iterator[str]:
+        if number := self.found[COPIES]:
+            share = counted(number, "candidate shares", "candidates share")
+            yield (
+                f"{share} at least {NEAR:.0%} of the words with a reference of the document "
+                f"(first: {self.first[COPIES]}): for a near copy, scorers that compare the two say "
+                "little"
+            )
 
 
 def addresses(text: str, source: str | None = None) -> str:
@@ -108,36 +119,6 @@ def signs() -> list[Sign]:
         Sign(tuple(row["words"]), re.compile(row["pattern"]), row.get("only_in_candidates", False))
         for row in entries
     ]
-
-
-@dataclass
-class NearCopies:
-    number: int = 0
-    first: str = ""
-
-    def see(self, case: Case) -> None:
-        references = list(map(plain_words, case.document.references))
-        for candidate in case.candidates if references else ():
-            if _is_near(plain_words(candidate.text), references):
-                document, system = map(one_line, (case.document.doc_id, candidate.system))
-                self.number += 1
-                self.first = self.first or f"document {document}, system {system}"
-
-    def __iadd__(self, other: Self) -> Self:
-        """Add what lies in later shards."""
-        self.number += other.number
-        self.first = self.first or other.first
-        return self
-
-    @property
-    def warnings(self) -> list[str]:
-        if not self.number:
-            return []
-        share = counted(self.number, "candidate shares", "candidates share")
-        return [
-            f"{share} at least {NEAR:.0%} of the words with a reference of the document "
-            f"(first: {self.first}): for a near copy, scorers that compare the two say little"
-        ]
 
 
 def _is_near(words: list[str], references: list[list[str]]) -> bool:

@@ -13,15 +13,14 @@ them left unscored is unscored.
 
 Weights by agreement are Spearman's correlation with people over all rated texts, on each axis. They
 are fitted once all shards are scored, in folds of whole documents, so that no document's score
-rests on its own ratings; a document that nobody rated has the weights of all that are rated. Then
-the score files are written again, with the weighted scores. Where no scorer agrees with people, or
-nobody rated, all count alike, and the report warns. The weights lie in report/combined.json.
+rests on its own ratings; a document that nobody rated has the weights of all that are rated. Where
+no scorer agrees with people, or nobody rated, all count alike, and the report warns.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from math import floor
@@ -32,13 +31,12 @@ import numpy as np
 import evaljudge
 from evaljudge.agreement.coefficients import spearmans
 from evaljudge.agreement.folds import Rows, folded
-from evaljudge.agreement.rated import Floats, Rated
-from evaljudge.analysis.mixes import VERSION, Mix, check_axes, mixed
+from evaljudge.agreement.rated import Floats, Key, Rated
+from evaljudge.analysis.mixes import VERSION, Mix, check_axes, check_new_name, mixed
 from evaljudge.analysis.scoring import add_further
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import CombineConfig, Rule
 from evaljudge.errors import UserError, unknown
-from evaljudge.metrics import check_name
 from evaljudge.records import ANY_AXIS, Score
 from evaljudge.storage import Output, Shard
 
@@ -98,9 +96,7 @@ def combinations_of(
     made = {}
     for name, option in configured.items():
         where = f"combine.{name}:"
-        check_name(name, where)
-        if name in axes:
-            raise UserError(f"{where} a scorer of the run has this name; give another")
+        check_new_name(name, axes, where)
         for scorer in option.of:
             if scorer not in axes:
                 raise UserError(f"{where} {unknown('scorer', scorer, axes)}")
@@ -121,15 +117,12 @@ class Weights:
     scorer: str
     axis: str
     of: Sequence[str]
-    whole: Sequence[float]
-    """Fitted on all documents that are rated, for those that are not."""
+    whole: Sequence[float]  # fitted on all documents that are rated, for those that are not
     folds: Sequence[Sequence[float]]
     """The weights of each fold, fitted on the documents of the other folds."""
     fold_of: Mapping[str, int]
-    documents: int
-    """The number of documents that the weights were fitted on."""
-    doubt: str
-    """Why all count alike; empty where they do not."""
+    documents: int  # the number of documents that the weights were fitted on
+    doubt: str  # why all count alike; empty where they do not
 
     @cached_property
     def signature(self) -> str:
@@ -140,11 +133,8 @@ class Weights:
         )
 
     def mix(self, doc_id: str, left_out: str = "") -> Mix:
-        """What a document's scores are mixed with."""
-        return self.mix_of(self.fold_of.get(doc_id), left_out)
-
-    def mix_of(self, fold: int | None, left_out: str) -> Mix:
-        """`fold`: of a rated document; None: of one that nobody rated."""
+        """What a document's scores are mixed with; `left_out`: the others' weights add up to 1."""
+        fold = self.fold_of.get(doc_id)
         weights = self.whole if fold is None else self.folds[fold]
         parts = [(n, w) for n, w in zip(self.of, weights, strict=True) if n != left_out]
         total = sum(weight for _, weight in parts)
@@ -152,48 +142,29 @@ class Weights:
         return Mix(tuple((name, weight / total if total else alike) for name, weight in parts))
 
 
-@dataclass(frozen=True)
-class Weighted:
-    weights: Sequence[Weights] = ()
-
-    @property
-    def signatures(self) -> dict[str, str]:
-        several = Counter(w.scorer for w in self.weights)
-        return {
-            w.scorer if several[w.scorer] == 1 else f"{w.scorer} on {w.axis}": w.signature
-            for w in self.weights
-        }
-
-    @property
-    def warnings(self) -> list[str]:
-        return [
-            f"{weights.scorer} on {weights.axis}: all scorers count alike: {weights.doubt}"
-            for weights in self.weights
-            if weights.doubt
-        ]
-
-
 def weigh_shards(
     wanted: Mapping[str, Combination], axes: Mapping[str, Sequence[str]], seed: int,
     output: Output, shards: Sequence[Shard], tables: Tables,
-) -> Weighted:  # fmt: skip
-    """Adds the scores of combinations by agreement to the score files and to the tables."""
+) -> tuple[dict[Key, Weights], list[str]]:  # fmt: skip
+    """Adds the scores of combinations by agreement to the score files and to the tables; gives the
+    weights, and warnings."""
     rated = tables.as_rated()
-    weights = [
-        weights_of(name, combination, axis, rated, seed)
+    weights = {
+        (name, axis): weights_of(name, combination, axis, rated, seed)
         for name, combination in wanted.items()
         for axis in axes[name]
+    }
+    rows = {key: asdict(w) for key, w in weights.items()}
+    add_further(FILE, rows, partial(_weighted, weights.values()), output, shards, tables)
+    warnings = [
+        f"{scorer} on {axis}: all scorers count alike: {w.doubt}"
+        for (scorer, axis), w in weights.items()
+        if w.doubt
     ]
-    if not weights:
-        output.place.remove(FILE)  # an earlier report may have had one
-        return Weighted()
-    keys = [(w.scorer, w.axis) for w in weights]
-    add_further(partial(_weighted, weights), keys, output, shards, tables)
-    output.place.write_json(FILE, [asdict(w) for w in weights])
-    return Weighted(weights)
+    return weights, warnings
 
 
-def _weighted(weights: Sequence[Weights], scores: Sequence[Score]) -> Iterator[Score]:
+def _weighted(weights: Collection[Weights], scores: Sequence[Score]) -> Iterator[Score]:
     by_key = {(s.doc_id, s.system, s.scorer, s.axis): s for s in scores}
     for doc_id, system in dict.fromkeys((score.doc_id, score.system) for score in scores):
         for w in weights:
@@ -246,14 +217,13 @@ def on_rated(
     combination: Combination, weights: Weights | None, axis: str, rated: Rated, left_out: str = ""
 ) -> Floats:  # fmt: skip
     """The combined score of each rated candidate; `weights`: of one by agreement."""
-    if weights is None:
-        smaller = combination.without(left_out) if left_out else combination
-        return smaller.of(columns_of(combination, axis, rated))
     columns = columns_of(combination, axis, rated)
+    if weights is None:
+        return (combination.without(left_out) if left_out else combination).of(columns)
     combined = np.full(rated.documents.size, np.nan)
     fold_of = np.array([weights.fold_of.get(doc_id, -1) for doc_id, _ in rated.texts])
-    for fold in np.unique(fold_of).tolist():
+    for fold, first in zip(*np.unique(fold_of, return_index=True), strict=True):
         rows = fold_of == fold
         parts = {name: column[rows] for name, column in columns.items()}
-        combined[rows] = weights.mix_of(None if fold < 0 else fold, left_out).of(parts)
+        combined[rows] = weights.mix(rated.texts[first][0], left_out).of(parts)
     return combined

@@ -19,8 +19,7 @@ from evaljudge.model.counting import Masses
 from evaljudge.records import Tokens
 
 Receipt = Mapping[str, Any]
-Part = tuple[str, str, str]
-"""A stage, a judge and an axis."""
+Part = tuple[str, str, str]  # a stage, a judge and an axis
 Parts = dict[Part, Tokens]
 LOW_MEAN_MASS = 0.5
 LARGE_BLOCK, LITTLE_SHARED = 128, 0.1
@@ -113,7 +112,6 @@ class Accounts:
 
     @property
     def tokens(self) -> list[dict[str, Any]]:
-        """A row per stage and judge."""
         return [
             {"stage": stage, "judge": judge} | {name: getattr(tokens, name) for name in COUNTED}
             for (stage, judge), tokens in sorted(self._tokens.items(), key=lambda row: row[0][::-1])

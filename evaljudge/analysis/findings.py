@@ -70,17 +70,12 @@ class Findings:
     warnings: Sequence[str]
     rated_by: str = "people"
     price: Price = Price()
-    judged: JudgeFindings = JudgeFindings()
-    """What the judges say of the run, each of its own."""
-    combined: Sequence[str] = ()
-    """The combinations of the configuration, in its order."""
+    judged: JudgeFindings = JudgeFindings()  # what the judges say of the run, each of its own
+    combined: Sequence[str] = ()  # the combinations of the configuration, in its order
     spreads: Sequence[Spread] = ()
-    telling: Sequence[tuple[str, str]] = ()
-    """Document and system of the texts that the page shows."""
-    disagreements: Sequence[Disagreement] = ()
-    """The disagreements on these texts."""
-    within_documents: Sequence[str] = ()
-    """The scorers whose scores are ranks within a document."""
+    telling: Sequence[tuple[str, str]] = ()  # document and system of the texts that the page shows
+    disagreements: Sequence[Disagreement] = ()  # the disagreements on these texts
+    within_documents: Sequence[str] = ()  # the scorers whose scores are ranks within a document
     meanings: Mapping[str, str] = field(default_factory=dict)
     """What the values of each scorer mean, in a sentence, where that is known."""
     rows: Mapping[str, Sequence[Any]] = field(default_factory=dict)

@@ -6,10 +6,7 @@
 Nothing is standardised: a scorer of a wider range counts for more, unless a weight brings it to the
 range of the others. Gigant et al. (2024) print plain sums, but their released code divides the
 ratings of an LLM by 5 and chrF by 100, and subtracts a hundredth of ESTIME. (`chrf` here is 0..1.)
-
-A mix has values on the axes that all of its scorers have; one without axes goes with any. A
-candidate that one of them left unscored is unscored. A name may hold `+`, `-` or `*` itself: the
-longest known name that fits is taken.
+A mix has values on the axes that all of its scorers have; one without axes goes with any.
 """
 
 from __future__ import annotations
@@ -41,14 +38,19 @@ class Mix:
     @property
     def name(self) -> str:
         """`0.2*direct + chrf - 0.01*estime`"""
-        first, *others = self.parts
-        lead = "-" if first[1] < 0 else ""
-        return " ".join([lead + _weighted(first), *(_signed(part) for part in others)])
+        return self._written(" + ", " - ")
 
     @property
     def compact(self) -> str:
         """`0.2*direct+chrf-0.01*estime`"""
-        return self.name.replace(" + ", "+").replace(" - ", "-")
+        return self._written("+", "-")
+
+    def _written(self, plus: str, minus: str) -> str:
+        text = ""
+        for scorer, weight in self.parts:
+            text += (minus if weight < 0 else plus) if text else ("-" if weight < 0 else "")
+            text += scorer if abs(weight) == 1 else f"{abs(weight):.12g}*{scorer}"
+        return text
 
     @property
     def meaning(self) -> str:
@@ -81,6 +83,7 @@ class Mix:
 
 
 def mix_of(text: str, scorers: Collection[str], where: str = "--mix") -> Mix:
+    """A name may hold `+`, `-` or `*` itself: the longest known name that fits is taken."""
     named = "|".join(sorted(map(re.escape, scorers), key=len, reverse=True))
     part = re.compile(rf"\s*([+-]?)\s*(?:({_NUMBER})\s*\*\s*)?({named})\s*(?=[+-]|$)")
     parts: list[tuple[str, float]] = []
@@ -105,12 +108,16 @@ def mixes_of(configured: Mapping[str, str], axes: Mapping[str, Sequence[str]]) -
     made = {}
     for name, text in configured.items():
         where = f"mixes.{name}:"
-        check_name(name, where)
-        if name in axes:
-            raise UserError(f"{where} a scorer of the run has this name; give another")
+        check_new_name(name, axes, where)
         made[name] = mix_of(text, axes, where)
         check_axes(made[name], axes, f"{where} {text}")
     return made
+
+
+def check_new_name(name: str, scorers: Collection[str], where: str) -> None:
+    check_name(name, where)
+    if name in scorers:
+        raise UserError(f"{where} a scorer of the run has this name; give another")
 
 
 def check_axes(mix: Mix, axes: Mapping[str, Sequence[str]], where: str) -> None:
@@ -147,15 +154,6 @@ def mixed(
         values.append(score.value)
     value = mix.of_values(values)
     return value, "" if value is not None else INFINITE
-
-
-def _weighted(part: tuple[str, float]) -> str:
-    name, weight = part
-    return name if abs(weight) == 1 else f"{abs(weight):.12g}*{name}"
-
-
-def _signed(part: tuple[str, float]) -> str:
-    return f"{'-' if part[1] < 0 else '+'} {_weighted(part)}"
 
 
 def _complaint(rest: str, scorers: Collection[str]) -> str:

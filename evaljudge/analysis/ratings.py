@@ -43,8 +43,7 @@ KEPT = "report/ratings.json"
 
 
 class RatedText(NamedTuple):
-    ratings: Mapping[str, float]
-    """The mean over raters, by axis."""
+    ratings: Mapping[str, float]  # the mean over raters, by axis
     raters: Mapping[str, tuple[float, ...]]
     """The rating by each rater, on axes with several raters; NaN where one gave none."""
 
@@ -57,8 +56,7 @@ class FurtherRatings:
     texts: ByText = field(default_factory=dict)
     probabilities: Mapping[str, Mapping[Text, float]] = field(default_factory=dict)
     """The probability that a text was drawn and rated, by axis; only for texts of sheets."""
-    uneven: Collection[str] = ()
-    """The axes whose sheets were drawn with unequal probabilities."""
+    uneven: Collection[str] = ()  # the axes whose sheets were drawn with unequal probabilities
     warnings: Sequence[str] = ()
 
 
@@ -68,8 +66,8 @@ def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> F
     for file in files:
         rated, unread = 0, dict[str, None]()
         for row in read_sheet(file):
-            unread |= dict.fromkeys(_unread(row, axes))
-            ratings = list(_ratings(row, axes))
+            ratings, others = _ratings(row, axes)
+            unread |= dict.fromkeys(others)
             if ratings:
                 text = sheets.text(row, [axis for axis, _ in ratings])
                 named = str(row.fields.get(RATER) or "").strip()
@@ -142,19 +140,17 @@ def beginning(text: str) -> str:
     return "".join(c for c in text if c.isascii() and c.isalnum())[:BEGINNING]
 
 
-def _ratings(row: Row, axes: Sequence[str]) -> Iterator[tuple[str, float]]:
-    for column in row.fields:
-        if column in axes or column.startswith(DOTTED):
-            value = rating_in(row, column)
-            if value is not None:
-                yield column.removeprefix(DOTTED), value
-
-
-def _unread(row: Row, axes: Sequence[str]) -> Iterator[str]:
+def _ratings(row: Row, axes: Sequence[str]) -> tuple[list[tuple[str, float]], list[str]]:
+    """The ratings in a row, by axis, and the columns that are not read."""
+    ratings, unread = list[tuple[str, float]](), list[str]()
     for column, value in row.fields.items():
-        is_read = column in BESIDE or column in axes or column.startswith(DOTTED)
-        if not is_read and value not in (None, ""):
-            yield column
+        if column in axes or column.startswith(DOTTED):
+            rating = rating_in(row, column)
+            if rating is not None:
+                ratings.append((column.removeprefix(DOTTED), rating))
+        elif column not in BESIDE and value not in (None, ""):
+            unread.append(column)
+    return ratings, unread
 
 
 def _advice(column: str, axes: Sequence[str]) -> str:

@@ -5,8 +5,7 @@ and cost.
     -> RunDifferences(settings=[{"key": "judges.direct.temperature", "first": 0.0, "second": 0.7}],
                       means=[MeanChange("direct", "fluency", None, PairedDifference(…)), …], …)
 
-A difference is always the second run's value less the first one's. Texts are paired by document and
-system, whatever the shards are.
+A difference is always the second run's value less the first one's.
 """
 
 from __future__ import annotations
@@ -15,12 +14,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from math import isfinite, nan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evaljudge.agreement.rated import Floats, Key, Text, codes, is_repetition
+from evaljudge.agreement.rated import Floats, Key, Rated, Text, codes, is_repetition
 from evaljudge.analysis.findings import Coverage
 from evaljudge.analysis.run_scores import (
     RunScores,
@@ -63,8 +63,7 @@ class CorpusChange:
     texts_second: int
     texts_changed: int
     ratings_changed: int  # texts that people rated otherwise, or in one run alone
-    changed: Sequence[Mapping[str, str]]
-    """The first few documents and texts that are not the same."""
+    changed: Sequence[Mapping[str, str]]  # the first few documents and texts that are not the same
 
     @property
     def is_none(self) -> bool:
@@ -134,11 +133,9 @@ class RunDifferences:
     first: str
     second: str
     warnings: Sequence[str]
-    settings: Sequence[Row]
-    """Each a `key`, and its value in each run that has it."""
+    settings: Sequence[Row]  # each a `key`, and its value in each run that has it
     corpus: CorpusChange
-    scorers: tuple[Sequence[Key], Sequence[Key]]
-    """The scorers and axes that only one run has."""
+    scorers: tuple[Sequence[Key], Sequence[Key]]  # the scorers and axes that only one run has
     coverage: Sequence[CoverageChange]
     means: Sequence[MeanChange]
     agreement: Sequence[AgreementDifference]
@@ -166,9 +163,16 @@ class _Side:
                     if candidate.ratings:
                         self.ratings[doc_id, candidate.system] = candidate.ratings
 
-    def columns(self, texts: Sequence[Text]) -> dict[Key, Floats]:
+    def on(self, texts: Sequence[Text]) -> Rated:
         rows = self.scores.rows_of(texts)
-        return {key: aligned(self.scores.scores[key], rows) for key in self.keys}
+        return Rated(
+            documents=codes(doc_id for doc_id, _ in texts),
+            systems=codes(system for _, system in texts),
+            scores={key: aligned(self.scores.scores[key], rows) for key in self.keys},
+            human=rating_columns([self.ratings.get(text, {}) for text in texts]),
+            raters={},
+            texts=texts,
+        )
 
 
 def _hash(*what: Any) -> bytes:
@@ -178,8 +182,8 @@ def _hash(*what: Any) -> bytes:
 def run_differences(first: ScoredRun, second: ScoredRun, *, seed: int = 0) -> RunDifferences:
     sides = _Side(first), _Side(second)
     texts = sorted(sides[0].texts.keys() & sides[1].texts.keys())
-    columns = [side.columns(texts) for side in sides]
-    shared = [key for key in columns[0] if key in columns[1]]
+    both = sides[0].on(texts), sides[1].on(texts)
+    shared = [key for key in both[0].scores if key in both[1].scores]
     scales = [set(side.keys) for side in sides]
     names = [set(selections(run)) for run in (first, second)]
     corpus = _corpus(*sides, texts)
@@ -192,11 +196,10 @@ def run_differences(first: ScoredRun, second: ScoredRun, *, seed: int = 0) -> Ru
         corpus=corpus,
         scorers=(sorted(scales[0] - scales[1]), sorted(scales[1] - scales[0])),
         coverage=[_coverage(key, *sides) for key in sorted(scales[0] | scales[1])],
-        means=list(_means(texts, shared, *columns)),
-        agreement=list(_agreement(texts, shared, sides, columns, seed)),
+        means=list(_means(shared, *both)),
+        agreement=list(_agreement(shared, *both, seed)),
         selections=[
-            _selection(texts, columns, (first, second), name)
-            for name in sorted(names[0] & names[1])
+            _selection(name, (first, second), both) for name in sorted(names[0] & names[1])
         ],
         selection_names=(sorted(names[0] - names[1]), sorted(names[1] - names[0])),
         cost=_cost(first.about, second.about),
@@ -259,17 +262,14 @@ def _expected(row: Coverage) -> int:
     return row.expected - itself
 
 
-def _means(
-    texts: Sequence[Text], shared: Sequence[Key], *sides: Mapping[Key, Floats]
-) -> Iterator[MeanChange]:
-    documents, systems = codes(doc_id for doc_id, _ in texts), codes(name for _, name in texts)
+def _means(shared: Sequence[Key], first: Rated, second: Rated) -> Iterator[MeanChange]:
     for key in shared:
-        first, second = (side[key] for side in sides)
-        tables = (_by_document(documents, column) for column in (first, second))
+        columns = first.scores[key], second.scores[key]
+        tables = (_by_document(first.documents, column) for column in columns)
         yield MeanChange(*key, None, paired_difference(*tables))
-        for code, system in enumerate(sorted({name for _, name in texts})):
-            its = systems == code  # at most one text of each document
-            yield MeanChange(*key, system, paired_difference(first[its, None], second[its, None]))
+        for code, system in enumerate(sorted(set(first.system_names))):
+            its = first.systems == code  # at most one text of each document
+            yield MeanChange(*key, system, paired_difference(*(c[its, None] for c in columns)))
 
 
 def _by_document(documents: NDArray[np.int64], column: Floats) -> Floats:
@@ -282,34 +282,25 @@ def _by_document(documents: NDArray[np.int64], column: Floats) -> Floats:
 
 
 def _agreement(
-    texts: Sequence[Text], shared: Sequence[Key], sides: Sequence[_Side],
-    columns: Sequence[Mapping[Key, Floats]], seed: int,
-) -> Iterator[AgreementDifference]:  # fmt: skip
+    shared: Sequence[Key], first: Rated, second: Rated, seed: int
+) -> Iterator[AgreementDifference]:
     """The change in agreement of every scorer with the human axes that it is compared with."""
-    human = [rating_columns([side.ratings.get(text, {}) for text in texts]) for side in sides]
     matched = {
-        (scorer, name): (columns[0][key], columns[1][key], human[0][name], human[1][name])
+        (key[0], name): (first.scores[key], second.scores[key], first.human[name], human)
         for key in shared
-        for (scorer, axis) in [key]
-        for name in sorted(human[0].keys() & human[1].keys())
-        if axis in (name, ANY_AXIS)
+        for name, human in sorted(second.human.items())
+        if name in first.human and key[1] in (name, ANY_AXIS)
     }
-    documents, systems = codes(doc_id for doc_id, _ in texts), codes(name for _, name in texts)
-    differences = agreement_differences(documents, systems, list(matched.values()), seed=seed)
+    fours = list(matched.values())
+    differences = agreement_differences(first.documents, first.systems, fours, seed=seed)
     for (scorer, axis), levels in zip(matched, differences, strict=True):
         for row in levels:
             yield replace(row, scorer=scorer, axis=axis)
 
 
-def _selection(
-    texts: Sequence[Text],
-    columns: Sequence[Mapping[Key, Floats]],
-    runs: Sequence[ScoredRun],
-    name: str,
-) -> SelectionChange:
-    """A selection's change; `texts`: those of both runs; `columns`: their scores in each run."""
+def _selection(name: str, runs: Sequence[ScoredRun], both: Sequence[Rated]) -> SelectionChange:
     first, second = (about_selection(run, name) for run in runs)
-    row_of = {text: row for row, text in enumerate(texts)}
+    row_of = {text: row for row, text in enumerate(both[0].texts)}
     chosen = [list(selected_texts(run, name)) for run in runs]
     shared = [{text for text in texts_of if text in row_of} for texts_of in chosen]
     only = sorted(shared[0] - shared[1]), sorted(shared[1] - shared[0])
@@ -326,29 +317,27 @@ def _selection(
         thresholds=(first["thresholds"], second["thresholds"]),
         flips=[
             {"doc_id": text[0], "system": text[1], "selected": side}
-            | {"values": {scale_name(*s): _values(columns, s, row_of[text]) for s in scales}}
+            | {"values": {scale_name(*s): _values(both, s, row_of[text]) for s in scales}}
             for side, flipped in zip(SIDES, only, strict=True)
             for text in flipped
         ],
     )
 
 
-def _values(columns: Sequence[Mapping[Key, Floats]], scale: Key, row: int) -> list[float | None]:
+def _values(both: Sequence[Rated], scale: Key, row: int) -> list[float | None]:
     """The value on this scale in both runs."""
-    values = [float(column[scale][row]) if scale in column else np.nan for column in columns]
-    return [value if np.isfinite(value) else None for value in values]
+    values = (float(rated.scores[scale][row]) if scale in rated.scores else nan for rated in both)
+    return [value if isfinite(value) else None for value in values]
 
 
 def _cost(*runs: Mapping[str, Any]) -> dict[str, tuple[Maybe, Maybe]]:
     """Seconds are those of all workers together."""
     sides = []
     for about in runs:
-        cost, hours = about.get("cost", {}), about.get("cost", {}).get("gpu_hours")
-        times = {
-            "seconds": cost.get("worker_seconds"),
-            "gpu_seconds": None if hours is None else round(hours * 3600, 1),
-        }
-        total = about.get("total", {})
-        asked = {name: total.get(name) for name in ("asks", "prompt", "prefilled", "generated")}
-        sides.append(asked | times)
+        total, cost = about.get("total", {}), about.get("cost", {})
+        side = {name: total.get(name) for name in ("asks", "prompt", "prefilled", "generated")}
+        hours = cost.get("gpu_hours")
+        side["seconds"] = cost.get("worker_seconds")
+        side["gpu_seconds"] = None if hours is None else round(hours * 3600, 1)
+        sides.append(side)
     return {name: (sides[0][name], sides[1][name]) for name in sides[0]}

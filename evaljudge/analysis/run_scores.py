@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from evaljudge.records import ANY_AXIS
 from evaljudge.storage import DERIVED, SHARDS, Output, Shard, holder
 
 Reasons = NDArray[np.int16]
-Row = Mapping[str, Any]
+K = TypeVar("K", str, Key)
 
 
 def scale_name(scorer: str, axis: str) -> str:
@@ -88,14 +88,8 @@ def selections(run: ScoredRun) -> list[str]:
     return [match[1] for match in matches if match]
 
 
-def selection_rule(run: ScoredRun, name: str) -> Row:
-    """The selection's rule as the last report wrote it."""
-    rule: Row = about_selection(run, name)["rule"]
-    return rule
-
-
 def about_selection(run: ScoredRun, name: str) -> dict[str, Any]:
-    """The rule and its counts."""
+    """The rule and its counts, as the last report wrote them."""
     with _proven(run, f"selected/{name}.json") as lines:
         about: dict[str, Any] = json.loads(b"".join(lines))
     return about
@@ -132,6 +126,58 @@ def _proven(run: ScoredRun, name: str) -> Iterator[Iterator[bytes]]:
 # its numbers
 
 
+class ShardScores:
+    """What one shard holds: its texts, and columns of their scores, doubts and ratings.
+
+    `bodies`: what the texts say, where that is asked for.
+    """
+
+    def __init__(self, output: Output, shard: Shard, *, with_bodies: bool = False) -> None:
+        import pyarrow.compute as pc
+
+        cases = output.case_table(shard, ["doc_id", "candidates"])
+        lists = cases["candidates"].combine_chunks()
+        doc_ids = cases["doc_id"].combine_chunks().take(pc.list_parent_indices(lists))
+        candidates = lists.flatten()
+        systems, bodies = candidates.field("system"), candidates.field("text")
+        self.bodies: Any = bodies if with_bodies else None
+        self.texts: list[Text] = list(zip(doc_ids.to_pylist(), systems.to_pylist(), strict=True))
+        trimmed = pc.utf8_trim_whitespace(bodies)
+        self.is_blank: list[bool] = pc.equal(trimmed, "").to_pylist()
+        ratings = candidates.field("ratings")
+        self.human: dict[str, NDArray[Any]] = {
+            axis: pc.map_lookup(ratings, axis, "first").to_numpy(zero_copy_only=False)
+            for axis in dict.fromkeys(ratings.keys.to_pylist())
+        }
+        table = output.score_table(shard)
+        scored = pc.binary_join_element_wise(table["doc_id"], table["system"], "\0")
+        names = pc.binary_join_element_wise(doc_ids, systems, "\0")
+        places = pc.index_in(scored, value_set=names).to_numpy().astype(np.intp)
+        values, doubts, why = table["value"].to_numpy(), table["doubt"].to_numpy(), table["reason"]
+        self.scores: dict[Key, Floats] = {}
+        self.doubts: dict[Key, Floats] = {}
+        self.reasons: dict[Key, dict[int, str]] = {}
+        """Why texts are unscored, by their places."""
+        for key, rows in rows_by_scale(table).items():
+            self.scores[key], self.doubts[key] = np.full((2, len(self.texts)), np.nan)
+            self.scores[key][places[rows]] = values[rows]
+            self.doubts[key][places[rows]] = doubts[rows]
+            missing = rows[~np.isfinite(values[rows])]
+            lacking = places[missing].tolist(), why.take(missing).to_pylist()
+            self.reasons[key] = dict(zip(*lacking, strict=True))
+
+
+def rows_by_scale(scores: Any) -> dict[Key, NDArray[np.intp]]:
+    """The rows of each scorer and axis in a table of scores."""
+    import pyarrow.compute as pc
+
+    scales = pc.binary_join_element_wise(scores["scorer"], scores["axis"], "\0")
+    coded = scales.combine_chunks().dictionary_encode()
+    codes = coded.indices.to_numpy(zero_copy_only=False)
+    keys = (name.partition("\0")[::2] for name in coded.dictionary.to_pylist())
+    return {key: np.flatnonzero(codes == code) for code, key in enumerate(keys)}
+
+
 class RunScores:
     """`precision`: of the numbers in memory."""
 
@@ -142,32 +188,34 @@ class RunScores:
         precision: type[np.floating[Any]] = np.float64,
     ) -> None:
         self._shards, self._precision = shards, precision
-        parts = list(output.ahead(lambda shard: _Part(output, shard), shards))
+        parts = list(output.ahead(lambda shard: ShardScores(output, shard), shards))
         self._starts = [0, *np.cumsum([len(part.texts) for part in parts]).tolist()]
         self.texts = [text for part in parts for text in part.texts]
         self.is_blank = np.array([blank for part in parts for blank in part.is_blank], bool)
-        self.scales = list(dict.fromkeys(key for part in parts for key in part.rows))
-        self.reasons = sorted({reason for part in parts for reason in part.reasons.values()})
+        self.scales = list(dict.fromkeys(key for part in parts for key in part.scores))
+        axes = dict.fromkeys(axis for part in parts for axis in part.human)
+        self.scores = self._joined(self.scales, [part.scores for part in parts])
+        self.doubts = self._joined(self.scales, [part.doubts for part in parts])
+        self.human = self._joined(axes, [part.human for part in parts])
+        lacking = [by_row for part in parts for by_row in part.reasons.values()]
+        self.reasons = sorted({reason for by_row in lacking for reason in by_row.values()})
         code_of = {reason: code for code, reason in enumerate(self.reasons)}
-        self.scores: dict[Key, Floats] = {key: self._empty() for key in self.scales}
-        self.doubts: dict[Key, Floats] = {key: self._empty() for key in self.scales}
-        self.human: dict[str, Floats] = {
-            axis: self._empty() for part in parts for axis in part.ratings
-        }
         self.unscored: dict[Key, Reasons] = {
             key: np.full(len(self.texts), -1, np.int16) for key in self.scales
         }
         """The place of each text's reason among `reasons`; -1: it is scored."""
         for start, part in zip(self._starts, parts, strict=False):
-            for key, rows in part.rows.items():
-                at = start + part.places[rows]
-                self.scores[key][at], self.doubts[key][at] = part.values[rows], part.doubts[rows]
-                missing = [row for row in rows.tolist() if row in part.reasons]
-                self.unscored[key][start + part.places[missing]] = [
-                    code_of[part.reasons[row]] for row in missing
-                ]
-            for axis, ratings in part.ratings.items():
-                self.human[axis][start : start + len(part.texts)] = ratings
+            for key, by_row in part.reasons.items():
+                for row, reason in by_row.items():
+                    self.unscored[key][start + row] = code_of[reason]
+
+    def _joined(self, names: Iterable[K], parts: Sequence[Mapping[K, Floats]]) -> dict[K, Floats]:
+        """The columns of all shards, one behind the other."""
+        columns = {name: self._empty() for name in names}
+        for start, part in zip(self._starts, parts, strict=False):
+            for name, column in part.items():
+                columns[name][start : start + len(column)] = column
+        return columns
 
     def _empty(self) -> Floats:
         return np.full(len(self.texts), np.nan, self._precision)
@@ -203,49 +251,3 @@ def aligned(
     if column is None or not len(column):
         return np.full(len(rows), nothing)
     return np.where(rows >= 0, column[rows], nothing)
-
-
-class _Part:
-    """What one shard holds."""
-
-    def __init__(self, output: Output, shard: Shard) -> None:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        cases = output.case_table(shard, ["doc_id", "candidates"])
-        lists = cases["candidates"].combine_chunks()
-        doc_ids = cases["doc_id"].combine_chunks().take(pc.list_parent_indices(lists))
-        candidates = lists.flatten()
-        systems = candidates.field("system")
-        self.texts: list[Text] = list(zip(doc_ids.to_pylist(), systems.to_pylist(), strict=True))
-        trimmed = pc.utf8_trim_whitespace(candidates.field("text"))
-        self.is_blank: list[bool] = pc.equal(trimmed, "").to_pylist()
-        self.ratings = _columns(candidates.field("ratings"))
-        scores = output.score_table(shard)
-        mine = pc.binary_join_element_wise(scores["doc_id"], scores["system"], "\0")
-        names = pc.binary_join_element_wise(doc_ids, systems, "\0")
-        places = pc.index_in(mine, value_set=names).to_numpy(zero_copy_only=False)
-        self.places: NDArray[np.intp] = places.astype(np.intp)
-        """The text of each score."""
-        self.values, self.doubts = scores["value"].to_numpy(), scores["doubt"].to_numpy()
-        unscored = np.flatnonzero(~np.isfinite(self.values))
-        why = scores["reason"].take(pa.array(unscored)).to_pylist()
-        self.reasons: dict[int, str] = dict(zip(unscored.tolist(), why, strict=True))
-        scale = pc.binary_join_element_wise(scores["scorer"], scores["axis"], "\0")
-        coded = scale.combine_chunks().dictionary_encode()
-        codes = coded.indices.to_numpy(zero_copy_only=False)
-        self.rows: dict[Key, NDArray[np.intp]] = {}
-        """The scores on each scale."""
-        for code, name in enumerate(coded.dictionary.to_pylist()):
-            scorer, axis = name.split("\0")
-            self.rows[scorer, axis] = np.flatnonzero(codes == code)
-
-
-def _columns(maps: Any) -> dict[str, NDArray[Any]]:
-    """A column for each axis, from a column of maps."""
-    import pyarrow.compute as pc
-
-    return {
-        axis: pc.map_lookup(maps, axis, "first").to_numpy(zero_copy_only=False)
-        for axis in dict.fromkeys(maps.keys.to_pylist())
-    }

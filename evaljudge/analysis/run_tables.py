@@ -20,6 +20,7 @@ from typing import (
     TYPE_CHECKING,
     Any,
     Literal,
+    TypeAlias,
     Union,
     get_args,
     get_origin,
@@ -29,7 +30,7 @@ from typing import (
 
 from pydantic_core import from_json
 
-from evaljudge.analysis.run_scores import RunScores, scale_name
+from evaljudge.analysis.run_scores import ShardScores, scale_name
 from evaljudge.errors import Damaged, UserError, unknown
 from evaljudge.judges import plugin
 from evaljudge.model.asks import Failed
@@ -47,14 +48,13 @@ EVIDENCE, CONTENT = "evidence", "content"
 NAMED = 3
 ReadJson = Callable[[Sequence[Any]], Sequence[Mapping[str, Any]]]
 """Reads the JSON that a judge keeps: a row each."""
+ShardTables: TypeAlias = "tuple[pa.Schema, Iterator[pa.Table]]"
+"""The columns, and a table with them for each shard."""
 
 
 @dataclass(frozen=True)
 class Details:
-    """The columns of a judge's own, and how they are read."""
-
-    read: ReadJson | None
-    """None: the JSON text itself is the one column."""
+    read: ReadJson | None  # None: the JSON text itself is the one column
     types: Mapping[str, pa.DataType]
 
 
@@ -65,48 +65,38 @@ class RunTables:
     output: Output
     judges: Mapping[str, str]
 
-    def score_schema(self) -> pa.Schema:
+    def scores(self, columns: Sequence[str] | None) -> ShardTables:
         import pyarrow as pa
 
         ends = [pa.field(name, pa.float64()) for name in ("low", "high")]
         ratings = pa.field(RATINGS, pa.map_(pa.string(), pa.float64()))
-        return _signed(pa.schema([*schema_of(Score), *ends, ratings]))
-
-    def verdict_schema(self, judge: str) -> pa.Schema:
-        details = details_of(self._kind(judge), "verdict_columns")
-        return _with_details(schema_of(Verdict), EVIDENCE, details)
-
-    def brief_schema(self, judge: str) -> pa.Schema:
-        details = details_of(self._kind(judge), "brief_columns")
-        return _signed(_with_details(schema_of(Brief), CONTENT, details))
-
-    def scores(self, columns: Sequence[str] | None) -> Iterator[pa.Table]:
-        return self._each(
-            partial(self._scores, _chosen(self.score_schema(), columns)), self._scored
-        )
+        whole = _signed(pa.schema([*schema_of(Score), *ends, ratings]))
+        schema = _chosen(whole, columns)
+        return schema, self._each(partial(self._scores, schema), self._scored)
 
     def wide_scores(self) -> Iterator[pa.Table]:
         """A row for each candidate, with a column for each scorer and axis and for people's."""
         return self._each(self._wide, self._scored)
 
-    def verdicts(self, judge: str, columns: Sequence[str] | None) -> Iterator[pa.Table]:
-        schema = _chosen(self.verdict_schema(judge), columns)
+    def verdicts(self, judge: str, columns: Sequence[str] | None) -> ShardTables:
         details = details_of(self._kind(judge), "verdict_columns")
+        schema = _chosen(_with_details(schema_of(Verdict), EVIDENCE, details), columns)
 
         def read(shard: Shard) -> pa.Table:
             return self._detailed(f"verdicts/{judge}/{shard.file}", EVIDENCE, schema, details)
 
-        return self._each(read, self._committed("judge", self.output.of_judge(judge)))
+        return schema, self._each(read, self._committed("judge", self.output.of_judge(judge)))
 
-    def briefs(self, judge: str, columns: Sequence[str] | None) -> Iterator[pa.Table]:
-        schema, kind = _chosen(self.brief_schema(judge), columns), self._kind(judge)
-        details, mine = details_of(kind, "brief_columns"), self.output.of_judge(judge)
+    def briefs(self, judge: str, columns: Sequence[str] | None) -> ShardTables:
+        kind, mine = self._kind(judge), self.output.of_judge(judge)
+        details = details_of(kind, "brief_columns")
+        schema = _chosen(_signed(_with_details(schema_of(Brief), CONTENT, details)), columns)
 
         def read(shard: Shard) -> pa.Table:
             file = f"briefs/{kind}/{mine.brief_file(shard)}"
             return self._detailed(file, CONTENT, schema, details)
 
-        return self._each(read, self._committed("prepare", mine))
+        return schema, self._each(read, self._committed("prepare", mine))
 
     def _kind(self, judge: str) -> str:
         if judge not in self.judges:
@@ -161,14 +151,14 @@ class RunTables:
     def _wide(self, shard: Shard) -> pa.Table:
         import pyarrow as pa
 
-        scores = RunScores(self.output, [shard])
-        texts = zip(*scores.texts, strict=True) if scores.texts else ((), ())
-        columns = {scale_name(*key): values for key, values in scores.scores.items()}
-        columns |= {f"{HUMAN}.{axis}": values for axis, values in scores.human.items()}
+        read = ShardScores(self.output, shard)
+        columns = {scale_name(*key): values for key, values in read.scores.items()}
+        columns |= {f"{HUMAN}.{axis}": values for axis, values in read.human.items()}
         numbers = {name: pa.array(column, from_pandas=True) for name, column in columns.items()}
-        names = ("doc_id", "system")
-        named = {n: pa.array(column, pa.string()) for n, column in zip(names, texts, strict=True)}
-        return pa.table(named | numbers)
+        doc_ids, systems = ([text[side] for text in read.texts] for side in (0, 1))
+        return pa.table(
+            {"doc_id": pa.array(doc_ids, "string"), "system": pa.array(systems, "string")} | numbers
+        )
 
     def _detailed(
         self, file: str, json_column: str, schema: pa.Schema, details: Details

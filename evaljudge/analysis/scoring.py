@@ -11,13 +11,13 @@ signature of its scores ends with a hash of that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 from evaljudge.agreement.rated import Key
-from evaljudge.analysis.addressing import Addressing
 from evaljudge.analysis.mixes import Mix, mixed_scores
 from evaljudge.analysis.ratings import ByText, with_ratings
 from evaljudge.analysis.tables import ByScale, Tables
@@ -34,19 +34,16 @@ HASH = 12
 
 @dataclass
 class Scored:
-    """What scoring some shards leaves: tables, what each judge's collector saw, and which texts
-    address the judge."""
+    """What scoring some shards leaves: tables, and what each judge's collector saw."""
 
     tables: Tables
     collected: dict[str, Collector]
-    addressing: Addressing
 
     def __iadd__(self, other: Scored) -> Self:
         """Add what lies in later shards."""
         self.tables += other.tables
         for judge, collector in other.collected.items():
             self.collected[judge] += collector
-        self.addressing += other.addressing
         return self
 
 
@@ -58,26 +55,21 @@ class Scoring:
     briefs: str | None
     run: str
     judges: Sequence[Judge]
-    collecting: Mapping[str, Callable[[], Collector]]
-    """Makes a fresh collector for each judge."""
+    collecting: Mapping[str, Callable[[], Collector]]  # makes a fresh collector for each judge
     metrics: Sequence[str]
     mixes: Mapping[str, Mix]
-    scorers: Mapping[str, Sequence[str]]
-    """Every scorer of the run, and its axes."""
-    signatures: Mapping[str, str]
-    """The signatures of the judges' scorers."""
+    scorers: Mapping[str, Sequence[str]]  # every scorer of the run, and its axes
+    signatures: Mapping[str, str]  # the signatures of the judges' scorers
     fitted: Mapping[str, Fitted]
     """What was fitted for each judge whose arithmetic needed the whole run."""
-    ratings: ByText = field(default_factory=dict)
-    """Further ratings, besides those of the corpus."""
+    ratings: ByText = field(default_factory=dict)  # further ratings, besides those of the corpus
     panels: Mapping[str, Panel] = field(default_factory=dict)
     """The panel of each judge that has several models."""
 
     def nothing(self) -> Scored:
-        """What no shard at all leaves, to add to."""
         keys = ((scorer, axis) for scorer, axes in self.scorers.items() for axis in axes)
         collectors = {judge: make() for judge, make in self.collecting.items()}
-        return Scored(Tables(keys), collectors, Addressing())
+        return Scored(Tables(keys), collectors)
 
     def __call__(self, shard: Shard) -> Scored:
         """Write the shard's score file, and keep what the report needs."""
@@ -92,20 +84,10 @@ class Scoring:
                 else:
                     mine = judge.scores(verdicts)
                 check_scores(judge, cases, mine)
-            checks = (
-                list(output.checks(judge.name, shard, with_tokens=False))
-                if judge.has_checks
-                else []
-            )
-            seen = SeenShard(
-                cases,
-                verdicts,
-                checks,
-                mine,
-                partial(
-                    output.of(self.panels.get(judge.name, Panel())).own_briefs, judge.kind, shard
-                ),
-            )
+            checks = output.checks(judge.name, shard, with_tokens=False) if judge.has_checks else ()
+            panel = output.of(self.panels.get(judge.name, Panel()))
+            briefs = partial(panel.own_briefs, judge.kind, shard)
+            seen = SeenShard(cases, verdicts, list(checks), mine, briefs)
             with own_code(judge, "see"):
                 scored.collected[judge.name].see(seen)
             scores += mine
@@ -115,9 +97,8 @@ class Scoring:
         output.write_scores(shard, scores, self.signatures)
         by_doc = by_document(scores)
         for case in cases:
-            scored.tables.add(case, by_doc.get(case.document.doc_id, {}))
-            if self.judges:
-                scored.addressing.see(case)
+            of_case = by_doc.get(case.document.doc_id, {})
+            scored.tables.add(case, of_case, is_judged=bool(self.judges))
         return scored
 
 
@@ -155,10 +136,14 @@ def by_document(scores: Iterable[Score]) -> dict[str, ByScale]:
 
 
 def add_further(
-    made: Callable[[Sequence[Score]], Iterable[Score]], keys: Collection[Key],
+    file: str, rows: Mapping[Key, Any], made: Callable[[Sequence[Score]], Iterable[Score]],
     output: Output, shards: Sequence[Shard], tables: Tables,
 ) -> None:  # fmt: skip
-    """Adds what is made of each shard's scores, with these keys, to its file and the tables."""
+    """Adds what is made of each shard's scores to its file and the tables. `rows`: by scorer and
+    axis, what `file` says of them; without any, that of an earlier report is removed."""
+    if not rows:
+        output.place.remove(file)
+        return
 
     def add(shard: Shard) -> tuple[list[Case], dict[str, ByScale]]:
         scores = list(output.scores(shard))
@@ -168,4 +153,15 @@ def add_further(
 
     for cases, by_doc in output.ahead(add, shards):
         for case in cases:
-            tables.add_scores(case, by_doc.get(case.document.doc_id, {}), keys)
+            tables.add_scores(case, by_doc.get(case.document.doc_id, {}), rows)
+    output.place.write_json(file, list(rows.values()))
+
+
+def by_scorer(lines: Mapping[Key, str]) -> dict[str, str]:
+    """A signature for each scorer; for each of its axes, where these rest on other numbers."""
+    different = {(scorer, line) for (scorer, _), line in lines.items()}
+    times = Counter(scorer for scorer, _ in different)
+    return {
+        scorer if times[scorer] == 1 else f"{scorer} on {axis}": line
+        for (scorer, axis), line in lines.items()
+    }

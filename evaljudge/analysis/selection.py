@@ -3,25 +3,17 @@
     selected/good.jsonl  {"doc_id": "d1", "system": "A", "text": "A flood.",
                           "values": {"synthetic.level": {"fluency": 4.2}}}
     selected/good.json   {"name": "good", "rule": {…}, "considered": 16, "selected": 4,
-                          "unscored": 1, "thresholds": [{…, "top_fraction": 0.1, "value": 4.2},
-                                                        {…, "precision": 0.9, "good": 4.0,
-                                                         "value": 2.31, "best": 0.97, …}]}
+                          "unscored": 1, "thresholds": [{…, "top_fraction": 0.1, "value": 4.2}]}
 
 A candidate is selected when all conditions of the rule hold; one that lacks a finite number for
 any of them is `unscored`. `top_fraction` f of a condition keeps the ceil(f * scored) highest values
 of that scorer and axis, over all shards and whatever the other conditions say; where several
 candidates are tied at the threshold, all of them are kept, so that order never decides.
 
-`precision` keeps what reaches the lowest score that has that precision among rated candidates, and
-nothing where no score has it or too little is rated to tell; a warning then says why:
-
-    {scorer: synthetic, axis: fluency, precision: 0.9, good: 4}
-
-    synthetic  4.1  3.0  2.3  1.2      from the top, the share rated 4 or higher: 1/1 2/2 2/3 3/4
-    rated        5    4    2    4      so: at least 3.0
-
-agreement/precision.py says how it is chosen, and how it is tested on other documents: this is an
-estimate. With `confidence` the threshold is certified, or there is none (decisions/certified.py).
+`precision` keeps what reaches the lowest score that has that precision among rated candidates, an
+estimate (agreement/precision.py says how it is chosen and tested), and nothing where no score has
+it or too little is rated to tell; a warning then says why. With `confidence` the threshold is
+certified, or there is none (decisions/certified.py).
 
 Shards are read one at a time: first, where a rule has a top_fraction, to find the thresholds, then
 to write.
@@ -31,24 +23,25 @@ from __future__ import annotations
 
 import json
 import math
-from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from fractions import Fraction
+from functools import partial
 from types import MappingProxyType
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from evaljudge.agreement import Precise, precise
-from evaljudge.agreement.rated import Grid, Key, Rated
-from evaljudge.analysis.calibration import FEW, uncertified
+from evaljudge.agreement.rated import Floats, Grid, Key, Rated
+from evaljudge.analysis.calibration import FEW
 from evaljudge.analysis.findings import Selected
+from evaljudge.analysis.run_scores import ShardScores, rows_by_scale
 from evaljudge.analysis.tables import Column
 from evaljudge.config import Condition, Selection
 from evaljudge.decisions.certified import Certified, certified
-from evaljudge.sections.figures import short
+from evaljudge.sections.figures import count, short
 from evaljudge.storage import Output, Shard
 
 
@@ -66,9 +59,6 @@ Found = Mapping[Target, Precise | Certified | None]
 """The threshold for each target; None where too few documents are rated."""
 Tops = Mapping[tuple[Key, float], float | None]
 """The threshold of each scale and top_fraction; None where nothing is scored on that scale."""
-Scores = Mapping[Key, tuple[float, float | None]]
-"""A text's scores, each with the doubt about it, where the scorer says it."""
-COLUMNS = ["doc_id", "system", "scorer", "axis", "value", "doubt"]
 UNDECIDED, MOST_UNDECIDED = 0.9, 0.2
 """The doubt above which a judge was undecided about a text, and how many such texts a selection may
 have without a warning."""
@@ -120,27 +110,14 @@ def select(
     """
     tops, names = _tops(output, shards, selections), {rule.name for rule in selections}
     with ExitStack() as files:
-        filters = [
-            _Filter(
-                rule,
-                tops,
-                found,
-                files.enter_context(output.place.writing(f"selected/{rule.name}.jsonl")),
-            )
-            for rule in selections
-        ]
-        scales = {scale for filter_ in filters for scale in filter_.scales}
-
-        def read(shard: Shard) -> tuple[list[tuple[Any, ...]], list[tuple[str, str, str]]]:
-            return output.numbers(shard, scales, COLUMNS), output.texts(shard)
-
-        for rows, texts in output.ahead(read, shards if scales else ()):
-            scores = dict[tuple[str, str], dict[Key, tuple[float, float | None]]]()
-            for doc_id, system, scorer, axis, value, doubt in rows:
-                scores.setdefault((doc_id, system), {})[scorer, axis] = value, doubt
+        filters = []
+        for selection in selections:
+            lines = files.enter_context(output.place.writing(f"selected/{selection.name}.jsonl"))
+            filters.append(_Filter(selection, tops, found, lines))
+        read = partial(ShardScores, output, with_bodies=True)
+        for shard_scores in output.ahead(read, shards if selections else ()):
             for filter_ in filters:
-                for doc_id, system, text in texts:
-                    filter_.see(doc_id, system, text, scores.get((doc_id, system), {}))
+                filter_.see(shard_scores)
     selected = [filter_.selected() for filter_ in filters]
     for rule in selected:
         output.place.write_json(f"selected/{rule.name}.json", asdict(rule))
@@ -158,16 +135,8 @@ class _Filter:
 
     def __init__(self, rule: Selection, tops: Tops, found: Found, file: IO[bytes]) -> None:
         self._rule, self._tops, self._precisions, self._file = rule, tops, found, file
-        self.scales = list(dict.fromkeys(map(scale_of, rule.all)))
+        self._scales = list(dict.fromkeys(map(scale_of, rule.all)))
         self._considered = self._passed = self._unscored = self._undecided = 0
-        self._bounds = [
-            (
-                scale_of(condition),
-                max(self._lower_bounds(condition)),
-                math.inf if condition.at_most is None else condition.at_most,
-            )
-            for condition in rule.all
-        ]
 
     def _lower_bounds(self, condition: Condition) -> Iterator[float]:
         top = self._tops.get((scale_of(condition), condition.top_fraction or 0.0))
@@ -176,20 +145,28 @@ class _Filter:
             chosen = self._precisions[target]
             yield math.inf if chosen is None or chosen.threshold is None else chosen.threshold
 
-    def see(self, doc_id: str, system: str, text: str, scores: Scores) -> None:
-        self._considered += 1
-        if any(scale not in scores for scale in self.scales):
-            self._unscored += 1
-        elif all(least <= scores[scale][0] <= most for scale, least, most in self._bounds):
-            self._passed += 1
+    def see(self, shard: ShardScores) -> None:
+        nothing = np.full(len(shard.texts), np.nan)
+        columns = {scale: shard.scores.get(scale, nothing) for scale in self._scales}
+        is_scored = np.isfinite(np.stack(list(columns.values()))).all(axis=0)
+        passes = is_scored.copy()
+        for condition in self._rule.all:
+            column, most = columns[scale_of(condition)], condition.at_most
+            passes &= column >= max(self._lower_bounds(condition))
+            passes &= column <= (math.inf if most is None else most)
+        chosen = np.flatnonzero(passes)
+        self._considered += len(shard.texts)
+        self._unscored += int((~is_scored).sum())
+        self._passed += chosen.size
+        for at, text in zip(chosen.tolist(), shard.bodies.take(chosen).to_pylist(), strict=True):
             values, doubts = dict[str, dict[str, float]](), dict[str, dict[str, float]]()
-            for scorer, axis in self.scales:
-                value, doubt = scores[scorer, axis]
-                values.setdefault(scorer, {})[axis] = value
-                if doubt is not None:
-                    doubts.setdefault(scorer, {})[axis] = doubt
+            for (scorer, axis), column in columns.items():
+                values.setdefault(scorer, {})[axis] = float(column[at])
+                if np.isfinite(doubt := shard.doubts[scorer, axis][at]):
+                    doubts.setdefault(scorer, {})[axis] = float(doubt)
             each = (doubt for by_axis in doubts.values() for doubt in by_axis.values())
             self._undecided += any(doubt > UNDECIDED for doubt in each)
+            doc_id, system = shard.texts[at]
             row = {"doc_id": doc_id, "system": system, "text": text, "values": values}
             row |= {"doubt": doubts} if doubts else {}
             self._file.write(f"{json.dumps(row, ensure_ascii=False)}\n".encode())
@@ -240,23 +217,21 @@ def _tops(output: Output, shards: Sequence[Shard], selections: Sequence[Selectio
         for condition in selection.all
         if condition.top_fraction is not None
     }
-    values = {scale: array("d") for scale, _ in sought}
-
-    def read(shard: Shard) -> list[tuple[Any, ...]]:
-        return output.numbers(shard, values, ("scorer", "axis", "value"))
-
-    for rows in output.ahead(read, shards if sought else ()):
-        for scorer, axis, value in rows:
-            values[scorer, axis].append(value)
-    return {(scale, part): highest(values[scale], part) for scale, part in sought}
+    values = {scale: [np.empty(0)] for scale, _ in sought}
+    for table in output.ahead(output.score_table, shards if sought else ()):
+        numbers, rows = table["value"].to_numpy(), rows_by_scale(table)
+        for scale, columns in values.items():
+            column = numbers[rows.get(scale, [])]
+            columns.append(column[np.isfinite(column)])
+    return {(scale, part): highest(np.concatenate(values[scale]), part) for scale, part in sought}
 
 
-def highest(values: Sequence[float], fraction: float) -> float | None:
+def highest(values: Sequence[float] | Floats, fraction: float) -> float | None:
     """The lowest of the highest ceil(fraction * n) of n values."""
-    if not values:
+    if not len(values):
         return None
     place = len(values) - share_of(fraction, len(values))
-    return float(np.partition(np.array(values), place)[place]) + 0.0  # never -0.0
+    return float(np.partition(values, place)[place]) + 0.0  # never -0.0
 
 
 def share_of(fraction: float, number: int) -> int:
@@ -314,13 +289,21 @@ def _hindrance(condition: Condition, rated: Rated, thresholds: Found) -> str:
     if target is None:
         return ""
     threshold = thresholds[target]
-    if threshold is None:
-        return FEW
-    if not (threshold.base if isinstance(threshold, Certified) else threshold.base.value):
-        return f"no candidate is rated {short(target.good)} or higher"
-    if isinstance(threshold, Certified):
-        return "" if threshold.threshold is not None else uncertified(threshold)
-    if threshold.threshold is None:
-        best = f"the best precision is {short(threshold.best)}"
-        return f"no threshold reaches {short(target.precision)}; {best}"
-    return ""
+    return FEW if threshold is None else shortfall(threshold)
+
+
+def shortfall(rule: Precise | Certified) -> str:
+    """Why there is no threshold, and what would help; empty where there is one."""
+    if not (rule.base if isinstance(rule, Certified) else rule.base.value):
+        return f"no candidate is rated {short(rule.good)} or higher"
+    if rule.threshold is not None:
+        return ""
+    if isinstance(rule, Precise):
+        best = f"the best precision is {short(rule.best)}"
+        return f"no threshold reaches {short(rule.target)}; {best}"
+    sure = f"{short(rule.confidence * 100)}% confidence"
+    why = f"no threshold is certified to reach {short(rule.target)} with {sure}"
+    now = f"now {count(rule.documents)}"
+    if rule.needed is None:
+        return f"{why}; more rated documents are unlikely to help ({now})"
+    return f"{why}; about {count(rule.needed)} rated documents would do ({now})"

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaljudge.agreement.rated import Floats, Grid, Key, Rated, codes
-from evaljudge.analysis.addressing import NearCopies
+from evaljudge.analysis.addressing import Noticed
 from evaljudge.analysis.findings import Coverage
 from evaljudge.records import Case, Score
 
@@ -37,8 +37,7 @@ class Column:
     """The scores of one scorer on one axis: counted, summed per system, some of them kept."""
 
     reasons: Counter[str] = field(default_factory=Counter)
-    counts: Counter[str] = field(default_factory=Counter)
-    """The number of scored texts by system."""
+    counts: Counter[str] = field(default_factory=Counter)  # the number of scored texts by system
     sums: dict[str, float] = field(default_factory=dict)
     kept: array[float] = field(default_factory=lambda: array("d"))
     """The score of every candidate that is kept; NaN: unscored."""
@@ -51,7 +50,7 @@ class Column:
     def scored(self) -> int:
         return self.counts.total()
 
-    def add(self, score: Score) -> None:
+    def add(self, score: Score, *, is_kept: bool) -> None:
         value, system = score.value, score.system
         if value is None:
             self.reasons[score.reason] += 1
@@ -60,10 +59,9 @@ class Column:
             self.sums[system] = self.sums.get(system, 0.0) + value
             self.lowest = value if value < self.lowest else self.lowest
             self.highest = value if value > self.highest else self.highest
-
-    def keep(self, score: Score) -> None:
-        self.kept.append(nan if score.value is None else score.value)
-        self.doubts.append(nan if score.doubt is None else score.doubt)
+        if is_kept:
+            self.kept.append(nan if value is None else value)
+            self.doubts.append(nan if score.doubt is None else score.doubt)
 
     def __iadd__(self, other: Column) -> Self:
         self.reasons.update(other.reasons)
@@ -103,7 +101,7 @@ class Tables:
     def __init__(self, keys: Iterable[Key]) -> None:
         self.columns: dict[Key, Column] = {key: Column() for key in keys}
         self.cases = self.candidates = self.rated = 0
-        self.copies = NearCopies()
+        self.noticed = Noticed()
         self._kept: list[Kept] = []
         self._unrated = 0
         """How many of those kept belong to documents that nobody rated."""
@@ -113,12 +111,12 @@ class Tables:
         self.probabilities: Mapping[str, Mapping[tuple[str, str], float]] = {}
         """The probabilities of texts drawn for rating, by human axis (see ratings.py)."""
 
-    def add(self, case: Case, scores: ByScale) -> None:
+    def add(self, case: Case, scores: ByScale, *, is_judged: bool = False) -> None:
         doc_id, rated = case.document.doc_id, sum(bool(text.ratings) for text in case.candidates)
         self.cases += 1
         self.candidates += len(case.candidates)
         self.rated += rated
-        self.copies.see(case)
+        self.noticed.see(case, is_judged=is_judged)
         self._unrated += 0 if rated else len(case.candidates)
         for text in case.candidates:
             words = len(text.text.split()) if text.ratings else 0
@@ -138,10 +136,7 @@ class Tables:
         for key in keys:
             column = self.columns.setdefault(key, Column())
             for candidate in case.candidates:
-                score = scores[candidate.system, *key]
-                column.add(score)
-                if is_kept:
-                    column.keep(score)
+                column.add(scores[candidate.system, *key], is_kept=is_kept)
 
     def leave_out(self, cases: int, candidates: int, reason: str) -> None:
         """Count cases that cannot be read: their candidates are unscored by every scorer."""
@@ -157,7 +152,7 @@ class Tables:
         self.cases += other.cases
         self.candidates += other.candidates
         self.rated += other.rated
-        self.copies += other.copies
+        self.noticed += other.noticed
         self._kept += other._kept
         self._unrated += other._unrated
         self._is_sample |= other._is_sample
@@ -200,7 +195,6 @@ class Tables:
         ]
 
     def as_rated(self) -> Rated:
-        """The rated candidates."""
         return self._frame(np.array([bool(row.ratings) for row in self._kept], bool))
 
     def as_kept(self) -> Rated:
@@ -222,19 +216,15 @@ class Tables:
     def _frame(self, chosen: NDArray[np.bool_]) -> Rated:
         rows = list(compress(self._kept, chosen))
         by_raters = dict.fromkeys(axis for row in rows for axis in row.raters)
-
-        def kept(values: array[float]) -> Floats:
-            return np.array(values)[chosen]
-
         return Rated(
             documents=codes(row.doc_id for row in rows),
             systems=codes(row.system for row in rows),
-            scores={key: kept(column.kept) for key, column in self.columns.items()},
+            scores={key: np.array(column.kept)[chosen] for key, column in self.columns.items()},
             human=rating_columns([row.ratings for row in rows]),
             raters={axis: [r.raters.get(axis, ()) for r in rows] for axis in by_raters},
             lengths=np.array([row.words for row in rows], np.float64),
             texts=[(row.doc_id, row.system) for row in rows],
-            doubts={key: kept(column.doubts) for key, column in self.columns.items()},
+            doubts={key: np.array(column.doubts)[chosen] for key, column in self.columns.items()},
         )
 
 

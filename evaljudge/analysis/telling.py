@@ -3,14 +3,11 @@
 The page shows the most telling texts, and not the first of the corpus. In turn: a text where the
 judge and people disagree most, one about which the judge is most undecided, one of the lowest of an
 axis' best system (to which the page's first screen leads), and one of those that are spread evenly
-over the scores, from the lowest to the highest. Where nobody rated, or no scorer says how undecided
-it is, the others have that share, too.
+over the scores. Where nobody rated, or no scorer says how undecided it is, the others have that
+share, too.
 
     spreads(grid)  ->  [Spread("synthetic", "fluency", low=1.0, high=5.0,
                                systems={"A": (0, 3, 12, …), "B": (9, 4, …)}, people=(…))]
-
-A scorer's range is cut into BINS bins of equal width. A threshold at the edge of a bin therefore
-selects exactly as many texts as the counts say.
 """
 
 from __future__ import annotations
@@ -29,11 +26,10 @@ from scipy.stats import rankdata
 from evaljudge.agreement.rated import Floats, Grid, Key, Rated, Text
 from evaljudge.records import ANY_AXIS
 
-WORST = 3
-"""The number of a system's lowest texts that are shown."""
+WORST = 3  # the number of a system's lowest texts that are shown
 Numbers = NDArray[np.floating[Any]]
 Bins = NDArray[np.int64]
-BINS = 100
+BINS = 100  # of equal width: a threshold at an edge selects as many texts as the counts say
 MOST_RATINGS = 41
 """The most different ratings. Where people gave more, their range is cut into so many values."""
 
@@ -53,7 +49,7 @@ def telling_texts(kept: Rated, headlines: Iterable[Key], wanted: int) -> list[Te
     names, scores = kept.texts, {key: kept.scores[key] for key in headlines}
     lists = [
         _falling(_most_apart(kept, scores)),
-        _falling(_most([kept.doubts[key] for key in scores], len(names))),
+        _falling(_most(len(names), (kept.doubts[key] for key in scores))),
         _worst_of_the_best(scores, [system for _, system in names]),
         _spread(scores, len(names)),
     ]
@@ -87,15 +83,11 @@ def disagreement(scores: Numbers, ratings: Numbers) -> Floats:
     scores, ratings = scores.astype(np.float32), ratings.astype(np.float32)  # as the page has them
     both = np.isfinite(scores) & np.isfinite(ratings)
     distances = np.full(len(scores), np.nan)
-    (first, last), (low, high) = _places_of(scores[both]), _places_of(ratings[both])
+    first, low = (rankdata(values[both], "min") for values in (scores, ratings))
+    last, high = (rankdata(values[both], "max") for values in (scores, ratings))
     apart = np.maximum(np.maximum(first - high, low - last), 0)
     distances[both] = apart / max(both.sum() - 1, 1)
     return distances
-
-
-def _places_of(values: Numbers) -> tuple[Floats, Floats]:
-    """The first and the last place of each value, among which it shares all."""
-    return rankdata(values, "min"), rankdata(values, "max")
 
 
 def _most_apart(kept: Rated, scores: Mapping[Key, Floats]) -> Floats:
@@ -106,12 +98,11 @@ def _most_apart(kept: Rated, scores: Mapping[Key, Floats]) -> Floats:
         for (_, axis), values in scores.items()
         if axis in (name, ANY_AXIS)
     ]
-    return _most(apart, len(kept.texts))
+    return _most(len(kept.texts), apart)
 
 
-def _most(columns: Iterable[Floats], texts: int) -> Floats:
-    each = [column for column in columns if len(column) == texts]
-    return np.fmax.reduce([np.full(texts, np.nan), *each])
+def _most(texts: int, columns: Iterable[Floats]) -> Floats:
+    return np.fmax.reduce([np.full(texts, np.nan), *columns])
 
 
 def _falling(values: Floats) -> Iterator[int]:
@@ -170,8 +161,7 @@ class BinnedRatings:
     """How many texts with a score in this bin people gave this rating."""
 
     axis: str
-    ratings: Sequence[float]
-    """Rising."""
+    ratings: Sequence[float]  # rising
     counts: Sequence[tuple[int, int, int]]
     """Bin, place in `ratings`, number of texts; without those that nothing met."""
 
@@ -184,15 +174,13 @@ class Spread:
     axis: str
     low: float
     high: float
-    systems: Mapping[str, Sequence[int]]
-    """How many texts of each system have a score in each bin."""
+    systems: Mapping[str, Sequence[int]]  # how many texts of each system have a score in each bin
     people: Sequence[BinnedRatings] = field(default=())
     """The ratings beside the scores, for each rated axis that the scorer is compared with."""
     is_sample: bool = False
 
     @property
     def counts(self) -> list[int]:
-        """The counts of all systems together."""
         return [sum(column) for column in zip(*self.systems.values(), strict=True)]
 
 

@@ -57,6 +57,9 @@ Names = NDArray[np.object_]
 class Covered:
     """How often a random text of a random document was covered in cross-validation."""
 
+    scorer: str = field(default="", kw_only=True)  # empty until the caller names it
+    axis: str = field(default="", kw_only=True)
+    confidence: float = field(kw_only=True)
     system: str  # ALL: of every system
     documents: int
     coverage: float
@@ -270,4 +273,4 @@ def _covered(made: Conformal, rows: Folded, documents: Names, systems: Names) ->
         coverage, width = (
             float(np.sort(weights * x[some]).sum() / number) for x in (held, high - low)
         )
-        yield Covered(system, number, coverage, width)
+        yield Covered(system, number, coverage, width, confidence=made.confidence)

@@ -16,7 +16,7 @@ intervals treat documents as clusters and do not need it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,8 @@ FEWEST = 6
 class WeightedMean:
     """A mean in which each text stands for all that could have been drawn in its place."""
 
+    axis: str = field(default="", kw_only=True)  # both empty until the caller names them
+    system: str = field(default="", kw_only=True)  # ANY_SYSTEM: all texts
     value: float
     low: float | None
     high: float | None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evaljudge.agreement import Measured, Precise
-from evaljudge.analysis.calibration import CalibratedRow, uncertified
+from evaljudge.analysis.calibration import CalibratedRow
+from evaljudge.analysis.selection import shortfall
 from evaljudge.decisions.certified import Certified
 from evaljudge.report.lines import at_once
 from evaljudge.report.screen import on_screen, wrapped
@@ -110,17 +111,11 @@ def _selection_cells(rule: Precise | Certified) -> list[str]:
 
 
 def _shortfalls(rule: Precise | Certified) -> Iterator[str]:
-    target = short(rule.target)
-    if not (rule.base if isinstance(rule, Certified) else rule.base.value):
-        yield f"no candidate is rated {short(rule.good)} or higher"
-    elif isinstance(rule, Certified):
-        if rule.threshold is None:
-            yield uncertified(rule)
-    elif rule.threshold is None:
-        yield f"no threshold reaches {target}; the best precision is {short(rule.best)}"
-    elif lacking := rule.thresholds.count(None):
+    if why := shortfall(rule):
+        yield why
+    elif isinstance(rule, Precise) and (lacking := rule.thresholds.count(None)):
         folds = f"in {lacking} of {len(rule.thresholds)} folds nothing is selected"
-        yield f"{folds}: no threshold of the others reaches {target}"
+        yield f"{folds}: no threshold of the others reaches {short(rule.target)}"
 
 
 def _within(measured: Measured, documents: int) -> str:

@@ -83,7 +83,7 @@ class Outcome:
         """One row for each candidate, scorer and axis; `wide`: one for each candidate, with a
         column for each scorer and axis, and for people's ratings on each axis."""
         if not wide:
-            return _joined(self.iter_scores(columns), self._tables.score_schema(), columns)
+            return _joined(*self._tables.scores(columns))
         if columns is not None:
             raise UserError("scores: `wide` has a column for each scorer: leave `columns` out")
         import pyarrow as pa
@@ -94,7 +94,7 @@ class Outcome:
         return pa.concat_tables(tables, promote_options="default")
 
     def iter_scores(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-        return self._tables.scores(columns)
+        return self._tables.scores(columns)[1]
 
     @property
     def first_document(self) -> str | None:
@@ -104,25 +104,21 @@ class Outcome:
 
     def verdicts(self, judge: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
         """The evidence of one judge; its name may be left out where the run has only one."""
-        name = self._judge(judge)
-        schema = self._tables.verdict_schema(name)
-        return _joined(self._tables.verdicts(name, columns), schema, columns)
+        return _joined(*self._tables.verdicts(self._judge(judge), columns))
 
     def iter_verdicts(
         self, judge: str | None = None, columns: Sequence[str] | None = None
     ) -> Iterator[pa.Table]:
-        return self._tables.verdicts(self._judge(judge), columns)
+        return self._tables.verdicts(self._judge(judge), columns)[1]
 
     def briefs(self, judge: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
         """What judges of this judge's kind prepared from each document."""
-        name = self._judge(judge)
-        schema = self._tables.brief_schema(name)
-        return _joined(self._tables.briefs(name, columns), schema, columns)
+        return _joined(*self._tables.briefs(self._judge(judge), columns))
 
     def iter_briefs(
         self, judge: str | None = None, columns: Sequence[str] | None = None
     ) -> Iterator[pa.Table]:
-        return self._tables.briefs(self._judge(judge), columns)
+        return self._tables.briefs(self._judge(judge), columns)[1]
 
     def _judge(self, name: str | None) -> str:
         if name is not None:
@@ -180,13 +176,8 @@ def _findings(output: Output, digests: dict[str, str]) -> Findings:
         raise UserError(f"{output.uri}: its report cannot be read ({error}): {ANEW}") from None
 
 
-def _joined(
-    tables: Iterator[pa.Table], schema: pa.Schema, columns: Sequence[str] | None
-) -> pa.Table:
+def _joined(schema: pa.Schema, tables: Iterator[pa.Table]) -> pa.Table:
     import pyarrow as pa
 
     listed = list(tables)
-    if listed:
-        return pa.concat_tables(listed).unify_dictionaries()
-    names = schema.names if columns is None else columns
-    return pa.schema([schema.field(name) for name in names]).empty_table()
+    return pa.concat_tables(listed).unify_dictionaries() if listed else schema.empty_table()

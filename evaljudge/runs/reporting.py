@@ -16,7 +16,7 @@ from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.analysis.ratings import FurtherRatings, keep_ratings, read_ratings
 from evaljudge.analysis.ratings import unmet as unmet_ratings
-from evaljudge.analysis.scoring import Scored, Scoring, fit
+from evaljudge.analysis.scoring import Scored, Scoring, by_scorer, fit
 from evaljudge.analysis.selection import out_of_reach, select, targets, undecided, unmet
 from evaljudge.analysis.telling import disagreements, spreads, telling_texts
 from evaljudge.corpora import notes_on
@@ -110,9 +110,11 @@ def findings_of(
     scored = _scored(job, scoring, shards, begun=begun)
     scored.tables.probabilities = ratings.probabilities
     again = output, shards, scored.tables
-    weighted = weigh_shards(job.weighted, job.scorers, job.config.seed, *again)
+    weights, of_weights = weigh_shards(job.weighted, job.scorers, job.config.seed, *again)
     wanted = {scorer: job.scorers[scorer] for scorer in job.config.calibrate}
-    fitted = calibrate_shards(wanted, job.config.seed, *again)
+    fits, of_fits = calibrate_shards(wanted, job.config.seed, *again)
+    lines = {key: each.signature for key, each in weights.items()}
+    lines |= {fit.key: fit.signature for fit in fits}
     for shard in damaged:
         scored.tables.leave_out(shard.cases, shard.candidates, DAMAGED_FILE)
     tables, people, grid = scored.tables, scored.tables.as_rated(), scored.tables.as_grid()
@@ -132,15 +134,15 @@ def findings_of(
         models=len(job.panels),
         accounts=accounts,
         combined=job.combined,
-        weights={(w.scorer, w.axis): w for w in weighted.weights},
-        intervals=[interval for fit in fitted.fits for interval in fit.intervals],
+        weights=weights,
+        intervals=[interval for fit in fits for interval in fit.intervals],
         thresholds=aims,
     )
     rows = rows_of(run)
     seen = Found(people, people.code_of, rows["agreement"])
     by_judge = [judge_findings(judge, scored.collected[judge.name], seen) for judge in job.judges]
     selected = select(output, shards, job.config.select, aims)
-    first = [*notes, *without_scores(tables.coverage()), *scored.addressing.warnings]
+    first = [*notes, *without_scores(tables.coverage()), *tables.noticed.of_addressing]
     of_judges = [*job.model_cautions, *accounts.warnings]
     of_judges += [warning for f in by_judge for warning in f.warnings]
     of_judges += [c for c in job.cautions if c not in (*first, *of_ratings, *of_judges)]
@@ -148,11 +150,11 @@ def findings_of(
         Rank.MISSING: first,
         Rank.RATINGS: [*of_ratings, *_corpus_notes(output)],
         Rank.JUDGES: of_judges,
-        Rank.COPIES: tables.copies.warnings,
+        Rank.COPIES: list(tables.noticed.of_copies),
         Rank.SELECTIONS: [
             *undecided(selected),
-            *weighted.warnings,
-            *fitted.warnings,
+            *of_weights,
+            *of_fits,
             *unmet(job.config.select, people, aims),
             *out_of_reach(job.config.select, tables.columns),
         ],
@@ -176,8 +178,7 @@ def findings_of(
         selections=selected,
         signatures=job.signatures(corpus_digest(output))
         | dict(scoring.signatures)
-        | weighted.signatures
-        | fitted.signatures,
+        | by_scorer(lines),
         tokens=accounts.tokens,
         warnings=in_order(warned, warned_of(run, rows)),
         price=job.price,

@@ -39,7 +39,7 @@ from evaljudge.storage import tables
 from evaljudge.storage.files import BRIEFS, COMMON, GONE, RUN, SHARDS, RunFiles
 from evaljudge.storage.seals import parquet, seal_of, sealed_json
 from evaljudge.storage.streams import FolderInPlace
-from evaljudge.storage.tables import R, Scale
+from evaljudge.storage.tables import R
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -350,15 +350,6 @@ class Output(RunFiles):
 
     def scores(self, shard: Shard) -> Iterator[Score]:
         return self._records(Score, f"scores/{shard.file}")
-
-    def numbers(
-        self, shard: Shard, scales: Collection[Scale], columns: Sequence[str]
-    ) -> list[tuple[Any, ...]]:
-        """These columns of the shard's finite scores on these scales."""
-        needed = list({"scorer", "axis", "value", *columns})
-        table = self.table(f"scores/{shard.file}", needed)
-        numbers = tables.numbers_on(scales, table)
-        return list(zip(*(numbers[name].to_pylist() for name in columns), strict=True))
 
     def write_scores(
         self, shard: Shard, scores: Iterable[Score], signatures: Mapping[str, str] = UNSIGNED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, reduce
+from functools import cache
 from math import isnan, nan
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -20,8 +20,6 @@ R = TypeVar("R", Case, Brief, Verdict, Score)
 AS_JSON = ("content", "evidence")
 """Columns that hold a mapping as JSON."""
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
-Scale = tuple[str, str]
-"""A scorer and an axis."""
 
 
 @cache
@@ -104,20 +102,6 @@ def as_stored(verdicts: Iterable[Verdict]) -> list[Verdict]:
 def but_tokens(kind: type[R]) -> list[str]:
     """All columns but the last, which says what a record cost."""
     return [name for name in kind.__match_args__ if name != "tokens"]
-
-
-def numbers_on(scales: Iterable[Scale], scores: pa.Table) -> pa.Table:
-    """The rows of scores on these scales that have a finite number."""
-    import pyarrow.compute as pc
-
-    on_any = reduce(
-        pc.or_,
-        (
-            pc.and_(pc.equal(scores["scorer"], scorer), pc.equal(scores["axis"], axis))
-            for scorer, axis in scales
-        ),
-    )
-    return scores.filter(pc.and_(on_any, pc.is_finite(scores["value"])))
 
 
 def texts_of(cases: pa.Table) -> list[tuple[Any, ...]]:

@@ -18,9 +18,9 @@ from evaljudge.analysis.ratings import kept_ratings
 from evaljudge.analysis.run_scores import (
     RunScores,
     ScoredRun,
+    about_selection,
     aligned,
     selected_texts,
-    selection_rule,
     selections,
     signatures,
 )
@@ -117,7 +117,8 @@ class RunIndex(RunScores):
         if (other := self.other) is None:
             return {}
         rules = {
-            name: selection_rule(self.run, name) == selection_rule(other.run, name)
+            name: about_selection(self.run, name)["rule"]
+            == about_selection(other.run, name)["rule"]
             for name in sorted(set(self.selections) & set(other.selections))
         }
         mine, theirs = signatures(self.run), signatures(other.run)

@@ -11,6 +11,9 @@ from scipy.stats import spearmanr
 
 import evaljudge
 from evaljudge.agreement.rated import Rated
+from evaljudge.analyses.among_judges import AMONG
+from evaljudge.analyses.families import FAMILIES
+from evaljudge.analyses.jury import LEFT_OUT
 from evaljudge.analysis.combining import Combination, Weights, on_rated, weights_of
 from evaljudge.config import Rule
 from evaljudge.engines.scripted import ScriptedEngines
@@ -94,14 +97,6 @@ def test_weights_are_correlations_on_the_other_folds_documents() -> None:
     assert found.doubt == ""
 
 
-def test_a_documents_score_does_not_rest_on_its_own_ratings() -> None:
-    other = HUMAN.copy()
-    other[DOCUMENTS == "d3"] = 6 - other[DOCUMENTS == "d3"]
-    mine = weights().mix("d3")
-    assert weights(rated(other)).mix("d3") == mine
-    assert weights(rated(other)).whole != weights().whole
-
-
 def test_scores_by_agreement_are_sums_with_the_weights_of_their_fold() -> None:
     rule, found = combined("agreement", *COLUMNS), weights()
     scores = on_rated(rule, found, "fluency", rated())
@@ -172,7 +167,7 @@ def test_combinations_are_scorers_like_others(config: dict[str, Any]) -> None:
         "votes": {"of": ["a", "b", "twice"], "by": "majority"},
         "weighted": {"of": ["a", "b", "words"], "by": "agreement"},
     }
-    config["calibrate"] = ["weighted"]
+    config |= {"calibrate": ["weighted"], "families": {"b": ["A"]}}
     best = {"scorer": "weighted", "axis": "fluency", "top_fraction": 0.5}
     config["select"] = [{"name": "best", "all": [best]}]
     came, found = ran(config)
@@ -202,10 +197,28 @@ def test_combinations_are_scorers_like_others(config: dict[str, Any]) -> None:
     assert "weighted by agreement" in came.findings.signatures["weighted on fluency"]
     warned = [one for one in came.warnings if "count alike" in one]
     assert warned == ["weighted on relevance: all scorers count alike: nobody rated this axis"]
+    rows = came.findings
+    left_out = {(row.combination, row.scorer) for row in rows["jury"]}
+    assert left_out >= {("mean", "a"), ("votes", "twice"), ("weighted", "words")}
+    pairs = {(row.one, row.other) for row in rows["among_judges"]}
+    assert pairs == {("a", "b"), ("a", "twice"), ("b", "twice")}
+    beside_judges, beside_people, _ = rows["families"]
+    assert (beside_judges.others, beside_people.others) == (["a"], ["people"])
+    assert [(row.judge, row.documents, row.pairs) for row in rows["families"]] == [
+        ("b", 6, 12), ("b", 5, 10), ("b", 6, 12)
+    ]  # fmt: skip
+    text = (Path(config["out"]) / "report/agreement.md").read_text()
+    for title in (LEFT_OUT, AMONG, FAMILIES):
+        assert title in text
+    again = evaljudge.open_run(config["out"]).findings
+    for name in ("jury", "among_judges", "families"):
+        assert list(again[name]) == list(rows[name])
     assert ran(config)[1] == found
-    del config["calibrate"], config["select"]
-    ran(config | {"combine": {}})
+    del config["calibrate"], config["select"], config["families"]
+    came, _ = ran(config | {"combine": {}})
     assert not (Path(config["out"]) / "report/combined.json").exists()
+    assert not (came.findings["jury"] or came.findings["families"])
+    assert came.findings["among_judges"], "judges of several models are compared"
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,7 @@ def test_each_worker_shares_out_its_own_seconds() -> None:
         ("judge", "fluency"): (2.5, 1.25),
         ("judge", "relevance"): (7.5, 3.75),
     }
+    assert accounts.cost == {"worker_seconds": 70.0, "gpu_hours": round(125 / 3600, 6)}
 
 
 def test_what_an_idle_worker_took_is_everybodys() -> None:
@@ -81,16 +82,6 @@ def test_what_an_idle_worker_took_is_everybodys() -> None:
     idle: dict[str, Axes] = {"direct": {}}
     rows = Accounts([receipt("judge", idle, "i", 8), receipt("judge", busy, "b", 40)]).costs(1, {})
     assert [(row.axis, row.seconds) for row in rows] == [("fluency", 36.0), ("relevance", 12.0)]
-
-
-def test_all_seconds_are_shared_out() -> None:
-    """Over several workers, one of whom judged while another wrote."""
-    some = [PREPARED, JUDGED, receipt("judge", {"direct": {"x": spent(1, 7, 0, 3)}}, "b", 13.7, 1)]
-    accounts = Accounts(some)
-    rows = accounts.costs(1, {})
-    assert sum(row.seconds for row in rows) == pytest.approx(93.7, abs=0.01)
-    assert accounts.cost["worker_seconds"] == 93.7
-    assert sum(row.gpu_seconds for row in rows) == pytest.approx(13.7, abs=0.01)
 
 
 def test_nothing_computed_has_no_seconds() -> None:
@@ -130,6 +121,13 @@ def test_prefixes_that_cannot_be_shared_are_warned_of(
     warnings = [*shared(block, prompt, floor).cost_warnings]
     assert len(warnings) == bool(said)
     assert said in "".join(warnings)
+
+
+def test_low_mass_is_warned_of() -> None:
+    masses = {"choices": 10, "total": 2.0, "low": 0}
+    asked = {"synthetic": {"tokens": {}, "masses": masses}}
+    (warning,) = Accounts([receipt("judge", {}) | {"asked": asked}]).warnings
+    assert "20.0%" in warning and "reply: …" in warning
 
 
 def test_money_is_of_workers_and_their_gpus() -> None:

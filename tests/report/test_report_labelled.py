@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 
-from evaljudge.analyses.labelled import LabelledMean
 from evaljudge.analysis.findings import Findings
+from evaljudge.decisions.sampling import WeightedMean
 from evaljudge.records import ANY_SYSTEM
 from evaljudge.report import agreement_markdown, agreement_text, page
 from tests.frames import replaced
 
 ROWS = [
-    LabelledMean("fluency", ANY_SYSTEM, 3.4201, 3.21, 3.6304, 1200, 87, 141.6),
-    LabelledMean("fluency", "BART", 3.9, None, None, 5, 5, 4.8),
+    WeightedMean(3.4201, 3.21, 3.6304, 1200, 87, 141.6, axis="fluency", system=ANY_SYSTEM),
+    WeightedMean(3.9, None, None, 5, 5, 4.8, axis="fluency", system="BART"),
 ]
 
 

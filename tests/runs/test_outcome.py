@@ -162,7 +162,7 @@ def test_the_briefs_of_one_judge(done: Outcome) -> None:
 
 
 def test_a_judge_that_names_no_columns_has_its_evidence_as_json(done: Outcome) -> None:
-    (first, *_) = RunTables(Output(done.out), {"direct": "gone"}).verdicts("direct", None)
+    (first, *_) = RunTables(Output(done.out), {"direct": "gone"}).verdicts("direct", None)[1]
     assert json.loads(first["detail"][0].as_py())["reply"].startswith("text ")
     assert "reply" not in first.column_names
 

@@ -58,11 +58,6 @@ def test_parts_of_a_shard_are_read_as_its_records_have_them(tmp_path: Path) -> N
         for scorer, axis in (("j", "a"), ("j", "*"), ("m", "a"))
     ]
     output.write_scores(shard, scores, {"m": "signed"})
-    columns = ["value", "system", "axis"]
-    assert output.numbers(shard, {("j", "a")}, columns) == [(1.5, "0", "a"), (-2.0, "4", "a")]
-    both = output.numbers(shard, {("j", "*"), ("m", "a")}, columns)
-    assert both == [(v, s, axis) for v, s in ((1.5, "0"), (-2.0, "4")) for axis in ("*", "a")]
-    assert output.numbers(shard, {("j", "none")}, columns) == []
     assert {(s.scorer, s.signature) for s in output.scores(shard)} == {
         ("j", "j's"),
         ("m", "signed"),
