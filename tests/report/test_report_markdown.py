@@ -1,5 +1,6 @@
 """agreement.md against literal text, and read back by a Markdown parser for a hostile corpus."""
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -143,6 +144,7 @@ def test_the_files_hold_every_number(with_statistics: Findings, tmp_path: Path) 
 
     again = read_findings(read)
     for analysis, rows in with_statistics.rows.items():
-        assert list(map(asdict, again[analysis])) == list(map(asdict, rows)), analysis
+        found, given = (json.dumps(list(map(asdict, each))) for each in (again[analysis], rows))
+        assert found == given, analysis
     write_report(Place(str(tmp_path)), replaced(with_statistics, systems=()))
     assert not (tmp_path / "systems.json").exists()
