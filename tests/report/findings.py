@@ -168,7 +168,7 @@ def on_peoples_scale(
     human += rng.normal(0, 0.3, human.shape)
     found, rate = (
         people_scale(systems, scores, human),
-        pass_rate(scores, human, threshold=0.5, good=4),
+        pass_rate(scores, human, threshold=0.5, good=4.0),
     )
     assert found is not None and rate is not None
     return replace(found, scorer=scorer, axis=axis, pass_rates=[rate])
