@@ -101,7 +101,7 @@ def planned(
                     with problems.looking_at("out"):
                         output = Output(job.config.out, job.config.briefs)
                         refuse_other_run(output, list(plan.refused))
-    return Planned(problems.found, counts)
+    return Planned(problems, counts)
 
 
 def planned_text(*given: Any, **named: Any) -> str:
