@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from evaljudge.corpora.memory import CorpusFile, file_of, is_in_memory
 from evaljudge.engines.source import EXACTNESS, THINKING, ModelSource, Need
@@ -47,7 +47,14 @@ def _plain_path(path: str) -> str:
     return path
 
 
+def _each_once(names: list[str]) -> list[str]:
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ValueError(f"{twice!r} is named twice")
+    return names
+
+
 Name = Annotated[str, Field(min_length=1)]
+Names = Annotated[list[str], AfterValidator(_each_once)]
 PathName = Annotated[Name, AfterValidator(_plain_path)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 Draws = Annotated[int, Field(ge=0, le=1_000_000)]
@@ -59,26 +66,16 @@ CORPUS = "the file, folder, glob or URI of the texts to judge"
 
 
 class CorpusConfig(Settings):
-    path: PathName | list[PathName] = Field(description=CORPUS)
+    shorthand = "path"
+    path: PathName | Annotated[list[PathName], Field(min_length=1)] = Field(description=CORPUS)
     format: str = "generic"
     sources: PathName | None = None
     columns: dict[str, str] = {}
     """Which of our fields each column or key of the corpus stands for."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _name_is_path(cls, value: Any) -> Any:
-        return {"path": value} if isinstance(value, str | list) else value
-
-    @field_validator("path")
-    @classmethod
-    def _names_a_file(cls, path: str | list[str]) -> str | list[str]:
-        if not path:
-            raise ValueError("should not be empty")
-        return path
-
 
 class ModelConfig(Settings):
+    shorthand = "source"
     source: PathName | None = None
     revision: str | None = None
     chat: dict[str, Any] | Literal["none"] = {}
@@ -90,11 +87,6 @@ class ModelConfig(Settings):
     adapter: PathName | None = None
     endpoint: str | None = None
     name: str | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _name_is_source(cls, value: Any) -> Any:
-        return {"source": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> ModelConfig:
@@ -263,22 +255,9 @@ Rule = Literal["mean", "median", "majority", "agreement"]
 class CombineConfig(Settings):
     """A scorer made of several: see analysis/combining.py."""
 
-    of: list[str] = Field(description="the scorers to combine")
+    shorthand = "of"
+    of: Annotated[Names, Field(min_length=2)] = Field(description="the scorers to combine")
     by: Rule = "mean"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _list_is_of(cls, value: Any) -> Any:
-        return {"of": value} if isinstance(value, list) else value
-
-    @field_validator("of")
-    @classmethod
-    def _each_once(cls, names: list[str]) -> list[str]:
-        if len(names) < 2:
-            raise ValueError("a combination needs at least two scorers")
-        if twice := _repeated(names):
-            raise ValueError(f"{twice!r} is named twice")
-        return names
 
 
 class StudyPair(Settings):
@@ -316,26 +295,34 @@ class StudyConfig(Settings):
         return [(m, w) for w in writers for m in models]
 
 
+def _other_names(select: list[Selection]) -> list[Selection]:
+    _each_once([selection.name for selection in select])
+    return select
+
+
 class Config(Settings):
     corpus: CorpusConfig = Field(description=CORPUS)
     out: PathName = Field(description="the folder or URI where everything that a run makes goes")
     task: PathName = "summary"
-    axes: Annotated[list[str], Field(min_length=1)] | None = None
+    axes: Annotated[Names, Field(min_length=1)] | None = None
     prompts: PathName | None = None
     layout: Literal["paper", "shared"] = "paper"
     model: ModelConfig | None = None
     writer: ModelConfig | None = None
-    judges: dict[str, dict[str, Any]] = {"synthetic": {}}
-    metrics: dict[str, dict[str, Any]] = {}
+    judges: Annotated[
+        dict[str, dict[str, Any]],
+        BeforeValidator(partial(metrics_spec, what="judges, [synthetic],")),
+    ] = {"synthetic": {}}
+    metrics: Annotated[dict[str, dict[str, Any]], BeforeValidator(metrics_spec)] = {}
     mixes: dict[str, str] = {}
     """Further scorers, by name: `0.2*direct + chrf`."""
     combine: dict[str, CombineConfig] = {}
     """Further scorers, by name, each a jury of others."""
-    families: dict[str, Annotated[list[str], Field(min_length=1)]] = {}
+    families: dict[str, Annotated[Names, Field(min_length=1)]] = {}
     """The systems that come from the family of each judge's model."""
     workers: WorkersConfig = WorkersConfig()
-    calibrate: list[str] = []
-    select: list[Selection] = []
+    calibrate: Names = []
+    select: Annotated[list[Selection], AfterValidator(_other_names)] = []
     agreement: AgreementConfig = AgreementConfig()
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
     coverage_floor: Annotated[float, Field(ge=0, le=1)] = 0.95
@@ -413,35 +400,8 @@ class Config(Settings):
     def corpus_name(self) -> str:
         return ", ".join(listed(self.corpus.path))
 
-    @field_validator("judges", mode="before")
-    @classmethod
-    def _no_settings_are_defaults(cls, value: Any) -> Any:
-        return metrics_spec(value, "judges, [synthetic],")
-
-    @field_validator("families")
-    @classmethod
-    def _each_system_once(cls, families: dict[str, list[str]]) -> dict[str, list[str]]:
-        for judge, systems in families.items():
-            if twice := _repeated(systems):
-                raise ValueError(f"{judge} names {twice!r} twice")
-        return families
-
-    @field_validator("axes", "calibrate")
-    @classmethod
-    def _each_once(cls, names: list[str] | None) -> list[str] | None:
-        if twice := _repeated(names or ()):
-            raise ValueError(f"{twice!r} is named twice")
-        return names
-
-    @field_validator("metrics", mode="before")
-    @classmethod
-    def _names_are_defaults(cls, value: Any) -> Any:
-        return metrics_spec(value)
-
     @model_validator(mode="after")
     def _names_differ(self) -> Config:
-        if twice := _repeated([selection.name for selection in self.select]):
-            raise ValueError(f"select: two selections are named {twice!r}")
         if self.study is not None:
             if "judges" in self.model_fields_set:
                 raise ValueError("judges: a study names its own, under study.judges")
@@ -472,10 +432,6 @@ class Config(Settings):
             except ValueError as error:
                 raise ValueError(f"{key}: {error}") from None
         return self
-
-
-def _repeated(names: Sequence[str]) -> str | None:
-    return next((name for name in names if names.count(name) > 1), None)
 
 
 @cache

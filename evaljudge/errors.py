@@ -153,11 +153,8 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     return f"unknown {kind} {name!r}: {hint}"
 
 
-class Mistakes:
+class Mistakes(list[str]):
     """The user's mistakes, collected and reported together."""
-
-    def __init__(self) -> None:
-        self._mistakes: list[str] = []
 
     @contextmanager
     def noted(self) -> Iterator[None]:
@@ -165,14 +162,11 @@ class Mistakes:
         try:
             yield
         except UserError as error:
-            self._mistakes.append(str(error))
-
-    def __bool__(self) -> bool:
-        return bool(self._mistakes)
+            self.append(str(error))
 
     def refuse(self, place: str) -> None:
-        if self._mistakes:
-            raise refused(place, self._mistakes)
+        if self:
+            raise refused(place, self)
 
 
 def naming_arguments(function: Callable[P, R]) -> Callable[P, R]:

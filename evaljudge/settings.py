@@ -15,10 +15,17 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from evaljudge.errors import UserError, plain_words, refused, unknown
 from evaljudge.text import QUOTED, is_encodable, one_line, shown, without_secrets
@@ -38,6 +45,13 @@ TIMESTAMP = "tag:yaml.org,2002:timestamp"
 
 class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False, allow_inf_nan=False)
+    shorthand: ClassVar[str] = ""
+    """The key that a text or a list stands for where a mapping is expected."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_mapping(cls, value: Any) -> Any:
+        return {cls.shorthand: value} if cls.shorthand and isinstance(value, str | list) else value
 
     @classmethod
     def known_keys(cls) -> list[str]:

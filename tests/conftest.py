@@ -342,9 +342,9 @@ def findings() -> Any:
 @pytest.fixture
 def hostile() -> Any:
     """Those of a corpus that means harm."""
-    from tests.report.findings import made_hostile
+    from tests.report.findings import WORDS, made_of
 
-    return made_hostile()
+    return made_of(WORDS)
 
 
 @pytest.fixture
@@ -353,13 +353,6 @@ def with_statistics() -> Any:
     from tests.report.findings import made_with_statistics
 
     return made_with_statistics()
-
-
-@pytest.fixture
-def hostile_with_statistics() -> Any:
-    from tests.report.findings import hostile_with_statistics
-
-    return hostile_with_statistics()
 
 
 def _bucket(server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:

@@ -24,31 +24,6 @@ def test_the_least_that_is_needed() -> None:
     assert (config.workers.min, config.workers.max, config.coverage_floor) == (1, 1, 0.95)
 
 
-def test_the_design_s_example(tmp_path: Path) -> None:
-    file = tmp_path / "c.yaml"
-    file.write_text(
-        """
-corpus: data/cases.jsonl
-out: runs/first
-task: summary
-axes: [coherence, relevance]
-model: {source: Qwen/Qwen3-8B, revision: abc, chat: {enable_thinking: false}}
-writer: null
-judges: {synthetic: {levels: 5}}
-metrics: [words]
-workers: {min: 1, max: 4, gpus: auto, cpus: 1}
-select: [{name: good, all: [{scorer: synthetic.ordinal, axis: relevance, at_least: 3.5}]}]
-seed: 0
-coverage_floor: 0.95
-"""
-    )
-    config = load_config(file)
-    assert config.model
-    assert config.model.chat == {"enable_thinking": False}
-    assert config.writer is None
-    assert config.select[0].all[0].at_least == 3.5
-
-
 def test_calibrated_scorers_and_a_target_precision() -> None:
     rule = {"scorer": "s.calibrated", "axis": "a", "precision": 0.9, "good": 0, "at_most": 5}
     given = {"calibrate": ["s"], "select": [{"name": "x", "all": [rule]}]}

@@ -313,7 +313,7 @@ def test_the_commands_of_their_page_print_what_is_shown(
         "evaljudge.commands.demo.run", partial(run, changes=["workers.executor=local"])
     )
     at_once = SimpleNamespace(Event=lambda: SimpleNamespace(wait=lambda: None))
-    monkeypatch.setattr("evaljudge.cli.looking.threading", at_once)  # `view` ends
+    monkeypatch.setattr("evaljudge.commands.view.threading", at_once)  # `view` ends
     blocks = [block for block in blocks_of(COMMANDS) if block.needs_engine or block.file]
     carry_out(blocks, is_here=True)
 

@@ -395,8 +395,7 @@ def test_commands_name_every_model(bench: Bench, capsys: pytest.CaptureFixture[s
     engines = Noting(bench.log)
     said = planned_text(bench.config(), engines=engines)
     assert all(f"{stage:10}{name}" in said for name in JUDGES for stage in ("prepare", "judge"))
-    wanted = PromptsOptions()
-    heads = prompts_text(bench.config(), (), wanted)
+    heads = prompts_text(PromptsOptions(bench.config()))
     assert [line for line in heads.splitlines() if line.startswith("model ")]
 
 

@@ -48,35 +48,30 @@ def test_only_the_interface_is_listed() -> None:
         evaljudge.agre  # noqa: B018
 
 
-def test_agree(cases: str, scores: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = evaljudge.agree(cases, scores, metrics=["words"], axis="fluency", **FEW)
-    assert {(row.scorer, row.axis) for row in found.agreement} == {
-        ("mine", "fluency"),
-        ("words", "fluency"),
-    }
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("agree", {"metrics": ["words"], "axis": "fluency"}),
+        ("calibrate", {"axis": ["fluency"], "good": 4.0, "precision": 0.5}),
+    ],
+)
+def test_a_function_finds_what_its_command_prints_and_writes(
+    name: str, given: dict[str, Any], cases: str, scores: str, tmp_path: Path, capsys: Any
+) -> None:
+    found = getattr(evaljudge, name)(cases, scores, **given, **FEW)
     assert capsys.readouterr() == ("", "")
     assert repr(found) + "\n" == found.text
-    found.write(str(tmp_path / "out"))
-    assert json.loads((tmp_path / "out/agreement.json").read_text()) == json.loads(found.json)
-    options = ["--cases", cases, "--scores", scores, "--metrics", "words", "--axis", "fluency",
-               "--resamples", "20"]  # fmt: skip
-    assert command(capsys, "agree", *options)[0] == found.text
-    assert command(capsys, "agree", *options, "--json")[0] == found.json
-
-
-def test_calibrate(cases: str, scores: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found = evaljudge.calibrate(
-        cases, scores, axis=["fluency"], good=4.0, precision=0.5, resamples=20
-    )
-    assert [(row.fit.scorer, row.fit.axis) for row in found.rows] == [("mine", "fluency")]
-    assert len(repr(found.rows[0])) < 3000
-    options = ["--cases", cases, "--scores", scores, "--axis", "fluency", "--good", "4",
-               "--precision", "0.5", "--resamples", "20"]  # fmt: skip
-    assert command(capsys, "calibrate", *options)[0] == found.text
-    assert found.warnings[0] == "mine on fluency: 4 documents, so as many folds"
-    out, err = command(capsys, "calibrate", *options, "--json")
-    assert out == found.json
-    assert err.splitlines() == [f"warning: {warning}" for warning in found.warnings]
+    found.write(str(tmp_path / "found"))
+    options = [f"--cases={cases}", f"--scores={scores}", "--resamples=20"]
+    options += [f"--{key}={v[0] if isinstance(v, list) else v}" for key, v in given.items()]
+    assert command(capsys, name, *options)[0] == found.text
+    out, err = command(capsys, name, *options, "--json", f"--out={tmp_path / 'out'}")
+    assert (out, err.splitlines()) == (found.json, [f"warning: {w}" for w in found.warnings])
+    written = [
+        {file.name: file.read_bytes() for file in (tmp_path / folder).rglob("*.json")}
+        for folder in ("found", "out")
+    ]
+    assert written[0] == written[1] != {}
 
 
 def test_messages_name_arguments_and_not_options(cases: str, scores: str) -> None:

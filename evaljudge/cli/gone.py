@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ from typer.core import TyperGroup
 
 from evaljudge.errors import UserError
 
+SCRIPTS = ("complementarity", "mixes", "ranges", "robustness", "settings", "sizes", "spurious")
+"""Once probes, now scripts of the clone."""
 GONE = {
     "smoke": "`evaljudge run CONFIG --limit 1` judges one document in a folder of its own and "
     "times each step",
@@ -16,6 +19,10 @@ GONE = {
     "judge": "`evaljudge run CONFIG --until judge` does both stages without the report",
     "references": "`evaljudge export RUN references --to FILE` writes them",
     "entities": "`evaljudge export RUN entities --to FILE` writes the questions",
+    **{
+        f"probe {name}": f"it is a script of the clone now: python -m jobs.papers.{name}"
+        for name in SCRIPTS
+    },
     "sbom": "`make sbom` lists what is installed",
     "diff --fail-if": "`evaljudge diff A B --fail-if-lower SCORER.AXIS --tolerance 0.1` fails "
     "where a mean is lower; all other differences are in --json",
@@ -36,9 +43,14 @@ def refuse_gone(*words: str) -> None:
 def refuse_gone_options(command: str, arguments: Sequence[str]) -> None:
     for argument in arguments:
         refuse_gone(command, argument.partition("=")[0])
+        if command == "check" and (
+            argument.endswith((".yaml", ".yml")) or os.path.isfile(argument)
+        ):
+            refuse_gone("check", "CONFIG")
 
 
 class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        refuse_gone(args[0])
+        _, *groups = ctx.command_path.split()
+        refuse_gone(*groups, args[0])
         return super().resolve_command(ctx, args)

@@ -17,7 +17,7 @@ from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.mixes import Mix, check_axes, mix_of, mixed_scores
 from evaljudge.analysis.tables import Tables
 from evaljudge.commands.given import read_rated, refuse_unknown
-from evaljudge.commands.options import AgreeOptions
+from evaljudge.commands.options import AgreeOptions, Shown
 from evaljudge.config import AgreementConfig
 from evaljudge.corpora.scores import Given, Reasons
 from evaljudge.errors import UserError, unknown
@@ -32,6 +32,7 @@ from evaljudge.metrics import (
 from evaljudge.metrics.measuring import measure_here
 from evaljudge.records import ANY_AXIS, Case, Score
 from evaljudge.report import agreement_text, coverage_text, write_report
+from evaljudge.runs.outcome import DONE, UNDER_FLOOR
 from evaljudge.sections.figures import count, percent
 from evaljudge.settings import AnyPath, as_path, read_settings
 from evaljudge.storage import Place
@@ -44,13 +45,8 @@ Axes = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, repr=False)
-class Agreed:
-    """What `evaljudge agree` found; it is shown as the command prints it."""
-
+class Agreed(Shown):
     findings: Findings
-
-    def __repr__(self) -> str:
-        return self.text.rstrip("\n")
 
     @property
     def agreement(self) -> Sequence[Agreement]:
@@ -64,6 +60,14 @@ class Agreed:
     def text(self) -> str:
         warnings = "".join(f"warning    {warning}\n" for warning in self.warnings)
         return f"{coverage_text(self.findings)}{warnings}\n{agreement_text(self.findings)}"
+
+    @property
+    def exit_code(self) -> int:
+        return DONE if self.findings.floor_passed else UNDER_FLOOR
+
+    @property
+    def complaints(self) -> Sequence[str]:
+        return [] if self.findings.floor_passed else [lacking_line(self.findings)]
 
     @property
     def json(self) -> str:
@@ -88,6 +92,10 @@ def lacking_line(findings: Findings) -> str:
         f"coverage {percent(findings.share)} is under the floor of {findings.coverage_floor:.1%}: "
         f"{'; '.join([*named, *others])} (add the missing scores, or lower --coverage-floor)"
     )
+
+
+def agreed(wanted: AgreeOptions) -> Agreed:
+    return Agreed(agreement_of(wanted))
 
 
 def agreement_of(wanted: AgreeOptions) -> Findings:

@@ -26,7 +26,7 @@ from evaljudge.analysis.calibration import (
     write_calibrated,
 )
 from evaljudge.commands.given import read_rated, refuse_unknown
-from evaljudge.commands.options import CalibrateOptions
+from evaljudge.commands.options import CalibrateOptions, Shown
 from evaljudge.decisions.certified import Certified, certified
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS
@@ -38,9 +38,7 @@ from evaljudge.text import listed
 
 
 @dataclass(frozen=True, repr=False)
-class CalibratedScores:
-    """What `evaljudge calibrate` found; it is shown as the command prints it."""
-
+class CalibratedScores(Shown):
     rows: Sequence[CalibratedRow]
     """A scorer on a human axis each."""
     warnings: Sequence[str]
@@ -48,9 +46,6 @@ class CalibratedScores:
     texts: Sequence[Text]
     bodies: Sequence[str]
     """What the texts say."""
-
-    def __repr__(self) -> str:
-        return self.text.rstrip("\n")
 
     @property
     def text(self) -> str:

@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from evaljudge.commands.options import CheckOptions, Shown
 from evaljudge.engines.trust import secret_in
 from evaljudge.errors import Damaged
+from evaljudge.settings import as_path
 from evaljudge.storage import Inspected, Output, holder, inspect
 
 DAMAGED = 2  # the exit code where a file is damaged or gone
@@ -15,15 +17,12 @@ NAMED = 5
 
 
 @dataclass(frozen=True, repr=False)
-class Checked:
+class Checked(Shown):
     out: str
     at_work: str  # the job that writes there now, if any does
     found: Inspected
     problems: list[str]
     secret: str | None = None  # where run.json holds a secret, which earlier versions stored there
-
-    def __repr__(self) -> str:
-        return self.text.rstrip("\n")
 
     @property
     def exit_code(self) -> int:
@@ -62,6 +61,11 @@ class Checked:
         )
         older = f", {files.readable:,} readable (of an earlier version)" if files.readable else ""
         yield f"files      {files.proven:,} proven whole{older}, {len(self.problems):,} damaged"
+
+
+def checked(wanted: CheckOptions) -> Checked:
+    moved = None if wanted.briefs is None else as_path(wanted.briefs, "briefs")
+    return check_run(as_path(wanted.run, "run"), moved)
 
 
 def check_run(out: str, briefs: str | None = None) -> Checked:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from evaljudge.bundled.world.corpus import as_jsonl, make_cases
-from evaljudge.runs.outcome import Outcome
+from evaljudge.commands.options import DemoOptions
+from evaljudge.commands.run import print_outcome
 from evaljudge.runs.pipeline import run
-from evaljudge.runs.watching import Watcher
+from evaljudge.runs.progress import watcher
 
 ABOUT = """\
 The demo's judge is evaljudge's own, a model of 1.3 million parameters. It knows the small world of
@@ -26,10 +27,11 @@ Settings of its judge compared in one table, with the references of this run:
 """
 
 
-def run_demo(out: Path, documents: int, seed: int, watcher: Watcher) -> Outcome:
-    config = write_demo(out, documents, seed)
+def demo(wanted: DemoOptions) -> None:
+    out = wanted.out
+    config = write_demo(out, wanted.documents, wanted.seed)
     print(ABOUT.format(config=config, other=out / "real", study=out / "study.yaml"), flush=True)
-    return run(str(config), watcher=watcher)
+    print_outcome(run(str(config), watcher=watcher()), wanted.full)
 
 
 def write_demo(out: Path, documents: int, seed: int) -> Path:

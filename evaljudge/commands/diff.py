@@ -27,7 +27,7 @@ from evaljudge.analysis.run_differences import (
 )
 from evaljudge.analysis.run_scores import scale_name, scored_run
 from evaljudge.analysis.settings_differences import SIDES
-from evaljudge.commands.options import DiffOptions
+from evaljudge.commands.options import DiffOptions, Shown
 from evaljudge.decisions.differences import AgreementDifference, p_lower
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS
@@ -66,17 +66,18 @@ class Looked:
 
 
 @dataclass(frozen=True, repr=False)
-class Diffed:
+class Diffed(Shown):
     differences: RunDifferences
     looked: Sequence[Looked]
-
-    def __repr__(self) -> str:
-        return self.text.rstrip("\n")
 
     @property
     def failed(self) -> list[str]:
         """Which of the means that were looked at are lower, and by how much."""
         return [one_line(str(scale), LONG) for scale in self.looked if scale.failed]
+
+    @property
+    def complaints(self) -> Sequence[str]:
+        return [f"failed: {lower}" for lower in self.failed]
 
     @property
     def exit_code(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evaljudge.commands.options import ExportOptions
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import plugins
 from evaljudge.runs.references import export_references
@@ -9,18 +10,17 @@ from evaljudge.runs.references import export_references
 REFERENCES = "references"
 
 
-def exported(
-    run: str, what: str, to: str, judge: str | None = None, briefs: str | None = None
-) -> str:
+def exported(wanted: ExportOptions) -> str:
+    run, what, to = wanted.run, wanted.what, wanted.to
     if what == REFERENCES:
-        if judge:
+        if wanted.judge:
             raise UserError("--judge: the references of all judges are written, so leave it out")
-        made = export_references(run, to, briefs)
+        made = export_references(run, to, wanted.briefs)
         missing = f"; {made.unscored:,} could not be written by that run" if made.unscored else ""
-        return f"{made.references:,} references of {made.documents:,} documents: {to}{missing}"
+        return f"{made.references:,} references of {made.documents:,} documents: {to}{missing}\n"
     exports = {name: write for kind in plugins().values() for name, write in kind.exports.items()}
     if what not in exports:
         raise UserError(unknown("export", what, [REFERENCES, *exports]))
-    if briefs:
+    if wanted.briefs:
         raise UserError("--briefs: only references are read from briefs, so leave it out")
-    return exports[what](run, to, judge)
+    return exports[what](run, to, wanted.judge) + "\n"

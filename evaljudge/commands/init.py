@@ -7,14 +7,16 @@ not be judged.
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import typer
 import yaml
 
-from evaljudge.commands.options import InitOptions
+from evaljudge.commands.options import InitOptions, Shown
 from evaljudge.corpora import CorpusSource, likely_columns, open_corpus
 from evaljudge.corpora.rows import DOTTED
 from evaljudge.errors import UserError
@@ -38,10 +40,14 @@ QUESTIONS = {
 
 
 @dataclass(frozen=True)
-class Started:
+class Started(Shown):
     file: Path
     summary: str
     warnings: Sequence[str]
+
+    @property
+    def complaints(self) -> Sequence[str]:
+        return [f"warning: {warning}" for warning in self.warnings]
 
     @property
     def text(self) -> str:
@@ -74,6 +80,18 @@ class _Seen:
             f"{counted(self.texts, 'text', 'texts')} of "
             f"{counted(len(systems), 'system', 'systems')}; people rated {by_people or 'nothing'}"
         )
+
+
+def initialised(wanted: InitOptions) -> Started:
+    return init(wanted, _ask if sys.stdin.isatty() else None)
+
+
+def _ask(question: str, default: str) -> str:
+    try:
+        return str(typer.prompt(question, default=default or None, prompt_suffix=" "))
+    except typer.Abort:  # Ctrl-D
+        print()  # ends the line of the question
+        raise UserError("nothing was written") from None
 
 
 def init(wanted: InitOptions, ask: Ask | None) -> Started:

@@ -18,18 +18,18 @@ from typing import Any, cast
 
 import numpy as np
 
-from evaljudge.agreement.rated import Codes, Floats, Key, Text, codes, is_repetition
+from evaljudge.agreement.rated import Key, codes, is_repetition
 from evaljudge.analysis.labelling import METHODS, Method, doubts_of, sized
 from evaljudge.analysis.ratings import beginning
 from evaljudge.analysis.run_scores import RunScores
 from evaljudge.commands.given import refuse_unknown
-from evaljudge.commands.options import LabelOptions
+from evaljudge.commands.options import LabelOptions, Shown
 from evaljudge.corpora.sheets import JSONL, LABEL, RATER, ending_of, sheet
 from evaljudge.decisions.sampling import draw, inclusion
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS, Candidate, Document
 from evaljudge.settings import as_path
-from evaljudge.storage import Output, Shard, claimed, to_write
+from evaljudge.storage import Output, claimed, to_write
 from evaljudge.text import listed
 
 LETTERS = "bcdfghjkmnpqrstvwxz"
@@ -47,7 +47,7 @@ Texts = Mapping[str, tuple[Document, Candidate]]
 
 
 @dataclass(frozen=True, repr=False)
-class WrittenSheet:
+class WrittenSheet(Shown):
     run: str
     to: str
     by: str
@@ -59,9 +59,6 @@ class WrittenSheet:
     scorer: str
     is_even: bool
     """Whether all texts were equally probable to be drawn."""
-
-    def __repr__(self) -> str:
-        return self.text.rstrip("\n")
 
     @property
     def text(self) -> str:
@@ -93,12 +90,12 @@ def label_texts(wanted: LabelOptions) -> WrittenSheet:
     with claimed(out):
         key = _new_key(output, name.removesuffix(ending))
         axes = _axes(wanted, run)
-        population = _population(wanted, output, run, axes)
+        population = _Population(wanted, output, run, axes)
         # sheets of other names are drawn independently, so that several can be put together
         drawing = int.from_bytes(blake2b(key.encode()).digest())
         rng = np.random.default_rng([wanted.seed, drawing])
-        texts, content = _drawn(wanted, output, population, axes, rng)
-        output.create_label_key(key, content)
+        texts = population.drawn(rng)
+        output.create_label_key(key, population.key(wanted, texts, axes))
         try:
             if not place.create(name, sheet(_columns(texts, axes), _rows(texts), ending)):
                 raise UserError(f"{to}: {THERE}")
@@ -155,50 +152,70 @@ def _axes(wanted: LabelOptions, run: Mapping[str, Any]) -> list[str]:
 # what is drawn
 
 
-@dataclass(frozen=True)
 class _Population:
     """Every text that is not empty, and how probable it is to be drawn."""
 
-    texts: Sequence[Text]
-    shards: Sequence[Shard]
-    """The shard of each text."""
-    probabilities: Floats
-    strata: Codes | None
-    scorer: str
-
-
-def _population(
-    wanted: LabelOptions, output: Output, run: Mapping[str, Any], axes: Sequence[str]
-) -> _Population:
-    by, shards = cast("Method", wanted.by), output.shards()
-    there = set(output.place.names("scores"))
-    if missing := sum(shard.file not in there for shard in shards):
-        # texts of others could not be drawn, and nothing would be known of them
-        raise UserError(
-            f"{output.uri}: {missing} of {len(shards)} shards have no scores: finish the run with "
-            "`evaljudge run` first"
+    def __init__(
+        self, wanted: LabelOptions, output: Output, run: Mapping[str, Any], axes: Sequence[str]
+    ) -> None:
+        self._output, shards = output, output.shards()
+        there = set(output.place.names("scores"))
+        if missing := sum(shard.file not in there for shard in shards):
+            # texts of others could not be drawn, and nothing would be known of them
+            raise UserError(
+                f"{output.uri}: {missing} of {len(shards)} shards have no scores: finish the run "
+                "with `evaljudge run` first"
+            )
+        read = RunScores(output, shards)
+        rows = np.flatnonzero(~read.is_blank)
+        if not rows.size:
+            raise UserError(f"{output.uri}: holds no text that people could rate")
+        self.texts = [read.texts[row] for row in rows]
+        self._shards = [read.shard_of(row) for row in rows.tolist()]
+        scales = [key for key in read.scales if key[1] in (*axes, ANY_AXIS)]
+        scales = [key for key in scales if not is_repetition(key[0])]
+        self.scorer = _scorer(wanted, scales) if wanted.by == "stratified" else ""
+        judges = list(run["fingerprint"]["judges"]) if wanted.by == "doubt" else []
+        doubts = doubts_of(output, shards, judges, axes)
+        sizes, self._strata = sized(
+            cast("Method", wanted.by),
+            codes(system for _, system in self.texts),
+            {key: read.scores[key][rows] for key in scales if self.scorer in ("", key[0])},
+            np.array([doubts.get(text, np.nan) for text in self.texts], np.float64),
         )
-    read = RunScores(output, shards)
-    rows = np.flatnonzero(~read.is_blank)
-    if not rows.size:
-        raise UserError(f"{output.uri}: holds no text that people could rate")
-    texts = [read.texts[row] for row in rows]
-    scales = [key for key in read.scales if key[1] in (*axes, ANY_AXIS)]
-    scales = [key for key in scales if not is_repetition(key[0])]
-    scorer = ""
-    if by == "stratified":
-        scorer = _scorer(wanted, scales)
-        scales = [key for key in scales if key[0] == scorer]
-    judges = list(run["fingerprint"]["judges"]) if by == "doubt" else []
-    doubts = doubts_of(output, shards, judges, axes)
-    sizes, strata = sized(
-        by,
-        codes(system for _, system in texts),
-        {key: read.scores[key][rows] for key in scales},
-        np.array([doubts.get(text, np.nan) for text in texts], np.float64),
-    )
-    places = [read.shard_of(row) for row in rows.tolist()]
-    return _Population(texts, places, inclusion(sizes, wanted.n), strata, scorer)
+        self.probabilities = inclusion(sizes, wanted.n)
+
+    def drawn(self, rng: np.random.Generator) -> Texts:
+        """In the order of the sheet."""
+        documents = codes(doc_id for doc_id, _ in self.texts)
+        drawn = draw(self.probabilities, documents, rng, self._strata).tolist()
+        chosen = [self.texts[place] for place in drawn]
+        is_drawn = set(chosen).__contains__
+        shards = dict.fromkeys(self._shards[place] for place in sorted(drawn))
+        by_text = {
+            (case.document.doc_id, candidate.system): (case.document, candidate)
+            for cases in self._output.ahead(self._output.cases, shards)
+            for case in cases
+            for candidate in case.candidates
+            if is_drawn((case.document.doc_id, candidate.system))
+        }
+        return dict(zip(_labels(len(drawn)), (by_text[text] for text in chosen), strict=True))
+
+    def key(self, wanted: LabelOptions, texts: Texts, axes: Sequence[str]) -> dict[str, Any]:
+        """What the labels stand for, and how probable each text of the run was to be drawn."""
+        by_label = {
+            label: {
+                "doc_id": document.doc_id,
+                "system": candidate.system,
+                "begins": beginning(candidate.text),
+            }
+            for label, (document, candidate) in texts.items()
+        }
+        by_document: dict[str, dict[str, float]] = {}
+        for (doc_id, system), p in zip(self.texts, self.probabilities.tolist(), strict=True):
+            by_document.setdefault(doc_id, {})[system] = p
+        about = {"by": wanted.by, "scorer": self.scorer, "seed": wanted.seed, "axes": list(axes)}
+        return {**about, "texts": by_label, "probabilities": by_document}
 
 
 def _scorer(wanted: LabelOptions, matched: Sequence[Key]) -> str:
@@ -208,40 +225,6 @@ def _scorer(wanted: LabelOptions, matched: Sequence[Key]) -> str:
     if wanted.scorer is not None and wanted.scorer not in scorers:
         raise UserError(f"--scorer: {unknown('scorer', wanted.scorer, scorers)}")
     return wanted.scorer or scorers[0]
-
-
-def _drawn(
-    wanted: LabelOptions, output: Output, population: _Population, axes: Sequence[str],
-    rng: np.random.Generator,
-) -> tuple[Texts, dict[str, Any]]:  # fmt: skip
-    """The texts by label, in the order of the sheet, and the content of the key."""
-    probabilities = population.probabilities
-    documents = codes(doc_id for doc_id, _ in population.texts)
-    drawn = draw(probabilities, documents, rng, population.strata).tolist()
-    chosen = [population.texts[place] for place in drawn]
-    is_drawn = set(chosen).__contains__
-    shards = dict.fromkeys(population.shards[place] for place in sorted(drawn))
-    by_text = {
-        (case.document.doc_id, candidate.system): (case.document, candidate)
-        for cases in output.ahead(output.cases, shards)
-        for case in cases
-        for candidate in case.candidates
-        if is_drawn((case.document.doc_id, candidate.system))
-    }
-    texts = dict(zip(_labels(len(drawn)), (by_text[text] for text in chosen), strict=True))
-    key = {
-        label: {
-            "doc_id": document.doc_id,
-            "system": candidate.system,
-            "begins": beginning(candidate.text),
-        }
-        for label, (document, candidate) in texts.items()
-    }
-    about = {"by": wanted.by, "scorer": population.scorer, "seed": wanted.seed, "axes": list(axes)}
-    by_document: dict[str, dict[str, float]] = {}
-    for (doc_id, system), probability in zip(population.texts, probabilities.tolist(), strict=True):
-        by_document.setdefault(doc_id, {})[system] = probability
-    return texts, {**about, "texts": key, "probabilities": by_document}
 
 
 def _labels(number: int) -> list[str]:

@@ -6,10 +6,11 @@ words        The number of words: a baseline. Needs: nothing else.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 
+from evaljudge.commands.options import ListOptions, Shown
 from evaljudge.corpora import known_formats
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import plugins
@@ -34,16 +35,28 @@ class Entry:
     needs: str = ""
 
 
-def list_text(what: str | None, as_json: bool = False) -> str:
-    """One line for each judge, metric, format or task; without `what`, for each of these words."""
-    entries = list(_entries(what))
-    if as_json:
-        return json.dumps([asdict(row) for row in entries], indent=1, ensure_ascii=False) + "\n"
-    width = max(len(row.name) for row in entries)
-    return "".join(
-        f"{row.name:{width}}  {row.about}" + f" Needs: {row.needs}." * bool(row.needs) + "\n"
-        for row in entries
-    )
+@dataclass(frozen=True, repr=False)
+class Listing(Shown):
+    """A line for each judge, metric, format or task; if none is named, for each of these words."""
+
+    entries: Sequence[Entry]
+
+    @property
+    def text(self) -> str:
+        width = max(len(row.name) for row in self.entries)
+        return "".join(
+            f"{row.name:{width}}  {row.about}" + f" Needs: {row.needs}." * bool(row.needs) + "\n"
+            for row in self.entries
+        )
+
+    @property
+    def json(self) -> str:
+        rows = [asdict(row) for row in self.entries]
+        return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
+
+
+def listing(wanted: ListOptions) -> Listing:
+    return Listing(list(_entries(wanted.what)))
 
 
 def _entries(what: str | None) -> Iterable[Entry]:

@@ -1,7 +1,7 @@
-"""Options, declared once: arguments that several commands have, and whole commands.
+"""Options, declared once: from a class come a command, its help, and the same function in Python.
 
-    app.command()(command(LabelOptions, _label))       the command, its options and its help
-    label = function(LabelOptions, label_texts)        the same in Python: label("runs/first", …)
+    command(LabelOptions, "label:label_texts")     the command, which prints what it found
+    label = function(LabelOptions, label_texts)    the same in Python: label("runs/first", …)
 
 A class has the options as its fields, each with its help, and the command's help as its docstring.
 """
@@ -9,10 +9,21 @@ A class has the options as its fields, each with its help, and the command's hel
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, Literal, ParamSpec, TypeVar, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    dataclass_transform,
+    get_type_hints,
+)
 
 import typer
 
@@ -20,12 +31,20 @@ from evaljudge.agreement import Correlation
 from evaljudge.corpora import known_formats
 from evaljudge.errors import naming_arguments
 from evaljudge.settings import AnyPath, Paths
+from evaljudge.text import one_line
 
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 Names = str | Sequence[str]
-_TYPED = {AnyPath: str, AnyPath | None: str | None, Names: list[str] | None, Correlation: str}
+Given = str | Mapping[str, Any]  # a configuration's file, or what would be in it
+_TYPED = {
+    Given: str,
+    AnyPath: str,
+    AnyPath | None: str | None,
+    Names: list[str] | None,
+    Correlation: str,
+}
 """What a terminal has for a type of Python's."""
 NEEDED = object()  # in place of a default
 
@@ -33,30 +52,24 @@ NEEDED = object()  # in place of a default
 def option(said: str, default: Any = None, *flags: str, typed: Any = None, **more: Any) -> Any:
     """A field whose help this is. `flags`: its names, if it is not called as the field; `typed`:
     what a terminal has in place of its type; `more`: as typer.Option has it."""
-    metadata = {"help": said, "typed": typed, "more": more, "flags": flags}
-    return (
-        field(metadata=metadata) if default is NEEDED else field(default=default, metadata=metadata)
-    )
+    how = {"typed": typed, "flags": flags, "more": {"help": said} | more}
+    return field(metadata=how) if default is NEEDED else field(default=default, metadata=how)
 
 
-_SCORES = "A run's folder, or a file of scores by any tool: JSONL, Parquet or CSV. May be repeated."
 _RUN = typer.Argument(metavar="OUT", help="The output folder or URI of a run.")
 RunFolder = Annotated[str, _RUN]
-ConfigFile = Annotated[
-    str, typer.Argument(metavar="CONFIG", help="The YAML file of the configuration.")
-]
-BRIEFS = "The folder or URI of the run's briefs, if it has moved since the run."
-CHANGES = (
-    "Change a key of the configuration for this call, such as judges.synthetic.levels=9. May be "
-    "repeated."
+_CONFIG = typer.Argument(metavar="CONFIG", help="The YAML file of the configuration.")
+ConfigFile = Annotated[str, _CONFIG]
+BRIEFS = partial(option, "The folder or URI of the run's briefs, if it has moved since the run.")
+SEED = partial(option, "Seed of everything random: one seed gives the same numbers.", 0, min=0)
+RESAMPLES = partial(
+    option, "Random resamples for each interval; 0: no intervals.", 1000, min=0, max=1_000_000
 )
-SEED = "Seed of everything random: the same command with the same seed prints the same numbers."
-RESAMPLES = "How many random resamples each interval is computed from; 0: no intervals."
-AS_JSON = "Print everything as JSON."
-Briefs = Annotated[str | None, typer.Option(help=BRIEFS)]
-AsJson = Annotated[bool, typer.Option("--json", help=AS_JSON)]
-Changes = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=CHANGES)]
-Full = Annotated[bool, typer.Option("--full", help="Print all tables, not only a summary.")]
+FULL = partial(option, "Print all tables, not only a summary.", False)
+_SCORES = partial(
+    option,
+    "A run's folder, or a file of scores by any tool (JSONL, Parquet, CSV). May be repeated.",
+)
 
 
 @dataclass(frozen=True)
@@ -69,45 +82,90 @@ class Command:
     place: int = 100  # where it comes in that list: the numbers are compared
 
 
-def command(options: type[T], work: Callable[Concatenate[T, ...], None]) -> Callable[..., None]:
-    """A command of typer's that makes the options and does the work, and has its name. What the
-    work takes beside them, such as `as_json`, are options of the command alone. Those that a class
-    shares with others come after its own."""
-    ours = inspect.signature(options).parameters
-    own = {"cases", "scores", *options.__annotations__}
-    _, *others = inspect.signature(work).parameters.values()
+class Shown:
+    """What a command found. Python shows it as the command prints it; `complaints` follow on the
+    standard error."""
 
-    def made(**arguments: Any) -> None:
-        mine = {name: arguments.pop(name) for name in ours}
-        work(options(**{n: value for n, value in mine.items() if value is not None}), **arguments)
+    @property
+    def text(self) -> str:
+        raise NotImplementedError
 
-    declared = {option.name: option.metadata for option in fields(options)}  # type: ignore[arg-type]
-    hints = get_type_hints(work, include_extras=True) | get_type_hints(options, include_extras=True)
+    @property
+    def exit_code(self) -> int:
+        return 0
+
+    @property
+    def complaints(self) -> Sequence[str]:
+        return ()
+
+    def __repr__(self) -> str:
+        return self.text.rstrip("\n")
+
+
+def command(options: type[Any], work: str, json: str = "", out: str = "") -> Callable[..., None]:
+    """A command of typer's that makes the options, does the work and prints what that gives.
+    `work`: where its function is in evaljudge. `json` and `out`: the help of two options of the
+    terminal alone. Those that a class shares with others come after its own."""
+    hints = get_type_hints(options, include_extras=True)
+    declared = {each.name: each.metadata for each in fields(options)}
+    own = {"config", "changes", "cases", "scores", *options.__annotations__}
+
+    def made(**given: Any) -> None:
+        is_json, place = given.pop("as_json", False), given.pop("to_folder", None)
+        module, _, name = work.partition(":")
+        do = getattr(import_module(f"evaljudge.{module}"), name)
+        found = do(options(**{name: v for name, v in given.items() if v is not None}))
+        if place:
+            found.write(place)
+        if found is not None:
+            _print(found, is_json)
+
     parameters = [
         parameter.replace(
-            annotation=_typed(parameter.name, hints[parameter.name], declared),
+            annotation=_typed(parameter.name, hints[parameter.name], declared[parameter.name]),
             default=None if parameter.default == () else parameter.default,
             kind=inspect.Parameter.KEYWORD_ONLY,
         )
-        for parameter in (*sorted(ours.values(), key=lambda p: p.name not in own), *others)
+        for parameter in inspect.signature(options).parameters.values()
     ]
-    made.__name__, made.__doc__ = work.__name__.lstrip("_"), options.__doc__
-    made.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    parameters.sort(key=lambda parameter: parameter.name not in own)
+    beside = {
+        "to_folder": (str | None, None, "--out", out),
+        "as_json": (bool, False, "--json", json),
+    }
+    parameters += [
+        parameters[0].replace(
+            name=name, default=default, annotation=Annotated[typed, typer.Option(flag, help=said)]
+        )
+        for name, (typed, default, flag, said) in beside.items()
+        if said
+    ]
+    made.__doc__, made.__annotations__ = options.__doc__, {p.name: p.annotation for p in parameters}
     made.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return made
 
 
-def _typed(name: str, hint: Any, declared: Mapping[str, Mapping[str, Any]]) -> Any:
+def _typed(name: str, hint: Any, how: Mapping[str, Any]) -> Any:
     """The parameter as typer has it, with the help that was declared."""
-    if not (how := declared.get(name)):  # an argument, which has typer's own
-        meta, *typed = hint.__metadata__
-        meta = typer.Option(help=meta) if isinstance(meta, str) else meta
-        return Annotated[typed[0] if typed else _TYPED.get(hint.__origin__, hint.__origin__), meta]
-    flags = how["flags"] or (
-        [f"--{name.replace('_', '-')}"] if hint is bool else []
-    )  # and no --no-…
-    meta = typer.Option(*flags, help=how["help"], **how["more"])
-    return Annotated[how["typed"] or _TYPED.get(hint, hint), meta]
+    if not how:  # an argument, which has typer's own
+        return Annotated[_TYPED.get(hint.__origin__, hint.__origin__), *hint.__metadata__]
+    no_other = [f"--{name.replace('_', '-')}"] if hint is bool else []  # and no --no-…
+    kind = how["typed"] or _TYPED.get(hint, hint)
+    return Annotated[kind, typer.Option(*(how["flags"] or no_other), **how["more"])]
+
+
+def _print(found: Any, is_json: bool) -> None:
+    """A text, or a `Shown`. Its text has its warnings; beside JSON they go to stderr."""
+    if isinstance(found, str):
+        print(found, end="", flush=True)
+        return
+    for warning in getattr(found, "warnings", ()) if is_json else ():
+        print(f"warning: {one_line(warning)}", file=sys.stderr, flush=True)
+    print(found.json if is_json else found.text, end="", flush=True)
+    for complaint in found.complaints:
+        print(complaint, file=sys.stderr)
+    if found.exit_code:
+        raise typer.Exit(found.exit_code)
 
 
 def function(options: Callable[P, T], work: Callable[[T], R]) -> Callable[P, R]:
@@ -124,8 +182,28 @@ def function(options: Callable[P, T], work: Callable[[T], R]) -> Callable[P, R]:
     return naming_arguments(made)
 
 
-@dataclass(frozen=True)
-class InitOptions:
+@dataclass_transform(frozen_default=True)
+class Declared:
+    """The base of those below, each a frozen dataclass."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
+
+
+class OfConfig(Declared):
+    """What is done with a configuration."""
+
+    config: Annotated[Given, _CONFIG]
+    changes: list[str] | None = option(
+        "Change a key of the configuration for this call, such as judges.synthetic.levels=9. May "
+        "be repeated.",
+        None,
+        "--set",
+        metavar="KEY=VALUE",
+    )
+
+
+class InitOptions(Declared):
     """Write a configuration that runs, after a look at the corpus and four questions.
 
     Options answer the questions, so that nothing is asked.
@@ -144,8 +222,7 @@ class InitOptions:
     force: bool = option("Overwrite the file.", False)
 
 
-@dataclass(frozen=True)
-class RunOptions:
+class RunOptions(OfConfig):
     """Judge a corpus and write the report. Run it again to resume.
 
     The judges first prepare what they need of each document, such as references to compare with,
@@ -155,10 +232,8 @@ class RunOptions:
     Example: evaljudge run config.yaml --set out=runs/second
     """
 
-    config: ConfigFile
-    changes: list[str] | None = option(CHANGES, None, "--set", metavar="KEY=VALUE")
     extend: bool = option("Add what is new in the corpus to a finished run.", False)
-    full: bool = option("Print all tables, not only a summary.", False)
+    full: bool = FULL()
     until: Literal["prepare", "judge"] | None = option(
         "Stop after this stage: `prepare` is what judges need of each document before they see a "
         "text, `judge` the verdicts. Without --until, scores and the report follow."
@@ -168,8 +243,27 @@ class RunOptions:
     )
 
 
-@dataclass(frozen=True)
-class PlanOptions:
+class ReportOptions(OfConfig):
+    """Write the scores, the report and the selected texts again, without asking a model.
+
+    Use it after a change of settings that ask nothing, such as `select` or `metrics`.
+
+    Example: evaljudge report config.yaml
+    """
+
+    full: bool = FULL()
+
+
+class StudyOptions(OfConfig):
+    """Run every combination of the settings under `study` and compare them in one table.
+
+    Run it again to resume.
+
+    Example: evaljudge study config.yaml
+    """
+
+
+class PlanOptions(OfConfig):
     """List all mistakes of a configuration, and count what a run or a study still has to ask.
 
     Counted are questions and tokens. No model is loaded and nothing is written. The exit code is 2
@@ -178,8 +272,6 @@ class PlanOptions:
     Example: evaljudge plan config.yaml --throughput 20000
     """
 
-    config: ConfigFile
-    changes: list[str] | None = option(CHANGES, None, "--set", metavar="KEY=VALUE")
     throughput: float | None = option(
         "The tokens that an engine processes in a second; the plan then states GPU-hours.", min=1
     )
@@ -187,8 +279,7 @@ class PlanOptions:
     gpu: str | None = option("A card, such as l4: compute whether the model fits.", metavar="CARD")
 
 
-@dataclass(frozen=True)
-class PromptsOptions:
+class PromptsOptions(OfConfig):
     """Print what the judges would ask the model about one document, before any run.
 
     Of every kind of question the first one is printed, with the number of times that it is asked.
@@ -203,8 +294,7 @@ class PromptsOptions:
     axis: str | None = option("Only the questions about this axis.")
 
 
-@dataclass(frozen=True)
-class DemoOptions:
+class DemoOptions(Declared):
     """Run everything on a small invented corpus, with the small judge that comes with evaljudge.
 
     It takes about a minute on a laptop and needs neither a GPU nor a download.
@@ -215,10 +305,10 @@ class DemoOptions:
     out: Path = option("The folder that the demo writes into.", Path("runs/demo"))
     documents: int = option("How many documents to invent.", 36, min=2)
     seed: int = option("Seed of the invented documents: another one gives other documents.", 0)
+    full: bool = FULL()
 
 
-@dataclass(frozen=True)
-class ListOptions:
+class ListOptions(Declared):
     """List the judges, metrics, corpus formats or tasks that there are, and what each needs.
 
     Example: evaljudge list metrics
@@ -230,11 +320,22 @@ class ListOptions:
             metavar="[WHAT]", show_default=False, help="One of judges, metrics, formats or tasks."
         ),
     ] = None
-    as_json: bool = option(AS_JSON, False, "--json")
 
 
-@dataclass(frozen=True)
-class ShowOptions:
+class CheckOptions(Declared):
+    """Check the files of a run. Nothing is changed, and the exit code is 2 if there is damage.
+
+    The mistakes of a configuration are looked for by `evaljudge plan`.
+
+    Example: evaljudge check runs/demo/run
+    """
+
+    run: Annotated[AnyPath, _RUN]
+    _: KW_ONLY
+    briefs: AnyPath | None = BRIEFS()
+
+
+class ShowOptions(Declared):
     """Show one text of a run with its scores, human ratings and the evidence of each judge.
 
     Only finished parts of a run are shown. No model is asked.
@@ -248,12 +349,10 @@ class ShowOptions:
     judge: str | None = option("Show the scores and the evidence of this judge only.")
     axis: str | None = option("Show this axis only.")
     is_full: bool = option("Show long texts whole, and every scorer.", False, "--full")
-    briefs: str | None = option(BRIEFS)
-    as_json: bool = option(AS_JSON, False, "--json")
+    briefs: str | None = BRIEFS()
 
 
-@dataclass(frozen=True)
-class ExportOptions:
+class ExportOptions(Declared):
     """Write a part of a run to a file: its synthetic references, or the questions for people.
 
     The `references` are texts of known quality that the judge `synthetic` has the model write;
@@ -272,11 +371,10 @@ class ExportOptions:
     ]
     to: str = option("The JSONL file to write (a path or URI).", NEEDED)
     judge: str | None = option("The judge of this kind, if the run has several.")
-    briefs: str | None = option(BRIEFS)
+    briefs: str | None = BRIEFS()
 
 
-@dataclass(frozen=True)
-class ViewOptions:
+class ViewOptions(Declared):
     """Open all texts of a run in the browser: scores, evidence, thresholds, or a sheet to rate.
 
     The page is served on this machine only, until Ctrl-C. Open the whole link that is printed:
@@ -296,8 +394,7 @@ class ViewOptions:
     port: int = option("The port on this machine; 0: one that is free.", 0, min=0, max=65535)
 
 
-@dataclass(frozen=True)
-class DiffOptions:
+class DiffOptions(Declared):
     """Show what changed from run A to run B: settings, scores, agreement, selections and cost.
 
     Example: evaljudge diff runs/old runs/new --fail-if-lower synthetic.relevance --tolerance 0.1
@@ -314,8 +411,7 @@ class DiffOptions:
     tolerance: float = option("By how much a mean may fall without being lower.", 0.0)
 
 
-@dataclass(frozen=True)
-class LabelOptions:
+class LabelOptions(Declared):
     """Draw texts of a run and write a sheet for people to rate, without systems and scores.
 
     The key of the sheet stays in the run's folder. Filled sheets come back by the key `ratings` of
@@ -335,11 +431,10 @@ class LabelOptions:
     )
     axis: Names = option("An axis to rate, else all axes of the run. May be repeated.", ())
     scorer: str | None = option("The scorer whose scores are used by `--by stratified`.")
-    seed: int = option(SEED, 0, min=0)
+    seed: int = SEED()
 
 
-@dataclass(frozen=True)
-class RatedOptions:
+class RatedOptions(Declared):
     """What is said of cases that people rated, and of scores beside them."""
 
     cases: Paths = option(
@@ -347,7 +442,7 @@ class RatedOptions:
         NEEDED,
         typed=str,
     )
-    scores: Paths = option(_SCORES, NEEDED, typed=list[str])
+    scores: Paths = _SCORES(NEEDED, typed=list[str])
     _: KW_ONLY
     axis: Names = option("Use only this axis of the human ratings. May be repeated.", ())
     format: str = option(
@@ -364,11 +459,10 @@ class RatedOptions:
         typed=list[str] | None,
     )
     skip_bad_rows: bool = option("Leave out rows that cannot be read, and count them.", False)
-    resamples: int = option(RESAMPLES, 1000, min=0, max=1_000_000)
-    seed: int = option(SEED, 0, min=0)
+    resamples: int = RESAMPLES()
+    seed: int = SEED()
 
 
-@dataclass(frozen=True)
 class AgreeOptions(RatedOptions):
     """Measure how well scores and metrics agree with human ratings, and people with each other.
 
@@ -377,7 +471,7 @@ class AgreeOptions(RatedOptions):
     Example: evaljudge agree --cases cases.jsonl --scores scores.jsonl --metrics rouge1
     """
 
-    scores: Paths = option(_SCORES, (), typed=list[str] | None)
+    scores: Paths = _SCORES((), typed=list[str] | None)
     _: KW_ONLY
     metrics: str | Sequence[str] | Mapping[str, Mapping[str, Any]] = option(
         "Metrics, such as importance,rouge1 or {rouge1: {against: best}}.", (), typed=str | None
@@ -396,7 +490,6 @@ class AgreeOptions(RatedOptions):
     )
 
 
-@dataclass(frozen=True)
 class CalibrateOptions(RatedOptions):
     """Map scores to the scale of human ratings, and find thresholds that select good texts.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import fill
 from typing import Any
 
+from evaljudge.commands.options import PlanOptions, Shown
 from evaljudge.commands.problems import Problem, Problems, jobs_of, look_at_corpus
 from evaljudge.config import load_config
 from evaljudge.engines import Engines, ModelSource, VllmEngines
@@ -21,6 +23,8 @@ from evaljudge.studies.study import StudyRun, study_runs
 from evaljudge.text import one_line
 
 MISTAKEN = 2
+RARELY = 100_000
+"""So many new values before garbage is looked for: a plan makes millions, and leaves no garbage."""
 COUNTED_FROM = {"configuration", "study", "settings", "engine", "model", "out", "briefs", "corpus"}
 """Topics: after an error in any of them there is nothing to count."""
 HEAD = ("asks", "prompt tokens", "prefill at least", "generate")
@@ -49,7 +53,7 @@ ESTIMATED = (
 
 
 @dataclass(frozen=True)
-class Planned:
+class Planned(Shown):
     problems: Sequence[Problem]  # what is wrong with the configuration
     counts: Sequence[str]  # lines; none where an error leaves nothing to be counted
 
@@ -60,6 +64,14 @@ class Planned:
     @property
     def text(self) -> str:
         return "".join(f"{line}\n" for line in (*self.problems, *self.counts))
+
+
+def plan_of(wanted: PlanOptions) -> Planned:
+    gc.freeze()  # what was imported stays, and need not be looked through
+    gc.set_threshold(RARELY)
+    earlier = wanted.throughput_of
+    rate = throughput_of(earlier) if earlier else wanted.throughput
+    return planned(wanted.config, wanted.changes or (), rate, gpu=wanted.gpu)
 
 
 def planned(
@@ -89,7 +101,7 @@ def planned(
                     with problems.looking_at("out"):
                         output = Output(job.config.out, job.config.briefs)
                         refuse_other_run(output, list(plan.refused))
-    return Planned(problems.found, counts)
+    return Planned(problems, counts)
 
 
 def planned_text(*given: Any, **named: Any) -> str:

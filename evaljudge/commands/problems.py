@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal, cast
 
@@ -44,13 +44,10 @@ class Problem:
         return f"{self.level}: {self.topic}: {one_line(self.said, LONG)}"
 
 
-@dataclass
-class Problems:
-    found: list[Problem] = field(default_factory=list)
-
+class Problems(list[Problem]):
     def add(self, level: Level, topic: str, said: str) -> None:
-        if said not in [problem.said for problem in self.found]:  # a study's runs share much
-            self.found.append(Problem(level, topic, said))
+        if said not in [problem.said for problem in self]:  # a study's runs share much
+            self.append(Problem(level, topic, said))
 
     @contextmanager
     def looking_at(self, topic: str) -> Iterator[None]:
@@ -64,7 +61,7 @@ class Problems:
             self.add("error", topic, str(error))
 
     def errors(self) -> set[str]:
-        return {problem.topic for problem in self.found if problem.level == "error"}
+        return {problem.topic for problem in self if problem.level == "error"}
 
 
 def jobs_of(

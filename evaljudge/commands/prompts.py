@@ -7,7 +7,7 @@ template asked in one way, the first is shown, in the chat template of a tokeniz
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from textwrap import fill
 from typing import Any
@@ -41,10 +41,8 @@ AROUND = "The words of each prompt stand in the chat template of {}."
 Kind = Sequence[RecordedAsk]  # the questions of one kind: one template, asked in one way
 
 
-def prompts_text(
-    config: str | Mapping[str, Any], changes: Sequence[str], wanted: PromptsOptions
-) -> str:
-    job = _job(load_config(config, changes), wanted)
+def prompts_text(wanted: PromptsOptions) -> str:
+    job = _job(load_config(wanted.config, wanted.changes or ()), wanted)
     with open_corpus(job.corpus, job.config.bad_rows) as corpus:
         refuse_empty(corpus, job.config.corpus_name, "ask about")
         case = _case(corpus, wanted)

@@ -6,27 +6,16 @@ have the names of the commands' options, with `_` for `-`.
 
 from __future__ import annotations
 
-from evaljudge.commands.agree import Agreed, agreement_of
+from evaljudge.commands import options
+from evaljudge.commands.agree import agreed
 from evaljudge.commands.calibrate import calibrated
-from evaljudge.commands.check import Checked, check_run
+from evaljudge.commands.check import checked
 from evaljudge.commands.diff import compare_runs
 from evaljudge.commands.label import label_texts
-from evaljudge.commands.options import (
-    AgreeOptions,
-    CalibrateOptions,
-    DiffOptions,
-    LabelOptions,
-    function,
-)
-from evaljudge.settings import AnyPath, as_path
+from evaljudge.commands.options import function
 
-agree = function(AgreeOptions, lambda wanted: Agreed(agreement_of(wanted)))
-calibrate = function(CalibrateOptions, calibrated)
-diff = function(DiffOptions, compare_runs)
-label = function(LabelOptions, label_texts)
-
-
-def check(run: AnyPath, *, briefs: AnyPath | None = None) -> Checked:
-    """Whether every file of a run is as it was written, and what to do about one that is not."""
-    moved = None if briefs is None else as_path(briefs, "briefs")
-    return check_run(as_path(run, "run"), moved)
+agree = function(options.AgreeOptions, agreed)
+calibrate = function(options.CalibrateOptions, calibrated)
+check = function(options.CheckOptions, checked)
+diff = function(options.DiffOptions, compare_runs)
+label = function(options.LabelOptions, label_texts)

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from evaljudge.commands.given import unknown_document
-from evaljudge.commands.options import ShowOptions
+from evaljudge.commands.options import Shown, ShowOptions
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import plugin
 from evaljudge.judges.plugin import JudgedCandidate
@@ -34,7 +34,7 @@ NOT_SCORED = "No scores of this document yet: `evaljudge run CONFIG` computes th
 
 
 @dataclass(frozen=True)
-class ShownDocument:
+class ShownDocument(Shown):
     wanted: ShowOptions
     case: Case
     kinds: Mapping[str, str]  # the kind of each judge that is shown

@@ -5,16 +5,25 @@ The server listens on this machine alone; the link has the token that it asks fo
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import threading
+from contextlib import AbstractContextManager, suppress
 
 from evaljudge.analysis.run_scores import scored_run
 from evaljudge.commands.options import ViewOptions
 from evaljudge.errors import UserError
 from evaljudge.runs.outcome import open_run
 from evaljudge.storage import to_write
-from evaljudge.viewer.labels import LabelSheet
+from evaljudge.viewer.labels import LabelSheet, label_site
 from evaljudge.viewer.server import Site, served
-from evaljudge.viewer.site import LabelSite, RunSite
+from evaljudge.viewer.site import RunSite
+
+
+def view(options: ViewOptions) -> None:
+    with viewing(options) as link:
+        print(f"page       {link}", flush=True)
+        print("           Open the whole link in a browser. Ctrl-C ends it.", flush=True)
+        with suppress(KeyboardInterrupt):
+            threading.Event().wait()
 
 
 def viewing(options: ViewOptions) -> AbstractContextManager[str]:
@@ -49,4 +58,4 @@ def _label_site(options: ViewOptions, sheet: str) -> Site:
         raise UserError("; ".join(missing))
     axes = scored_run(options.out).about["fingerprint"]["task"]["axes"]
     described = {axis: words for axis, (words, *_) in axes.items()}
-    return LabelSite(LabelSheet.open(sheet, options.rater), described).site
+    return label_site(LabelSheet.open(sheet, options.rater), described)

@@ -50,11 +50,11 @@ def on_screen(table: Table, least: int | None = None) -> str:
 
 
 def fits(table: Table) -> bool:
-    return _total(_widest(_whole(table))) <= width()
+    return _total(_widest(_cells(table, one_line))) <= width()
 
 
 def whole(table: Table) -> str:
-    lines = _whole(table)
+    lines = _cells(table, one_line)
     return _aligned(lines, _widest(lines))
 
 
@@ -67,7 +67,7 @@ def counts_on(table: Table) -> bool:
 def _parts(table: Table, kept: int | None) -> Iterator[Table]:
     only_lead = table.sides == "l" + "r" * (len(table.sides) - 1)
     words = kept or (LEAST_LEAD if only_lead else LEAST_WORDS)
-    sided = zip(_short_widths(table), table.sides, strict=True)
+    sided = zip(_widest(_cells(table, _short)), table.sides, strict=True)
     least = [min(wide, words) if side == "l" else wide for wide, side in sided]
     lead = list(range(table.lead))
     chosen: list[int] = []
@@ -88,7 +88,8 @@ def _only(table: Table, chosen: Sequence[int]) -> Table:
 
 def _lines(table: Table) -> str:
     """The table in widths that fit: a heading is cut only where all its words' columns are full."""
-    widths, heads = _short_widths(table), _short_heads(table)
+    heads, *_ = lines = _cells(table, _short)
+    widths = _widest(lines)
     words = [column for column, side in enumerate(table.sides) if side == "l"]
     while _total(widths) > width():
         widths[max(words, key=lambda c: (widths[c] > columns(heads[c]), widths[c]))] -= 1
@@ -115,19 +116,11 @@ def _widest(lines: Iterable[Sequence[str]]) -> list[int]:
     return [max(map(columns, column)) for column in zip(*lines, strict=True)]
 
 
-def _whole(table: Table) -> list[list[str]]:
-    rows = ([_words(cell, one_line) for cell in row] for row in table.rows)
-    return [[*map(one_line, table.heads)], *rows]
-
-
-def _short_widths(table: Table) -> list[int]:
-    rows = ([_words(cell, _short) for cell in row] for row in table.rows)
-    return _widest([_short_heads(table), *rows])
-
-
-def _short_heads(table: Table) -> list[str]:
+def _cells(table: Table, named: Callable[[str], str]) -> list[list[str]]:
+    """Its lines, the heads first; `named`: how heads of figures and names in lists are shown."""
     sided = zip(table.heads, table.sides, strict=True)
-    return [one_line(head) if side == "l" else _short(head) for head, side in sided]
+    heads = [one_line(head) if side == "l" else named(head) for head, side in sided]
+    return [heads, *([_words(cell, named) for cell in row] for row in table.rows)]
 
 
 def _words(cell: Cell, shown: Callable[[str], str]) -> str:

@@ -13,17 +13,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, median, stdev
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evaljudge.agreement import Averaged, Level, agreements, averaged
-from evaljudge.analysis.tables import Tables
+from evaljudge.agreement.rated import Codes, Floats, Text, codes
+from evaljudge.analysis.run_scores import RunScores, aligned
 from evaljudge.config import AgreementConfig
 from evaljudge.judges.protocol import Judge
 from evaljudge.records import ANY_AXIS
 from evaljudge.report.study import PooledValue
-from evaljudge.storage import Output, ahead
+from evaljudge.storage import Output
 
-Candidate = tuple[str, str]  # doc_id and system
 Trials = dict[str, list[str]]  # the columns of each method's trials
 _DRAWS = re.compile(r"#|\.n\d+$")
 """The names of scorers that are further trials, or of fewer draws."""
@@ -37,8 +36,11 @@ class Columns:
         """Other aggregations of what a method's judge had asked."""
         self._packs: dict[str, Trials] = {}
         """Each method's trials with each pack of prompts."""
-        self._values: dict[str, dict[str, dict[Candidate, float]]] = {}
-        self._rated = Tables(())
+        self._texts: list[Text] = []
+        """Those that people rated; all columns are in their order."""
+        self._ratings: dict[str, Floats] = {}
+        self._scores: dict[str, dict[str, Floats]] = {}
+        """The scores of each column by axis."""
 
     def add(
         self,
@@ -51,20 +53,15 @@ class Columns:
         """Add a run's scores. `label` distinguishes its methods from those of other runs; columns
         of another pack of prompts are further trials of the same methods."""
         self._list(judges, metrics, label, pack)
-        rated, shards = Tables(()), output.shards()
-        for cases, scores in ahead(lambda s: (output.cases(s), list(output.scores(s))), shards):
-            wanted = set[Candidate]()
-            for case in cases:
-                rated.add(case, {})
-                wanted |= {(case.document.doc_id, c.system) for c in case.candidates if c.ratings}
-            for score in scores:
-                if (score.doc_id, score.system) in wanted:
-                    column = _named(score.scorer, label, "" if score.scorer in metrics else pack)
-                    values = self._values.setdefault(column, {}).setdefault(score.axis, {})
-                    if score.value is not None:
-                        values[score.doc_id, score.system] = score.value
-        if not self._rated.cases:
-            self._rated = rated
+        run = RunScores(output, output.shards())
+        if not self._texts and run.human:
+            rated = np.flatnonzero(np.any([np.isfinite(r) for r in run.human.values()], axis=0))
+            self._texts = [run.texts[row] for row in rated]
+            self._ratings = {axis: ratings[rated] for axis, ratings in run.human.items()}
+        rows = run.rows_of(self._texts)
+        for (scorer, axis), scores in run.scores.items():
+            column = _named(scorer, label, "" if scorer in metrics else pack)
+            self._scores.setdefault(column, {})[axis] = aligned(scores, rows)
 
     def _list(self, judges: Sequence[Judge], metrics: Sequence[str], label: str, pack: str) -> None:
         """Methods of fewer draws come before that of all; a method's trials keep their order."""
@@ -95,38 +92,40 @@ class Columns:
 
     @property
     def has_mostly_two_texts(self) -> bool:
-        texts = Counter(doc_id for doc_id, _ in self._rated.as_rated().texts)
+        texts = Counter(doc_id for doc_id, _ in self._texts)
         return bool(texts) and median(texts.values()) <= 2
 
     def compared(self, wanted: Trials, how: AgreementConfig) -> Averaged | None:
         """The comparison with ratings; None where there are none."""
-        if not self._rated.rated or not wanted:
+        if not self._texts or not wanted:
             return None
-        rated, human = self._rated.as_rated(), self._human(wanted)
+        human = self._human(wanted)
         methods = {m: [self._trial(t, human) for t in trials] for m, trials in wanted.items()}
-        codes = rated.documents, rated.systems
-        return averaged(*codes, methods, human, coefficient=how.coefficient)
+        return averaged(*self._codes, methods, human, coefficient=how.coefficient)
 
-    def _human(self, wanted: Trials) -> Mapping[str, NDArray[np.float64]]:
-        scored = {a for trials in wanted.values() for t in trials for a in self._values.get(t, ())}
+    @property
+    def _codes(self) -> tuple[Codes, Codes]:
+        """The document and the system of each text."""
+        return codes(doc_id for doc_id, _ in self._texts), codes(s for _, s in self._texts)
+
+    def _human(self, wanted: Trials) -> Mapping[str, Floats]:
+        scored = {a for trials in wanted.values() for t in trials for a in self._scores.get(t, ())}
         return {
-            axis: column
-            for axis, column in sorted(self._rated.as_rated().human.items())
+            axis: ratings
+            for axis, ratings in sorted(self._ratings.items())
             if axis in scored or ANY_AXIS in scored
         }
 
     def pooled(self, how: AgreementConfig) -> list[PooledValue]:
         """The methods at the levels that take all documents together: means over trials."""
-        human = self._human(self.methods) if self._rated.rated else {}
-        rated, pooled = self._rated.as_rated(), []
+        human, pooled = self._human(self.methods), []
         for method, trials in self.methods.items():
             for axis, ratings in human.items():
                 agreed = [
                     row
                     for column in (self._trial(trial, [axis])[axis] for trial in trials)
                     for row in agreements(
-                        *(rated.documents, rated.systems, column, ratings),
-                        coefficients=(how.coefficient,),
+                        *self._codes, column, ratings, coefficients=(how.coefficient,)
                     )
                 ]
                 for level in POOLED_LEVELS:
@@ -139,13 +138,10 @@ class Columns:
                     pooled.append(PooledValue(*at, min(row.n for row in here), value, spread))
         return pooled
 
-    def _trial(self, trial: str, axes: Iterable[str]) -> dict[str, NDArray[np.float64]]:
-        columns = self._values.get(trial, {})
-        by_axis = {axis: columns.get(axis, columns.get(ANY_AXIS, {})) for axis in axes}
-        return {
-            axis: np.array([values.get(at, np.nan) for at in self._rated.as_rated().texts])
-            for axis, values in by_axis.items()
-        }
+    def _trial(self, trial: str, axes: Iterable[str]) -> dict[str, Floats]:
+        columns = self._scores.get(trial, {})
+        nothing = np.full(len(self._texts), np.nan)
+        return {axis: columns.get(axis, columns.get(ANY_AXIS, nothing)) for axis in axes}
 
 
 def _named(scorer: str, *labels: str) -> str:

@@ -11,14 +11,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import yaml
 
 from evaljudge.corpora.sheets import JSONL, LABEL, RATER, jsonl_rows, sheet
 from evaljudge.errors import UserError
+from evaljudge.report.page import environment, file_text, parts
 from evaljudge.storage import Place, to_write
 from evaljudge.text import LONG, harmless, one_line
+from evaljudge.viewer.server import HTML, Given, Refused, Response, Site, as_json
 
 BESIDE = (LABEL, "source", "context", "text", RATER)
 SHOWN = ("source", "context", "text")
@@ -92,29 +95,43 @@ class LabelSheet:
         is_plain = self.file.isprintable()  # else YAML escapes what is not ASCII
         how: dict[str, Any] = {"default_flow_style": None, "width": inf}
         line = yaml.safe_dump({"ratings": [self.file]}, allow_unicode=is_plain, **how)
-        axes = [
-            {
-                "name": name,
-                "shown": one_line(name),
-                "about": one_line(described.get(name, ""), LONG),
-            }
-            for name in self.axes
-        ]
         texts = []
         for label, rows in _rows(self.place.read(self.name), self.file).items():
             row = self._own_row(rows)
-            parts = {part: harmless(row.get(part) or "") for part in SHOWN}
-            texts.append(
-                {"label": label, **parts, "ratings": {axis: row.get(axis) for axis in self.axes}}
-            )
+            words = {part: harmless(row.get(part) or "") for part in SHOWN}
+            texts.append({"label": label, "ratings": {a: row.get(a) for a in self.axes}} | words)
+        about = {name: one_line(described.get(name, ""), LONG) for name in self.axes}
         return {
-            "axes": axes,
+            "axes": [{"name": a, "shown": one_line(a), "about": about[a]} for a in self.axes],
             "rater": one_line(self.rater),
             "place": one_line(self.place.at(self.name), LONG),
             "line": line.strip(),
             "values": list(range(LOWEST, HIGHEST + 1)),
             "texts": texts,
         }
+
+
+def label_site(sheet: LabelSheet, described: Mapping[str, str]) -> Site:
+    """The page on which it is filled in; `described`: what the axes mean."""
+
+    def page(given: Given) -> Response:
+        template, own_style, script = (
+            (Path(__file__).parent / f"label.{kind}").read_text(encoding="utf-8")
+            for kind in ("html.j2", "css", "js")
+        )
+        data = sheet.data(described) | {"token": site.token}
+        made = environment().from_string(template)
+        shown = made.render(**parts(file_text("page.css") + own_style, script, data))
+        return Response(shown.encode(), HTML)
+
+    def rate(given: Mapping[str, Any]) -> Response:
+        ratings, before = given.get("ratings"), given.get("before", {})
+        if not isinstance(ratings, dict) or not isinstance(before, dict):
+            raise Refused("the request has no ratings by axis")
+        return as_json({"replaced": sheet.rate(str(given.get("label")), ratings, before)})
+
+    site = Site({"/": page}, {"/rate": rate})
+    return site
 
 
 def _rows(content: bytes, file: str) -> Rows:

@@ -225,7 +225,7 @@ def test_combinations_are_scorers_like_others(config: dict[str, Any]) -> None:
     ("combine", "said"),
     [
         ({"jury": ["a", "c"]}, "combine.jury: unknown scorer 'c'"),
-        ({"jury": ["a"]}, "combine.jury.of: a combination needs at least two scorers"),
+        ({"jury": ["a"]}, "combine.jury.of: should have at least 2 items"),
         (
             {"one": ["a", "b"], "two": ["one", "a"]},
             "combine.two: unknown scorer 'one'",
@@ -262,7 +262,7 @@ def test_ratings_cannot_certify_what_is_made_of_them(config: dict[str, Any]) -> 
 
 
 def test_families_are_of_judges_that_there_are(config: dict[str, Any]) -> None:
-    with pytest.raises(UserError, match="families: a names 'A' twice"):
+    with pytest.raises(UserError, match="families.a: 'A' is named twice"):
         evaljudge.plan(config | {"families": {"a": ["A", "B", "A"]}}, engines=ScriptedEngines())
     with pytest.raises(UserError, match="families: unknown judge 'c'"):
         evaljudge.plan(config | {"families": {"c": ["A"]}}, engines=ScriptedEngines())

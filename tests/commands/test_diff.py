@@ -414,13 +414,3 @@ def test_what_is_no_run_is_refused_and_a_job_at_work_is_named(bench: Bench, tmp_
         evaljudge.diff(str(tmp_path), str(bench.folder / "a"))
     with claimed(str(bench.folder / "a")):
         assert evaljudge.diff(*[str(bench.folder / "a")] * 2).text.count("at work is") == 1
-
-
-@pytest.mark.service
-def test_a_run_on_s3(bench: Bench, s3: Any) -> None:
-    for file in (file for file in (bench.folder / "b").rglob("*") if file.is_file()):
-        s3.put(f"runs/b/{file.relative_to(bench.folder / 'b')}", file.read_bytes())
-    here, there = bench.diff("a", "b"), evaljudge.diff(
-        str(bench.folder / "a"), f"{s3.uri}/runs/b")  # fmt: skip
-    assert there.differences.means == here.differences.means
-    assert there.differences.selections == here.differences.selections

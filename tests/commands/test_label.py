@@ -171,15 +171,6 @@ def test_a_slip_of_the_hand_is_warned_of(loop: Loop) -> None:
     assert not any("slip" in one for one in loop.report(loop.fill(rows)).findings.warnings)
 
 
-def test_run_reads_them_too_and_they_bind_nothing(loop: Loop) -> None:
-    loop.label(n=5)
-    filled = loop.fill([row | {"fluency": 3} for row in loop.sheet()])
-    engines = ScriptedEngines(refuse_to_open)
-    for given in (str(loop.folder / filled), [str(loop.folder / filled)]):
-        outcome = evaljudge.run(loop.config(ratings=given), engines=engines)
-        assert outcome.findings.rated == 5
-
-
 def test_a_bad_file_of_ratings_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
     loop = Loop(tmp_path)
     bad = loop.fill([{"label": "x", "fluency": 3}])
@@ -514,24 +505,6 @@ def test_numbers_as_people_write_them(loop: Loop, value: str, rating: float) -> 
     loop.fill([row | {"fluency": value} for row in loop.sheet()])
     (row,) = [r for r in loop.report("filled.csv").findings["labelled"] if r.system == ANY_SYSTEM]
     assert row.value == pytest.approx(rating)
-
-
-@pytest.mark.long
-@pytest.mark.service
-def test_there_and_back_on_object_storage(tmp_path: Path, s3: Any) -> None:
-    loop = Loop(tmp_path)
-    loop.out = f"{s3.uri}/run"
-    loop.run()
-    to = f"{s3.uri}/sheets/sheet.csv"
-    made = label_texts(LabelOptions(loop.out, to, n=6, by="doubt"))
-    assert made.key == f"{loop.out}/labels/sheet.json"
-    with pytest.raises(UserError, match="is there already"):
-        label_texts(LabelOptions(loop.out, to, n=6))
-    filled = s3.read("sheets/sheet.csv").replace(b",,\r\n", b",4,anna\r\n")
-    s3.put("sheets/sheet.csv", filled)
-    config = loop.config(ratings=to)
-    outcome = evaljudge.make_report(config, engines=ScriptedEngines(refuse_to_open))
-    assert outcome.findings.rated == 6
 
 
 def test_one_rater_with_two_minds_is_refused(loop: Loop) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.commands.limit import StepTimes, limited
-from evaljudge.commands.listing import WHAT, list_text
+from evaljudge.commands.listing import WHAT, listing
+from evaljudge.commands.options import ListOptions
+from evaljudge.commands.run import StepTimes, limited
 from evaljudge.corpora import known_formats
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import GivenUp
@@ -29,13 +30,15 @@ NAMES = {
 
 @pytest.mark.parametrize("what", WHAT)
 def test_each_is_a_line_with_a_sentence_and_what_it_needs(what: str) -> None:
-    lines = list_text(what).splitlines()
+    lines = listing(ListOptions(what)).text.splitlines()
     assert [line.split()[0] for line in lines] == list(NAMES[what])
     assert all(". Needs: " in line and line.endswith(".") for line in lines)
 
 
 def test_the_task_says_its_axes_and_what_a_context_is_for() -> None:
-    (dialogue,) = [line for line in list_text("tasks").splitlines() if line[:8] == "dialogue"]
+    (dialogue,) = [
+        line for line in listing(ListOptions("tasks")).text.splitlines() if line[:8] == "dialogue"
+    ]
     assert "Axes: naturalness, engagingness, " in dialogue
     assert dialogue.endswith("`text` (the response), and `context` for groundedness.")
 

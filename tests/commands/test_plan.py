@@ -146,11 +146,6 @@ def test_bad_rows_that_are_skipped_are_warnings_with_their_lines() -> None:
     ]  # fmt: skip
 
 
-def test_a_column_with_another_name_is_a_warning() -> None:
-    write_rows([row | {"fluencey_score": 3} for row in ROWS])
-    assert "fluencey_score" in said(checked(), "warning")[0][1]
-
-
 class Away(ScriptedEngines):
     def describe(self, source: ModelSource) -> ModelFacts:
         return replace(super().describe(source), lacking="all its files")

@@ -37,6 +37,10 @@ def config(tmp_path: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def said(config: dict[str, Any], **options: str) -> str:
+    return prompts_text(PromptsOptions(config, **options))  # type: ignore[arg-type]
+
+
 def blocks_of(text: str) -> dict[str, str]:
     """Each block by its head: `synthetic 1 of 3: prompt synthetic.extreme`."""
     found = re.split(r"^── (.+?) ─+$\n", text, flags=re.MULTILINE)
@@ -44,7 +48,7 @@ def blocks_of(text: str) -> dict[str, str]:
 
 
 def test_every_judge_s_kinds_of_questions_in_their_order(config: dict[str, Any]) -> None:
-    text = prompts_text(config, (), PromptsOptions(axis="fluency"))
+    text = said(config, axis="fluency")
     heads = list(blocks_of(text))
     assert heads[:3] == [
         "synthetic 1 of 3: prompt synthetic.extreme",
@@ -75,7 +79,7 @@ def test_the_prompts_and_their_numbers_are_those_of_a_run(config: dict[str, Any]
     rows = Path(config["corpus"]).read_text().splitlines()
     Path(config["corpus"]).write_text(rows[0])
     wanted = config | {"judges": ["synthetic", "geval"]}
-    shown = blocks_of(prompts_text(wanted, (), PromptsOptions()))
+    shown = blocks_of(said(wanted))
     evaljudge.run(wanted, engines=ScriptedEngines(Noting))
     written = {re.sub(r"text \d+", SAID, text) for text in asked}
     times = 0
@@ -89,7 +93,7 @@ def test_the_prompts_and_their_numbers_are_those_of_a_run(config: dict[str, Any]
 
 
 def test_where_a_prompt_depends_on_a_reply(config: dict[str, Any]) -> None:
-    shown = blocks_of(prompts_text(config, (), PromptsOptions(judge="synthetic", axis="fluency")))
+    shown = blocks_of(said(config, judge="synthetic", axis="fluency"))
     extreme, between, compare = shown.values()
     assert SAID not in extreme
     assert f"{SAID} stands for what the model will have written to synthetic.extreme." in between
@@ -99,9 +103,8 @@ def test_where_a_prompt_depends_on_a_reply(config: dict[str, Any]) -> None:
 
 
 def test_one_text_of_one_document(config: dict[str, Any]) -> None:
-    whole = PromptsOptions("d1", judge="direct", axis="fluency")
-    assert "2 times" in prompts_text(config, (), whole)
-    one = prompts_text(config, (), PromptsOptions("d1", "B", "direct", "fluency"))
+    assert "2 times" in said(config, doc_id="d1", judge="direct", axis="fluency")
+    one = said(config, doc_id="d1", system="B", judge="direct", axis="fluency")
     assert "Text 1 of B." in one
     assert "Text 1 of A." not in one
     assert "Asked about a text, once." in one
@@ -113,7 +116,7 @@ def test_references_that_are_given_are_not_asked_for(config: dict[str, Any]) -> 
     with pytest.raises(SystemExit):
         main(["export", config["out"], "references", "--to", file])
     given = config | {"judges": {"synthetic": {"references": file}}}
-    shown = blocks_of(prompts_text(given, (), PromptsOptions()))
+    shown = blocks_of(said(given))
     assert list(shown) == ["synthetic 1 of 1: prompt synthetic.compare"]
     assert SAID not in "".join(shown.values())
 
@@ -122,7 +125,7 @@ def test_the_chat_template_stands_around_the_words(
     config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prompts, "text_around", lambda source: ("<|user|>", "<|assistant|>"))
-    text = prompts_text(config, (), PromptsOptions(judge="direct", axis="fluency"))
+    text = said(config, judge="direct", axis="fluency")
     assert "The words of each prompt stand in the chat template of no/model." in text
     for block in blocks_of(text).values():
         words = block.partition("\n\n")[2]
@@ -140,20 +143,20 @@ def test_a_tokenizer_that_is_here_is_read_and_none_is_downloaded() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (PromptsOptions("d7"), "--doc: unknown document 'd7': known: d0, d1"),
-        (PromptsOptions(system="C"), "--system: unknown system 'C': known: A, B"),
-        (PromptsOptions(judge="gevl"), "--judge: unknown judge 'gevl': did you mean 'geval'?"),
-        (PromptsOptions(axis="fluent"), "--axis: unknown axis 'fluent': did you mean 'fluency'?"),
+        ({"doc_id": "d7"}, "--doc: unknown document 'd7': known: d0, d1"),
+        ({"system": "C"}, "--system: unknown system 'C': known: A, B"),
+        ({"judge": "gevl"}, "--judge: unknown judge 'gevl': did you mean 'geval'?"),
+        ({"axis": "fluent"}, "--axis: unknown axis 'fluent': did you mean 'fluency'?"),
     ],
 )
 def test_unknown_names_are_refused_with_the_nearest(
-    config: dict[str, Any], options: PromptsOptions, words: str
+    config: dict[str, Any], options: dict[str, str], words: str
 ) -> None:
     with pytest.raises(UserError) as refused:
-        prompts_text(config, (), options)
+        said(config, **options)
     assert words in str(refused.value)
 
 
 def test_without_a_judge_nothing_is_asked(config: dict[str, Any]) -> None:
     with pytest.raises(UserError, match="names no judge"):
-        prompts_text(config | {"judges": {}, "select": []}, (), PromptsOptions())
+        said(config | {"judges": {}, "select": []})

@@ -184,18 +184,3 @@ def test_a_run_in_a_folder_below_is_named(run: Path, tmp_path: Path) -> None:
     shutil.copytree(run, tmp_path / "run")
     with pytest.raises(UserError, match=f"no run lies here; {tmp_path / 'run'} is one"):
         show_text(ShowOptions(str(tmp_path), "d1"))
-
-
-@pytest.mark.service
-def test_a_run_in_a_bucket_is_shown(tmp_path: Path, s3: Any) -> None:
-    row = {"doc_id": "d", "source": "A river.", "candidates": [{"system": "A", "text": "Rain."}]}
-    (tmp_path / "cases.jsonl").write_text(json.dumps(row))
-    out = f"{s3.uri}/run"
-    config = {
-        "corpus": str(tmp_path / "cases.jsonl"), "out": out, "model": "m", "axes": ["fluency"],
-        "judges": {"geval": {}}, "workers": {"executor": "local"},
-    }  # fmt: skip
-    evaljudge.run(config, engines=ScriptedEngines())
-    text = show_text(ShowOptions(out, "d", "A")).text
-    assert "text       Rain." in text
-    assert "The mean rating by these probabilities is" in text

@@ -15,6 +15,7 @@ class Reader(HTMLParser):
         self.tables: dict[str, list[list[str]]] = {}
         self.scopes: Counter[str] = Counter()
         self.items: list[str] = []
+        self.said: list[str] = []
         self._into: list[str] = [""]
         self._rows: list[list[str]] = []
         self.feed(text)
@@ -23,7 +24,7 @@ class Reader(HTMLParser):
         self.elements[tag] += 1
         self.attributes += [(name, value or "") for name, value in attrs]
         self.scopes.update(value or "" for name, value in attrs if name == "scope")
-        if tag in ("h1", "h2", "caption", "th", "td", "li"):
+        if tag in ("h1", "h2", "caption", "th", "td", "li", "p"):
             self._into.append("")
         elif tag == "tr":
             self._rows.append([])
@@ -38,6 +39,9 @@ class Reader(HTMLParser):
             self._rows = self.tables.setdefault(self._into.pop(), [])
         elif tag in ("th", "td"):
             self._rows[-1].append(self._into.pop())
+        elif tag == "p":
+            self.said.append(self._into.pop())
+            self._into[-1] += self.said[-1]
         elif tag == "li":
             self.items.append(self._into.pop())
             self._into[-1] += f"{self.items[-1]};"

@@ -1,28 +1,17 @@
 """The section on cost: a row per judge and axis and a total, in all and for one of each."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from evaljudge.analyses import sections
-from evaljudge.analyses.costs import COST, GPU_SECONDS
+from evaljudge.analyses.costs import GPU_SECONDS
 from evaljudge.analyses.costs import section as cost
-from evaljudge.analysis.costs import CostRow, Price
+from evaljudge.analysis.costs import Price
 from evaljudge.analysis.findings import Findings
-from evaljudge.report import agreement_text, asked_line, page
+from evaljudge.report import asked_line, page
 from tests.frames import replaced
-
-COSTS = [
-    CostRow("judge", "direct", "fluency", 0, 0, 0, 0, 0, 0, 0.0, 0.0, 40, 0),
-    CostRow("judge", "synthetic", "fluency", 8000, 8000, 9_600_000, 900_000, 8000, 1200, 45.4, 0.0,
-            40, 1600),
-    CostRow("prepare", "synthetic", "fluency", 200, 200, 160_000, 100_000, 12_000, 0, 5.6, 0.0,
-            40, 1600),
-    CostRow("judge", "synthetic", "relevance", 7900, 7900, 9_500_000, 700_000, 7900, 0, 35.4, 0.0,
-            40, 1500),
-]  # fmt: skip
+from tests.report.findings import COSTS
 
 
 @pytest.fixture
@@ -52,17 +41,6 @@ def test_every_column_is_explained(costly: Findings) -> None:
     for table in section.tables:
         for head in table.heads[2:]:
             assert re.search(rf"\b{head.rstrip(':').lower()}\b", said), head
-
-
-def test_as_a_terminal_shows_it(costly: Findings, snapshot: Callable[..., None]) -> None:
-    text = agreement_text(costly)
-    snapshot(text[text.index(COST) : text.index("Both stages")])
-
-
-def test_it_is_the_last_section(with_statistics: Findings) -> None:
-    for in_short in (False, True):
-        found = sections(replaced(with_statistics, costs=COSTS), in_short)
-        assert len(found) > 1 and found[-1].title == COST
 
 
 def test_money_by_judge_where_a_price_is_given(costly: Findings) -> None:

@@ -1,14 +1,23 @@
 """agreement.md against literal text, and read back by a Markdown parser for a hostile corpus."""
 
+import json
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
+import pytest
 from markdown_it import MarkdownIt
 
+from evaljudge.analyses.replacing import OFF_SCALE, ReplacingRow
 from evaljudge.analysis.findings import Coverage, Findings
-from evaljudge.report import agreement_markdown
+from evaljudge.decisions.powered import NOTHING
+from evaljudge.report import agreement_markdown, read_findings, write_report
+from evaljudge.storage import Place
+from evaljudge.text import IS_THE_REFERENCE as SELF
 from tests.frames import replaced
+from tests.report.findings import PLAIN, made_of, made_with_statistics, on_peoples_scale
 
 
 def test_all_of_it_as_it_is_written(
@@ -54,27 +63,26 @@ def test_soft_accuracy_stands_at_system_level_alone(findings: Findings) -> None:
     assert said.count("It has no interval. It is that of a seeded sample of documents.") == 1
 
 
-def test_a_share_is_never_rounded_up_to_the_floor(findings: Findings) -> None:
-    nearly = replaced(findings, coverage=[Coverage("s", "a", 94999, 5001, {"x": 5001})])
-    assert "**94.9% scored: is under the floor of 95%.**" in agreement_markdown(nearly)
-
-
-def test_the_reference_itself_is_counted_but_no_score_of_it_is_expected(findings: Findings) -> None:
-    itself = Coverage("rouge1", "*", 480, 48, {"is the reference": 48})
-    said = agreement_markdown(replaced(findings, coverage=[itself]))
-    assert "**100.0% scored: reaches the floor of 95%.**" in said
-    assert "is the reference × 48" in said
-
-
-def test_nor_is_one_of_a_mix_of_which_that_is_a_part(findings: Findings) -> None:
-    coverage = Coverage("mix", "*", 480, 58, {"rouge1: is the reference": 48, "roles: cut": 10})
-    assert replaced(findings, coverage=[coverage]).share == 480 / 490
-
-
-def test_expecting_nothing_is_covered(findings: Findings) -> None:
-    none = replaced(findings, coverage=[])
-    assert none.share == 1.0
-    assert "**100.0% scored: reaches the floor of 95%.**" in agreement_markdown(none)
+@pytest.mark.parametrize(
+    ("rows", "share", "said"),
+    [
+        ([("s", 94999, {"x": 5001})], 0.94999, "94.9% scored: is under the floor of 95%."),
+        ([("rouge1", 480, {SELF: 48})], 1.0, "100.0% scored: reaches the floor of 95%."),
+        ([("mix", 480, {f"rouge1: {SELF}": 48, "roles: cut": 10})], 480 / 490, "97.9% scored: "),
+        ([("rouge1", 0, {SELF: 64})], 0.0, "nothing to score"),
+        ([], 1.0, "100.0% scored: reaches the floor of 95%."),
+    ],
+)
+def test_the_share_is_of_what_is_expected_and_never_rounded_up(
+    findings: Findings, rows: list[tuple[str, int, dict[str, int]]], share: float, said: str
+) -> None:
+    """No score is expected of the reference itself."""
+    coverage = [Coverage(name, "*", n, sum(why.values()), why) for name, n, why in rows]
+    found = replaced(findings, coverage=coverage)
+    assert (found.share, found.floor_passed) == (pytest.approx(share), share >= 0.95)
+    markdown = agreement_markdown(found)
+    assert f"**{said}" in markdown
+    assert all(f"{reason} × {n:,}" in markdown for *_, why in rows for reason, n in why.items())
 
 
 def test_given_scores_have_no_task_model_or_floor(findings: Findings) -> None:
@@ -94,65 +102,49 @@ def test_only_the_most_frequent_reasons_are_told_apart(findings: Findings) -> No
     ) in said
 
 
-def test_a_hostile_corpus_breaks_no_table_and_writes_no_html(hostile: Findings) -> None:
+def test_no_word_breaks_a_table_or_writes_html(hostile: Findings) -> None:
     said = agreement_markdown(hostile)
     assert "<" not in said
-    tokens = MarkdownIt("commonmark").enable("table").parse(said)
-    kinds = [token.type for token in tokens]
-    assert kinds.count("table_open") == 2
-    assert kinds.count("tr_open") == 2 * (1 + 9)
-    assert kinds.count("td_open") == 9 * 6 + 9 * 9
-    assert [token.tag for token in tokens if token.type == "heading_open"] == ["h1"] + ["h2"] * 5
-    inline = {child.type for token in tokens for child in token.children or []}
-    assert inline == {"text", "strong_open", "strong_close", "softbreak"}
-
-
-def test_sections_without_rows_do_not_appear(findings: Findings, with_statistics: Findings) -> None:
-    def headings(of: Findings) -> list[str]:
-        lines = agreement_markdown(of).splitlines()
-        return [line[3:] for line in lines if line.startswith("## ")]
-
-    titles = {
-        "significance": "Highest agreement",
-        "axes": "Axes among themselves",
-        "ceiling": "How far people agree",
-        "labels": "Agreement in labels",
-    }
-    ordinary, everything = headings(findings), headings(with_statistics)
-    assert everything == [*ordinary[:-1], *titles.values(), ordinary[-1]]
-    for field, title in titles.items():
-        none: dict[str, Any] = {other: () for other in titles if other != field}
-        kept = headings(replaced(with_statistics, **none))
-        assert title in kept
-        others = {"How far people agree"} if field == "labels" else set()  # raters' labels
-        assert set(kept) - set(ordinary) == {title} | others
-
-
-def test_hostile_statistics_break_no_table_and_write_no_html(
-    hostile: Findings, hostile_with_statistics: Findings
-) -> None:
     parser = MarkdownIt("commonmark").enable("table")
-    said = agreement_markdown(hostile_with_statistics)
-    assert "<" not in said
-    before = [token.type for token in parser.parse(agreement_markdown(hostile))]
-    tokens = parser.parse(said)
-    kinds = [token.type for token in tokens]
-    rows = {  # of each new table, with its head
-        "significance": [1 + 10] + [1 + 9] * 9,
-        "axes": [1 + 9] * 10,
-        "people": [1 + 9, 1 + 9],
-        "labels": [1 + 9],
-    }
-    tables = [table for of in rows.values() for table in of]
-    assert kinds.count("table_open") - before.count("table_open") == len(tables)
-    assert kinds.count("tr_open") - before.count("tr_open") == sum(tables)
-    assert kinds.count("heading_open") - before.count("heading_open") == 4 + len(tables)
+    tokens, plain = parser.parse(said), parser.parse(agreement_markdown(made_of(PLAIN)))
+    assert Counter(token.type for token in tokens) == Counter(token.type for token in plain)
     inline = {child.type for token in tokens for child in token.children or []}
-    assert inline == {"text", "strong_open", "strong_close", "softbreak"}
+    assert inline == {"text", "strong_open", "strong_close", "softbreak", "code_inline"}
 
 
-def test_where_every_text_is_its_own_reference_nothing_is_scored(findings: Findings) -> None:
-    itself = Coverage("rouge1", "*", 0, 64, {"is the reference": 64})
-    none = replaced(findings, coverage=[itself])
-    assert (none.share, none.floor_passed) == (0, False)
-    assert "**nothing to score" in agreement_markdown(none)
+@pytest.mark.parametrize("analysis", sorted(made_with_statistics().rows))
+def test_a_section_is_there_where_its_analysis_has_rows(
+    analysis: str, findings: Findings, with_statistics: Findings
+) -> None:
+    rows: dict[str, Any] = {analysis: with_statistics[analysis]}
+    alone = agreement_markdown(replaced(findings, **rows))
+    heads = [line for line in alone.splitlines() if line.startswith("#")]
+    whole = agreement_markdown(with_statistics).splitlines()
+    ordinary = agreement_markdown(findings).splitlines()
+    assert len(heads) > sum(line.startswith("#") for line in ordinary) or analysis == "agreement"
+    assert [line for line in whole if line in heads] == heads
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"replacing": [ReplacingRow("rouge1", "fluency", 3, reason=OFF_SCALE)]},
+        {"people_scale": [replace(on_peoples_scale("A"), slope=None, together=NOTHING)]},
+    ],
+)
+def test_rows_that_say_nothing_make_no_section(findings: Findings, rows: dict[str, Any]) -> None:
+    assert agreement_markdown(replaced(findings, **rows)) == agreement_markdown(findings)
+
+
+def test_the_files_hold_every_number(with_statistics: Findings, tmp_path: Path) -> None:
+    write_report(Place(str(tmp_path)), with_statistics)
+
+    def read(name: str) -> bytes | None:
+        return (tmp_path / name).read_bytes() if (tmp_path / name).exists() else None
+
+    again = read_findings(read)
+    for analysis, rows in with_statistics.rows.items():
+        found, given = (json.dumps(list(map(asdict, each))) for each in (again[analysis], rows))
+        assert json.loads(found) == json.loads(given), analysis
+    write_report(Place(str(tmp_path)), replaced(with_statistics, systems=()))
+    assert not (tmp_path / "systems.json").exists()

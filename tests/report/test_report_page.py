@@ -3,6 +3,7 @@
 import json
 import re
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
@@ -19,6 +20,7 @@ from evaljudge.report.page import LARGEST
 from evaljudge.report.texts import PageText
 from evaljudge.text import one_line
 from tests.frames import replaced
+from tests.report.findings import PLAIN, made_of
 from tests.report.reader import Reader
 
 POLICY = re.compile(
@@ -51,20 +53,8 @@ def test_headings_and_tables_hold_the_findings(
     with_statistics: Findings, snapshot: Callable[..., None]
 ) -> None:
     reader = Reader(page(with_statistics))
-    snapshot({"headings": reader.headings, "tables": reader.tables})
-
-
-def test_sentences_and_notes_of_the_statistics(with_statistics: Findings) -> None:
-    text = page(with_statistics)
-    said = [
-        "after Holm&#39;s correction for every two scorers of the axis and level",
-        "is scoring one thing.",
-        "no scorer can be expected far above it",
-        "† Tested on a seeded sample of documents.",
-        "Pairwise accuracy: the share of pairs",
-        "In brackets: 95% intervals, of Student",
-    ]
-    assert [text.count(sentence) for sentence in said] == [1] * len(said)
+    told = {"headings": reader.headings, "said": reader.said, "tables": reader.tables}
+    snapshot(told)
 
 
 def test_the_floor_is_passed_or_not(findings: Findings) -> None:
@@ -87,18 +77,6 @@ def test_nothing_is_loaded_and_only_its_own_script_runs(findings: Findings) -> N
     assert {name for name, _ in reader.attributes} <= ATTRIBUTES
 
 
-@pytest.mark.parametrize(("named", "tables"), [("findings", 7), ("with_statistics", 7 + 9)])
-def test_the_page_can_be_read_aloud(
-    named: str, tables: int, request: pytest.FixtureRequest
-) -> None:
-    text = page(request.getfixturevalue(named))
-    reader = Reader(text)
-    assert text.startswith('<!doctype html>\n<html lang="en">')
-    assert reader.elements["caption"] == reader.elements["table"] == len(reader.tables) == tables
-    assert reader.elements["th"] == reader.scopes["col"] + reader.scopes["row"]
-    assert reader.scopes["row"] == sum(len(rows) - 1 for rows in reader.tables.values())
-
-
 def test_empty_findings_say_what_is_not_there(findings: Findings) -> None:
     nothing: dict[str, Any] = dict.fromkeys(
         ("coverage", "agreement", "selections", "tokens", "warnings"), ()
@@ -117,16 +95,20 @@ def test_asking_without_prefilling_divides_by_nothing(findings: Findings) -> Non
     assert asked[1] == ["prepare", "synthetic", "500", "0", "0", "–", "0", "–", "60,000"]
 
 
-@pytest.mark.parametrize("named", ["hostile", "hostile_with_statistics"])
-def test_a_hostile_corpus_adds_no_element_and_no_attribute(
-    named: str, request: pytest.FixtureRequest
-) -> None:
-    reader = Reader(page(request.getfixturevalue(named)))
-    assert set(reader.elements) <= ELEMENTS
-    assert {name for name, _ in reader.attributes} <= ATTRIBUTES
+def test_the_page_can_be_read_aloud(with_statistics: Findings) -> None:
+    text = page(with_statistics)
+    reader = Reader(text)
+    assert text.startswith('<!doctype html>\n<html lang="en">')
+    assert reader.elements["caption"] == reader.elements["table"]
+    assert reader.elements["th"] == reader.scopes["col"] + reader.scopes["row"]
+    assert reader.scopes["row"] == reader.elements["tr"] - reader.elements["table"]
+
+
+def test_no_word_adds_an_element_or_an_attribute(hostile: Findings) -> None:
+    reader, plain = Reader(page(hostile)), Reader(page(made_of(PLAIN)))
+    assert reader.elements - Counter(["code"]) == plain.elements
+    assert {name for name, _ in reader.attributes} == {name for name, _ in plain.attributes}
     assert elsewhere(reader) == ["../selected/a.b.jsonl"]
-    assert reader.elements["script"] == 2
-    assert reader.elements["style"] == reader.elements["title"] == 1
 
 
 def test_a_hostile_corpus_is_shown_as_it_is(hostile: Findings) -> None:
@@ -138,7 +120,7 @@ def test_a_hostile_corpus_is_shown_as_it_is(hostile: Findings) -> None:
     reader = Reader(text)
     words = [one_line(word) for word in hostile.warnings]
     said = [word.replace("`", "").replace("a | b", "A | b") for word in words]
-    assert reader.items[-len(words) - 1 : -1] == said
+    assert any(reader.items[at : at + len(said)] == said for at in range(len(reader.items)))
     assert [row[0] for row in reader.tables["Scored candidates"][1:]] == words
 
 

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -109,82 +109,6 @@ def lines(output: Output, name: str) -> list[tuple[str, str]]:
     return [(row["doc_id"], row["system"]) for row in rows]
 
 
-def test_the_top_fraction_keeps_all_that_tie(tmp_path: Path) -> None:
-    """Of 5.0 4.25 3.5 3.5 1.0 the top half is three, and the third is tied with the fourth."""
-    output, shards = written(tmp_path, SHARDS)
-    (selected,) = select(output, shards, [rule("top", fluency(top_fraction=0.5))])
-    assert lines(output, "top") == [("d1", "A"), ("d1", "B"), ("d3", "A"), ("d3", "B")]
-    assert selected.thresholds == [
-        {"scorer": "synthetic.level", "axis": "fluency", "top_fraction": 0.5, "value": 3.5}
-    ]
-    assert json.loads(output.place.read("selected/top.json"))["thresholds"] == selected.thresholds
-
-
-def aimed(precision: float, good: float) -> dict[Target, Precise | None]:
-    """Where people rated d1 5 2 and d3 4 4 1."""
-    scores, ratings = [4.25, 3.5, 5.0, 3.5, 1.0], [5, 2, 4, 4, 1]
-    found = precise([1, 1, 3, 3, 3], scores, ratings, good=good, target=precision)
-    return {Target(("synthetic.level", "fluency"), precision, good): found}
-
-
-def test_a_precision_keeps_what_reaches_its_threshold(tmp_path: Path) -> None:
-    """From the top: 1/1, 2/2, 3/4 at 3.5, 3/5.
-
-    d1 is selected from by 3.5 (d3: 2/2, then 2/3), which is good once in twice; d3 by 4.25, which
-    selects one of its two good ones.
-    """
-    output, shards = written(tmp_path, SHARDS)
-    top = rule("top", fluency(precision=0.9, good=4))
-    (selected,) = select(output, shards, [top], aimed(0.9, 4))
-    assert lines(output, "top") == [("d1", "A"), ("d3", "A")]
-    assert (selected.considered, selected.selected, selected.unscored) == (6, 2, 1)
-    assert selected.thresholds == [
-        {
-            **{"scorer": "synthetic.level", "axis": "fluency", "precision": 0.9, "good": 4},
-            **{"kind": "estimate", "value": 4.25, "best": 1, "documents": 2},
-            "cross_fitted": {
-                "precision": {"value": pytest.approx(2 / 3), "low": 0.5, "high": 1, "n": 3},
-                "recall": {"value": pytest.approx(2 / 3), "low": 0.5, "high": 1, "n": 3},
-            },
-        }
-    ]
-    assert report_lines.rule(selected) == [
-        "synthetic.level on fluency: precision 0.9 of ratings ≥ 4 "
-        "(at least 4.25: an estimate; cross-fitted 0.667 [0.500, 1.000])"
-    ]
-    content = json.loads(output.place.read("selected/top.json"))
-    assert content["thresholds"][0]["value"] == 4.25
-    assert content["rule"]["all"][0]["precision"] == 0.9
-
-
-def test_a_precision_stands_with_other_conditions(tmp_path: Path) -> None:
-    output, shards = written(tmp_path, SHARDS)
-    asked = fluency(precision=0.7, good=4, top_fraction=0.8, at_most=4.5)
-    (selected,) = select(output, shards, [rule("some", asked)], aimed(0.7, 4))
-    assert lines(output, "some") == [("d1", "A"), ("d1", "B"), ("d3", "B")]
-    asked_for = [{"top_fraction", "precision"} & told.keys() for told in selected.thresholds]
-    assert asked_for == [{"top_fraction"}, {"precision"}]
-    (told,) = report_lines.rule(selected)
-    assert told.startswith(
-        "synthetic.level on fluency: at most 4.5, in the top 80% (at least 3.5), precision 0.7 of "
-        "ratings ≥ 4 (at least 3.5: an estimate; cross-fitted "
-    )
-
-
-def test_a_precision_that_nothing_reaches_selects_nothing(tmp_path: Path) -> None:
-    output, shards = written(tmp_path, SHARDS)
-    (selected,) = select(
-        output, shards, [rule("none", fluency(precision=0.9, good=5))], aimed(0.9, 5)
-    )
-    assert (selected.considered, selected.selected, selected.unscored) == (6, 0, 1)
-    assert lines(output, "none") == []
-    assert (selected.thresholds[0]["value"], selected.thresholds[0]["best"]) == (None, 0.5)
-    assert report_lines.rule(selected) == [
-        "synthetic.level on fluency: precision 0.9 of ratings ≥ 5 "
-        "(no threshold reaches it; the best is 0.500)"
-    ]
-
-
 def certified_on(documents: int) -> Certified:
     """One candidate each: every third is bad, and has a low score."""
     found = certified(
@@ -195,36 +119,88 @@ def certified_on(documents: int) -> Certified:
     return found
 
 
-def test_a_certified_precision_keeps_what_reaches_its_threshold(tmp_path: Path) -> None:
-    output, shards = written(tmp_path, SHARDS)
-    asked = fluency(precision=0.9, good=4, confidence=0.95)
-    found = {Target(("synthetic.level", "fluency"), 0.9, 4, 0.95): certified_on(60)}
-    (selected,) = select(output, shards, [rule("sure", asked)], found)
-    assert lines(output, "sure") == [("d1", "A"), ("d1", "B"), ("d3", "A"), ("d3", "B")]
-    (threshold,) = selected.thresholds
-    assert threshold.pop("tested")[-1]["p"] > 0.05
-    assert threshold == {
-        **{"scorer": "synthetic.level", "axis": "fluency", "precision": 0.9, "good": 4},
-        **{"confidence": 0.95, "kind": "certified", "value": 3.5, "documents": 60, "needed": None},
-        **{"coverage": 2 / 3, "estimated": {"precision": 1, "recall": 1, "base": 2 / 3}},
-    }
-    assert report_lines.rule(selected) == [
-        "synthetic.level on fluency: precision 0.9 of ratings ≥ 4 (at least 3.5: certified with "
-        "95% confidence on 60 documents; estimates: precision 1.000, recall 1.000; 66.6% of all "
-        "texts)"
-    ]
+def aimed(precision: float, good: float) -> dict[Target, Precise | None]:
+    """Where people rated d1 5 2 and d3 4 4 1."""
+    scores, ratings = [4.25, 3.5, 5.0, 3.5, 1.0], [5, 2, 4, 4, 1]
+    found = precise([1, 1, 3, 3, 3], scores, ratings, good=good, target=precision)
+    return {Target(SCALE, precision, good): found}
 
 
-def test_what_is_not_certified_selects_nothing_and_says_what_would_do(tmp_path: Path) -> None:
+def sure(documents: int) -> dict[Target, Certified]:
+    return {Target(SCALE, 0.9, 4, 0.95): certified_on(documents)}
+
+
+SCALE = "synthetic.level", "fluency"
+CERTIFYING = fluency(precision=0.9, good=4, confidence=0.95)
+RULES: dict[str, tuple[Condition, Mapping[Target, Precise | Certified | None], str, str]] = {
+    # of 5.0 4.25 3.5 3.5 1.0 the top half is three, and the third is tied with the fourth
+    "top": (fluency(top_fraction=0.5), {}, "d1A d1B d3A d3B", "in the top 50% (at least 3.5)"),
+    # from the top: 1/1, 2/2, 3/4 at 3.5, 3/5. d1 is selected from by 3.5 (d3: 2/2, then 2/3), which
+    # is good once in twice; d3 by 4.25, which selects one of its two good ones
+    "precision": (
+        fluency(precision=0.9, good=4),
+        aimed(0.9, 4),
+        "d1A d3A",
+        "precision 0.9 of ratings ≥ 4 (at least 4.25: an estimate; cross-fitted 0.667 [0.500, "
+        "1.000])",
+    ),
+    "beside others": (
+        fluency(precision=0.7, good=4, top_fraction=0.8, at_most=4.5),
+        aimed(0.7, 4),
+        "d1A d1B d3B",
+        "at most 4.5, in the top 80% (at least 3.5), precision 0.7 of ratings ≥ 4 (at least 3.5: "
+        "an estimate; cross-fitted ",
+    ),
+    "unreached": (
+        fluency(precision=0.9, good=5),
+        aimed(0.9, 5),
+        "",
+        "precision 0.9 of ratings ≥ 5 (no threshold reaches it; the best is 0.500)",
+    ),
+    "certified": (
+        CERTIFYING,
+        sure(60),
+        "d1A d1B d3A d3B",
+        "precision 0.9 of ratings ≥ 4 (at least 3.5: certified with 95% confidence on 60 "
+        "documents; estimates: precision 1.000, recall 1.000; 66.6% of all texts)",
+    ),
+    "uncertified": (
+        CERTIFYING,
+        sure(30),
+        "",
+        "precision 0.9 of ratings ≥ 4 (nothing is certified with 95% confidence on 30 documents; "
+        "about 45 would do)",
+    ),
+    "few": (
+        fluency(precision=0.9, good=4),
+        {Target(SCALE, 0.9, 4): None},
+        "",
+        "precision 0.9 of ratings ≥ 4 (too few ratings to find a threshold)",
+    ),
+    "few to certify": (
+        CERTIFYING,
+        {Target(SCALE, 0.9, 4, 0.95): None},
+        "",
+        "precision 0.9 of ratings ≥ 4 (too few ratings to certify a threshold)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_keeps_what_reaches_its_threshold_and_says_what_it_is(
+    name: str, tmp_path: Path, snapshot: Callable[..., None]
+) -> None:
+    asked, found, kept, told = RULES[name]
     output, shards = written(tmp_path, SHARDS)
-    asked = fluency(precision=0.9, good=4, confidence=0.95)
-    found = {Target(("synthetic.level", "fluency"), 0.9, 4, 0.95): certified_on(30)}
-    (selected,) = select(output, shards, [rule("sure", asked)], found)
-    assert (selected.selected, selected.thresholds[0]["value"]) == (0, None)
-    assert report_lines.rule(selected) == [
-        "synthetic.level on fluency: precision 0.9 of ratings ≥ 4 (nothing is certified with 95% "
-        "confidence on 30 documents; about 45 would do)"
-    ]
+    (selected,) = select(output, shards, [rule("some", asked)], found)
+    assert ["".join(text) for text in lines(output, "some")] == kept.split()
+    counts = selected.considered, selected.selected, selected.unscored
+    assert counts == (6, len(kept.split()), 1)
+    (line,) = report_lines.rule(selected)
+    assert line.startswith(f"synthetic.level on fluency: {told}")
+    content = json.loads(output.place.read("selected/some.json"))
+    assert content["rule"]["all"] == [asked.model_dump(exclude_none=True)]
+    snapshot(content["thresholds"], f"thresholds {name}")
 
 
 def test_several_certified_thresholds_say_what_holds_for_all_of_them(tmp_path: Path) -> None:
@@ -233,8 +209,7 @@ def test_several_certified_thresholds_say_what_holds_for_all_of_them(tmp_path: P
         rule(name, fluency(precision=0.9, good=4, confidence=confidence))
         for name, confidence in (("once", 0.95), ("twice", 0.95), ("stricter", 0.99))
     )
-    scale = "synthetic.level", "fluency"
-    found = {Target(scale, 0.9, 4, confidence): certified_on(60) for confidence in (0.95, 0.99)}
+    found = {Target(SCALE, 0.9, 4, confidence): certified_on(60) for confidence in (0.95, 0.99)}
     same = select(output, shards, [once, twice], found)
     assert report_lines.certified_together(same) == ""
     several = select(output, shards, [once, twice, stricter], found)
@@ -245,22 +220,6 @@ def test_several_certified_thresholds_say_what_holds_for_all_of_them(tmp_path: P
     assert report_lines.at_once([0.95] * 10).endswith(" 10 at once, ask for confidence 0.995.")
     # rounded upwards: 1 - 0.05 / 3 is 0.9833333…
     assert report_lines.at_once([0.95] * 3).endswith("ask for confidence 0.983334.")
-
-
-def test_too_few_ratings_select_nothing(tmp_path: Path) -> None:
-    output, shards = written(tmp_path, SHARDS)
-    unknown: dict[Target, Precise | None] = {Target(("synthetic.level", "fluency"), 0.9, 4): None}
-    asked = [rule("none", fluency(precision=0.9, good=4))]
-    (selected,) = select(output, shards, asked, unknown)
-    assert (selected.selected, selected.thresholds[0]["cross_fitted"]) == (0, None)
-    assert report_lines.rule(selected) == [
-        "synthetic.level on fluency: precision 0.9 of ratings ≥ 4 "
-        "(too few ratings to find a threshold)"
-    ]
-    sure = fluency(precision=0.9, good=4, confidence=0.9)
-    missing = {Target(("synthetic.level", "fluency"), 0.9, 4, 0.9): None}
-    (selected,) = select(output, shards, [rule("none", sure)], missing)
-    assert "(too few ratings to certify a threshold)" in report_lines.rule(selected)[0]
 
 
 def test_an_infinite_score_is_no_number(tmp_path: Path) -> None:

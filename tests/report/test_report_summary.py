@@ -58,31 +58,8 @@ def lines(findings: Findings) -> list[str]:
     return [*said.text.splitlines(), *said.warnings, *said.places.splitlines(), *low]
 
 
-def test_of_an_ordinary_run(snapshot: Callable[..., None]) -> None:
-    said = summary(run(), "runs/first", "d 17")
-    snapshot("".join([said.text, *(f"{line}\n" for line in said.warnings), said.places]))
-
-
-def test_why_nothing_is_selected_is_said_on_its_line() -> None:
-    (rule,) = run().selections
-    why = "synthetic on tone: no threshold is certified to reach 0.8: nothing is selected"
-    warnings = [*(f"warning {n}" for n in range(9)), f"select.good: {why}"]
-    empty = run(selections=[replace(rule, selected=0)], warnings=warnings)
-    assert summary(empty, "x").places.startswith(f"selected   0 of 1,600: good: {why}\nreport ")
-    full = replace(empty, selections=[rule])
-    assert summary(full, "x").places.startswith("selected   154 of 1,600: x/selected/good.jsonl\n")
-
-
 MANY = tuple(f"axis {n}" for n in range(30))
 REASONS = {f"a reason like {'x' * n}": n for n in range(1, 21)}
-
-
-def _no_ratings() -> Findings:
-    return run(agreement=[], significance=[], rated=0, systems=[ranking("synthetic", "fluency")])
-
-
-def _one_system() -> Findings:
-    return run(systems=[ranking("synthetic", axis, ("BART",)) for axis in AXES])
 
 
 def _ten_scorers() -> Findings:
@@ -102,24 +79,70 @@ def _everything() -> Findings:
     )
 
 
-@pytest.mark.parametrize(
-    "of",
-    [run, lambda: run(MANY), _no_ratings, _one_system, _ten_scorers, _everything,
-     lambda: replace(_no_ratings(), warnings=_everything().warnings),
-     lambda: replace(run(), coverage=_everything().coverage),
-     lambda: replace(run(), selections=_everything().selections, warnings=[])],
-    ids=["demo-like", "thirty axes", "no ratings", "one system", "ten scorers", "everything",
-         "many warnings", "many reasons", "many selections"],
-)  # fmt: skip
+def _nothing_selected() -> Findings:
+    why = "synthetic on tone: no threshold is certified to reach 0.8: nothing is selected"
+    warnings = [*(f"warning {n}" for n in range(9)), f"select.good: {why}"]
+    (rule,) = run().selections
+    return run(selections=[replace(rule, selected=0)], warnings=warnings)
+
+
+def _untested() -> Findings:
+    """A study's runs have no tests of their own: the highest is the best."""
+    rows = [agreement("summary", "spearman", v, scorer=s) for s, v in (("a", 0.1), ("b", 0.3))]
+    return run(agreement=[*rows, agreement("summary", "pearson", 0.9, scorer="a")], significance=[])
+
+
+def _alike() -> Findings:
+    """People's first two systems have the same mean."""
+    people = ranking("human", "fluency")
+    systems = [replace(one, mean=min(one.mean, 3.0)) for one in people.systems]
+    rankings = [replace(people, systems=systems), ranking("synthetic", "fluency")]
+    return run(("fluency",), systems=rankings)
+
+
+def _sample(*rows: Agreement) -> Findings:
+    return run(agreement=rows, significance=[])
+
+
+NO_RATINGS: dict[str, Any] = {"agreement": [], "significance": [], "rated": 0}
+NO_RATINGS["systems"] = [ranking("synthetic", "fluency")]
+FOUND: dict[str, Findings] = {
+    "ordinary": run(),
+    "thirty axes": run(MANY),
+    "no ratings": run(**NO_RATINGS),
+    "one system": run(systems=[ranking("synthetic", axis, ("BART",)) for axis in AXES]),
+    "ten scorers": _ten_scorers(),
+    "everything": _everything(),
+    "many warnings": run(**NO_RATINGS, warnings=_everything().warnings),
+    "many reasons": run(coverage=_everything().coverage),
+    "many selections": run(selections=_everything().selections, warnings=[]),
+    "nothing selected": _nothing_selected(),
+    "untested": _untested(),
+    "systems alike": _alike(),
+    "few documents": _sample(agreement("sample", "spearman", 1.0, n=3)),
+    "a long name": _sample(agreement("sample", "spearman", 0.4, scorer="no.end" * 9)),
+    "chance": _sample(
+        *(
+            agreement("sample", "spearman", v, axis=a)
+            for a, v in (("a", 0.4), ("b", 0.1), ("c", -1))
+        )
+    ),
+    "metrics alone": run(coverage=[Coverage("rouge1", "*", 16, 0, {})], tokens=[], model="none"),
+}
+
+
 @pytest.mark.parametrize("columns", ["", "80"])
-def test_never_more_than_thirty_lines(
-    of: Callable[[], Findings], columns: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("of", FOUND)
+def test_what_a_run_ends_with_in_thirty_lines(
+    of: str, columns: str, monkeypatch: pytest.MonkeyPatch, snapshot: Callable[..., None]
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    said = lines(of())
+    said = lines(FOUND[of])
     assert len(said) <= MOST_LINES == 30
     for start in ("coverage", "asked", "report", "scores"):
         assert [line for line in said if line.startswith(start)] != []
+    if not columns or of == "ten scorers":
+        snapshot("".join(f"{line}\n" for line in said), f"{of} {columns}".strip())
 
 
 def test_what_has_no_room_is_counted() -> None:
@@ -135,68 +158,6 @@ def test_what_has_no_room_is_counted() -> None:
     unscored = sum(line.startswith("unscored") for line in said)
     left_out = f"           and {20 - unscored} more reasons; 210 of 220 scores in all"
     assert any(line.startswith(left_out) for line in said)
-
-
-def test_without_ratings_it_says_how_to_get_some() -> None:
-    said = lines(_no_ratings())
-    assert "There are no human ratings: nothing to agree with." in said
-    assert "`evaljudge label runs/x --to sheet.csv` draws texts for people to rate." in said
-    assert "axis     scorer     best (mean)   cannot be told from it" in said
-
-
-def test_untested_the_highest_is_the_best() -> None:
-    """A study's runs have no tests of their own."""
-    rows = [agreement("summary", "spearman", v, scorer=s) for s, v in (("a", 0.1), ("b", 0.3))]
-    rows.append(agreement("summary", "pearson", 0.9, scorer="a"))
-    said = lines(run(agreement=rows, significance=[]))
-    assert "fluency  b       –                       0.300 [0.170, 0.410]" in said
-    assert any("on all texts pooled (summary level)" in line for line in said)
-
-
-def test_systems_of_the_same_mean_share_the_place_of_the_best() -> None:
-    people = ranking("human", "fluency")
-    systems = [replace(one, mean=min(one.mean, 3.0)) for one in people.systems]
-    rankings = [replace(people, systems=systems), ranking("synthetic", "fluency")]
-    assert summary(run(("fluency",), systems=rankings), "runs/x").text.count("BART; T5\n") == 1
-
-
-def test_few_documents_are_no_evidence() -> None:
-    said = lines(run(agreement=[agreement("sample", "spearman", 1.0, n=3)], significance=[]))
-    assert any(line.endswith("1.000 (only 3 documents)") for line in said)
-
-
-def test_names_are_counted_where_there_is_no_room_and_never_cut(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    whole = lines(_ten_scorers())
-    names = "; ".join(f"scorer {n}" for n in range(9))
-    assert any(names in line for line in whole)
-    monkeypatch.setenv("COLUMNS", "80")
-    narrow = lines(_ten_scorers())
-    assert any(line.startswith("fluency  scorer 9  9 others ") for line in narrow)
-    long = "synthetic.calibrated.on.a.name.without.end"
-    rows = [agreement("sample", "spearman", 0.4, scorer=long)]
-    assert any(long in line for line in lines(run(agreement=rows, significance=[])))
-
-
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [
-        ([agreement("sample", "spearman", 0.441), agreement("sample", "spearman", 0.1, axis="b"),
-          agreement("sample", "spearman", -0.5, axis="c")],
-         "No agreement is shown where the interval does not lie above 0: b, c."),
-        ([agreement("sample", "spearman", 1.0, n=3)], "There is too little for intervals."),
-    ],
-    ids=["chance", "few"],
-)  # fmt: skip
-def test_the_intervals_in_words(rows: list[Agreement], words: str) -> None:
-    said = lines(run(agreement=rows, significance=[]))
-    assert f"0 is chance, 1 is people's own order. {words}" in said
-
-
-def test_metrics_alone_have_no_model() -> None:
-    said = lines(run(coverage=[Coverage("rouge1", "*", 16, 0, {})], tokens=[], model="none"))
-    assert said[0] == "scored     1,600 texts of 100 documents, by rouge1"
 
 
 def test_all_of_it_is_there_in_full() -> None:

@@ -1,5 +1,7 @@
 """What a terminal shows, as literal text; then of a corpus that means harm."""
 
+import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -10,6 +12,7 @@ from evaljudge.analysis.findings import Findings
 from evaljudge.report import agreement_text, coverage_text
 from evaljudge.text import columns
 from tests.frames import replaced
+from tests.report.findings import PLAIN, made_of
 
 pytestmark = pytest.mark.usefixtures("hundred_columns")
 
@@ -94,12 +97,10 @@ def test_scorers_beyond_100_columns_are_told_beside_people_again(with_statistics
     assert values == ["0.950", *(f"0.0{n}0" for n in range(9))]
 
 
-def test_hostile_and_long_names_stay_within_100_columns(hostile_with_statistics: Findings) -> None:
-    said = agreement_text(hostile_with_statistics)
+def test_hostile_and_long_names_stay_within_100_columns(hostile: Findings) -> None:
+    said, plain = agreement_text(hostile), agreement_text(made_of(PLAIN))
     assert max(map(columns, said.splitlines())) <= 100
-    assert said.count("0.400 [0.270, 0.510]") == 9
-    assert said.count("0.600 [0.500, 0.700]") == 9
-    assert said.count("0.200 [0.100, 0.300]") == 2 * 9
-    assert said.count("(0.441)") == 10
+    shown, known = (Counter(re.findall(r"-?\d\.\d{3}", text)) for text in (said, plain))
+    assert shown >= known  # some stand in each part of a table that is too wide
     assert not any(ord(character) < 32 and character != "\n" for character in said)
     assert not any(character in said for character in "\u202e\x7f\x9b")

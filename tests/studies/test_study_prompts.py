@@ -159,19 +159,6 @@ def test_two_texts_a_document_are_compared_pooled_without_packs(given: dict[str,
     cases.write_text("\n".join(map(json.dumps, documents)))
     given["study"] = {"judges": [{"judge": "direct", "steps": False}]}
     study = run_study(given, engines=ScriptedEngines(lambda: Scripted(rating)))
-    (value,) = [
-        one["value"]
-        for one in tables(study)["All documents together"]
-        if (one["method"], one["axis"], one["level"]) == ("direct", "fluency", "summary")
-    ]
-    (row,) = [
-        row
-        for row in agreement_of(Path(study.out, "m"))
-        if (row["scorer"], row["axis"], row["level"], row["coefficient"])
-        == ("direct", "fluency", "summary", "pearson")
-    ]
-    assert value == pytest.approx(row["value"])
-    assert 0 < abs(value) < 1
     assert "have two rated texts or fewer" in study.text
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import evaljudge
 from evaljudge.analysis.run_scores import scored_run
 from evaljudge.engines.scripted import ScriptedEngines
-from evaljudge.viewer.labels import LabelSheet
+from evaljudge.viewer.labels import LabelSheet, label_site
 from evaljudge.viewer.server import served
-from evaljudge.viewer.site import LabelSite, RunSite
+from evaljudge.viewer.site import RunSite
 
 DOCUMENTS, SYSTEMS = 40, "ABC"
 
@@ -62,7 +62,7 @@ def labelling(
     file: Path, described: Mapping[str, str] | None = None, rater: str = "anna"
 ) -> Iterator[str]:
     """The link of a sheet's page."""
-    with served(LabelSite(LabelSheet.open(str(file), rater), described or {}).site) as link:
+    with served(label_site(LabelSheet.open(str(file), rater), described or {})) as link:
         yield link
 
 
@@ -89,6 +89,20 @@ def opened(browser: Any, link: str, watch: str = "", **options: Any) -> Iterator
     yield page
     context.close()
     assert wrong == []
+
+
+@contextmanager
+def listed(browser: Any, link: str, **options: Any) -> Iterator[Any]:
+    """The same, once its list of texts is there."""
+    with opened(browser, link, **options) as page:
+        page.wait_for_selector("#list tbody tr")
+        yield page
+
+
+def open_first(page: Any) -> None:
+    """The first text of the list, with its evidence."""
+    page.locator("#list tbody a").first.click()
+    page.wait_for_selector("dialog[open] .judged")
 
 
 def choose(page: Any, control: str, label: str) -> None:

@@ -7,7 +7,15 @@ import pytest
 
 from evaljudge.report.study import study_page
 from evaljudge.sections import Section, Table
-from tests.viewer.pages import labelling, opened, settle, violations, write_sheet
+from tests.viewer.pages import (
+    labelling,
+    listed,
+    open_first,
+    opened,
+    settle,
+    violations,
+    write_sheet,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -15,11 +23,9 @@ pytestmark = pytest.mark.browser
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_on_a_runs_page(link: str, browser: Any, scheme: str) -> None:
-    with opened(browser, link, bypass_csp=True, color_scheme=scheme) as page:
-        page.wait_for_selector("#list tbody tr")
+    with listed(browser, link, bypass_csp=True, color_scheme=scheme) as page:
         assert violations(page) == []
-        page.locator("#list tbody a").first.click()
-        page.wait_for_selector("dialog[open] .judged")
+        open_first(page)
         assert violations(page, "#text") == []
 
 
@@ -44,8 +50,7 @@ def focused(page: Any) -> str:
 
 
 def test_everything_is_reached_by_the_keyboard(link: str, browser: Any) -> None:
-    with opened(browser, link) as page:
-        page.wait_for_selector("#list tbody tr")
+    with listed(browser, link) as page:
         page.focus("#sort")
         page.keyboard.press("l")  # lowest score first
         settle(page)
@@ -85,8 +90,7 @@ def test_everything_is_reached_by_the_keyboard(link: str, browser: Any) -> None:
 
 
 def test_a_table_and_the_threshold_are_moved_by_the_keyboard(link: str, browser: Any) -> None:
-    with opened(browser, link) as page:
-        page.wait_for_selector("#list tbody tr")
+    with listed(browser, link) as page:
         table = page.locator("table", has_text="Scored candidates").first
         table.locator("thead button").first.focus()
         for order in ("ascending", "descending"):
@@ -106,8 +110,7 @@ def test_a_table_and_the_threshold_are_moved_by_the_keyboard(link: str, browser:
 def test_on_paper_tables_and_pictures_are_whole_and_controls_are_not(
     link: str, browser: Any
 ) -> None:
-    with opened(browser, link, color_scheme="dark") as page:
-        page.wait_for_selector("#list tbody tr")
+    with listed(browser, link, color_scheme="dark") as page:
         page.emulate_media(media="print")
         shown = page.locator("button:not(th button), input, select, nav").evaluate_all(
             "all => all.filter((one) => one.checkVisibility()).map((one) => one.outerHTML)"

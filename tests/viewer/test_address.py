@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import evaljudge
-from tests.viewer.pages import choose, looking, make_run, opened, settle
+from tests.viewer.pages import choose, listed, looking, make_run, opened, settle
 
 pytestmark = pytest.mark.browser
 CONTROLS = ("#search", "#by-scorer", "#by-system", "#by-low", "#by-status", "#by-selected", "#sort")
@@ -38,8 +38,7 @@ def evidence(page: Any) -> list[str]:
 
 
 def test_the_address_keeps_filters_and_order(link: str, browser: Any) -> None:
-    with opened(browser, link) as page:
-        page.wait_for_selector("#list tbody tr")
+    with listed(browser, link) as page:
         before, history = seen(page), page.evaluate("history.length")
         choose(page, "#by-scorer", "geval · fluency")
         choose(page, "#by-system", "B")
@@ -65,8 +64,7 @@ def test_the_address_keeps_filters_and_order(link: str, browser: Any) -> None:
         assert page.url == address and seen(page) == chosen
         page.click("nav a[href='#texts']")
         assert page.url == address and seen(page) == chosen
-    with opened(browser, address) as page:
-        page.wait_for_selector("#list tbody tr")
+    with listed(browser, address) as page:
         assert seen(page) == chosen
         choose(page, "#by-scorer", "synthetic · fluency")
         choose(page, "#by-system", "all")
@@ -80,8 +78,7 @@ def test_the_address_keeps_filters_and_order(link: str, browser: Any) -> None:
 def test_what_is_not_there_is_said_and_the_list_is_as_at_the_start(
     outcome: evaljudge.Outcome, browser: Any
 ) -> None:
-    with looking(outcome) as link, opened(browser, f"{link}#texts?sort=bogus") as page:
-        page.wait_for_selector("#list tbody tr")
+    with looking(outcome) as link, listed(browser, f"{link}#texts?sort=bogus") as page:
         assert page.text_content("#unknown") == "There is no order 'bogus'."
         start = ["", "0", "", "", "", "", "corpus"]
         assert seen(page)[0] == start
@@ -115,8 +112,7 @@ def test_a_text_that_is_not_there_is_said(link: str, browser: Any) -> None:
 def test_a_texts_link_says_whose_evidence_comes_first(browser: Any, tmp_path: Path) -> None:
     axes = ["fluency", "relevance", "coherence"]
     made = make_run(tmp_path, "axes", axes=axes, judges={"direct": {"steps": False}}, select=[])
-    with looking(made, made) as link, opened(browser, link) as page:
-        page.wait_for_selector("#list tbody tr")
+    with looking(made, made) as link, listed(browser, link) as page:
         choose(page, "#by-scorer", "direct · relevance")
         page.locator("#list tbody a").first.click()
         expected = [f"direct on {axis}" for axis in ("relevance", "fluency", "coherence")] * 2
@@ -132,8 +128,7 @@ def test_a_texts_link_says_whose_evidence_comes_first(browser: Any, tmp_path: Pa
 
 
 def test_heads_and_order_are_in_step(alone: str, browser: Any) -> None:
-    with opened(browser, alone) as page:
-        page.wait_for_selector("#list tbody tr")
+    with listed(browser, alone) as page:
         for word, number, orders in (
             ("score", 3, ("high", "low", "high")),
             ("people", 4, ("people-high", "people-low")),
@@ -163,8 +158,7 @@ def test_orders_are_the_same_on_the_page_and_over_the_whole_run(
     orders = []
     with looking(outcome) as whole:
         for link in (alone, whole):
-            with opened(browser, f"{link}#texts?scorer=geval&sort=disagreement") as page:
-                page.wait_for_selector("#list tbody tr")
+            with listed(browser, f"{link}#texts?scorer=geval&sort=disagreement") as page:
                 while page.is_visible("#more"):
                     page.click("#more")
                     settle(page)

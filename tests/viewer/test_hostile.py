@@ -17,7 +17,7 @@ from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option, no
 from evaljudge.model.asks import Failed, Options, Prompt
 from evaljudge.report.page import page
 from evaljudge.runs.outcome import open_run
-from tests.viewer.pages import choose, labelling, looking, opened, settle, write_corpus
+from tests.viewer.pages import choose, labelling, looking, open_first, opened, settle, write_corpus
 
 pytestmark = pytest.mark.browser
 FAR = "http://127.0.0.1:9"
@@ -138,16 +138,6 @@ def test_a_runs_page_is_unharmed(hostile: evaljudge.Outcome, browser: Any) -> No
                 look_around(page)
 
 
-@pytest.mark.long
-def test_two_runs_side_by_side_are_unharmed(
-    hostile: evaljudge.Outcome, browser: Any, tmp_path: Path
-) -> None:
-    with looking(hostile, hostile) as link, unharmed(browser, link) as page:
-        look_around(page)
-        choose(page, "#by-selected", "constructor: only one of the two runs selects it")
-        assert page.text_content("#count").startswith("0 of 48")
-
-
 def test_a_run_that_a_stranger_sent_is_unharmed(
     outcome: evaljudge.Outcome, browser: Any, tmp_path: Path
 ) -> None:
@@ -213,8 +203,7 @@ def look_around(page: Any) -> None:
     for system in NAMES:
         choose(page, "#by-system", system.replace("\u202e", "\ufffd"))
         assert page.text_content("#count").startswith("12 of 48")
-        page.locator("#list tbody a").first.click()
-        page.wait_for_selector("dialog[open] .judged")
+        open_first(page)
         page.locator("dialog summary").evaluate_all("all => all.forEach((one) => one.click())")
         shown = page.text_content("#text-body")
         for beginning in ("S ", "C ", "R "):

@@ -11,7 +11,7 @@ import pytest
 import evaljudge
 from evaljudge.agreement import Agreement
 from evaljudge.decisions.systems import RankedSystem, SystemPair, SystemRanking
-from tests.viewer.pages import looking, opened
+from tests.viewer.pages import looking, open_first, opened
 
 pytestmark = pytest.mark.browser
 
@@ -101,23 +101,6 @@ def test_a_phone_shows_all_without_moving_sideways_in_letters_that_can_be_read(
         assert page.locator("dialog .picture").evaluate_all(TOO_WIDE, PHONE["width"]) == []
 
 
-def test_no_table_is_cut_on_paper(link: str, browser: Any) -> None:
-    with opened(browser, link) as page:
-        shown(page, {"width": PORTRAIT, "height": 1000})
-        before = page.locator("#tables ~ section table")
-        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-        assert before.evaluate_all(TOO_WIDE, LANDSCAPE) != []
-        on_paper(page)
-        assert page.evaluate("document.documentElement.scrollWidth") >= PORTRAIT
-        upright = page.locator("main > :not(#tables ~ section), header")
-        assert upright.evaluate_all(TOO_WIDE, PORTRAIT) == []
-        assert page.locator("#list, #pictures table").evaluate_all(TOO_WIDE, PORTRAIT) == []
-        page.set_viewport_size({"width": LANDSCAPE, "height": 700})
-        tables = page.locator("#tables ~ section table")
-        assert tables.count() > 8
-        assert tables.evaluate_all(TOO_WIDE, LANDSCAPE) == []
-
-
 def sheets(page: Any) -> list[tuple[float, float]]:
     """Width and height of each page, in points."""
     found = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", page.pdf(format="A4"))
@@ -151,8 +134,7 @@ def test_tables_are_printed_across_and_an_open_text_alone_with_its_evidence(
         assert (
             page.locator("main > section > details[open]:not(.filters)").count() == 0
         )  # as before printing
-        page.locator("#list tbody a").first.click()
-        page.wait_for_selector("dialog[open] .judged")
+        open_first(page)
         unfolded = page.locator("dialog details[open]").count()
         alone = sheets(page)
         assert 1 <= len(alone) < len(across)
@@ -175,8 +157,7 @@ def test_tables_are_printed_across_and_an_open_text_alone_with_its_evidence(
 def test_an_open_text_begins_with_its_score_and_the_evidence(link: str, browser: Any) -> None:
     with opened(browser, link) as page:
         shown(page, SCREEN)
-        page.locator("#list tbody a").first.click()
-        page.wait_for_selector("dialog[open] .judged")
+        open_first(page)
         assert page.locator("dialog .judged").first.bounding_box()["y"] < SCREEN["height"] / 2
         lines = page.locator("dialog .headline p").all_inner_texts()
         assert re.fullmatch(r"synthetic · fluency: -?\d+\.\d{3}; people: \d", lines[0])

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import evaljudge
-from tests.viewer.pages import choose, make_run, opened, settle
+from tests.viewer.pages import choose, listed, make_run, open_first, settle
 
 pytestmark = pytest.mark.browser
 FLUENCY = "طلاقة"
@@ -45,8 +45,7 @@ def cells(page: Any, number: int) -> list[str]:
 
 def test_people_stand_beside_a_scorer_without_axes(link: str, browser: Any) -> None:
     """On the axis that is chosen: the score is the length, which is also people's relevance."""
-    with opened(browser, f"{link}#texts?scorer=words&axis=*&sort=disagreement") as page:
-        page.wait_for_selector("#list tbody tr")
+    with listed(browser, f"{link}#texts?scorer=words&axis=*&sort=disagreement") as page:
         assert page.is_visible("#by-people")
         choose(page, "#by-people", "relevance")
         assert {*cells(page, 5)} == {"0", "–"}  # the empty text has no score
@@ -70,10 +69,8 @@ def test_people_stand_beside_a_scorer_without_axes(link: str, browser: Any) -> N
 
 def test_a_text_on_an_axis_of_another_script(link: str, browser: Any) -> None:
     """Its score and its evidence come first, and the other axis is folded."""
-    with opened(browser, f"{link}#texts?scorer=geval&axis={FLUENCY}&sort=high") as page:
-        page.wait_for_selector("#list tbody tr")
-        page.locator("#list tbody a").first.click()
-        page.wait_for_selector("dialog[open] .judged")
+    with listed(browser, f"{link}#texts?scorer=geval&axis={FLUENCY}&sort=high") as page:
+        open_first(page)
         headline = page.text_content(".headline")
         assert headline.startswith(f"geval · {FLUENCY}: ") and "not scored" not in headline
         assert FLUENCY in page.text_content("#text-body > .judged h3")
@@ -84,19 +81,16 @@ def test_a_text_on_an_axis_of_another_script(link: str, browser: Any) -> None:
 
 
 def test_an_unscored_text_says_why(link: str, browser: Any) -> None:
-    with opened(browser, f"{link}#texts?status=unscored") as page:
-        page.wait_for_selector("#list tbody tr")
+    with listed(browser, f"{link}#texts?status=unscored") as page:
         assert cells(page, 3) == ["unscored: empty text"]
         assert cells(page, 7) == ["(empty)"]
-        page.locator("#list tbody a").first.click()
-        page.wait_for_selector("dialog[open] .judged")
+        open_first(page)
         assert "unscored: empty text" in page.text_content(".headline")
         assert page.text_content(".plain-text") == "(the text is empty)"
 
 
 def test_nearest_to_the_threshold_is_by_its_scorer(link: str, browser: Any) -> None:
-    with opened(browser, link) as page:
-        page.wait_for_selector("#list tbody tr")
+    with listed(browser, link) as page:
         choose(page, "#by-scorer", "words")
         choose(page, "#threshold-scorer", "geval · relevance")
         page.fill("#threshold-at", "150")
@@ -107,8 +101,7 @@ def test_nearest_to_the_threshold_is_by_its_scorer(link: str, browser: Any) -> N
         apart = [abs(float(cell) - value) for cell in cells(page, 3) if "unscored" not in cell]
         assert apart == sorted(apart)
         kept, address = cells(page, 3), page.url
-    with opened(browser, address) as page:
-        page.wait_for_selector("#list tbody tr")
+    with listed(browser, address) as page:
         settle(page)
         assert (cells(page, 3), float(page.text_content("#threshold-value"))) == (kept, value)
         choose(page, "#by-scorer", "words")

@@ -16,9 +16,9 @@ import pytest
 import evaljudge
 from evaljudge.analysis.run_scores import scored_run
 from evaljudge.errors import UserError
-from evaljudge.viewer.labels import LabelSheet
+from evaljudge.viewer.labels import LabelSheet, label_site
 from evaljudge.viewer.server import MOST_POSTED, Site, serving
-from evaljudge.viewer.site import MOST_ROWS, LabelSite, RunSite
+from evaljudge.viewer.site import MOST_ROWS, RunSite
 from tests.viewer.pages import DOCUMENTS, SYSTEMS, make_run
 
 HEADERS = {
@@ -91,7 +91,7 @@ def run(run_folder: evaljudge.Outcome) -> Iterator[Asker]:
 def sheet(tmp_path: Path) -> Iterator[Asker]:
     file = tmp_path / "sheet.jsonl"
     file.write_text("".join(f"{json.dumps(row)}\n" for row in SHEET))
-    asker = Asker(LabelSite(LabelSheet.open(str(file), "anna"), {}).site)
+    asker = Asker(label_site(LabelSheet.open(str(file), "anna"), {}))
     yield asker
     asker.end()
 
@@ -222,7 +222,7 @@ def rows(file: Path) -> list[tuple[str, float | None, str | None]]:
 
 def test_two_who_rate_one_sheet_keep_their_own_ratings(sheet: Asker, tmp_path: Path) -> None:
     file = tmp_path / "sheet.jsonl"
-    ben = Asker(LabelSite(LabelSheet.open(str(file), "ben"), {}).site)
+    ben = Asker(label_site(LabelSheet.open(str(file), "ben"), {}))
     assert rated(sheet, "ab", 4) == rated(ben, "ab", 1) == rated(ben, "cd", 2) == {}
     assert rated(sheet, "cd", 5) == {}
     ratings = [("ab", 4, "anna"), ("ab", 1, "ben"), ("cd", 2, "ben"), ("cd", 5, "anna")]
@@ -236,7 +236,7 @@ def test_of_one_raters_two_ratings_the_later_stays_and_the_other_is_reported(
     sheet: Asker, tmp_path: Path
 ) -> None:
     file = tmp_path / "sheet.jsonl"
-    other = Asker(LabelSite(LabelSheet.open(str(file), "anna"), {}).site)
+    other = Asker(label_site(LabelSheet.open(str(file), "anna"), {}))
     assert rated(sheet, "ab", 4) == {}
     assert rated(other, "ab", 2) == {"fluency": 4}
     assert rated(other, "ab", 3, before=2) == {}

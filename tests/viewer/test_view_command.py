@@ -14,7 +14,7 @@ from evaljudge.analysis.run_scores import scored_run
 from evaljudge.commands.options import ViewOptions
 from evaljudge.commands.view import made_site, viewing
 from evaljudge.errors import UserError
-from evaljudge.viewer.index import RunIndex
+from evaljudge.viewer.site import RunIndex
 from tests.viewer.pages import make_run
 
 JUDGES: dict[str, Any] = {"judges": {"geval": {}}, "view": 20}

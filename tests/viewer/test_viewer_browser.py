@@ -10,12 +10,13 @@ import yaml
 import evaljudge
 from evaljudge.analysis.run_scores import scored_run
 from evaljudge.engines.scripted import ScriptedEngines
-from evaljudge.viewer.index import RunIndex
+from evaljudge.viewer.site import RunIndex
 from tests.viewer.pages import (
     DOCUMENTS,
     SYSTEMS,
     choose,
     labelling,
+    listed,
     looking,
     make_run,
     opened,
@@ -35,8 +36,7 @@ def scores(page: Any) -> list[float]:
 
 
 def test_texts_are_filtered_and_sorted(link: str, browser: Any) -> None:
-    with opened(browser, link) as page:
-        page.wait_for_selector("#list tbody tr")
+    with listed(browser, link) as page:
         everything = rows(page)
         assert everything == (60 if link.startswith("file") else DOCUMENTS * len(SYSTEMS))
         choose(page, "#by-scorer", "synthetic.ordinal · fluency")
@@ -65,8 +65,7 @@ def test_texts_are_filtered_and_sorted(link: str, browser: Any) -> None:
 
 
 def test_the_answer_leads_to_the_worst_texts(link: str, browser: Any) -> None:
-    with opened(browser, link) as page:
-        page.wait_for_selector("#list tbody tr")
+    with listed(browser, link) as page:
         page.fill("#search", "nowhere")
         settle(page)
         worst = page.locator(".answer a").first
@@ -80,8 +79,7 @@ def test_the_answer_leads_to_the_worst_texts(link: str, browser: Any) -> None:
 
 
 def test_search_finds_words_of_texts(link: str, browser: Any) -> None:
-    with opened(browser, link) as page:
-        page.wait_for_selector("#list tbody tr")
+    with listed(browser, link) as page:
         name = page.locator("#list tbody th").first.text_content()
         page.fill("#search", f"{name} RIVER")
         settle(page)
@@ -137,8 +135,7 @@ def test_an_opened_text_has_the_prompts_as_asked(link: str, browser: Any) -> Non
 def test_the_threshold_says_what_it_selects(
     link: str, browser: Any, outcome: evaljudge.Outcome
 ) -> None:
-    with opened(browser, link) as page:
-        page.wait_for_selector("#list tbody tr")
+    with listed(browser, link) as page:
         choose(page, "#threshold-scorer", "synthetic.ordinal · fluency")
         page.locator("#threshold-at").fill("40")
         line = page.text_content("#threshold-line")
@@ -170,8 +167,7 @@ def test_two_runs_side_by_side_show_flips(
     outcome: evaljudge.Outcome, browser: Any, tmp_path: Path
 ) -> None:
     other = make_run(tmp_path, "next", judges={"synthetic": {"levels": 3}})
-    with looking(outcome, other) as link, opened(browser, link) as page:
-        page.wait_for_selector("#list tbody tr")
+    with looking(outcome, other) as link, listed(browser, link) as page:
         choose(page, "#by-scorer", "synthetic.ordinal · fluency")
         cells = page.locator("#list tbody tr").all()
         pairs = [row.locator("td").all_text_contents()[1:3] for row in cells[:50]]
@@ -246,8 +242,7 @@ def test_a_threshold_begins_where_ratings_are_split_most_evenly(
     (met,) = outcome.findings.spreads[0].people
     total = sum(n for _, _, n in met.counts)
     good = {at: sum(n for _, r, n in met.counts if r >= at) for at in range(len(met.ratings))}
-    with opened(browser, link) as page:
-        page.wait_for_selector("#list tbody tr")
+    with listed(browser, link) as page:
         at = int(page.input_value("#threshold-good"))
         assert abs(2 * good[at] - total) == min(abs(2 * n - total) for n in good.values())
         chosen = int(page.text_content("#threshold-precision").split("of the ")[1].split()[0])

@@ -1,0 +1,41 @@
+"""The commands that come with evaljudge: where the work of each is done, and where it is listed."""
+
+from __future__ import annotations
+
+from evaljudge.commands import options
+from evaljudge.commands.options import Command, command
+
+_JUDGE, _LOOK, _PEOPLE = "Judge a corpus", "Look at a run", "Compare with people"
+_JSON = "Print everything as JSON."
+_AGREE = (
+    "Print the correlations as JSON. Use --out for the other tables.",
+    "Also write the tables to this folder or URI.",
+)
+_CALIBRATE = (
+    "Print the calibration as JSON.",
+    "Write the calibrated scores and the selections to this folder or URI.",
+)
+
+
+def _entry(panel: str, place: int, declared: type, work: str, *json_and_out: str) -> Command:
+    return Command(command(declared, f"commands.{work}", *json_and_out), panel, place)
+
+
+COMMANDS = {
+    "init": _entry("Begin", 10, options.InitOptions, "init:initialised"),
+    "demo": _entry(_JUDGE, 20, options.DemoOptions, "demo:demo"),
+    "prompts": _entry(_JUDGE, 21, options.PromptsOptions, "prompts:prompts_text"),
+    "plan": _entry(_JUDGE, 22, options.PlanOptions, "plan:plan_of"),
+    "run": _entry(_JUDGE, 23, options.RunOptions, "run:run_config"),
+    "report": _entry(_JUDGE, 24, options.ReportOptions, "run:report"),
+    "study": _entry(_JUDGE, 25, options.StudyOptions, "run:study"),
+    "view": _entry(_LOOK, 30, options.ViewOptions, "view:view"),
+    "show": _entry(_LOOK, 31, options.ShowOptions, "show:show_text", _JSON),
+    "check": _entry(_LOOK, 32, options.CheckOptions, "check:checked", _JSON),
+    "diff": _entry(_LOOK, 33, options.DiffOptions, "diff:compare_runs", _JSON),
+    "export": _entry(_LOOK, 34, options.ExportOptions, "export:exported"),
+    "label": _entry(_PEOPLE, 40, options.LabelOptions, "label:label_texts"),
+    "agree": _entry(_PEOPLE, 41, options.AgreeOptions, "agree:agreed", *_AGREE),
+    "calibrate": _entry(_PEOPLE, 42, options.CalibrateOptions, "calibrate:calibrated", *_CALIBRATE),
+    "list": _entry("About the installation", 50, options.ListOptions, "listing:listing", _JSON),
+}
