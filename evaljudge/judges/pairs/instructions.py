@@ -24,9 +24,9 @@ from typing import Any
 
 from evaljudge.judges.pairs.contest import read_comparison
 from evaljudge.judges.protocol import Part
-from evaljudge.judges.shared.asking import ANY_WORDS
+from evaljudge.judges.shared.asking import ANY_WORDS, text_of
 from evaljudge.judges.shared.counting import Sums, add
-from evaljudge.judges.shared.references import text_brief, text_of
+from evaljudge.judges.shared.references import text_brief
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Writing, Written
 from evaljudge.prompts import Task

@@ -11,7 +11,7 @@ import pytest
 
 from evaljudge.engines.scripted import Scripted
 from evaljudge.execution.case import case_models
-from evaljudge.judges.shared.references import text_of
+from evaljudge.judges.shared.asking import text_of
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.judges.synthetic.comparing import Comparing
 from evaljudge.judges.synthetic.evidence import COMPARE, YES_NO, answers_of
