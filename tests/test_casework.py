@@ -248,10 +248,3 @@ def test_judges_of_a_case_share_a_memory_and_cases_do_not() -> None:
     assert first == second
     assert first["again"] == 0
     assert len(model.heard) == first["synthetic"] * 2
-
-
-def test_a_judge_without_references_has_no_checks() -> None:
-    (judge,) = made = judges({"direct": {}})
-    models = case_models(Listening(), made, set(), set())
-    verdicts, checks = asyncio.run(judge.verdicts(CASES[0], [], models["direct"]))
-    assert (len(verdicts), checks) == (2, [])

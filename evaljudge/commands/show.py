@@ -17,8 +17,8 @@ from evaljudge.commands.given import unknown_document
 from evaljudge.commands.options import Shown, ShowOptions
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import plugin
+from evaljudge.judges.checked import shown_answer, shown_section
 from evaljudge.judges.plugin import JudgedCandidate
-from evaljudge.judges.shared.answers import shown_answer, shown_section
 from evaljudge.plugins import kinds
 from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Score, Verdict
 from evaljudge.report.screen import WIDEST_PROSE, on_screen

@@ -8,6 +8,7 @@ An error in a judge that comes with evaljudge is a bug of evaljudge, and keeps i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import product
@@ -15,11 +16,17 @@ from numbers import Real
 
 from evaljudge.errors import UserError
 from evaljudge.judges.collector import Collector, Found, JudgeFindings
+from evaljudge.judges.plugin import JudgedCandidate, Show
 from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.model import Model
+from evaljudge.model.asks import Chosen
 from evaljudge.plugins import added_code
-from evaljudge.records import Brief, Case, Document, Score
+from evaljudge.records import Brief, Case, Document, Score, Verdict
+from evaljudge.sections import Section, Table
+from evaljudge.sections.figures import correlation
 
+PROBABLE = "How probable the model finds each answer."
+LEFT_OUT = "Spellings that were not followed hold at most {:.1e} of the probability."
 Place = tuple[str, str, str]
 """A document, a system, and a scale: an axis, or a scorer and its axis."""
 
@@ -63,6 +70,36 @@ def judge_findings(judge: Judge, collector: Collector, found: Found) -> JudgeFin
     if not isinstance(findings, JudgeFindings):
         raise _mistake(judge, "findings", _gives(findings, JudgeFindings))
     return findings
+
+
+def shown_section(show: Show | None, judged: JudgedCandidate) -> Section:
+    """The evidence as its judge shows it; or, where the judge does not say how, the answer."""
+    if show is None:
+        return shown_answer(judged.verdict)
+    section = show(judged)
+    if not isinstance(section, Section):
+        gives = _gives(section, Section)
+        raise UserError(f"judges.{judged.verdict.judge}: its `show` {gives}")
+    return section
+
+
+def shown_answer(verdict: Verdict) -> Section:
+    """The answers' probabilities where there are `logprobs`, and the rest as it is stored."""
+    evidence = dict(verdict.evidence)
+    tables = []
+    if isinstance(logs := evidence.get("logprobs"), dict) and logs:
+        rows = [[answer, correlation(p)] for answer, p in Chosen(logs).p.items()]
+        tables = [Table("", ["answer", "probability"], rows, "lr")]
+        del evidence["logprobs"]
+    notes = []
+    if left_out := evidence.pop("left_out", 0):
+        notes = [LEFT_OUT.format(left_out)]
+    notes += [f"{key}: {_as_words(value)}" for key, value in evidence.items()]
+    return Section("", [PROBABLE] if tables else [], tables, notes)
+
+
+def _as_words(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _texts(cases: Iterable[Case], scales: Sequence[str]) -> Iterator[Place]:

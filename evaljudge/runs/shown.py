@@ -15,8 +15,8 @@ from functools import cache
 from evaljudge.analysis.ratings import ByText, with_ratings
 from evaljudge.errors import Damaged, UserError
 from evaljudge.judges import plugin
+from evaljudge.judges.checked import shown_answer, shown_section
 from evaljudge.judges.plugin import JudgedCandidate
-from evaljudge.judges.shared.answers import shown_answer, shown_section
 from evaljudge.plugins import kinds
 from evaljudge.records import Brief, Candidate, Case, Score, Verdict
 from evaljudge.report.texts import Evidence, PageText

@@ -207,6 +207,13 @@ def test_mistakes_in_settings_are_refused(kind: str, settings: dict[str, Any], s
         ("synthetic", {"layout": "ladder"}, "synthetic.ladder",
          "{{ source }}{% for one in references %}{{ one }}{% endfor %}{{ target }}"
          "{% if exchanged %}turned{% endif %}", "needs a place for {{ number }}"),
+        ("synthetic", {"predict": "yes-no"}, "synthetic.yes-no",
+         "{{ source }} {{ target }} {{ reference }} better in {{ axis }}?",
+         "prompt synthetic.yes-no: needs a place for {{ relation }}"),
+        ("synthetic", {}, "synthetic.extreme", "{{ source }}: write the best in {{ axis }}.",
+         "prompt synthetic.extreme: needs a place for {{ extreme }}"),
+        ("synthetic", {}, "synthetic.compare", "{{ source }} {{ target }}",
+         "no place for {{ reference }}"),
     ],
 )  # fmt: skip
 def test_templates_without_a_place_are_refused(

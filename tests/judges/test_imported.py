@@ -271,32 +271,6 @@ def test_a_run_is_bound_to_names_kinds_and_settings() -> None:
     assert all(one != other for at, one in enumerate(told) for other in told[:at])
 
 
-@pytest.mark.parametrize(
-    ("template", "settings", "said"),
-    [
-        (
-            "synthetic.yes-no",
-            {"predict": "yes-no"},
-            "prompt synthetic.yes-no: needs a place for {{ relation }}",
-        ),
-        ("synthetic.extreme", {}, "prompt synthetic.extreme: needs a place for {{ extreme }}"),
-    ],
-)
-def test_a_template_that_asks_its_questions_alike_is_refused(
-    tmp_path: Path, template: str, settings: dict[str, Any], said: str
-) -> None:
-    """Else two questions would be one, and every candidate's sum 0."""
-    text = "{{ source }} {{ target }} {{ reference }} better in {{ axis }}?"
-    if template == "synthetic.extreme":
-        text = "{{ source }}: write one that is best in {{ axis }}."
-    (tmp_path / f"{template}.j2").write_text(text)
-    with pytest.raises(UserError) as refused:
-        make_judges({"mine": settings | {"judge": "synthetic"}}, load_task(
-            "summary", ["fluency"], prompts=str(tmp_path)
-        ))  # fmt: skip
-    assert str(refused.value) == said
-
-
 def test_every_judge_says_what_each_of_its_scores_means() -> None:
     settings = {"geval": {"samples": 4}, "roles": {"exact": True, "plain": True},
                 "entities": {"votes": "modelled"}}  # fmt: skip

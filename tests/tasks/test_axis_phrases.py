@@ -77,14 +77,6 @@ def test_without_a_phrase_the_name_is_said_in_words(own: str, judge: str) -> Non
     assert all("on topic" in text and "on_topic" not in text for text in about_axis)
 
 
-@pytest.mark.parametrize("judge", [name for name in JUDGES if name != "roles"])
-def test_overall_is_overall_quality_and_sees_only_the_conversation(judge: str) -> None:
-    prompts = asked("dialogue", "overall", judge)
-    assert all("overall quality" in text for text in prompts)
-    assert not any("Three hearts." in text for text in prompts)
-    assert any("Three hearts." in text for text in asked("dialogue", "groundedness", judge))
-
-
 def test_a_phrase_is_part_of_what_binds_a_run_and_a_brief(own: str, tmp_path: Path) -> None:
     (tmp_path / "other.yaml").write_text(OWN.replace("use of sources", "good use of sources"))
     here, there = load_task(own), load_task(str(tmp_path / "other.yaml"))

@@ -1,15 +1,11 @@
 """The two layouts of a pack: one document's head for all prompts, the same constraints, whose
 words come first."""
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from evaljudge.errors import UserError
-from evaljudge.judges.direct.judge import Direct
-from evaljudge.judges.geval.judge import Geval
-from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model.asks import Prompt
 from evaljudge.prompts import (
     BUILT_IN,
@@ -101,72 +97,7 @@ def test_a_ladder_reads_its_references_once_and_a_candidate_once(task: str) -> N
     assert asked[3] == "Reference 2 compared with the target:".split()
 
 
-# what a perfect prefix cache would read
-
-LENGTHS = {"summary": (300, 40), "dialogue": (80, 15), "story": (25, 100)}
-"""Words of a document and of each text about it, about those of the papers' corpora."""
-
-
-@pytest.mark.parametrize("task", BUILT_IN)
-def test_the_shared_layout_shares_more(task: str) -> None:
-    paper, shared = (prefixes(judged(load_task(task, layout=layout))) for layout in LAYOUTS)
-    assert shared < paper
-
-
-def judged(task: Task) -> Iterator[str]:
-    """What three judges ask of one document: four axes, 16 candidates, 5 references per axis."""
-    of_document, of_text = LENGTHS[task.name]
-    given = {"source": some_words("source", of_document), "context": some_words("fact", 20)}
-    candidates = [some_words(f"candidate{n}", of_text) for n in range(16)]
-    for axis in task.axes[:4]:
-        told = {"axis": axis.name, "description": axis.description}
-        given["steps"] = some_words(f"{axis.name}.step", 60)
-        references = [some_words(f"{axis.name}{level}", of_text) for level in range(1, 6)]
-        for candidate in candidates:
-            texts = given | {"target": candidate}
-            for name in ("direct.rate", "geval.rate"):
-                yield task.pack.render(name, texts, **told).text
-            for reference in references:
-                texts["reference"] = reference
-                yield task.pack.render("synthetic.compare", texts, **told).text
-
-
-def some_words(stem: str, count: int) -> str:
-    return " ".join(f"{stem}-{number}" for number in range(count))
-
-
-def prefixes(prompts: Iterable[str]) -> int:
-    """How many words are read where what prompts have in common from the start on is read once."""
-    read: dict[tuple[int, str], int] = {}
-    for prompt in prompts:
-        at = 0
-        for word in prompt.split():
-            at = read.setdefault((at, word), len(read) + 1)
-    return len(read)
-
-
 # what is asked
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("prompts", [None, "nano"])
-@pytest.mark.parametrize("task", BUILT_IN)
-def test_every_judge_can_ask_in_every_layout(
-    task: str, prompts: str | None, layout: Layout
-) -> None:
-    loaded = load_task(task, prompts=prompts, layout=layout)
-    told = {"axis": "axis", "description": "what it is", "relation": "better"}
-    loaded.pack.check("synthetic.yes-no", ["target", "reference"], **told)
-    for judge in (Synthetic, Direct, Geval):
-        assert judge({}, loaded).axes
-
-
-def test_the_layout_is_in_the_hash() -> None:
-    for task in BUILT_IN:
-        paper, shared = (load_task(task, layout=layout).pack for layout in LAYOUTS)
-        for name in CARRYING:
-            assert paper.hash([name]) != shared.hash([name])
-        assert paper.hash(["geval.steps"]) == shared.hash(["geval.steps"])
 
 
 def test_nano_s_prompts_are_the_same_in_both() -> None:
@@ -210,10 +141,11 @@ def test_a_user_s_shared_folder_is_for_that_layout(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_shared_template_that_takes_nobody_s_place(tmp_path: Path, layout: Layout) -> None:
+@pytest.mark.parametrize("folder", [".", "shared"])
+def test_a_template_that_takes_nobody_s_place(tmp_path: Path, folder: str, layout: Layout) -> None:
     """Refused at once, in the other layout too: it would be refused on the day it is wanted."""
-    (tmp_path / "shared").mkdir()
-    (tmp_path / "shared" / "synthetic.compair.j2").write_text(OWN)
+    (tmp_path / folder).mkdir(exist_ok=True)
+    (tmp_path / folder / "synthetic.compair.j2").write_text(OWN)
     with pytest.raises(UserError, match="'synthetic.compair': did you mean 'synthetic.compare'"):
         load_task("summary", prompts=str(tmp_path), layout=layout)
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evaljudge.errors import UserError
@@ -12,11 +12,6 @@ from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.prompts import BUILT_IN, HERE, Layout, Pack, load_task
 from evaljudge.prompts.pack import read_pack
 
-AXES = {
-    "summary": "coherence consistency fluency relevance",
-    "dialogue": "naturalness engagingness coherence groundedness understandability overall",
-    "story": "relevance coherence empathy surprise engagement complexity",
-}
 LAYOUTS: tuple[Layout, ...] = ("paper", "shared")
 GIVEN = {"source": "SOURCE", "context": "FACT", "reference": "REF", "target": "TARGET",
          "worse": "WORSE", "better": "BETTER"}  # fmt: skip
@@ -27,31 +22,13 @@ def compare(task: str, **texts: str) -> str:
     return load_task(task).pack.render("synthetic.compare", GIVEN | texts, **words).text
 
 
-@pytest.mark.parametrize("task", BUILT_IN)
-def test_axes(task: str) -> None:
-    assert [axis.name for axis in load_task(task).axes] == AXES[task].split()
-    assert all(axis.description for axis in load_task(task).axes)
-
-
 @given(st.text())
+@example("{{ 7*7 }} {% raw %}")
 def test_any_text_stays_where_it_is_placed(text: str) -> None:
     before, after = compare("summary", target="\x01").split("\x01")
     rendered = compare("summary", target=text)
     assert rendered.startswith(before.rstrip("\n"))
     assert rendered.endswith(after)
-
-
-def test_texts_that_look_like_templates_are_texts() -> None:
-    assert "{{ 7*7 }} {% raw %}" in compare("summary", target="{{ 7*7 }} {% raw %}")
-
-
-def test_a_user_s_folder_comes_first_and_changes_the_hash(tmp_path: Path) -> None:
-    (tmp_path / "synthetic.compare.j2").write_text("My words: {{ source }} / {{ target }}")
-    own, built_in = load_task("summary", prompts=str(tmp_path)).pack, load_task("summary").pack
-    prompt = own.render("synthetic.compare", GIVEN, axis="a", description="b")
-    assert prompt.text == "My words: SOURCE / TARGET"
-    assert own.hash(["synthetic.compare"]) != built_in.hash(["synthetic.compare"])
-    assert own.hash(["synthetic.extreme"]) == built_in.hash(["synthetic.extreme"])
 
 
 @pytest.mark.parametrize(
@@ -75,27 +52,6 @@ def test_what_a_template_may_not_do(tmp_path: Path, template: str, said: str) ->
 def test_a_template_that_is_nowhere() -> None:
     with pytest.raises(UserError, match="unknown template 'synthetic.compair': did you mean"):
         Pack({"synthetic.compare": ""}).hash(["synthetic.compair"])
-
-
-def test_a_user_s_template_that_takes_nobody_s_place(tmp_path: Path) -> None:
-    (tmp_path / "compare.j2").write_text("{{ source }}")
-    with pytest.raises(UserError, match="unknown template 'compare'"):
-        load_task("summary", prompts=str(tmp_path))
-
-
-def test_a_template_without_the_texts_that_it_is_about(tmp_path: Path) -> None:
-    (tmp_path / "synthetic.compare.j2").write_text("{{ source }} {{ target }}")
-    task = load_task("summary", prompts=str(tmp_path))
-    with pytest.raises(UserError, match=r"synthetic\.compare: has no place for {{ reference }}"):
-        Synthetic({}, task)
-
-
-def test_a_task_of_one_s_own(tmp_path: Path) -> None:
-    file = tmp_path / "notes.yaml"
-    file.write_text("name: notes\nprompts: summary\naxes:\n  brevity: {description: how short}\n")
-    task = load_task(str(file))
-    assert [axis.name for axis in task.axes] == ["brevity"]
-    assert "synthetic.compare" in task.pack.templates
 
 
 @pytest.mark.parametrize("task", BUILT_IN)

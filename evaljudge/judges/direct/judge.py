@@ -67,20 +67,11 @@ class Direct(RatingJudge[Written]):
         self._settings = chosen = read_settings(DirectSettings, settings, f"judges.{name}")
         self._how = Writing(chosen.max_tokens, chosen.temperature)
         if chosen.steps:
-            super().__init__(name, task, "geval.rate", chosen.steps_tokens)
+            super().__init__(name, chosen, task, "geval.rate", chosen.steps_tokens)
         else:
-            super().__init__(name, task, "direct.rate", None)
-
-    @property
-    def asking(self) -> Mapping[str, Any]:
-        unused = set() if self._settings.steps else {"steps_tokens"}
-        return self._settings.model_dump(exclude=unused) | {"prompts": self._prompts}
+            super().__init__(name, chosen, task, "direct.rate", unused=["steps_tokens"])
 
     meanings = {"": "The rating that the model wrote, from 1 (worst) to 5 (best)."}
-
-    @property
-    def scorers(self) -> Sequence[str]:
-        return [self.name]
 
     async def _ask(
         self, prompts: Sequence[Prompt], texts: Sequence[str], model: Model

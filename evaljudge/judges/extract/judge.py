@@ -37,7 +37,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from evaljudge.judges.plugin import JudgedCandidate
-from evaljudge.judges.shared.asking import ANY_WORDS, reason_unscorable
+from evaljudge.judges.shared.asking import reason_unscorable
 from evaljudge.judges.shared.one_question import QuestionJudge
 from evaljudge.judges.shared.passages import sentences
 from evaljudge.judges.shared.scale import RATINGS, mean_rating, ratings_table
@@ -72,31 +72,23 @@ class Extract:
 
 @lru_cache(REMEMBERED)
 def extracted(source: str, text: str, by: By, budget: int) -> Extract | Failed:
-    cut = _cut(source, by)
+    passages, lengths, grams_of = _cut(source, by)
     if tokens_in(source) <= budget:
-        return Extract(source, (), len(cut.sentences))
+        return Extract(source, (), len(passages))
     wanted = grams(words(text, stemmer=True), SIZES[by])
-    chosen = chosen_sentences(cut.grams, cut.lengths, wanted, budget)
+    chosen = chosen_sentences(grams_of, lengths, wanted, budget)
     if not chosen:
         return TOO_SMALL
-    shown = " ".join(cut.sentences[n] for n in chosen)
-    return Extract(shown, tuple(n + 1 for n in chosen), len(cut.sentences))
-
-
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """A source cut into sentences, with the tokens and the n-grams of each."""
-
-    sentences: Sequence[str]
-    lengths: Sequence[int]
-    grams: Sequence[Sequence[Grams]]
+    shown = " ".join(passages[n] for n in chosen)
+    return Extract(shown, tuple(n + 1 for n in chosen), len(passages))
 
 
 @lru_cache(SOURCES)
-def _cut(source: str, by: By) -> _Cut:
+def _cut(source: str, by: By) -> tuple[list[str], list[int], list[list[Grams]]]:
+    """The source's sentences, and the tokens and the n-grams of each."""
     texts = [sentence.text for sentence in sentences(source)]
     each = [grams(words(text, stemmer=True), SIZES[by]) for text in texts]
-    return _Cut(texts, [tokens_in(text) for text in texts], each)
+    return texts, [tokens_in(text) for text in texts], each
 
 
 def tokens_in(text: str) -> int:
@@ -142,9 +134,6 @@ def most_probable(p: Mapping[str, float]) -> float:
     return float(max(p, key=lambda rating: p[rating]))
 
 
-TEMPLATE = "extract.rate"
-
-
 class ExtractSettings(Settings):
     extract: By | Literal["none"] = "rouge1+2"
     budget: Annotated[int, Field(gt=0)] = 1024
@@ -177,20 +166,13 @@ class ExtractThenRate(QuestionJudge[Chosen]):
     options = (RATINGS,)
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
-        self._settings = read_settings(ExtractSettings, settings, f"judges.{name}")
-        self._nouns = {f"{slot}_noun": noun for slot, noun in task.nouns.items()}
-        super().__init__(name, task.axes, task.pack, TEMPLATE)
-        self._pack.check(TEMPLATE, ["source", "target"], **self._nouns, **ANY_WORDS)
-
-    @property
-    def asking(self) -> Mapping[str, Any]:
-        unused = {"budget"} if self._settings.extract == "none" else set()
-        prompts = {"prompts": self._pack.hash([TEMPLATE])}
-        return self._settings.model_dump(exclude=unused) | prompts
+        self._settings = chosen = read_settings(ExtractSettings, settings, f"judges.{name}")
+        unused, shown = ["budget"] if chosen.extract == "none" else [], ["source", "target"]
+        super().__init__(name, chosen, task, "extract.rate", shown, unused=unused)
 
     @property
     def scorers(self) -> Sequence[str]:
-        return [self.name, f"{self.name}.greedy"]
+        return [self.name, *self.other_readings]
 
     meanings = {
         "": "The mean of the ratings from 1 (worst) to 5 (best), by their probabilities.",
@@ -216,9 +198,6 @@ class ExtractThenRate(QuestionJudge[Chosen]):
         if isinstance(extract, Failed):
             return extract
         return super()._prompt(replace(document, source=extract.text), axis, candidate, briefs)
-
-    def _words(self, axis: Axis) -> dict[str, str]:
-        return self._nouns | axis.words
 
     async def _ask(
         self, prompts: Sequence[Prompt], texts: Sequence[str], model: Model

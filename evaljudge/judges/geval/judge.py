@@ -59,11 +59,7 @@ class Geval(RatingJudge[Chosen]):
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self._settings = read_settings(GevalSettings, settings, f"judges.{name}")
-        super().__init__(name, task, "geval.rate", self._settings.max_tokens)
-
-    @property
-    def asking(self) -> Mapping[str, Any]:
-        return self._settings.model_dump() | {"prompts": self._prompts}
+        super().__init__(name, self._settings, task, "geval.rate", self._settings.max_tokens)
 
     meanings = {
         "": "The mean of the ratings from 1 (worst) to 5 (best), by their probabilities.",

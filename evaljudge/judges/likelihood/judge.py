@@ -21,7 +21,6 @@ from typing import Any, TypedDict
 
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges.plugin import JudgedCandidate
-from evaljudge.judges.shared.asking import ANY_WORDS
 from evaljudge.judges.shared.one_question import QuestionJudge, Texts
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Prompt, Weighed
@@ -34,8 +33,6 @@ from evaljudge.settings import Settings, read_settings
 LEAST_KEPT = 8
 """How many of a text's least probable tokens are kept, for people to look at."""
 NO_PROBABILITY = "the model gives a token of the text no probability"
-EXAMPLES = ("example_sources", "example_targets")
-"""The slots of the demonstrations."""
 
 
 class LeastProbable(TypedDict):
@@ -71,21 +68,14 @@ class Likelihood(QuestionJudge[Weighed]):
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self._settings = chosen = read_settings(LikelihoodSettings, settings, f"judges.{name}")
-        self._nouns = {f"{slot}_noun": noun for slot, noun in task.nouns.items()}
         template = "likelihood.back" if chosen.reversed else "likelihood.write"
-        super().__init__(name, task.axes, task.pack, template)
-        shown = "target" if chosen.reversed else "source"
+        shown = ["target" if chosen.reversed else "source"]
+        several = ["example_sources", "example_targets"]
+        super().__init__(name, chosen, task, template, shown, several)
         for axis in (shot.axis for shot in chosen.demonstrations if shot.axis is not None):
             if axis not in self.axes:
                 message = unknown("axis", axis, self.axes)
                 raise UserError(f"judges.{name}.demonstrations: {message}")
-        self._pack.check(self._template, [shown], several=EXAMPLES, **self._nouns, **ANY_WORDS)
-
-    @property
-    def asking(self) -> Mapping[str, Any]:
-        return self._settings.model_dump(mode="json") | {
-            "prompts": self._pack.hash([self._template])
-        }
 
     @property
     def meanings(self) -> Mapping[str, str]:
@@ -94,19 +84,12 @@ class Likelihood(QuestionJudge[Weighed]):
             "": f"The mean log-probability of the {order}, per token: at most 0, higher is better."
         }
 
-    @property
-    def scorers(self) -> Sequence[str]:
-        return [self.name]
-
     def _prepared(self, axis: Axis, briefs: Sequence[Brief]) -> Texts:
         shown = [shot for shot in self._settings.demonstrations if shot.axis in (None, axis.name)]
         return {
             "example_sources": [shot.source for shot in shown],
             "example_targets": [shot.target for shot in shown],
         }
-
-    def _words(self, axis: Axis) -> dict[str, str]:
-        return self._nouns | axis.words
 
     def _text(self, document: Document, candidate: Candidate) -> str:
         """The text whose probability is read."""

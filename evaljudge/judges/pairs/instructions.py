@@ -24,9 +24,9 @@ from typing import Any
 
 from evaljudge.judges.pairs.contest import read_comparison
 from evaljudge.judges.protocol import Part
-from evaljudge.judges.shared.asking import ANY_WORDS
-from evaljudge.judges.shared.counting import Sums, add
-from evaljudge.judges.shared.references import text_brief, text_of
+from evaljudge.judges.shared.asking import ANY_WORDS, text_of
+from evaljudge.judges.shared.counting import Sums
+from evaljudge.judges.shared.references import text_brief
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Writing, Written
 from evaljudge.prompts import Task
@@ -143,14 +143,6 @@ def fairness(sums: Sums) -> float | None:
     """1 if both places are chosen equally often, 0 if one is always chosen."""
     share = first_place(sums)
     return None if share is None else 1 - 2 * abs(share - 0.5)
-
-
-def fairness_by_axis(verdicts: Iterable[Verdict]) -> Sums:
-    """The sums of each instruction, by axis and number."""
-    sums: Sums = {}
-    for axis, number, texts in by_document(verdicts):
-        add(sums, {axis: {number: document_fairness(texts.values())}})
-    return sums
 
 
 def fairest(tried: Mapping[str, Sums]) -> str:

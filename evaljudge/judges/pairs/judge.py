@@ -27,12 +27,13 @@ from evaljudge.judges.pairs.instructions import (
     OURS,
     Instructions,
     KeptInstructions,
-    fairness_by_axis,
+    by_document,
+    document_fairness,
     instruction_in,
 )
 from evaljudge.judges.pairs.sorting import Beam, Likelihood, by_merge_sort, by_round_robin
 from evaljudge.judges.protocol import Judge, Judged, Part
-from evaljudge.judges.shared.counting import SumCollector
+from evaljudge.judges.shared.counting import SumCollector, Sums, add
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed
 from evaljudge.model.counting import cost
@@ -190,7 +191,10 @@ class PairsJudge(Judge):
     def fit(self, verdicts: Iterable[Verdict]) -> KeptInstructions | None:
         if not self._settings.optimise:
             return None
-        return KeptInstructions(fairness_by_axis(verdicts), self._scored_by)
+        tried: Sums = {}
+        for axis, number, texts in by_document(verdicts):
+            add(tried, {axis: {number: document_fairness(texts.values())}})
+        return KeptInstructions(tried, self._scored_by)
 
     def score(self, verdict: Verdict) -> list[Score]:
         return self._scored_by(verdict, None)

@@ -25,8 +25,8 @@ from itertools import chain, zip_longest
 from typing import Any, Literal
 
 from evaljudge.judges.protocol import Part
-from evaljudge.judges.shared.asking import fold, one_line, quoted
-from evaljudge.judges.shared.references import MOST_TOKENS, References, text_brief, text_of
+from evaljudge.judges.shared.asking import fold, one_line, quoted, text_of
+from evaljudge.judges.shared.references import MOST_TOKENS, References, text_brief
 from evaljudge.judges.shared.scale import HIGHEST, LOWEST, named, neighbours
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Writing, Written

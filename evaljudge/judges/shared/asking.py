@@ -5,10 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections.abc import Sequence
 
+from evaljudge.errors import UserError
 from evaljudge.model.asks import Failed
-from evaljudge.records import Axis, Candidate, Document, Score, Verdict
+from evaljudge.prompts import Given, Pack
+from evaljudge.records import Axis, Brief, Candidate, Document, Score, Verdict
 
+Text = str | Failed
 ANY_WORDS = {"axis": "axis", "description": "what it is"}
 """Words of an axis, to try templates with."""
 MOST_SHOWN = 60
@@ -28,9 +32,27 @@ def document_texts(document: Document, axis: Axis) -> dict[str, str | None]:
     return {"source": document.source, "context": context}
 
 
+def text_of(brief: Brief) -> Text:
+    """A brief that is one written text."""
+    return str(brief.content["text"]) if brief.status == "ok" else Failed(brief.reason)
+
+
 def scored(verdict: Verdict, scorer: str, axis: str, value: float | Failed) -> Score:
     key = (verdict.doc_id, verdict.system, scorer, axis)
     return Score(*key, None, value.reason) if isinstance(value, Failed) else Score(*key, value)
+
+
+def check_place(
+    pack: Pack, template: str, word: str, choices: Sequence[str], **others: str
+) -> None:
+    """Refuse a template that says the same whichever of these words it is given."""
+    slots = ("source", "context", "reference", "target")
+    filled: dict[str, Given] = {slot: f"the {slot}" for slot in slots}
+    filled["references"] = ["the first reference", "the second reference"]
+    words = ANY_WORDS | others
+    prompts = {pack.render(template, filled, **{**words, word: choice}) for choice in choices}
+    if len(prompts) < len(choices):
+        raise UserError(f"prompt {template}: needs a place for {{{{ {word} }}}}")
 
 
 def drawn(*words: object) -> bytes:

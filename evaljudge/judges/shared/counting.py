@@ -16,14 +16,14 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
 from math import sqrt
-from statistics import mean
+from operator import attrgetter
+from statistics import median
 from typing import Any, Self
 
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
-from evaljudge.sections import BarRow, Cell, Table
-from evaljudge.sections.figures import NONE, correlation, count, percent
+from evaljudge.sections import BarRow, Table
+from evaljudge.sections.figures import NONE, cell, count, percent
 
 OTHERS = "other reasons"
 """Counts every reason beyond the first MOST_KINDS."""
@@ -73,17 +73,10 @@ Cells = str | tuple[str, str | Callable[[Any], Any]]
 def table(title: str, rows: Iterable[Any], *columns: Cells, words: int = 2, lead: int = 2) -> Table:
     """The first columns are `words`, the others figures."""
     named = [(column, column) if isinstance(column, str) else column for column in columns]
-    cells = [
-        [_cell(how(r) if callable(how) else getattr(r, how)) for _, how in named] for r in rows
-    ]
+    getters = [how if callable(how) else attrgetter(how) for _, how in named]
+    cells = [[cell(getter(row)) for getter in getters] for row in rows]
     sides = "l" * words + "r" * (len(named) - words)
     return Table(title, [head for head, _ in named], cells, sides, lead=min(words, lead))
-
-
-def _cell(value: Any) -> Cell:
-    if value is None or isinstance(value, float):
-        return correlation(value)
-    return count(value) if isinstance(value, int) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,25 +91,21 @@ class Sizes:
 
 def size_columns(head: str, field: str) -> list[Cells]:
     """Three columns of a row's sizes: the median, below its head, the minimum and the maximum."""
-    heads = (head, "fewest", "most")
-    return [(name, partial(_size, field, at)) for at, name in enumerate(heads)]
 
+    def written(part: str, form: str, row: Any) -> str:
+        value = getattr(getattr(row, field), part)
+        return NONE if value is None else format(value, form)
 
-def _size(field: str, at: int, row: Any) -> str:
-    sizes: Sizes = getattr(row, field)
-    if sizes.median is None or sizes.least is None or sizes.most is None:
-        return NONE
-    return (f"{sizes.median:,.1f}", count(sizes.least), count(sizes.most))[at]
+    parts = {head: ("median", ",.1f"), "fewest": ("least", ","), "most": ("most", ",")}
+    return [(name, partial(written, *part)) for name, part in parts.items()]
 
 
 def sizes(counted: Counter[int]) -> Sizes:
     """`counted`: how often each size occurs."""
-    distinct, total = sorted(counted), counted.total()
-    if not total:
+    if not counted.total():
         return Sizes(0, None, None, None)
-    in_order = (size for size in distinct for _ in range(counted[size]))
-    middle = mean(islice(in_order, (total - 1) // 2, total // 2 + 1))
-    return Sizes(total, float(middle), distinct[0], distinct[-1])
+    middle = float(median(counted.elements()))
+    return Sizes(counted.total(), middle, min(counted), max(counted))
 
 
 def wilson(share: float, n: float, reach: float = 1.96) -> tuple[float, float]:

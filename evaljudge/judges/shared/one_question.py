@@ -17,14 +17,14 @@ it. `direct` and `geval` are not declared in this way, since they write steps fo
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite, log
 from typing import Any, Generic, TypeVar
 
 from evaljudge.errors import UserError, first_line
 from evaljudge.judges.protocol import Judge, Judged
-from evaljudge.judges.shared.asking import ANY_WORDS, document_texts, printable, reason_unscorable
+from evaljudge.judges.shared.asking import document_texts, printable, reason_unscorable
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Weighed, Writing, Written
 from evaljudge.model.counting import cost
@@ -45,8 +45,30 @@ UNMARKED = ("its question has no markers such as <target> and </target> around t
 class QuestionJudge(Judge, Generic[Reply]):
     """Asks one question about each candidate on each axis, and keeps what it reads as evidence."""
 
-    def __init__(self, name: str, axes: Sequence[Axis], pack: Pack, template: str) -> None:
-        self.name, self._axes, self._pack, self._template = name, axes, pack, template
+    def __init__(
+        self, name: str, settings: Settings, task: Task, template: str,
+        shown: Sequence[str] = ("target",), several: Sequence[str] = (),
+        unused: Collection[str] = (),
+    ) -> None:  # fmt: skip
+        """`shown`, `several`: the texts, and lists of texts, that the template must have a place
+        for; `unused`: the settings that change no ask beside the others."""
+        self.name, self._template = name, template
+        self._axes, self._pack = task.axes, task.pack
+        self._nouns = {f"{slot}_noun": noun for slot, noun in task.nouns.items()}
+        words = self._words(Axis("axis", "what it is"))
+        self._pack.check(template, shown, several=several, **words)
+        prompts = {"prompts": self._pack.hash([template])}
+        self._asking: Mapping[str, Any] = (
+            settings.model_dump(mode="json", exclude=set(unused)) | prompts
+        )
+
+    @property
+    def asking(self) -> Mapping[str, Any]:
+        return self._asking
+
+    @property
+    def scorers(self) -> Sequence[str]:
+        return [self.name]
 
     @property
     def axes(self) -> Sequence[str]:
@@ -95,7 +117,7 @@ class QuestionJudge(Judge, Generic[Reply]):
 
     def _words(self, axis: Axis) -> dict[str, str]:
         """The words for the template's slots."""
-        return axis.words
+        return self._nouns | axis.words
 
     def score(self, verdict: Verdict) -> list[Score]:
         is_scored = verdict.status == "ok"
@@ -146,13 +168,13 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         self.name, self._method = name, "value" if self.answers else "read"
         self._refuse_unfinished(task.pack)
         self.settings: Any = read_settings(self.keys, settings, f"judges.{name}")
-        self._nouns = {f"{slot}_noun": noun for slot, noun in task.nouns.items()}
         template, pack = f"{self.kind}.ask", task.pack
         if self.question:
             pack = replace(pack, templates={**pack.templates, template: self.question})
         axes = task.axes if self.each_axis else (Axis(ANY_AXIS, "", context=True),)
-        super().__init__(name, axes, pack, template)
-        pack.check(template, ["target"], **self._nouns, **(ANY_WORDS if self.each_axis else {}))
+        super().__init__(name, self.settings, replace(task, pack=pack, axes=axes), template)
+        how = {"answers": list(self.answers)} if self.answers else {"max_tokens": self.max_tokens}
+        self._asking = {**self._asking, **how}
         if not pack.markers_of(template):
             self.cautions = (f"judges.{name}: {UNMARKED}",)
         self.options = (Options(tuple(self.answers)),) if self.answers else ()
@@ -166,16 +188,6 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
     def read(self, reply: str) -> float:
         """The score of a written reply. Raises ValueError where there is none."""
         raise NotImplementedError
-
-    @property
-    def asking(self) -> Mapping[str, Any]:
-        how = {"answers": list(self.answers)} if self.answers else {"max_tokens": self.max_tokens}
-        settings: dict[str, Any] = self.settings.model_dump(mode="json")
-        return settings | how | {"prompts": self._pack.hash([self._template])}
-
-    @property
-    def scorers(self) -> Sequence[str]:
-        return [self.name]
 
     def score(self, verdict: Verdict) -> list[Score]:
         try:
@@ -215,7 +227,7 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
                 ) from error
 
     def _words(self, axis: Axis) -> dict[str, str]:
-        return self._nouns | (axis.words if self.each_axis else {})
+        return super()._words(axis) if self.each_axis else self._nouns
 
     async def _ask(
         self, prompts: Sequence[Prompt], texts: Sequence[str], model: Model

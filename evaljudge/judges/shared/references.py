@@ -15,17 +15,15 @@ from asyncio import gather
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from evaljudge.errors import UserError
 from evaljudge.judges.protocol import Part
-from evaljudge.judges.shared.asking import ANY_WORDS, document_texts
+from evaljudge.judges.shared.asking import ANY_WORDS, Text, check_place, document_texts, text_of
 from evaljudge.judges.shared.scale import HIGHEST, LOWEST, named, neighbours, rounds
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Prompt, Writing, Written
 from evaljudge.model.counting import cost
-from evaljudge.prompts import Given, Pack, Task
+from evaljudge.prompts import Task
 from evaljudge.records import Axis, Brief, Document
 
-Text = str | Failed
 EXTREME, BETWEEN = "synthetic.extreme", "synthetic.between"
 EXTREMES = {LOWEST: "worst", HIGHEST: "best"}
 MOST_TOKENS = 512
@@ -51,12 +49,12 @@ class References:
         common = {"prompts": self.prompts, "top_p": how.top_p, "max_tokens": how.max_tokens,
                   "temperature": how.temperature}  # fmt: skip
         common |= {"references": self._origin} if self._origin else {}
-        parts = []
-        for axis in self._axes:
-            for rating in self._ratings:
-                inputs = {"name": axis.name, "rating": rating} | axis.words | common
-                parts.append(Part(axis.name, named(rating), inputs, axis.context))
-        return parts
+        return [
+            Part(axis.name, named(rating),
+                 {"name": axis.name, "rating": rating} | axis.words | common, axis.context)
+            for axis in self._axes
+            for rating in self._ratings
+        ]  # fmt: skip
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
         each = (self._axis_briefs(document, axis, known, model) for axis in self._axes)
@@ -96,19 +94,6 @@ class References:
         return replace(self._pack.render(BETWEEN, slots, **axis.words), about=named(rating))
 
 
-def check_place(
-    pack: Pack, template: str, word: str, choices: Sequence[str], **others: str
-) -> None:
-    """Refuse a template that says the same whichever of these words it is given."""
-    slots = ("source", "context", "reference", "target")
-    filled: dict[str, Given] = {slot: f"the {slot}" for slot in slots}
-    filled["references"] = ["the first reference", "the second reference"]
-    words = ANY_WORDS | others
-    prompts = {pack.render(template, filled, **{**words, word: choice}) for choice in choices}
-    if len(prompts) < len(choices):
-        raise UserError(f"prompt {template}: needs a place for {{{{ {word} }}}}")
-
-
 def usable(answer: Written | Failed) -> Text:
     """A reference must be whole: a reply that was cut by its limit is none."""
     if isinstance(answer, Failed):
@@ -127,7 +112,3 @@ def text_brief(
     if isinstance(text, Failed):
         return Brief(*key, more, "unscored", text.reason, tokens=tokens)
     return Brief(*key, {**more, "text": text}, tokens=tokens)
-
-
-def text_of(brief: Brief) -> Text:
-    return str(brief.content["text"]) if brief.status == "ok" else Failed(brief.reason)

@@ -8,19 +8,19 @@ by the same steps, and judges that ask for them alike share them.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar
 
 from evaljudge.errors import UserError
 from evaljudge.judges.protocol import Part
-from evaljudge.judges.shared.asking import ANY_WORDS
+from evaljudge.judges.shared.asking import text_of
 from evaljudge.judges.shared.one_question import QuestionJudge, Texts
-from evaljudge.judges.shared.references import text_of
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Writing, Written
 from evaljudge.model.counting import cost
-from evaljudge.prompts import Pack, Task
+from evaljudge.prompts import Task
 from evaljudge.records import Axis, Brief, Document
+from evaljudge.settings import Settings
 
 STEPS = "steps"
 MOST_TOKENS = 512
@@ -45,17 +45,23 @@ def brief_columns(contents: Sequence[Mapping[str, Any]]) -> list[StepsColumns]:
 class RatingJudge(QuestionJudge[Reply]):
     """A judge that asks for a rating of each candidate on each axis, following the axis's steps."""
 
-    def __init__(self, name: str, task: Task, template: str, steps_tokens: int | None) -> None:
+    def __init__(
+        self, name: str, settings: Settings, task: Task, template: str,
+        steps_tokens: int | None = None, unused: Collection[str] = (),
+    ) -> None:  # fmt: skip
         """`steps_tokens`: the limit of the steps' reply; None for a question without steps."""
-        super().__init__(name, task.axes, task.pack, template)
-        self._writing = None if steps_tokens is None else Writing(steps_tokens)
-        self._prompts: dict[str, str] = {}
+        shown = ["steps", "target"] if steps_tokens else ["target"]
+        super().__init__(name, settings, task, template, shown, unused=unused)
+        self._writing = Writing(steps_tokens) if steps_tokens else None
+        self._prompts = {"rating": self._pack.hash([template])}
         if self._writing:
-            _check_steps(self._pack)
+            prompt = self._pack.render("geval.steps", {}, axis="the axis", description="of what")
+            if "the axis" not in prompt.text or "of what" not in prompt.text:
+                # no text of a document may be asked for
+                raise UserError("prompt geval.steps: needs a place for {{ axis }} and "
+                                "{{ description }}")  # fmt: skip
             self._prompts["writing"] = self._pack.hash(["geval.steps"])
-        needed = ["steps", "target"] if self._writing else ["target"]
-        self._pack.check(template, needed, **ANY_WORDS)
-        self._prompts["rating"] = self._pack.hash([template])
+        self._asking = {**self._asking, "prompts": self._prompts}
 
     # stage one: the steps of each axis
 
@@ -93,13 +99,6 @@ class RatingJudge(QuestionJudge[Reply]):
         if isinstance(steps, Failed):
             return Failed(f"no steps for {axis.name}: {steps.reason}")
         return {"steps": steps}
-
-
-def _check_steps(pack: Pack) -> None:
-    """Steps are written from the axis alone: no text of a document may be asked for."""
-    prompt = pack.render("geval.steps", {}, axis="the axis", description="what it is")
-    if "the axis" not in prompt.text or "what it is" not in prompt.text:
-        raise UserError("prompt geval.steps: needs a place for {{ axis }} and {{ description }}")
 
 
 def _usable(reply: Written | Failed) -> tuple[str | Failed, bool]:

@@ -18,8 +18,14 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from typing import Any
 
-from evaljudge.judges.shared.asking import ANY_WORDS, document_texts, drawn, reason_unscorable
-from evaljudge.judges.shared.references import Text, check_place
+from evaljudge.judges.shared.asking import (
+    ANY_WORDS,
+    Text,
+    check_place,
+    document_texts,
+    drawn,
+    reason_unscorable,
+)
 from evaljudge.judges.shared.scale import named
 from evaljudge.judges.synthetic.evidence import BETTER, SIMILAR, WORSE, Answers, Form, answers_of
 from evaljudge.model import Model
@@ -136,66 +142,47 @@ class Comparing:
         placings: Sequence[Placing], model: Model,
     ) -> Verdict:  # fmt: skip
         texts = {r: text for r, text in levels.items() if isinstance(text, str)}
-        is_checked = _is_drawn(self._neighbours, document.doc_id)
-        steps = [
-            (worse, better)
-            for worse, better in pairwise(self.ratings)
-            if is_checked and worse in texts and better in texts
-        ]
-        asked = [
-            self.prompts(document, axis, texts[better], texts, worse,
-                         about=f"{better:g} beside {worse:g}")
+        steps = pairwise(self.ratings) if _is_drawn(self._neighbours, document.doc_id) else ()
+        neighbours = [
+            ({"worse": worse, "better": better},
+             [self.prompts(document, axis, texts[better], texts, worse,
+                           about=f"{better:g} beside {worse:g}")])
             for worse, better in steps
+            if worse in texts and better in texts
         ]  # fmt: skip
-        chosen = [
-            (c, rating)
+        exchanged = [
+            ({"system": c.candidate.system, "rating": rating},
+             [self.prompts(document, axis, c.candidate.text, c.references, rating, turned=turned)
+              for turned in (False, True)])
             for c in placings
             for rating in c.references
             if rating in c.levels
             and _is_drawn(self._exchanged, document.doc_id, axis.name, c.candidate.system, rating)
-        ]
-        asked += [
-            self.prompts(document, axis, c.candidate.text, c.references, rating, turned=turned)
-            for turned in (False, True)
-            for c, rating in chosen
-        ]
+        ]  # fmt: skip
+        asked = [prompts for _, each in (*neighbours, *exchanged) for prompts in each]
         replies = await self.ask(asked, model, samples=0)
-        read = iter([self._read(reply) for reply in replies])
-        below = [next(read) for _ in steps]
-        here, there = [next(read) for _ in chosen], list(read)
-        evidence = {
-            "neighbours": [
-                {"worse": worse, "better": better, "p": p}
-                for (worse, better), p in zip(steps, below, strict=True)
-                if p
-            ],
-            "exchanged": [
-                {
-                    "system": c.candidate.system,
-                    "rating": rating,
-                    "p": p,
-                    "exchanged": {BETTER: q[WORSE], WORSE: q[BETTER], SIMILAR: q[SIMILAR]},
-                }
-                for (c, rating), p, q in zip(chosen, here, there, strict=True)
-                if p and q
-            ],
-        }
+        read = map(self._read, replies)
+        evidence: dict[str, list[dict[str, Any]]] = {"neighbours": [], "exchanged": []}
+        for pair, _ in neighbours:
+            if p := next(read):
+                evidence["neighbours"].append({**pair, "p": p})
+        for about, _ in exchanged:
+            p, q = next(read), next(read)
+            if p and q:
+                turned = {BETTER: q[WORSE], WORSE: q[BETTER], SIMILAR: q[SIMILAR]}
+                evidence["exchanged"].append({**about, "p": p, "exchanged": turned})
         tokens = cost(chain(*replies))
         return Verdict(document.doc_id, ANY_SYSTEM, judge, axis.name, evidence, tokens=tokens)
 
     def _read(self, replies: Replies) -> Answers | None:
         read = whole(replies)
-        if isinstance(read, Failed):
-            return None
-        return answers_of([self.form.evidence(read)])[0]
+        return None if isinstance(read, Failed) else answers_of([self.form.evidence(read)])[0]
 
 
 def whole(replies: Replies) -> Sequence[Chosen] | Failed:
     """All of a pair's replies, or the first that failed."""
-    for reply in replies:
-        if isinstance(reply, Failed):
-            return reply
-    return [reply for reply in replies if isinstance(reply, Chosen)]
+    failed = next((reply for reply in replies if isinstance(reply, Failed)), None)
+    return failed or [reply for reply in replies if isinstance(reply, Chosen)]
 
 
 def _is_drawn(share: float, *words: object) -> bool:

@@ -90,15 +90,11 @@ def ideal_sums(levels: Sequence[float]) -> list[float]:
 
 
 def level_of_sum(texts: ComparedTexts) -> Floats:
-    return level_of(weighted_sum(texts), texts.ratings)
-
-
-def level_of(totals: Floats | float, levels: Sequence[float]) -> Floats:
     """Sums on the scale 1..5: piecewise linear through the ideal sums, clamped.
 
     Not for thresholds: undecided everywhere is sum 0, which lies at 3.86 of five levels.
     """
-    return np.asarray(np.interp(totals, ideal_sums(levels), levels))
+    return np.interp(weighted_sum(texts), ideal_sums(texts.ratings), texts.ratings)
 
 
 def ordinal_level(texts: ComparedTexts) -> Floats:

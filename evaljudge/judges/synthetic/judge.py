@@ -28,8 +28,9 @@ from pydantic import Field, model_validator
 
 from evaljudge.judges.collector import CollectorOptions
 from evaljudge.judges.protocol import Judge, Judged, Part
+from evaljudge.judges.shared.asking import text_of
 from evaljudge.judges.shared.counting import SumCollector
-from evaljudge.judges.shared.references import MOST_TOKENS, References, text_of
+from evaljudge.judges.shared.references import MOST_TOKENS, References
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.judges.synthetic.adaptive import next_rating, with_inferred
 from evaljudge.judges.synthetic.comparing import Comparing, Placing, Replies, whole

@@ -216,9 +216,8 @@ def validity_rows(
     rows = []
     for axis, counts in sums.items():
         row = ValidityRow(judge, axis)
-        means = ("entropy", "certain", "mass")
         for name, amount in counts.items():
-            if name in means:
+            if name in ("entropy", "certain", "mass"):
                 setattr(row, name, _mean(amount, counts["comparisons"]))
             elif isinstance(amount, int):
                 setattr(row, name, amount)
@@ -227,14 +226,13 @@ def validity_rows(
         row.agreement, row.agreement_documents = _agreement(rated, judge, axis, every)
         if row.checked:
             row.graded_agreement, row.graded_documents = _agreement(rated, judge, axis, kept)
-        length, people, by_partial = (
-            _estimate(counts.get(name, (0, 0, 0)))
-            for name in ("length", "people_length", "given_length")
-        )
-        row.length, row.length_low, row.length_high, row.length_documents = length
-        row.people_length = people[0]
-        row.given_length, row.given_length_low, row.given_length_high = by_partial[:3]
-        row.rated_length_documents = by_partial[3]
+        if "length" in counts:
+            row.length, row.length_low, row.length_high, row.length_documents = _estimate(
+                counts["length"]
+            )
+            row.people_length = _estimate(counts["people_length"])[0]
+            (row.given_length, row.given_length_low, row.given_length_high,
+             row.rated_length_documents) = _estimate(counts["given_length"])  # fmt: skip
         rows.append(row)
     return rows
 

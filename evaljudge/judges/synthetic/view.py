@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaljudge.judges.plugin import JudgedCandidate
-from evaljudge.judges.shared.references import text_of
+from evaljudge.judges.shared.asking import text_of
 from evaljudge.judges.shared.scale import named
 from evaljudge.judges.synthetic.equations import ordinal_level, weighted_sum
 from evaljudge.judges.synthetic.evidence import Answers, answers_of, compared_texts

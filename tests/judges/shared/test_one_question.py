@@ -18,8 +18,8 @@ from evaljudge.commands.demo import write_demo
 from evaljudge.commands.plan import planned_text
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option
 from evaljudge.errors import UserError
+from evaljudge.judges.checked import shown_answer
 from evaljudge.judges.protocol import Judge
-from evaljudge.judges.shared.answers import shown_answer
 from evaljudge.judges.shared.one_question import OneQuestion
 from evaljudge.model.asks import Chosen, Options, Prompt, Writing
 from evaljudge.prompts import load_task

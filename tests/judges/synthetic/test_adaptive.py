@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import expit
 
 from evaljudge.agreement.rated import Rated
 from evaljudge.engines.scripted import Scripted
@@ -86,27 +85,6 @@ def test_bounds_by_hand(
 
 
 shares = st.tuples(*[st.integers(0, 20)] * 3).filter(any)
-
-
-@given(
-    st.floats(0, 6),
-    st.floats(0.5, 20),
-    st.floats(0, 0.5),
-    st.sets(st.sampled_from(NINE), min_size=1),
-)
-def test_the_answers_of_a_ladder_lie_within_their_bounds(
-    level: float, slope: float, edge: float, asked: set[float]
-) -> None:
-    """However steep the curves are, where a text is Similar to less than a level around it."""
-
-    def at(rating: float) -> Answers:
-        distance = level - rating
-        better, worse = (expit(slope * (d - edge)) for d in (distance, -distance))
-        return answers(better, worse, 1 - better - worse)
-
-    for rating in NINE:
-        low, high = bounds(rating, {other: at(other) for other in asked})
-        assert low - 1e-9 <= at(rating)["Better"] - at(rating)["Worse"] <= high + 1e-9
 
 
 # what is asked

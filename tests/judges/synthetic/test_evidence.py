@@ -53,10 +53,6 @@ def both(form: Form, here: list[Chosen], there: list[Chosen]) -> Answers:
     return dict(answers_of([level])[0])
 
 
-def swapped(p: Answers) -> Answers:
-    return answers(p["Worse"], p["Better"], p["Similar"])
-
-
 # by hand
 
 
@@ -140,31 +136,6 @@ def test_orders_that_exclude_each_other_say_nothing(
 
 
 # laws
-
-LOG = st.floats(-40, 0)
-ONE = st.tuples(LOG, LOG, LOG).map(
-    lambda v: [Chosen(dict(zip(COMPARE.options.names, v, strict=True)))]
-)
-ANSWER = st.tuples(LOG, LOG).map(lambda v: Chosen({"Yes": v[0], "No": v[1]}))
-TWO = st.tuples(ANSWER, ANSWER).map(list)
-CHANCE = st.floats(0, 1)
-QUESTIONS = [(COMPARE, ONE), (YES_NO, TWO)]
-
-
-@given(CHANCE, CHANCE)
-def test_better_less_worse_is_yes_less_yes(better: float, worse: float) -> None:
-    read = reading(YES_NO, asked_both(better, worse))
-    assert read["Better"] - read["Worse"] == pytest.approx(better - worse, abs=1e-12)
-
-
-@pytest.mark.parametrize(("form", "replies"), QUESTIONS)
-@given(drawn=st.data())
-def test_the_exchanged_pair_is_read_as_the_mirror_image(
-    form: Form, replies: st.SearchStrategy[list[Chosen]], drawn: st.DataObject
-) -> None:
-    here, there = drawn.draw(replies), drawn.draw(replies)
-    turned = swapped(both(form, there, here))
-    assert both(form, here, there) == pytest.approx(turned, abs=1e-12)
 
 
 Logs = dict[str, float]

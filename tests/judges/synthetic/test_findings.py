@@ -96,30 +96,6 @@ def test_bins_are_those_by_hand(inferred: float) -> None:
     assert row.calibration_error == pytest.approx(apart / len(expected))
 
 
-def test_probabilities_that_mean_what_they_say_have_no_error_and_others_have() -> None:
-    """Of 300 texts rated 5 or 1, compared with a reference of level 3."""
-    draw = Random(1)
-
-    def error(power: float) -> float:
-        cases, verdicts = [], []
-        for number in range(300):
-            p = draw.random()
-            rating = 5.0 if draw.random() < p else 1.0
-            sure = p**power / (p**power + (1 - p) ** power)
-            levels = [
-                {"rating": 3.0, "p": {"Better": sure, "Worse": 1 - sure, "Similar": 0.0}},
-                *({"rating": r, "p": {"Better": r == 1.0, "Worse": r == 5.0, "Similar": 0.0},
-                   "inferred": [0, 1]} for r in (1.0, 5.0)),
-            ]  # fmt: skip
-            candidate = Candidate("A", "text", {"fluency": rating})
-            cases.append(Case(Document(f"d{number}", "source"), (candidate,)))
-            verdicts.append(Verdict(f"d{number}", "A", "s", "fluency", {"levels": levels}))
-        return row_of([SeenShard(cases, verdicts)]).calibration_error
-
-    assert error(1) < 0.06
-    assert error(4) > 0.12
-
-
 def test_ratings_outside_the_levels_leave_their_axis_out() -> None:
     (shard,), _ = world(1)
     far = Candidate("A", "text", {"fluency": 7.0})

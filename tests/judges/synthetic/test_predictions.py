@@ -76,14 +76,7 @@ def test_the_paper_s_sum_of_yes_and_no() -> None:
         for level in "12345"
         for relation in ("better", "worse")
     ]
-    third = found.evidence["levels"][2]
-    assert answers_of([third])[0] == pytest.approx(
-        answers(0.6 * 0.8, 0.2 * 0.4, 0.6 * 0.2 + 0.4 * 0.8)
-    )
-    assert read_levels([third])[1] == pytest.approx(0.375)
-    better, worse = (Chosen(third[name]["logprobs"]) for name in ("better", "worse"))
-    assert better.p["Yes"] == pytest.approx(0.6)
-    assert worse.p["Yes"] == pytest.approx(0.2)
+    assert read_levels(found.evidence["levels"])[1] == pytest.approx(0.375)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from dataclasses import replace
 from math import sqrt
 from typing import Any
 
@@ -11,15 +11,12 @@ import pytest
 
 from evaljudge.engines.scripted import Scripted
 from evaljudge.execution.case import case_models
-from evaljudge.judges.shared.references import text_of
 from evaljudge.judges.shared.scale import named, ratings
-from evaljudge.judges.synthetic.comparing import Comparing
-from evaljudge.judges.synthetic.evidence import COMPARE, YES_NO, answers_of
+from evaljudge.judges.synthetic.evidence import answers_of
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model.asks import Failed
-from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
-from tests.judges.synthetic.builders import Answers, Question, Says, briefs, judge, scripted
+from tests.judges.synthetic.builders import Answers, Question, briefs, judge, scripted
 
 CASE = Case(
     Document("d1", "The river rose."),
@@ -35,39 +32,13 @@ def even(target: str, reference: str, relation: str) -> dict[str, float]:
     return {"Yes": 0.5, "No": 0.5} if relation else dict.fromkeys(("Better", "Worse", "Similar"), 1)
 
 
-def listening(asked: list[Question], says: Says = even) -> Scripted:
-    return scripted(says, asked)
-
-
-def sound(
-    neighbours: float,
-    exchanged: float,
-    levels: int = 5,
-    predict: str = "probabilities",
-    axes: Sequence[str] = ("fluency",),
-) -> Comparing:
-    """The part of such a judge that makes its checks."""
-    form = YES_NO if predict == "yes-no" else COMPARE
-    task = load_task("summary", list(axes))
-    return Comparing(task, form, ratings(levels), neighbours, exchanged)
-
-
 def checks_of(
-    comparing: Comparing, model: Scripted, told: list[Brief], case: Case = CASE
-) -> list[Verdict]:
-    by_axis = {
-        axis: {float(brief.part): text_of(brief) for brief in told if brief.axis == axis.name}
-        for axis in load_task("summary").axes
-    }
-    levels = {axis: mine for axis, mine in by_axis.items() if mine}
-    placings = [
-        comparing.placing(case.document, axis, one, levels[axis])
-        for axis in levels
-        for one in case.candidates
-    ]
-    for one in placings:
-        one.levels |= {rating: {} for rating in one.references}
-    return asyncio.run(comparing.checks("synthetic", case, levels, placings, model))
+    judge: Synthetic, model: Scripted, told: list[Brief], case: Case = CASE
+) -> tuple[list[Verdict], Verdict]:
+    """The verdicts and the check of one axis, with a model that remembers what was asked."""
+    remembering = case_models(model, [judge], set(), set())[judge.name]
+    verdicts, (check,) = asyncio.run(judge.verdicts(case, told, remembering))
+    return verdicts, check
 
 
 # neighbours
@@ -76,8 +47,9 @@ def checks_of(
 @pytest.mark.parametrize("levels", [2, 3, 5, 9])
 def test_each_reference_is_judged_against_the_one_below_it(levels: int) -> None:
     asked: list[Question] = []
-    model = listening(asked, lambda *q: {"Better": 0.35, "Worse": 0.05, "Similar": 0.1})
-    (check,) = checks_of(sound(1, 0, levels=levels), model, briefs(levels))
+    model = scripted(lambda *q: {"Better": 0.35, "Worse": 0.05, "Similar": 0.1}, asked)
+    nothing_to_judge = replace(CASE, candidates=CASE.candidates[2:])
+    _, check = checks_of(looking(1, 0, levels=levels), model, briefs(levels), nothing_to_judge)
     steps = list(zip(ratings(levels)[1:], ratings(levels), strict=False))
     assert asked == [(f"level {named(up)}", f"level {named(low)}", "") for up, low in steps]
     p = {"Better": pytest.approx(0.7), "Worse": pytest.approx(0.1), "Similar": pytest.approx(0.2)}
@@ -103,7 +75,7 @@ def test_a_comparison_is_read_in_both_places() -> None:
             "Better": 0.1, "Worse": 0.6, "Similar": 0.3,
         }  # fmt: skip
 
-    (check,) = checks_of(sound(0, 1, levels=2), listening(asked, says), briefs(2))
+    verdicts, check = checks_of(looking(0, 1, levels=2), scripted(says, asked), briefs(2))
     told = {"p": pytest.approx({"Better": 0.5, "Worse": 0.2, "Similar": 0.3}),
             "exchanged": pytest.approx({"Better": 0.6, "Worse": 0.1, "Similar": 0.3})}  # fmt: skip
     assert check.evidence == {
@@ -115,22 +87,13 @@ def test_a_comparison_is_read_in_both_places() -> None:
     usual = [
         (text, level, "") for text in ("A flood.", "Rain.") for level in ("level 1", "level 5")
     ]
+    # the usual order is not asked again
     assert asked == [*usual, *((reference, target, "") for target, reference, _ in usual)]
-
-
-def test_the_usual_order_is_not_asked_again() -> None:
-    one, asked = looking(1, 1), list[Question]()
-    models = case_models(listening(asked), [one], set(), set())
-    model = models[one.name]
-    verdicts, (check,) = asyncio.run(one.verdicts(CASE, briefs(), model))
-    assert len(asked) == len(set(asked)) == 10 + 4 + 10
-    assert check.tokens.asks == 14
+    assert check.tokens.asks == len(usual)
     evidence = {v.system: v.evidence for v in verdicts if v.status == "ok"}
     for told in check.evidence["exchanged"]:
-        (level,) = [
-            lv for lv in evidence[told["system"]]["levels"] if lv["rating"] == told["rating"]
-        ]
-        assert [told["p"]] == answers_of([level])
+        levels = {level["rating"]: level for level in evidence[told["system"]]["levels"]}
+        assert [told["p"]] == answers_of([levels[told["rating"]]])
 
 
 # failures
@@ -149,7 +112,7 @@ def test_a_reply_that_failed_leaves_its_entry_out() -> None:
         return even(target, reference, relation)
 
     for predict in ("probabilities", "yes-no"):
-        (check,) = checks_of(sound(1, 1, predict=predict), listening([], says), briefs())
+        _, check = checks_of(looking(1, 1, predict=predict), scripted(says), briefs())
         assert check.status == "ok"
         pairs = [(told["worse"], told["better"]) for told in check.evidence["neighbours"]]
         assert pairs == [(1, 2), (3, 4), (4, 5)]

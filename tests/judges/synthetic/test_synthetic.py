@@ -10,7 +10,13 @@ import pytest
 
 from evaljudge.engines.scripted import Scripted
 from evaljudge.judges.shared.scale import neighbours, ratings, rounds
-from evaljudge.judges.synthetic.equations import ideal_sums, level_of
+from evaljudge.judges.synthetic.equations import (
+    UNDECIDED,
+    ideal_sums,
+    level_of_sum,
+    stacked,
+    weighted_sum,
+)
 from evaljudge.judges.synthetic.evidence import read_levels
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model.asks import Failed, Options, Prompt, Sample, Writing, Written
@@ -38,9 +44,17 @@ def judge(task: str = "summary", axes: list[str] | None = None, **settings: Any)
         (9, [-26, -23.5, -20, -15.5, -10, -3.5, 4, 12.5, 22]),
     ],
 )
-def test_ideal_sums(levels: int, sums: list[float]) -> None:
-    assert ideal_sums(ratings(levels)) == sums
-    assert [level_of(s, ratings(levels)) for s in sums] == ratings(levels)
+def test_an_ideal_judges_sums_have_the_levels_of_the_texts(levels: int, sums: list[float]) -> None:
+    scale = ratings(levels)
+    answers = [["Worse" if r > mine else "Better" if r < mine else "Similar" for r in scale]
+               for mine in scale]  # fmt: skip
+    ideal = stacked([
+        [(r, dict.fromkeys(UNDECIDED, 0.0) | {answer: 1.0})
+         for r, answer in zip(scale, row, strict=True)]
+        for row in answers
+    ])  # fmt: skip
+    assert ideal_sums(scale) == weighted_sum(ideal).tolist() == sums
+    assert level_of_sum(ideal).tolist() == scale
 
 
 # stage one
