@@ -21,7 +21,7 @@ from evaljudge.bundled.world import (
     spelt,
 )
 from evaljudge.bundled.world.corpus import SYSTEMS, as_jsonl, make_cases
-from evaljudge.bundled.world.documents import Fact
+from evaljudge.bundled.world.texts import Fact
 from evaljudge.bundled.world.words import VERBS, garbled, names, vocabulary
 from evaljudge.corpora import CorpusSource, open_corpus
 from tests.world.oracle import levels_of, read_report
