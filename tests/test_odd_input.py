@@ -205,7 +205,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "a .claim that is not UTF-8": (a_claim_that_is_not_utf8, "at work there (\ufffd)"),
     "a pipe as a corpus": (a_pipe_as_corpus, "/c.jsonl: is a pipe"),
     "a file's name": (a_name_that_is_not_utf8, "a name that is not UTF-8 (\ufffd.jsonl)"),
-    "a date": (a_date_beyond_python_s, "c.parquet: row 1: "),
+    "a date": (a_date_beyond_python_s, "c.parquet: not readable as Parquet ("),
     "a sheet that is gone": (a_sheet_that_is_gone, "/s.jsonl: no such file"),
     "a macro of itself": (
         template("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"), "nested too deep"

@@ -8,24 +8,19 @@
 
 is the form of cnn_human.json and bbc_human.json (Goyal et al. 2022), which DRPE calls CNN2022 and
 BBC2022. In JSON lines each line is a document, with its `doc_id`. An annotator may choose several
-texts, or no worst one. There may be a `reference`; the authors' files have none.
-
-    choices            every text, rated by each annotator on the axis `overall`: 1 if it is among
-                       the best, -1 if it is among the worst, 0 if neither or both. So the mean is
-                       the share of "best" minus the share of "worst"
-    choices-extremes   the texts that most annotators (2 of 3) chose as the best, rated 1 on a
-                       second axis, `best`, and those that most chose as the worst, rated 0, as DRPE
-                       has them (it does not say whether its worst texts needed two votes, too).
-                       A document without any such text is left out
+texts, or no worst one. There may be a `reference`; the authors' files have none. A rating is 1 for
+a text among the best, -1 among the worst, 0 for neither or both; so the mean is the share of "best"
+minus the share of "worst". DRPE does not say whether its worst texts needed two votes, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
-from evaljudge.corpora.files import Readers, read_files
-from evaljudge.corpora.published import Fields, turned
+from evaljudge.corpora.files import Readers
+from evaljudge.corpora.published import Fields, read_turned
 from evaljudge.corpora.readers import read_json_object, read_jsonl
 from evaljudge.corpora.rows import BadRow, KnownFormat, RefusedError, Row, Rows
 from evaljudge.text import shown
@@ -37,12 +32,8 @@ FILES: Readers = {
 }
 
 
-def read_choices(paths: tuple[str, ...]) -> Rows:
-    return (turned(row, _case) for row in read_files(paths, FILES))
-
-
 def read_extremes(paths: tuple[str, ...]) -> Rows:
-    for row in read_choices(paths):
+    for row in read_turned(_case, FILES, paths):
         if isinstance(row, BadRow):
             yield row
         elif kept := list(_extremes(row.fields["candidates"])):
@@ -81,7 +72,9 @@ def _case(fields: Fields) -> dict[str, Any]:
 NEEDS = "cnn_human.json or bbc_human.json of Goyal et al., or JSON lines of that form"
 FORMATS = {
     "choices": KnownFormat(
-        read_choices, "Texts that annotators chose as the best or the worst.", NEEDS
+        partial(read_turned, _case, FILES),
+        "Texts that annotators chose as the best or the worst.",
+        NEEDS,
     ),
     "choices-extremes": KnownFormat(
         read_extremes, "The texts that most annotators chose as the best or the worst.", NEEDS

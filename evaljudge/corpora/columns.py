@@ -16,7 +16,7 @@ unread = Unread(); unread.see({"doc_id": "d1", "system": "A", "tone": 4}); unrea
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from shlex import quote
@@ -55,27 +55,35 @@ _AROUND = re.compile(
     r"|([_ ./:-]+(human|expert|mean|avg|ratings?|scores?))+$",
     re.IGNORECASE,
 )
+_BARE = r"[A-Za-z_][\w.-]*"  # what YAML needs no quotes for
 _OVERALL = ("rating", "ratings", "score", "scores", "human")
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    columns: Callable[[Mapping[str, str]], str]
-    """What to write so that each of these columns is read as one of our fields."""
-    column: Callable[[str, str], str]
-    """The name of one such pair, for a message that it is wrong."""
+    """What messages say is to be done, and what they call one pair of `columns`."""
+
+    as_options: bool
     skip: str
     """What to do so that bad rows are counted and left out."""
 
+    def columns(self, columns: Mapping[str, str]) -> str:
+        """What to write so that each of these columns is read as one of our fields."""
+        if self.as_options:
+            options = (f"--column {quote(f'{theirs}={ours}')}" for theirs, ours in columns.items())
+            return f"`{' '.join(options)}`"
+        pairs = ", ".join(
+            f"{theirs if re.fullmatch(_BARE, theirs) else repr(theirs)}: {ours}"
+            for theirs, ours in columns.items()
+        )
+        return f"`corpus: {{path: …, columns: {{{pairs}}}}}`"
 
-def _as_configuration(columns: Mapping[str, str]) -> str:
-    pairs = ", ".join(f"{_yaml(theirs)}: {ours}" for theirs, ours in columns.items())
-    return f"`corpus: {{path: …, columns: {{{pairs}}}}}`"
+    def column(self, theirs: str, ours: str) -> str:
+        return f"--column {theirs}={ours}" if self.as_options else f"corpus.columns.{theirs}"
 
 
-def _as_options(columns: Mapping[str, str]) -> str:
-    pairs = (f"--column {quote(f'{theirs}={ours}')}" for theirs, ours in columns.items())
-    return f"`{' '.join(pairs)}`"
+CONFIGURATION = Advice(False, "set `bad_rows: skip`")
+OPTIONS = Advice(True, "give `--skip-bad-rows`")
 
 
 def named_columns(pairs: Sequence[str] | None) -> dict[str, str]:
@@ -87,18 +95,6 @@ def named_columns(pairs: Sequence[str] | None) -> dict[str, str]:
             raise UserError(f"--column {pair}: write it as THEIRS=OURS")
         named[theirs] = ours
     return named
-
-
-def _yaml(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z_][\w.-]*", name) else repr(name)
-
-
-CONFIGURATION = Advice(
-    _as_configuration, lambda theirs, ours: f"corpus.columns.{theirs}", "set `bad_rows: skip`"
-)
-OPTIONS = Advice(
-    _as_options, lambda theirs, ours: f"--column {theirs}={ours}", "give `--skip-bad-rows`"
-)
 
 
 class ColumnNames:

@@ -23,7 +23,6 @@ from pydantic import BaseModel, PlainValidator, ValidationError
 
 from evaljudge.corpora.rows import RefusedError, clean, is_number, kind
 from evaljudge.errors import first_words
-from evaljudge.records import Candidate
 from evaljudge.text import shown
 
 
@@ -104,9 +103,6 @@ class CandidateRow(BaseModel):
     system: Name
     text: Text
     ratings: Annotated[Ratings, PlainValidator(ratings_of)] = Ratings({}, {}, 0)
-
-    def candidate(self) -> Candidate:
-        return Candidate(self.system, self.text or "", self.ratings.mean, self.ratings.raters)
 
 
 class CaseRow(BaseModel):

@@ -132,10 +132,10 @@ class Grouping(Grouped):
         """Where this row has a system twice, the first is kept."""
         keep = "INSERT OR IGNORE INTO candidate VALUES (NULL, ?, ?, ?, ?, ?, ?, 0)"
         twice = []
-        for candidate in (one.candidate() for one in row.candidates):
-            ratings = json.dumps(candidate.ratings) if candidate.ratings else "{}"
-            raters = json.dumps(candidate.raters) if candidate.raters else None
-            kept = (number, candidate.system, candidate.text, ratings, raters, place)
+        for candidate in row.candidates:
+            mean, raters, _ = candidate.ratings
+            ratings = json.dumps(mean), json.dumps(raters) if raters else None
+            kept = (number, candidate.system, candidate.text or "", *ratings, place)
             if not self.index.execute(keep, kept).rowcount:
                 twice.append(candidate.system)
         if twice:

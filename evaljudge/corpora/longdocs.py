@@ -20,22 +20,23 @@ from collections.abc import Collection
 from functools import partial
 from typing import Any
 
-from evaljudge.corpora.files import read_files, read_generic
-from evaljudge.corpora.published import CSV, JSON, Fields, rating, turned
+from evaljudge.corpora.files import read_generic
+from evaljudge.corpora.published import CSV, JSON, Fields, rating, read_turned
 from evaljudge.corpora.rows import BadRow, KnownFormat, RefusedError, Row, Rows
 from evaljudge.errors import UserError
 from evaljudge.text import shown
 
 DATASETS = {"arXiv": "papers", "GovReport": "reports"}
 FIRST_RATER = "a1"
+AXES = {"relevance": "relevance_score", "factual_consistency": "factual_score"}
+"""With their names in the file of single raters."""
 PREFIX = "ID_"
 
 
 def read_longdocs(dataset: str, paths: tuple[str, ...], sources: str | None = None) -> Rows:
     """The part of the benchmark on this data set: `arXiv` or `GovReport`."""
     annotated = set()
-    for row in read_files(paths, {**JSON, **CSV}):
-        summary = turned(row, _summary)
+    for summary in read_turned(_summary, {**JSON, **CSV}, paths):
         if isinstance(summary, BadRow):
             yield summary
         elif summary.fields["dataset"] == dataset:
@@ -47,37 +48,19 @@ def read_longdocs(dataset: str, paths: tuple[str, ...], sources: str | None = No
 
 def _summary(fields: Fields) -> dict[str, Any]:
     if FIRST_RATER in fields:
-        return _by_raters(fields)
-    return {
-        "dataset": _dataset(fields),
-        "doc_id": fields["dataset_id"],
-        "source": None,
-        "system": fields["model_type"],
-        "text": fields["model_summary"],
-        "ratings": {a: rating(fields[a]) for a in ("relevance", "factual_consistency")},
-    }
-
-
-def _by_raters(fields: Fields) -> dict[str, Any]:
-    first, raters = fields[FIRST_RATER], fields.values()
-    return {
-        "dataset": _dataset(first),
-        "doc_id": first["document_id"],
-        "source": None,
-        "system": first["model"],
-        "text": first["summary"],
-        "ratings": {
-            "relevance": [rating(rater["relevance_score"]) for rater in raters],
-            "factual_consistency": [rating(rater["factual_score"]) for rater in raters],
-        },
-    }
-
-
-def _dataset(fields: Fields) -> str:
-    if fields["dataset"] not in DATASETS:
-        names = " or ".join(map(repr, DATASETS))
-        raise RefusedError(f"`dataset` must be {names}, not {shown(str(fields['dataset']))}")
-    return str(fields["dataset"])
+        about, names = fields[FIRST_RATER], ("document_id", "model", "summary")
+        ratings = {
+            axis: [rating(rater[name]) for rater in fields.values()] for axis, name in AXES.items()
+        }
+    else:
+        about, names = fields, ("dataset_id", "model_type", "model_summary")
+        ratings = {axis: rating(fields[axis]) for axis in AXES}
+    if about["dataset"] not in DATASETS:
+        known = " or ".join(map(repr, DATASETS))
+        raise RefusedError(f"`dataset` must be {known}, not {shown(str(about['dataset']))}")
+    doc_id, system, text = (about[name] for name in names)
+    case = {"doc_id": doc_id, "source": None, "system": system, "text": text, "ratings": ratings}
+    return {**case, "dataset": about["dataset"]}
 
 
 def _documents(sources: str, annotated: Collection[str]) -> Rows:

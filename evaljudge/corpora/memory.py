@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evaljudge.errors import UserError, first_line
 from evaljudge.storage import Place
-from evaljudge.text import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,28 +62,22 @@ def _is_table(value: Any) -> bool:
 
 
 def _as_jsonl(rows: Iterable[Any]) -> bytes:
-    lines = (_line(number, row) for number, row in enumerate(rows, 1))
+    lines = (f"{_line(number, row)}\n" for number, row in enumerate(rows, 1))
     # a lone surrogate becomes `\udc80`, which is its form in JSON
-    return "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
+    return "".join(lines).encode("utf-8", "backslashreplace")
 
 
 def _line(number: int, row: Any) -> str:
+    """A cell that is empty in a data frame is NaN in its rows."""
     if not isinstance(row, Mapping):
         raise UserError(f"corpus: row {number} is {type(row).__name__}: each row is a dict")
-    cells = (f"{json.dumps(str(name))}: {_json(number, name, row[name])}" for name in row)
-    return f"{{{', '.join(cells)}}}"
-
-
-def _json(number: int, name: Any, value: Any) -> str:
-    """A cell that is empty in a data frame is NaN in its rows."""
-    if isinstance(value, float) and value != value:
-        return "null"
+    is_nan = {name for name, cell in row.items() if isinstance(cell, float) and cell != cell}
+    cells = {str(name): None if name in is_nan else cell for name, cell in row.items()}
     try:
-        return json.dumps(value, default=_plain, ensure_ascii=False)
+        return json.dumps(cells, default=_plain, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
-        where = f"corpus: row {number}: {shown(str(name))}"
-        message = f"{where} cannot be written as JSON ({first_line(error)})"
-        raise UserError(f"{message}: give a text, a number, a list or a dict") from None
+        message = f"corpus: row {number} cannot be written as JSON ({first_line(error)})"
+        raise UserError(f"{message}: give texts, numbers, lists or dicts") from None
 
 
 def _plain(value: Any) -> Any:
@@ -112,9 +105,7 @@ def _as_parquet(table: Any) -> bytes:
 def _as_arrow(table: Any) -> pa.Table:
     import pyarrow as pa
 
-    if hasattr(table, "iloc"):
-        converted = pa.Table.from_pandas(table)
-    else:
-        converted = pa.table(table) if hasattr(table, "__arrow_c_stream__") else table.to_arrow()
+    has_arrow = hasattr(table, "iloc") or hasattr(table, "__arrow_c_stream__")
+    converted = pa.table(table) if has_arrow else table.to_arrow()
     unnamed = [name for name in converted.column_names if name.startswith(_INDEX)]
     return converted.drop_columns(unnamed).replace_schema_metadata(None)

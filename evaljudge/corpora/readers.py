@@ -15,8 +15,8 @@ Parquet is read a batch at a time, and only the columns that mean something here
     doc_id: string, source: string, references: list<string>,
     candidates: list<struct<system: string, text: string, ratings: struct<coherence: double>>>
 
-There `ratings` may as well be a map, a JSON string, or columns `ratings.coherence`. In every form a
-rating may be a list of numbers, one for each rater.
+There `ratings` may as well be a map. In every form they may be a JSON string or columns
+`ratings.coherence`, and a rating may be a list of numbers, one for each rater.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import csv
 import io
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
@@ -39,14 +39,11 @@ from evaljudge.corpora.rows import (
     BadRow,
     RefusedError,
     Rows,
-    all_ratings,
-    in_candidates,
     json_or_text,
     kind,
-    ratings_in,
     read_json_text,
     row_of,
-    undotted,
+    with_ratings,
 )
 from evaljudge.errors import UserError, first_line
 from evaljudge.text import shown
@@ -59,7 +56,7 @@ _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)
 LONGEST_CELL = 1 << 28
 """Characters. The csv module's own 131,072 are less than a book. An open quote ends here."""
 
-ABSENT_WHEN_EMPTY = ("source", "references", "context", "candidates", "ratings")
+ABSENT_WHEN_EMPTY = ("source", "references", "context", "candidates")
 
 PARQUET = ".parquet"
 GENERIC = frozenset(KNOWN_FIELDS + SCORE_FIELDS)
@@ -80,21 +77,16 @@ def read_json(stream: IO[bytes], name: str) -> Rows:
     if not content.removeprefix(BOM_UTF8).lstrip().startswith(b"["):
         yield from read_jsonl(io.BytesIO(content), name)
         return
-    whole = row_of(name, lambda: {"items": _json(content, "a list of objects")})
-    if isinstance(whole, BadRow):
-        yield whole
-        return
-    for number, item in enumerate(whole.fields["items"], 1):
+    for number, item in enumerate(_whole(content, name, "a list of objects"), 1):
         yield row_of(f"{name}: item {number}", _json_fields, item, AS_THEY_ARE)
 
 
 def read_json_object(stream: IO[bytes], name: str) -> Rows:
     """The values of one object are the rows, each with its key as `doc_id`."""
-    whole = row_of(name, _json_line, stream.read(), AS_THEY_ARE, "one object of objects")
-    if isinstance(whole, BadRow):
-        yield whole
-        return
-    for key, value in whole.fields.items():
+    whole = _whole(stream.read(), name, "one object of objects")
+    if not isinstance(whole, dict):
+        raise UserError(f"{name}: not an object but {kind(whole)}")
+    for key, value in whole.items():
         yield row_of(
             f"{name}: {shown(key)}",
             lambda doc_id, row: {**_json_fields(row, AS_THEY_ARE), "doc_id": doc_id},
@@ -103,16 +95,22 @@ def read_json_object(stream: IO[bytes], name: str) -> Rows:
         )
 
 
-def _json_line(
-    line: bytes, columns: ColumnNames, form: str = "one object a line"
-) -> dict[str, Any]:
-    return _json_fields(_json(line, form), columns)
+def _whole(content: bytes, name: str, form: str) -> Any:
+    """The one value in a file, which is of no use if it cannot be read."""
+    try:
+        return _json(content, form)
+    except RefusedError as refused:
+        raise UserError(f"{name}: {refused}") from None
+
+
+def _json_line(line: bytes, columns: ColumnNames) -> dict[str, Any]:
+    return _json_fields(_json(line, "one object a line"), columns)
 
 
 def _json_fields(item: Any, columns: ColumnNames) -> dict[str, Any]:
     if not isinstance(item, dict):
         raise RefusedError(f"not an object but {kind(item)}")
-    return undotted(columns.fields(item))
+    return with_ratings(columns.fields(item))
 
 
 def _json(content: bytes, form: str) -> Any:
@@ -187,24 +185,25 @@ def _csv_fields(header: list[str], cells: list[str], separator: str) -> dict[str
         raise RefusedError(NOT_UTF8)
     if any(cells[len(header) :]) or len(cells) < len(header):
         raise RefusedError(f"{len(cells)} cells under a header of {len(header)}")
-    fields, dotted = dict[str, Any](), dict[str, Any]()
-    for name, cell in zip(header, cells, strict=False):
-        is_rating = name.startswith(DOTTED)
-        if separator != "," and (is_rating or name == "value") and _DECIMAL_COMMA.fullmatch(cell):
-            cell = cell.replace(",", ".")
-        fields[name] = _value(name, cell)
-        if cell and is_rating:
-            dotted[name.removeprefix(DOTTED)] = _rating(cell)
-    return {**fields, **all_ratings(fields.get("ratings"), dotted)}
+    return with_ratings(
+        {
+            name: _value(name, cell, separator)
+            for name, cell in zip(header, cells, strict=False)
+            if cell or not name.startswith(DOTTED)
+        }
+    )
 
 
-def _value(name: str, cell: str) -> Any:
+def _value(name: str, cell: str, separator: str) -> Any:
+    is_rating = name.startswith(DOTTED)
+    if separator != "," and (is_rating or name == "value") and _DECIMAL_COMMA.fullmatch(cell):
+        cell = cell.replace(",", ".")
     if not cell and name in ABSENT_WHEN_EMPTY:
         return None
     if name == "references":
         held = _list_or_text(cell)
         return held if isinstance(held, list) else [cell]
-    return ratings_in(cell) if name == "ratings" else cell
+    return _rating(cell) if is_rating else cell
 
 
 def _list_or_text(cell: str) -> Any:
@@ -226,29 +225,11 @@ def read_parquet(
     wanted: Collection[str] = GENERIC,
     columns: ColumnNames = AS_THEY_ARE,
 ) -> Rows:
-    number = 0
-    for batch, unread in _batches(stream, name, wanted, columns):
-        for fields in _unpacked(batch):
-            number += 1
-            yield row_of(f"{name}: row {number}", _parquet_fields, fields, unread, columns)
-
-
-def _parquet_fields(
-    fields: dict[str, Any] | str, unread: dict[str, Any], columns: ColumnNames
-) -> dict[str, Any]:
-    if isinstance(fields, str):
-        raise RefusedError(fields)
-    return undotted(_with_ratings(columns.fields(fields))) | unread
-
-
-def _batches(
-    stream: IO[bytes], name: str, wanted: Collection[str], columns: ColumnNames
-) -> Iterator[tuple[pa.RecordBatch, dict[str, Any]]]:
-    """Each batch, and the names of the columns left unread."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     is_number: tuple[Callable[[pa.DataType], bool], ...] = pa.types.is_integer, pa.types.is_floating
+    number = 0
     try:
         table = pq.ParquetFile(stream, page_checksum_verification=True)
         schema = table.schema_arrow
@@ -260,24 +241,13 @@ def _batches(
         ]
         unread = dict.fromkeys(name for name in schema.names if name not in read)
         for batch in table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=read):
-            yield batch, unread
-    except (pa.ArrowException, UnicodeDecodeError) as error:
+            for fields in batch.to_pylist(maps_as_pydicts="strict"):
+                number += 1
+                yield row_of(
+                    f"{name}: row {number}",
+                    lambda row, unread: with_ratings(columns.fields(row)) | unread,
+                    fields,
+                    unread,
+                )
+    except (pa.ArrowException, KeyError, ValueError, OverflowError) as error:
         raise UserError(f"{name}: not readable as Parquet ({first_line(error)})") from None
-
-
-def _unpacked(batch: pa.RecordBatch) -> list[dict[str, Any] | str]:
-    """The batch's rows; for a bad one, which must not spoil the others, what is wrong with it."""
-    try:
-        rows: list[dict[str, Any] | str] = batch.to_pylist(maps_as_pydicts="strict")
-    except (UnicodeDecodeError, KeyError, ValueError, OverflowError) as error:
-        if batch.num_rows > 1:
-            return [row for n in range(batch.num_rows) for row in _unpacked(batch.slice(n, 1))]
-        return [NOT_UTF8 if isinstance(error, UnicodeDecodeError) else first_line(error)]
-    return rows
-
-
-def _with_ratings(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Ratings in a JSON string become the object that it holds, in candidates too."""
-    ratings = fields.get("ratings")
-    held = {"ratings": ratings_in(ratings)} if isinstance(ratings, str) else {}
-    return in_candidates({**fields, **held}, _with_ratings)

@@ -137,31 +137,22 @@ def json_or_text(cell: str) -> Any:
         return cell
 
 
-def ratings_in(cell: str) -> Any:
-    """The object in a JSON cell; an empty cell and `null` mean an empty one."""
-    held = json_or_text(cell) if cell else None
-    return {} if held is None else held
+def with_ratings(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """`{"ratings": '{"ease": 3}', "ratings.tone": 4}`: with `{"ratings": {"ease": 3, "tone": 4}}`.
 
-
-def all_ratings(ratings: Any, dotted: Mapping[str, Any]) -> dict[str, Any]:
-    """`{"ease": 3}` beside a column `ratings.tone` of 4: `{"ratings": {"ease": 3, "tone": 4}}`.
-
-    Empty if nothing is rated. Ratings that are no object are left for fragment.py to refuse. An
-    axis in both is refused, because it is not clear which of the two is meant.
+    So in candidates, too. Ratings that are no object are left for fragment.py to refuse. An axis in
+    both is refused, because it is not clear which of the two is meant.
     """
-    if dotted and (ratings is None or isinstance(ratings, Mapping)):
+    joined, ratings = dict(fields), fields.get("ratings")
+    dotted = {k.removeprefix(DOTTED): v for k, v in fields.items() if k.startswith(DOTTED)}
+    if isinstance(ratings, str):
+        joined["ratings"] = ratings = json_or_text(ratings) if ratings else None
+    if dotted and isinstance(ratings, Mapping | None):
         for axis in dotted.keys() & (ratings or {}).keys():
             both = f"in `ratings` and as `{DOTTED}{axis}`"
             raise RefusedError(f"{shown(axis)} is rated twice: {both}")
-        return {"ratings": {**(ratings or {}), **dotted}}
-    return {} if ratings is None else {"ratings": ratings}
-
-
-def undotted(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """An object with its keys `ratings.tone` put into its `ratings`, also in its candidates."""
-    dotted = {k.removeprefix(DOTTED): v for k, v in fields.items() if k.startswith(DOTTED)}
-    joined = {**fields, **all_ratings(fields.get("ratings"), dotted)} if dotted else dict(fields)
-    return in_candidates(joined, undotted)
+        joined["ratings"] = {**(ratings or {}), **dotted}
+    return in_candidates(joined, with_ratings)
 
 
 def in_candidates(

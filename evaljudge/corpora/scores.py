@@ -26,40 +26,30 @@ Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
 """Why there is no value, as far as known, with the same keys."""
 
 
-def read_given_scores(path: str, reasons: Reasons) -> Given:
-    """Read scores in JSONL, Parquet or CSV, or in a run's folder. What the rows say about missing
-    values is added to `reasons`."""
-    scores: Given = {}
-    for row in map(accepted, read_generic((_in_run(path),))):
-        at = (name_in(row, "doc_id"), name_in(row, "system"))
-        for key, value in _values(row):
-            if key[0] == HUMAN:
-                raise UserError(f"{row.place}: scorer {HUMAN!r}: people go by it; give another")
-            column = scores.setdefault(key, {})
-            if at in column:
-                raise UserError(f"{row.place}: a second score of {at[1]!r} for {at[0]!r}")
-            column[at] = value
-            if value is None and isinstance(reason := row.fields.get("reason"), str) and reason:
-                reasons.setdefault(key, {})[at] = reason
-    if not scores:
-        raise UserError(f"{path}: holds no score")
-    return scores
-
-
-def _in_run(path: str) -> str:
-    """The folder of scores inside a run's folder; any other path as it is."""
-    runs = [file for file in expand(path) if file.endswith(f"/{RUN}")]
-    return f"{runs[0].removesuffix(RUN)}scores" if runs else path
-
-
 def read_all_given(paths: Iterable[str]) -> tuple[Given, Reasons]:
+    """Read scores in JSONL, Parquet or CSV, or in runs' folders, and what the rows say about
+    missing values."""
     scores: Given = {}
     reasons: Reasons = {}
     for path in paths:
-        for key, values in read_given_scores(path, reasons).items():
-            if key in scores:
-                raise UserError(f"{path}: scorer {key[0]!r} is in another --scores file already")
-            scores[key] = values
+        before = set(scores)
+        for row in map(accepted, read_generic((_in_run(path),))):
+            at = (name_in(row, "doc_id"), name_in(row, "system"))
+            for key, value in _values(row):
+                if key[0] == HUMAN:
+                    raise UserError(f"{row.place}: scorer {HUMAN!r}: people go by it; give another")
+                if key in before:
+                    message = f"scorer {key[0]!r} is in another --scores file already"
+                    raise UserError(f"{path}: {message}")
+                column = scores.setdefault(key, {})
+                if at in column:
+                    raise UserError(f"{row.place}: a second score of {at[1]!r} for {at[0]!r}")
+                column[at] = value
+                reason = row.fields.get("reason")
+                if value is None and isinstance(reason, str) and reason:
+                    reasons.setdefault(key, {})[at] = reason
+        if scores.keys() == before:
+            raise UserError(f"{path}: holds no score")
     for scorer, axis in scores:
         if axis != ANY_AXIS and (scorer, ANY_AXIS) in scores:
             raise UserError(
@@ -67,6 +57,12 @@ def read_all_given(paths: Iterable[str]) -> tuple[Given, Reasons]:
                 "it is unclear which belongs to which; give one of them another name"
             )
     return scores, reasons
+
+
+def _in_run(path: str) -> str:
+    """The folder of scores inside a run's folder; any other path as it is."""
+    runs = [file for file in expand(path) if file.endswith(f"/{RUN}")]
+    return f"{runs[0].removesuffix(RUN)}scores" if runs else path
 
 
 def _values(row: Row) -> Iterator[tuple[tuple[str, str], float | None]]:

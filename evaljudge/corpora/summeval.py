@@ -8,16 +8,8 @@
 Each line is one summary. Only the paired file has `text`, the article. For the other, `sources`
 names the folder in which `filepath` leads to the story files of CNN and Daily Mail; without
 `sources` each source stays empty. A rating is the list of the three experts'. Further formats read
-the same files as papers did:
-
-    summeval-turkers      the five crowd workers' ratings in place of the experts'
-    summeval-expert-1     the first expert's choice alone; -2, -3: the second's, the third's
-    summeval-extremes     for each document the two summaries with the lowest and the two with the
-                          highest mean of the four axes (DRPE: 400 summaries), and that mean as a
-                          fifth axis, `average`
-    summeval-consistent   for each document the one summary whose experts differ least ("SummEval†"
-                          of SumAutoEval, which does not say how it measured that; here the sum of
-                          the axes' variances), so that there is nothing to rank within a document
+the same files as papers did (docs/agreement.md). SumAutoEval does not say how it measured on which
+summary experts differ least; here it is by the sum of the axes' variances.
 
 Of equal summaries the earlier line is kept. A summary without a rating on some axis is left out.
 """
@@ -29,8 +21,8 @@ from functools import cache, partial
 from statistics import fmean, pvariance
 from typing import Any
 
-from evaljudge.corpora.files import Readers, read_files
-from evaljudge.corpora.published import Fields, rating, turned
+from evaljudge.corpora.files import Readers
+from evaljudge.corpora.published import Fields, rating, read_turned
 from evaljudge.corpora.readers import read_jsonl
 from evaljudge.corpora.rows import NOT_UTF8, BadRow, Format, KnownFormat, RefusedError, Row, Rows
 from evaljudge.errors import UserError
@@ -56,8 +48,7 @@ def read_summeval(
 ) -> Rows:
     """`rater`: only the ratings of this one, counted from 1."""
     story = cache(partial(_story, sources)) if sources else None
-    turn = partial(_summary, raters, rater, story)
-    return (turned(row, turn) for row in read_files(paths, LINES))
+    return read_turned(partial(_summary, raters, rater, story), LINES, paths)
 
 
 def read_kept(keep: Keep, paths: tuple[str, ...], sources: str | None = None) -> Rows:

@@ -12,12 +12,10 @@ in the authors' code. The parts, for a text and what it is compared with:
     recall      log p(other | text)
     f           the mean of both         e.g. −1.0 and −3.0 -> −2.0
 
-All are log-probabilities, so at most 0. With several references, `against: best` or `mean` is over
-the values against one reference each. Both texts are cut at `most_tokens` tokens, marks included
-(1,024, as the authors cut them), or at the model's positions where these are fewer.
-
-Any encoder–decoder of transformers will do, if its tokenizer puts the same marks around what is
-read and what is written (BART, T5, Pegasus).
+All are log-probabilities, so at most 0. Both texts are cut at `most_tokens` tokens, marks included
+(1,024, as the authors cut them), or at the model's positions where these are fewer. Any
+encoder–decoder of transformers will do, if its tokenizer puts the same marks around what is read
+and what is written (BART, T5, Pegasus).
 """
 
 from __future__ import annotations

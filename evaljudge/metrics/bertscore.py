@@ -13,10 +13,9 @@ most 1 (equal texts) and in practice above 0; most encoders rarely give less tha
 Texts longer than the encoder reads at once are read in windows; that package cuts them.
 
 The layer comes from that package's table (layers.json) unless `layer` names another; for an encoder
-that the table does not know, the last layer is read. Only numbers of the table's layer are called
-BERTScore's: the signature and a warning of the report say where they are not. The table lacks the
-encoders that end in a normalisation of their own (T5, Pegasus, mBART, Blenderbot 400M): the package
-applies it to the layer it reads, and we do not, so that numbers would differ.
+that the table does not know, the last layer is read. The table lacks the encoders that end in a
+normalisation of their own (T5, Pegasus, mBART, Blenderbot 400M): the package applies it to the
+layer it reads, and we do not, so that numbers would differ.
 """
 
 from __future__ import annotations

@@ -74,8 +74,9 @@ class EncoderSettings(ReferenceSettings, LayerSettings):
 
 @dataclass(frozen=True)
 class OverModel:
-    """The part of a metric that finds a model which must lie on this machine."""
+    """The part of a metric that finds its model: on this machine, or else on the hub."""
 
+    downloads: ClassVar[bool] = False
     name: str
     settings: ModelSettings
     library: str
@@ -88,11 +89,17 @@ class OverModel:
     @cached_property
     def _identity(self) -> Identity:
         """Made on the driver; it travels, so that all workers read the commit that it saw."""
+        ours = self.settings
         with naming_the_model(self.name):
-            return identified_here(self.settings)
+            if not self.downloads or _local(ours.model, ours.revision):
+                return identified_here(ours)
+            source = ModelSource(ours.model, ours.revision, None, allow=tuple(ours.allow))
+            return VllmEngines().describe(source).identity
 
     def _source(self) -> tuple[str, str | None]:
         """What is opened, and which revision of it."""
+        if self.downloads:
+            return self.settings.model, self._identity.commit
         return str(folder_here(self.settings.model, self._identity.commit)), None
 
 
@@ -127,25 +134,13 @@ Likeness = Callable[[Embedded, Embedded], Value]
 class Embeddings(OverEncoder):
     """A metric that compares a text's token vectors with those of one other text at a time."""
 
+    downloads = True
     settings: EncoderSettings
     likeness: Likeness
     made_by: Mapping[str, str] = field(default_factory=dict)
     """Further facts for the signature."""
     cautions: Sequence[str] = ()
     version: str = "2"
-
-    @cached_property
-    def _identity(self) -> Identity:
-        """The model's identity on this machine, or else on the hub."""
-        with naming_the_model(self.name):
-            ours = self.settings
-            if _local(ours.model, ours.revision):
-                return identified_here(ours)
-            source = ModelSource(ours.model, ours.revision, None, allow=tuple(ours.allow))
-            return VllmEngines().describe(source).identity
-
-    def _source(self) -> tuple[str, str | None]:
-        return self.settings.model, self._identity.commit
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -176,7 +171,7 @@ class Embeddings(OverEncoder):
 
 @contextmanager
 def naming_the_model(metric: str, setting: str = "model") -> Iterator[None]:
-    """An error names the setting."""
+    """An error names the setting that names the model."""
     try:
         yield
     except UserError as error:

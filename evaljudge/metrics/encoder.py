@@ -45,19 +45,11 @@ class Embedded:
         return self.vectors[self.own]
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A part of a text; all ids but its own are the encoder's marks around it."""
-
-    ids: Ids
-    own: tuple[bool, ...]
-
-
 class Windows:
     """Texts as token ids, in consecutive windows, as long as the encoder's positions allow.
 
     Windows(minilm's tokenizer, 512).of("A flood.")
-      ->  [Window(ids=(101, 1037, 7186, 1012, 102), own=(F, T, T, T, F))]
+      ->  [(101, 1037, 7186, 1012, 102)]
 
     Each has its own marks ([CLS], [SEP]). What looks like a mark inside a text is ordinary text.
     """
@@ -69,7 +61,7 @@ class Windows:
         """How many of a text's tokens a window holds."""
         self._lead = _lead(self._tokeniser)
 
-    def of(self, text: str) -> list[Window]:
+    def of(self, text: str) -> list[Ids]:
         """No window, if the vocabulary reads nothing in the text."""
         ids = self.ids(text)
         starts = range(0, len(ids), self.room)
@@ -78,10 +70,13 @@ class Windows:
     def ids(self, text: str) -> Ids:
         return self._tokeniser.text(self._lead + text.strip())
 
-    def around(self, ids: Ids) -> Window:
-        before, after = len(self._head), len(self._tail)
-        own = (False,) * before + (True,) * len(ids) + (False,) * after
-        return Window(self._head + ids + self._tail, own)
+    def around(self, ids: Ids) -> Ids:
+        return self._head + ids + self._tail
+
+    def own(self, window: Ids) -> NDArray[np.bool_]:
+        """Which tokens of a window are the text's, and no marks."""
+        places = np.arange(len(window))
+        return (places >= len(self._head)) & (places < len(window) - len(self._tail))
 
 
 @cache
@@ -134,10 +129,10 @@ class TokenEncoder:
     ) -> dict[str, Embedded]:
         """Each distinct text once; a text without any token is left out."""
         windows = [(text, w) for text in dict.fromkeys(texts) for w in self.windows.of(text)]
-        states = self.states([window.ids for _, window in windows], layers, batch)
+        states = self.states([window for _, window in windows], layers, batch)
         embedded: dict[str, Embedded] = {}
         for text, group in groupby(zip(windows, states, strict=True), lambda part: part[0][0]):
-            parts = [(_pooled(of_layers), w.own, w.ids) for (_, w), of_layers in group]
+            parts = [(_pooled(of_layers), self.windows.own(w), w) for (_, w), of_layers in group]
             vectors, own, ids = map(np.concatenate, zip(*parts, strict=True))
             embedded[text] = Embedded(vectors, own, ids, np.isin(ids, self._minor))
         return embedded

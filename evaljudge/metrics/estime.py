@@ -125,11 +125,11 @@ class Estime(OverEncoder):
         places: dict[int, Vectors] = {}
         room = min(LONGEST_WINDOW, encoder.windows.room)
         windows = list(masked(words, encoder.mask or 0, room))
-        around = [encoder.windows.around(window.ids) for window in windows]
-        states = encoder.states([w.ids for w in around], self.layers, self.settings.batch)
-        for window, marked, (state,) in zip(windows, around, states, strict=True):
-            before = marked.own.index(True)
-            places.update((word, state[before + place]) for word, place in window.masks.items())
+        around = [encoder.windows.around(ids) for ids, _ in windows]
+        states = encoder.states(around, self.layers, self.settings.batch)
+        for (_, masks), marked, (state,) in zip(windows, around, states, strict=True):
+            before = int(np.argmax(encoder.windows.own(marked)))
+            places.update((word, state[before + place]) for word, place in masks.items())
         return np.array([places[word] for word in range(len(words))])
 
 
@@ -163,19 +163,12 @@ def units(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Masked:
-    """A window of a text's tokens, and where in it the first mask of which word is."""
-
-    ids: Ids
-    masks: Mapping[int, int]
-
-
-def masked(words: Sequence[Ids], mask: int, room: int) -> Iterator[Masked]:
-    """Windows of at most `room` tokens in which each word of a text is masked once.
+def masked(words: Sequence[Ids], mask: int, room: int) -> Iterator[tuple[Ids, Mapping[int, int]]]:
+    """Windows of at most `room` tokens in which each word of a text is masked once: its tokens, and
+    where in it the first mask of which word is.
 
     masked([(5,), (6, 7), (8,)], mask=0, room=450)
-      ->  ids (0, 6, 7, 8), masks {0: 0};  (5, 0, 0, 8), {1: 1};  (5, 6, 7, 0), {2: 3}
+      ->  ((0, 6, 7, 8), {0: 0}), ((5, 0, 0, 8), {1: 1}), ((5, 6, 7, 0), {2: 3})
     """
     ends = np.cumsum([len(ids) for ids in words]).tolist()
     starts, tokens = [0, *ends], list(chain(*words))
@@ -188,7 +181,7 @@ def masked(words: Sequence[Ids], mask: int, room: int) -> Iterator[Masked]:
             hidden = {place for word in chosen for place in range(starts[word], ends[word])}
             window = range(begin, min(begin + room, len(tokens)))
             ids = tuple(mask if place in hidden else tokens[place] for place in window)
-            yield Masked(ids, {word: starts[word] - begin for word in chosen})
+            yield ids, {word: starts[word] - begin for word in chosen}
             todo = todo[len(chosen) :]
 
 

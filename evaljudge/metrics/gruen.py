@@ -9,9 +9,8 @@ The value is min(1, max(0, g + r)), in which
     g = max(0, 1/2 + (exp(-perplexity / 2) + acceptability) / 8)      grammaticality
     r = -0.1 for each way in which two of the sentences are alike     non-redundancy
 
-`perplexity` is that of a masked language model which sees all tokens of a sentence, and
-`acceptability` the second number (logit) of a classifier trained on CoLA, whose second class is the
-acceptable one. Both are means over the sentences. The four ways to be alike:
+The perplexity (of a masked language model) and the acceptability (of a classifier trained on CoLA)
+are means over the sentences. The four ways to be alike:
 
     the longest string in common has more than 0.8 of the letters of the shorter sentence
     it has more than 0.8 of the words of the sentence with fewer words
@@ -119,7 +118,8 @@ class Gruen(OverModel):
             by_sentence = [(perplexity[s], acceptability[s]) for s in in_text]
             perplexities, accepted = zip(*by_sentence, strict=True)
             g = grammaticality(fmean(perplexities), fmean(accepted))
-            return min(1.0, max(0.0, g + non_redundancy(in_text)))
+            r = -PENALTY * sum(ways_alike(a, b) for a, b in combinations(in_text, 2))
+            return min(1.0, max(0.0, g + r))
 
         return [[value(candidate.text) for candidate in case.candidates] for case in cases]
 
@@ -142,10 +142,6 @@ class Gruen(OverModel):
 
 def grammaticality(perplexity: float, acceptability: float) -> float:
     return max(0.0, 0.5 + (exp(-perplexity / 2) + acceptability) / 8)
-
-
-def non_redundancy(in_text: Sequence[str]) -> float:
-    return -PENALTY * sum(ways_alike(a, b) for a, b in combinations(in_text, 2))
 
 
 def ways_alike(a: str, b: str) -> int:
@@ -222,7 +218,7 @@ class Reader:
         return values
 
     def _ids(self, sentence: str) -> Any:
-        return self._windows.around(self._windows.ids(sentence)[: self._windows.room]).ids
+        return self._windows.around(self._windows.ids(sentence)[: self._windows.room])
 
 
 def _perplexities(logits: Any, ids: Any, mask: Any) -> Any:

@@ -35,7 +35,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from evaljudge.engines import Identity, ModelSource, identity_of
-from evaljudge.errors import UserError
+from evaljudge.metrics.embeddings import naming_the_model
 from evaljudge.metrics.grams import Floats, Frequencies, Grams, grams, novel, salient
 from evaljudge.metrics.protocol import EMPTY_SOURCE, EMPTY_TEXT, KnownMetric, Part, Unscored, Value
 from evaljudge.metrics.tokens import (
@@ -127,17 +127,10 @@ class Importance:
         library = ", ".join(f"{package} {version(package)}" for package in made_by)
         return facts | ({"library": library} if library else {})
 
-    @property
-    def _where(self) -> str:
-        return f"metrics.{self.name}"
-
     @cached_property
     def _identity(self) -> Identity:
-        settings = self.settings
-        try:
-            return identity_of(ModelSource(str(settings.model), settings.revision))
-        except UserError as error:
-            raise UserError(f"{self._where}.model: {error}") from None
+        with naming_the_model(self.name):
+            return identity_of(ModelSource(str(self.settings.model), self.settings.revision))
 
     def learnt(self, documents: Iterable[Document]) -> Importance:
         sources = (self._read(document.source) for document in documents)
@@ -248,7 +241,9 @@ class Importance:
             case "characters":
                 return Characters()
             case "model":
-                return of_model(str(settings.model), self._identity.commit, self._where)
+                commit = self._identity.commit
+                with naming_the_model(self.name):
+                    return of_model(str(settings.model), commit)
             case "bpe":
                 return learn_bpe(sources, settings.vocabulary)
 

@@ -23,18 +23,17 @@ class Length:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
-        return [self._case_values(case) for case in cases]
+        return [
+            [self._value(len(c.text.split()), case.document.source) for c in case.candidates]
+            for case in cases
+        ]
 
-    def _case_values(self, case: Case) -> list[Value]:
-        source = len(case.document.source.split())
-        return [self._value(len(c.text.split()), source) for c in case.candidates]
-
-    def _value(self, length: int, source: int) -> Value:
+    def _value(self, length: int, source: str) -> Value:
         if not length:
             return EMPTY_TEXT
         if not self.is_of_source:
             return float(length)
-        return source / length if source else EMPTY_SOURCE
+        return len(source.split()) / length if source.strip() else EMPTY_SOURCE
 
 
 def _length(is_of_source: bool, name: str, given: Mapping[str, Any]) -> Length:

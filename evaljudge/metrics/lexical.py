@@ -8,13 +8,8 @@ BLEU (one sentence, tokens as in mteval 13a, exponential smoothing, effective or
 sacrebleu's; `words: 2` makes chrF++. With several references `best` and `mean` are over the values
 against one reference each, for BLEU too: its own way of pooling references has no mean.
 
-ROUGE is the F1 of the words that two texts have in common:
-
-    reference  the river rose and closed the bridge     7 words
-    text       the river closed the old bridge          6 words
-    rouge1     5 words of the same                      2 · 5 / (6 + 7) = 0.77
-    rouge2     2 pairs: the river, closed the           2 · 2 / (5 + 6) = 0.36
-    rougeL     5 words in the same order                0.77
+ROUGE is the F1 of the words that two texts have in common: here 5 of 7 and 6 words, 2 of 6 and 5
+pairs (`the river`, `closed the`), and 5 words in the same order.
 
 The numbers are those of rouge-score, with which the tests compare them. They are counted here,
 because rouge-score splits the reference into words again for every text, and is many times slower

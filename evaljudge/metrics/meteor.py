@@ -5,21 +5,17 @@
     reference "the cat sat on the mat"   text "the cat was sat on the mat"
       ->  6 words in 2 chunks: F 0.984, penalty 0.019, value 0.965
 
-Each word of the text is aligned with at most one word of the other text, in stages: equal words;
-then, among the words that are left, equal Porter stems; then words that are lemmas of a synset of
-the text's word. Each stage goes from the last word to the first and takes the last word that is
-free, so it does not look for the fewest crossings, which the paper asks for. After the stage of
-stems nltk looks up stems in WordNet, of which `automobil` is no word: `stems: false` finds more
-synonyms. A chunk is a longest run of aligned words that follow each other in both texts. With m
-aligned words:
+Words of the text are aligned with words of the other, in stages: equal words; then equal Porter
+stems; then words that are lemmas of a synset of the text's word (docs/metrics.md says how nltk does
+it). A chunk is a longest run of aligned words that follow each other in both texts. With m aligned
+words:
 
     P = m / words of the text            R = m / words of the other
     F = P R / (alpha P + (1 - alpha) R)  penalty = gamma (chunks / m)^beta
     value = F (1 - penalty)
 
 alpha 0.9, beta 3 and gamma 0.5 make the paper's own F = 10 P R / (R + 9 P) and 0.5 (chunks / m)^3.
-Words are those of ROUGE (see lexical.py), so punctuation is no word. Stems and WordNet are for
-English. Later versions' paraphrases, function words and other languages are not here.
+Words are those of ROUGE (see lexical.py), so punctuation is no word.
 """
 
 from __future__ import annotations

@@ -12,22 +12,13 @@ a distance of 1 from their nearest (a cosine of 0.5), and below 0 where they are
 With `n: 2` bigrams move in place of tokens: each is the mean of two neighbours, scaled to a unit
 vector. A text of one token keeps that token.
 
-The other settings are MoverScore's own. All of them, as in the second line, make the first version
-of its authors' code (`moverscore.py`), of which their paper's numbers are:
-
-    idf             a token's share is in proportion to ln((N + 1) / (df + 1)): N texts, of which df
-                    have the token. A bigram holds the sum of its tokens' weights, and its vector is
-                    their mean by these weights.
-    pooled_layers   so many layers, up to `layer`, are pooled: each is made of unit vectors, and of
-                    each number the smallest, the mean and the largest stand side by side
-    whole_words     punctuation and the later pieces of words (`##ing`) are left out
-    squared         a move costs the square of the distance, so the score lies in -3..1
-
-The N texts are those that candidates of the run are compared with: the references, or the sources.
+The other settings are MoverScore's own (docs/metrics.md). All of them, as in the second line, make
+the first version of its authors' code (`moverscore.py`), of which their paper's numbers are. With
+`idf`, a bigram holds the sum of its tokens' weights, and its vector is their mean by these weights.
 That code counts the candidates' texts apart, for the weights of candidates; here both have the same
 weights, so that no candidate's value depends on the others. The encoder's marks ([CLS], [SEP])
-never count; with `idf`, theirs is 0 in that code too, since every text has them, but its bigrams
-pair them with the first and the last token.
+never count; with `idf`, theirs is 0 in that code too, but its bigrams pair them with the first and
+the last token.
 """
 
 from __future__ import annotations
@@ -125,38 +116,35 @@ def moved(
     import ot  # type: ignore[import-untyped, unused-ignore]
     from scipy.spatial.distance import cdist
 
-    mine, theirs = (_moving(settings, corpus, words) for words in (text, other))
-    for moving, lacking in ((mine, NO_TOKENS), (theirs, NOTHING_TO_COMPARE)):
-        if not moving.weights.sum():
-            return NO_WEIGHT if moving.weights.size else lacking
-    costs = cdist(mine.vectors, theirs.vectors, "sqeuclidean" if settings.squared else "euclidean")
-    shares = (moving.weights / moving.weights.sum() for moving in (mine, theirs))
+    moving = [_moving(settings, corpus, words) for words in (text, other)]
+    for (_, weights), lacking in zip(moving, (NO_TOKENS, NOTHING_TO_COMPARE), strict=True):
+        if not weights.sum():
+            return NO_WEIGHT if weights.size else lacking
+    (mine, _), (theirs, _) = moving
+    costs = cdist(mine, theirs, "sqeuclidean" if settings.squared else "euclidean")
+    shares = (weights / weights.sum() for _, weights in moving)
     return 1 - float(ot.emd2(*shares, costs, numItermax=_UNTIL_SOLVED))
 
 
-@dataclass(frozen=True, slots=True)
-class Moving:
+def _moving(
+    settings: MoverSettings, corpus: Frequencies | None, text: Embedded
+) -> tuple[Floats, Floats]:
     """What moves, as unit vectors, and how much each weighs."""
-
-    vectors: Floats
-    weights: Floats
-
-    def pairs(self) -> Moving:
-        """Neighbours together; one that is alone stays so."""
-        if len(self.weights) == 1:
-            return self
-        weighted = self.vectors * self.weights[:, None]
-        sums = weighted[:-1] + weighted[1:]
-        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-        units = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
-        return Moving(units, self.weights[:-1] + self.weights[1:])
-
-
-def _moving(settings: MoverSettings, corpus: Frequencies | None, text: Embedded) -> Moving:
     counts = text.own & ~text.minor if settings.whole_words else text.own
     weights = idf(corpus, text.ids[counts]) if settings.idf else np.ones(counts.sum())
-    weighted = Moving(text.vectors[counts].astype(np.float64), weights)
-    return weighted.pairs() if settings.n == 2 else weighted
+    vectors = text.vectors[counts].astype(np.float64)
+    return pairs(vectors, weights) if settings.n == 2 else (vectors, weights)
+
+
+def pairs(vectors: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Neighbours together; one that is alone stays so."""
+    if len(weights) == 1:
+        return vectors, weights
+    weighted = vectors * weights[:, None]
+    sums = weighted[:-1] + weighted[1:]
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    units = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
+    return units, weights[:-1] + weights[1:]
 
 
 def idf(corpus: Frequencies | None, ids: NDArray[np.int64]) -> Floats:

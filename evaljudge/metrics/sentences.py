@@ -48,10 +48,6 @@ def _ends(text: str, stop: re.Match[str]) -> bool:
     follows = _FOLLOWING.match(text, stop.end())
     if follows and follows[1].islower():
         return False
-    before = text[max(0, start - _LONGEST_ABBREVIATION) : start]
-    return stop[0] != "." or not _is_abbreviation(before)
-
-
-def _is_abbreviation(before: str) -> bool:
-    word = _WORD_BEFORE.search(before)
-    return word is not None and any(kind.fullmatch(word[0]) for kind in (ABBREVIATIONS, _INITIALS))
+    word = _WORD_BEFORE.search(text[max(0, start - _LONGEST_ABBREVIATION) : start])
+    is_short = word and any(kind.fullmatch(word[0]) for kind in (ABBREVIATIONS, _INITIALS))
+    return stop[0] != "." or not is_short

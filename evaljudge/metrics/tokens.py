@@ -121,15 +121,14 @@ def learn_bpe(texts: Iterable[str], vocabulary: int) -> Bpe:
     return Bpe(trained.to_str(), trained.get_vocab_size())
 
 
-def of_model(source: str, commit: str | None, where: str) -> OfModel:
+def of_model(source: str, commit: str | None) -> OfModel:
     """`commit`: the hub's, so that all workers load what the driver saw."""
     try:
         return OfModel(source, commit, len(_pretrained(source, commit).hf) + 1)
-    except UserError as error:
-        raise UserError(f"{where}.model: {error}") from None
+    except UserError:
+        raise
     except Exception as error:  # transformers raises many kinds; each means: no tokenizer there
-        reason = first_words(error)
-        raise UserError(f"{where}.model: no tokenizer was found for {source}: {reason}") from None
+        raise UserError(f"no tokenizer was found for {source}: {first_words(error)}") from None
 
 
 def _by_piece(

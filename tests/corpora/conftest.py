@@ -3,31 +3,15 @@
 import csv
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from evaljudge.corpora import BadRows, CorpusSource, open_corpus
 from evaljudge.errors import UserError
-from evaljudge.records import Case
 
-
-@dataclass
-class Read:
-    """What a closed corpus held."""
-
-    cases: list[Case]
-    rated: int
-    skipped: tuple[str, ...]
-    skipped_rows: int
-    absent_ratings: int
-    digest: str
-    ratings_digest: str
-
-    @property
-    def texts(self) -> dict[str, list[tuple[str, str]]]:
-        return {c.document.doc_id: [(k.system, k.text) for k in c.candidates] for c in self.cases}
+KEPT = ("rated", "skipped", "skipped_rows", "absent_ratings", "digest", "ratings_digest")
 
 
 def read_corpus(
@@ -35,26 +19,21 @@ def read_corpus(
     bad_rows: BadRows = "fail",
     form: str = "generic",
     sources: str | None = None,
-) -> Read:
+) -> SimpleNamespace:
+    """What a closed corpus held."""
     named = str(path) if isinstance(path, Path) else path
     with open_corpus(CorpusSource(named, form, sources), bad_rows) as corpus:
         cases = list(corpus)
         assert cases == list(corpus)
         assert corpus.cases == len(cases)
         assert corpus.candidates == sum(len(case.candidates) for case in cases)
-        return Read(
-            cases,
-            corpus.rated,
-            corpus.skipped,
-            corpus.skipped_rows,
-            corpus.absent_ratings,
-            corpus.digest,
-            corpus.ratings_digest,
-        )
+        texts = {c.document.doc_id: [(k.system, k.text) for k in c.candidates] for c in cases}
+        kept = {name: getattr(corpus, name) for name in KEPT}
+        return SimpleNamespace(cases=cases, texts=texts, **kept)
 
 
 @pytest.fixture(scope="session")
-def read() -> Callable[..., Read]:
+def read() -> Callable[..., SimpleNamespace]:
     return read_corpus
 
 

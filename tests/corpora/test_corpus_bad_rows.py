@@ -44,7 +44,7 @@ BAD = [
         ("text", 3), ("source", 3), ("source", False), ("context", []))),
     *((flat(references=wrong), "references: must be a list of strings")
       for wrong in ("r", ["r", None])),
-    *((flat(ratings=wrong), "ratings: must be an object, not ") for wrong in ([], "{}")),
+    *((flat(ratings=wrong), "ratings: must be an object, not ") for wrong in ([], "{")),
     *((flat(ratings={"x": wrong}), "ratings: 'x' must be a number such as 4.5, or a list of them")
       for wrong in ("4/5", "4,5", "n/a", True, "4", {}, [4, True], [4, None, "4"], [[4]])),
 ]  # fmt: skip

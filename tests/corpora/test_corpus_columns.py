@@ -161,24 +161,15 @@ def test_a_command_advises_its_own_options(tmp_path: Path) -> None:
         rating, likely = corpus.unread
     assert rating.endswith("give `--column 'human tone=ratings.tone'`")
     assert likely.endswith("give `--column gold=references`")
-
-
-def test_a_command_says_which_of_its_columns_is_wrong(tmp_path: Path) -> None:
-    path = written(tmp_path, "csv", [FLAT])
-    for given, said in {
-        "txt=text": r"--column txt=text: unknown column 'txt'",
-        "text=txet": r"--column text=txet: unknown field 'txet'",
-    }.items():
-        source = source_of(path, "generic", None, named_columns([given]))
+    twice = written(tmp_path, "jsonl", [FLAT, FLAT])
+    for file, given, said in (
+        (path, ["txt=text"], r"--column txt=text: unknown column 'txt'"),
+        (path, ["text=txet"], r"--column text=txet: unknown field 'txet'"),
+        (twice, None, r"\. Correct this, or give `--skip-bad-rows`$"),
+    ):
+        source = source_of(file, "generic", None, named_columns(given))
         with pytest.raises(UserError, match=said), open_corpus(source):
             pass
-
-
-def test_a_command_advises_its_own_option_on_bad_rows(tmp_path: Path) -> None:
-    source = source_of(written(tmp_path, "csv", [FLAT, FLAT]), "generic", None, None)
-    said = r"\. Correct this, or give `--skip-bad-rows`$"
-    with pytest.raises(UserError, match=said), open_corpus(source):
-        pass
 
 
 MANY = {f"ratings.axis {n % 26:c}{n // 26:c}": 4 for n in range(97, 97 + 31)}

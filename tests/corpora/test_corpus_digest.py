@@ -143,7 +143,16 @@ def test_any_text_changes_the_digest_only(read, tmp_path, rows):
 
 
 @pytest.mark.parametrize(
-    "ratings", [{"x": 2}, {"y": 1}, {}, {"x": 1, "y": 1}, {"x": 1.0000000000000002}]
+    "ratings",
+    [
+        {"x": 2},
+        {"y": 1},
+        {},
+        {"x": 1, "y": 1},
+        {"x": 1.0000000000000002},
+        {"x": [1]},
+        {"x": [0, 2]},
+    ],
 )
 def test_a_rating_changes_the_ratings_digest_only(read, tmp_path, ratings):
     content, rated = digests_of(read, tmp_path, nested_rows(CORPUS))

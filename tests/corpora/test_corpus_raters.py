@@ -32,12 +32,6 @@ AS_READ = Candidate(
 )
 
 
-def test_a_list_of_ratings_is_kept_beside_its_mean(read, lines):
-    got = read(lines({**ROW, "ratings": RATED}))
-    assert got.cases[0].candidates == (AS_READ,)
-    assert (got.rated, got.absent_ratings) == (1, 0)
-
-
 @pytest.mark.parametrize(
     ("head", "cells"),
     [
@@ -52,56 +46,6 @@ def test_csv_cells_hold_lists_as_json(read, tmp_path, head, cells):
     path.write_text(f"doc_id,source,system,text,{head}\nd,s,A,t,{quoted}\n")
     got = read(path).cases[0].candidates[0]
     assert (got.ratings, got.raters) == (AS_READ.ratings, AS_READ.raters)
-
-
-@pytest.mark.parametrize("cell", ["[4, 5", '["4"]', "[[4]]", "{}"])
-def test_a_csv_cell_that_is_no_list_of_numbers_is_refused(read, tmp_path, cell):
-    path = tmp_path / "c.csv"
-    quoted = cell.replace('"', '""')
-    path.write_text(f'doc_id,source,system,text,ratings.x\nd,s,A,t,"{quoted}"\n')
-    (said,) = read(path, "skip").skipped
-    assert said.startswith("c.csv:2: ratings: 'x' must be a number")
-
-
-LIST = pa.list_(pa.float64())
-
-
-@pytest.mark.parametrize(
-    "ratings",
-    [
-        pa.array([{"x": [4, None, 2], "y": None}], pa.struct({"x": LIST, "y": LIST})),
-        pa.array([[("x", [4, None, 2]), ("y", None)]], pa.map_(pa.string(), LIST)),
-        pa.array(['{"x": [4, null, 2], "y": null}']),
-    ],
-)
-def test_parquet_holds_lists_as_struct_map_or_json(read, tmp_path, ratings):
-    expected = Candidate("A", "t", {"x": 3.0}, {"x": (4.0, nan, 2.0)})
-    flat = pa.table({name: [value] for name, value in ROW.items()} | {"ratings": ratings})
-    candidates = pa.StructArray.from_arrays(
-        [pa.array(["A"]), pa.array(["t"]), ratings], ["system", "text", "ratings"]
-    )
-    nested = {
-        "doc_id": ["d"],
-        "source": ["s"],
-        "candidates": pa.ListArray.from_arrays([0, 1], candidates),
-    }
-    for table in (flat, pa.table(nested)):
-        pq.write_table(table, tmp_path / "c.parquet")
-        got = read(tmp_path / "c.parquet")
-        assert (got.cases[0].candidates, got.absent_ratings) == ((expected,), 2)
-
-
-def digests_of(read, lines, ratings):
-    got = read(lines({**ROW, "ratings": ratings}))
-    return got.digest, got.ratings_digest
-
-
-@pytest.mark.parametrize("ratings", [{"x": 4}, {"x": [4]}, {"x": [5, 3]}, {"x": [3, 4, 5]}])
-def test_raters_change_the_digest_of_ratings_only(read, lines, ratings):
-    content, rated = digests_of(read, lines, {"x": [3, 5]})
-    other, other_rated = digests_of(read, lines, ratings)
-    assert other == content
-    assert other_rated != rated
 
 
 TINY = Fraction(5e-324)
@@ -203,21 +147,6 @@ def rated(got):
     for case in got.cases:
         tables.add(case, {})
     return tables.as_rated()
-
-
-def spearman(of):
-    return ceiling(of.documents, of.systems, of.table("x"))[0]
-
-
-def test_the_ceiling_by_hand(read, lines):
-    """Whoever is left out orders A < B < C as the others do.
-
-    Were A's ratings moved to the left, the first rater would give 1 1 2 against 1 2 3: not 1.
-    """
-    found = spearman(rated(read(lines(*rows_of([[nan, 1, 1], [1, 2, 2], [2, 3, 3]], 3)))))
-    assert (found.value, found.raters) == (pytest.approx(1.0, abs=1e-12), 3)
-    moved = ceiling([0, 0, 0], [0, 1, 2], [[1, 1, nan], [1, 2, 2], [2, 3, 3]])[0]
-    assert moved.value < 0.99
 
 
 @pytest.mark.parametrize("seed", range(4))

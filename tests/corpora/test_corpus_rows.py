@@ -2,12 +2,12 @@
 
 import gzip
 import json
-from pathlib import Path
 
 import pytest
 
 from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case, Document
+from tests.build import SHARED, needs_shared
 
 ROW = {"doc_id": "d1", "source": "The river rose.", "system": "A", "text": "A flood."}
 
@@ -120,7 +120,6 @@ def test_a_line_of_a_megabyte_without_a_final_newline_among_blank_lines(read, tm
     assert read(path).texts == {"d1": [("B", "A flood."), ("A", long)]}
 
 
-SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 ENDINGS = (
     ".jsonl, .ndjson, .json, .jsonl.gz, .ndjson.gz, .json.gz, .csv, .csv.gz, .parquet"  # as said
 )
@@ -192,19 +191,16 @@ def test_a_file_that_is_not_there(read, tmp_path):
         read(tmp_path / "missing.jsonl")
 
 
+@needs_shared
 @pytest.mark.parametrize(
     ("name", "cases", "systems"),
     [("summeval", 100, 16), ("newsroom", 60, 7), ("topicalchat", 60, 6), ("hanna", 48, 11)],
 )
 def test_published_human_judgements(read, name, cases, systems):
-    path = SHARED / f"{name}.jsonl"
-    if not path.exists():
-        pytest.skip(f"{path} is not here")
-    got = read(path)
+    got, path = read(SHARED / f"{name}.jsonl"), SHARED / f"{name}.jsonl"
     assert [len(case.candidates) for case in got.cases] == [systems] * cases
     assert (got.rated, got.skipped_rows) == (cases * systems, 0)
-    first = json.loads(path.read_text().splitlines()[0])
-    document = got.cases[0].document
+    first, document = json.loads(path.read_text().splitlines()[0]), got.cases[0].document
     assert (document.doc_id, document.source) == (first["doc_id"], first["source"])
     assert list(document.references) == first.get("references", [])
     assert document.context == first.get("context")

@@ -2,12 +2,12 @@
 
 import csv
 import json
+from math import nan
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case, Document
 
@@ -93,6 +93,10 @@ GOOD = "g,s,A,t,,\n"
         (b"d,s,A,t,\n", "5 cells under a header of 6"),
         (b"d,s,A,t,,,more\n", "7 cells under a header of 6"),
         (b"d,s\xff,A,t,,\n", "not UTF-8"),
+        *(
+            (f"d,s,A,t,,{cell}\n".encode(), "ratings: 'x' must be a number")
+            for cell in ('"[4, 5"', '"[""4""]"', "[[4]]", "{}", "1_0", "٤")
+        ),
         (b'd,s,"A"B,t,,\n', "not valid CSV (',' expected after '\"')"),
     ],
 )
@@ -150,33 +154,35 @@ def test_other_separators_with_decimal_commas(read, table, separator, first):
 
 
 NESTED = {"doc_id": [7], "source": ["s"], "references": [["r", "q"]], "context": [None]}
-MAP = pa.map_(pa.string(), pa.float64())
+MAP, LIST = pa.map_(pa.string(), pa.float64()), pa.list_(pa.float64())
+ONE = Candidate("A", "a", {"x": 4.0})
+SEVERAL = Candidate("A", "a", {"x": 3.0}, {"x": (4.0, nan, 2.0)})
 
 
 @pytest.mark.parametrize(
-    ("ratings", "kind"),
+    ("ratings", "kind", "expected"),
     [
-        ({"x": 4.0, "y": None}, pa.struct({"x": pa.float64(), "y": pa.float64()})),
-        ({"x": 4, "y": None}, MAP),
-        (json.dumps({"x": 4, "y": float("nan")}), pa.string()),
+        ({"x": 4.0, "y": None}, pa.struct({"x": pa.float64(), "y": pa.float64()}), ONE),
+        ({"x": 4, "y": None}, MAP, ONE),
+        (json.dumps({"x": 4, "y": float("nan")}), pa.string(), ONE),
+        ({"x": [4, None, 2]}, pa.struct({"x": LIST}), SEVERAL),
+        ({"x": [4, None, 2]}, pa.map_(pa.string(), LIST), SEVERAL),
+        ('{"x": [4, null, 2]}', pa.string(), SEVERAL),
     ],
 )
-def test_parquet_ratings_as_struct_map_or_json(read, parquet, ratings, kind):
+def test_parquet_ratings_as_struct_map_or_json(read, parquet, ratings, kind, expected):
     candidate = pa.struct({"system": pa.string(), "text": pa.string(), "ratings": kind})
     candidates = [
         {"system": "A", "text": "a", "ratings": ratings},
         {"system": "B", "text": None, "ratings": None},
     ]
     nested = {**NESTED, "candidates": pa.array([candidates], pa.list_(candidate))}
-    expected = [
-        Case(Document("7", "s", ("r", "q")), (Candidate("A", "a", {"x": 4.0}), Candidate("B", "")))
-    ]
-    got = read(parquet(nested))
-    assert (got.cases, got.absent_ratings, got.rated) == (expected, 1, 1)
     flat = {name: values * 2 for name, values in NESTED.items()}
     flat |= {"system": ["A", "B"], "text": ["a", None], "ratings": pa.array([ratings, None], kind)}
-    got = read(parquet(flat))
-    assert (got.cases, got.absent_ratings, got.rated) == (expected, 1, 1)
+    for columns in (nested, flat):
+        got = read(parquet(columns))
+        assert got.cases == [Case(Document("7", "s", ("r", "q")), (expected, Candidate("B", "")))]
+        assert (got.absent_ratings, got.rated) == (1, 1)
 
 
 def test_parquet_rows_are_numbered_across_batches(read, parquet):
@@ -189,20 +195,13 @@ def test_parquet_rows_are_numbered_across_batches(read, parquet):
     assert len(read(path, "skip").cases) == 999
 
 
-def test_parquet_text_that_is_not_utf8_is_one_bad_row(read, parquet):
-    raw = pa.array([b"good", b"\xff", b"fine"], pa.binary()).view(pa.string())
-    columns = {"doc_id": ["a", "b", "c"], "source": raw, "system": ["A"] * 3, "text": ["t"] * 3}
-    got = read(parquet(columns), "skip")
-    assert [c.document.source for c in got.cases] == ["good", "fine"]
-    assert got.skipped == ("cases.parquet: row 2: not UTF-8",)
-
-
-def test_a_map_with_one_key_twice_is_a_bad_row(read, parquet):
-    ratings = pa.array([[("x", 1.0), ("x", 2.0)], [("x", 3.0)]], MAP)
-    columns = {"doc_id": ["a", "b"], "source": ["s", "s"], "system": ["A"] * 2, "text": ["t"] * 2}
-    got = read(parquet({**columns, "ratings": ratings}), "skip")
-    assert [said.partition(": ")[0] for said in got.skipped] == ["cases.parquet"]
-    assert [c.document.doc_id for c in got.cases] == ["b"]
+def test_parquet_that_arrow_cannot_turn_into_rows_is_refused(read, parquet):
+    columns = {"doc_id": ["a", "b"], "source": ["s", "s"], "system": ["A", "A"]}
+    texts = pa.array([b"t", b"\xff"], pa.binary()).view(pa.string())
+    ratings = pa.array([[("x", 1), ("x", 5)], []], pa.map_(pa.string(), pa.int64()))
+    for bad in ({"text": texts}, {"text": ["t", "t"], "ratings": ratings}):
+        with pytest.raises(UserError, match=r"cases\.parquet: not readable as Parquet \("):
+            read(parquet(columns | bad), "skip")
 
 
 def test_parquet_without_a_text_column_or_with_bytes(read, parquet):
@@ -210,12 +209,6 @@ def test_parquet_without_a_text_column_or_with_bytes(read, parquet):
         read(parquet({"doc_id": ["a"], "source": ["s"], "system": ["A"]}))
     with pytest.raises(UserError, match="source: must be a string, not bytes"):
         read(parquet({"doc_id": ["a"], "source": [b"s"], "system": ["A"], "text": ["t"]}))
-
-
-def test_a_file_that_is_no_parquet(read, tmp_path):
-    (tmp_path / "c.parquet").write_bytes(b"PAR1 not at all")
-    with pytest.raises(UserError, match=r"c\.parquet: not readable as Parquet \("):
-        read(tmp_path / "c.parquet")
 
 
 def test_a_parquet_page_that_does_not_match_its_checksum_is_refused(read, tmp_path):
@@ -234,14 +227,3 @@ def test_cells_that_hold_no_ratings(read, parquet, table, cell):
     columns = {name: ["a"] for name in ("doc_id", "source", "system", "text")}
     assert read(parquet({**columns, "ratings": [cell]})).rated == 0
     assert read(table(f"doc_id,source,system,text,ratings\na,s,A,t,{cell}\n")).rated == 0
-
-
-@pytest.mark.parametrize("cell", ["1_0", "٤"])
-def test_only_plain_digits_are_a_rating(tmp_path, cell):
-    file = tmp_path / "cases.csv"
-    file.write_text(f"doc_id,source,system,text,ratings.x\nd,s,A,t,{cell}\n", encoding="utf-8")
-    with (
-        pytest.raises(UserError, match="ratings: 'x' must be a number"),
-        open_corpus(CorpusSource(str(file))),
-    ):
-        pass

@@ -1,6 +1,5 @@
 """GRUEN's two parts: by hand, and by a second implementation on tiny BERTs."""
 
-import pickle
 from collections.abc import Callable, Sequence
 from math import exp
 from pathlib import Path
@@ -13,10 +12,9 @@ from hypothesis import strategies as st
 from nltk.metrics.distance import edit_distance  # type: ignore[import-untyped]
 from transformers import BertForMaskedLM, BertForSequenceClassification, BertTokenizerFast
 
-from evaljudge.errors import UserError
-from evaljudge.metrics import cautions_of, make_metrics
-from evaljudge.metrics.gruen import edits, grammaticality, non_redundancy, separated, ways_alike
-from evaljudge.metrics.protocol import Unscored, Value
+from evaljudge.metrics import make_metrics
+from evaljudge.metrics.gruen import edits, grammaticality, separated, ways_alike
+from evaljudge.metrics.protocol import Value
 from tests.build import case
 
 ROSE = "the river rose after two days."
@@ -59,12 +57,6 @@ def test_grammaticality_by_hand() -> None:
 )
 def test_ways_to_be_alike_by_hand(a: str, b: str, ways: int) -> None:
     assert ways_alike(a, b) == ways_alike(b, a) == ways
-
-
-def test_every_pair_counts() -> None:
-    assert non_redundancy([ROSE]) == 0
-    assert non_redundancy([ROSE, "boats came from the city today", ROSE]) == pytest.approx(-0.4)
-    assert non_redundancy([ROSE] * 3) == pytest.approx(-1.2)
 
 
 @given(some_text, some_text)
@@ -141,50 +133,3 @@ def test_as_a_second_implementation(models: tuple[Path, Path], batch: int) -> No
     found = values(models, *(" ".join(sentences) for sentences in split), batch=batch)
     assert found == pytest.approx(expected, abs=1e-5)
     assert len({round(value, 3) for value in expected if 0 < value < 1}) >= 4
-
-
-@pytest.mark.engine
-def test_unscored(models: tuple[Path, Path]) -> None:
-    scored, *rest = values(models, "The river rose.", " \n", "Yes. No!")
-    assert isinstance(scored, float)
-    assert rest == [Unscored("empty text"), Unscored("no sentence of two words")]
-
-
-@pytest.mark.engine
-def test_what_is_missing_is_said(models: tuple[Path, Path]) -> None:
-    spec = {"model": str(models[0]), "acceptability": str(models[1])}
-    (metric,) = made = make_metrics({"g": {"metric": "gruen2of4", **spec}})
-    missing = "focus, and structure and coherence"
-    assert cautions_of(made) == [f"g: GRUEN without two of its four parts ({missing})"]
-    assert metric.facts["like"] == f"GRUEN without {missing}"
-    assert metric.facts["model"].startswith(f"{models[0].name}@")
-    assert metric.facts["acceptability"].startswith(f"{models[1].name}@")
-    assert pickle.loads(pickle.dumps(metric)).facts == metric.facts
-
-
-@pytest.mark.engine
-def test_models_that_do_not_fit(
-    models: tuple[Path, Path], make_bert: Callable[..., Path], tmp_path: Path
-) -> None:
-    language, classifier = models
-    three = make_bert("BertForSequenceClassification", num_labels=3)
-    for pair, said in [
-        (
-            (Path("some/bert"), classifier),
-            r"model: some/bert is not on this machine, and this metric",
-        ),
-        ((language, tmp_path), r"acceptability: model .*: no config.json there"),
-        (
-            (classifier, classifier),
-            r"model: .* as AutoModelForMaskedLM: it has no weights for cls",
-        ),
-        (
-            (language, language),
-            r"acceptability: .* as AutoModelForSeq.*: it has no weights for ",
-        ),
-        ((language, three), r"acceptability: .* has 3 classes, not 2 as "),
-    ]:
-        with pytest.raises(UserError, match=rf"^metrics\.gruen2of4\.{said}"):
-            values(pair, "The river rose.")
-    with pytest.raises(UserError, match="2 mistakes: .*name a masked.*name a classifier trained"):
-        make_metrics({"gruen2of4": {}})

@@ -1,8 +1,8 @@
-"""The lexical metrics as scorers: sacrebleu's numbers, laws, reasons, signatures, SummEval."""
+"""ROUGE as rouge-score has it, BLEU and chrF as sacrebleu; words, laws, reasons, SummEval."""
 
 import json
+import random
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,20 +10,25 @@ import pytest
 import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
+from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from scipy.stats import spearmanr
 
-from evaljudge.metrics.lexical import Lexical, bleu, chrf, rouge1, rouge2, rouge_l
+from evaljudge.metrics.lexical import Lexical, bleu, chrf, rouge1, rouge2, rouge_l, spaced, words
 from evaljudge.metrics.protocol import Unscored, Value
 from evaljudge.records import Candidate, Case, Document
+from tests.build import SHARED, case, needs_shared
 
-SUMMEVAL = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
-MAKERS = {"rouge1": rouge1, "rouge2": rouge2, "rougeL": rouge_l, "bleu": bleu, "chrf": chrf}
+ROUGES = {"rouge1": rouge1, "rouge2": rouge2, "rougeL": rouge_l}
+MAKERS = ROUGES | {"bleu": bleu, "chrf": chrf}
 RIVER = "The river rose and closed the bridge."
 CHINESE = "我喜欢北京的秋天。", "我很喜欢北京的秋天。"
-VOCABULARY = ["The", "the", "rivers", "river", "3.5", "U.S.", "&amp;", "don't", "café", "—", ","]
+VOCABULARY = ["The", "the", "rivers", "river", "rising", "3.5", "U.S.", "&amp;", "co-op", "x_y",
+              "don't", ","]  # fmt: skip
 
-english = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=12).map(" ".join)
+some_words = st.lists(st.sampled_from(VOCABULARY), max_size=12).map(" ".join)
+english = some_words.filter(bool)
+letters = st.lists(st.sampled_from("abcd"), min_size=1, max_size=14).map(" ".join)
 
 
 def made(name: str, **settings: Any) -> Lexical:
@@ -36,9 +41,90 @@ def compared(metric: Lexical, text: str, reference: str) -> Value:
 
 
 def value(metric: Lexical, text: str, *references: str) -> Value:
-    case = Case(Document("d", RIVER, references), (Candidate("A", text),))
-    ((found,),) = metric.measure([case])
+    ((found,),) = metric.measure([case(text, source=RIVER, references=references)])
     return found
+
+
+# ROUGE
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    # 5 words shared of 6 and 7; 2 pairs of 5 and 6; in order: the river closed the bridge.
+    [("rouge1", 10 / 13), ("rouge2", 4 / 11), ("rougeL", 10 / 13)],
+)
+def test_rouge_by_hand(name: str, expected: float) -> None:
+    found = value(made(name), "The river closed the old bridge.", RIVER)
+    assert found == pytest.approx(expected)
+
+
+@cache
+def oracle(name: str, stemmer: bool) -> RougeScorer:
+    return RougeScorer([name], use_stemmer=stemmer)
+
+
+@pytest.mark.parametrize("stemmer", [False, True])
+@pytest.mark.parametrize("name", ROUGES)
+@given(mine=some_words | letters, theirs=some_words | letters)
+def test_as_rouge_score(name: str, stemmer: bool, mine: str, theirs: str) -> None:
+    got = compared(made(name, stemmer=stemmer), mine, theirs)
+    if isinstance(got, Unscored):
+        assert not (words(mine) and words(theirs))
+    else:
+        expected = oracle(name, stemmer).score(theirs, mine)[name].fmeasure
+        assert got == pytest.approx(expected)
+
+
+def test_longer_than_a_machine_word() -> None:
+    draw = random.Random(0)
+    mine, theirs = (" ".join(draw.choice("abcdefgh") for _ in range(n)) for n in (150, 200))
+    expected = oracle("rougeL", False).score(theirs, mine)["rougeL"].fmeasure
+    assert compared(made("rougeL"), mine, theirs) == pytest.approx(expected)
+
+
+@given(st.text(st.characters(max_codepoint=127)), st.booleans())
+def test_words_of_ascii_are_rouge_scores(text: str, stemmer: bool) -> None:
+    assert words(text, stemmer) == oracle("rouge1", stemmer)._tokenizer.tokenize(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Café naïve", ["café", "naïve"]),
+        ("cafe\u0301", ["café"]),  # the accent as a character of its own
+        ("don’t ﬁnd １２３ m²", ["don", "t", "find", "123", "m2"]),
+        ("Москва, СССР", ["москва", "ссср"]),
+        ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),  # vowel signs and virama are marks
+        ("한국어 문장", ["한국어", "문장"]),
+        ("北京tower 2号。", ["北", "京", "tower", "2", "号"]),
+        ("東京タワー", ["東", "京", "タ", "ワ", "ー"]),
+        ("ที่นี่", ["ที่", "นี่"]),  # each with its vowel and tone above
+        ("… — ! _", []),
+    ],
+)
+def test_words_of_other_scripts(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+def test_only_letters_that_stand_alone_are_set_apart() -> None:
+    assert spaced("naïve 한국어 हिन्दी") == "naïve 한국어 हिन्दी"
+    assert spaced("北京tower").split() == ["北", "京", "tower"]
+
+
+def test_chinese() -> None:
+    """Eight letters, nine in the other, which has 很 between the first two."""
+    mine, theirs = CHINESE
+    expected = sacrebleu.sentence_bleu(mine, [theirs], tokenize="zh").score / 100
+    assert expected > 0.5
+    assert value(made("bleu"), mine, theirs) == pytest.approx(expected)
+    apart = " ".join(mine), " ".join(theirs)
+    expected = sacrebleu.sentence_chrf(apart[0], [apart[1]], word_order=2).score / 100
+    assert value(made("chrf", words=2), mine, theirs) == pytest.approx(expected)
+    assert value(made("rouge2"), mine, theirs) == pytest.approx(2 * 6 / (7 + 8))
+    assert value(made("rougeL"), mine, theirs) == pytest.approx(2 * 8 / (8 + 9))
+
+
+# BLEU and chrF
 
 
 def test_bleu_by_hand() -> None:
@@ -56,46 +142,40 @@ def test_chrf_by_hand() -> None:
 
 @given(english, english)
 def test_as_sacrebleu(mine: str, theirs: str) -> None:
-    expected = sacrebleu.sentence_bleu(mine, [theirs]).score / 100
-    assert compared(made("bleu"), mine, theirs) == pytest.approx(expected)
-    expected = sacrebleu.sentence_chrf(mine, [theirs]).score / 100
-    assert compared(made("chrf"), mine, theirs) == pytest.approx(expected)
-    expected = sacrebleu.sentence_chrf(mine, [theirs], word_order=2).score / 100
-    assert compared(made("chrf", words=2), mine, theirs) == pytest.approx(expected)
+    for metric, expected in [
+        (made("bleu"), sacrebleu.sentence_bleu(mine, [theirs])),
+        (made("chrf"), sacrebleu.sentence_chrf(mine, [theirs])),
+        (made("chrf", words=2), sacrebleu.sentence_chrf(mine, [theirs], word_order=2)),
+    ]:
+        assert compared(metric, mine, theirs) == pytest.approx(expected.score / 100)
 
 
-def test_chinese_is_no_single_word() -> None:
-    mine, theirs = CHINESE
-    expected = sacrebleu.sentence_bleu(mine, [theirs], tokenize="zh").score / 100
-    assert expected > 0.5
-    assert value(made("bleu"), mine, theirs) == pytest.approx(expected)
-    apart = " ".join(mine), " ".join(theirs)
-    expected = sacrebleu.sentence_chrf(apart[0], [apart[1]], word_order=2).score / 100
-    assert value(made("chrf", words=2), mine, theirs) == pytest.approx(expected)
+def test_long_runs_keep_no_texts() -> None:
+    for turn in range(20):
+        value(made("bleu"), f"turn {turn}", f"the turn {turn}")
+    assert Tokenizer13a.__call__.cache_info().currsize <= 2
+
+
+# all of them
 
 
 @pytest.mark.parametrize("name", MAKERS)
-@given(text=english, other=english)
-def test_no_text_is_nearer_than_the_text_itself(name: str, text: str, other: str) -> None:
+@given(text=english, other=english, mine=st.text(max_size=20), theirs=st.text(max_size=20))
+def test_laws(name: str, text: str, other: str, mine: str, theirs: str) -> None:
     said = f"{text} the end."  # two words at least
     assert compared(made(name), said, said) == pytest.approx(1)
-    across = compared(made(name), text, other)
-    assert isinstance(across, Unscored) or 0 <= across <= 1 + 1e-12
+    for across in (compared(made(name), text, other), value(made(name), mine, theirs)):
+        assert isinstance(across, Unscored) or 0 <= across <= 1 + 1e-12
 
 
 def test_signs_count_for_bleu_and_chrf_alone() -> None:
     assert compared(made("bleu"), "?!", "?!") == pytest.approx(1)
     assert compared(made("chrf"), "?!", "?!") == pytest.approx(1)
-    assert compared(made("rouge1"), "?!", "?!") == Unscored("no words")
+    for name in ROUGES:
+        assert compared(made(name), "?! …", RIVER) == Unscored("no words")
+        assert compared(made(name), "river", "* * *") == Unscored("no words")
     reordered = "the bridge closed and the river rose"
     assert value(made("rouge1", against="best"), RIVER, "?!", reordered) == 1
-
-
-@given(st.text(max_size=20), st.text(max_size=20))
-def test_any_text_at_all(mine: str, theirs: str) -> None:
-    for name in MAKERS:
-        got = value(made(name), mine, theirs)
-        assert isinstance(got, Unscored) or 0 <= got <= 1 + 1e-12
 
 
 def test_what_the_signature_says() -> None:
@@ -109,19 +189,11 @@ def test_what_the_signature_says() -> None:
     assert made("chrf", words=2).facts["words"] == 2
 
 
-def test_long_runs_keep_no_texts() -> None:
-    for turn in range(20):
-        value(made("bleu"), f"turn {turn}", f"the turn {turn}")
-    assert Tokenizer13a.__call__.cache_info().currsize <= 2
-
-
 @cache
 def summeval() -> tuple[list[Case], list[float]]:
     """The cases, and each system's mean relevance."""
-    if not SUMMEVAL.exists():
-        pytest.skip("SummEval is not here (../shared/data)")
     cases, rated = [], []
-    for line in SUMMEVAL.read_text().splitlines():
+    for line in (SHARED / "summeval.jsonl").read_text().splitlines():
         row = json.loads(line)
         candidates = sorted(row["candidates"], key=lambda candidate: str(candidate["system"]))
         document = Document(row["doc_id"], row["source"], tuple(row["references"]))
@@ -130,6 +202,7 @@ def summeval() -> tuple[list[Case], list[float]]:
     return cases, list(np.mean(rated, axis=0))
 
 
+@needs_shared
 @pytest.mark.parametrize(
     ("name", "expected"), [("rouge1", 0.594), ("rouge2", 0.618), ("chrf", 0.735)]
 )

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evaljudge.metrics.protocol import (
     Against,
@@ -83,20 +81,3 @@ def test_a_reference_is_prepared_once_for_all_candidates_of_its_case() -> None:
     case = Case(RIVER, tuple(Candidate(system, "p q") for system in "ABC"))
     assert measured([case, case], "mean", comparing) == [[-1, -1, -1]] * 2
     assert prepared == ["a b", "c d e f"] * 2
-
-
-texts = st.lists(st.sampled_from(["", " ", "a", "a b", "a b c d", "x"]), max_size=4)
-
-
-@given(texts, texts)
-def test_laws(references: list[str], candidates: list[str]) -> None:
-    document = Document("d", "s", tuple(references))
-    ways: tuple[Against, ...] = ("first", "mean", "best")
-    first, mean, best = (values(document, candidates, against) for against in ways)
-    for one, middle, most in zip(first, mean, best, strict=True):
-        assert isinstance(middle, Unscored) == isinstance(most, Unscored)
-        assert isinstance(middle, Unscored) or not isinstance(one, Unscored)
-        if not isinstance(one, Unscored) and not isinstance(most, Unscored):
-            assert not isinstance(middle, Unscored)
-            assert one <= most and middle <= most
-    assert values(document, candidates[::-1], "mean") == mean[::-1]

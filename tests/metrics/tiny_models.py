@@ -54,10 +54,22 @@ def _t5(vocabulary: int, marks: dict[str, int]) -> Any:
     return T5ForConditionalGeneration(T5Config(vocab_size=vocabulary, **sizes, **layers, **ids))
 
 
-ARCHITECTURES = {"bart": (_bart, f"{BOS} $A {EOS}"), "t5": (_t5, f"$A {EOS}")}
+def _roberta(vocabulary: int, marks: dict[str, int]) -> Any:
+    from transformers import RobertaConfig, RobertaModel
+
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 2}
+    more = {"num_hidden_layers": 2, "max_position_embeddings": POSITIONS, "pad_token_id": 1}
+    return RobertaModel(RobertaConfig(vocab_size=vocabulary, **sizes, **more))
 
 
-def encoder_decoder(name: str, lent: Path, folder: Path) -> Path:
+ARCHITECTURES = {
+    "bart": (_bart, f"{BOS} $A {EOS}"),
+    "roberta": (_roberta, f"{BOS} $A {EOS}"),
+    "t5": (_t5, f"$A {EOS}"),
+}
+
+
+def with_marks(name: str, lent: Path, folder: Path) -> Path:
     """A checkpoint of this architecture, with the tokenizer of `lent`."""
     import torch
     from tokenizers import Tokenizer, processors

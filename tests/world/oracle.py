@@ -8,8 +8,16 @@ is a fault of fluency. A sentence too few or too many counts as a faulty one.
 import re
 from collections.abc import Iterator
 
-from evaljudge.bundled.world.documents import MAIN_FACTS, Fact, Report
-from evaljudge.bundled.world.texts import AXES, HIGHEST, LOWEST, SENTENCES, Axis
+from evaljudge.bundled.world.texts import (
+    AXES,
+    HIGHEST,
+    LOWEST,
+    MAIN_FACTS,
+    SENTENCES,
+    Axis,
+    Fact,
+    Report,
+)
 from evaljudge.bundled.world.words import (
     FICTIONS,
     MAIN,

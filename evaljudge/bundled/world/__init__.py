@@ -4,15 +4,16 @@ What is judged elsewhere by people is known here by construction, so a judge can
 half of the world and measured on the other. The halves share words and no name.
 """
 
-from evaljudge.bundled.world.documents import Report, make_report
 from evaljudge.bundled.world.texts import (
     AXES,
     HIGHEST,
     LOWEST,
     Axis,
+    Report,
     Text,
     graded,
     level,
+    make_report,
     make_text,
     spelt,
 )

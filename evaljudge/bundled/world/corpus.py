@@ -11,8 +11,16 @@ from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
 
-from evaljudge.bundled.world.documents import make_report
-from evaljudge.bundled.world.texts import AXES, HIGHEST, SENTENCES, Axis, graded, make_text, spelt
+from evaljudge.bundled.world.texts import (
+    AXES,
+    HIGHEST,
+    SENTENCES,
+    Axis,
+    graded,
+    make_report,
+    make_text,
+    spelt,
+)
 from evaljudge.bundled.world.words import Half
 
 

@@ -1,4 +1,4 @@
-"""Texts about a report whose quality is set, not guessed.
+"""Reports of the world, and texts about them whose quality is set, not guessed.
 
 A text has four sentences; each is at fault on an axis or is not, and a text's level on the axis
 is five less its faulty sentences. So every text is about as long as any other, and its levels on
@@ -18,14 +18,75 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal, get_args
 
-from evaljudge.bundled.world.documents import Fact, Report
-from evaljudge.bundled.world.words import FICTIONS, FILLERS, NUMBERS, ORDER, PLACES, TITLES, garbled
+from evaljudge.bundled.world.words import (
+    FICTIONS,
+    FILLERS,
+    MAIN,
+    NUMBERS,
+    OBJECTS,
+    ORDER,
+    OTHER,
+    PLACES,
+    TITLES,
+    VERBS,
+    Half,
+    garbled,
+    names,
+)
 
 Axis = Literal["coherence", "consistency", "fluency", "relevance"]
 AXES: tuple[Axis, ...] = get_args(Axis)
 LOWEST, HIGHEST = 1, 5
 SENTENCES = HIGHEST - LOWEST
+MAIN_FACTS = OTHER_FACTS = 4
+_PEOPLE = 3
 _PRONOUN_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    title: str
+    name: str
+    verb: str
+    number: str
+    things: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a document of the world says: eight facts, of which the first four are the main news.
+
+    No two facts of a document share things, number or place, so what a text says of `boats` can be
+    right or wrong, main news or not, and nothing else.
+    """
+
+    main: tuple[Fact, ...]
+    other: tuple[Fact, ...]
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        return self.main + self.other
+
+    @property
+    def text(self) -> str:
+        """Main news: In Oldby Ms Balwick bought three boats. … Other news: In Marsden …"""
+        return f"{MAIN} {_said(self.main)} {OTHER} {_said(self.other)}"
+
+
+def make_report(random: Random, half: Half) -> Report:
+    count = MAIN_FACTS + OTHER_FACTS
+    people = [(random.choice(list(TITLES)), n) for n in random.sample(names(half), _PEOPLE)]
+    news = zip(*(random.sample(kind, count) for kind in (NUMBERS, OBJECTS, PLACES)), strict=True)
+    facts = [Fact(*random.choice(people), random.choice(VERBS), *what) for what in news]
+    return Report(tuple(facts[:MAIN_FACTS]), tuple(facts[MAIN_FACTS:]))
+
+
+def _said(facts: Sequence[Fact]) -> str:
+    return " ".join(
+        f"In {fact.place} {fact.title} {fact.name} {fact.verb} {fact.number} {fact.things}."
+        for fact in facts
+    )
 
 
 @dataclass(frozen=True, slots=True)
