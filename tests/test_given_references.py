@@ -1,11 +1,6 @@
-"""A run's references as a file, and such a file in another run: what it asks, and what is refused.
+"""A run's references as a file, and such a file in another run: what it asks, what is refused."""
 
-All tests do a run's work without Ray, as a worker does it.
-"""
-
-import asyncio
 import json
-from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,11 +11,8 @@ import evaljudge
 from evaljudge.config import load_config
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.errors import UserError
-from evaljudge.execution.attempts import Here
-from evaljudge.execution.protocol import Assignment, Order
-from evaljudge.execution.shards import ShardWork
 from evaljudge.model.asks import Prompt, Writing
-from evaljudge.records import Document
+from evaljudge.records import Brief, Document
 from evaljudge.runs.binding import bind_and_cut
 from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.references import (
@@ -29,8 +21,8 @@ from evaljudge.runs.references import (
     export_references,
     put_references,
 )
-from evaljudge.runs.stages import missing
 from evaljudge.storage import Output, claimed
+from tests.build import config
 from tests.build import document as case
 from tests.build import jsonl as write_rows
 from tests.build import lines as rows
@@ -40,62 +32,31 @@ SOURCE_0 = "b20389ce6e88582c86332b8430c38903bd6fa75fa3fbb7a8d630de1dbd322874"
 
 
 class Run:
-    """A run's folder, worked on without Ray; its model signs what it writes with a word."""
+    """A run in its own folder; its model signs what it writes with a word."""
 
     def __init__(self, folder: Path, name: str, **changes: Any) -> None:
-        self.folder, self.word = folder, name
-        usual = {"corpus": str(folder / "cases.jsonl"), "out": str(folder / name), "axes": AXES,
-                 "model": "m", "judges": synthetic()}  # fmt: skip
-        self.spec = usual | changes
-        self.written: list[str] = []
+        self.folder, self.word, self.written = folder, name, list[str]()
+        usual = {"out": str(folder / name), "axes": AXES, "judges": synthetic(), "view": 0,
+                 "agreement": {"resamples": 0}, "coverage_floor": 0}  # fmt: skip
+        self.spec = config(folder, **usual) | changes
+        self.output = Output(self.spec["out"])
 
     @property
     def job(self) -> Job:
         return make_job(load_config(self.spec), ScriptedEngines())
 
-    def bind(self, extend: bool = False) -> Output:
-        with claimed(self.spec["out"]) as claim:
-            return bind_and_cut(self.job, claim, extend=extend)
+    def whole(self, extend: bool = False) -> evaljudge.Outcome:
+        engines = ScriptedEngines(lambda: Scripted(self._write))
+        return evaljudge.run(self.spec, extend=extend, engines=engines, progress=False)
 
-    def put(self, output: Output) -> None:
-        job = self.job
-        assert job.writer_is is not None
-        lacking = [s for s, stages in self.lacking(output).items() if "prepare" in stages]
-        put_references(job.references, job.judges, job.writer_is, output, lacking)
+    def scores(self) -> dict[tuple[str, ...], float | None]:
+        rows = evaljudge.open_run(self.spec["out"]).scores().to_pylist()
+        key = ("doc_id", "system", "scorer", "axis")
+        return {tuple(row[name] for name in key): row["value"] for row in rows}
 
-    def lacking(self, output: Output) -> Mapping[Any, Any]:
-        return missing(self.job, output, ("prepare", "judge"))
-
-    def work(self, output: Output) -> None:
-        """What every shard lacks."""
-        job = self.job
-        assert job.model is not None and job.writer_is is not None
-        assignment = Assignment(
-            self.spec["out"], None, output.name, job.judges, job.engines, job.model,
-            job.writer_is, job.judge_signatures(), 0,
-        )  # fmt: skip
-        work = ShardWork(
-            assignment, Here("now", "w", "n", lambda node: True), Scripted(self._write)
-        )
-        files = {kind: output.reusable_briefs(kind) for kind in job.kinds}
-        for shard, stages in self.lacking(output).items():
-            asyncio.run(work.do(Order(shard, stages, files)))
-
-    def whole(self, extend: bool = False) -> Output:
-        output = self.bind(extend)
-        self.put(output)
-        self.work(output)
-        return output
-
-    def scores(self) -> dict[tuple[str, str, str, str], float | None]:
-        output = self.bind()
-        return {
-            (score.doc_id, score.system, score.scorer, score.axis): score.value
-            for judge in self.job.judges
-            for shard in output.shards()
-            for verdict in output.verdicts(judge.name, shard)
-            for score in judge.score(verdict)
-        }
+    def briefs(self) -> list[Brief]:
+        own = self.output.own_briefs
+        return [brief for shard in self.output.shards() for brief in own("synthetic", shard)]
 
     def export(self, name: str) -> ExportedReferences:
         return export_references(self.spec["out"], str(self.folder / name))
@@ -165,15 +126,14 @@ def test_only_what_the_file_lacks_is_written(first: Run, folder: Path) -> None:
     given = [r for r in given if (r["doc_id"], r["axis"], r["level"]) != middle]
     file = write_rows(folder / "some.jsonl", given)
     second = Run(folder, "second", judges=synthetic(references=file))
-    output = second.whole()
+    second.whole()
     assert len(second.written) == 1 + 2 * 3
     (between,) = (text for text in second.written if "source 1" in text)
     ends = [r["text"] for r in given if (r["doc_id"], r["axis"]) == middle[:2]]
     assert len(ends) == 2
     assert all(text in between for text in ends)
-    (shard,) = (s for s in output.shards() if output.documents(s) == ["d1"])
-    writers = {b.part: b.content.get("writer") for b in output.own_briefs("synthetic", shard)
-               if b.axis == "fluency"}  # fmt: skip
+    writers = {b.part: b.content.get("writer") for b in second.briefs()
+               if (b.doc_id, b.axis) == ("d1", "fluency")}  # fmt: skip
     assert writers == {"1": "m@scripted", "5": "m@scripted", "3": None}
     assert second.export("all.jsonl") == ExportedReferences(18, 3, 0)
 
@@ -183,9 +143,9 @@ def test_rows_that_the_run_has_no_use_for_are_not_used(folder: Path) -> None:
     others = [row(axis="warmth"), row(level=1.5), elsewhere]
     file = write_rows(folder / "refs.jsonl", [row(), *others])
     run = Run(folder, "run", judges=synthetic(references=file), axes=["fluency"])
-    output = run.whole()
+    run.whole()
     assert len(run.written) == 3 * 3 - 1
-    texts = [b.content["text"] for s in output.shards() for b in output.own_briefs("synthetic", s)]
+    texts = [brief.content["text"] for brief in run.briefs()]
     assert len(texts) == 9
     assert texts.count("given") == 1
 
@@ -200,15 +160,13 @@ def test_more_levels_take_over_those_there_are(first: Run, folder: Path) -> None
 
 def test_a_resumed_run_keeps_what_it_has_written(folder: Path) -> None:
     run = Run(folder, "run", judges=synthetic(references=write_rows(folder / "r.jsonl", [row()])))
-    output = run.whole()
-    files = sorted((folder / "run/briefs/synthetic").iterdir())
-    before = [file.read_bytes() for file in files]
+    run.whole()
+    before = {brief.key: brief.content for brief in run.briefs()}
     for marker in (folder / "run/commits/prepare").iterdir():
         marker.unlink()
     run.written.clear()
-    run.put(output)
-    assert [file.read_bytes() for file in files] == before
-    run.work(output)
+    run.whole()
+    assert {brief.key: brief.content for brief in run.briefs()} == before
     assert run.written == []
 
 
@@ -216,29 +174,27 @@ def test_what_is_laid_beside_other_briefs_leaves_them(folder: Path) -> None:
     """As when the briefs of one shard were written before it had the file's."""
     file = write_rows(folder / "refs.jsonl", [row()])
     run = Run(folder, "run", judges=synthetic(references=file))
-    output = run.whole()
-    shard = output.shards()[0]
-    own = output.own_briefs("synthetic", shard)
+    run.whole()
+    shard, all_of_it = run.output.shards()[0], run.briefs()
+    own = run.output.own_briefs("synthetic", shard)
     written = [brief for brief in own if brief.content["text"] != "given"]
     assert (len(own), len(written)) == (6, 5)
-    output.write_briefs("synthetic", shard, written)
+    run.output.write_briefs("synthetic", shard, written)
     (folder / "run/commits/prepare/00000.json").unlink()
-    run.put(output)
-    assert {b.key: b for b in output.own_briefs("synthetic", shard)} == {b.key: b for b in own}
+    run.whole()
+    assert {b.key: b for b in run.briefs()} == {b.key: b for b in all_of_it}
 
 
 def test_lost_briefs_are_taken_from_the_file_again_and_the_rest_is_written(folder: Path) -> None:
     """A marker is left there: beside the file's briefs alone it must not say that all are there."""
     run = Run(folder, "run", judges=synthetic(references=write_rows(folder / "r.jsonl", [row()])))
-    output = run.whole()
+    run.whole()
     for file in (folder / "run/briefs/synthetic").iterdir():
         file.unlink()
     run.written.clear()
-    run.put(output)
-    assert len(run.lacking(output)) == 3
-    run.work(output)
+    run.whole()
     assert len(run.written) == 3 * 2 * 3 - 1
-    assert run.lacking(output) == {}
+    assert len(run.briefs()) == 3 * 2 * 3
 
 
 def test_judges_with_files_of_their_own(first: Run, folder: Path) -> None:
@@ -276,8 +232,8 @@ def test_judges_that_share_their_references_export_them_once(folder: Path) -> No
 
 def test_a_document_of_several_shards_is_exported_once(first: Run, folder: Path) -> None:
     write_rows(folder / "cases.jsonl", [case(0, "ABC"), case(1), case(2), case(3)])
-    output = first.whole(extend=True)
-    assert sum(shard.cases for shard in output.shards()) == 5
+    first.whole(extend=True)
+    assert sum(shard.cases for shard in first.output.shards()) == 5
     assert first.export("refs.jsonl") == ExportedReferences(4 * 2 * 3, 4, 0)
 
 
@@ -310,7 +266,8 @@ def test_exports_that_are_refused(first: Run, folder: Path) -> None:
     with pytest.raises(UserError, match=r"no reference was written there \(its judges: direct, g"):
         rated.export("refs.jsonl")
     begun = Run(folder, "begun")
-    begun.bind()
+    with claimed(begun.spec["out"]) as claim:
+        bind_and_cut(begun.job, claim)
     with pytest.raises(UserError, match="no prepared shard's briefs lie there"):
         begun.export("refs.jsonl")
     assert not (folder / "refs.jsonl").exists()
@@ -374,7 +331,7 @@ def test_references_of_another_text_are_refused(folder: Path) -> None:
     run = Run(folder, "run", judges=synthetic(references=file))
     said = r"refs.jsonl:2: was written for another source than document 'd0' has here"
     with pytest.raises(UserError, match=said):
-        run.put(run.bind())
+        run.whole()
     with pytest.raises(UserError, match=said):
         evaljudge.plan(run.spec, engines=ScriptedEngines())
     job = run.job
@@ -387,20 +344,21 @@ def test_references_of_another_text_are_refused(folder: Path) -> None:
 def test_another_file_is_another_run(first: Run, folder: Path) -> None:
     first.export("refs.jsonl")
     run = Run(folder, "run", judges=synthetic(references=str(folder / "refs.jsonl")))
-    run.bind()
+    run.whole()
     (folder / "refs.jsonl").rename(folder / "moved.jsonl")
     moved = Run(folder, "run", judges=synthetic(references=str(folder / "moved.jsonl")))
-    moved.work(moved.bind())
+    moved.whole()
     write_rows(folder / "moved.jsonl", rows(folder / "moved.jsonl")[1:])
     with pytest.raises(
         UserError, match=r"judges.synthetic.references is \"\w{16}\" there, \"\w{16}"
     ):
-        moved.bind()
+        moved.whole()
 
 
 def test_a_file_that_changes_under_a_run_is_refused(folder: Path) -> None:
     run = Run(folder, "run", judges=synthetic(references=write_rows(folder / "r.jsonl", [row()])))
-    job, output = run.job, run.bind()
+    job, output = run.job, run.output
+    run.whole()
     write_rows(folder / "r.jsonl", [row(text="another")])
     assert job.writer_is is not None
     with pytest.raises(UserError, match="r.jsonl: was changed since this run was begun"):

@@ -12,8 +12,7 @@ import pytest
 
 import evaljudge
 from evaljudge.commands.options import ShowOptions
-from evaljudge.commands.plan import planned, planned_text
-from evaljudge.commands.prompts import PromptsOptions, prompts_text
+from evaljudge.commands.plan import planned
 from evaljudge.commands.show import show_text
 from evaljudge.engines import ModelFacts, ModelSource
 from evaljudge.engines.scripted import Scripted
@@ -389,14 +388,6 @@ def test_people_see_each_judges_own_briefs(bench: Bench) -> None:
         assert f"{'mn'[model == 'm']}: " not in shown
     page = (bench.out / "report/index.html").read_text()
     assert "n: " in page and "m: " in page
-
-
-def test_commands_name_every_model(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-    engines = Noting(bench.log)
-    said = planned_text(bench.config(), engines=engines)
-    assert all(f"{stage:10}{name}" in said for name in JUDGES for stage in ("prepare", "judge"))
-    heads = prompts_text(PromptsOptions(bench.config()))
-    assert [line for line in heads.splitlines() if line.startswith("model ")]
 
 
 def test_progress_counts_every_model(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:

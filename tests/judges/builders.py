@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from math import log
 
 from evaljudge.engines.scripted import Scripted, any_text
 from evaljudge.judges.protocol import Judge
-from evaljudge.model.asks import Prompt, Writing
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing
 from evaljudge.model.imagining import imagined_value
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
 
@@ -24,6 +25,20 @@ def briefs_of(judge: Judge, model: Scripted, known: Sequence[Brief] = ()) -> lis
 
 def verdicts_of(judge: Judge, briefs: Sequence[Brief], model: Scripted) -> dict[str, Verdict]:
     return {v.system: v for v in asyncio.run(judge.verdicts(CASE, briefs, model)).verdicts}
+
+
+class Drawing(Scripted):
+    """Gives the first of these draws to every question, whatever the probabilities are."""
+
+    def __init__(self, *draws: str) -> None:
+        super().__init__()
+        self._draws = draws
+
+    async def choose(
+        self, prompts: Sequence[Prompt], options: Options, samples: int = 0
+    ) -> list[Chosen | Failed]:
+        even = dict.fromkeys(options.names, log(1 / len(options.names)))
+        return [Chosen(even, self._draws[:samples]) for _ in prompts]
 
 
 def any_reply(prompt: Prompt, how: Writing) -> str:

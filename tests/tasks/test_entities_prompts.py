@@ -54,16 +54,6 @@ def test_both_layouts_ask_the_same(name: str) -> None:
     assert paper == shared
 
 
-@pytest.mark.parametrize("name", CHOICES)
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_questions_about_two_entities_part_at_the_entities(name: str, layout: Layout) -> None:
-    one, two = (asked(name, layout, entity=text, sentence=text) for text in ("ONE", "TWO"))
-    *before, text, after = one.parts
-    assert text == "ONE"
-    assert two.parts == (*before, "TWO", after)
-    assert len(after.split()) <= 15
-
-
 # the answers
 
 
@@ -76,6 +66,3 @@ def test_the_options_are_those_that_are_counted(name: str) -> None:
         defined = text.partition("Possible answers:\n")[2].partition("\n\n")[0]
         assert re.findall(r'^"(\w+)": ', defined, re.MULTILINE) == CHOICES[name], form
         assert set(re.findall(r'": "(\w+)"', text)) == set(CHOICES[name]), form
-
-
-# fences

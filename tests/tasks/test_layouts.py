@@ -80,23 +80,6 @@ def test_a_document_s_head_is_the_same_in_every_prompt(task: str, source: str) -
         assert prompt.text.count(closing.strip()) == 1
 
 
-@pytest.mark.parametrize("task", BUILT_IN)
-def test_a_ladder_reads_its_references_once_and_a_candidate_once(task: str) -> None:
-    """What its questions have in common ends behind the candidate; few words are left."""
-    loaded = load_task(task)
-    usual = [ladder(loaded, number).parts for number in "123"]
-    *common, last = zip(*usual, strict=True)
-    assert all(len(set(column)) == 1 for column in common)
-    assert [len(parts) for parts in usual] == [len(common) + 1] * 3
-    text = ladder(loaded).text
-    shown = [text.index(word) for word in ("SOURCE", "TOLD", "ONE", "TWO", "THREE", "TARGET")]
-    assert shown == sorted(shown)
-    fence = "</target>"
-    asked = [part.rpartition(fence)[2].split() for part in (*last, ladder(loaded, "2", "yes").text)]
-    assert asked[1] == "The target compared with reference 2:".split()
-    assert asked[3] == "Reference 2 compared with the target:".split()
-
-
 # what is asked
 
 

@@ -30,6 +30,7 @@ from pydantic import Field, model_validator
 
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.asking import quoted
+from evaljudge.judges.shared.scale import HIGHEST, LOWEST
 from evaljudge.judges.shared.steps import MOST_TOKENS, RatingJudge
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Prompt, Sample, Writing, Written
@@ -37,8 +38,6 @@ from evaljudge.prompts import Task
 from evaljudge.records import Axis
 from evaljudge.sections import Section
 from evaljudge.settings import Settings, read_settings
-
-LOWEST, HIGHEST = 1.0, 5.0
 
 
 class DirectEvidence(TypedDict):

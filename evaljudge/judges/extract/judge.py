@@ -40,7 +40,7 @@ from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.asking import reason_unscorable
 from evaljudge.judges.shared.one_question import QuestionJudge
 from evaljudge.judges.shared.passages import sentences
-from evaljudge.judges.shared.scale import RATINGS, mean_rating, ratings_table
+from evaljudge.judges.shared.scale import RATINGS, mean_rating, ratings_section
 from evaljudge.metrics.lexical import spaced, words
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Prompt
@@ -232,10 +232,9 @@ class ExtractThenRate(QuestionJudge[Chosen]):
 
 def shown_evidence(judged: JudgedCandidate) -> Section:
     evidence = read_evidence(judged.verdict.evidence)
-    table, seen = ratings_table(evidence.p), "The model saw the whole source."
+    seen = "The model saw the whole source."
     if evidence.extract:
         *most, last = map(str, evidence.extract)
         named = f"sentences {', '.join(most)} and {last}" if most else f"sentence {last}"
         seen = f"The model saw {named} of the source's {evidence.sentences:,}."
-    mean = f"The mean rating by these probabilities is {mean_rating(evidence.p):.2f}."
-    return Section(table.title, [seen], [table], [mean])
+    return ratings_section(seen, evidence.p)

@@ -23,7 +23,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from evaljudge.judges.plugin import JudgedCandidate
-from evaljudge.judges.shared.scale import RATINGS, mean_rating, ratings_table
+from evaljudge.judges.shared.scale import RATINGS, mean_rating, ratings_section
 from evaljudge.judges.shared.steps import MOST_TOKENS, RatingJudge
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Prompt
@@ -95,7 +95,5 @@ class Geval(RatingJudge[Chosen]):
 
 def shown_evidence(judged: JudgedCandidate) -> Section:
     read = read_evidence(judged.verdict.evidence)
-    table = ratings_table(read.p, read.draws)
     about = "How probable the model's next word makes each rating, among the five."
-    mean = f"The mean rating by these probabilities is {mean_rating(read.p):.2f}."
-    return Section(table.title, [about], [table], [mean])
+    return ratings_section(about, read.p, read.draws)

@@ -94,21 +94,16 @@ class References:
         return replace(self._pack.render(BETWEEN, slots, **axis.words), about=named(rating))
 
 
-def usable(answer: Written | Failed) -> Text:
-    """A reference must be whole: a reply that was cut by its limit is none."""
-    if isinstance(answer, Failed):
-        return answer
-    sample = answer.samples[0]
-    if sample.finish == "length":
-        return Failed("the reply was cut at its token limit")
-    return sample.text.strip() or Failed("the reply was empty")
-
-
 def text_brief(
     key: tuple[str, str, str, str, str], answer: Written | Failed, **more: object
 ) -> Brief:
-    """A brief that is one written text; `key`: its document, key, judge, axis and part."""
-    text, tokens = usable(answer), cost([answer])
-    if isinstance(text, Failed):
-        return Brief(*key, more, "unscored", text.reason, tokens=tokens)
+    """A brief that is one written text, which must be whole; `key`: its document, key, judge, axis
+    and part."""
+    tokens = cost([answer])
+    if isinstance(answer, Failed):
+        return Brief(*key, more, "unscored", answer.reason, tokens=tokens)
+    if answer.samples[0].finish == "length":
+        return Brief(*key, more, "unscored", "the reply was cut at its token limit", tokens=tokens)
+    if not (text := answer.text.strip()):
+        return Brief(*key, more, "unscored", "the reply was empty", tokens=tokens)
     return Brief(*key, {**more, "text": text}, tokens=tokens)

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from math import fsum
 
 from evaljudge.model.asks import Options
-from evaljudge.sections import Table
+from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import correlation, count
 
 LOWEST, HIGHEST = 1.0, 5.0
@@ -62,11 +62,15 @@ def mean_rating(weights: Mapping[str, float]) -> float:
     )
 
 
-def ratings_table(p: Mapping[str, float], draws: Mapping[str, int] | None = None) -> Table:
+def ratings_section(
+    about: str, p: Mapping[str, float], draws: Mapping[str, int] | None = None
+) -> Section:
     """How probable each rating is, and how often it was drawn, from the best on."""
     heads = ["rating", "probability", *(["draws"] if draws else [])]
     rows = [
         [rating, correlation(p[rating]), *([count(draws[rating])] if draws else [])]
         for rating in reversed(RATINGS.names)
     ]
-    return Table("The ratings' probabilities", heads, rows, "l" + "r" * len(heads[1:]))
+    title, sides = "The ratings' probabilities", "l" + "r" * len(heads[1:])
+    mean = f"The mean rating by these probabilities is {mean_rating(p):.2f}."
+    return Section(title, [about], [Table(title, heads, rows, sides)], [mean])

@@ -15,6 +15,7 @@ from evaljudge.errors import UserError
 from evaljudge.judges.protocol import Part
 from evaljudge.judges.shared.asking import text_of
 from evaljudge.judges.shared.one_question import QuestionJudge, Texts
+from evaljudge.judges.shared.references import text_brief
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Writing, Written
 from evaljudge.model.counting import cost
@@ -83,11 +84,15 @@ class RatingJudge(QuestionJudge[Reply]):
         return [self._brief(document, a, r) for a, r in zip(missing, replies, strict=True)]
 
     def _brief(self, document: Document, axis: Axis, reply: Written | Failed) -> Brief:
-        key, tokens = (document.doc_id, "", self.kind, axis.name, STEPS), cost([reply])
-        steps, cut = _usable(reply)
-        if isinstance(steps, Failed):
-            return Brief(*key, {}, "unscored", steps.reason, tokens=tokens)
-        return Brief(*key, {"text": steps} | ({"cut": True} if cut else {}), tokens=tokens)
+        """Steps that were cut are kept to their last whole sentence."""
+        key = (document.doc_id, "", self.kind, axis.name, STEPS)
+        if isinstance(reply, Failed) or reply.samples[0].finish == "stop":
+            return text_brief(key, reply)
+        whole = _WHOLE.match(reply.text.strip())
+        if not (steps := whole[0].strip() if whole else ""):
+            reason = "the reply was cut before its first step ended"
+            return Brief(*key, {}, "unscored", reason, tokens=cost([reply]))
+        return Brief(*key, {"text": steps, "cut": True}, tokens=cost([reply]))
 
     # stage two: the question for a rating
 
@@ -99,18 +104,3 @@ class RatingJudge(QuestionJudge[Reply]):
         if isinstance(steps, Failed):
             return Failed(f"no steps for {axis.name}: {steps.reason}")
         return {"steps": steps}
-
-
-def _usable(reply: Written | Failed) -> tuple[str | Failed, bool]:
-    """The steps, and whether some were cut: then they are kept to their last whole sentence."""
-    if isinstance(reply, Failed):
-        return reply, False
-    sample = reply.samples[0]
-    text, cut = sample.text.strip(), sample.finish == "length"
-    if cut:
-        whole = _WHOLE.match(text)
-        text = whole[0].strip() if whole else ""
-    if not text:
-        reason = "the reply was cut before its first step ended" if cut else "the reply was empty"
-        return Failed(reason), cut
-    return text, cut

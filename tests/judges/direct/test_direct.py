@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evaljudge.engines.scripted import Scripted
 from evaljudge.judges.direct.judge import Direct, rating_of
-from evaljudge.model.asks import Failed, Prompt, Sample, Writing, Written
+from evaljudge.model.asks import Failed, Prompt, Sample, Writing
 from evaljudge.prompts import load_task
 from evaljudge.records import Case, Verdict
 from tests.judges.builders import CASE
@@ -134,16 +134,3 @@ def test_each_candidate_is_asked_about_once_per_axis() -> None:
         ("direct", "fluency", None, "unscored"),
     ]
     assert scores[2].reason == "empty text"
-
-
-# with the prompt of G-Eval, which is the default
-
-
-def test_a_reply_that_the_engine_cut() -> None:
-    class Cut(Scripted):
-        async def write(self, prompts: Any, how: Writing) -> list[Written | Failed]:
-            return [Written((Sample("The summary", "length"),)) for _ in prompts]
-
-    verdict = verdicts_of(judge(), Cut())["A"]
-    assert verdict.evidence == {"reply": "The summary"}
-    assert verdict.reason.startswith("cut at the token limit before a rating was given")

@@ -172,6 +172,3 @@ def test_scores_by_hand() -> None:
     assert (read.p, read.extract, read.sentences) == (pytest.approx(P), [2, 3], 4)
     whole = read_evidence({"logprobs": {"1": 0.0}})
     assert (whole.extract, whole.sentences) == (None, None)
-
-
-# what binds a run

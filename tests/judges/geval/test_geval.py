@@ -12,11 +12,11 @@ import pytest
 from evaljudge.engines.scripted import Scripted
 from evaljudge.judges.geval.judge import Geval, read_evidence
 from evaljudge.judges.shared.scale import RATINGS
-from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Sample, Writing, Written
+from evaljudge.model.asks import Chosen, Failed, Prompt, Sample, Writing, Written
 from evaljudge.model.remembering import Remembering
 from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Document, Verdict
-from tests.judges.builders import CASE, briefs_of, verdicts_of
+from tests.judges.builders import CASE, Drawing, briefs_of, verdicts_of
 
 P = {"1": 0.05, "2": 0.10, "3": 0.20, "4": 0.40, "5": 0.25}
 
@@ -29,19 +29,6 @@ def rating(p: Mapping[str, float], mass: float = 1.0) -> Scripted:
     return Scripted(chooses=lambda prompt, options: {
         name: log(p[name] * mass) if p[name] else -inf for name in options.names
     })  # fmt: skip
-
-
-class Drawing(Scripted):
-    """Gives these draws, the first k of them for any k, whatever the probabilities are."""
-
-    async def choose(
-        self, prompts: Any, options: Options, samples: int = 0
-    ) -> list[Chosen | Failed]:
-        even = dict.fromkeys(options.names, log(0.2))
-        return [Chosen(even, ("4", "5", "4", "3", "1")[:samples]) for _ in prompts]
-
-
-# arithmetic
 
 
 # stage one
@@ -152,7 +139,7 @@ def test_verdicts_and_scores() -> None:
 )
 def test_draws_are_counted(samples: int, draws: dict[str, int], mean: float) -> None:
     one = judge(samples=samples)
-    verdict = verdicts_of(one, briefs_of(one, Scripted()), Drawing())["A"]
+    verdict = verdicts_of(one, briefs_of(one, Scripted()), Drawing(*"45431"))["A"]
     assert verdict.evidence["draws"] == draws
     scores = {s.scorer: s.value for s in one.score(verdict)}
     assert scores == {"geval": pytest.approx(3), "geval.sampled": pytest.approx(mean)}

@@ -133,9 +133,6 @@ def test_demonstrations_of_the_axis_stand_before_the_document(is_reversed: bool)
     assert "Example 2, article:" in relevance and "Example 2" not in fluency
 
 
-# what binds a run
-
-
 # unscored
 
 

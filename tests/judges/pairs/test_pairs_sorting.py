@@ -218,6 +218,3 @@ def test_texts_of_the_same_strength_share_a_place() -> None:
     with pytest.raises(StopIteration) as end:
         next(search)
     assert end.value.value == [[0, 1, 2], [3]]
-
-
-# noise

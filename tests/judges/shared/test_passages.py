@@ -81,21 +81,13 @@ TOKENISED = [
         "' yes , ' she said",
     ],
     ["he chose plan b .", "hale stayed with assoc. prof. lund ."],
+    ["he decided to ` give them another chance . '", "But the 41-year-old angered him again ."],
 ]
 
 
 @pytest.mark.parametrize("expected", TOKENISED, ids=lambda expected: expected[0][:20])
 def test_tokenised_text(expected: list[str]) -> None:
     assert told(" ".join(expected)) == expected
-
-
-def test_a_quote_closes_where_one_was_opened() -> None:
-    summary = (
-        "owner angelo massone decided to ` give the coaching staff another chance . ' But the "
-        "41-year-old former inter milan and parma right back angered massone again ."
-    )
-    assert told(summary)[0].endswith("another chance . '")
-    assert told(summary)[1].startswith("But the 41-year-old")
 
 
 def test_without_capitals_a_lower_case_letter_may_begin_a_sentence() -> None:
@@ -162,7 +154,6 @@ def test_a_headed_note() -> None:
         ("Medications", "Stop ibuprofen!"),
         ("Plan", "Follow up with Dr. B. Lund in 2 weeks"),
     ]
-    assert any(one.heading for one in sentences(NOTE))
 
 
 @pytest.mark.parametrize(
@@ -183,7 +174,6 @@ def test_a_headed_note() -> None:
 )
 def test_headings(line: str, heading: str) -> None:
     assert placed(f"{line}\nAll is well") == [(heading, "All is well")]
-    assert any(one.heading for one in sentences(f"{line}\nAll is well"))
 
 
 @pytest.mark.parametrize(

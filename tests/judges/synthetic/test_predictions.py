@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from math import fsum, log
+from collections.abc import Mapping
+from math import fsum
 from typing import Any
 
 import pytest
 
-from evaljudge.engines.scripted import Scripted
 from evaljudge.execution.case import case_models
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.judges.synthetic.equations import bradley_terry_position, ordinal_level, stacked
 from evaljudge.judges.synthetic.evidence import answers_of, read_levels
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model import Model
-from evaljudge.model.asks import Chosen, Failed, Options, Prompt
+from evaljudge.model.asks import Failed
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+from tests.judges.builders import Drawing
 from tests.judges.synthetic.builders import SAMPLE, Answers, Says, answers, briefs, judge, scripted
 
 CASE = Case(Document("d1", "The river rose."), (Candidate("A", "A flood."),))
@@ -156,21 +156,6 @@ def test_orders_that_exclude_each_other_leave_the_candidate_unscored(
 
 
 # draws
-
-
-class Drawing(Scripted):
-    """Gives these draws to every question, whatever the probabilities are."""
-
-    def __init__(self, *draws: str) -> None:
-        super().__init__()
-        self.draws = draws
-
-    async def choose(
-        self, prompts: Sequence[Prompt], options: Options, samples: int = 0
-    ) -> list[Chosen | Failed]:
-        assert samples == len(self.draws) or not prompts
-        even = dict.fromkeys(options.names, log(1 / 3))
-        return [Chosen(even, self.draws) for _ in prompts]
 
 
 def test_draws_by_hand() -> None:

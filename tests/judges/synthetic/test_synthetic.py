@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import log
 from typing import Any
 
 import pytest
@@ -17,9 +15,8 @@ from evaljudge.judges.synthetic.equations import (
     stacked,
     weighted_sum,
 )
-from evaljudge.judges.synthetic.evidence import read_levels
 from evaljudge.judges.synthetic.judge import Synthetic
-from evaljudge.model.asks import Failed, Options, Prompt, Sample, Writing, Written
+from evaljudge.model.asks import Failed, Prompt, Sample, Writing, Written
 from evaljudge.prompts import load_task
 from tests.judges.builders import briefs_of, verdicts_of
 
@@ -109,26 +106,3 @@ def test_a_reference_that_fails_takes_its_inner_levels_along(
     assert verdict.status == "unscored"
     assert verdict.reason == f"no reference of level 1 on fluency: {reason}"
     assert {s.scorer: s.value for s in judge().score(verdict)} == dict.fromkeys(judge().scorers)
-
-
-# stage two
-
-
-def always(better: float, worse: float) -> Scripted:
-    def choose(prompt: Prompt, options: Options) -> Mapping[str, float]:
-        p = {"Better": better, "Worse": worse, "Similar": 1 - better - worse}
-        return {name: log(max(p[name], 1e-300)) for name in options.names}
-
-    return Scripted(chooses=choose)
-
-
-def test_verdicts_and_scores() -> None:
-    model = always(0.5, 0.25)
-    found = verdicts_of(judge(), briefs_of(judge(), model), model)
-    assert [found[s].status for s in "ABC"] == ["ok", "ok", "unscored"]
-    assert found["C"].reason == "empty text"
-    assert [lv["rating"] for lv in found["A"].evidence["levels"]] == [1, 2, 3, 4, 5]
-    assert read_levels(found["A"].evidence["levels"][:1])[1] == pytest.approx(1)
-    scores = {s.scorer: s for s in judge().score(found["A"])}
-    assert scores["synthetic"].value == pytest.approx(15 * 0.25)
-    assert scores["synthetic.level"].value == pytest.approx(4 + 2.75 / 9)

@@ -314,6 +314,3 @@ def test_agreement_with_and_without_inverted_documents() -> None:
     assert agreement(rated(), CHECKED, "d1", "d2") == pytest.approx((1 / 6, 3, 1.0, 1))
     assert agreement(rated(), CHECKED) == pytest.approx((1 / 6, 3, 1 / 6, 3))
     assert agreement(rated(), CHECKED, *CODES)[2:] == (None, 0)
-
-
-# nothing at all
