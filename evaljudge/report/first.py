@@ -67,7 +67,7 @@ def headlines(findings: Findings) -> list[Headline]:
     by_scorer = {row.scorer: row for row in rows}
     best: dict[str, Agreement] = {}
     for level in ("summary", "sample"):  # pooled only where it is undefined within documents
-        rows_of_level = [row for row in _spearmans(findings, level) if row.scorer in by_scorer]
+        rows_of_level = [row for row in spearmans(findings, level) if row.scorer in by_scorer]
         best |= {row.axis: row for row in sorted(rows_of_level, key=lambda row: row.value or 0.0)}
     headings = [Headline(axis, by_scorer[best[axis].scorer]) for axis in sorted(best)]
     return headings or [Headline(ANY_AXIS, _by_rank(findings, rows)[0])]
@@ -86,7 +86,7 @@ def _by_rank(findings: Findings, rows: Sequence[SystemRanking]) -> list[SystemRa
     return sorted(rows, key=lambda row: places.get(row.scorer, int(row.scorer in LENGTHS)))
 
 
-def _spearmans(findings: Findings, level: str) -> list[Agreement]:
+def spearmans(findings: Findings, level: str) -> list[Agreement]:
     at = level, "spearman"
     rows = findings.agreement
     return [row for row in rows if (row.level, row.coefficient) == at and row.value is not None]
@@ -257,7 +257,7 @@ def _trust(findings: Findings, headline: Headline) -> tuple[str, bool | None]:
 
 
 def _agreement_of(findings: Findings, headline: Headline, level: str) -> Agreement | None:
-    rows = (r for r in _spearmans(findings, level) if r.scorer == headline.ranking.scorer)
+    rows = (r for r in spearmans(findings, level) if r.scorer == headline.ranking.scorer)
     return next((row for row in rows if headline.axis in (row.axis, ANY_AXIS)), None)
 
 

@@ -30,7 +30,7 @@ from evaljudge.analyses.systems import close, leader
 from evaljudge.analysis.findings import Findings, Selected
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS, HUMAN
-from evaljudge.report.first import best_by, best_of, leading, stand_in
+from evaljudge.report.first import best_by, best_of, leading, spearmans, stand_in
 from evaljudge.report.lines import asked_line, certified_together, floor_line, on_axis, reasons
 from evaljudge.report.screen import counts_on, fits, on_screen, whole, wrapped
 from evaljudge.sections import Named, Section, Table
@@ -129,8 +129,8 @@ def agreement_text(findings: Findings) -> str:
 
 def outcome_text(findings: Findings, out: str) -> str:
     """A run in three lines, for those who call it from Python."""
-    rows = (one_line(f"{r.scorer} on {r.axis} {estimate(r)}") for r in _within_documents(findings))
-    first, *others = [*rows] or [NONE]
+    rows = spearmans(findings, "sample")
+    first, *others = [one_line(f"{r.scorer} on {r.axis} {estimate(r)}") for r in rows] or [NONE]
     more = f" (+{len(others)} more)" if others else ""
     where = f"{one_line(out)}: {findings.sizes}"
     agreement = f"agreement within documents (Spearman): {first}{more}"
@@ -140,18 +140,13 @@ def outcome_text(findings: Findings, out: str) -> str:
 def outcome_html(findings: Findings, out: str) -> str:
     rows = [
         [escape(one_line(cell)) for cell in (row.scorer, row.axis, estimate(row))]
-        for row in _within_documents(findings)
+        for row in spearmans(findings, "sample")
     ]
     heads = "<tr><th>scorer</th><th>axis</th><th>Spearman within documents</th></tr>"
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     table = f"<table>{heads}{body}</table>" if rows else ""
     place = escape(one_line(out))
     return f"<p>{place}: {findings.sizes}</p>{table}<p>report: {place}/report/index.html</p>"
-
-
-def _within_documents(findings: Findings) -> list[Agreement]:
-    rows = (row for row in findings.agreement if row.value is not None)
-    return [row for row in rows if (row.level, row.coefficient) == ("sample", "spearman")]
 
 
 def _coverage(findings: Findings) -> Iterator[str]:

@@ -24,7 +24,7 @@ from evaljudge.report.first import (
 )
 from evaljudge.runs.reporting import without_scores
 from evaljudge.text import shortened
-from tests.report.findings import made
+from tests.report.findings import agreement, made
 
 SYSTEMS = ["north", "south", "east"]
 DISTINCT = [[5 + n % 3 / 9, 3 + n % 2 / 9, 1 + n % 4 / 9] for n in range(20)]
@@ -39,17 +39,10 @@ def ranked(
     return replace(found, scorer=scorer, axis=axis)
 
 
-def spearman(value: float | None, low: float | None, high: float | None, **more: Any) -> Agreement:
-    given: dict[str, Any] = {
-        "level": "sample",
-        "scorer": "synthetic",
-        "axis": "fluency",
-        "n": 100,
-    } | more
-    return Agreement(
-        given["level"], "spearman", value, low, high, given["n"], 0,
-        scorer=given["scorer"], axis=given["axis"],
-    )  # fmt: skip
+def spearman(
+    value: float | None, low: float | None, high: float | None, level: str = "sample"
+) -> Agreement:
+    return replace(agreement(level, "spearman", value), low=low, high=high)
 
 
 def only_answer(table: list[list[float]] = DISTINCT, **more: Any) -> AxisAnswer:

@@ -1,34 +1,26 @@
 """What a run ends with, in thirty lines; what Python and notebooks show of it, in three."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import pytest
 
 from evaljudge.agreement import Agreement, Rival
 from evaljudge.analysis.findings import Coverage, Findings
-from evaljudge.decisions.systems import RankedSystem, SystemPair, SystemRanking
+from evaljudge.decisions.systems import SystemRanking
 from evaljudge.report import asked_line, full_summary, outcome_html, outcome_text, summary
 from evaljudge.report.summary import MOST_LINES
 from evaljudge.runs.outcome import Outcome
 from tests.frames import replaced
 from tests.report.findings import agreement, made, standing
+from tests.report.findings import ranking as named_ranking
 
 AXES = ("coherence", "fluency", "relevance")
 
 
-def ranking(scorer: str, axis: str, names: tuple[str, ...] = ("BART", "T5", "LEAD")) -> Any:
-    """The first two cannot be told apart."""
-    systems = [RankedSystem(n, 4.1 - i, 4, 4.2, 100, "a") for i, n in enumerate(names)]
-    pairs = [
-        SystemPair(a, b, 0.1, 0.0, 0.2, 0.1, 0.9 if b == "T5" else 0.01, 99, 1, 2)
-        for a, b in combinations(names, 2)
-    ]
-    how: dict[str, Any] = {"test": "t", "told_apart": 1, "spread": 0.9, "detectable": 0.25}
-    how |= {"documents": 100, "detectable_among_all": None, "alpha": 0.05, "power": 0.8}
-    return SystemRanking(systems=systems, pairs=pairs, scorer=scorer, axis=axis, **how)
+def ranking(scorer: str, axis: str, names: Sequence[str] = ("BART", "T5", "LEAD")) -> SystemRanking:
+    return named_ranking(names, scorer=scorer, axis=axis)
 
 
 def run(axes: tuple[str, ...] = AXES, **more: Any) -> Findings:
@@ -95,7 +87,7 @@ def _untested() -> Findings:
 def _alike() -> Findings:
     """People's first two systems have the same mean."""
     people = ranking("human", "fluency")
-    systems = [replace(one, mean=min(one.mean, 3.0)) for one in people.systems]
+    systems = [replace(one, mean=min(one.mean, 3.95)) for one in people.systems]
     rankings = [replace(people, systems=systems), ranking("synthetic", "fluency")]
     return run(("fluency",), systems=rankings)
 
