@@ -78,6 +78,10 @@ def test_a_sentence_that_cuts_an_entity_names_it_once() -> None:
         entities=[entity("all of it", (0, 33), "yes")],
         sentences=[sentence((0, 24), "yes"), sentence((25, 33), "no")],
     )
+    cut = pieces(
+        *judged_text(entities=[entity("r", (4, 9), "yes")], sentences=[sentence((0, 24), "yes")])
+    )
+    assert [one.issues for one in cut] == ["", "", "flow", ""]
     found = pieces(*judged)
     assert [(one.text, one.label, one.issue) for one in found] == [
         ("The river rose and fell.", "", True),

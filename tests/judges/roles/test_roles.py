@@ -137,6 +137,8 @@ def test_static_roles_stay_and_readers_that_are_unlike_join(
 ) -> None:
     found, _ = verdicts(judge(**settings), Voting(all_for_the_second))
     assert voters(found) == types
+    assert all(role["static"] == (role["type"] in STATIC) for role in found.evidence["roles"])
+    assert found.evidence["notes"] == []
 
 
 @pytest.mark.parametrize("clustering", [True, False])
