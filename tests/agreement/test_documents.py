@@ -12,6 +12,7 @@ from evaljudge.agreement import Agreement, soft_accuracies
 from evaljudge.agreement.documents import (
     Level,
     interval,
+    jackknife_error,
     jackknifed,
     mean_parts,
     means,
@@ -45,6 +46,11 @@ def test_parts_of_a_mean_of_statistics_by_hand() -> None:
     found = mean_parts(np.array([[1, 2, 3, nan], [5, nan, 7, nan]]))
     np.testing.assert_allclose(found, [(1 + 4.5) / 2, (2 + 6) / 2, (3 + 7.5) / 2, nan])
     assert means(found) == 4
+
+
+def test_the_jackknifes_error_of_a_mean_is_its_standard_error() -> None:
+    without = (KNOWN.sum() - KNOWN) / (KNOWN.size - 1)
+    assert jackknife_error(without, KNOWN.mean()) == pytest.approx(stats.sem(KNOWN))
 
 
 @pytest.mark.parametrize("choices", [1, 7])
