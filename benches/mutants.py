@@ -87,7 +87,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "agreement/documents.py": ("agreement/test_documents.py", "agreement/test_averaged.py"),
     "agreement/labels.py": ("agreement/test_labels_by_definition.py",),
     "agreement/precision.py": ("agreement/test_calibration_precision.py",),
-    "agreement/preference.py": ("agreement/test_preference_votes.py",),
+    "probes/position.py": ("probes/test_probes_position.py",),
     "agreement/levels.py": (
         "agreement/test_agreement_literals.py",
         "agreement/test_agreement_by_definition.py",

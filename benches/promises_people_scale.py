@@ -161,21 +161,32 @@ def of_world(world: World, worlds: int, seed: tuple[int, ...]) -> Iterator[dict[
     yield fair | {"kept": worlds - accused}
 
 
-def _found(drawn: Drawn, weighted: bool = True, as_published: bool = False) -> PeopleScale:
-    probabilities = drawn.probabilities if weighted else None
-    return _scale(drawn.scores, drawn.human, probabilities, as_published)
+def _found(drawn: Drawn, weighted: bool = True) -> PeopleScale:
+    return _scale(drawn.scores, drawn.human, drawn.probabilities if weighted else None)
 
 
 def _scale(
-    scores: np.ndarray,
-    human: np.ndarray,
-    probabilities: np.ndarray | None = None,
-    as_published: bool = False,
+    scores: np.ndarray, human: np.ndarray, probabilities: np.ndarray | None = None
 ) -> PeopleScale:
     names = [str(system) for system in range(scores.shape[1])]
-    scale = people_scale(names, scores, human, probabilities, as_published=as_published)
+    scale = people_scale(names, scores, human, probabilities)
     assert scale is not None
     return scale
+
+
+def published(scores: np.ndarray, human: np.ndarray) -> list[Bounded]:
+    """Each system's mean as the package ppi-python has it: texts are split into labelled and other
+    ones, alike for all systems, and intervals are normal."""
+    is_rated = np.isfinite(human).all(axis=1)
+    ratings, scored, others = human[is_rated], scores[is_rated], scores[~is_rated]
+    together = np.mean((ratings - ratings.mean(axis=0)) * (scored - scored.mean(axis=0)), axis=0)
+    slope = together.sum() / scores.var(axis=0, ddof=1).sum() * len(others) / len(scores)
+    means = ratings.mean(axis=0) + slope * (others.mean(axis=0) - scored.mean(axis=0))
+    labelled = (ratings - slope * scored).var(axis=0) / len(ratings)
+    half = stats.norm.ppf(0.975) * np.sqrt(labelled + slope**2 * others.var(axis=0) / len(others))
+    return [
+        Bounded(*map(float, row)) for row in zip(means, means - half, means + half, strict=True)
+    ]
 
 
 def _looked_at(
@@ -184,8 +195,7 @@ def _looked_at(
     system = int(rng.integers(world.systems))
     row, others = scale.systems[system], {}
     if world.labelled == 10:
-        published = _found(drawn, as_published=True)
-        others["kept_published"] = published.systems[system].corrected
+        others["kept_published"] = published(drawn.scores, drawn.human)[system]
     if world.near:
         others["kept_unweighted"] = _found(drawn, weighted=False).systems[system].corrected
     yield "mean of a system", drawn.means[system], row.corrected, row.by_labels, others

@@ -52,7 +52,6 @@ from .documents import LEVELS, Level, Measured
 from .held import LengthHeld, held_fixed
 from .labels import LabelAgreement, cohen_kappa, krippendorff_alpha
 from .precision import Precise, precise
-from .preference import Preference, Vote, preferences
 from .significance import Challenger, Rival, Standing, against_best, holm
 from .soft import soft_accuracies
 from .summary import MAX_POOLED
@@ -62,9 +61,9 @@ __all__ = [
     "COEFFICIENTS", "CORRELATIONS", "LEVELS", "MAX_COMPARED", "MAX_POOLED", "Agreement",
     "Averaged", "AveragedColumn", "AveragedMethod", "AveragedValue", "AxisPair", "Calibration",
     "Ceiling", "Challenger", "Coefficient", "Correlation", "CrossFitted",
-    "Isotonic", "LabelAgreement", "LengthHeld", "Level", "Measured", "Precise", "Preference",
-    "Rival", "Standing", "Vote", "Voters", "against_best", "agreements", "among",
+    "Isotonic", "LabelAgreement", "LengthHeld", "Level", "Measured", "Precise",
+    "Rival", "Standing", "Voters", "against_best", "agreements", "among",
     "averaged", "calibration", "ceiling", "cohen_kappa", "comparisons", "cross_fitted",
     "dawid_skene", "fit_isotonic", "held_fixed", "holm", "krippendorff_alpha", "precise",
-    "preferences", "soft_accuracies",
+    "soft_accuracies",
 ]  # fmt: skip

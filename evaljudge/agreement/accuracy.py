@@ -8,17 +8,16 @@ epsilon of NaN means that accuracy was not asked for, or that there are too many
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .coefficients import BUDGET, quotient, signs
-from .pairs import Codes, Floats, Two
+from .pairs import Floats, Two
 
 Singles = NDArray[np.float32]
 MAX_COMPARED = 1000  # candidates of one document, or systems: every pair of them is looked at
-NEARER = np.arange(-4, 1)  # a sixteenth of the range of the scores, an eighth, ..., all
 DECIMALS = 9  # gains that agree in so many are equal, whatever the order of their sum
 
 
@@ -45,21 +44,14 @@ class Ordering:
     def of(cls, x: Floats) -> "Ordering":
         return cls(signs(x[..., None], x[..., None, :]), distances(x))
 
-    def halved(self) -> "Ordering":
-        """Every two candidates once, in one row for each list."""
-        size = self.signs.shape[-1]
-        once = np.flatnonzero(np.triu(np.ones((size, size), np.bool_), 1))
-        lists = *self.signs.shape[:-2], size**2
-        signs, apart = self.signs.reshape(lists), self.apart.reshape(lists)
-        return Ordering(signs.take(once, axis=-1), apart.take(once, axis=-1))
-
     def agreeing(self, human: NDArray[np.int8], epsilon: float) -> NDArray[np.bool_]:
         """Pairs on whose order both agree, or that both tie; `human`: signs."""
         return self.signs * (self.apart > np.float32(epsilon)) == human
 
-    def gaps(self, human: "Ordering", weight: float = 1.0) -> Gaps:
-        """The distances of pairs that people tie, and of concordant pairs, each pair once."""
-        tied, concordant = human.signs == 0, self.signs * human.signs > 0
+    def gaps(self, human: NDArray[np.int8], weight: float = 1.0) -> Gaps:
+        """The distances of pairs that people tie, and of concordant pairs; `human`: signs."""
+        once = np.triu(np.ones(self.signs.shape[-2:], np.bool_), 1)
+        tied, concordant = once & (human == 0), once & (self.signs * human > 0)
         return Gaps(self.apart[tied], self.apart[concordant], weight)
 
 
@@ -82,75 +74,21 @@ def calibrated(parts: Sequence[Gaps]) -> float:
     return float(epsilons[np.argmax(np.round(gains, DECIMALS))])
 
 
-def calibrated_lists(x: Floats, ratings: Sequence[Floats]) -> list[float]:
-    """The epsilons of `calibrated` for one list of scores with each of the ratings.
-
-    No more than all pairs that people tie can be gained, and what is lost up to an epsilon is lost
-    with any larger one. So pairs that are far apart need no look once these cannot do better.
-    """
-    epsilons, order = [0.0] * len(ratings), np.argsort(x)
-    if x.size < 2:
-        return epsilons
-    x, pending = x[order], {place: y[order] for place, y in enumerate(ratings)}
-    for reach in np.ldexp(x[-1] - x[0], NEARER):
-        if not pending:
-            break
-        limit = np.float32(reach)
-        near = NearPairs.of(x, limit)
-        for place, y in list(pending.items()):
-            gaps = near.gaps(y)
-            tied = gaps.tied[gaps.tied <= limit]
-            epsilon = epsilons[place] = calibrated([replace(gaps, tied=tied)])
-            lost = np.count_nonzero((gaps.concordant > epsilon) & (gaps.concordant <= limit))
-            times = np.unique(y, return_counts=True)[1]
-            if np.count_nonzero(tied <= epsilon) + lost >= (times * (times - 1) // 2).sum():
-                del pending[place]
-    return epsilons
-
-
-@dataclass(frozen=True, slots=True)
-class NearPairs:
-    """All pairs of sorted scores up to a limit apart, and perhaps some more."""
-
-    later: Codes  # how many pairs each score begins
-    other: Codes  # the place of the larger score of each pair
-    apart: Singles
-    is_larger: NDArray[np.bool_]  # or equal
-
-    @classmethod
-    def of(cls, x: Floats, limit: np.float32) -> "NearPairs":
-        places = np.arange(x.size)
-        beyond = np.searchsorted(x, x + np.nextafter(limit, np.float32(np.inf)), side="right")
-        later = beyond - places - 1
-        other = np.arange(later.sum()) + np.repeat(beyond - np.cumsum(later), later)
-        ahead = x[other] - np.repeat(x, later)
-        return cls(later, other, ahead.astype(np.float32), ahead > 0)
-
-    def gaps(self, y: Floats) -> Gaps:
-        ahead = y[self.other] - np.repeat(y, self.later)
-        return Gaps(self.apart[ahead == 0], self.apart[(ahead > 0) & self.is_larger])
-
-
-def accuracies(
-    values: Floats, compared: Sequence[Two], weights: Floats, epsilons: Floats
-) -> Floats:
-    """The accuracies (comparisons, lists, resamples) from (columns, lists, pairs).
-
-    Weights are whole, (lists, resamples, pairs); what is absent (NaN) must weigh nothing.
-    """
-    shares = np.full((len(compared), *weights.shape[:2]), np.nan)
-    if np.isnan(epsilons).all():
-        return shares
+def accuracies(values: Floats, compared: Sequence[Two], epsilons: Floats) -> Floats:
+    """The accuracies (comparisons, lists) from (columns, lists, pairs); NaN marks an absent pair,
+    alike in all columns."""
     columns, lists, pairs = values.shape
+    shares = np.full((len(compared), lists), np.nan)
     step = max(1, 2 * BUDGET // max(1, columns * pairs**2))
     for start in range(0, lists, step):
         part = slice(start, start + step)
+        present = np.isfinite(values[0, part])
+        both = present[:, :, None] & present[:, None, :]
         orders = [Ordering.of(column) for column in values[:, part]]
-        sizes = weights[part].sum(axis=2)
         for place, (x, y) in enumerate(compared):
-            agreeing = orders[x].agreeing(orders[y].signs, epsilons[place]).astype(np.float64)
-            agreed = ((weights[part] @ agreeing) * weights[part]).sum(axis=2)
-            shares[place, part] = share(agreed, sizes)
+            agreeing = both & orders[x].agreeing(orders[y].signs, epsilons[place])
+            agreed = agreeing.sum(axis=(1, 2), dtype=np.float64)
+            shares[place, part] = share(agreed, present.sum(axis=1, dtype=np.float64))
     return shares
 
 

@@ -12,20 +12,24 @@ with a single rating is skipped.
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from math import isnan
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .coefficients import (
-    COEFFICIENTS,
-    CORRELATIONS,
-    Coefficient,
-    Correlation,
-    SystemCoefficient,
+from .coefficients import COEFFICIENTS, CORRELATIONS, Coefficient, SystemCoefficient
+from .documents import (
+    LEVELS,
+    Estimate,
+    Estimates,
+    Level,
+    interval,
+    mean_parts,
+    means,
+    on_one_thread,
 )
-from .documents import LEVELS, Estimates, Level, interval, mean_parts, means, on_one_thread
 from .levels import sample_level, system_level
-from .pairs import Codes, Floats, PairTable, Two, groups_of, linked, table_of, tables
+from .pairs import Codes, Floats, PairTable, Two, groups_of, table_of, tables
 from .summary import MAX_POOLED, summary_level
 
 MOST_NUMBERS = 2**24  # in the tables of pairs that are held at once
@@ -64,7 +68,7 @@ class AxisPair:
 class Ceiling:
     axis: str = field(default="", kw_only=True)  # empty until the caller names it
     level: Level
-    coefficient: Correlation
+    coefficient: Coefficient
     value: float | None  # None where undefined for every rater
     low: float | None  # 95% interval over documents
     high: float | None
@@ -91,7 +95,6 @@ def agreements(
     return agreed
 
 
-@on_one_thread
 def comparisons(
     documents: ArrayLike, systems: ArrayLike, columns: Sequence[ArrayLike],
     compared: Sequence[Two], *,
@@ -102,35 +105,44 @@ def comparisons(
     What is known of a column is shared by all comparisons of the same candidates, so that many take
     little longer than one.
     """
-    by_place = {
-        place: [
-            _agreement(estimates, local, coefficient, table)
-            for estimates in levels
-            for coefficient in coefficients
-        ]
-        for place, local, levels, table in estimates_of(
-            documents, systems, columns, compared, coefficients=coefficients, seed=seed
-        )
-    }
+    found = estimates(documents, systems, columns, compared, LEVELS, coefficients, seed)
+    by_place = {place: list(map(_agreement, of_place)) for place, of_place in found}
     return [by_place[place] for place in range(len(compared))]
 
 
-def estimates_of(
+def estimates(
     documents: ArrayLike, systems: ArrayLike, columns: Sequence[ArrayLike],
-    compared: Sequence[Two], *,
-    levels: Sequence[Level] = LEVELS, coefficients: Collection[Coefficient] = COEFFICIENTS,
-    seed: int = 0,
-) -> Iterator[tuple[int, int, list[Estimates], PairTable]]:  # fmt: skip
-    """Each comparison's place, its place in its table, the levels' estimates, and the table."""
+    compared: Sequence[tuple[int, ...]], levels: Sequence[Level],
+    coefficients: Sequence[Coefficient], seed: int,
+) -> Iterator[tuple[int, list[Estimate]]]:  # fmt: skip
+    """Each comparison's place (see `tables`), and its estimates by level and coefficient; in any
+    order."""
     for places, table in tables(documents, systems, columns, compared):
-        for group in linked(table.compared):  # fewer columns at once need less memory
-            at = iter(group)
-            # so many comparisons that their tables of pairs of candidates fit in memory
-            pooled = min(table.documents.size, MAX_POOLED) ** 2 // 8
-            for part in table.of(group).parts(max(1, MOST_NUMBERS // max(1, pooled))):
-                estimates = [_LEVELS[level](part, seed, coefficients) for level in levels]
-                for local in range(len(part.compared)):
-                    yield places[next(at)], local, estimates, part
+        # so many comparisons that their tables of pairs of candidates fit in memory
+        pooled = min(table.documents.size, MAX_POOLED) ** 2 // 8
+        most = max(1, MOST_NUMBERS // max(1, pooled))
+        # those of the same ratings together: fewer columns at once need less memory
+        order = sorted(range(len(places)), key=lambda local: table.compared[local][::-1])
+        for start in range(0, len(order), most):
+            part = order[start : start + most]
+            of_part = _estimates(table.of(part), levels, coefficients, seed)
+            for local, of_comparison in zip(part, of_part, strict=True):
+                yield from ((place, of_comparison) for place in places[local])
+
+
+@on_one_thread
+def _estimates(
+    table: PairTable, levels: Sequence[Level], coefficients: Sequence[Coefficient], seed: int
+) -> list[list[Estimate]]:
+    of_levels = [_LEVELS[level](table, seed, coefficients) for level in levels]
+    return [
+        [
+            of_level.of(place, coefficient, table.exponents[scores])
+            for of_level in of_levels
+            for coefficient in coefficients
+        ]
+        for place, (scores, _) in enumerate(table.compared)
+    ]
 
 
 def among(
@@ -144,7 +156,6 @@ def among(
 
     Axes that do not differ measure one thing under two names.
     """
-
     columns, compared = list(values.values()), list(combinations(range(len(values)), 2))
     pairs = comparisons(documents, systems, columns, compared, coefficients=CORRELATIONS, seed=seed)
     return [
@@ -161,29 +172,22 @@ _LEVELS: dict[Level, Callable[[PairTable, int, Collection[Coefficient]], Estimat
 }
 
 
-def _agreement(
-    estimates: Estimates, place: int, coefficient: Coefficient, table: PairTable
-) -> Agreement:
-    """The agreement of one comparison at one level; `place`: of the comparison in its table."""
-    index = COEFFICIENTS.index(coefficient)
-    value, parts = float(estimates.values[place, index]), estimates.parts[place, index]
-    is_accuracy = coefficient == "accuracy"
-    exponent = table.exponents[table.compared[place][0]]
-    with np.errstate(over="ignore"):  # infinite where scores are further apart than a float says
-        epsilon = float(np.ldexp(float(estimates.epsilons[place]), exponent))
+def _agreement(estimate: Estimate) -> Agreement:
+    is_accuracy = estimate.coefficient == "accuracy"
+    value = None if isnan(estimate.value) else estimate.value
+    least = 0.0 if is_accuracy else -1.0
     return Agreement(
-        estimates.level,
-        coefficient,
-        None if np.isnan(value) else value,
-        *interval(value, parts, estimates.level, least=0.0 if is_accuracy else -1.0),
-        n=int(estimates.units[place, index]),
-        skipped=int(estimates.skipped[place, index]),
-        sampled=estimates.sampled,
-        epsilon=epsilon if is_accuracy and not np.isnan(value) else None,
+        estimate.level,
+        estimate.coefficient,
+        value,
+        *interval(estimate.value, estimate.parts, estimate.level, least=least),
+        n=estimate.n,
+        skipped=estimate.skipped,
+        sampled=estimate.sampled,
+        epsilon=estimate.epsilon if is_accuracy and value is not None else None,
     )
 
 
-@on_one_thread
 def ceiling(
     documents: ArrayLike, systems: ArrayLike, ratings: ArrayLike, *, seed: int = 0
 ) -> list[Ceiling]:
@@ -199,18 +203,12 @@ def ceiling(
         if np.isfinite(table[kept, column]).any()
     ]
     if not raters:
-        raters = [_levels(table_of([], [], [], []), seed)]
+        raters = _estimates(table_of([], [], [], []), LEVELS, CORRELATIONS, seed)
     skipped = int(np.sum(counts == 1))
-    return [
-        _ceiling([levels[place] for levels in raters], coefficient, skipped)
-        for place in range(len(LEVELS))
-        for coefficient in CORRELATIONS
-    ]
+    return [_ceiling(of_raters, skipped) for of_raters in zip(*raters, strict=True)]
 
 
-def _rater(
-    document: Codes, system: Codes, table: Floats, column: int, seed: int
-) -> tuple[Estimates, ...]:
+def _rater(document: Codes, system: Codes, table: Floats, column: int, seed: int) -> list[Estimate]:
     """One against the mean of the others, with parts in the places that documents, or groups of
     documents, have among all that are rated."""
     # Sorted, so that equal ratings have equal means whoever gave them.
@@ -219,34 +217,35 @@ def _rater(
     documents = int(document.max()) + 1
     rated = np.unique(document[np.isfinite(ratings)])
     pairs = replace(table_of(document, system, ratings, mean), groups=groups_of(documents)[rated])
-    sample, *further = _levels(pairs, seed)
-    parts = np.full((*sample.values.shape, documents), np.nan)
-    parts[..., rated] = sample.parts
-    return replace(sample, parts=parts), *further
+    (estimates,) = _estimates(pairs, LEVELS, CORRELATIONS, seed)
+
+    def placed(estimate: Estimate) -> Estimate:
+        if estimate.level != "sample":
+            return estimate
+        parts = np.full(documents, np.nan)
+        parts[rated] = estimate.parts
+        return replace(estimate, parts=parts)
+
+    return list(map(placed, estimates))
 
 
-def _levels(table: PairTable, seed: int) -> tuple[Estimates, ...]:
-    return tuple(_LEVELS[level](table, seed, CORRELATIONS) for level in LEVELS)
-
-
-def _ceiling(estimates: Sequence[Estimates], coefficient: Correlation, skipped: int) -> Ceiling:
-    """The ceiling at one level, over the raters for whom it is defined."""
-    index = COEFFICIENTS.index(coefficient)
-    values = np.array([estimate.values[0, index] for estimate in estimates])
-    defined = np.isfinite(values)
+def _ceiling(of_raters: Sequence[Estimate], skipped: int) -> Ceiling:
+    """The ceiling over the raters for whom it is defined."""
+    there = [estimate for estimate in of_raters if not isnan(estimate.value)]
     value, low, high = None, None, None
-    if defined.any():
-        value = float(values[defined].mean())
-        parts = np.stack([estimate.parts[0, index] for estimate in estimates])[defined]
-        low, high = interval(value, mean_parts(parts), estimates[0].level)
+    first = of_raters[0]
+    if there:
+        value = float(np.mean([estimate.value for estimate in there]))
+        parts = mean_parts(np.stack([estimate.parts for estimate in there]))
+        low, high = interval(value, parts, first.level)
     return Ceiling(
-        estimates[0].level,
-        coefficient,
+        first.level,
+        first.coefficient,
         value,
         low,
         high,
-        n=max(int(estimate.units[0, index]) for estimate in estimates),
+        n=max(estimate.n for estimate in of_raters),
         skipped=skipped,
-        raters=int(np.count_nonzero(defined)),
-        sampled=any(estimate.sampled for estimate in estimates),
+        raters=len(there),
+        sampled=any(estimate.sampled for estimate in of_raters),
     )

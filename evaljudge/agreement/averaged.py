@@ -25,6 +25,7 @@ data, so Holm's correction is for every two methods of the column.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,7 +34,7 @@ from .coefficients import Correlation
 from .documents import EQUAL, interval, mean_parts, means, on_one_thread, p_value
 from .levels import document_correlations
 from .pairs import Codes, Floats, table_of
-from .significance import Challenger, adjusted_pairs
+from .significance import Challenger, adjusted
 
 FEWEST_SHARED = 2  # documents, on each axis
 Trial = Mapping[str, ArrayLike]
@@ -85,9 +86,7 @@ def averaged(
         raise ValueError("there is no axis to average over")
     trials = {name: _trials(name, trial) for name, trial in methods.items()}
     table = _correlations_of(np.asarray(documents), np.asarray(systems), trials, human, coefficient)
-    cubes = list(table.values())
-    shared = _shared(cubes)
-
+    shared = _shared(list(table.values()))
     pooled = {name: means(np.moveaxis(cube, 0, -1)) for name, cube in table.items()}
     measured = tuple(
         AveragedMethod(name, len(cube), _values(cube, pooled[name], shared))
@@ -98,10 +97,8 @@ def averaged(
         axes=tuple(human),
         methods=measured,
         columns=tuple(
-            _column(axis, index, measured, pooled, count)
-            for index, (axis, count) in enumerate(
-                zip([*human, None], _column_counts(shared), strict=True)
-            )
+            _column(axis, index, measured, pooled, _column_counts(shared)[index])
+            for index, axis in enumerate([*human, None])
         ),
     )
 
@@ -114,15 +111,11 @@ def _trials(name: str, given: Trial | Sequence[Trial]) -> list[Trial]:
 
 
 def _correlations_of(
-    documents: Codes,
-    systems: Codes,
-    methods: Mapping[str, Sequence[Trial]],
-    human: Mapping[str, ArrayLike],
-    coefficient: Correlation,
-) -> dict[str, Floats]:
-    """The correlations (trials, axes, documents) of each method, for documents with any pair."""
+    documents: Codes, systems: Codes, methods: Mapping[str, Sequence[Trial]],
+    human: Mapping[str, ArrayLike], coefficient: Correlation,
+) -> dict[str, Floats]:  # fmt: skip
+    """The correlations (trials, axes, documents) of each method; NaN where undefined."""
     names, codes = np.unique(documents, return_inverse=True)
-    used = np.zeros(names.size, dtype=bool)
     ratings = {axis: np.asarray(column, dtype=np.float64) for axis, column in human.items()}
 
     def by_document(trial: Trial, axis: str) -> Floats:
@@ -132,15 +125,13 @@ def _correlations_of(
             present = np.unique(codes[np.isfinite(scores) & np.isfinite(ratings[axis])])
             values[present] = document_correlations(
                 table_of(codes, systems, scores, ratings[axis]), coefficient
-            )
-            used[present] = True
+            )[0]
         return values
 
-    cubes = {
+    return {
         name: np.array([[by_document(trial, axis) for axis in human] for trial in trials])
         for name, trials in methods.items()
     }
-    return {name: cube[:, :, used] for name, cube in cubes.items()}
 
 
 def _shared(cubes: Sequence[Floats]) -> NDArray[np.bool_]:
@@ -203,7 +194,7 @@ def _column(
             return None
         return p_value(float(means(gap).mean()), mean_parts(gap))
 
-    adjusted = adjusted_pairs(list(values), p_of)
+    ps = adjusted({frozenset(two): p_of(*two) for two in combinations(values, 2)})
     tested = []
     for name in others:
         gap = gaps(best[0], name)
@@ -212,7 +203,7 @@ def _column(
             name=name,
             difference=None if np.isnan(difference) else difference,
             p=p_of(best[0], name),
-            p_holm=adjusted.get(frozenset((best[0], name))),
+            p_holm=ps[frozenset((best[0], name))],
             n=int(np.isfinite(gap).any(axis=0).sum()),
         ))  # fmt: skip
     return AveragedColumn(axis, best, _highest(others), tuple(tested), common)

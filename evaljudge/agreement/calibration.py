@@ -188,4 +188,4 @@ def _spearman(rows: Folded, values: Floats) -> Floats:
     document = rows.document[rows.pairs]
     among = np.zeros_like(document)  # the sample level asks for no system
     table = table_of(document, among, values[rows.pairs], rows.ratings[rows.pairs])
-    return document_correlations(table, "spearman")
+    return document_correlations(table, "spearman")[0]

@@ -40,7 +40,6 @@ class Side:
 
     signs: NDArray[np.int8]  # (lists, columns, columns), of the differences
     ranks: Floats  # (lists, columns): twice the centred mean ranks
-    squares: Floats  # (lists): of the ranks, summed
     untied: Floats  # (lists): ordered pairs
     distinct: Floats  # (lists): values
     centred: Floats  # (lists, columns): values
@@ -53,7 +52,6 @@ class Side:
         return cls(
             signs=compared,
             ranks=ranks,
-            squares=(ranks**2).sum(axis=1),
             untied=np.abs(compared).sum(axis=(1, 2), dtype=np.float64),
             distinct=_distinct(x),
             centred=_centred(x),
@@ -90,8 +88,7 @@ def _compared(values: Floats, compared: Sequence[Two]) -> Floats:
 
 
 def _of_sides(x: Side, y: Side, sizes: NDArray[np.int_]) -> Floats:
-    products = (x.ranks * y.ranks).sum(axis=1)
-    spearman = ratio(products, np.sqrt(x.squares * y.squares))
+    spearman = cosine(x.ranks, y.ranks)
     balance = (x.signs * y.signs).sum(axis=(1, 2), dtype=np.float64)
     kendall = ratio(balance, np.sqrt(x.untied * y.untied))
     # Centring a constant leaves rounding noise; the signs know exactly.
@@ -170,10 +167,8 @@ def _sorted(x: Floats, y: Floats) -> Floats:
 
     if x.min() == x.max() or y.min() == y.max():
         return np.full(COUNT, np.nan)
-    ranks_x, ranks_y = centred_ranks(x), centred_ranks(y)
-    spearman = cosine(ranks_x, ranks_y)
     kendall, kendall_c = (
-        stats.kendalltau(ranks_x, ranks_y, variant=variant, method="asymptotic").statistic
+        stats.kendalltau(x, y, variant=variant, method="asymptotic").statistic
         for variant in ("b", "c")
     )
-    return np.array([spearman, kendall, pearson(x, y), kendall_c])
+    return np.array([spearmans(x, y), kendall, pearson(x, y), kendall_c])

@@ -21,9 +21,10 @@ from math import atanh, sqrt, tanh
 from typing import Literal, ParamSpec, TypeVar, get_args
 
 import numpy as np
+from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped, unused-ignore]
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped, unused-ignore]
 
-from .coefficients import BUDGET, quotient
+from .coefficients import BUDGET, COEFFICIENTS, Coefficient, quotient
 from .pairs import Codes, Floats
 
 Level = Literal["sample", "system", "summary"]
@@ -38,6 +39,20 @@ Spread = tuple[float | None, float | None, float | None]  # a value and its 95% 
 
 
 @dataclass(frozen=True, slots=True)
+class Estimate:
+    """One statistic of a comparison, at one level."""
+
+    level: Level
+    coefficient: Coefficient
+    value: float  # NaN where undefined
+    parts: Floats  # of documents or of groups of them; NaN where there is none
+    n: int  # the units behind the value
+    skipped: int
+    sampled: bool
+    epsilon: float  # for `accuracy`: scores no further apart are tied
+
+
+@dataclass(frozen=True, slots=True)
 class Estimates:
     """A level's statistics: for each comparison and coefficient."""
 
@@ -48,6 +63,22 @@ class Estimates:
     skipped: Codes  # likewise: what was left out
     epsilons: Floats  # (comparisons): scaled scores no further apart are tied for `accuracy`
     sampled: bool = False
+
+    def of(self, place: int, coefficient: Coefficient, exponent: int) -> Estimate:
+        """The estimate of a comparison whose scores are scaled by this power of two."""
+        at = place, COEFFICIENTS.index(coefficient)
+        with np.errstate(over="ignore"):  # infinite: scores are further apart than a float says
+            epsilon = float(np.ldexp(float(self.epsilons[place]), exponent))
+        return Estimate(
+            level=self.level,
+            coefficient=coefficient,
+            value=float(self.values[at]),
+            parts=self.parts[at],
+            n=int(self.units[at]),
+            skipped=int(self.skipped[at]),
+            sampled=self.sampled,
+            epsilon=epsilon,
+        )
 
 
 def jackknifed(values: Floats, without: Floats) -> Floats:
@@ -79,10 +110,7 @@ def mean_parts(parts: Floats) -> Floats:
     defined = np.isfinite(parts)
     present = defined.any(axis=0)
     value = means(parts)[..., None]
-    share = quotient(
-        np.broadcast_to(present.sum(axis=-1, keepdims=True) * 1.0, value.shape),
-        defined.sum(axis=-1, keepdims=True) * 1.0,
-    )
+    share = quotient(present.sum(axis=-1, keepdims=True), defined.sum(axis=-1, keepdims=True) * 1.0)
     moved = np.where(defined, parts - value, 0.0) * share
     return np.where(present, (value + moved).mean(axis=0), np.nan)
 
@@ -95,6 +123,22 @@ def error(parts: Floats) -> tuple[float, int]:
     return float(finite.std(ddof=1)) / sqrt(finite.size), finite.size
 
 
+def reach(error: Floats | float, freedom: Floats | float, choices: int = 1) -> Floats:
+    """How far the 95% interval of a value with this error reaches, by Student's t."""
+    return np.asarray(stdtrit(freedom, 1 - ALPHA / choices / 2) * error)
+
+
+def two_sided(value: Floats | float, error: Floats | float, freedom: Floats | float) -> Floats:
+    """The p of a value with this error being 0, by Student's t."""
+    return np.asarray(2 * stdtr(freedom, -np.abs(value) / error))
+
+
+def jackknife_error(without: Floats, centre: Floats | float) -> float:
+    """The standard error, from the statistics without each document or group of documents."""
+    groups = without.size
+    return float(np.sqrt((groups - 1) / groups * np.sum((without - centre) ** 2)))
+
+
 def interval(
     value: float, parts: Floats, level: Level, *, least: float = -1.0, choices: int = 1
 ) -> tuple[float | None, float | None]:
@@ -104,18 +148,17 @@ def interval(
     intervals of the best of ten held it in 86% of worlds with 8 documents. Few systems' means may
     correlate by 1, which that scale does not have; there the interval is cut at 1.
     """
-    from scipy.special import stdtrit  # here, since it takes long to import
-
     spread, count = error(parts)
     if not np.isfinite(spread) or np.isnan(value):
         return None, None
-    reach = float(stdtrit(count - 1, 1 - ALPHA / choices / 2)) * spread
+    half_width = float(reach(spread, count - 1, choices))
     half = (1 - least) / 2
     middle = (value - least) / half - 1  # between -1 and 1
     room = 1 - middle**2
     if level == "system" or room < EQUAL:
-        return max(least, value - reach), min(1.0, value + reach)
-    ends = atanh(middle) - reach / half / room, atanh(middle) + reach / half / room
+        return max(least, value - half_width), min(1.0, value + half_width)
+    scaled = half_width / half / room
+    ends = atanh(middle) - scaled, atanh(middle) + scaled
     low, high = (least + half * (1 + tanh(end)) for end in ends)
     return min(low, value), max(value, high)
 
@@ -125,8 +168,6 @@ def p_value(difference: float, parts: Floats) -> float | None:
 
     Parts that are all alike have no spread to judge by: then it is that of their signs alone.
     """
-    from scipy.special import stdtr
-
     spread, count = error(parts)
     if not np.isfinite(spread):
         return None
@@ -134,7 +175,7 @@ def p_value(difference: float, parts: Floats) -> float | None:
         return 1.0
     if spread < EQUAL:
         return float(2.0 ** (1 - count))
-    return float(2 * stdtr(count - 1, -abs(difference) / spread))
+    return float(two_sided(difference, spread, count - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,21 +195,6 @@ def multiplicities(units: int, resamples: int, seed: int, block: int) -> Iterato
         yield stream.multinomial(units, evenly, size=size).astype(np.float64)
 
 
-def replicated(
-    statistic: Callable[[Floats], Floats], documents: int, resamples: int, seed: int, width: int = 0
-) -> Floats:
-    """The statistic of every resample, along the last axis.
-
-    `statistic` takes how often each document was drawn, (resamples, documents). `width`: how many
-    numbers it holds at once per resample, where these are more than documents.
-    """
-    if documents < 2 or resamples < 1:
-        return np.full_like(statistic(np.ones((1, documents))), np.nan)
-    block = max(1, BUDGET // max(documents, width))
-    draws = multiplicities(documents, resamples, seed, block)
-    return np.concatenate([statistic(some) for some in draws], axis=-1)
-
-
 def percentiles(values: Floats) -> tuple[float | None, float | None]:
     """Over the resamples where the statistic is defined; None where fewer than half are."""
     defined = values[np.isfinite(values)]
@@ -178,19 +204,22 @@ def percentiles(values: Floats) -> tuple[float | None, float | None]:
     return float(low), float(high)
 
 
-def estimated(value: float, replicates: Floats) -> Spread:
-    """Each None where undefined (see the package's policy)."""
-    return (None, None, None) if np.isnan(value) else (float(value), *percentiles(replicates))
-
-
 def spread(
     statistic: Callable[[Floats], Floats], documents: int, resamples: int, seed: int, width: int = 0
 ) -> Spread:
-    """The value of a statistic over documents (see `replicated`), and its interval."""
+    """The value of a statistic over documents, and its interval; each None where undefined.
+
+    `statistic` takes how often each document was drawn, (resamples, documents). `width`: how many
+    numbers it holds at once per resample, where these are more than documents.
+    """
     value = float(statistic(np.ones((1, documents)))[0])
     if np.isnan(value):
         return None, None, None
-    return estimated(value, replicated(statistic, documents, resamples, seed, width))
+    if documents < 2 or resamples < 1:
+        return value, None, None
+    block = max(1, BUDGET // max(documents, width))
+    draws = multiplicities(documents, resamples, seed, block)
+    return value, *percentiles(np.concatenate([statistic(some) for some in draws]))
 
 
 def ratio_of_sums(above: Floats, below: Floats, resamples: int, seed: int, n: int) -> Measured:

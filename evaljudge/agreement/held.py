@@ -23,20 +23,20 @@ keeps a little of its agreement.
 What follows from length alone is taken away whether people are right to like it or not.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special  # type: ignore[import-untyped, unused-ignore]
 
-from .coefficients import centred_ranks, cosine, quotient
-from .documents import interval, means
-from .pairs import Codes, Floats
+from .coefficients import quotient
+from .documents import interval, jackknife_error, means, reach
+from .levels import document_correlations
+from .pairs import Floats, PairTable, tables
+from .summary import SPEARMAN, leaving_out
 
 FEWEST = 4
 GROUPS = 50
-_TAIL = 0.975
 Ends = tuple[float | None, float | None]
 _ORDERED = 1 - 1e-9  # a correlation of at least this is 1 but for rounding
 
@@ -63,12 +63,11 @@ def held_fixed(
     documents: ArrayLike, scores: ArrayLike, human: ArrayLike, lengths: ArrayLike
 ) -> tuple[LengthHeld, LengthHeld]:
     """Agreement at sample and summary level, from a row for each text; NaN: a number is missing."""
-    columns = np.stack([np.asarray(side, np.float64) for side in (scores, human, lengths)])
-    kept = np.isfinite(columns).all(axis=0)
-    document = np.unique(np.asarray(documents)[kept], return_inverse=True)[1]
-    order = np.argsort(document, kind="stable")
-    columns, document = columns[:, kept][:, order], document[order]
-    return _sample(columns, document), _summary(columns, document)
+    sides = [np.asarray(side, np.float64) for side in (scores, human, lengths)]
+    no_systems = np.zeros_like(documents)  # these levels ask for none
+    every = (0, 1, 2), (0, 2, 1), (1, 2, 0)  # the texts that have all three numbers
+    ((_, table),) = tables(documents, no_systems, sides, every)
+    return _sample(table), _summary(table)
 
 
 def partial(correlations: Floats) -> Floats:
@@ -82,77 +81,47 @@ def _in_order(correlations: Floats) -> NDArray[np.bool_]:
     return np.asarray(np.abs(correlations) >= _ORDERED)
 
 
-def _sample(columns: Floats, document: Codes) -> LengthHeld:
-    sizes = np.bincount(document)
-    starts = np.cumsum(sizes) - sizes
-    cosines = [np.empty((3, 0))]
-    for size in np.unique(sizes[sizes >= FEWEST]):
-        cells = starts[sizes == size, None] + np.arange(size)
-        cosines.append(_cosines(*map(centred_ranks, columns[:, cells])))
-    correlations = np.concatenate(cosines, axis=1)
+def _sample(table: PairTable) -> LengthHeld:
+    correlations = document_correlations(table, "spearman")
+    correlations = correlations[:, np.bincount(table.documents) >= FEWEST]
     values = partial(correlations)
-    values = values[np.isfinite(values)]
     ends = interval(float(means(values)), values, "sample")
-    return _held("sample", correlations, values, ends, values.size)
+    return _held("sample", correlations, values, ends, int(np.isfinite(values).sum()))
 
 
-def _summary(columns: Floats, document: Codes) -> LengthHeld:
-    if columns.shape[1] < FEWEST:
+def _summary(table: PairTable) -> LengthHeld:
+    if table.documents.size < FEWEST:
         return _held("summary", np.empty((3, 0)), np.empty(0), (None, None), 0)
-    correlations = _cosines(*map(centred_ranks, columns))[:, None]
+    # Documents in the order of their codes, dealt like cards.
+    dealt = replace(table, groups=np.arange(table.document_count) % GROUPS)
+    coefficients, _ = leaving_out(dealt, np.arange(table.document_count), ("spearman",))
+    correlations = coefficients[:, SPEARMAN]
     values = partial(correlations)
-    values = values[np.isfinite(values)]
-    ends = _jackknifed(float(means(values)), columns, document)
-    return _held("summary", correlations, values, ends, columns.shape[1] * values.size)
+    n = table.documents.size if np.isfinite(values[0]) else 0
+    ends = _jackknifed(values[0], values[1:])
+    return _held("summary", correlations[:, :1], values[:1], ends, n)
 
 
 def _held(
     level: Literal["sample", "summary"], correlations: Floats, values: Floats, ends: Ends, n: int
 ) -> LengthHeld:
-    spearman, with_length, people_with_length = map(_mean, correlations)
-    in_order = int(np.count_nonzero(_in_order(correlations[1])))
-    return LengthHeld(
-        level, _mean(values), *ends, n, spearman, with_length, people_with_length, in_order
+    averages = means(np.vstack([values, correlations])).tolist()
+    value, spearman, with_length, people_with_length = (
+        None if np.isnan(average) else average for average in averages
     )
+    in_order = int(np.count_nonzero(_in_order(correlations[1])))
+    return LengthHeld(level, value, *ends, n, spearman, with_length, people_with_length, in_order)
 
 
-def _jackknifed(value: float, columns: Floats, document: Codes) -> Ends:
-    documents = int(document.max()) + 1
-    groups = min(documents, GROUPS)
-    if groups < 2 or not np.isfinite(value):
+def _jackknifed(value: float, without: Floats) -> Ends:
+    groups = without.size
+    if groups < 2 or not np.isfinite(np.append(without, value)).all():
         return None, None
-    # Documents in the order of their codes, dealt like cards.
-    ranks = [_ranks_without(column, document % groups, groups) for column in columns]
-    without = partial(_cosines(*ranks))
-    if not np.isfinite(without).all():
-        return None, None
-    squares = np.sum((_scaled(without) - _scaled(value)) ** 2)
-    reach = special.stdtrit(groups - 1, _TAIL) * np.sqrt(squares * (groups - 1) / groups)
-    return float(np.tanh(_scaled(value) - reach)), float(np.tanh(_scaled(value) + reach))
+    scaled = _scaled(value)
+    half = reach(jackknife_error(_scaled(without), scaled), groups - 1)
+    return float(np.tanh(scaled - half)), float(np.tanh(scaled + half))
 
 
 def _scaled(correlations: Floats | float) -> Floats:
     """The correlations on Fisher's scale."""
     return np.asarray(np.arctanh(np.clip(correlations, -_ORDERED, _ORDERED)))
-
-
-def _ranks_without(column: Floats, group: Codes, groups: int) -> Floats:
-    """Mean ranks less their mean, without each group of texts: (groups, texts), 0 in the group."""
-    values, codes = np.unique(column, return_inverse=True)
-    counted = np.zeros((groups, values.size))
-    np.add.at(counted, (group, codes), 1.0)
-    counts = counted.sum(axis=0) - counted
-    middles = np.cumsum(counts, axis=1) - counts / 2 - counts.sum(axis=1, keepdims=True) / 2
-    ranks: Floats = middles[:, codes]
-    ranks[group, np.arange(codes.size)] = 0.0
-    return ranks
-
-
-def _cosines(scores: Floats, human: Floats, lengths: Floats) -> Floats:
-    """The three correlations, from centred ranks."""
-    return np.stack([cosine(scores, human), cosine(scores, lengths), cosine(human, lengths)])
-
-
-def _mean(values: Floats) -> float | None:
-    defined = values[np.isfinite(values)]
-    return float(defined.mean()) if defined.size else None

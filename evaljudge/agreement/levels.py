@@ -9,15 +9,15 @@ out a tenth of the documents at a time. Without a single one of many, the order 
 nearly always the same, and their correlation would seem certain.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
 
-from .accuracy import MAX_COMPARED, Gaps, Ordering, accuracies, calibrated, calibrated_lists
+from .accuracy import MAX_COMPARED, Gaps, Ordering, accuracies, calibrated
 from .coefficients import BUDGET, COEFFICIENTS, Coefficient, column_correlations, quotient
 from .documents import Estimates, jackknifed, means
-from .pairs import Codes, Floats, PairTable, stacked
+from .pairs import Codes, Floats, PairTable, Two, stacked
 
 GROUPS = 10  # groups of documents: a divisor of MOST_GROUPS
 ROUNDING_BITS = 40  # two means that agree in so many bits (a part in 10^12) are tied
@@ -41,21 +41,27 @@ def sample_level(
 
 
 def document_correlations(table: PairTable, coefficient: Coefficient) -> Floats:
-    """Each document's, in the first comparison of the table."""
+    """The correlations (comparisons, documents)."""
     no_accuracy = np.full(len(table.compared), np.nan)
-    return by_document(table, no_accuracy)[0, COEFFICIENTS.index(coefficient)]
+    return by_document(table, no_accuracy)[:, COEFFICIENTS.index(coefficient)]
 
 
 def by_document(table: PairTable, epsilons: Floats) -> Floats:
     """The coefficients (comparisons, 5, documents)."""
     values_of = np.full((len(table.compared), len(COEFFICIENTS), table.document_count), np.nan)
     for chosen, cells in stacked(table):
-        values = table.values[:, cells]
-        values_of[:, :-1, chosen] = column_correlations(values, table.compared)
-        if cells.shape[1] <= MAX_COMPARED and np.isfinite(epsilons).any():
-            once = np.ones((chosen.size, 1, cells.shape[1]))
-            values_of[:, -1, chosen] = accuracies(values, table.compared, once, epsilons)[..., 0]
+        values_of[:, :, chosen] = _coefficients(table.values[:, cells], table.compared, epsilons)
     return values_of
+
+
+def _coefficients(values: Floats, compared: Sequence[Two], epsilons: Floats) -> Floats:
+    """The coefficients (comparisons, 5, lists) from (columns, lists, pairs); NaN marks an absent
+    pair, alike in all columns."""
+    coefficients = np.full((len(compared), len(COEFFICIENTS), values.shape[1]), np.nan)
+    coefficients[:, :-1] = column_correlations(values, compared)
+    if values.shape[2] <= MAX_COMPARED and np.isfinite(epsilons).any():
+        coefficients[:, -1] = accuracies(values, compared, epsilons)
+    return coefficients
 
 
 def _epsilons(table: PairTable) -> Floats:
@@ -69,9 +75,9 @@ def _epsilons(table: PairTable) -> Floats:
         step = max(1, BUDGET // columns**2)
         for start in range(0, chosen.size, step):
             values = table.values[:, cells[start : start + step]]
-            orders = [Ordering.of(column).halved() for column in values]
+            orders = [Ordering.of(column) for column in values]
             for parts, (left, right) in zip(gaps, table.compared, strict=True):
-                parts.append(orders[left].gaps(orders[right], weight))
+                parts.append(orders[left].gaps(orders[right].signs, weight))
     return np.array([calibrated(parts) for parts in gaps])
 
 
@@ -85,12 +91,9 @@ def system_level(
     values = _means(table, groups)  # (columns, all documents and those without a group, systems)
     epsilons = np.full(len(compared), np.nan)
     if "accuracy" in wanted and table.system_count <= MAX_COMPARED:
-        sides = values[:, 0]
-        epsilons = np.array([calibrated_lists(sides[x], [sides[y]])[0] for x, y in compared])
-    present = np.isfinite(values[0]).astype(np.float64)
-    correlations = column_correlations(values, compared)
-    accurate = accuracies(values, compared, present[:, None], epsilons)
-    coefficients = np.concatenate([correlations, accurate[:, None, :, 0]], axis=1)
+        orders = [Ordering.of(side) for side in values[:, 0]]
+        epsilons = np.array([calibrated([orders[x].gaps(orders[y].signs)]) for x, y in compared])
+    coefficients = _coefficients(values, compared, epsilons)
     shape = len(compared), len(COEFFICIENTS)
     parts = np.full((*shape, GROUPS), np.nan)
     parts[..., there] = jackknifed(coefficients[..., 0], coefficients[..., 1:])

@@ -10,16 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
-from scipy.sparse.csgraph import (  # type: ignore[import-untyped, unused-ignore]
-    connected_components,
-)
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 MOST_GROUPS = 200
-Two = tuple[int, int]
-"""A column of scores and one of ratings."""
+Two = tuple[int, int]  # a column of scores and one of ratings
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +36,6 @@ class PairTable:
     exponents: tuple[int, ...]
     groups: Codes  # each document's: those of a group are left out together (see documents.py)
 
-    def parts(self, most: int) -> "Iterator[PairTable]":
-        """Tables of at most so many comparisons, with the columns that they need."""
-        for start in range(0, len(self.compared), most):
-            yield self.of(range(start, min(start + most, len(self.compared))))
-
     def of(self, places: Sequence[int]) -> "PairTable":
         """Some of the comparisons, with the columns that they need."""
         some = [self.compared[place] for place in places]
@@ -59,32 +49,27 @@ class PairTable:
         )
 
 
-def linked(compared: Sequence[Two]) -> list[list[int]]:
-    """The places of comparisons that share a column, even by way of others."""
-    ends = np.array(compared, dtype=np.int64).reshape(-1, 2)
-    size = int(ends.max(initial=-1)) + 1
-    links = sparse.coo_array((np.ones(len(ends)), ends.T), shape=(size, size))
-    group = connected_components(links, directed=False)[1][ends[:, 0]]
-    return [np.flatnonzero(group == label).tolist() for label in np.unique(group)]
-
-
 def tables(
-    documents: ArrayLike, systems: ArrayLike, columns: Sequence[ArrayLike], compared: Sequence[Two]
-) -> Iterator[tuple[list[int], PairTable]]:
-    """Comparisons of the same candidates share a table: (places in `compared`, table)."""
+    documents: ArrayLike, systems: ArrayLike, columns: Sequence[ArrayLike],
+    compared: Sequence[tuple[int, ...]],
+) -> Iterator[tuple[list[list[int]], PairTable]]:  # fmt: skip
+    """Comparisons of the same candidates share a table, with the places of each in `compared`.
+
+    (1, 0, 2): the scores 1 with the ratings 0, of candidates for which column 2 has a number, too.
+    """
     codes = np.asarray(documents), np.asarray(systems)
     numbers = [np.asarray(column, dtype=np.float64) for column in columns]
     if len({column.shape for column in (*codes, *numbers)}) > 1 or codes[0].ndim != 1:
         raise ValueError("documents, systems, scores and human must be lists of one length")
     present = [np.isfinite(column) for column in numbers]
-    alike: defaultdict[bytes, list[int]] = defaultdict(list)
-    for place, (left, right) in enumerate(compared):
-        alike[np.packbits(present[left] & present[right]).tobytes()].append(place)
-    for places in alike.values():
-        some = [compared[place] for place in places]
-        both = present[some[0][0]] & present[some[0][1]]
-        unscored = [int(present[human].sum() - both.sum()) for _, human in some]
-        yield places, _table(codes, numbers, some, both, unscored)
+    alike: defaultdict[bytes, dict[Two, list[int]]] = defaultdict(dict)
+    for place, (left, right, *others) in enumerate(compared):
+        kept = np.logical_and.reduce([present[column] for column in (left, right, *others)])
+        alike[np.packbits(kept).tobytes()].setdefault((left, right), []).append(place)
+    for bits, by_two in alike.items():
+        kept = np.unpackbits(np.frombuffer(bits, np.uint8), count=codes[0].size).astype(bool)
+        unscored = [int(present[human].sum() - kept.sum()) for _, human in by_two]
+        yield list(by_two.values()), _table(codes, numbers, list(by_two), kept, unscored)
 
 
 def _table(

@@ -22,19 +22,15 @@ from numpy.typing import NDArray
 from evaljudge.records import ANY_AXIS
 
 _REPETITION = re.compile(r"#|\.n\d+$")
-Key = tuple[str, str]
-"""A scorer and its axis."""
+Key = tuple[str, str]  # a scorer and its axis
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
-Ids = NDArray[np.object_]
-"""A doc_id for each row."""
-Text = tuple[str, str]
-"""The document and the system of a text."""
+Ids = NDArray[np.object_]  # a doc_id for each row
+Text = tuple[str, str]  # the document and the system of a text
 MOST_TESTED = 20_000
 """Rated candidates: of more, a seeded sample of whole documents is tested, and marked so."""
 
-MOST_AXES = 30
-"""The most human axes that are looked at, since their pairs are compared, too."""
+MOST_AXES = 30  # the most human axes that are looked at, since their pairs are compared, too
 
 
 def is_repetition(scorer: str) -> bool:
@@ -44,9 +40,7 @@ def is_repetition(scorer: str) -> bool:
 
 def codes(names: Iterable[str]) -> Codes:
     """The place of each name among all that there are, in alphabetical order."""
-    listed = list(names)
-    number_of = {name: number for number, name in enumerate(sorted(set(listed)))}
-    return np.array([number_of[name] for name in listed], np.int64)
+    return np.unique(np.array(list(names), dtype=object), return_inverse=True)[1]
 
 
 @dataclass(frozen=True)
@@ -59,10 +53,8 @@ class Rated:
     human: Mapping[str, Floats]
     raters: Mapping[str, Sequence[tuple[float, ...]]]
     """Each rating of each candidate, on axes with several raters."""
-    lengths: Floats | None = None
-    """The words of each text, where they are known."""
-    texts: Sequence[Text] = ()
-    """What the codes stand for."""
+    lengths: Floats | None = None  # the words of each text, where they are known
+    texts: Sequence[Text] = ()  # what the codes stand for
     doubts: Mapping[Key, Floats] = field(default_factory=dict)
     """How undecided the judge was; NaN where the scorer does not say."""
 

@@ -9,18 +9,21 @@ best was chosen by the data, so any two may be the two compared: Holm's correcti
 of scorers, and the best one's interval for the choice among all (1 - .05 / K).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, permutations
 from math import isnan
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .agree import estimates_of
-from .coefficients import COEFFICIENTS, Correlation
-from .documents import ALPHA, Level, interval, means, on_one_thread, p_value
-from .pairs import Floats, Two
+from .agree import estimates
+from .coefficients import Correlation
+from .documents import ALPHA, Estimate, Level, interval, means, p_value
+from .pairs import Floats
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +61,11 @@ class Standing:
     best: str  # the highest correlation, each scorer on what it scored
     value: float
     rivals: Sequence[Rival]  # every other scorer that has a correlation, in the order given
-    indistinguishable: Sequence[str]  # rivals whose adjusted p is alpha or more
+    indistinguishable: Sequence[str]  # rivals whose adjusted p is ALPHA or more
     undefined: Sequence[str]  # scorers without a correlation
     low: float | None = None  # interval of the best's value, widened for the choice among `chosen`
     high: float | None = None
     chosen: int = 1  # scorers with a correlation, of which the best is one
-
-
-@dataclass(frozen=True, slots=True)
-class Correlated:
-    """One scorer on some texts, to be compared with another."""
-
-    value: float
-    parts: Floats
-    n: int
-    sampled: bool
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -89,42 +82,42 @@ def holm(ps: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def adjusted_pairs(
-    names: Sequence[str], p_of: Callable[[str, str], float | None]
-) -> dict[frozenset[str], float]:
-    """The p of every two that can be tested, with Holm's correction for all of them."""
-    ps = {frozenset(two): p for two in combinations(names, 2) if (p := p_of(*two)) is not None}
-    return dict(zip(ps, holm(list(ps.values())), strict=True))
+def adjusted(ps: Mapping[Key, float | None]) -> dict[Key, float | None]:
+    """Every p there is, with Holm's correction for all of them."""
+    known = {key: p for key, p in ps.items() if p is not None}
+    return dict.fromkeys(ps) | dict(zip(known, holm(list(known.values())), strict=True))
 
 
-@on_one_thread
 def against_best(
     documents: ArrayLike, systems: ArrayLike, scores: Mapping[str, ArrayLike], human: ArrayLike, *,
-    level: Level, coefficient: Correlation = "spearman", seed: int = 0, alpha: float = ALPHA,
+    level: Level, coefficient: Correlation = "spearman", seed: int = 0,
 ) -> Standing | None:  # fmt: skip
     """The best scorer, and every other one compared with it on the candidates both scored.
 
     None where no scorer has a correlation.
     """
-    columns = {name: np.asarray(column, dtype=np.float64) for name, column in scores.items()}
-
-    def measure(some: Mapping[str, Floats]) -> dict[str, Correlated]:
-        compared = [(place, len(some)) for place in range(len(some))]
-        tested = [*some.values(), human]
-        (found,) = measured(documents, systems, tested, compared, (level,), coefficient, seed)
-        return dict(zip(some, found, strict=True))
-
-    whole = {name: side for name, side in measure(columns).items() if not np.isnan(side.value)}
+    names = dict(enumerate(scores))
+    ratings = len(names)
+    compared: list[tuple[int, ...]] = [(place, ratings) for place in names]
+    compared += [(one, ratings, other) for one, other in permutations(names, 2)]
+    measured = {
+        tuple(names[column] for column in compared[place] if column != ratings): of_place[0]
+        for place, of_place in estimates(
+            documents, systems, [*scores.values(), human], compared, (level,), (coefficient,), seed
+        )
+    }
+    whole = {name: measured[name,] for name in scores if not isnan(measured[name,].value)}
     if not whole:
         return None
     best = max(whole, key=lambda name: whole[name].value)
-    shared = _shared({name: columns[name] for name in whole}, whole, measure)
-    beside = {frozenset(two): _beside(level, best, two, *pair) for two, pair in shared.items()}
-    adjusted = adjusted_pairs(list(whole), lambda *two: beside[frozenset(two)].p)
+
+    def rival(name: str, other: str) -> Rival:
+        return _rival(name, measured[name, other], measured[other, name])
+
+    ps = adjusted({frozenset(two): rival(*two).p for two in combinations(whole, 2)})
     rivals = [
-        replace(beside[two], scorer=name, p_holm=adjusted.get(two))
+        replace(rival(name, best), p_holm=ps[frozenset((name, best))])
         for name in whole
-        for two in [frozenset((name, best))]
         if name != best
     ]
     leader = whole[best]
@@ -135,9 +128,7 @@ def against_best(
         best=best,
         value=leader.value,
         rivals=rivals,
-        indistinguishable=tuple(
-            r.scorer for r in rivals if r.p_holm is not None and r.p_holm >= alpha
-        ),
+        indistinguishable=tuple(r.scorer for r in rivals if (r.p_holm or 0.0) >= ALPHA),
         undefined=tuple(name for name in scores if name not in whole),
         low=low,
         high=high,
@@ -145,61 +136,13 @@ def against_best(
     )
 
 
-def measured(
-    documents: ArrayLike, systems: ArrayLike, columns: Sequence[ArrayLike],
-    compared: Sequence[Two], levels: Sequence[Level], coefficient: Correlation, seed: int,
-) -> list[list[Correlated]]:  # fmt: skip
-    """Each comparison, at each level."""
-    at = COEFFICIENTS.index(coefficient)
-    correlated: dict[int, list[Correlated]] = {}
-    for place, local, estimates, _ in estimates_of(
-        documents, systems, columns, compared,
-        levels=levels, coefficients=(coefficient,), seed=seed,
-    ):  # fmt: skip
-        correlated[place] = [
-            Correlated(
-                float(level.values[local, at]),
-                level.parts[local, at],
-                int(level.units[local, at]),
-                level.sampled,
-            )
-            for level in estimates
-        ]
-    in_order = [correlated[place] for place in range(len(compared))]
-    return [[levels_of[number] for levels_of in in_order] for number in range(len(levels))]
-
-
-def _shared(
-    columns: Mapping[str, Floats],
-    whole: Mapping[str, Correlated],
-    measure: Callable[[Mapping[str, Floats]], dict[str, Correlated]],
-) -> dict[tuple[str, str], tuple[Correlated, Correlated]]:
-    """Every two scorers, each on the texts that both scored; measured once for the same texts."""
-    present = {name: np.isfinite(column) for name, column in columns.items()}
-    values, alike = {}, dict[bytes, list[tuple[str, str]]]()
-    for left, right in combinations(columns, 2):
-        if np.array_equal(present[left], present[right]):
-            values[left, right] = whole[left], whole[right]
-        else:
-            both = np.packbits(present[left] & present[right]).tobytes()
-            alike.setdefault(both, []).append((left, right))
-    for pairs in alike.values():
-        both = present[pairs[0][0]] & present[pairs[0][1]]
-        names = dict.fromkeys(name for pair in pairs for name in pair)
-        here = measure({name: np.where(both, columns[name], np.nan) for name in names})
-        values |= {(left, right): (here[left], here[right]) for left, right in pairs}
-    return values
-
-
-def paired_values(
-    level: Level, left: Correlated, right: Correlated
-) -> tuple[float, float, Floats, int]:
+def paired_values(left: Estimate, right: Estimate) -> tuple[float, float, Floats, int]:
     """Both values, the parts of their difference, and how many units are behind it.
 
     At sample level, on the documents where both have a correlation.
     """
     gaps = left.parts - right.parts
-    if level != "sample":
+    if left.level != "sample":
         return left.value, right.value, gaps, left.n
     shared = np.isfinite(gaps)
     sides = (means(np.where(shared, side.parts, np.nan)) for side in (left, right))
@@ -207,12 +150,8 @@ def paired_values(
     return first, second, gaps, int(shared.sum())
 
 
-def _beside(
-    level: Level, best: str, names: tuple[str, str], left: Correlated, right: Correlated
-) -> Rival:
-    """The two that are named, of which the first is the rival unless it is the best."""
-    first, second, gaps, n = paired_values(level, left, right)
-    if isnan(first) or isnan(second):
-        return Rival("", None, None, None, None, n, sampled=False)
-    values = (second, first) if names[0] == best else (first, second)
-    return Rival("", *values, p_value(first - second, gaps), None, n, left.sampled)
+def _rival(name: str, its: Estimate, best: Estimate) -> Rival:
+    value, best_value, gaps, n = paired_values(its, best)
+    if isnan(value) or isnan(best_value):
+        return Rival(name, None, None, None, None, n, sampled=False)
+    return Rival(name, value, best_value, p_value(value - best_value, gaps), None, n, its.sampled)

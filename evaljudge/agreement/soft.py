@@ -35,8 +35,7 @@ AT_ONCE = 2**22  # numbers in one temporary array
 @on_one_thread
 def soft_accuracies(
     documents: ArrayLike, systems: ArrayLike, columns: Sequence[ArrayLike],
-    compared: Sequence[Two], *,
-    permutations: int = PERMUTATIONS, seed: int = 0,
+    compared: Sequence[Two], *, seed: int = 0,
 ) -> list[Agreement]:  # fmt: skip
     """The soft accuracy of each two columns; None with one system, or with too many systems.
 
@@ -45,15 +44,16 @@ def soft_accuracies(
     by_place: dict[int, Agreement] = {}
     for places, table in tables(documents, systems, columns, compared):
         p = None
-        if 1 < table.system_count <= MOST_SYSTEMS and permutations:
+        if 1 < table.system_count <= MOST_SYSTEMS:
             shape = len(table.values), table.document_count, table.system_count
             values = np.full(shape, np.nan)
             values[:, table.documents, table.systems] = table.values
-            p = p_values(values, permutations, seed)
-        for place, (left, right) in zip(places, table.compared, strict=True):
+            p = p_values(values, PERMUTATIONS, seed)
+        for alike, (left, right) in zip(places, table.compared, strict=True):
             value = None if p is None else soft_accuracy(p[left], p[right])
             count, lost = table.system_count, table.lost_systems
-            by_place[place] = Agreement("system", "soft_accuracy", value, None, None, count, lost)
+            row = Agreement("system", "soft_accuracy", value, None, None, count, lost)
+            by_place |= dict.fromkeys(alike, row)
     return [by_place[place] for place in range(len(compared))]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
 
-from .accuracy import Ordering, calibrated_lists, distances, share
+from .accuracy import Ordering, calibrated, distances, share
 from .coefficients import COEFFICIENTS, Coefficient, correlations, pearson, ratio, signs, stuart
 from .documents import Estimates, jackknifed
 from .pairs import MOST_GROUPS, Codes, Floats, PairTable, Two
@@ -33,7 +33,6 @@ Signs = NDArray[np.int8]
 class Levels:
     """Scores or ratings, of which the distinct ones are levels."""
 
-    values: Floats
     levels: Codes  # each candidate's
     counts: sparse.csr_array  # (groups, levels)
 
@@ -41,17 +40,12 @@ class Levels:
     def of(cls, values: Floats, groups: Codes) -> "Levels":
         distinct, levels = np.unique(values, return_inverse=True)
         cells, shape = (groups, levels), (int(groups[-1]) + 1, distinct.size)
-        return cls(values, levels, sparse.csr_array((np.ones(values.size), cells), shape=shape))
+        return cls(levels, sparse.csr_array((np.ones(values.size), cells), shape=shape))
 
     def signs(self) -> Signs:
         """The signs (candidates, candidates) of the differences of levels."""
         levels = self.levels.astype(np.int16)  # at most MAX_POOLED candidates
         return signs(levels[:, None], levels)
-
-    def centred(self, drawn: Floats) -> Floats:
-        """The centred values (rows, candidates), from the weight of each candidate."""
-        means: Floats = (drawn @ self.values) / np.maximum(drawn.sum(axis=1), 1.0)
-        return self.values - means[:, None]
 
     def ranked(self, weights: Floats, sizes: Floats) -> tuple[Floats, Floats, Floats]:
         """Twice the centred mean ranks (rows, candidates), the ordered pairs untied, and the
@@ -66,16 +60,6 @@ class Levels:
         return ranks[:, self.levels], untied, (times > 0).sum(axis=1).astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
-    groups: Codes  # each candidate's: the documents that are left out together
-    columns: tuple[Levels, ...]
-    compared: tuple[Two, ...]
-    concordance: Floats | None  # (comparisons, groups, groups): concordant less discordant pairs
-    agreement: Floats | None  # likewise: pairs on which both agree, epsilon being fixed
-    epsilons: Floats  # (comparisons); NaN where accuracy was not asked for
-
-
 def summary_level(
     table: PairTable, seed: int, wanted: Collection[Coefficient] = COEFFICIENTS
 ) -> Estimates:
@@ -87,13 +71,10 @@ def summary_level(
     units[:, -1] = 0
     sampled = chosen.size < table.document_count
     if chosen.size:
-        pooled = pool(table, chosen, wanted)
-        units[:, -1], epsilons = pooled.groups.size, pooled.epsilons
-        there = np.unique(table.groups[chosen])
-        weights = np.concatenate([np.ones((1, there.size)), 1 - np.eye(there.size)])
-        pooled_values = pooled_coefficients(pooled, weights)
-        values = pooled_values[..., 0]
-        parts[..., there] = jackknifed(values, pooled_values[..., 1:])
+        units[:, -1] = np.isin(table.documents, chosen).sum()
+        coefficients, epsilons = leaving_out(table, chosen, wanted)
+        values = coefficients[..., 0]
+        parts[..., np.unique(table.groups[chosen])] = jackknifed(values, coefficients[..., 1:])
     centre = values.copy()
     for place, (left, right) in enumerate(table.compared):
         x, y = table.values[left], table.values[right]
@@ -128,61 +109,41 @@ def sampled_documents(pairs: PairTable, seed: int) -> Codes:
     return np.sort(shuffled[np.cumsum(sizes) <= MAX_POOLED])
 
 
-def pool(table: PairTable, chosen: Codes, wanted: Collection[Coefficient] = COEFFICIENTS) -> Pool:
-    """The candidates of the chosen documents."""
+def leaving_out(table: PairTable, chosen: Codes, wanted: Collection[str]) -> tuple[Floats, Floats]:
+    """The coefficients (comparisons, 5, 1 + groups) of the candidates of the chosen documents: of
+    all, then without each group of documents; and the epsilons, which are those of all."""
     kept = np.flatnonzero(np.isin(table.documents, chosen))
     kept = kept[np.argsort(table.groups[table.documents[kept]], kind="stable")]
-    groups = np.unique(table.groups[table.documents[kept]], return_inverse=True)[1]
-    values = table.values[:, kept]
-    columns = tuple(Levels.of(column, groups) for column in values)
-    ordered: Sequence[Signs] = ()
-    concordance, agreement, epsilons = None, None, np.full(len(table.compared), np.nan)
-    if not PAIRWISE.isdisjoint(wanted):
-        ordered = [column.signs() for column in columns]
-        grouped = [_by_group(groups, ordered[x] * ordered[y]) for x, y in table.compared]
-        concordance = np.stack(grouped)
-    if "accuracy" in wanted:
-        epsilons, agreement = _agreement(values, ordered, table.compared, groups)
-    return Pool(groups, columns, table.compared, concordance, agreement, epsilons)
-
-
-def _agreement(
-    values: Floats, ordered: Sequence[Signs], compared: Sequence[Two], groups: Codes
-) -> tuple[Floats, Floats]:
-    """The epsilon of each comparison, and the pairs on which both agree, by groups."""
-    epsilons = np.empty(len(compared))
-    agreement = np.empty((len(compared), groups[-1] + 1, groups[-1] + 1))
-    for column in {scorer for scorer, _ in compared}:
-        order = Ordering(ordered[column], distances(values[column]))
-        places = [place for place, (scorer, _) in enumerate(compared) if scorer == column]
-        others = [compared[place][1] for place in places]
-        epsilons[places] = calibrated_lists(values[column], [values[other] for other in others])
-        for place, other in zip(places, others, strict=True):
-            agreeing = order.agreeing(ordered[other], epsilons[place])
-            agreement[place] = _by_group(groups, agreeing.view(np.int8))
-    return epsilons, agreement
-
-
-def pooled_coefficients(pool: Pool, weights: Floats) -> Floats:
-    """The coefficients (comparisons, 5, rows), from (rows, groups)."""
-    drawn = weights[:, pool.groups]
+    there, groups = np.unique(table.groups[table.documents[kept]], return_inverse=True)
+    weights = np.concatenate([np.ones((1, there.size)), 1 - np.eye(there.size)])
+    drawn = weights[:, groups]
     sizes = drawn.sum(axis=1)
-    ranked = [column.ranked(weights, sizes) for column in pool.columns]
-    ranks = _cosines([ranks for ranks, _, _ in ranked], drawn, pool.compared)
-    values = _cosines([column.centred(drawn) for column in pool.columns], drawn, pool.compared)
-    coefficients = np.full((len(pool.compared), len(COEFFICIENTS), sizes.size), np.nan)
-    for place, (left, right) in enumerate(pool.compared):
-        _, untied, distinct = zip(ranked[left], ranked[right], strict=True)
+    values, compared = table.values[:, kept], table.compared
+    columns = [Levels.of(column, groups) for column in values]
+    ranked = [column.ranked(weights, sizes) for column in columns]
+    ranks = _cosines([ranks for ranks, _, _ in ranked], drawn, compared)
+    centred = [x - (drawn @ x / np.maximum(sizes, 1.0))[:, None] for x in values]
+    linear = _cosines(centred, drawn, compared)
+    ordered = [] if PAIRWISE.isdisjoint(wanted) else [column.signs() for column in columns]
+    coefficients = np.full((len(compared), len(COEFFICIENTS), sizes.size), np.nan)
+    epsilons = np.full(len(compared), np.nan)
+    for place, (left, right) in enumerate(compared):
+        coefficients[place, SPEARMAN] = ranks[place]
         # Centring a constant leaves rounding noise; its ranks are exact.
-        linear = np.where(np.isnan(ranks[place]), np.nan, values[place])
-        coefficients[place, [SPEARMAN, PEARSON]] = ranks[place], linear
-        if pool.concordance is not None:
-            balance = _weighed(pool.concordance[place], weights)
+        coefficients[place, PEARSON] = np.where(np.isnan(ranks[place]), np.nan, linear[place])
+        if ordered:
+            _, untied, distinct = zip(ranked[left], ranked[right], strict=True)
+            balance = _weighed(groups, ordered[left] * ordered[right], weights)
             coefficients[place, KENDALL] = ratio(balance, np.sqrt(untied[0] * untied[1]))
             coefficients[place, KENDALL_C] = stuart(balance, sizes, *distinct)
-        if pool.agreement is not None:
-            coefficients[place, -1] = share(_weighed(pool.agreement[place], weights), sizes)
-    return coefficients
+    for column in {scorer for scorer, _ in compared} if "accuracy" in wanted else ():
+        order = Ordering(ordered[column], distances(values[column]))
+        for place, (scorer, human) in enumerate(compared):
+            if scorer == column:
+                epsilons[place] = calibrated([order.gaps(ordered[human])])
+                agreeing = order.agreeing(ordered[human], epsilons[place]).view(np.int8)
+                coefficients[place, -1] = share(_weighed(groups, agreeing, weights), sizes)
+    return coefficients, epsilons
 
 
 def _cosines(columns: Sequence[Floats], weights: Floats, compared: Sequence[Two]) -> list[Floats]:
@@ -199,10 +160,10 @@ def _row_sums(left: Floats, right: Floats) -> Floats:
     return np.einsum("rc,rc->r", left, right)
 
 
-def _by_group(groups: Codes, pairs: NDArray[np.int8]) -> Floats:
-    """What pairs of candidates, sorted by group, come to for every two groups.
+def _weighed(groups: Codes, pairs: NDArray[np.int8], weights: Floats) -> Floats:
+    """The weighted sum over pairs of candidates, sorted by group, for each row of weights.
 
-    groups [0 0 1], concordant pairs (0, 2) and (1, 2) -> [[0 2] [2 0]]
+    groups [0 0 1], concordant pairs (0, 2) and (1, 2): by groups [[0 2] [2 0]]; weights [1 1] -> 4
     """
     ends = np.cumsum(np.bincount(groups))
     starts = ends - np.bincount(groups)
@@ -211,9 +172,5 @@ def _by_group(groups: Codes, pairs: NDArray[np.int8]) -> Floats:
     rows = [
         pairs[start:end].sum(axis=0, dtype=narrow) for start, end in zip(starts, ends, strict=True)
     ]
-    return np.add.reduceat(np.stack(rows), starts, axis=1, dtype=np.float64)
-
-
-def _weighed(table: Floats, weights: Floats) -> Floats:
-    """The weighted sum of the table for each row of weights (rows, groups)."""
+    table = np.add.reduceat(np.stack(rows), starts, axis=1, dtype=np.float64)
     return ((weights @ table) * weights).sum(axis=1)

@@ -37,7 +37,6 @@ class Voters:
     confusions: Floats  # (voters, true label, label given); each row sums to 1
     shares: Floats  # (labels,)
     log_posteriors: Floats  # (steps,): of the votes, plus that of the prior; never falls
-    log_likelihood: float  # for the votes alone, in the end
     converged: bool
     identified: bool
 
@@ -83,7 +82,6 @@ def dawid_skene(
         confusions=confusions,
         shares=shares,
         log_posteriors=np.array(fits),
-        log_likelihood=_expected(cast, confusions, shares)[1],
         converged=converged,
         identified=identified,
     )

@@ -38,8 +38,7 @@ from scipy.stats import binom
 from evaljudge.agreement.folds import Rows
 from evaljudge.agreement.pairs import Codes, Floats
 
-STEP = 1.15
-"""How many times as many candidates each threshold selects as the one before it."""
+STEP = 1.15  # how many times as many candidates each threshold selects as the one before it
 LEAST_SHARE, GREATEST_START = 0.02, 0.5
 """Shares of the candidates: the smallest selection that may be tested, and the largest that may be
 tested first, where a smaller one could be certified at all."""

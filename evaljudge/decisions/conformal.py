@@ -39,8 +39,7 @@ from evaljudge.agreement.pairs import Codes, Floats
 
 CONFIDENCE = 0.95
 FOLDS = 5
-FEWEST = 3
-"""Documents: a map and its residuals are of others than the one that the interval is for."""
+FEWEST = 3  # documents: a map and its residuals are of others than the one that the interval is for
 ENOUGH = 40
 """Documents with a rated text of a system: of 19, an interval ends at the largest residual."""
 BINS, BIN, PRIOR = 10, 20, 2
@@ -73,11 +72,6 @@ class Residuals:
     sizes: Sequence[Floats]  # rising
     weights: Sequence[Floats]  # the sum over this one and all larger ones; then 0
     infinite: float
-
-    def reaching(self, fold: int, distances: Floats) -> Floats:
-        """The weight of the residuals that are at least so large."""
-        places = np.searchsorted(self.sizes[fold], distances - _ROUNDING)
-        return self.weights[fold][places]
 
 
 @dataclass(frozen=True)
@@ -116,12 +110,14 @@ class Predictor:
     def ends(self, system: str, scores: Floats, scale: Floats, alpha: float) -> tuple[Codes, Codes]:
         """The places on the scale where intervals begin and end."""
         residuals = self.residuals.get(system, self.residuals[ALL])
+        of_maps = residuals.sizes, residuals.weights
         means = [(fitted.mean.calibrated(scores), fitted.spread(scores)) for fitted in self.maps]
 
         def is_reached(places: Codes, sign: int) -> Rows:
             weight = np.full(scores.size, residuals.infinite)
-            for fold, (mean, spread) in enumerate(means):
-                weight += residuals.reaching(fold, sign * (mean - scale[places]) / spread)
+            for (mean, spread), sizes, weights in zip(means, *of_maps, strict=True):
+                distances = sign * (mean - scale[places]) / spread
+                weight += weights[np.searchsorted(sizes, distances - _ROUNDING)]
             return weight > alpha
 
         highest = scale.size - 1
@@ -133,19 +129,15 @@ class Predictor:
 @dataclass(frozen=True)
 class Conformal:
     confidence: float
-    scale: Floats
-    """The values at which an interval may end, rising."""
-    is_whole: bool
-    """Whether all ratings are whole numbers, and so the ends."""
+    scale: Floats  # the values at which an interval may end, rising
+    is_whole: bool  # whether all ratings are whole numbers, and so the ends
     predictors: Sequence[Predictor] = field(repr=False)
     """The predictor for each fold's documents, from all others; then, for any other document."""
     fold_of: Mapping[object, int] = field(repr=False)
     """The fold of each document with a score and a rating."""
-    own: frozenset[str]
-    """Systems with intervals of their own."""
+    own: frozenset[str]  # systems with intervals of their own
     documents: int
-    covered: Sequence[Covered] = ()
-    """All systems together, then each of `own`."""
+    covered: Sequence[Covered] = ()  # all systems together, then each of `own`
 
     def intervals(
         self, documents: Sequence[object], systems: Sequence[str], scores: ArrayLike
@@ -214,9 +206,8 @@ def _predictors(rows: Folded, systems: Names, own_systems: frozenset[str]) -> li
         for some in left_out
         for on in [rows.pairs & ~np.isin(rows.fold[0], some)]
     }
-    return [_predictor(rows, maps, systems, own_systems, {fold}) for fold in folds] + [
-        _predictor(rows, maps, systems, own_systems, set())
-    ]
+    tested: list[set[int]] = [*({fold} for fold in folds), set()]
+    return [_predictor(rows, maps, systems, own_systems, without) for without in tested]
 
 
 def _predictor(

@@ -27,13 +27,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evaljudge.agreement import LEVELS, Coefficient, Level
-from evaljudge.agreement.documents import error, on_one_thread
+from evaljudge.agreement.agree import estimates
+from evaljudge.agreement.documents import Estimate, error, reach, two_sided
 from evaljudge.agreement.rated import Floats
-from evaljudge.agreement.significance import Correlated, measured, paired_values
+from evaljudge.agreement.significance import paired_values
 
 ROUNDING = 1e-12  # a standard error that is no larger, relative to the value, is rounding
-Maybe = float | None
-"""None where undefined."""
+Maybe = float | None  # None where undefined
 Four = tuple[Floats, Floats, Floats, Floats]
 """The first scores, the second ones, and the ratings that each are compared with: a row a text."""
 
@@ -104,12 +104,10 @@ def student(value: float, error: float, units: int) -> tuple[Maybe, Maybe, Maybe
     Where nothing changed, the interval is 0 alone. Where every unit changed by the same, it is not
     defined: how far other units would be from these is not known.
     """
-    from scipy.special import stdtr, stdtrit
-
     if error <= ROUNDING * abs(value):
         return (None, None, None) if value else (0.0, 0.0, 1.0)
-    margin = error * float(stdtrit(units - 1, 0.975))
-    return value - margin, value + margin, float(2 * stdtr(units - 1, -abs(value) / error))
+    half = float(reach(error, units - 1))
+    return value - half, value + half, float(two_sided(value, error, units - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,37 +125,30 @@ class AgreementDifference:
     sampled: bool = False  # the interval comes from a seeded sample of documents
 
 
-@on_one_thread
 def agreement_differences(
     documents: ArrayLike, systems: ArrayLike, compared: Sequence[Four], *, seed: int = 0
 ) -> list[list[AgreementDifference]]:
     """The differences of each four columns, one per level; NaN where unscored or unrated."""
-    columns = [column for four in compared for column in _on_the_same_texts(four)]
-    sides = [(at + side, at + 2 + side) for at in range(0, len(columns), 4) for side in (0, 1)]
-    correlated = measured(documents, systems, columns, sides, LEVELS, "spearman", seed)
-    by_level = [
-        [_difference(level, *two) for two in zip(each[::2], each[1::2], strict=True)]
-        for level, each in zip(LEVELS, correlated, strict=True)
+    columns = [column for four in compared for column in four]
+    sides = [
+        side
+        for at in range(0, len(columns), 4)
+        for side in ((at, at + 2, at + 1, at + 3), (at + 1, at + 3, at, at + 2))
     ]
-    return [list(levels) for levels in zip(*by_level, strict=True)]
+    found = dict(estimates(documents, systems, columns, sides, LEVELS, ("spearman",), seed))
+    return [list(map(_difference, found[at], found[at + 1])) for at in range(0, len(sides), 2)]
 
 
-def _on_the_same_texts(four: Four) -> Four:
-    both = np.isfinite(np.stack(four)).all(axis=0)
-    scores, other_scores, human, other_human = (np.where(both, column, np.nan) for column in four)
-    return scores, other_scores, human, other_human
-
-
-def _difference(level: Level, left: Correlated, right: Correlated) -> AgreementDifference:
-    first, second, gaps, n = paired_values(level, left, right)
+def _difference(left: Estimate, right: Estimate) -> AgreementDifference:
+    first, second, gaps, n = paired_values(left, right)
     defined = not (isnan(first) or isnan(second))
     spread, units = error(gaps)
     low = high = None
     if defined and not isnan(spread):
         low, high, _ = student(second - first, spread, units)
     return AgreementDifference(
-        level,
-        "spearman",
+        left.level,
+        left.coefficient,
         None if isnan(first) else first,
         None if isnan(second) else second,
         second - first if defined else None,

@@ -31,8 +31,8 @@ from typing import Self
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
-from scipy.stats import t as student
 
+from evaljudge.agreement.documents import jackknife_error, means, reach
 from evaljudge.agreement.rated import Floats
 
 GROUPS = 50
@@ -77,7 +77,7 @@ class FamilyPairs:
             return "no pair without the family has both scores: two systems outside it are needed"
         return ""
 
-    def only(self, rows: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> FamilyPairs:
+    def only(self, rows: Own) -> FamilyPairs:
         won = self.won_by_own[rows], self.won_elsewhere[rows]
         return FamilyPairs(self.tables[:, rows], self.with_own, self.elsewhere, *won)
 
@@ -101,26 +101,20 @@ def seen_by(tables: Floats) -> Floats:
     spread = np.nanstd(tables, axis=(1, 2), keepdims=True)
     scaled = tables / np.where(spread > 0, spread, 1.0)
     level = scaled.mean(axis=0)
-    means = _system_means(level)
-    return means + reliability(scaled) * (level - means)
+    of_systems = means(level.T)
+    return of_systems + reliability(scaled) * (level - of_systems)
 
 
 def reliability(tables: Floats) -> float:
     """Cronbach's alpha within systems; 1 of one table, whose error is not known."""
     if len(tables) < 2:
         return 1.0
-    within = np.stack([table - _system_means(table) for table in tables])
+    within = np.stack([table - means(table.T) for table in tables])
     of_sum = float(np.nanvar(within.sum(axis=0)))
     if not of_sum:
         return 1.0
     alone = float(np.nanvar(within, axis=(1, 2)).sum())
     return min(1.0, max(0.0, len(tables) / (len(tables) - 1) * (1 - alone / of_sum)))
-
-
-def _system_means(table: Floats) -> Floats:
-    present = np.isfinite(table)
-    sums = np.where(present, table, 0.0).sum(axis=0)
-    return sums / np.maximum(present.sum(axis=0), 1)
 
 
 def steepness(gaps: Floats, won: Floats) -> float:
@@ -145,6 +139,5 @@ def interval(pairs: FamilyPairs, excess: float) -> tuple[float | None, float | N
     if groups < 3 or any(left_out.reason_without for left_out in smaller):
         return None, None
     without = np.array([share - expected for share, expected in (p.estimate() for p in smaller)])
-    error = np.sqrt((groups - 1) / groups * np.sum((without - without.mean()) ** 2))
-    half = float(student.ppf(0.975, groups - 1) * error)
+    half = float(reach(jackknife_error(without, without.mean()), groups - 1))
     return excess - half, excess + half

@@ -19,12 +19,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import nan
+from math import isnan, nan
 
 import numpy as np
 
 from evaljudge.agreement.rated import Floats
-from evaljudge.agreement.significance import holm
+from evaljudge.agreement.significance import adjusted
 from evaljudge.decisions.powered import (
     FEWEST,
     NOTHING,
@@ -89,8 +89,6 @@ def people_scale(
     scores: Floats,
     human: Floats,
     probabilities: Floats | None = None,
-    *,
-    as_published: bool = False,
 ) -> PeopleScale | None:
     """Means on people's scale, from tables (documents, systems); None unless a part is labelled.
 
@@ -120,12 +118,14 @@ def people_scale(
     if not names:
         return counts
     terms, identity = Terms(sample.of(is_enough)), np.eye(len(names))
-    means = powered(terms, identity, identity, as_published)
+    first, second = np.triu_indices(len(names), 1)
+    means = powered(terms, identity, identity)
     is_few = 1 < len(names) <= MOST_SYSTEMS
     centred = identity - 1 / len(names)
-    apart = powered(terms, _pairs(len(names)), centred, as_published) if is_few else None
+    pairs = identity[:, first] - identity[:, second]
+    apart = powered(terms, pairs, centred) if is_few else None
     labels = int(terms.labels.sum())
-    rows |= {row.system: row for row in _systems(names, terms, means)}
+    rows |= {row.system: row for row in _estimated([rows[name] for name in names], means)}
     return replace(
         counts,
         slope=means.slope,
@@ -144,38 +144,23 @@ def _unknown(name: str, sample: Labelled, place: int) -> SystemOnScale:
     return SystemOnScale(name, texts, labels, judge, NOTHING, NOTHING, None)
 
 
-def _systems(names: Sequence[str], terms: Terms, means: Powered) -> Iterator[SystemOnScale]:
+def _estimated(rows: Sequence[SystemOnScale], means: Powered) -> Iterator[SystemOnScale]:
     by_labels, corrected = means.by_labels, means.corrected
     gained = by_labels.variances / np.where(corrected.variances > 0, corrected.variances, np.nan)
-    intervals = zip(by_labels.intervals(), corrected.intervals(), strict=True)
-    for place, (name, both) in enumerate(zip(names, intervals, strict=True)):
-        effective = float(terms.labels[place] * gained[place])
-        yield SystemOnScale(
-            name,
-            int(terms.texts[place]),
-            int(terms.labels[place]),
-            float(terms.scores[place]),
-            *both,
-            None if np.isnan(effective) else effective,
-        )
-
-
-def _pairs(systems: int) -> Floats:
-    """A column for each pair, in their order: 1 for the first, -1 for the other."""
-    pairs, identity = (
-        np.array(list(combinations(range(systems), 2)), int).reshape(-1, 2),
-        np.eye(systems),
-    )
-    return identity[:, pairs[:, 0]] - identity[:, pairs[:, 1]]
+    figures = by_labels.intervals(), corrected.intervals(), gained.tolist()
+    for row, alone, both, times in zip(rows, *figures, strict=True):
+        effective = None if isnan(times) else row.labels * times
+        yield replace(row, by_labels=alone, corrected=both, effective=effective)
 
 
 def _differences(names: Sequence[str], apart: Powered) -> list[Difference]:
     ps = apart.corrected.ps()
-    adjusted = iter(holm([p for p in ps if p is not None]))
+    p_holm = adjusted(dict(enumerate(ps)))
     intervals = apart.by_labels.intervals(), apart.corrected.intervals()
+    rows = enumerate(zip(combinations(names, 2), *intervals, strict=True))
     return [
-        Difference(*pair, alone, both, p, None if p is None else next(adjusted))
-        for pair, alone, both, p in zip(combinations(names, 2), *intervals, ps, strict=True)
+        Difference(*pair, alone, both, ps[place], p_holm[place])
+        for place, (pair, alone, both) in rows
     ]
 
 

@@ -5,7 +5,7 @@
 
 The slope is chosen so that the variance is least, in sum over the estimates asked for.
 
-Three things differ from the authors' package (`as_published` is as they have it):
+Three things differ from the authors' package:
 - Labelled texts count among all texts. With labels drawn alike that is the same estimate, with
   slope * N / (n + N) for their lambda; a split into labelled and unlabelled texts does not allow
   for probabilities.
@@ -26,21 +26,19 @@ texts. A rated text without a probability was not drawn, so it is no label.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
+from evaljudge.agreement.documents import reach, two_sided
 from evaljudge.agreement.rated import Floats
 
-LEVEL = 0.95
 UNLIKE = 3
 """Labelled documents whose rating is not the most common one; of fewer, no interval holds what it
 promises: ratings that are nearly all equal hide how low the rare others are."""
 Bools = NDArray[np.bool_]
-FEWEST = 6
-"""Labels of a system below which nothing is estimated: their spread is hardly known."""
+FEWEST = 6  # labels of a system below which nothing is estimated: their spread is hardly known
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +100,11 @@ class Powered:
         return float(labels * alone / corrected) if corrected > 0 else None
 
 
-def powered(terms: Terms, sums: Floats, tuned_for: Floats, as_published: bool = False) -> Powered:
+def powered(terms: Terms, sums: Floats, tuned_for: Floats) -> Powered:
     """Both matrices hold a column of factors, one for each system, for each sum of their means."""
-    slope, influences = _tuned(terms, tuned_for, as_published)
-    by_labels = _combined(terms, 0.0, np.zeros_like(influences), sums, as_published)
-    corrected = _combined(terms, slope, influences, sums, as_published)
-    return Powered(slope, by_labels, corrected)
+    slope, influences = _tuned(terms, tuned_for)
+    by_labels = _combined(terms, 0.0, np.zeros_like(influences), sums)
+    return Powered(slope, by_labels, _combined(terms, slope, influences, sums))
 
 
 def powered_together(sample: Labelled) -> Powered:
@@ -121,35 +118,31 @@ class Combined:
     values: Floats
     variances: Floats
     free: Floats
-    is_known: Bools
-    """Whether the labels tell the variance."""
+    is_known: Bools  # whether the labels tell the variance
 
     def intervals(self) -> list[Bounded]:
-        reach = stats.t.ppf((1 + LEVEL) / 2, self.free) * np.sqrt(self.variances)
+        halves = reach(np.sqrt(self.variances), self.free)
         return [
             Bounded(float(value), float(value - by), float(value + by))
             if sure
             else Bounded(float(value), None, None)
-            for value, by, sure in zip(self.values, reach, self.is_known, strict=True)
+            for value, by, sure in zip(self.values, halves, self.is_known, strict=True)
         ]
 
     def ps(self) -> list[float | None]:
         """The p-values of the values being 0."""
         errors = np.sqrt(np.where(self.is_known, self.variances, 1.0))
-        ps = 2 * stats.t.sf(np.abs(self.values) / errors, self.free)
+        ps = two_sided(self.values, errors, self.free)
         return [float(p) if sure else None for p, sure in zip(ps, self.is_known, strict=True)]
 
 
-def _tuned(terms: Terms, sums: Floats, as_published: bool) -> tuple[float, Floats]:
+def _tuned(terms: Terms, sums: Floats) -> tuple[float, Floats]:
     """The slope that makes a sum of variances least, one for each column of `sums`, and the
     influence of each document on it."""
     by_rating = terms.shares * terms.by_rating @ sums
     by_gap = (terms.by_text / terms.texts - terms.shares * terms.by_label) @ sums
     together, alone = (-by_rating * by_gap).sum(axis=1), (by_gap**2).sum(axis=1)
     spread = float(alone.sum())
-    if as_published:
-        variances = (terms.by_text**2).sum(axis=0) / (terms.texts - 1)
-        spread = float(np.sum(variances * (1 / terms.labels - 1 / terms.texts)))
     if spread <= terms.rounding**2:
         return 0.0, np.zeros_like(alone)
     value = float(together.sum()) / spread
@@ -159,9 +152,7 @@ def _tuned(terms: Terms, sums: Floats, as_published: bool) -> tuple[float, Float
     return value, np.where(is_alone, value, (together - value * alone) / rest)
 
 
-def _combined(
-    terms: Terms, slope: float, by_document: Floats, sums: Floats, as_published: bool
-) -> Combined:
+def _combined(terms: Terms, slope: float, by_document: Floats, sums: Floats) -> Combined:
     """Sums of the systems' means at one slope: a column of factors in `sums` for each.
 
     `by_document`: the influence of each document on the slope.
@@ -169,19 +160,14 @@ def _combined(
     means = terms.ratings + slope * terms.gaps
     residuals = terms.by_rating - slope * terms.by_label
     by_score = slope * terms.by_text / terms.texts
-    if as_published:
-        influences = _centred(terms, by_score) + terms.shares * residuals
-    else:
-        gaps = terms.gaps + terms.without * terms.by_label - terms.by_text / terms.texts
-        by_slope = by_document[:, None] * gaps
-        influences = terms.few * terms.without * residuals + by_score + by_slope
+    gaps = terms.gaps + terms.without * terms.by_label - terms.by_text / terms.texts
+    by_slope = by_document[:, None] * gaps
+    influences = terms.few * terms.without * residuals + by_score + by_slope
     squares = (influences @ sums) ** 2
     variances = squares.sum(axis=0)
     # a variance up to this is that of numbers which are all equal
     rounding = (1e-9 * (np.abs(terms.ratings) + np.abs(means)) @ np.abs(sums)) ** 2
     is_known = variances > rounding
-    if as_published:
-        return Combined(means @ sums, variances, np.full_like(variances, np.inf), is_known)
     is_part = sums != 0
     is_known &= np.sum(terms.is_unlike @ is_part, axis=0) >= UNLIKE
     is_labelled = terms.is_labelled @ is_part
@@ -214,15 +200,6 @@ def _satterthwaite(left: Floats, right: Floats, of_left: Floats, of_right: Float
     return free
 
 
-def _centred(terms: Terms, by_score: Floats) -> Floats:
-    """Apart for labelled and unlabelled texts, as where each set is a sample of its own."""
-    centred = np.zeros_like(by_score)
-    for among in (terms.is_labelled, terms.is_unlabelled):
-        means = (by_score * among).sum(axis=0) / np.maximum(among.sum(axis=0), 1)
-        centred += np.where(among, by_score - means, 0.0)
-    return centred
-
-
 def p_random(terms: Terms) -> float | None:
     """A t test of the labelled texts' mean score against all texts', over the systems together."""
     influences = terms.few * terms.without * -terms.by_label + terms.by_text / terms.texts
@@ -231,7 +208,7 @@ def p_random(terms: Terms) -> float | None:
     error = float(np.sqrt(np.sum(by_document**2)))
     if error <= terms.rounding or free < 1:
         return None
-    return float(2 * stats.t.sf(abs(float(terms.gaps.sum())) / error, free))
+    return float(two_sided(float(terms.gaps.sum()), error, free))
 
 
 @dataclass(frozen=True)
@@ -263,15 +240,7 @@ class Labelled:
 
     def of(self, systems: Bools) -> Labelled:
         """The labels and scores of these systems alone."""
-        return Labelled(
-            self.is_scored[:, systems],
-            self.is_labelled[:, systems],
-            self.scores[:, systems],
-            self.labelled_scores[:, systems],
-            self.ratings[:, systems],
-            self.sizes[:, systems],
-            self.weights[:, systems],
-        )
+        return Labelled(*(getattr(self, table.name)[:, systems] for table in fields(self)))
 
     @property
     def is_of_all(self) -> bool:

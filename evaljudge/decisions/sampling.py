@@ -20,14 +20,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t
 
+from evaljudge.agreement.documents import reach
 from evaljudge.agreement.rated import Codes, Floats
 
 FLOOR = 0.1
 """The least size of a text as a share of the largest: no weight is more than ten times another."""
 BANDS = 4
-LEVEL = 0.95
 FEWEST = 6
 """Documents behind an interval: of fewer, unequal weights leave too little to estimate it from."""
 
@@ -139,5 +138,5 @@ def _interval(value: float, shares: Floats, sums: Floats) -> tuple[float, float]
     pairs = together**2 * sum0**2 + 2 * sum0 * sum2 - 4 * together * sum0 * sum1 + 2 * sum1**2
     within = float(np.sum(d**2 * (left**2 - (together - 2 * shares) ** 2)))
     freedom = float(d @ left) ** 2 / (pairs + within)
-    half = float(t.ppf((1 + LEVEL) / 2, freedom)) * variance**0.5
+    half = float(reach(variance**0.5, freedom))
     return value - half, value + half

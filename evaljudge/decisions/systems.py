@@ -34,15 +34,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from math import ceil, isfinite, log2
+from math import ceil, comb, isfinite, log2
 from string import ascii_lowercase
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
-from evaljudge.agreement.documents import on_one_thread
+from evaljudge.agreement.documents import on_one_thread, reach, two_sided
 from evaljudge.agreement.pairs import Floats
 from evaljudge.agreement.significance import holm
 
@@ -124,9 +123,9 @@ class _Estimate:
 
     def interval(self) -> tuple[Floats, Floats]:
         """The interval; None where all values are equal: how far others would be is not known."""
-        reach = special.stdtrit(np.maximum(self.n - 1, 1), 1 - ALPHA / 2) * self.error
-        reach = np.where(reach > 0, reach, np.nan)
-        return self.mean - reach, self.mean + reach
+        half = reach(self.error, np.maximum(self.n - 1, 1))
+        half = np.where(half > 0, half, np.nan)
+        return self.mean - half, self.mean + half
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +134,14 @@ class _Compared:
 
     names: Sequence[str]
     means: _Estimate
-    places: Sequence[tuple[int, int]]
     table: Floats  # (documents, systems)
     left_out: int  # systems
 
     @property
     def gaps(self) -> Floats:
         """(documents, pairs); not kept, since those of many documents are large."""
-        ones, others = ([place[side] for place in self.places] for side in (0, 1))
-        return self.table[:, ones] - self.table[:, others]
+        first, second = np.triu_indices(len(self.names), 1)
+        return self.table[:, first] - self.table[:, second]
 
     @property
     def documents(self) -> int:
@@ -154,7 +152,7 @@ class _Compared:
     def test(self) -> Test:
         if self.documents <= MOST_ENUMERATED:
             return "exact"
-        pairs = len(self.places)
+        pairs = comb(len(self.names), 2)
         is_too_much = pairs > MOST_PAIRS or self.documents * pairs > MOST_FLIPPED
         return "t" if is_too_much else "permutation"
 
@@ -183,9 +181,8 @@ def _compared(systems: Sequence[str], table: Floats) -> _Compared | None:
     if not order:
         return None
     estimate = _Estimate(means.n[order], means.mean[order], means.spread[order])
-    places = list(combinations(range(len(order)), 2))
     left_out = int(np.sum(means.n > 0)) - len(order)
-    return _Compared([systems[i] for i in order], estimate, places, table[:, order], left_out)
+    return _Compared([systems[i] for i in order], estimate, table[:, order], left_out)
 
 
 def _estimate(table: Floats) -> _Estimate:
@@ -202,8 +199,8 @@ def _estimate(table: Floats) -> _Estimate:
 def _t_ps(gaps: Floats) -> Floats:
     estimate = _estimate(gaps)
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(estimate.mean == 0, 0.0, estimate.mean / estimate.error)
-    return 2 * special.stdtr(estimate.n - 1, -np.abs(t))
+        ps = two_sided(estimate.mean, estimate.error, estimate.n - 1)
+    return np.where(estimate.mean == 0, 1.0, ps)
 
 
 def _exact_ps(gaps: Floats) -> Floats:
@@ -252,18 +249,17 @@ def _ranking(compared: _Compared, ps: Floats) -> SystemRanking:
     adjusted = np.full(ps.shape, np.nan)
     adjusted[is_tested] = holm(ps[is_tested].tolist())
     apart = np.zeros((count, count), dtype=bool)
-    for (left, right), p in zip(compared.places, adjusted, strict=True):
-        apart[left, right] = apart[right, left] = p < ALPHA
+    apart[np.triu_indices(count, 1)] = adjusted < ALPHA
     rows = zip(
         compared.names, *_columns(compared.means.mean, *compared.means.interval()),
-        map(int, compared.means.n), letters(apart), strict=True,
+        map(int, compared.means.n), letters(apart | apart.T), strict=True,
     )  # fmt: skip
     return SystemRanking(
         systems=tuple(RankedSystem(*row) for row in rows),
         pairs=_pairs(compared, gaps, np.where(is_tested, ps, np.nan), adjusted, tested),
         documents=compared.documents,
         test=compared.test,
-        told_apart=int(np.triu(apart).sum()),
+        told_apart=int(apart.sum()),
         spread=_median(gaps.spread),
         detectable=_median(_detectable(gaps, ALPHA)) or None,
         detectable_among_all=_median(_detectable(gaps, ALPHA / tested)) or None,
@@ -276,10 +272,13 @@ def _ranking(compared: _Compared, ps: Floats) -> SystemRanking:
 def _pairs(
     compared: _Compared, gaps: _Estimate, ps: Floats, adjusted: Floats, tested: int
 ) -> tuple[SystemPair, ...]:
-    named = ((compared.names[left], compared.names[right]) for left, right in compared.places)
     figures = _columns(gaps.mean, *gaps.interval(), ps, adjusted)
-    needed = (_counts(_needed(gaps, alpha)) for alpha in (ALPHA, ALPHA / tested))
-    rows = zip(named, *figures, map(int, gaps.n), *needed, strict=True)
+    needed = (
+        np.maximum(documents_needed(gaps.mean, gaps.spread, alpha), _fewest(alpha)).tolist()
+        for alpha in (ALPHA, ALPHA / tested)
+    )
+    counts = ([int(n) if isfinite(n) else None for n in of_alpha] for of_alpha in needed)
+    rows = zip(combinations(compared.names, 2), *figures, map(int, gaps.n), *counts, strict=True)
     return tuple(SystemPair(*names, *others) for names, *others in rows)
 
 
@@ -292,10 +291,6 @@ def _detectable(gaps: _Estimate, alpha: float) -> Floats:
     return np.where(gaps.n >= _fewest(alpha), detectable(gaps.spread, gaps.n, alpha), np.nan)
 
 
-def _needed(gaps: _Estimate, alpha: float) -> Floats:
-    return np.maximum(documents_needed(gaps.mean, gaps.spread, alpha), _fewest(alpha))
-
-
 def _median(values: Floats) -> float | None:
     defined = values[np.isfinite(values)]
     return float(np.median(defined)) if defined.size else None
@@ -303,10 +298,6 @@ def _median(values: Floats) -> float | None:
 
 def _columns(*columns: Floats) -> list[list[float | None]]:
     return [[v if isfinite(v) else None for v in column.tolist()] for column in columns]
-
-
-def _counts(values: Floats) -> list[int | None]:
-    return [int(v) if isfinite(v) else None for v in values.tolist()]
 
 
 def letters(apart: ArrayLike) -> list[str]:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from evaljudge.agreement import Measured
-from evaljudge.agreement.documents import EQUAL, p_value, ratio_of_sums
+from evaljudge.agreement.documents import EQUAL, means, p_value, ratio_of_sums
 from evaljudge.agreement.pairs import Floats
-from evaljudge.agreement.significance import holm
+from evaljudge.agreement.significance import adjusted
 from evaljudge.config import Config, CorpusConfig, load_config
 from evaljudge.corpora import open_corpus, refuse_empty
 from evaljudge.engines import Engines
@@ -89,14 +89,9 @@ def injection(
     config = load_config(mapping, changes)
     if not config.judges:
         raise UserError("probe injection: the configuration names no judge")
-    unasked: dict[str, Any] = {
-        "metrics": {},
-        "mixes": {},
-        "calibrate": [],
-        "select": [],
-        "of_judges": {},
-    }
-    config = config.model_copy(update=unasked | {"outliers": None})
+    unasked: dict[str, Any] = {"metrics": {}, "mixes": {}, "of_judges": {}, "outliers": None}
+    unasked |= {"calibrate": [], "select": []}
+    config = config.model_copy(update=unasked)
     job, place = make_job(config, engines), Place(as_path(out, "out"))
     cases = _planted_cases(job, documents, seed)
     _write_cases(place, cases)
@@ -184,7 +179,10 @@ def _rows(
             three[:, ~np.isfinite(three).all(axis=0)] = np.nan
             clean, attacked, control = three
             moved[axis, kind], less_control[axis, kind] = attacked - clean, attacked - control
-    p_moved, p_less_control = _ps(moved), _ps(less_control)
+    p_moved, p_less_control = (
+        adjusted({at: p_value(float(means(gap)), gap) for at, gap in gaps.items()})
+        for gaps in (moved, less_control)
+    )
     for (axis, kind), gaps in less_control.items():
         at, finite = (axis, kind), gaps[np.isfinite(gaps)]
         both = tuple(_mean(column[at], resamples, seed) for column in (moved, less_control))
@@ -202,13 +200,6 @@ def _rows(
             p_less_control=ps[1],
             verdict=_verdict(both, ps, len(moved)),
         )
-
-
-def _ps(gaps: Mapping[At, Floats]) -> dict[At, float | None]:
-    compared = {at: gap for at, gap in gaps.items() if np.isfinite(gap).any()}
-    p_values = {at: p_value(float(np.nanmean(gap)), gap) for at, gap in compared.items()}
-    ps = {at: p for at, p in p_values.items() if p is not None}
-    return dict.fromkeys(gaps) | dict(zip(ps, holm(list(ps.values())), strict=True))
 
 
 def _mean(column: Floats, resamples: int, seed: int) -> Measured:

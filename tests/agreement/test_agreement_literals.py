@@ -1,6 +1,6 @@
 """Six candidates of two documents, worked by hand."""
 
-from math import atanh, nan, sqrt, tanh
+from math import nan, sqrt
 
 import numpy as np
 import pytest
@@ -12,16 +12,21 @@ from evaljudge.agreement import (
     MAX_COMPARED,
     MAX_POOLED,
     Agreement,
+    Coefficient,
     agreements,
+    among,
     summary,
 )
+from evaljudge.agreement.coefficients import CORRELATIONS
+from evaljudge.agreement.levels import sample_level, system_level
 from evaljudge.agreement.pairs import Floats, table_of
-from evaljudge.agreement.summary import sampled_documents
+from evaljudge.agreement.summary import sampled_documents, summary_level
 
 DOCUMENTS = [0, 0, 0, 1, 1, 1]
 SYSTEMS = [0, 1, 2, 0, 1, 2]
 SCORES = [1, 2, 3, 1, 3, 2]
 HUMAN = [1, 2, 3, 1, 2, 3]
+AXES = {"a": SCORES, "b": HUMAN, "c": [3, 2, 1, 3, 1, 2], "d": [1] * 6}
 
 
 def named(found: list[Agreement]) -> dict[tuple[str, str], Agreement]:
@@ -58,16 +63,6 @@ def test_values(level: str, coefficient: str, value: float, n: int) -> None:
     one = named(agreements(DOCUMENTS, SYSTEMS, SCORES, HUMAN))[level, coefficient]
     assert one.value == pytest.approx(value, abs=1e-12)
     assert (one.n, one.skipped, one.sampled) == (n, 0, False)
-
-
-def test_interval_by_hand() -> None:
-    """Ten documents, of which eight have a Spearman of 1/2 and two of 1."""
-    documents, systems = [d for d in range(10) for _ in range(3)], [0, 1, 2] * 10
-    found = agreements(documents, systems, [1, 3, 2] * 8 + [1, 2, 3] * 2, [1, 2, 3] * 10)[0]
-    # .01 eight times and .16 twice, of nine degrees of freedom
-    reach = 2.262157 * sqrt(0.4 / 9 / 10) / (1 - 0.6**2)
-    low, high = tanh(atanh(0.6) - reach), tanh(atanh(0.6) + reach)
-    assert (found.value, found.low, found.high) == pytest.approx((0.6, low, high))
 
 
 def test_what_is_left_out_is_counted() -> None:
@@ -180,11 +175,6 @@ def test_accuracy_of_very_many_candidates_is_that_of_a_sample() -> None:
     assert pooled.low < pooled.value < pooled.high
 
 
-def test_only_pooled_statistics_are_sampled() -> None:
-    found = agreements(*long_form(900, 8))
-    assert {one.level for one in found if one.sampled} == {"summary"}
-
-
 def test_documents_too_large_to_sample_leave_no_interval() -> None:
     for one in agreements(*long_form(3, MAX_POOLED)):
         if one.coefficient != "accuracy":
@@ -198,3 +188,37 @@ def test_documents_too_large_to_compare_have_no_accuracy() -> None:
     ]
     assert [one.value is None for one in found] == [True, True, False]
     assert (found[0].n, found[0].skipped) == (0, 3)
+
+
+def test_every_pair_comes_once() -> None:
+    found = among(DOCUMENTS, SYSTEMS, AXES)
+    pairs = dict.fromkeys((one.axis, one.other) for one in found)
+    assert list(pairs) == [*(("a", x) for x in "bcd"), ("b", "c"), ("b", "d"), ("c", "d")]
+    assert len(found) == len(pairs) * len(LEVELS) * len(CORRELATIONS)
+
+
+def test_numbers_are_those_of_agreement() -> None:
+    found = among(DOCUMENTS, SYSTEMS, {"a": SCORES, "b": HUMAN}, seed=2)
+    expected = agreements(DOCUMENTS, SYSTEMS, SCORES, HUMAN, seed=2)
+    numbers = [(e.level, e.coefficient, e.value, e.low, e.high, e.n) for e in expected]
+    kept = [row for row in numbers if row[1] in CORRELATIONS]
+    assert [(f.level, f.coefficient, f.value, f.low, f.high, f.n) for f in found] == kept
+    assert found[0].value == 0.75
+
+
+def test_coefficients_not_asked_for_change_nothing() -> None:
+    columns = DOCUMENTS, SYSTEMS, SCORES, HUMAN
+    every = agreements(*columns)
+    some: list[tuple[Coefficient, ...]] = [CORRELATIONS, ("kendall_c", "accuracy"), ()]
+    for asked in some:
+        found = agreements(*columns, coefficients=asked)
+        assert found == [one for one in every if one.coefficient in asked]
+
+
+def test_what_compares_every_two_candidates_is_not_computed_unasked() -> None:
+    pairs = table_of(DOCUMENTS, SYSTEMS, SCORES, HUMAN)
+    wanted: tuple[Coefficient, ...] = ("spearman",)
+    summary = summary_level(pairs, 0, wanted)
+    for estimate in (sample_level(pairs, 0, wanted), system_level(pairs, 0, wanted), summary):
+        assert np.isnan([estimate.epsilons[0], estimate.values[0, -1]]).all()
+    assert np.isnan(summary.values[0]).tolist() == [False, True, False, True, True]

@@ -17,7 +17,6 @@ from tests.fishers import redrawn
 Row = tuple[int, float, float]
 
 few = st.integers(-4, 4).map(lambda number: number / 2)
-pairs = st.lists(st.tuples(few, few), min_size=1, max_size=20)
 rows = st.lists(
     st.tuples(st.integers(0, 5), few | st.just(nan), few | st.just(nan)), min_size=1, max_size=24
 )
@@ -52,29 +51,6 @@ def test_between_knots_beyond_them_and_without_a_score() -> None:
 def test_nothing_to_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="no score has a rating"):
         fit_isotonic([1, nan], [nan, 2])
-
-
-@given(pairs)
-def test_every_value_is_the_greatest_least_mean(pairs: list[tuple[float, float]]) -> None:
-    """Isotonic regression by its formula: over stretches from the left, of those to the right."""
-    distinct = sorted({score for score, _ in pairs})
-
-    def mean(low: float, high: float) -> float:
-        return float(np.mean([rating for score, rating in pairs if low <= score <= high]))
-
-    found = fit_isotonic(*zip(*pairs, strict=True)).calibrated(distinct)
-    for score, value in zip(distinct, found, strict=True):
-        left, right = [s for s in distinct if s <= score], [s for s in distinct if s >= score]
-        by_formula = max(min(mean(low, high) for high in right) for low in left)
-        assert value == pytest.approx(by_formula)
-
-
-@given(pairs.flatmap(lambda pairs: st.tuples(st.just(pairs), st.permutations(pairs))))
-def test_the_order_of_pairs_changes_not_one_bit(
-    orders: tuple[list[tuple[float, float]], list[tuple[float, float]]],
-) -> None:
-    first, second = (fit_isotonic(*zip(*pairs, strict=True)) for pairs in orders)
-    assert first == second
 
 
 DOCUMENTS, SCORES, RATINGS = [0, 0, 1, 1], [1, 2, 1, 3], [1, 3, 2, 4]
@@ -178,22 +154,6 @@ def test_a_fold_each_is_one_division() -> None:
     fitted = cross_fitted(DOCUMENTS, SCORES, RATINGS)
     assert fitted is not None
     assert (fitted.divisions, fitted.folds) == (1, 2)
-
-
-@given(rows, st.integers(0, 5), st.lists(few, min_size=24, max_size=24))
-def test_no_document_calibrates_itself(rows: list[Row], chosen: int, said: list[float]) -> None:
-    """Whatever people had said of it, its own values are the same."""
-    others = [
-        (d, score, said[i] if d == chosen and not isnan(rating) else rating)
-        for i, (d, score, rating) in enumerate(rows)
-    ]
-    before, after = (cross_fitted(*zip(*some, strict=True), folds=3) for some in (rows, others))
-    assert (before is None) == (after is None)
-    if before is not None and after is not None:
-        own = np.array([d == chosen for d, *_ in rows])
-        with_fold = own & (before.fold[0] >= 0)
-        assert np.array_equal(before.values[own], after.values[own], equal_nan=True)
-        assert before.means[with_fold] == pytest.approx(after.means[with_fold])
 
 
 def invented(seed: int) -> tuple[list[int], list[float], list[float]]:

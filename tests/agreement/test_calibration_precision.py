@@ -5,19 +5,14 @@ from math import isnan, nan
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from evaljudge.agreement import Measured, precise
-from evaljudge.agreement.documents import multiplicities, percentiles
+from evaljudge.agreement.documents import percentiles
 from evaljudge.agreement.folds import folded
 from evaljudge.agreement.precision import lowest_threshold, precisions
+from tests.fishers import redrawn
 
 Row = tuple[int, float, float]
-
-few = st.integers(-4, 4).map(lambda number: number / 2)
-rows = st.lists(
-    st.tuples(st.integers(0, 5), few | st.just(nan), few | st.just(nan)), min_size=1, max_size=24
-)
 
 
 @pytest.mark.parametrize(
@@ -107,8 +102,7 @@ def test_shares_and_their_intervals_by_loops(seed: int, target: float) -> None:
     chosen = by_loops(rows, dealt.fold[0].tolist(), 4, target)
     both = {i for i, (_, *two) in enumerate(rows) if not any(map(isnan, two))}
     good = {i for i in both if rows[i][2] >= 4}
-    known = sorted({document for document, *_ in rows})
-    (drawn,) = multiplicities(len(known), 50, seed, block=50)
+    resampled = redrawn(columns[0], 50, seed)
     of = {
         "base": (good, both),
         "selected": (chosen, both),
@@ -120,9 +114,8 @@ def test_shares_and_their_intervals_by_loops(seed: int, target: float) -> None:
         assert share.n == len(whole)
         assert share.value == (pytest.approx(len(some) / len(whole)) if whole else None)
         values = []
-        for weights in drawn:
-            times = dict(zip(known, weights, strict=True))
-            above, below = (sum(times[rows[i][0]] for i in part) for part in (some, whole))
+        for drawn in resampled:
+            above, below = (sum(row in part for row in drawn) for part in (some, whole))
             values.append(above / below if below else nan)
         expected = percentiles(np.array(values)) if whole else (None, None)
         assert (share.low, share.high) == pytest.approx(expected)

@@ -94,12 +94,6 @@ def test_intervals_where_raters_saw_different_documents(seed: int) -> None:
         assert (one.low, one.high) == pytest.approx(bounds(key[0], one.value, error, n), abs=1e-9)
 
 
-def test_raters_that_agree_wholly() -> None:
-    rows = [(d, s, [float(d + s)] * 3) for d, s in product(range(3), range(4))]
-    for one in measured(rows).values():
-        assert (one.value, one.low, one.high) == pytest.approx((1.0, 1.0, 1.0))
-
-
 def test_columns_may_be_other_people_in_every_document() -> None:
     """Two documents, two raters each, in one pair of columns or in two: rho of 1 and of 1/2."""
     first, second = [[1, 1], [2, 2], [3, 3]], [[1, 1], [2, 3], [3, 2]]

