@@ -110,7 +110,11 @@ TARGETS: dict[str, tuple[str, ...]] = {
     ),
     "runs/stages.py": ("runs/test_journey.py", "test_panels.py", "execution/test_local.py"),
     "runs/binding.py": ("runs/test_journey.py", "cli/test_cli.py"),
-    "analysis/selection.py": ("report/test_report_selecting.py",),
+    "analysis/selection.py": (
+        "report/test_report_selecting.py",
+        "test_thresholds.py",
+        "test_fitting.py",
+    ),
 }
 """Modules, and the tests that are to notice a fault in them, the quickest first."""
 

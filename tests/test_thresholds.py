@@ -130,7 +130,8 @@ def test_a_threshold_that_no_score_reaches_is_warned_of() -> None:
     rule = Selection.model_validate(
         {"name": "good", "all": [{"scorer": "s", "axis": "tone", "at_least": 35},
                                  {"scorer": "s", "axis": "tone", "at_most": 1},
-                                 {"scorer": "s", "axis": "tone", "at_least": 4.25}]}
+                                 {"scorer": "s", "axis": "tone", "at_least": 4.25},
+                                 {"scorer": "s", "axis": "tone", "at_most": 1.5}]}
     )  # fmt: skip
     assert list(out_of_reach([rule], {("s", "tone"): column})) == [
         "select.good: s on tone: no score reaches 35 (the highest is 4.25): nothing is selected",
