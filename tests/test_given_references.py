@@ -59,9 +59,9 @@ class Run:
 
     def put(self, output: Output) -> None:
         job = self.job
-        assert job.writer_is is not None
+        assert job.writer
         lacking = [s for s, stages in self.lacking(output).items() if "prepare" in stages]
-        put_references(job.references, job.judges, job.writer_is, output, lacking)
+        put_references(job.references, job.judges, job.writer.identity, output, lacking)
 
     def lacking(self, output: Output) -> Mapping[Any, Any]:
         return missing(self.job, output, ("prepare", "judge"))
@@ -69,10 +69,10 @@ class Run:
     def work(self, output: Output) -> None:
         """What every shard lacks."""
         job = self.job
-        assert job.model is not None and job.writer_is is not None
+        assert job.model and job.writer
         assignment = Assignment(
-            self.spec["out"], None, output.name, job.judges, job.engines, job.model,
-            job.writer_is, job.judge_signatures(), 0,
+            self.spec["out"], None, output.name, job.judges, job.engines, job.model.source,
+            job.writer.identity, job.judge_signatures(), 0,
         )  # fmt: skip
         work = ShardWork(
             assignment, Here("now", "w", "n", lambda node: True), Scripted(self._write)
@@ -402,9 +402,9 @@ def test_a_file_that_changes_under_a_run_is_refused(folder: Path) -> None:
     run = Run(folder, "run", judges=synthetic(references=write_rows(folder / "r.jsonl", [row()])))
     job, output = run.job, run.bind()
     write_rows(folder / "r.jsonl", [row(text="another")])
-    assert job.writer_is is not None
+    assert job.writer
     with pytest.raises(UserError, match="r.jsonl: was changed since this run was begun"):
-        put_references(job.references, job.judges, job.writer_is, output, output.shards())
+        put_references(job.references, job.judges, job.writer.identity, output, output.shards())
 
 
 def test_a_plan_counts_them_as_known(first: Run, folder: Path) -> None:
