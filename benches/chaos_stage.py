@@ -19,12 +19,11 @@ from chaos_worlds import JUDGES, World
 
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
-sys.path[:0] = [str(TESTS / name) for name in ("end_to_end", "s3")]
+sys.path.insert(0, str(ROOT))
 
-import bucket as s3_bucket  # noqa: E402
-import killing  # noqa: E402
-import proxy as s3_proxy  # noqa: E402
-import shared  # noqa: E402
+from tests.end_to_end import killing, shared  # noqa: E402
+from tests.s3 import bucket as s3_bucket  # noqa: E402
+from tests.s3 import proxy as s3_proxy  # noqa: E402
 
 STORAGE_PATIENCE = 3.0
 """Seconds that S3 is tried."""

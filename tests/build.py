@@ -3,7 +3,8 @@
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,41 @@ def agreed_text(findings: Findings, out: str | None = None, as_json: bool = Fals
 
 def calibrate_with(wanted: CalibrateOptions, out: str | None = None, as_json: bool = False) -> str:
     return shown(calibrated(wanted), out, as_json)
+
+
+def numbered(*numbers: int) -> list[dict[str, Any]]:
+    """Rows whose sources name their numbers in words that no other source has."""
+    return [document(n) | {"source": f"This is number {n}. The river rose."} for n in numbers]
+
+
+@dataclass
+class Counted(ScriptedEngines):
+    """Notes what is opened, closed and asked; each model does what `answers` does."""
+
+    answers: Callable[[Prompt], None] = lambda prompt: None
+    identified: int = 0
+    opened: list[str] = field(default_factory=list)
+    closed: int = 0
+    asked: Counter[str] = field(default_factory=Counter)
+
+    def describe(self, source: ModelSource) -> ModelFacts:
+        self.identified += 1
+        return super().describe(source)
+
+    def open(self, source: ModelSource, seed: int) -> Scripted:
+        self.opened.append(source.source)
+
+        def writes(prompt: Prompt, how: Writing) -> str:
+            self.asked[prompt.text] += 1
+            self.answers(prompt)
+            return any_text(prompt, how)
+
+        model = Scripted(writes)
+        model.close = self.close_one  # type: ignore[method-assign]
+        return model
+
+    def close_one(self) -> None:
+        self.closed += 1
 
 
 class Noting(ScriptedEngines):

@@ -238,10 +238,11 @@ def test_a_run_of_an_earlier_version_goes_on_by_its_rule_of_spellings(tmp_path):
 
     def rule(model: Any, out: str = "out") -> tuple[float | None, str | None]:
         job = as_begun(make_job(load_config(given | {"model": model, "out": str(tmp_path / out)})))
-        assert job.model and job.model_is
-        assert job.model_is.as_fingerprint().get("exactness") == job.model.exactness
-        assert job.model_is.dtype == job.model.dtype
-        return job.model.exactness, job.model.dtype
+        assert job.model
+        source, identity = job.model
+        assert identity.as_fingerprint().get("exactness") == source.exactness
+        assert identity.dtype == source.dtype
+        return source.exactness, source.dtype
 
     assert rule("nano") == (1e-4, "bfloat16")
     evaljudge.run(given, engines=ScriptedEngines(), progress=False)

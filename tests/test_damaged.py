@@ -258,15 +258,32 @@ def refused(error: UserError, name: str, damage: str) -> None:
     assert name in PAPERS or (damage == "folder" and name in DERIVED), (damage, error)
 
 
-def test_a_lost_marker_of_a_finished_run_stays_noticed_until_a_rerun(whole: Bench) -> None:
+def test_only_what_is_damaged_is_done_again_and_is_set_aside_beside_the_first(both: Bench) -> None:
+    bench = both.copied("two")
+    markers = [bench.out / f"commits/judge/{n:05d}.json" for n in range(DOCUMENTS)]
+    for content in (b"first", b"second"):
+        before = [file.read_bytes() for file in markers]
+        (bench.out / "verdicts/geval/00000.parquet").write_bytes(content)
+        (bench.out / "checks/synthetic/00002.parquet").unlink()
+        with pytest.raises(UserError, match="is bound to another run: seed is 0 there, 1 here"):
+            bench.run(seed=1)
+        bench.run()
+        assert bench.results() == bench.unharmed
+        same = [file.read_bytes() == was for file, was in zip(markers, before, strict=True)]
+        assert same == [False, True, False]
+        (line,) = bench.warnings.lines
+        assert "00000.parquet is not as it was" in line and "00002.parquet is gone" in line
+    kept = sorted((bench.out / "damaged/verdicts/geval").iterdir())
+    assert [file.name for file in kept] == ["00000.parquet", "00000.parquet.2"]
+    assert [file.read_bytes() for file in kept] == [b"first", b"second"]
+
+
+def test_a_lost_marker_of_a_finished_run_stays_noticed(whole: Bench) -> None:
     bench, name = whole.copied("lost"), "commits/judge/00001.json"
     (bench.out / name).rename(bench.out / f"{name}.old")
     for _ in range(2):  # the first report must not make the second one quiet
         assert bench.run(evaljudge.make_report).exit_code == 3
         assert any(problem.startswith(f"{bench.out}/{name}") for problem in bench.check().problems)
-    bench.run()
-    assert bench.results() == bench.unharmed
-    assert bench.check().problems == []
 
 
 def test_an_unfinished_run_is_reported_without_the_shards_that_are_left(whole: Bench) -> None:
@@ -276,6 +293,10 @@ def test_an_unfinished_run_is_reported_without_the_shards_that_are_left(whole: B
     outcome = bench.run(evaljudge.make_report)
     assert outcome.exit_code == 0
     assert any("1 shard is not judged yet" in line for line in outcome.findings.warnings)
+    for file in (bench.out / "verdicts/geval").iterdir():
+        file.write_bytes(b"")
+    with pytest.raises(UserError, match="2 shards left out for damaged files.*nothing is left"):
+        bench.run(evaljudge.make_report)
 
 
 def test_cases_from_before_the_ratings_changed_are_damaged(whole: Bench) -> None:
@@ -302,20 +323,6 @@ def test_cases_from_before_the_ratings_changed_are_damaged(whole: Bench) -> None
     assert bench.check().problems == []
 
 
-def test_only_what_is_damaged_is_done_again(both: Bench) -> None:
-    bench = both.copied("two")
-    markers = [bench.out / f"commits/judge/{n:05d}.json" for n in range(DOCUMENTS)]
-    before = [file.read_bytes() for file in markers]
-    (bench.out / "verdicts/geval/00000.parquet").write_bytes(b"")
-    (bench.out / "checks/synthetic/00002.parquet").unlink()
-    bench.run()
-    assert bench.results() == bench.unharmed
-    same = [file.read_bytes() == was for file, was in zip(markers, before, strict=True)]
-    assert same == [False, True, False]
-    (line,) = bench.warnings.lines
-    assert "verdicts/geval/00000.parquet is empty, checks/synthetic/00002.parquet is gone" in line
-
-
 @pytest.mark.parametrize("name", [STAGES[3], BRIEFS[0], MEASURED[1]])
 def test_a_marker_and_a_file_that_it_names_are_damaged_at_once(whole: Bench, name: str) -> None:
     stages = {STAGES[3]: ["judge"], BRIEFS[0]: ["prepare", "judge"], MEASURED[1]: ["measure"]}
@@ -329,16 +336,6 @@ def test_a_marker_and_a_file_that_it_names_are_damaged_at_once(whole: Bench, nam
         again.run()
         assert again.results() == bench.unharmed
         assert again.check().problems == []
-
-
-def test_what_is_damaged_again_is_set_aside_beside_the_first(whole: Bench) -> None:
-    bench = whole.copied("twice")
-    for content in (b"first", b"second"):
-        (bench.out / "verdicts/geval/00000.parquet").write_bytes(content)
-        bench.run()
-    kept = sorted((bench.out / "damaged/verdicts/geval").iterdir())
-    assert [file.name for file in kept] == ["00000.parquet", "00000.parquet.2"]
-    assert [file.read_bytes() for file in kept] == [b"first", b"second"]
 
 
 @pytest.mark.parametrize(
@@ -391,23 +388,6 @@ def test_cases_are_not_made_of_the_corpus_that_extended_the_run(whole: Bench) ->
     damaged.write_bytes(content)
     bench.run(corpus=corpus)
     assert bench.results() == before
-
-
-def test_a_run_of_other_settings_is_not_repaired(whole: Bench) -> None:
-    bench = whole.copied("other")
-    marker = bench.out / "commits/judge/00001.json"
-    marker.write_bytes(b"")
-    with pytest.raises(UserError, match="is bound to another run: seed is 0 there, 1 here"):
-        bench.run(seed=1)
-    assert marker.read_bytes() == b""
-
-
-def test_where_nothing_is_whole_there_is_no_report(whole: Bench) -> None:
-    bench = whole.copied("nothing")
-    for file in (bench.out / "verdicts/geval").iterdir():
-        file.write_bytes(b"")
-    with pytest.raises(UserError, match="3 shards left out for damaged files.*nothing is left"):
-        bench.run(evaljudge.make_report)
 
 
 def unsealed(bench: Bench) -> None:
@@ -483,16 +463,6 @@ def test_check_warns_of_a_secret_that_an_earlier_version_stored(
     said, _ = command(capsys, "check", str(bench.out))
     assert "warning    run.json holds a secret at fingerprint.corpus.0, and so may" in said
     assert "SECRET" not in said and Place(str(bench.out)).read("run.json") == before
-
-
-def test_check_names_the_run_in_a_folder_of_a_study(whole: Bench) -> None:
-    bench = whole.copied("study/run")
-    study = bench.out.parent
-    (study / "a").mkdir()
-    with pytest.raises(UserError, match=f"no run lies here; {bench.out} is one"):
-        check_run(str(study))
-    with pytest.raises(UserError, match="no run lies here$"):
-        check_run(str(study / "a"))
 
 
 def unreadable(file: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -360,9 +360,9 @@ def test_a_file_that_changes_under_a_run_is_refused(folder: Path) -> None:
     job, output = run.job, run.output
     run.whole()
     write_rows(folder / "r.jsonl", [row(text="another")])
-    assert job.writer_is is not None
+    assert job.writer
     with pytest.raises(UserError, match="r.jsonl: was changed since this run was begun"):
-        put_references(job.references, job.judges, job.writer_is, output, output.shards())
+        put_references(job.references, job.judges, job.writer.identity, output, output.shards())
 
 
 def test_a_plan_counts_them_as_known(first: Run, folder: Path) -> None:

@@ -128,8 +128,11 @@ def test_an_engine_is_told_of_the_longest_prompt_which_is_no_part_of_the_identit
     config: dict[str, object], tmp_path: Path, tiny: Callable[..., Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(planning, "WORTH_COUNTING", 0)
     config |= {"model": str(tiny()), "workers": {"executor": "local"}}
+    unknown = OpensNone()  # nothing is made beforehand where there is room for any prompt
+    evaljudge.run(config | {"out": str(tmp_path / "roomy")}, engines=unknown, progress=False)
+    assert [source.longest for source in unknown.opened] == [0]
+    monkeypatch.setattr(planning, "WORTH_COUNTING", 0)
     rising = [CASE | {"doc_id": f"d{n}", "source": "one two " * 10 * n} for n in range(1, 9)]
     (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, rising)))
     engines = OpensNone()
@@ -144,15 +147,6 @@ def test_an_engine_is_told_of_the_longest_prompt_which_is_no_part_of_the_identit
     assert engines.opened[1].longest > planned + 100
     evaljudge.run(config, engines=engines, progress=False)
     assert len(engines.opened) == 2  # nothing was left to ask
-
-
-def test_prompts_are_made_beforehand_only_where_there_may_be_no_room(
-    config: dict[str, object], tiny: Callable[..., Path]
-) -> None:
-    config |= {"model": str(tiny()), "workers": {"executor": "local"}}
-    engines = OpensNone()
-    evaljudge.run(config, engines=engines, progress=False)
-    assert [source.longest for source in engines.opened] == [0]
 
 
 def test_whether_the_model_fits_on_a_card(

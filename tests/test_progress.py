@@ -8,7 +8,7 @@ import pytest
 
 from evaljudge.execution.protocol import Event
 from evaljudge.runs.progress import Bar, Log
-from evaljudge.runs.watching import ProgressTally, _clock
+from evaljudge.runs.watching import ProgressTally, Todo, _clock
 from evaljudge.storage import Stage
 
 LOADING, LOADED = Event("loading"), Event("loaded")
@@ -78,33 +78,20 @@ def test_loading_a_model_is_no_time_of_the_cases(clock: Clock) -> None:
 
 
 def test_stages_have_their_own_speeds(clock: Clock) -> None:
-    """Ten seconds a case to prepare, one to judge: a rate of both together would be far off."""
+    """Ten seconds a case to prepare, one to judge: a rate of both together would be far off. Where
+    shards are in both stages, the time is shared out."""
     tally = ProgressTally({"prepare": (100, 100), "judge": (100, 100)}, clock)
-    for shard in (0, 1):
-        tally.add(cases("prepare", shard, 0))
+    for stage, seconds in (("prepare", 10), ("judge", 1)):
+        tally.add(cases(stage, 0, 0))
         for case in range(1, 11):
-            clock.now += 10
-            tally.add(cases("prepare", shard, case))
-        tally.add(cases("judge", shard, 0))
-        for case in range(1, 11):
-            clock.now += 1
-            tally.add(cases("judge", shard, case))
-        tally.add(committed("prepare", 10, shard))
-        tally.add(committed("judge", 10, shard))
-    assert clock.now == 220
-    seconds = 80 * 10 + 80 * 1
-    assert f"about {_clock(seconds)} left" in str(tally)
-
-
-def test_time_is_shared_out_where_shards_are_in_both_stages(clock: Clock) -> None:
-    tally = ProgressTally({"prepare": (100, 100), "judge": (100, 100)}, clock)
-    tally.add(cases("prepare", 0, 32))
-    tally.add(cases("judge", 0, 0))
-    tally.add(cases("prepare", 1, 0))
-    clock.now = 60
-    tally.add(cases("judge", 0, 10))
+            clock.now += seconds
+            tally.add(cases(stage, 0, case))
+    assert f"about {_clock(90 * 10 + 90 * 1)} left" in str(tally)
+    tally.add(cases("prepare", 1, 0))  # a shard in either stage from now on
+    clock.now += 60
+    tally.add(cases("judge", 0, 20))
     tally.add(cases("prepare", 1, 5))
-    left = (100 - 37) * 30 / 37 + 90 * 30 / 10
+    left = 85 * (100 + 30) / 15 + 80 * (10 + 30) / 20
     assert f"about {_clock(left)} left" in str(tally)
 
 
@@ -160,18 +147,6 @@ def test_rates_in_words(
     assert str(tally) == said
 
 
-def test_a_log_is_brief() -> None:
-    stream = io.StringIO()
-    log = Log(stream, every=1000)
-    log.starting({"prepare": (0, 2), "judge": (2, 2)})
-    for shard in range(2):
-        log.event(committed("judge", 1, shard))
-    log.done()
-    first, last = stream.getvalue().splitlines()
-    assert first == "to judge 2 documents"
-    assert last == "prepared 2/2 documents, judged 2/2; took 0:00"
-
-
 class Heard(io.StringIO):
     """Lets a test wait until a number of lines has been said."""
 
@@ -208,28 +183,22 @@ def test_a_log_speaks_each_period_whatever_happens() -> None:
     assert stream.getvalue() == said
 
 
-def test_a_log_speaks_early_when_the_model_is_loaded() -> None:
-    stream = Heard()
-    with Log(stream, every=1000, first=0.2) as log:
-        log.starting({"judge": (9, 9)})
-        log.event(LOADING)
-        assert stream.wait_for("\nloading the model\n")
-        log.event(LOADED)
-        assert stream.wait_for("judged 0/9 documents")
-
-
-def test_a_bar_moves_by_case(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("todo", "shards", "said"),
+    [
+        ({"prepare": (0, 2), "judge": (2, 2)}, 2,
+         "to judge 2 documents\nprepared 2/2 documents, judged 2/2; took 0:00\n"),
+        ({"judge": (0, 2)}, 0, "nothing left to ask\n"),
+    ],
+)  # fmt: skip
+def test_a_log_is_brief(todo: Todo, shards: int, said: str) -> None:
     stream = io.StringIO()
-    monkeypatch.setattr("sys.stderr", stream)
-    with Bar() as bar:
-        bar.entering("reading cases.jsonl")
-        bar.starting({"judge": (9, 9)})
-        bar.event(LOADING)
-        bar.event(cases("judge", 0, 2))
-        bar.event(committed("judge", 3))
-        bar.done()
-        bar.entering("scoring and reporting")
-    assert "judged 3/9 documents" in stream.getvalue()
+    log = Log(stream, every=1000)
+    log.starting(todo)
+    for shard in range(shards):
+        log.event(committed("judge", 1, shard))
+    log.done()
+    assert stream.getvalue() == said
 
 
 def test_a_bar_and_its_words_fit_in_a_hundred_columns(
@@ -241,7 +210,10 @@ def test_a_bar_and_its_words_fit_in_a_hundred_columns(
     monkeypatch.setattr("evaljudge.runs.progress.ProgressTally", lambda _: made)
     monkeypatch.setenv("COLUMNS", "100")
     with Bar() as bar:
+        bar.entering("reading cases.jsonl")
         bar.starting(todo)
+        bar.event(LOADING)
+        bar.event(LOADED)
         clock.now = 128
         bar.event(cases("prepare", 0, 60))
         bar.event(cases("prepare", 0, 60))
@@ -250,19 +222,8 @@ def test_a_bar_and_its_words_fit_in_a_hundred_columns(
         bar.event(cases("prepare", 0, 60))
         bar.event(cases("judge", 0, 32))
         bar.done()
-    (line,) = stream.getvalue().splitlines()
+        bar.entering("scoring and reporting")
+    line = stream.getvalue().splitlines()[-1]
     assert line.endswith(
         "prepared 60/100 documents at 28 a minute, judged 32/100 at 14 a minute; about 6:17 left"
     )
-
-
-def test_nothing_left() -> None:
-    stream = io.StringIO()
-    log = Log(stream)
-    log.starting({"judge": (0, 2)})
-    log.done()
-    assert stream.getvalue() == "nothing left to ask\n"
-
-
-def test_clock() -> None:
-    assert [_clock(s) for s in (0, 61, 3600, 36061)] == ["0:00", "1:01", "1:00:00", "10:01:01"]

@@ -7,86 +7,41 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import evaljudge
 from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 from evaljudge.config import load_config
-from evaljudge.engines import ModelFacts, ModelSource
-from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
+from evaljudge.engines import ModelSource
+from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import EngineDead, UserError
-from evaljudge.model.asks import Prompt, Writing
+from evaljudge.model.asks import Prompt
 from evaljudge.runs import job, scorer
-from evaljudge.runs.pipeline import Outcome
 from evaljudge.storage import Output
 from evaljudge.storage.checking import inspect
+from tests.build import Counted as Engines
+from tests.build import numbered as texts
+from tests.build import stored
 
 SYNTHETIC = {"synthetic": {"levels": 2, "checks": {"neighbours": 0, "exchanged": 0}}}
 PAGE = Path(__file__).parents[1] / "docs/python.md"
 USUAL: dict[str, Any] = {"judges": SYNTHETIC, "model": "scripted", "axes": ["fluency"]}
 
 
-def texts(*numbers: int) -> list[dict[str, Any]]:
-    return [
-        {
-            "doc_id": f"d{n}",
-            "source": f"This is number {n}. The river rose.",
-            "candidates": [{"system": s, "text": f"{s} of {n}"} for s in "AB"],
-        }
-        for n in numbers
-    ]
-
-
-@dataclass
-class Engines(ScriptedEngines):
-    """Notes what is opened and closed; each model does what `answers` does."""
-
-    answers: Callable[[Prompt], None] = lambda prompt: None
-    identified: int = 0
-    opened: list[str] = field(default_factory=list)
-    closed: int = 0
-
-    def describe(self, source: ModelSource) -> ModelFacts:
-        self.identified += 1
-        return super().describe(source)
-
-    def open(self, source: ModelSource, seed: int) -> Scripted:
-        self.opened.append(source.source)
-
-        def writes(prompt: Prompt, how: Writing) -> str:
-            self.answers(prompt)
-            return any_text(prompt, how)
-
-        model = Scripted(writes)
-        model.close = self._close  # type: ignore[method-assign]
-        return model
-
-    def _close(self) -> None:
-        self.closed += 1
-
-
 def values(out: str) -> dict[tuple[str, ...], float | None]:
-    rows = [row for file in Path(out).glob("scores/*") for row in pq.read_table(file).to_pylist()]
+    rows = stored(Path(out) / "scores")
     return {(r["doc_id"], r["system"], r["axis"], r["scorer"]): r["value"] for r in rows}
-
-
-def scored(outcome: Outcome) -> dict[tuple[str, ...], float | None]:
-    """While its folder is there."""
-    return values(outcome.out)
 
 
 def as_run(folder: Path, cases: Any, engines: Any, **settings: Any) -> dict[Any, Any]:
     given = {"corpus": cases, "out": str(folder / "as-run"), "workers": {"executor": "local"}}
-    return scored(evaljudge.run(given | settings, engines=engines, progress=False))
+    return values(evaljudge.run(given | settings, engines=engines, progress=False).out)
 
 
 # once
@@ -101,24 +56,6 @@ def test_a_score_is_that_of_a_run_and_lives_as_long_as_its_outcome(tmp_path: Pat
     del outcome
     gc.collect()
     assert not folder.parent.exists()
-
-
-def test_a_folder_that_is_named_stays_and_is_resumed(tmp_path: Path) -> None:
-    out, engines = str(tmp_path / "out"), Engines()
-    for _ in range(2):
-        evaljudge.score(texts(1), **USUAL, out=out, engines=engines)
-        gc.collect()
-    assert len(engines.opened) == engines.closed == 1
-    assert values(out)
-
-
-def test_after_an_error_no_temporary_folder_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with pytest.raises(UserError, match=r"rows-\w+\.jsonl:2: "):
-        evaljudge.score([*texts(1), {"doc_id": "d2"}], **USUAL, engines=ScriptedEngines())
-    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -171,11 +108,6 @@ def test_cases_that_are_no_rows(cases: Any, said: str) -> None:
         evaljudge.score(cases, **USUAL, engines=ScriptedEngines())
 
 
-def test_a_scorer_s_folder_is_named_where_it_scores() -> None:
-    with pytest.raises(UserError, match="out: a Scorer has no folder of its own"):
-        evaljudge.Scorer(**USUAL, out="somewhere", engines=ScriptedEngines())
-
-
 # again and again
 
 
@@ -217,32 +149,33 @@ def test_a_scorer_says_what_it_is() -> None:
     assert repr(scorer) == "Scorer(synthetic, words with scripted; loaded)"
     shown = f"Findings({outcome.out}: 1 documents, 2 texts, 100.0% scored)"
     assert repr(outcome.findings) == shown
-    scorer.close()
+    for _ in range(2):
+        scorer.close()
     assert repr(scorer) == "Scorer(synthetic, words with scripted; closed)"
-
-
-def test_a_scorer_that_is_closed_says_so() -> None:
-    scorer = evaljudge.Scorer(**USUAL, engines=Engines())
-    scorer.close()
-    scorer.close()
     with pytest.raises(UserError, match="this Scorer is closed.*make another"):
         scorer.score(texts(1))
+    with pytest.raises(UserError, match="out: a Scorer has no folder of its own"):
+        evaljudge.Scorer(**USUAL, out="somewhere", engines=Engines())
 
 
 @pytest.mark.parametrize(
     "error", [KeyboardInterrupt(), UserError("no"), RuntimeError("ours")], ids=repr
 )
-def test_an_error_leaves_the_scorer_as_it_was(error: BaseException) -> None:
+def test_an_error_leaves_the_scorer_as_it_was_and_no_temporary_folder(
+    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def answers(prompt: Prompt) -> None:
         if "number 1." in prompt.text:
             raise error
 
     engines = Engines(answers=answers)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with evaljudge.Scorer(**USUAL, engines=engines) as scorer:
         with pytest.raises(type(error)):
             scorer.score(texts(0, 1, 2))
         with pytest.raises(UserError, match=r"rows-\w+\.jsonl:1: doc_id: is needed"):
             scorer.score([{"source": "a"}])
+        assert os.listdir(tmp_path) == []
         assert scorer.score(texts(2, 3)).coverage == 1
         assert (len(engines.opened), engines.closed) == (1, 0)
     assert engines.closed == 1
@@ -310,31 +243,19 @@ def everything(folder: Path) -> list[float]:
     return found
 
 
-def test_everything_works_in_a_loop_that_runs_already(tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["a loop that runs", "another thread"])
+def test_everything_works_wherever_it_is_called(where: str, tmp_path: Path) -> None:
     async def cell() -> list[float]:
         return everything(tmp_path)
 
-    assert asyncio.run(cell()) == [1.0] * 5
-
-
-def test_everything_works_outside_the_main_thread(tmp_path: Path) -> None:
-    with ThreadPoolExecutor(1) as thread:
-        assert thread.submit(everything, tmp_path).result() == [1.0] * 5
+    if where == "another thread":
+        with ThreadPoolExecutor(1) as thread:
+            assert thread.submit(everything, tmp_path).result() == [1.0] * 5
+    else:
+        assert asyncio.run(cell()) == [1.0] * 5
 
 
 # what is shown meanwhile
-
-
-def test_a_run_shows_its_progress_and_can_be_silenced(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    given = USUAL | {"corpus": texts(1), "out": str(tmp_path / "loud")}
-    evaljudge.run(given, engines=ScriptedEngines())
-    printed = capsys.readouterr()
-    assert "1" in printed.err and printed.out == ""
-    quiet = given | {"out": str(tmp_path / "quiet")}
-    evaljudge.run(quiet, engines=ScriptedEngines(), progress=False)
-    assert capsys.readouterr() == ("", "")
 
 
 def test_a_score_of_a_moment_shows_nothing_and_a_longer_one_what_it_does(
@@ -392,32 +313,10 @@ def test_a_warm_engine_answers_as_a_new_run_does(tmp_path: Path, shared_engines:
     async def cell() -> dict[Any, Any]:
         with evaljudge.Scorer(**NANO, engines=shared_engines) as scorer:
             scorer.score(of_the_world(1))
-            return scored(scorer.score(of_the_world(2)))
+            return values(scorer.score(of_the_world(2)).out)
 
     assert asyncio.run(cell()) == pytest.approx(cold, abs=1e-3)
     assert any(value is not None for value in cold.values())
-
-
-@pytest.mark.engine
-def test_a_call_cut_short_leaves_the_engine_to_the_next(
-    shared_engines: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with evaljudge.Scorer(**NANO, engines=shared_engines) as scorer:
-        whole = scored(scorer.score(of_the_world(3)))
-        (engine,) = scorer._warm.opened.values()
-        real, asked = engine.write, []
-
-        async def write(*what: Any, **how: Any) -> Any:
-            asked.append(what)
-            if len(asked) > 1:
-                raise KeyboardInterrupt
-            return await real(*what, **how)
-
-        with monkeypatch.context() as patched:
-            patched.setattr(engine, "write", write)
-            with pytest.raises(KeyboardInterrupt):
-                scorer.score(of_the_world(4))
-        assert scored(scorer.score(of_the_world(3))) == pytest.approx(whole, abs=1e-3)
 
 
 @pytest.mark.engine

@@ -103,7 +103,7 @@ def _head(job: Job, case: Case) -> str:
 
 
 def _of_judge(job: Job, judge: Judge, kinds: Sequence[Kind]) -> Iterator[str]:
-    job = job.panel_of(judge.name)
+    job = next(panel for panel in job.panels if judge in panel.judges)
     for number, kind in enumerate(kinds, 1):
         yield _block(job, f"{judge.name} {number} of {len(kinds)}", kind, kinds)
     if judge.estimated:
@@ -131,7 +131,7 @@ def _block(job: Job, name: str, kind: Kind, kinds: Sequence[Kind]) -> str:
     if written:
         names = " and ".join(map(one_line, dict.fromkeys(written)))
         about.append(wrapped(f"{SAID} stands for what the model will have written to {names}."))
-    source = required(job.writer if first.stage == "prepare" else job.model)
+    source = required(job.writer if first.stage == "prepare" else job.model).source
     before, after = text_around(source) or ("", "")
     words = harmless(before + first.prompt.text + after)
     reply = f"\n\nThe reply: {harmless(first.reply)}" if first.reply else ""

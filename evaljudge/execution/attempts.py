@@ -3,13 +3,13 @@
     attempts/00003.json  {"session": "1f0c…", "worker": "host-71", "node": "a81…", "deaths": 1,
                           "killed": {"d17": 1}, "well": 5}
     attempts/alone-host-71.json  {"session": "1f0c…", "shard": "00003", "doc_id": "d17"}
-    attempts/measure-00003.json  {"session": "9f…", "tries": 3, "open": ["bertscore", "d7"],
-                                  "deaths": {"bertscore d7": 2}}
+    attempts/measure-00003.json  {"session": "9f…", …, "killed": {"bertscore d7": 2}, "well": 5}
 
 A shard is begun with all its cases at once. If its worker dies on a node that is still up, the next
 worker opens one case at a time, with nothing else open over the engine, and notes which. A case is
 quarantined after its third death, two of them alone. A node that is gone (preempted, say) took its
 workers with it, which is no case's fault; nor is a death while a case of another shard was alone.
+A worker that measures does the same; what is quarantined is a case for a metric.
 
 Deaths are counted within a session: all that one driver does. A local run's worker is the driver,
 so there a session goes on from one crash to the next run (local.py).
@@ -18,11 +18,9 @@ so there a session goes on from one crash to the next run (local.py).
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.storage import Output
@@ -45,7 +43,6 @@ MEASURING_KILLS = (
     "`logs` of Ray's session, says more"
 )
 LOADING_NOTE = "loading-engine"
-MOST_TRIES = 30
 
 
 class CaseSlots:
@@ -161,18 +158,20 @@ class Attempt:
     @asynccontextmanager
     async def opening(self, doc_id: str, slots: CaseSlots) -> AsyncIterator[None]:
         """A case's turn: among others, or alone and noted."""
-        if not self.is_careful:
-            async with slots.take():
+        async with slots.take(alone=self.is_careful):
+            with self.alone(doc_id) if self.is_careful else nullcontext():
                 yield
-            return
+
+    @contextmanager
+    def alone(self, what: str) -> Iterator[None]:
+        """Noted, so that a death within this block is known to be of this case."""
         alone = f"alone-{self._here.worker}"
-        note = {"session": self._here.counted_in, "shard": self._name, "doc_id": doc_id}
-        async with slots.take(alone=True):
-            await asyncio.to_thread(self._output.note_attempt, alone, note)
-            yield
-            self._note.well += 1
-            await asyncio.to_thread(self._write)
-            await asyncio.to_thread(self._output.forget_attempt, alone)
+        note = {"session": self._here.counted_in, "shard": self._name, "doc_id": what}
+        self._output.note_attempt(alone, note)
+        yield
+        self._note.well += 1
+        self._write()
+        self._output.forget_attempt(alone)
 
     def end(self) -> None:
         self._output.forget_attempt(self._name)
@@ -192,31 +191,3 @@ def noting_loading(output: Output, here: Here) -> Iterator[None]:
         yield
     finally:  # not reached by a process that dies
         output.forget_attempt(LOADING_NOTE)
-
-
-class MeasuringAttempt:
-    """One try to measure a shard: a worker has one shard at a time, so each death is its own."""
-
-    def __init__(self, output: Output, name: str, session: str) -> None:
-        self._output, self._name = output, f"measure-{name}"
-        before = output.attempt(self._name)
-        if before.get("session") != session:
-            before = {}
-        deaths = Counter[str](before.get("deaths", {}))
-        if open_then := before.get("open"):
-            deaths[" ".join(open_then)] += 1
-        tries = before.get("tries", 0) + 1
-        if tries > MOST_TRIES:
-            raise GivenUp(f"measuring shard {name} killed its worker {MOST_TRIES} times")
-        self.is_first, self._deaths = tries == 1, deaths
-        self._note: dict[str, Any] = {"session": session, "tries": tries, "deaths": deaths}
-        output.note_attempt(self._name, self._note | {"open": None})
-
-    def is_quarantined(self, metric: str, doc_id: str) -> bool:
-        return self._deaths[f"{metric} {doc_id}"] >= DEATHS_ALONE
-
-    def opening(self, metric: str, doc_id: str) -> None:
-        self._output.note_attempt(self._name, self._note | {"open": [metric, doc_id]})
-
-    def end(self) -> None:
-        self._output.forget_attempt(self._name)

@@ -15,10 +15,9 @@ import os
 import sys
 import tempfile
 import uuid
-from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import replace
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -42,11 +41,11 @@ from evaljudge.execution.measuring import MeasuringWork
 from evaljudge.execution.protocol import (
     Assignment,
     Event,
+    Executor,
     Measuring,
     Order,
     R,
     Receipts,
-    Tell,
     Watch,
 )
 from evaljudge.execution.shards import SHARDS_AT_ONCE, ShardWork
@@ -57,19 +56,11 @@ LOCAL = "local"
 """The session within which deaths are counted (attempts.py): all runs of a folder that crashed."""
 
 
-class LocalExecutor:
+class LocalExecutor(Executor):
+    """The engine itself says what this machine lacks, as it is loaded."""
+
     def __init__(self, out: str) -> None:
         self._out = out
-
-    def check(self, engine_sizes: Collection[int]) -> AbstractContextManager[None]:
-        """The engine itself says what this machine lacks, as it is loaded."""
-        return nullcontext()
-
-    def fetching(self, fetch: Callable[[], None], engine_size: int) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def session(self) -> AbstractContextManager[None]:
-        return nullcontext()
 
     def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
         with noting_crashes(assignment.open_output()):
@@ -82,7 +73,7 @@ class LocalExecutor:
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
     ) -> None:
         with noting_crashes(Output(measuring.out)):
-            work = MeasuringWork(replace(measuring, session=LOCAL), _worker_name())
+            work = MeasuringWork(measuring, _here(measuring.session))
             receipts = Receipts(watch)
             for shard, names in lacking.items():
                 if finishing.is_set():
@@ -105,7 +96,7 @@ class _Asking:
                 raise Ended(TERMINATED)
             self._watch(Event("loading"))
             with _crashed_after(dead):
-                work = _open(self._assignment, self._tell)
+                work = self._opened()
             self._watch(Event("loaded"))
             try:
                 dead = complete(self._do_while_it_lives(work))
@@ -121,9 +112,17 @@ class _Asking:
                 message = f"the engine died and is loaded again: {dead}"
                 print(message, file=sys.stderr, flush=True)
 
-    def _tell(self, events: Sequence[Event]) -> None:
-        for event in events:
-            self._watch(event)
+    def _opened(self) -> ShardWork:
+        """An engine, unless the ones before it died while they were loaded."""
+
+        def tell(events: Sequence[Event]) -> None:
+            for event in events:
+                self._watch(event)
+
+        assignment = self._assignment
+        here = _here(assignment.session)
+        with noting_loading(assignment.open_output(), here):
+            return ShardWork(assignment, here, gpus=_gpus(assignment.source), tell=tell)
 
     async def _do_while_it_lives(self, work: ShardWork) -> EngineDead | None:
         """What the engine died of, if it did, once all shards that were begun have ended."""
@@ -147,13 +146,6 @@ class _Asking:
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
         return dead[0] if dead else None
-
-
-def _open(assignment: Assignment, tell: Tell) -> ShardWork:
-    """An engine, unless the ones before it died while they were loaded."""
-    here = Here(assignment.session, _worker_name(), "", lambda _: True, LOCAL)
-    with noting_loading(assignment.open_output(), here):
-        return ShardWork(assignment, here, gpus=_gpus(assignment.source), tell=tell)
 
 
 @contextmanager
@@ -213,22 +205,19 @@ def _gpus(source: ModelSource) -> float:
         return 0
 
 
-def _worker_name() -> str:
-    """Unique: in a container each process may have the same number."""
-    return f"{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+def _here(session: str) -> Here:
+    """With a name of its own: in a container each process may have the same number."""
+    name = f"{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    return Here(session, name, "", lambda _: True, LOCAL)
 
 
 def complete(work: Coroutine[Any, Any, R]) -> R:
-    """Run it in this thread, or in another where this one runs a notebook's event loop."""
+    """Run it in this thread, or in another where this one runs a notebook's event loop; then an
+    interrupt of this thread ends the work in that one."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    return _run_in_a_thread(work)
-
-
-def _run_in_a_thread(work: Coroutine[Any, Any, R]) -> R:
-    """An interrupt of this thread ends the work in that one."""
     begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[R]]] = Future()
 
     async def noted() -> R:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
-from evaljudge.execution.attempts import MeasuringAttempt
+from evaljudge.execution.attempts import Attempt, Here
 from evaljudge.execution.protocol import Measuring, Receipt
 from evaljudge.metrics import Metric, Unscored, Value
 from evaljudge.metrics.measuring import values_of
@@ -17,13 +17,13 @@ WORKER_DIED = Unscored("worker died")
 
 
 class MeasuringWork:
-    def __init__(self, measuring: Measuring, worker: str) -> None:
-        self._measuring, self._worker = measuring, worker
+    def __init__(self, measuring: Measuring, here: Here) -> None:
+        self._measuring, self._here = measuring, here
         self._output, self._since = Output(measuring.out), time.monotonic()
 
     def measure(self, shard: Shard, names: Sequence[str]) -> Receipt:
         """Data first, marker last; the marker loses the metrics that change before that."""
-        attempt = MeasuringAttempt(self._output, f"{shard.number:05d}", self._measuring.session)
+        attempt = Attempt(self._output, f"measure-{shard.number:05d}", self._here)
         cases, unscored = self._output.cases(shard), list[str]()
         measured = self._others_measured(shard, names)
         for metric in self._measuring.metrics:
@@ -39,7 +39,7 @@ class MeasuringWork:
             "unscored": len(unscored),
             "reasons": by_kind(unscored),
             "measured": measured,
-            "worker": self._worker,
+            "worker": self._here.worker,
             "worker_seconds": round(time.monotonic() - self._since, 3),
             "gpus": 0,
         }
@@ -57,11 +57,14 @@ class MeasuringWork:
             self._output.commit("measure", shard, marker | {"measured": kept})
         return kept
 
-    def _scores(
-        self, metric: Metric, cases: Sequence[Case], attempt: MeasuringAttempt
-    ) -> Iterator[Score]:
+    def _scores(self, metric: Metric, cases: Sequence[Case], attempt: Attempt) -> Iterator[Score]:
+        """All cases at once; one by one where a worker died of that."""
         signature = self._measuring.signatures[metric.name]
-        for case, values in zip(cases, _values(metric, cases, attempt), strict=True):
+        if attempt.is_first:
+            each = values_of(metric, cases)
+        else:
+            each = [_values_alone(metric, case, attempt) for case in cases]
+        for case, values in zip(cases, each, strict=True):
             for candidate, value in zip(case.candidates, values, strict=True):
                 key = (case.document.doc_id, candidate.system, metric.name, ANY_AXIS)
                 if isinstance(value, Unscored):
@@ -70,15 +73,9 @@ class MeasuringWork:
                     yield Score(*key, value, "", signature)
 
 
-def _values(metric: Metric, cases: Sequence[Case], attempt: MeasuringAttempt) -> list[list[Value]]:
-    """All cases at once; one by one where a worker died of that."""
-    if attempt.is_first:
-        return values_of(metric, cases)
-    return [_values_alone(metric, case, attempt) for case in cases]
-
-
-def _values_alone(metric: Metric, case: Case, attempt: MeasuringAttempt) -> list[Value]:
-    if attempt.is_quarantined(metric.name, case.document.doc_id):
+def _values_alone(metric: Metric, case: Case, attempt: Attempt) -> list[Value]:
+    of_metric = f"{metric.name} {case.document.doc_id}"
+    if of_metric in attempt.quarantined:
         return [WORKER_DIED for _ in case.candidates]
-    attempt.opening(metric.name, case.document.doc_id)
-    return values_of(metric, [case])[0]
+    with attempt.alone(of_metric):
+        return values_of(metric, [case])[0]

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from evaljudge.engines import Engine, Engines, Identity, LowMass, ModelSource
+from evaljudge.engines import Engine, Engines, Identity, ModelSource
 from evaljudge.errors import GivenUp, UserError, first_words
 from evaljudge.judges.protocol import Judge
 from evaljudge.metrics import Metric
@@ -97,21 +98,17 @@ class Assignment:
         asking = engine.low_mass(probe.prompt, probe.options, least)
         with ThreadPoolExecutor(1) as thread:  # this one may have a loop that runs
             low = thread.submit(asyncio.run, asking).result()
-        if low:
-            raise UserError(_too_low(self.source, probe, low))
-
-
-def _too_low(source: ModelSource, probe: Probe, low: LowMass) -> str:
-    options = ", ".join(probe.options.names)
-    begun = (text for begin, text in BEFORE_AN_ANSWER.items() if begin in low.said)
-    reply = json.dumps(next(begun, "…"), ensure_ascii=False)
-    return (
-        f"judges.{probe.judge}: model {source.source} puts only {low.mass:.1%} of its probability "
-        f"on the answers offered ({options}): its reply begins with "
-        f"{json.dumps(low.said, ensure_ascii=False)}. Name what must stand before its answers, "
-        f"`model: {{source: {source.source}, reply: {reply}}}`, or judge all the same with "
-        f"`least_mass: 0` (now {source.least_mass:g})"
-    )
+        if not low:
+            return
+        source, options = self.source.source, ", ".join(probe.options.names)
+        begun = (text for begin, text in BEFORE_AN_ANSWER.items() if begin in low.said)
+        reply, said = (json.dumps(t, ensure_ascii=False) for t in (next(begun, "…"), low.said))
+        raise UserError(
+            f"judges.{probe.judge}: model {source} puts only {low.mass:.1%} of its probability on "
+            f"the answers offered ({options}): its reply begins with {said}. Name what must stand "
+            f"before its answers, `model: {{source: {source}, reply: {reply}}}`, or judge all the "
+            f"same with `least_mass: 0` (now {least:g})"
+        )
 
 
 @dataclass(frozen=True)
@@ -122,14 +119,13 @@ class Order:
     stages: Sequence[Stage]
     brief_files: Mapping[str, Sequence[str]]
 
+    def __str__(self) -> str:
+        return json.dumps(asdict(self))
 
-def write_order(order: Order) -> str:
-    return json.dumps(asdict(order))
-
-
-def read_order(text: str) -> Order:
-    spec = json.loads(text)
-    return Order(Shard(**spec["shard"]), spec["stages"], spec["brief_files"])
+    @classmethod
+    def read(cls, text: str) -> Order:
+        spec = json.loads(text)
+        return cls(Shard(**spec["shard"]), spec["stages"], spec["brief_files"])
 
 
 @dataclass(frozen=True)
@@ -174,26 +170,32 @@ class Receipts:
         self._watch(Event("committed", stage, shard, receipt["cases"], since))
 
 
-class Executor(Protocol):
+class Executor(ABC):
     def check(self, engine_sizes: Collection[int]) -> AbstractContextManager[None]:
         """Refuse, before any work is done, engines that can never be placed.
 
         `engine_sizes`: how many GPUs each engine of the run needs. What had to be started in order
         to look stays for the block.
         """
+        return nullcontext()
 
     def fetching(self, fetch: Callable[[], None], engine_size: int) -> AbstractContextManager[None]:
         """Meanwhile, `fetch` is done where workers will be, without waiting for it."""
+        return nullcontext()
 
     def session(self) -> AbstractContextManager[None]:
         """Whatever several calls share, started once for the block."""
+        return nullcontext()
 
+    @abstractmethod
     def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
         """Have every order done, each shard committed before `watch` gets its event."""
 
+    @abstractmethod
     def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
         """What `work` makes of each shard, in the order of the shards."""
 
+    @abstractmethod
     def measure(
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
     ) -> None:

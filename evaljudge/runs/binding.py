@@ -65,9 +65,9 @@ def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
             refuse_other_run(output, differences(bound["fingerprint"], now))
             _cut(output, corpus, job, {}, corpus, claim)
         else:
-            there = bound["fingerprint"] | {"corpus": listing["corpus"]}
+            there = _fingerprint(bound, listing)
             if extend and there["corpus"] != now["corpus"]:
-                refuse_other_run(output, differences(there | {"corpus": now["corpus"]}, now))
+                refuse_other_run(output, differences({**there, "corpus": now["corpus"]}, now))
                 _refuse_unfinished(job, output)
             else:
                 refuse_other_run(output, differences(there, now))
@@ -78,9 +78,14 @@ def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
 def _release_untouched(output: Output, now: Fingerprint) -> None:
     """Free the folder of another run if no model has answered anything for that run."""
     if bound := output.run():
-        corpus = (output.listing() or bound["fingerprint"])["corpus"]
-        if differences(bound["fingerprint"] | {"corpus": corpus}, now) and output.holds_no_answer:
+        there = _fingerprint(bound, output.listing() or bound["fingerprint"])
+        if differences(there, now) and output.holds_no_answer:
             output.release()
+
+
+def _fingerprint(bound: Mapping[str, Any], listing: Mapping[str, Any]) -> Fingerprint:
+    """What a run is bound to; its corpus may have grown since it was bound."""
+    return {**bound["fingerprint"], "corpus": listing["corpus"]}
 
 
 def as_begun(job: Job) -> Job:
@@ -106,8 +111,7 @@ def differs_from_run(job: Job, output: Output, corpus: str) -> list[str] | None:
     listing = output.listing() if bound else None
     if not bound or not listing:
         return None
-    before = bound["fingerprint"] | {"corpus": listing["corpus"]}
-    differs = differences(before, job.fingerprint(corpus))
+    differs = differences(_fingerprint(bound, listing), job.fingerprint(corpus))
     return None if differs and output.holds_no_answer else differs
 
 
@@ -143,8 +147,8 @@ def open_bound(job: Job) -> Output:
         _refuse_remains(output, remains, "run.json" if bound is None else "shards.json")
         raise UserError(f"{job.config.out}: no run lies here yet; begin one with `evaljudge run`")
     now = job.fingerprint(listing["corpus"])
-    refuse_other_run(output, differences(bound["fingerprint"] | {"corpus": listing["corpus"]}, now))
-    return Output(job.config.out, job.config.briefs, bound["id"])
+    refuse_other_run(output, differences(_fingerprint(bound, listing), now))
+    return output
 
 
 def _bind(output: Output, job: Job, now: Fingerprint) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from evaljudge.analysis.calibration import calibrated_name
 from evaljudge.analysis.combining import Combination, combinations_of
@@ -35,6 +35,17 @@ MIDDLE = 3.0
 """The middle of the scale of ratings, on which `Judge.undecided` is given."""
 
 
+class FoundModel(NamedTuple):
+    """Where a model is loaded from, and what of it changes its answers."""
+
+    source: ModelSource
+    identity: Identity
+
+    def without(self, rules: Sequence[str]) -> FoundModel:
+        none: dict[str, Any] = dict.fromkeys(rules)
+        return FoundModel(replace(self.source, **none), replace(self.identity, **none))
+
+
 @dataclass(frozen=True)
 class Job:
     config: Config
@@ -42,40 +53,31 @@ class Job:
     judges: Sequence[Judge]
     metrics: Sequence[Metric]
     engines: Engines
-    model: ModelSource | None
-    writer: ModelSource | None
-    model_is: Identity | None
-    writer_is: Identity | None
+    model: FoundModel | None
+    writer: FoundModel | None
     engine: str
     """The engine's name and version, for fingerprints and signatures."""
     references: Mapping[str, str] = field(default_factory=dict)
     """The file of references of each judge that is given one; the judge knows its digest."""
     mixes: Mapping[str, Mix] = field(default_factory=dict)
-    own_models: Mapping[str, tuple[ModelSource, Identity]] = field(default_factory=dict)
+    own_models: Mapping[str, FoundModel] = field(default_factory=dict)
     """The models of judges that do not use the common one."""
     panel: Panel = Panel()
     since: float = field(default_factory=time.monotonic)
 
     def without_rules(self, names: Sequence[str]) -> Job:
         """The job with models as in versions without these fields (`exactness`, `dtype`)."""
-        none: dict[str, Any] = dict.fromkeys(names)
-        models = {
-            name: (replace(source, **none), replace(identity, **none))
-            for name, (source, identity) in self.own_models.items()
-        }
         return replace(
             self,
-            model=self.model and replace(self.model, **none),
-            writer=self.writer and replace(self.writer, **none),
-            model_is=self.model_is and replace(self.model_is, **none),
-            writer_is=self.writer_is and replace(self.writer_is, **none),
-            own_models=models,
+            model=self.model and self.model.without(names),
+            writer=self.writer and self.writer.without(names),
+            own_models={name: model.without(names) for name, model in self.own_models.items()},
         )
 
     @property
     def one_model(self) -> bool:
         """Writer and judge are the same: one engine does both stages."""
-        return self.model_is == self.writer_is
+        return required(self.model).identity == required(self.writer).identity
 
     @property
     def panels(self) -> list[Job]:
@@ -85,12 +87,10 @@ class Job:
         """
         alike: dict[str, list[Judge]] = {}
         for judge in self.judges:
-            alike.setdefault(self._panel_of(judge.name), []).append(judge)
+            model = self.own_models.get(judge.name)
+            end = short(model.identity.as_fingerprint())[:8] if model else ""
+            alike.setdefault(end, []).append(judge)
         return [self._panel(end, judges) for end, judges in alike.items()]
-
-    def _panel_of(self, judge: str) -> str:
-        model = self.own_models.get(judge)
-        return short(model[1].as_fingerprint())[:8] if model else ""
 
     def _panel(self, end: str, judges: Sequence[Judge]) -> Job:
         names = {judge.name for judge in judges}
@@ -98,19 +98,18 @@ class Job:
         panel = replace(self, judges=judges, references=references, own_models={})
         if not end:
             return panel
-        model, model_is = self.own_models[judges[0].name]
-        panel = replace(panel, model=model, model_is=model_is, panel=Panel("", end))
+        model = self.own_models[judges[0].name]
         if self.config.writer is not None:
-            return panel
-        return replace(panel, writer=model, writer_is=model_is, panel=Panel(end, end))
+            return replace(panel, model=model, panel=Panel("", end))
+        return replace(panel, model=model, writer=model, panel=Panel(end, end))
 
     @property
     def passes(self) -> list[Pass]:
         panels = self.panels
         if all(panel.one_model for panel in panels):
-            return [Pass(panel, BOTH, required(panel.model)) for panel in panels]
-        judging = [Pass(panel, ("judge",), required(panel.model)) for panel in panels]
-        return [Pass(self, ("prepare",), required(self.writer)), *judging]
+            return [Pass(panel, BOTH, required(panel.model).source) for panel in panels]
+        judging = [Pass(panel, ("judge",), required(panel.model).source) for panel in panels]
+        return [Pass(self, ("prepare",), required(self.writer).source), *judging]
 
     @property
     def sources(self) -> list[ModelSource]:
@@ -123,9 +122,6 @@ class Job:
             return {}
         ends = {panel.panel: panel.judges for panel in self.panels}
         return {j.name: [end.prepare, end.judge] for end, judges in ends.items() for j in judges}
-
-    def panel_of(self, judge: str) -> Job:
-        return next(p for p in self.panels if judge in (j.name for j in p.judges))
 
     @property
     def executor(self) -> Executor:
@@ -170,8 +166,10 @@ class Job:
     def fingerprint(self, corpus: str) -> Fingerprint:
         task: dict[str, Any] = {"name": self.task.name, "axes": self.task.as_fingerprint()}
         is_named = not all(panel.one_model for panel in self.panels)
-        models = (self.model_is, self.writer_is if is_named else None, self.engine)
-        by_judge = {name: identity for name, (_, identity) in self.own_models.items()}
+        model = self.model.identity if self.model else None
+        writer = self.writer.identity if self.writer and is_named else None
+        by_judge = {name: model.identity for name, model in self.own_models.items()}
+        models = model, writer, self.engine
         return fingerprint(corpus, task, self.judges, *models, self.config.seed, by_judge)
 
     @property
@@ -261,9 +259,9 @@ class Job:
     def judge_signatures(self) -> dict[str, str]:
         made: dict[str, str] = {}
         for panel in self.panels:
-            models = (required(panel.model_is), required(panel.writer_is), self.engine)
+            model, writer = required(panel.model).identity, required(panel.writer).identity
             for judge in panel.judges:
-                line = score_signature(judge, *models, self.config.seed)
+                line = score_signature(judge, model, writer, self.engine, self.config.seed)
                 made |= dict.fromkeys(judge.scorers, line)
         return made
 
@@ -339,38 +337,31 @@ def assemble_job(
     mistakes.refuse(config.place)
     if not judges and not metrics:
         raise UserError("nothing to do: the configuration names no judge and no metric")
-    sources = {judge.name: m.as_source() for judge in judges if (m := given_models.get(judge.name))}
-    is_for_any = any(judge.name not in sources for judge in judges)
-    model = config.model.as_source() if config.model and is_for_any else None
-    writer = config.writer.as_source() if config.writer and judges else model
-    own_is = dict[str, Identity]()
-    if bound is None:
-        model_is = engines.describe(model).identity if model else None
-        writer_is = (
-            model_is if writer == model else engines.describe(writer).identity if writer else None
-        )
-        own_is = {name: engines.describe(source).identity for name, source in sources.items()}
-        engine = engines.version if judges else ""
-    else:
-        stored, asked = bound.get("model") or {}, bound.get("judges", {})
-        model_is = identity_bound(stored, model) if model else None
-        writer_is = identity_bound(bound.get("writer") or stored, writer) if writer else None
-        for name, source in sources.items():
-            own_is[name] = identity_bound(asked.get(name, {}).get("model") or stored, source)
-        engine = str(bound.get("engine", ""))
-    for_all = model_is.as_fingerprint() if model_is else None
-    own_models = {
-        name: (_pinned(source, own_is[name]), own_is[name])
-        for name, source in sources.items()
-        if own_is[name].as_fingerprint() != for_all
+    stored, asked = (bound or {}).get("model") or {}, (bound or {}).get("judges", {})
+
+    def settled(given: ModelConfig, known: Mapping[str, Any] | None) -> FoundModel:
+        source = given.as_source()
+        if bound is None:
+            return _pinned(source, engines.describe(source).identity)
+        return _pinned(source, identity_bound(known or stored, source))
+
+    own = {
+        judge.name: settled(given, asked.get(judge.name, {}).get("model"))
+        for judge in judges
+        if (given := given_models.get(judge.name))
     }
-    models = (
-        _pinned(model, model_is) if model else None,
-        _pinned(writer, writer_is) if writer else None,
-        model_is,
-        writer_is,
-    )
-    made = (config, task, judges, metrics, engines, *models, engine, references, mixes)
+    is_for_any = any(judge.name not in own for judge in judges)
+    model = settled(config.model, None) if config.model and is_for_any else None
+    is_other = config.writer is not None and config.writer != config.model
+    writer = model
+    if config.writer and judges and (is_other or model is None):
+        writer = settled(config.writer, (bound or {}).get("writer"))
+    for_all = model.identity.as_fingerprint() if model else None
+    engine = str(bound.get("engine", "")) if bound is not None else ""
+    if bound is None and judges:
+        engine = engines.version
+    own_models = {n: m for n, m in own.items() if m.identity.as_fingerprint() != for_all}
+    made = (config, task, judges, metrics, engines, model, writer, engine, references, mixes)
     return Job(*made, own_models)
 
 
@@ -411,14 +402,13 @@ def _refuse_fleeting(out: str) -> None:
         )
 
 
-def _pinned(source: ModelSource, identity: Identity | None) -> ModelSource:
+def _pinned(source: ModelSource, identity: Identity) -> FoundModel:
     """The commit that the driver saw is the one that every worker loads, and what the driver found
     in its chat template is what every worker asks with."""
-    if identity is None:
-        return source
     chat = None if source.chat is None else identity.chat
     reply, revision = identity.reply or source.reply, identity.commit or source.revision
-    return replace(source, revision=revision, chat=chat, reply=reply, dtype=identity.dtype)
+    pinned = replace(source, revision=revision, chat=chat, reply=reply, dtype=identity.dtype)
+    return FoundModel(pinned, identity)
 
 
 def _mixes_of(

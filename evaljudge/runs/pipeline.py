@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from evaljudge.analyses.without_outliers import read_outliers
 from evaljudge.config import Config, load_config
@@ -35,7 +36,7 @@ from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.planning import Plan, longest_ask, make_plan
 from evaljudge.runs.progress import watcher as usual_watcher
 from evaljudge.runs.references import put_references
-from evaljudge.runs.repair import left_out, until_whole
+from evaljudge.runs.repair import Faulty, left_out, until_whole
 from evaljudge.runs.reporting import (
     accounts_of,
     findings_of,
@@ -44,13 +45,13 @@ from evaljudge.runs.reporting import (
     write_files,
     write_run,
 )
-from evaljudge.runs.stages import do_stages, lacking, measure, missing, unmeasured
+from evaljudge.runs.stages import do_pass, lacking, measure, missing, unmeasured
 from evaljudge.runs.watching import Todo, Watcher
 from evaljudge.settings import AnyPath
-from evaljudge.storage import Claim, Fault, Output, Shard, Stage, claimed
+from evaljudge.storage import Claim, Output, Shard, Stage, claimed
 
 Given = AnyPath | Mapping[str, Any] | Config
-NOTHING: Mapping[Shard, Sequence[Fault]] = MappingProxyType({})
+R = TypeVar("R")
 
 
 def run(
@@ -74,10 +75,16 @@ def run(
 def run_job(job: Job, watcher: Watcher, *, extend: bool = False) -> Outcome:
     for read in files_of_report(job).values():  # so that a mistake there shows at once
         read()
-    with watcher as watching, _ready(job) as claim:
-        job = as_begun(job)
-        work = partial(_run, job, extend, watching, claim)
-        return until_whole(job, work, watching.warning)
+
+    def work(held: ClaimedJob) -> Outcome:
+        output = held.bind(BOTH, extend)
+        with held.one_session(output) as begun:
+            held.ask(output, BOTH)
+            held.measure(output, output.shards())
+            output.tidy()  # a run that was killed after its last shard left notes, too
+            return held.report(output, begun=begun)
+
+    return _done_whole(job, watcher, work)
 
 
 def prepare(
@@ -109,9 +116,13 @@ def judge(
 
 
 def _do_until(stages: Sequence[Stage], job: Job, extend: bool, watcher: Watcher) -> str:
-    with watcher as watching, _ready(job) as claim:
-        work = partial(_do_stages_alone, stages, as_begun(job), extend, watching, claim)
-        return until_whole(job, work, watching.warning)
+    def work(held: ClaimedJob) -> str:
+        output = held.bind(stages, extend)
+        held.ask(output, stages)
+        write_run(held.job, output, accounts_of(held.job, output))
+        return output.uri
+
+    return _done_whole(job, watcher, work)
 
 
 def make_report(
@@ -127,11 +138,11 @@ def make_report(
     job = make_job(config, engines, (Output(config.out).run() or {}).get("fingerprint", {}))
     output = open_bound(job)
     with _watcher(watcher, progress=progress) as watching, claimed(config.out) as claim:
+        held = ClaimedJob(job, watching, claim)
         try:
-            return _report(job, output, watching, claim)
+            return held.report(output)
         except Damaged as error:
-            damaged = left_out(output, error, watching.warning)
-            return _report(job, output, watching, claim, damaged=damaged)
+            return held.report(output, damaged=left_out(output, error, watching.warning))
 
 
 def plan(given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None) -> Plan:
@@ -139,25 +150,13 @@ def plan(given: Given, changes: Sequence[str] = (), *, engines: Engines | None =
     return make_plan(as_begun(make_job(_config(given, changes), engines)))
 
 
-def _run(job: Job, extend: bool, watching: Watcher, claim: Claim) -> Outcome:
-    output = _bind(job, extend, watching, claim)
-    _refuse_no_candidates(job, output)
-    with _one_session(job, output) as begun:
-        _ask(job, output, BOTH, watching, claim)
-        _measure(job, output, output.shards(), watching, claim)
-        output.tidy()  # a run that was killed after its last shard left notes, too
-        return _report(job, output, watching, claim, begun)
-
-
-def _do_stages_alone(
-    stages: Sequence[Stage], job: Job, extend: bool, watching: Watcher, claim: Claim
-) -> str:
-    output = _bind(job, extend, watching, claim, stages)
-    if "judge" in stages:
-        _refuse_no_candidates(job, output)
-    _ask(job, output, stages, watching, claim)
-    write_run(job, output, accounts_of(job, output))
-    return output.uri
+def files_of_report(job: Job) -> Mapping[str, Callable[[], object]]:
+    """What reads each file that only the report needs, by how it is called."""
+    outliers, output = job.config.outliers, Output(job.config.out)
+    files_of: dict[str, Callable[[], object]] = {"files of judges": job.collecting}
+    if outliers is not None:
+        files_of["outliers"] = partial(read_outliers, outliers)
+    return files_of | {"ratings": partial(further_ratings, job, output)}
 
 
 def _watcher(watcher: Watcher | None, *, progress: bool) -> Watcher:
@@ -170,12 +169,17 @@ def _config(given: Given, changes: Sequence[str]) -> Config:
     return load_config(given, changes)
 
 
-@contextmanager
-def _ready(job: Job) -> Iterator[Claim]:
-    """Claims the job's folder for this block, once its workers can be placed."""
+def _done_whole(job: Job, watcher: Watcher, work: Callable[[ClaimedJob], R]) -> R:
+    """Claims the job's folder, once its workers can be placed, and does the work there."""
     sizes = [source.gpus_per_engine for source in job.sources]
-    with claimed(job.config.out) as claim, _saying_what_is_kept(job), job.executor.check(sizes):
-        yield claim
+    with (
+        watcher as watching,
+        claimed(job.config.out) as claim,
+        _saying_what_is_kept(job),
+        job.executor.check(sizes),
+    ):
+        held = ClaimedJob(as_begun(job), watching, claim)
+        return until_whole(held.job, partial(work, held), watching.warning)
 
 
 @contextmanager
@@ -195,128 +199,103 @@ def _saying_what_is_kept(job: Job) -> Iterator[None]:
         raise GivenUp(f"{error}; what was committed is kept, and a rerun resumes") from error
 
 
-@contextmanager
-def _one_session(job: Job, output: Output) -> Iterator[bool]:
-    """One session of the executor for asking, measuring and scoring; gives whether it was begun.
+@dataclass(frozen=True)
+class ClaimedJob:
+    """A job whose folder this process has claimed."""
 
-    Where nothing is left to ask or to measure, none is begun.
-    """
-    asks = job.judges and missing(job, output, ("prepare", "judge"))
-    is_needed = bool(asks or unmeasured(job, output, output.shards()))
-    with job.executor.session() if is_needed else nullcontext():
-        yield is_needed
+    job: Job
+    watcher: Watcher
+    claim: Claim
 
+    def bind(self, stages: Sequence[Stage], extend: bool) -> Output:
+        job = self.job
+        self.watcher.entering(f"reading {job.config.corpus_name}")
+        with self._fetching(stages):
+            output = bind_and_cut(job, self.claim, extend=extend)
+        for note in (output.listing() or {}).get("unread", []):
+            self.watcher.warning(f"corpus: {note}")
+        if "judge" in stages and not any(shard.candidates for shard in output.shards()):
+            raise UserError(
+                f"{job.config.corpus_name}: no document has a candidate, so there is nothing to "
+                "judge (`evaljudge run --until prepare` needs none)"
+            )
+        return output
 
-def _bind(
-    job: Job, extend: bool, watching: Watcher, claim: Claim, stages: Sequence[Stage] = BOTH
-) -> Output:
-    watching.entering(f"reading {job.config.corpus_name}")
-    with _fetching(job, stages):
-        output = bind_and_cut(job, claim, extend=extend)
-    for note in (output.listing() or {}).get("unread", []):
-        watching.warning(f"corpus: {note}")
-    return output
+    def _fetching(self, stages: Sequence[Stage]) -> AbstractContextManager[None]:
+        """Meanwhile the model that is asked first is fetched, if there is anything to ask."""
+        job = self.job
+        output = Output(job.config.out, job.config.briefs)
+        is_cut = output.name and output.listing()
+        left = (p for p in job.passes if not is_cut or lacking(p, output, stages))
+        if (first := next(left, None)) is None:
+            return nullcontext()
+        fetch, size = partial(job.engines.fetch, first.source), first.source.gpus_per_engine
+        return job.executor.fetching(fetch, size)
 
+    @contextmanager
+    def one_session(self, output: Output) -> Iterator[bool]:
+        """One session of the executor for all that is left to do; gives whether any was begun."""
+        asks = self.job.judges and missing(self.job, output, BOTH)
+        is_needed = bool(asks or unmeasured(self.job, output, output.shards()))
+        with self.job.executor.session() if is_needed else nullcontext():
+            yield is_needed
 
-def _fetching(job: Job, stages: Sequence[Stage]) -> AbstractContextManager[None]:
-    """Meanwhile the model that is asked first is fetched, if there is anything to ask."""
-    bound = Output(job.config.out).run() or {}
-    output = Output(job.config.out, job.config.briefs, bound.get("id", ""))
-    is_cut = bound and output.listing()
-    left = (p for p in job.passes if not is_cut or lacking(p, output, stages))
-    if (first := next(left, None)) is None:
-        return nullcontext()
-    fetch, size = partial(job.engines.fetch, first.source), first.source.gpus_per_engine
-    return job.executor.fetching(fetch, size)
+    def ask(self, output: Output, stages: Sequence[Stage]) -> None:
+        if not self.job.judges:
+            return
+        total = sum(shard.cases for shard in output.shards())
+        left, n = dict.fromkeys(stages, 0), dict.fromkeys(stages, 0)
+        passes = [(part, lacking(part, output, stages)) for part in self.job.passes]
+        for part, todo in passes:
+            unprepared = [shard for shard, wanted in todo.items() if "prepare" in wanted]
+            if part.job.references and unprepared:
+                self.watcher.entering("taking over the references given")
+                given, judges = part.job.references, part.job.judges
+                writer, mine = required(part.job.writer).identity, output.of(part.job.panel)
+                put_references(given, judges, writer, mine, unprepared)
+            for stage in (stage for stage in part.stages if stage in n):
+                n[stage] += total
+                left[stage] += sum(shard.cases for shard, wanted in todo.items() if stage in wanted)
+        with self._watching({stage: (left[stage], n[stage]) for stage in stages}) as watch:
+            for part, todo in passes:
+                if todo:
+                    do_pass(part, output, todo, watch, longest_ask(part, output, todo))
+        if any(left.values()):  # else the notes there are of measuring
+            output.tidy()
 
+    def measure(self, output: Output, shards: Sequence[Shard]) -> None:
+        if todo := unmeasured(self.job, output, shards):
+            total, left = (sum(shard.cases for shard in some) for some in (shards, todo))
+            with self._watching({"measure": (left, total)}) as watch:
+                measure(self.job, output, todo, watch)
+            output.tidy()
 
-def _refuse_no_candidates(job: Job, output: Output) -> None:
-    if not any(shard.candidates for shard in output.shards()):
-        raise UserError(
-            f"{job.config.corpus_name}: no document has a candidate, so there is nothing to judge "
-            "(`evaljudge run --until prepare` needs none)"
-        )
+    @contextmanager
+    def _watching(self, todo: Todo) -> Iterator[Watch]:
+        def watch(event: Event) -> None:
+            if event.kind == "committed":
+                self.claim.check()
+            self.watcher.event(event)
 
+        self.watcher.starting(todo)
+        try:
+            yield watch
+        finally:
+            self.watcher.done()
 
-def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher, claim: Claim) -> None:
-    if not job.judges:
-        return
-    total = sum(shard.cases for shard in output.shards())
-    left, n = dict.fromkeys(stages, 0), dict.fromkeys(stages, 0)
-    for part in job.passes:
-        todo = lacking(part, output, stages)
-        _take_references(part.job, output, todo, watcher)
-        for stage in (stage for stage in part.stages if stage in n):
-            n[stage] += total
-            left[stage] += sum(shard.cases for shard, wanted in todo.items() if stage in wanted)
-    with _watching(watcher, claim, {stage: (left[stage], n[stage]) for stage in stages}) as watch:
-        do_stages(job, output, stages, watch, lambda p: longest_ask(p, output, stages))
-    if any(left.values()):  # else the notes there are of measuring
-        output.tidy()
-
-
-def _take_references(
-    job: Job, output: Output, todo: Mapping[Shard, Sequence[Stage]], watcher: Watcher
-) -> None:
-    unprepared = [shard for shard, wanted in todo.items() if "prepare" in wanted]
-    if job.references and unprepared:
-        watcher.entering("taking over the references given")
-        writer, mine = required(job.writer_is), output.of(job.panel)
-        put_references(job.references, job.judges, writer, mine, unprepared)
-
-
-def _measure(
-    job: Job, output: Output, shards: Sequence[Shard], watcher: Watcher, claim: Claim
-) -> None:
-    todo = unmeasured(job, output, shards)
-    if not todo:
-        return
-    total, left = (sum(shard.cases for shard in some) for some in (shards, todo))
-    with _watching(watcher, claim, {"measure": (left, total)}) as watch:
-        measure(job, output, todo, watch)
-    output.tidy()
-
-
-@contextmanager
-def _watching(watcher: Watcher, claim: Claim, todo: Todo) -> Iterator[Watch]:
-    def watch(event: Event) -> None:
-        if event.kind == "committed":
-            claim.check()
-        watcher.event(event)
-
-    watcher.starting(todo)
-    try:
-        yield watch
-    finally:
-        watcher.done()
-
-
-def _report(
-    job: Job,
-    output: Output,
-    watching: Watcher,
-    claim: Claim,
-    begun: bool = False,
-    damaged: Mapping[Shard, Sequence[Fault]] = NOTHING,
-) -> Outcome:
-    """`begun`: a session of the executor is open already; `damaged`: shards to be left out."""
-    claim.check()
-    output.sweep()  # what a report that was killed has left half-written
-    shards, notes = shards_to_report(job, output, damaged)
-    _measure(job, output, shards, watching, claim)
-    watching.entering("scoring and reporting")
-    accounts = accounts_of(job, output, damaged)
-    findings = findings_of(job, output, shards, accounts, notes, damaged, begun=begun)
-    write_files(job, output, shards, findings)
-    claim.check()
-    write_run(job, output, accounts, findings, is_whole=not damaged)
-    return Outcome(output.uri, findings)
-
-
-def files_of_report(job: Job) -> Mapping[str, Callable[[], object]]:
-    """What reads each file that only the report needs, by how it is called."""
-    outliers, output = job.config.outliers, Output(job.config.out)
-    files_of: dict[str, Callable[[], object]] = {"files of judges": job.collecting}
-    if outliers is not None:
-        files_of["outliers"] = partial(read_outliers, outliers)
-    return files_of | {"ratings": partial(further_ratings, job, output)}
+    def report(
+        self, output: Output, *, begun: bool = False, damaged: Faulty = MappingProxyType({})
+    ) -> Outcome:
+        """`begun`: a session of the executor is open already; `damaged`: shards to be left out."""
+        job = self.job
+        self.claim.check()
+        output.sweep()  # what a report that was killed has left half-written
+        shards, notes = shards_to_report(job, output, damaged)
+        self.measure(output, shards)
+        self.watcher.entering("scoring and reporting")
+        accounts = accounts_of(job, output, damaged)
+        findings = findings_of(job, output, shards, accounts, notes, damaged, begun=begun)
+        write_files(job, output, shards, findings)
+        self.claim.check()
+        write_run(job, output, accounts, findings, is_whole=not damaged)
+        return Outcome(output.uri, findings)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -31,7 +31,7 @@ from evaljudge.identity import brief_key, common_key
 from evaljudge.judges.checked import briefs_of, verdicts_of
 from evaljudge.metrics import Metric, Unscored
 from evaljudge.metrics.protocol import EMPTY_TEXT, compared_with, is_empty
-from evaljudge.model.imagining import Imagining, TokenCounter
+from evaljudge.model.imagining import Imagining
 from evaljudge.model.remembering import Common
 from evaljudge.reasons import grouped
 from evaljudge.records import Brief, Case, Document, Tokens
@@ -39,7 +39,7 @@ from evaljudge.runs.binding import differs_from_run, refuse_lone_texts
 from evaljudge.runs.job import BOTH, Job, Pass, required
 from evaljudge.runs.references import given_references
 from evaljudge.runs.stages import lacking, missing
-from evaljudge.storage import Index, Output, Stage, index_on_disk
+from evaljudge.storage import Index, Output, Shard, Stage, index_on_disk
 
 LONGEST_CASES = 3
 """How many cases with the longest texts are made into prompts, before anything is asked."""
@@ -92,30 +92,32 @@ async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
         plan.rated = corpus.rated_on()
         plan.unread = [*corpus.unread, *nearly_same(judged, plan.rated)]
         if job.judges:
-            bound = Output(job.config.out, job.config.briefs).run() or {}
-            output = Output(job.config.out, job.config.briefs, bound.get("id", ""))
+            output = Output(job.config.out, job.config.briefs)
             with _all_briefs(job, output, corpus, written) as briefs:
-                _compare(job, output, corpus, plan)
-                planning = _Planning(job, briefs, output, plan)
-                for part in job.passes:
-                    await planning.do(part, _remaining(part, output, corpus, plan))
+                differs = differs_from_run(job, output, corpus.digest)
+                plan.refused, plan.is_whole = differs or [], differs != []
+                if not plan.is_whole:
+                    left = missing(job, output, BOTH)
+                    plan.done = sum(shard.cases for shard in output.shards() if shard not in left)
+                passes = job.passes
+                first = next(part for part in passes if "judge" in part.stages)
+                for part in passes:
+                    work = _remaining(part, output, corpus, plan)
+                    metrics = job.metrics if part is first else ()  # each is foreseen once
+                    await _PassPlan(part, briefs, output, plan).add(work, metrics)
         return plan
-
-
-def plan_afresh(job: Job, cases: Sequence[Case]) -> Plan:
-    return complete(_planned_afresh(job, cases))
 
 
 async def _planned_afresh(job: Job, cases: Sequence[Case]) -> Plan:
     plan = Plan()
     with known_briefs() as briefs:
-        planning = _Planning(job, briefs, None, plan)
         for part in job.passes:
-            await planning.do(part, ((case, part.stages) for case in cases))
+            work = ((case, part.stages) for case in cases)
+            await _PassPlan(part, briefs, None, plan).add(work, ())
     return plan
 
 
-def longest_ask(part: Pass, output: Output, wanted: Sequence[Stage]) -> int:
+def longest_ask(part: Pass, output: Output, todo: Iterable[Shard]) -> int:
     """About how many tokens the longest prompt of a pass takes with its reply; 0: not known.
 
     Only the longest cases are made into prompts. Where the cache of all that the model holds is
@@ -127,11 +129,12 @@ def longest_ask(part: Pass, output: Output, wanted: Sequence[Stage]) -> int:
     context = part.job.engines.describe(part.source).context
     if not context or model.cache(context) < WORTH_COUNTING:
         return 0
-    left = (shard for shard in lacking(part, output, wanted) if f"{shard.number}" in sizes)
+    left = (shard for shard in todo if f"{shard.number}" in sizes)
     shards = nlargest(LONGEST_CASES, left, key=lambda shard: sizes[f"{shard.number}"])
     cases = chain.from_iterable(map(output.cases, shards))
     try:
-        plan = plan_afresh(part.job, nlargest(LONGEST_CASES, cases, key=attrgetter("size")))
+        largest = nlargest(LONGEST_CASES, cases, key=attrgetter("size"))
+        plan = complete(_planned_afresh(part.job, largest))
     except UserError:  # no tokenizer here: the engine says what does not fit
         return 0
     return plan.longest.get(part.source.source, 0)
@@ -152,19 +155,11 @@ def _all_briefs(
 def given_briefs(job: Job, documents: Iterable[Document]) -> Iterator[Brief]:
     """What files of references hold in place of what would be written."""
     if job.references:
+        writer = required(job.writer).identity
         with given_references(job.references, job.judges) as references:
             for document in documents:
                 for kind in references.kinds:
-                    yield from references.briefs(kind, document, required(job.writer_is)).values()
-
-
-def _compare(job: Job, output: Output, corpus: Corpus, plan: Plan) -> None:
-    differs = differs_from_run(job, output, corpus.digest)
-    plan.refused = differs or []
-    plan.is_whole = differs is None or bool(differs)
-    if not plan.is_whole:
-        left = missing(job, output, BOTH)
-        plan.done = sum(shard.cases for shard in output.shards() if shard not in left)
+                    yield from references.briefs(kind, document, writer).values()
 
 
 def _remaining(part: Pass, output: Output, corpus: Corpus, plan: Plan) -> Iterator[Work]:
@@ -195,28 +190,24 @@ class KnownBriefs:
         self._index.executemany("INSERT OR REPLACE INTO briefs VALUES (?, ?)", rows)
 
     def with_keys(self, keys: Iterable[str]) -> list[Brief]:
-        return [brief for brief in map(self._find, keys) if brief]
-
-    def _find(self, key: str) -> Brief | None:
-        row = self._index.execute("SELECT brief FROM briefs WHERE key = ?", (key,)).fetchone()
-        return None if row is None else pickle.loads(row[0])
+        find = "SELECT brief FROM briefs WHERE key = ?"
+        rows = (self._index.execute(find, (key,)).fetchone() for key in keys)
+        return [pickle.loads(row[0]) for row in rows if row]
 
 
-class _Planning:
-    def __init__(self, job: Job, briefs: KnownBriefs, output: Output | None, plan: Plan) -> None:
-        self._briefs, self._plan, self._metrics = briefs, plan, job.metrics
-        self._output = output
+class _PassPlan:
+    """Adds to a plan what one pass asks."""
 
-    async def do(self, part: Pass, work: Iterable[Work]) -> None:
-        self._job, self._writer, self._source = part.job, required(part.job.writer_is), part.source
-        self._context: Callable[[], int | None] = cache(
-            lambda: part.job.engines.describe(part.source).context
-        )
+    def __init__(self, part: Pass, briefs: KnownBriefs, output: Output | None, plan: Plan) -> None:
+        self._job, self._source, self._stages = part.job, part.source, part.stages
+        self._writer = required(part.job.writer).identity
+        self._briefs, self._output, self._plan = briefs, output, plan
         # reading a tokenizer takes time, so it is read only where there is something to count
-        self._counter: Callable[[], TokenCounter] = cache(
-            lambda: part.job.engines.token_counter(part.source)
-        )
+        self._counter = cache(lambda: part.job.engines.token_counter(part.source))
+        self._context = cache(lambda: part.job.engines.describe(part.source).context)
         self._heads, self._blocks = set[int](), set[int]()
+
+    async def add(self, work: Iterable[Work], metrics: Sequence[Metric]) -> None:
         asked: dict[Stage, dict[str, Asked]] = {
             stage: {judge.name: Asked() for judge in self._job.judges} for stage in BOTH
         }
@@ -225,10 +216,10 @@ class _Planning:
             briefs = await self._prepare(case, asked["prepare"], "prepare" in stages)
             if "judge" in stages:
                 await self._judge(case, briefs, asked["judge"])
-        for stage in part.stages:
+                for metric in metrics:
+                    self._foresee(metric.name, _unmeasurable(metric, case))
+        for stage in self._stages:
             self._plan.asked |= {(stage, name): a.tokens for name, a in asked[stage].items()}
-        if "judge" in part.stages:
-            self._metrics = ()  # each is foreseen once
 
     async def _prepare(
         self, case: Case, asked: Mapping[str, Asked], wanted: bool
@@ -257,8 +248,6 @@ class _Planning:
                 judged = await verdicts_of(judge, case, briefs[judge.name], models[judge.name])
                 unscored = [v.reason for v in judged.verdicts if v.status == "unscored"]
                 self._foresee(judge.name, unscored)
-        for metric in self._metrics:
-            self._foresee(metric.name, _unmeasurable(metric, case))
 
     def _foresee(self, name: str, reasons: Iterable[str]) -> None:
         """Count the reasons that hold whatever the model replies."""

@@ -300,14 +300,9 @@ def _writers(output: Output, run: Mapping[str, Any]) -> Writers:
 
 def _prepared(output: Output, writers: Writers) -> list[Shard]:
     """A shard whose briefs are gone counts as not prepared, as it does for a rerun."""
-    there = [(mine, set(mine.brief_files(kind))) for (kind, _), (mine, _) in writers.items()]
-    committed = output.committed("prepare")
-    shards = [
-        shard
-        for shard in output.shards()
-        if shard.number in committed
-        and all(mine.brief_file(shard) in files for mine, files in there)
-    ]
+    each = [mine.prepared([kind]) for (kind, _), (mine, _) in writers.items()]
+    prepared = output.committed("prepare").intersection(*each)
+    shards = [shard for shard in output.shards() if shard.number in prepared]
     if writers and not shards:
         raise UserError(
             f"{output.uri}: no prepared shard's briefs lie there; where they were kept elsewhere, "

@@ -20,6 +20,8 @@ from evaljudge.storage import GONE, Fault, Output, Shard, inspect
 from evaljudge.text import counted
 
 R = TypeVar("R")
+Faulty = Mapping[Shard, Sequence[Fault]]
+"""What is damaged of shards that a report leaves out."""
 MOST_REPAIRS = 3
 """More often than that, what is written does not come back as it was: the storage is broken."""
 NAMED = 3
@@ -49,9 +51,7 @@ def _repaired(job: Job, error: Damaged) -> str:
     return _set_aside_warning(output, faults)
 
 
-def left_out(
-    output: Output, error: Damaged, warn: Callable[[str], None]
-) -> Mapping[Shard, Sequence[Fault]]:
+def left_out(output: Output, error: Damaged, warn: Callable[[str], None]) -> Faulty:
     """The shards that a report cannot read. What it can measure itself is set aside."""
     faults = _faults(output, error)
     if measured := [fault for fault in faults if fault.stage == "measure"]:
@@ -68,7 +68,7 @@ def _set_aside_warning(output: Output, faults: Sequence[Fault]) -> str:
     return f"damaged files of {output.uri}: {named(faults)}: set aside in damaged/ and made again"
 
 
-def left_out_warning(shards: Mapping[Shard, Sequence[Fault]]) -> str:
+def left_out_warning(shards: Faulty) -> str:
     faults = [fault for those in shards.values() for fault in those]
     left = counted(len(shards), "shard", "shards")
     return f"{left} left out for damaged files: {named(faults)}; `evaljudge run` makes them again"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import metadata
 from itertools import chain
 
@@ -20,7 +20,6 @@ from evaljudge.analysis.scoring import Scored, Scoring, by_scorer, fit
 from evaljudge.analysis.selection import out_of_reach, select, targets, undecided, unmet
 from evaljudge.analysis.telling import disagreements, spreads, telling_texts
 from evaljudge.corpora import notes_on
-from evaljudge.engines import Identity
 from evaljudge.errors import UserError
 from evaljudge.execution.local import LocalExecutor
 from evaljudge.judges import plugins
@@ -30,20 +29,18 @@ from evaljudge.reasons import DAMAGED_FILE, grouped
 from evaljudge.records import ANY_AXIS
 from evaljudge.report import page, write_report
 from evaljudge.runs.asked import RunPrompts, judging_of, keep_judging
-from evaljudge.runs.job import BOTH, Job
-from evaljudge.runs.repair import left_out_warning
+from evaljudge.runs.job import BOTH, FoundModel, Job, required
+from evaljudge.runs.repair import Faulty, left_out_warning
 from evaljudge.runs.shown import shown_texts
 from evaljudge.runs.stages import corpus_digest, missing
-from evaljudge.storage import DERIVED, Fault, Output, Shard, digests, marker, was_finished
+from evaljudge.storage import DERIVED, Output, Shard, digests, marker, was_finished
 from evaljudge.text import counted, means_selfsame
 
 MOST_SCORED_HERE = 64
 """Shards that a report scores in this process, before it is worth starting Ray for them."""
 
 
-def shards_to_report(
-    job: Job, output: Output, damaged: Mapping[Shard, Sequence[Fault]]
-) -> tuple[list[Shard], list[str]]:
+def shards_to_report(job: Job, output: Output, damaged: Faulty) -> tuple[list[Shard], list[str]]:
     """The shards that are judged and undamaged, and notes on the others; no earlier score of a
     damaged shard remains."""
     listed, notes = output.shards(), list[str]()
@@ -167,8 +164,8 @@ def findings_of(
         run=job.config.out,
         task=job.task.name,
         corpus=job.config.corpus_name,
-        model=named_by_panel(job, lambda panel: panel.model_is),
-        writer=named_by_panel(job, lambda panel: panel.writer_is),
+        model=named_by_panel(job, lambda panel: panel.model),
+        writer=named_by_panel(job, lambda panel: panel.writer),
         cases=tables.cases,
         candidates=tables.candidates,
         rated=tables.rated,
@@ -204,11 +201,12 @@ def without_scores(coverage: Iterable[Coverage]) -> Iterator[str]:
             yield f"{scorer} has no score{f' on {axes}' if axes else ''}: {group}"
 
 
-def named_by_panel(job: Job, model: Callable[[Job], Identity | None]) -> str:
+def named_by_panel(job: Job, model: Callable[[Job], FoundModel | None]) -> str:
     """`nano@4f3a…`; of several models each with its judges: `nano@4f3a… (a, b), tiny@9c1e… (c)`."""
     judges = dict[str, list[str]]()
     for panel in job.panels:
-        judges.setdefault(str(model(panel)), []).extend(judge.name for judge in panel.judges)
+        named = str(required(model(panel)).identity)
+        judges.setdefault(named, []).extend(judge.name for judge in panel.judges)
     if len(judges) < 2:
         return next(iter(judges), "none")
     return ", ".join(f"{named} ({', '.join(names)})" for named, names in judges.items())
@@ -274,9 +272,13 @@ def accounts_of(job: Job, output: Output, damaged: Iterable[Shard] = ()) -> Acco
 
 
 def write_run(
-    job: Job, output: Output, accounts: Accounts, findings: Findings | None = None, *,
+    job: Job,
+    output: Output,
+    accounts: Accounts,
+    findings: Findings | None = None,
+    *,
     is_whole: bool = True,
-) -> None:  # fmt: skip
+) -> None:
     bound, listing = output.run() or {}, output.listing() or {}
     is_whole = is_whole and not (job.judges and missing(job, output, BOTH))
     state = "damaged" if was_finished(bound) and not is_whole else "begun"

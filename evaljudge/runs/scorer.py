@@ -112,7 +112,7 @@ class Scorer:
 
     def __repr__(self) -> str:
         names = [*(s.name for s in self._job.judges), *(s.name for s in self._job.metrics)]
-        sources = dict.fromkeys(panel.model.source for panel in self._job.panels if panel.model)
+        sources = dict.fromkeys(part.source.source for part in self._job.passes)
         model = f" with {', '.join(sources)}" if sources else ""
         state = "closed" if self._is_closed else "loaded" if self._warm.opened else "not loaded"
         return f"Scorer({', '.join(names)}{model}; {state})"

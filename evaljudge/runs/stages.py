@@ -9,7 +9,7 @@ change between reports, and only what changed is measured.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -26,21 +26,15 @@ Lacking = dict[Shard, list[str]]
 """The metrics that each shard lacks."""
 
 
-def do_stages(
-    job: Job,
-    output: Output,
-    wanted: Sequence[Stage],
-    watch: Watch,
-    longest: Callable[[Pass], int] = lambda p: 0,
+def do_pass(
+    part: Pass, output: Output, todo: Mapping[Shard, list[Stage]], watch: Watch, longest: int
 ) -> None:
-    """Do what is missing of the wanted stages; nothing is asked where nothing is missing.
-
-    `longest`: what of a pass is known of its longest prompt (see `ModelSource.longest`).
-    """
-    for part in job.passes:
-        if orders := _orders(part, output.of(part.job.panel), wanted):
-            part = replace(part, source=replace(part.source, longest=longest(part)))
-            job.executor.ask(_assignment(part, output, orders), orders, watch)
+    """Have these shards asked; `longest`: what is known of a prompt (see `ModelSource.longest`)."""
+    output = output.of(part.job.panel)
+    files = _brief_files(part.job, output, list(todo))
+    orders = [Order(shard, stages, files[shard]) for shard, stages in todo.items()]
+    part = replace(part, source=replace(part.source, longest=longest))
+    part.job.executor.ask(_assignment(part, output, orders), orders, watch)
 
 
 def missing(job: Job, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:
@@ -55,20 +49,16 @@ def missing(job: Job, output: Output, wanted: Sequence[Stage]) -> dict[Shard, li
 def lacking(part: Pass, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:
     """The stages of a pass that each shard still lacks, shards in order."""
     output = output.of(part.job.panel)
-    done = {stage: output.committed(stage) for stage in wanted if stage in part.stages}
-    if "prepare" in done:
-        done["prepare"] &= _with_briefs(part.job, output)
+    done = {
+        stage: output.prepared(part.job.kinds) if stage == "prepare" else output.committed(stage)
+        for stage in wanted
+        if stage in part.stages
+    }
     left = {
         shard: [stage for stage in done if shard.number not in done[stage]]
         for shard in output.shards()
     }
     return {shard: stages for shard, stages in left.items() if stages}
-
-
-def _orders(part: Pass, output: Output, wanted: Sequence[Stage]) -> list[Order]:
-    left = lacking(part, output, wanted)
-    files = _brief_files(part.job, output, list(left))
-    return [Order(shard, stages, files[shard]) for shard, stages in left.items()]
 
 
 def _assignment(part: Pass, output: Output, orders: Sequence[Order]) -> Assignment:
@@ -83,23 +73,13 @@ def _assignment(part: Pass, output: Output, orders: Sequence[Order]) -> Assignme
         judges=job.judges,
         engines=job.engines,
         source=part.source,
-        writer=required(job.writer_is),
+        writer=required(job.writer).identity,
         signatures=job.judge_signatures(),
         seed=job.config.seed,
         session=uuid.uuid4().hex,
         panel=job.panel,
         probes=probes,
     )
-
-
-def _with_briefs(job: Job, output: Output) -> set[int]:
-    """Shards whose own brief files still lie where this run's briefs are."""
-    by_kind = [set(output.brief_files(kind)) for kind in job.kinds]
-    return {
-        shard.number
-        for shard in output.shards()
-        if all(output.brief_file(shard) in files for files in by_kind)
-    }
 
 
 def _brief_files(
@@ -137,8 +117,6 @@ def unmeasured(job: Job, output: Output, shards: Sequence[Shard]) -> Lacking:
 
 
 def measure(job: Job, output: Output, lacking: Lacking, watch: Watch) -> None:
-    if not lacking:
-        return
     names = {name for missing in lacking.values() for name in missing}
     with job.executor.session():  # for all passes
         ready = [_ready(job, output, metric) for metric in job.metrics if metric.name in names]

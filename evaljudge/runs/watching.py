@@ -15,9 +15,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from evaljudge.execution.protocol import Event
 from evaljudge.storage import Stage
@@ -59,6 +59,14 @@ class _Mark:
     done: Mapping[Stage, int]
     seconds: Mapping[Stage, float]
     """Seconds spent in each stage, without model loading."""
+
+
+class _Stage(NamedTuple):
+    name: Stage
+    done: int
+    of: int
+    each: float
+    """Seconds per case; 0 where too few are done to say."""
 
 
 class ProgressTally:
@@ -118,78 +126,50 @@ class ProgressTally:
 
     def __str__(self) -> str:
         with self._lock:
-            self._share_out_time()
-            now = self._mark()
-            rest = ", ".join(self._rest(now))
-            return ", ".join(self._stages(now)) + (f"; {rest}" if rest else "")
-
-    def _stages(self, now: _Mark) -> Iterator[str]:
-        for stage, cases in now.done.items():
-            unit = " documents" if stage == next(iter(now.done)) else ""
-            rate = self._rate(stage, now) if cases < self._total[stage] else ""
-            yield f"{DONE_IN_WORDS[stage]} {cases:,}/{self._total[stage]:,}{unit}{rate}"
-
-    def _rest(self, now: _Mark) -> Iterator[str]:
-        if left := self._left(now):
-            yield left
-        if texts := sum(n for stage, n in self._unscored.items() if stage != "prepare"):
-            yield f"{texts:,} unscored"
-        if hours := self._gpu_hours:
-            yield f"{hours:.2f} GPU-hours"
-
-    @property
-    def _gpu_hours(self) -> float:
-        return self._gpu_seconds / AN_HOUR
+            now = self._mark_now()
+            stages = self._stages(now)
+            rest = ", ".join(self._rest(now, stages))
+        done = [f"{DONE_IN_WORDS[s.name]} {s.done:,}/{s.of:,}" for s in stages]
+        rates = [_rate(s.each) if s.each and s.done < s.of else "" for s in stages]
+        units = [" documents", *[""] * len(stages)]
+        said = ", ".join(map("".join, zip(done, units, rates, strict=False)))
+        return said + (f"; {rest}" if rest else "")
 
     def as_fields(self) -> list[dict[str, Any]]:
         """How far each stage is; `rate` (cases a minute) and `left_seconds` where known."""
         with self._lock:
-            self._share_out_time()
-            now = self._mark()
-            hours = round(self._gpu_hours, 4)
-            return [self._fields(stage, now) | {"gpu_hours": hours} for stage in now.done]
+            return [self._fields(stage) for stage in self._stages(self._mark_now())]
 
-    def _fields(self, stage: Stage, now: _Mark) -> dict[str, Any]:
-        done, n = now.done[stage], self._total[stage]
-        fields: dict[str, Any] = {
-            "stage": stage,
-            "done": done,
-            "of": n,
-            "unscored": self._unscored[stage],
-        }
-        if each_case := self._seconds_per_case(stage, now):
-            left = round((n - done) * each_case)
-            fields |= {"rate": round(A_MINUTE / each_case, 1), "left_seconds": left}
-        return fields
+    def _fields(self, s: _Stage) -> dict[str, Any]:
+        fields: dict[str, Any] = {"stage": s.name, "done": s.done, "of": s.of}
+        fields["unscored"] = self._unscored[s.name]
+        if s.each:
+            rate, left = round(A_MINUTE / s.each, 1), round((s.of - s.done) * s.each)
+            fields |= {"rate": rate, "left_seconds": left}
+        return fields | {"gpu_hours": round(self._gpu_seconds / AN_HOUR, 4)}
 
-    def _rate(self, stage: Stage, now: _Mark) -> str:
-        each_case = self._seconds_per_case(stage, now)
-        if not each_case:
-            return ""
-        each_minute = A_MINUTE / each_case
-        if each_minute < 1:
-            return f" at {each_minute * AN_HOUR / A_MINUTE:.2g} an hour"
-        return f" at {each_minute:,.0f} a minute"
+    def _stages(self, now: _Mark) -> list[_Stage]:
+        return [
+            _Stage(stage, done, self._total[stage], self._seconds_per_case(stage, now))
+            for stage, done in now.done.items()
+        ]
 
-    def _left(self, now: _Mark) -> str:
-        if now.done == self._total:
-            done_here = now.done != self._first.done
-            return f"took {_clock(sum(now.seconds.values()))}" if done_here else ""
-        left = {stage: n - now.done[stage] for stage, n in self._total.items()}
-        open_stages = [stage for stage, cases in left.items() if cases]
-        rated = [stage for stage in open_stages if self._is_known(stage, now)]
-        if not rated:
-            return ""
-        seconds = sum(left[stage] * self._seconds_per_case(stage, now) for stage in rated)
-        is_all = len(rated) == len(open_stages)
-        return f"about {_clock(seconds)} left" + ("" if is_all else f" to {rated[0]}")
-
-    def _is_known(self, stage: Stage, now: _Mark) -> bool:
-        return now.done[stage] - self._first.done[stage] >= FEWEST_CASES
+    def _rest(self, now: _Mark, stages: Sequence[_Stage]) -> Iterator[str]:
+        left = [stage for stage in stages if stage.done < stage.of]
+        if rated := [stage for stage in left if stage.each]:
+            seconds = sum((stage.of - stage.done) * stage.each for stage in rated)
+            of_what = "" if len(rated) == len(left) else f" to {rated[0].name}"
+            yield f"about {_clock(seconds)} left{of_what}"
+        elif not left and now.done != self._first.done:
+            yield f"took {_clock(sum(now.seconds.values()))}"
+        if texts := sum(n for stage, n in self._unscored.items() if stage != "prepare"):
+            yield f"{texts:,} unscored"
+        if self._gpu_seconds:
+            yield f"{self._gpu_seconds / AN_HOUR:.2f} GPU-hours"
 
     def _seconds_per_case(self, stage: Stage, now: _Mark) -> float:
         """The recent rate; the overall one where the stage stood still recently; 0 if unknown."""
-        if not self._is_known(stage, now):
+        if now.done[stage] - self._first.done[stage] < FEWEST_CASES:
             return 0.0
         has_moved = now.done[stage] > self._marks[0].done[stage]
         then = self._marks[0] if has_moved else self._first
@@ -210,6 +190,10 @@ class ProgressTally:
         for stage in now_in:
             self._seconds[stage] += passed / len(now_in)
 
+    def _mark_now(self) -> _Mark:
+        self._share_out_time()
+        return self._mark()
+
     def _mark(self) -> _Mark:
         return _Mark(self._since, self._done, dict(self._seconds))
 
@@ -223,6 +207,13 @@ class ProgressTally:
 def _in_order(at: tuple[Stage, int]) -> int:
     """A shard is prepared before it is judged."""
     return list(DONE_IN_WORDS).index(at[0])
+
+
+def _rate(seconds_per_case: float) -> str:
+    each_minute = A_MINUTE / seconds_per_case
+    if each_minute < 1:
+        return f" at {each_minute * AN_HOUR / A_MINUTE:.2g} an hour"
+    return f" at {each_minute:,.0f} a minute"
 
 
 def _clock(seconds: float) -> str:

@@ -17,13 +17,14 @@ from typing import Any, NamedTuple, get_args
 
 from evaljudge.errors import Damaged, first_words
 from evaljudge.storage.disk import NOT_PERMITTED, DiskError
-from evaljudge.storage.files import COMMON, RUN, SHARDS
-from evaljudge.storage.output import Output, Panel, Shard, Stage, judge_kinds, marker, panels_of
+from evaljudge.storage.files import COMMON, GONE, RUN, SHARDS
+from evaljudge.storage.output import Output, Shard, Stage, judge_kinds, marker
 from evaljudge.storage.streams import PIECE
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
 DERIVED = "derived"
 """The key of run.json that holds the digests of what the last report wrote."""
+CHANGED = "is not as the last report wrote it"
 _REPORT = re.compile(r"report/\w+\.(json|md|html)")
 _SHARD = r"\d{5,}\.parquet"
 _OURS = re.compile(
@@ -76,8 +77,7 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
     """
     run, shards = output.run() or {}, output.shards()
     seen, there = Inspected(shards=len(shards)), set(output.place.all_names())
-    panels = list(dict.fromkeys(panels_of(run).values())) or [Panel()]
-    folders = {s: list(dict.fromkeys(panel.folder(s) for panel in panels)) for s in STAGES}
+    folders = {stage: output.folders(stage) for stage in STAGES}
     committed = {at: output.marked(at) for at in chain.from_iterable(folders.values())}
     is_cut = output.has_listing or any(committed.values())  # a run may have been killed before
     for name in (RUN, SHARDS) if is_cut else (RUN,):
@@ -107,7 +107,7 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
         )
     kept = {
         output.of(panel).brief_file(shard)
-        for panel in panels
+        for panel in output.panels()
         for shard in shards
         if shard.number in committed[panel.folder("prepare")]
     }
@@ -202,9 +202,9 @@ def _count(seen: Inspected, is_proven: bool) -> None:
 
 def _changed(output: Output, name: str, digest: str) -> str:
     try:
-        return "" if _digest(output, name) == digest else "is not as the last report wrote it"
+        return "" if _digest(output, name) == digest else CHANGED
     except FileNotFoundError:
-        return "is gone"
+        return GONE
     except DiskError as error:
         return error.problem
     except OSError as error:

@@ -385,6 +385,14 @@ class Output(RunFiles):
         end = f"-{self.panel.prepare}" if self.panel and self.panel.prepare else ""
         return f"-{self.name}{end}.parquet"
 
+    def prepared(self, kinds: Iterable[str]) -> set[int]:
+        """The shards that are prepared, and whose own files of briefs of these kinds still lie
+        there."""
+        there = [set(self.brief_files(kind)) for kind in kinds]
+        committed, shards = self.committed("prepare"), self.shards()
+        own = ((shard.number, self.brief_file(shard)) for shard in shards)
+        return {n for n, file in own if n in committed and all(file in files for files in there)}
+
     def brief_files(self, judge: str) -> list[str]:
         place, folder = self._where(f"briefs/{judge}")
         return [name for name in place.names(folder) if BRIEFS.fullmatch(name)]

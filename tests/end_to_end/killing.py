@@ -1,7 +1,10 @@
 """Processes that are started to be killed, and what becomes of their children."""
 
 import ctypes
+import json
 import os
+import shutil
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,6 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import psutil
+
+from tests.end_to_end import shared
 
 Victim = Literal["driver", "worker", "all"]
 PATIENCE = 240
@@ -77,6 +82,42 @@ class Command:
         while not holds():
             assert time.monotonic() < give_up, f"waited in vain for {what}: {self.said()}"
             time.sleep(0.02)
+
+
+class Run:
+    """A run on the scripted model as such a command, with a log of what it asks; where there is a
+    bucket, it lies there."""
+
+    def __init__(
+        self, folder: Path, rows: list[Any], pause: float, environment: Mapping[str, str],
+        bucket: Any = None, **changes: Any,
+    ) -> None:  # fmt: skip
+        self._local, self.log = folder / "out", folder / "asks"
+        self.bucket, self.prefix = bucket, f"{folder.name}/out"
+        out = f"{bucket.uri}/{self.prefix}" if bucket else str(self._local)
+        self.config = shared.config(folder, rows, out=out, **changes)
+        (folder / "config.json").write_text(json.dumps(self.config))
+        command = [sys.executable, shared.SCRIPT, "config.json", self.log, pause]
+        self.command = Command(command, folder, self._local, environment, self.files)
+
+    def files(self) -> set[str]:
+        if self.bucket is None:
+            return shared.files(self._local)
+        start = f"{self.prefix}/"
+        return {key.removeprefix(start) for key in self.bucket.keys(start)}
+
+    @property
+    def out(self) -> Path:
+        """The output folder, or a copy of what it holds now."""
+        if self.bucket is None:
+            return self._local
+        shutil.rmtree(self._local, ignore_errors=True)
+        self._local.mkdir()
+        return Path(self.bucket.download(self.prefix, self._local))
+
+    @property
+    def asks(self) -> list[shared.Ask]:
+        return shared.asks(self.log)
 
 
 def workers() -> list[psutil.Process]:

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 Row = dict[str, Any]
+SCRIPT = Path(__file__).with_name("scripted_run.py")
+NONE = {"neighbours": 0, "exchanged": 0}
+"""No checks: asks are easily counted."""
 
 
 class Ask(NamedTuple):
@@ -43,6 +46,14 @@ def write_cases(file: Path, rows: list[Row]) -> str:
     return str(file)
 
 
+def config(folder: Path, rows: list[Row], **changes: Any) -> Row:
+    """A run over these cases, which are written to the folder, on the scripted model."""
+    usual = {"axes": ["coherence"], "model": "scripted", "out": str(folder / "out")}
+    judges = {"synthetic": {"levels": 3, "checks": NONE}}
+    corpus = write_cases(folder / "cases.jsonl", rows)
+    return {"corpus": corpus, "judges": judges} | usual | changes
+
+
 def asks(log: Path) -> list[Ask]:
     return [Ask(*line.split()) for line in log.read_text().splitlines()] if log.exists() else []
 
@@ -62,6 +73,15 @@ def tables(out: Path, briefs: Path | None = None) -> dict[str, Any]:
     for file in sorted((out / "selected").glob("*")):
         found[file.name] = file.read_text().splitlines()
     return found | {"agreement": json.loads((out / "report/agreement.json").read_text())}
+
+
+def lasting(out: Path) -> dict[str, Any]:
+    """All but what depends on the hour: which requests met in a batch, and so in the cache."""
+    found, counts = tables(out), ("asks", "prompt", "generated")
+    for name in ("briefs", "verdicts", "checks"):
+        rows = [json.loads(row) for row in found[name]]
+        found[name] = [r | {"tokens": {k: r["tokens"][k] for k in counts}} for r in rows]
+    return found
 
 
 def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:

@@ -12,18 +12,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import psutil
 import pytest
 
 from evaljudge.storage import Output
+from tests.end_to_end import killing, shared
 
 pytestmark = pytest.mark.ray
 
-NONE = {"neighbours": 0, "exchanged": 0}
-"""No checks: asks are easily counted."""
 CASES = 400
 QUICK = {"health_check_period_ms": 500, "health_check_failure_threshold": 4}
 """How soon Ray takes a silent node for lost; a quarter of a minute else."""
@@ -51,25 +49,12 @@ class Nodes:
         return {n["NodeID"] for n in nodes if n["Alive"] and HEAD not in n["Resources"]}
 
 
-class Run:
-    """A run on the scripted model in a process of its own, with a log of what it asks."""
-
+class Run(killing.Run):
     def __init__(
-        self, folder: Path, pause: float, workers: Row, e2e: SimpleNamespace, killing: ModuleType,
-        ray: str | None = None, bucket: Any = None,
-    ) -> None:  # fmt: skip
-        self._out, self.log, self._e2e, self._bucket = folder / "out", folder / "asks", e2e, bucket
-        config = {
-            "corpus": e2e.write_cases(folder / "cases.jsonl", e2e.cases(CASES)),
-            "out": f"{bucket.uri}/out" if bucket else str(self._out),
-            "axes": ["coherence"],
-            "model": "scripted",
-            "judges": {"synthetic": {"levels": 3, "checks": NONE}},
-            "workers": workers,
-        }
-        (folder / "config.json").write_text(json.dumps(config))
-        command = [sys.executable, e2e.script, "config.json", self.log, pause]
-        self.command = killing.Command(command, folder, self._out, {"RAY_ADDRESS": ray or ""})
+        self, folder: Path, pause: float, workers: Row, ray: str = "", bucket: Any = None
+    ) -> None:
+        on_ray = {"RAY_ADDRESS": ray}
+        super().__init__(folder, shared.cases(CASES), pause, on_ray, bucket, workers=workers)
 
     def wait_for(self, holds: Callable[[], bool], what: str) -> None:
         self.command.wait_until(lambda: self.command.ended or holds(), what)
@@ -78,8 +63,8 @@ class Run:
     @property
     def workers(self) -> set[str]:
         """Those that committed something."""
-        commits = self._bucket.keys("out/commits/")
-        return {json.loads(self._bucket.read(key))["worker"] for key in commits}
+        commits = self.bucket.keys(f"{self.prefix}/commits/")
+        return {json.loads(self.bucket.read(key))["worker"] for key in commits}
 
     def is_idle(self, node: str) -> bool:
         """No shard is noted as this node's, and is not so a little later."""
@@ -89,42 +74,37 @@ class Run:
         return not any(self._begun_by(node))
 
     def _begun_by(self, node: str) -> Iterator[str]:
-        output, start = Output(f"{self._bucket.uri}/out"), "out/attempts/"
-        for key in self._bucket.keys(start):
+        output, start = Output(self.config["out"]), f"{self.prefix}/attempts/"
+        for key in self.bucket.keys(start):
             name = key.removeprefix(start).removesuffix(".json")
             if output.attempt(name).get("node") == node:
                 yield name
 
     def whole(self) -> Row:
         """Its tables; of its files, those of a finished run and no other are there."""
-        out = self._bucket.download("out", self._out) if self._bucket else self._out
-        assert self._e2e.files(out) == self._e2e.contract(out)
-        tables: Row = self._e2e.tables(out)
-        return tables
+        out = self.out
+        assert shared.files(out) == shared.contract(out)
+        return shared.tables(out)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def adopting(killing: ModuleType) -> Iterator[None]:
+def adopting() -> Iterator[None]:
     with killing.adopting():
         yield
 
 
 @pytest.fixture
-def begin(
-    tmp_path: Path, e2e: SimpleNamespace, killing: ModuleType, s3: Any
-) -> Callable[[str, float, Row], Run]:
-    return lambda ray, pause, workers: Run(tmp_path, pause, workers, e2e, killing, ray, s3)
+def begin(tmp_path: Path, s3: Any) -> Callable[[str, float, Row], Run]:
+    return lambda ray, pause, workers: Run(tmp_path, pause, workers, ray, s3)
 
 
 @pytest.fixture(scope="module")
 def undisturbed(
     tmp_path_factory: pytest.TempPathFactory,
     adopting: None,
-    e2e: SimpleNamespace,
-    killing: ModuleType,
 ) -> Row:
     """What the same run comes to on a Ray of its own."""
-    run = Run(tmp_path_factory.mktemp("undisturbed"), 0, {}, e2e, killing)
+    run = Run(tmp_path_factory.mktemp("undisturbed"), 0, {})
     run.command.start()
     run.command.end()
     return run.whole()
@@ -251,7 +231,6 @@ def test_what_a_lost_node_had_is_done_elsewhere(
     cluster: Any,
     begin: Callable[[str, float, Row], Run],
     undisturbed: Row,
-    e2e: SimpleNamespace,
 ) -> None:
     run = begin(cluster.address, 2, {"min": 1, "max": 2, "cpus": 1})
     run.command.start()  # now, so that it is a driver on the head
@@ -264,14 +243,14 @@ def test_what_a_lost_node_had_is_done_elsewhere(
         cluster.add_node(num_cpus=1)  # on a busy machine it may come when little is left
     run.command.end()
 
-    prompts = [ask.prompt for ask in e2e.asks(run.log)]
+    prompts = [ask.prompt for ask in shared.asks(run.log)]
     assert len(prompts) > len(set(prompts)), "nothing was lost"
     assert run.whole() == undisturbed
 
 
 @pytest.mark.long
 def test_a_node_that_is_to_go_ends_its_shards_and_begins_no_other(
-    cluster: Any, begin: Callable[[str, float, Row], Run], undisturbed: Row, e2e: SimpleNamespace
+    cluster: Any, begin: Callable[[str, float, Row], Run], undisturbed: Row
 ) -> None:
     """As Kubernetes and a cloud announce it: `ray start --block` and `ray drain-node` drain it."""
     run = begin(cluster.address, 2, {"min": 1, "max": 2, "cpus": 1})
@@ -285,7 +264,7 @@ def test_a_node_that_is_to_go_ends_its_shards_and_begins_no_other(
     kill_raylet(leaving)
     run.command.end()
 
-    prompts = [ask.prompt for ask in e2e.asks(run.log)]
+    prompts = [ask.prompt for ask in shared.asks(run.log)]
     assert len(prompts) == len(set(prompts)), "something was lost"
     assert run.whole() == undisturbed
 

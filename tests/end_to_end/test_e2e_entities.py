@@ -1,12 +1,10 @@
-"""The judge of entities on the real engine, over three SummEval documents: a run, and by itself.
+"""The judge of entities on the real engine, over three SummEval documents.
 
 The model is tiny and random: what it says means nothing, but it says it under a schema, and votes.
 """
 
-import asyncio
 import json
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaljudge import run
-from evaljudge.corpora import CorpusSource, open_corpus
-from evaljudge.engines import Engine, ModelSource
-from evaljudge.judges import make_judges
-from evaljudge.judges.shared.structured import CUT
-from evaljudge.prompts import load_task
-from evaljudge.records import Case, Verdict
 from tests.tiny import make_tiny_model
 
 CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
@@ -102,73 +94,3 @@ def test_prompts_of_one_document_share_their_prefixes(finished: Path) -> None:
     print(f"prefilled/prompt {prefilled / prompt:.3f}, floor/prefilled {floor / prefilled:.3f}")
     assert floor / prefilled >= LEAST_SHARE
     assert prefilled < prompt / 2
-
-
-# the judge by itself
-
-
-@pytest.fixture(scope="module")
-def engine(folder: Path, shared_engines: Any) -> Engine:
-    source = model_of(folder)
-    return shared_engines.open(ModelSource(source["source"], engine=source["engine"]), 0)  # type: ignore[no-any-return]
-
-
-@pytest.fixture
-def case(folder: Path) -> Case:
-    with open_corpus(CorpusSource(str(folder / "three.jsonl"))) as corpus:
-        first = next(iter(corpus))
-    return replace(first, candidates=first.candidates[:2])
-
-
-def judged(case: Case, engine: Engine, **settings: Any) -> list[Verdict]:
-    (judge,) = make_judges({"entities": SETTINGS | settings}, load_task("summary"))
-
-    async def both_stages() -> list[Verdict]:
-        briefs = await judge.brief(case.document, [], engine)
-        return (await judge.verdicts(case, briefs, engine)).verdicts
-
-    return asyncio.run(both_stages())
-
-
-@pytest.mark.engine
-def test_by_itself_its_verdicts_are_the_same(case: Case, engine: Engine, finished: Path) -> None:
-    there = {
-        (row["doc_id"], row["system"]): json.loads(row["evidence"])
-        for row in pq.read_table(finished / "verdicts").to_pylist()
-    }
-    for verdict in judged(case, engine):
-        assert rounded(verdict.evidence) == rounded(there[verdict.doc_id, verdict.system])
-
-
-def rounded(evidence: Any) -> Any:
-    """A batch's company moves the last digits of a probability."""
-    if isinstance(evidence, dict):
-        return {key: rounded(value) for key, value in evidence.items()}
-    if isinstance(evidence, list):
-        return [rounded(value) for value in evidence]
-    return round(evidence, 3) if isinstance(evidence, float) else evidence
-
-
-@pytest.mark.engine
-def test_a_reply_cut_by_its_limit_is_unscored_for_that_reason(case: Case, engine: Engine) -> None:
-    for verdict in judged(case, engine, max_tokens=8):
-        assert verdict.evidence["failed"] == {
-            "rubric": f"no reference's entities could be had: {CUT}",
-            "entities": CUT,
-        }
-        assert verdict.evidence["replies"] == {"structured": 1, "cut": 1, "malformed": 0}
-
-
-@pytest.mark.engine
-def test_reasons_are_written_under_the_schema(case: Case, engine: Engine) -> None:
-    one = replace(case, candidates=case.candidates[:1])
-    (verdict,) = judged(one, engine, reasoning=True, batch=4, rubric="source", max_tokens=3000)
-    votes = [
-        vote for sentence in verdict.evidence["sentences"] for vote in sentence["votes"].values()
-    ]
-    assert votes
-    assert all(vote["answer"] in ("yes", "no") or vote == {"failed": CUT} for vote in votes)
-    assert verdict.evidence["replies"]["malformed"] == 0
-
-
-# the rubric is a brief

@@ -8,17 +8,16 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
 
 import evaljudge
+from tests.end_to_end import shared
+from tests.end_to_end.scripted_run import noting_engines
 
 pytestmark = pytest.mark.ray
 
-NONE = {"neighbours": 0, "exchanged": 0}
-"""No checks: asks are easily counted."""
 PAUSE = 0.1
 Row = dict[str, Any]
 
@@ -32,22 +31,15 @@ class Opened(NamedTuple):
 class Desk:
     """A folder with a corpus of several shards, and the engines that were opened for it."""
 
-    def __init__(self, folder: Path, e2e: SimpleNamespace) -> None:
-        self.out, self.folder, self._e2e = folder / "out", folder, e2e
-        self._corpus = e2e.write_cases(folder / "cases.jsonl", e2e.cases(70))
+    def __init__(self, folder: Path) -> None:
+        self.out, self.folder = folder / "out", folder
 
     def run(self, workers: Row, **changes: Any) -> None:
-        config = {
-            "corpus": self._corpus,
-            "out": str(self.out),
-            "axes": ["coherence"],
-            "model": "reader",
-            "judges": {"synthetic": {"levels": 3, "checks": NONE}},
-            "workers": {"cpus": 0.5} | workers,
-        }
-        asking = self._e2e.noting_engines(self.folder / "asks", PAUSE)
+        mine = {"model": "reader", "workers": {"cpus": 0.5} | workers}
+        config = shared.config(self.folder, shared.cases(70), **mine | changes)
+        asking = noting_engines(self.folder / "asks", PAUSE)
         noting = noting_openings(asking, self.folder / "opened")
-        assert evaljudge.run(config | changes, engines=noting).exit_code == 0
+        assert evaljudge.run(config, engines=noting).exit_code == 0
 
     @property
     def opened(self) -> list[Opened]:
@@ -93,8 +85,8 @@ def on_ray_with(gpus: int) -> pytest.MarkDecorator:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, gpus: None, e2e: SimpleNamespace) -> Desk:
-    return Desk(tmp_path, e2e)
+def desk(tmp_path: Path, gpus: None) -> Desk:
+    return Desk(tmp_path)
 
 
 @on_ray_with(0)
@@ -104,43 +96,22 @@ def test_no_gpu_where_one_is_needed_is_said_at_once(desk: Desk) -> None:
 
 @pytest.mark.long
 @on_ray_with(1)
-def test_writer_and_judge_take_turns_on_the_only_gpu(desk: Desk, e2e: SimpleNamespace) -> None:
+def test_writer_and_judge_take_turns_on_the_only_gpu(desk: Desk) -> None:
     desk.run({}, writer="writer")
     assert [(opened.model, opened.gpus) for opened in desk.opened] == [
         ("writer", "0"),
         ("reader", "0"),
     ]
-    stages = [ask.stage for ask in e2e.asks(desk.folder / "asks")]
+    stages = [ask.stage for ask in shared.asks(desk.folder / "asks")]
     assert stages == sorted(stages, key=["prepare", "judge"].index)
-
-
-@on_ray_with(1)
-def test_gpus_for_fewer_workers_than_the_least_are_said_at_once(desk: Desk) -> None:
-    assert desk.refused({"min": 2}).startswith("workers.min: 2 workers of 1 GPU")
-
-
-@pytest.mark.long
-@on_ray_with(1)
-def test_a_strange_accelerator_is_said_at_once_and_the_right_one_is_found(desk: Desk) -> None:
-    said = desk.refused({"accelerator_type": "H100"})
-    assert said.startswith("workers: each worker needs ") and said.endswith(" on L4")
-    desk.run({"accelerator_type": "L4"})
-    assert [opened.gpus for opened in desk.opened] == ["0"]
-
-
-@on_ray_with(1)
-def test_two_workers_share_a_gpu(desk: Desk) -> None:
-    desk.run({"min": 2, "gpus": 0.5})
-    assert [opened.gpus for opened in desk.opened] == ["0", "0"]
-    assert {receipt["gpus"] for receipt in desk.receipts("judge")} == {0.5}
 
 
 @on_ray_with(2)
 @pytest.mark.long
 def test_two_workers_have_one_gpu_each(
-    desk: Desk, e2e: SimpleNamespace, tmp_path_factory: pytest.TempPathFactory
+    desk: Desk, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    desk.run({"min": 2})
+    desk.run({"min": 2, "accelerator_type": "L4"})
 
     assert sorted(opened.gpus for opened in desk.opened) == ["0", "1"]
     assert len({opened.pid for opened in desk.opened}) == 2
@@ -148,7 +119,7 @@ def test_two_workers_have_one_gpu_each(
     assert len({receipt["worker"] for receipt in receipts}) == 2
     assert {receipt["gpus"] for receipt in receipts} == {1}
 
-    without = Desk(tmp_path_factory.mktemp("without"), e2e)
+    without = Desk(tmp_path_factory.mktemp("without"))
     without.run({"gpus": 0})
     assert {receipt["gpus"] for receipt in without.receipts("judge")} == {0}
-    assert not e2e.differences(e2e.tables(desk.out), e2e.tables(without.out))
+    assert not shared.differences(shared.tables(desk.out), shared.tables(without.out))

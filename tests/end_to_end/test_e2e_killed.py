@@ -6,18 +6,18 @@ starting the same command again.
 """
 
 import json
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 import evaljudge
+from tests.end_to_end import killing, shared
+from tests.end_to_end.scripted_run import noting_engines
 from tests.tiny import make_tiny_model
 
 ASKS_OF = {"prepare": 24 * 5, "judge": 24 * 3 * 5}
@@ -53,51 +53,17 @@ MARKS: dict[str, Any] = {
 } | {name: [pytest.mark.ray, pytest.mark.long] for name in list(CHAINS)[1:]}
 
 
-class Run:
-    """A chain's folder, its log of asks, and the command that works on it."""
-
-    def __init__(
-        self, folder: Path, chain: Chain, ray: str, e2e: SimpleNamespace, killing: ModuleType,
-        bucket: Any,
-    ) -> None:  # fmt: skip
-        self._out, self.log, self._e2e = folder / "out", folder / "asks", e2e
-        self._bucket, self._prefix = (bucket if chain.on_s3 else None), f"{folder.name}/out"
+class Run(killing.Run):
+    def __init__(self, folder: Path, chain: Chain, ray: str, bucket: Any) -> None:
         best = {"scorer": "synthetic.level", "axis": "coherence", "top_fraction": 0.25}
-        self.config = {
-            "corpus": e2e.write_cases(folder / "cases.jsonl", e2e.cases(24)),
-            "out": f"{bucket.uri}/{self._prefix}" if chain.on_s3 else str(self._out),
-            "axes": ["coherence"],
-            "model": "scripted",
-            "writer": chain.writer,
-            "judges": {"synthetic": {"checks": {"neighbours": 0, "exchanged": 0}}},
-            "metrics": ["words"],
-            "select": [{"name": "best", "all": [best]}],
-            "workers": {"executor": chain.executor}
-            | ({"min": chain.workers, "cpus": 0.5} if chain.executor == "ray" else {}),
-        }
-        (folder / "config.json").write_text(json.dumps(self.config))
-        command = [sys.executable, e2e.script, "config.json", self.log, PAUSE * chain.workers]
+        on_ray = {"min": chain.workers, "cpus": 0.5} if chain.executor == "ray" else {}
         where = {} if chain.own_ray or chain.executor == "local" else {"RAY_ADDRESS": ray}
-        self.command = killing.Command(command, folder, self._out, where, self.files)
-
-    def files(self) -> set[str]:
-        if self._bucket is None:
-            return set(self._e2e.files(self._out))
-        start = f"{self._prefix}/"
-        return {key.removeprefix(start) for key in self._bucket.keys(start)}
-
-    @property
-    def out(self) -> Path:
-        """The output folder, or a copy of what it holds now."""
-        if self._bucket is None:
-            return self._out
-        shutil.rmtree(self._out, ignore_errors=True)
-        self._out.mkdir()
-        return Path(self._bucket.download(self._prefix, self._out))
-
-    @property
-    def asks(self) -> list[Any]:
-        return list(self._e2e.asks(self.log))
+        super().__init__(
+            folder, shared.cases(24), PAUSE * chain.workers, where, bucket, writer=chain.writer,
+            judges={"synthetic": {"checks": shared.NONE}}, metrics=["words"],
+            select=[{"name": "best", "all": [best]}],
+            workers={"executor": chain.executor} | on_ray,
+        )  # fmt: skip
 
     def kill_at(self, stage: str, share: float, victim: str) -> tuple[int, dict[str, set[int]]]:
         """How much was asked then, and the shards of each stage that were committed."""
@@ -115,7 +81,7 @@ class Run:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def adopting(killing: ModuleType) -> Iterator[None]:
+def adopting() -> Iterator[None]:
     with killing.adopting():
         yield
 
@@ -131,39 +97,37 @@ def own_ray(adopting: None, s3_of_module: Any, start_ray: Any) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(
-    tmp_path_factory: pytest.TempPathFactory, e2e: SimpleNamespace, killing: ModuleType
-) -> Callable[[str | None], dict[str, Any]]:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str | None], dict[str, Any]]:
     """What a run comes to, in this process; one for each writer."""
 
     @cache
     def of(writer: str | None) -> dict[str, Any]:
         chain = Chain((), "local", writer=writer)
-        run = Run(tmp_path_factory.mktemp("whole"), chain, "", e2e, killing, None)
-        evaljudge.run(run.config, engines=e2e.noting_engines(run.log))
+        run = Run(tmp_path_factory.mktemp("whole"), chain, "", None)
+        evaljudge.run(run.config, engines=noting_engines(run.log))
         prompts = [ask.prompt for ask in run.asks]
         assert len(prompts) == len(set(prompts)) == sum(ASKS_OF.values())
-        return dict(e2e.tables(run.out))
+        return dict(shared.tables(run.out))
 
     return of
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS[name]) for name in CHAINS])
 def test_a_run_killed_at_every_moment_ends_like_one_that_was_not(
-    name: str, tmp_path: Path, undisturbed: Any, e2e: SimpleNamespace, killing: ModuleType,
+    name: str, tmp_path: Path, undisturbed: Any,
     request: pytest.FixtureRequest,
 ) -> None:  # fmt: skip
     chain = CHAINS[name]
     address = request.getfixturevalue("own_ray") if chain.executor == "ray" else ""
     bucket = request.getfixturevalue("s3_of_module") if chain.on_s3 else None
-    run = Run(tmp_path, chain, address, e2e, killing, bucket)
+    run = Run(tmp_path, chain, address, bucket)
     run.command.start()
     killed = [run.kill_at(*at, victim) for at, victim in zip(MOMENTS, chain.victims, strict=True)]
     run.command.end()
 
     out, asks = run.out, run.asks
-    assert not e2e.differences(e2e.tables(out), undisturbed(chain.writer))
-    assert run.files() == e2e.contract(out, ("best",))
+    assert not shared.differences(shared.tables(out), undisturbed(chain.writer))
+    assert run.files() == shared.contract(out, ("best",))
     assert any(committed["prepare"] for _, committed in killed), "all were too early"
     assert len(asks) > sum(ASKS_OF.values()), "nothing was ever lost"
     home = homes(out)
@@ -191,7 +155,7 @@ def homes(out: Path) -> dict[str, int]:
     [("local", "driver"), pytest.param("ray", "all", marks=[pytest.mark.ray, pytest.mark.long])],
 )
 def test_the_real_engine_killed_leaves_nothing_running_and_loses_nothing(
-    executor: str, victim: str, tmp_path: Path, e2e: SimpleNamespace, killing: ModuleType
+    executor: str, victim: str, tmp_path: Path
 ) -> None:
     """That nothing changes is tested above to the last digit; sums of floats of a real engine may
     depend on the batch, which a kill changes."""
@@ -202,7 +166,7 @@ def test_the_real_engine_killed_leaves_nothing_running_and_loses_nothing(
         for row in map(json.loads, lines)
     ]
     config = {
-        "corpus": e2e.write_cases(tmp_path / "cases.jsonl", rows),
+        "corpus": shared.write_cases(tmp_path / "cases.jsonl", rows),
         "out": str(tmp_path / "out"),
         "axes": ["coherence"],
         "model": {
@@ -221,9 +185,9 @@ def test_the_real_engine_killed_leaves_nothing_running_and_loses_nothing(
     assert len(command.committed()["judge"]) < 8, "too late to lose anything"
     command.start()
     command.end()
-    scores = [json.loads(row) for row in e2e.tables(tmp_path / "out")["scores"]]
+    scores = [json.loads(row) for row in shared.tables(tmp_path / "out")["scores"]]
     texts = {(row["doc_id"], c["system"]) for row in rows for c in row["candidates"]}
     assert {(row["doc_id"], row["system"]) for row in scores} == texts
     assert len(scores) == len({(r["doc_id"], r["system"], r["scorer"]) for r in scores})
-    assert e2e.files(tmp_path / "out") == e2e.contract(tmp_path / "out")
+    assert shared.files(tmp_path / "out") == shared.contract(tmp_path / "out")
     command.wait_until(lambda: not killing.workers(), "the end of every engine")

@@ -4,13 +4,13 @@ import json
 import os
 import signal
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from evaljudge import run
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
+from tests.end_to_end import shared
 
 pytestmark = pytest.mark.ray
 
@@ -44,14 +44,11 @@ def fatal_engines(log: Path) -> ScriptedEngines:
 
 @pytest.mark.long
 @pytest.mark.parametrize("writer", [None, pytest.param("another", marks=pytest.mark.long)])
-def test_cases_that_kill_are_set_aside(
-    writer: str | None, local_ray: None, e2e: SimpleNamespace, tmp_path: Path
-) -> None:
+def test_cases_that_kill_are_set_aside(writer: str | None, local_ray: None, tmp_path: Path) -> None:
     def of(name: str) -> dict[str, Any]:
-        corpus = e2e.write_cases(tmp_path / "cases.jsonl", e2e.cases(16))
-        config = {"corpus": corpus, "out": str(tmp_path / name), "axes": ["coherence"]}
-        config |= {"workers": {"executor": "ray"}}
-        return config | {"model": "scripted", "writer": writer, "coverage_floor": 0.5}
+        mine = {"writer": writer, "coverage_floor": 0.5, "workers": {"executor": "ray"}}
+        mine |= {"out": str(tmp_path / name), "judges": {"synthetic": {}}}
+        return shared.config(tmp_path, shared.cases(16), **mine)
 
     run(of("whole") | {"workers": {"executor": "local"}}, engines=ScriptedEngines())
     outcome = run(of("cut"), engines=fatal_engines(tmp_path / "deaths"))
@@ -60,11 +57,11 @@ def test_cases_that_kill_are_set_aside(
     assert {doc_id: deaths.count(doc_id) for doc_id in KILLS} == dict.fromkeys(KILLS, 3)
     reasons = {row.scorer: dict(row.reasons) for row in outcome.findings.coverage}
     assert reasons == {scorer: {"engine died": 3 * len(KILLS)} for scorer in SCORERS}
-    cut, whole = (rows(e2e.tables(tmp_path / name)) for name in ("cut", "whole"))
+    cut, whole = (rows(shared.tables(tmp_path / name)) for name in ("cut", "whole"))
     assert {n: v for n, v in cut.items() if n[0] not in KILLS} == {
         n: v for n, v in whole.items() if n[0] not in KILLS
     }
-    assert e2e.files(tmp_path / "cut") == e2e.contract(tmp_path / "cut")
+    assert shared.files(tmp_path / "cut") == shared.contract(tmp_path / "cut")
 
 
 def rows(tables: dict[str, Any]) -> dict[tuple[str, str, str], Any]:

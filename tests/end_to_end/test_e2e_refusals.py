@@ -8,22 +8,23 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
+from tests.end_to_end import shared
 
 Row = dict[str, Any]
 
 
 class Shell:
-    def __init__(self, folder: Path, e2e: SimpleNamespace) -> None:
-        self.folder, self.e2e = folder, e2e
-        self.rows(e2e.cases(4))
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.rows(shared.cases(4))
         self.configure({})
 
     def rows(self, rows: list[Row]) -> None:
-        self.e2e.write_cases(self.folder / "cases.jsonl", rows)
+        shared.write_cases(self.folder / "cases.jsonl", rows)
 
     def configure(self, changes: Row) -> None:
         config = {"corpus": "cases.jsonl", "out": "out", "judges": {}, "metrics": ["words"]}
@@ -47,8 +48,8 @@ class Shell:
 
 
 @pytest.fixture
-def shell(tmp_path: Path, e2e: SimpleNamespace) -> Shell:
-    return Shell(tmp_path, e2e)
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path)
 
 
 JUDGED = {"judges": {"synthetic": {}}}
@@ -69,15 +70,6 @@ def test_a_mistake_in_the_configuration(shell: Shell, changes: Row, said: str) -
     assert said in shell.refused()
 
 
-@pytest.mark.service
-def test_a_bad_row_is_named(shell: Shell) -> None:
-    rows = shell.e2e.cases(4)
-    del rows[0]["doc_id"]
-    shell.rows(rows)
-    line = shell.refused()
-    assert line.startswith("evaljudge: 1 bad row in the corpus: cases.jsonl:1: doc_id: ")
-
-
 @pytest.mark.ray
 def test_a_ray_that_does_not_answer_is_not_waited_for(shell: Shell, tiny: Any) -> None:
     shell.configure(JUDGED | {"model": str(tiny())})
@@ -86,16 +78,3 @@ def test_a_ray_that_does_not_answer_is_not_waited_for(shell: Shell, tiny: Any) -
     *_, last = done.stderr.splitlines()
     assert last.startswith("evaljudge: RAY_ADDRESS: no Ray answers at 127.0.0.1:1")
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.service
-def test_under_the_floor_is_another_code_with_everything_written(shell: Shell) -> None:
-    rows = shell.e2e.cases(4)
-    rows[0]["candidates"][0]["text"] = ""
-    shell.rows(rows)
-    done = shell.call("run", "config.yaml")
-    assert done.returncode == 3, done.stderr
-    assert "coverage 91.6% is under the floor of 95.0%" in done.stderr
-    assert (shell.folder / "out/report/index.html").exists()
-    assert (shell.folder / "out/scores/00000.parquet").exists()
-    assert shell.call("run", "config.yaml", "--set", "coverage_floor=0.9").returncode == 0

@@ -7,89 +7,67 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import evaljudge
+from tests.end_to_end import shared
+from tests.end_to_end.scripted_run import noting_engines
 
 AXES = ("coherence", "fluency")
-NONE = {"neighbours": 0, "exchanged": 0}
-"""No checks: asks are easily counted."""
 Row = dict[str, Any]
 
 
 class Desk:
     """A folder with a corpus, a configuration over it, and a model that notes what it is asked."""
 
-    def __init__(self, folder: Path, e2e: SimpleNamespace, executor: str = "local") -> None:
+    def __init__(self, folder: Path, executor: str = "local") -> None:
         folder.mkdir(exist_ok=True)
-        self.folder, self.out, self._e2e = folder, folder / "out", e2e
+        self.folder, self.out = folder, folder / "out"
         self._workers = {"executor": executor}
-        self.write(e2e.cases(6, axes=AXES))
+        self.write(shared.cases(6, axes=AXES))
 
     def write(self, rows: list[Row]) -> None:
-        self._e2e.write_cases(self.folder / "cases.jsonl", rows)
+        self._rows = rows
 
     def run(
         self, *, work: Callable[..., Any] = evaljudge.run, most: int = sys.maxsize,
         extend: bool = False, **changes: Any,
     ) -> Any:  # fmt: skip
         best = {"scorer": "synthetic.level", "axis": "coherence", "top_fraction": 0.25}
-        config = {
-            "corpus": str(self.folder / "cases.jsonl"),
-            "out": str(self.out),
-            "axes": list(AXES),
-            "model": "scripted",
-            "judges": {"synthetic": {"levels": 3, "checks": NONE}},
-            "select": [{"name": "best", "all": [best]}],
-            "workers": self._workers,
-        }
-        log = self.folder / "asks"
-        log.unlink(missing_ok=True)
-        engines = self._e2e.noting_engines(log, most=most)
+        mine = {"axes": list(AXES), "workers": self._workers, "out": str(self.out)}
+        mine["select"] = [{"name": "best", "all": [best]}]
+        config = shared.config(self.folder, self._rows, **mine)
+        engines = noting_engines(self.folder / "asks", most=most)
         more = {"extend": True} if extend else {}
-        came = work(config | changes, engines=engines, **more)
-        self.asked = Counter(ask.stage for ask in self._e2e.asks(log))
-        return came
+        return work(config | changes, engines=engines, **more)
 
     def cut_short(self, most: int, **how: Any) -> None:
         with pytest.raises(evaljudge.UserError, match="asked enough"):
             self.run(most=most, **how)
 
     def tables(self) -> dict[str, Any]:
-        return self._e2e.tables(self.out)
-
-    def differences(self, other: Desk) -> list[str]:
-        return self._e2e.differences(self.tables(), other.tables())
+        return shared.tables(self.out)
 
     def is_whole(self) -> bool:
         """Exactly the files of a finished run."""
-        return self._e2e.files(self.out) == self._e2e.contract(self.out, ("best",))
+        return shared.files(self.out) == shared.contract(self.out, ("best",))
 
     def state(self) -> str:
         return str(json.loads((self.out / "run.json").read_text())["state"])
 
 
 @pytest.fixture
-def desk(tmp_path: Path, e2e: SimpleNamespace, executor: str) -> Desk:
-    return Desk(tmp_path / "desk", e2e, executor)
+def desk(tmp_path: Path, executor: str) -> Desk:
+    return Desk(tmp_path / "desk", executor)
 
 
 @pytest.fixture
-def another(tmp_path: Path, e2e: SimpleNamespace) -> Desk:
-    return Desk(tmp_path / "another", e2e)
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory, e2e: SimpleNamespace) -> Desk:
-    made = Desk(tmp_path_factory.mktemp("finished"), e2e)
-    made.run()
-    return made
+def another(tmp_path: Path) -> Desk:
+    return Desk(tmp_path / "another")
 
 
 def test_a_report_that_was_killed_leaves_nothing_half_written(desk: Desk) -> None:
@@ -101,9 +79,9 @@ def test_a_report_that_was_killed_leaves_nothing_half_written(desk: Desk) -> Non
 
 @pytest.mark.long
 @pytest.mark.ray
-def test_a_corpus_that_was_cut_otherwise_leaves_nothing_behind(desk: Desk, finished: Desk) -> None:
+def test_a_corpus_that_was_cut_otherwise_leaves_nothing_behind(desk: Desk) -> None:
     """Killed while it was cut, for more workers: more shards than there will be."""
-    desk.write(desk._e2e.cases(24, axes=AXES))
+    desk.write(shared.cases(24, axes=AXES))
     desk.cut_short(0, workers={"min": 1, "max": 3})
     (desk.out / "shards.json").unlink()
     assert len(list((desk.out / "cases").iterdir())) == 24
@@ -112,24 +90,8 @@ def test_a_corpus_that_was_cut_otherwise_leaves_nothing_behind(desk: Desk, finis
     assert desk.is_whole()
 
 
-def test_shared_levels_come_to_the_same_as_ones_own(desk: Desk, another: Desk) -> None:
-    desk.run()
-    of_five = {"judges": {"synthetic": {"levels": 5, "checks": NONE}}}
-    another.run(briefs=str(desk.out / "briefs"), **of_five)
-    shared, asked = another.tables(), another.asked
-    another.out = another.folder / "alone"
-    another.run(**of_five)
-    alone = another.tables()
-    assert asked["prepare"] == another.asked["prepare"] * 2 / 5
-    assert {name: rows for name, rows in shared.items() if name != "briefs"} == {
-        name: rows for name, rows in alone.items() if name != "briefs"
-    }
-
-
-def test_a_run_that_grew_comes_to_the_same_as_one_that_began_so(
-    desk: Desk, another: Desk, e2e: SimpleNamespace
-) -> None:
-    grown = e2e.cases(6, "ABCD", AXES)[:2] + e2e.cases(8, axes=AXES)[2:]
+def test_a_run_that_grew_comes_to_the_same_as_one_that_began_so(desk: Desk, another: Desk) -> None:
+    grown = shared.cases(6, "ABCD", AXES)[:2] + shared.cases(8, axes=AXES)[2:]
     desk.run()
     desk.write(grown)
     desk.run(extend=True)
@@ -140,12 +102,10 @@ def test_a_run_that_grew_comes_to_the_same_as_one_that_began_so(
     assert agreement(desk) == agreement(another)
 
 
-def test_an_extension_that_was_cut_short_is_resumed(
-    desk: Desk, another: Desk, e2e: SimpleNamespace
-) -> None:
+def test_an_extension_that_was_cut_short_is_resumed(desk: Desk, another: Desk) -> None:
     desk.run()
     for out in (desk, another):
-        out.write(e2e.cases(10, axes=AXES))
+        out.write(shared.cases(10, axes=AXES))
     desk.cut_short(30, extend=True)
     assert desk.state() == "begun"
     desk.run()

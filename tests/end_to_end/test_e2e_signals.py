@@ -7,7 +7,6 @@ the start, later ones so many asks after those of the run before, or with the fi
 
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -18,7 +17,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -26,13 +24,13 @@ import pytest
 import evaljudge
 from evaljudge.commands.supervised import LOST
 from evaljudge.engines.scripted import ScriptedEngines
+from tests.end_to_end import shared
 
 SCRIPT = Path(__file__).parent / "supervised_run.py"
 MARK = "EVALJUDGE_TEST_OF_SIGNALS"
 """A variable of the environment, which a process hands down to all that it starts."""
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 CASES, PAUSE, MOST_SECONDS, A_MINUTE, PATIENCE = 96, 0.2, 10, 60, 240
-EARLY = (0.1, 0.2, 0.4, 0.8)
 
 
 @dataclass(frozen=True)
@@ -50,36 +48,16 @@ class Moment:
         return f"{self.number.name} after {self.seconds:.2f} s{asks}{reporting}"
 
 
-def drawn(seed: str, until: float, others: int) -> list[Moment]:
-    """Twenty: the early ones, some before the first ask, while asking, while reporting."""
-    draw = random.Random(seed)
-    started = [draw.uniform(EARLY[-1], until) for _ in range(others)]
-    moments = [Moment(signal.SIGINT, seconds) for seconds in (*EARLY, *started)]
-    moments += [Moment(signal.SIGINT, asks=draw.randrange(1, 40)) for _ in range(13 - others)]
-    moments += [Moment(signal.SIGINT, draw.uniform(0, 0.3), is_reporting=True) for _ in range(3)]
-    numbers = [draw.choice(list(WORDS)) for _ in moments]
-    return [
-        Moment(number, one.seconds, one.asks, one.is_reporting)
-        for number, one in zip(numbers, moments, strict=True)
-    ]
-
-
 class Chain:
     """A run's folder, and the command that is started on it."""
 
-    def __init__(self, folder: Path, executor: str, e2e: SimpleNamespace) -> None:
-        self._folder, self._log, self._e2e = folder, folder / "asks", e2e
+    def __init__(self, folder: Path, executor: str) -> None:
+        self._folder, self._log = folder, folder / "asks"
         self._mark, self.out = uuid.uuid4().hex, folder / "out"
-        self.config = {
-            "corpus": e2e.write_cases(folder / "cases.jsonl", e2e.cases(CASES)),
-            "out": str(self.out),
-            "axes": ["coherence"],
-            "model": "scripted",
-            "judges": {"synthetic": {"checks": {"neighbours": 0, "exchanged": 0}}},
-            "metrics": ["words"],
-            "agreement": {"resamples": 2000},
-            "workers": {"executor": executor},
-        }
+        judges = {"synthetic": {"checks": shared.NONE}}
+        more = {"judges": judges, "metrics": ["words"], "agreement": {"resamples": 2000}}
+        rows, workers = shared.cases(CASES), {"executor": executor}
+        self.config = shared.config(folder, rows, workers=workers, **more)
         self._write()
 
     def _write(self) -> None:
@@ -152,7 +130,7 @@ class Chain:
     def _start(self, **more: str) -> tuple[subprocess.Popen[bytes], Path]:
         command = [sys.executable, str(SCRIPT), "config.json", str(self._log), str(PAUSE)]
         stderr = self._folder / "stderr"
-        self._asks = len(self._e2e.asks(self._log))
+        self._asks = len(shared.asks(self._log))
         shutil.rmtree(self.out / "scores", ignore_errors=True)
         environment = os.environ | {MARK: self._mark} | more
         if self.config["workers"]["executor"] == "local":  # a path of Ray's sockets must be short
@@ -168,7 +146,7 @@ class Chain:
         wait_until(lambda: bool(watching.children()), process)  # before, Python answers a signal
         if moment.asks:
             wanted = self._asks + moment.asks
-            wait_until(lambda: len(self._e2e.asks(self._log)) >= wanted, process)
+            wait_until(lambda: len(shared.asks(self._log)) >= wanted, process)
         if moment.is_reporting:
             wait_until(lambda: any((self.out / "scores").glob("[!.]*")), process)
         time.sleep(moment.seconds)
@@ -197,12 +175,12 @@ def wait_until(holds: Callable[[], bool], process: subprocess.Popen[bytes]) -> N
         time.sleep(0.01)
 
 
-def run_chain(moments: list[Moment], chain: Chain, e2e: SimpleNamespace, whole: Path) -> None:
+def run_chain(moments: list[Moment], chain: Chain, whole: Path) -> None:
     for moment in moments:
         print(f"{moment}: {chain.end_by(moment):.2f} s", flush=True)
     chain.end()
     evaljudge.run(chain.config | {"out": str(whole)}, engines=ScriptedEngines())
-    assert not e2e.differences(e2e.tables(chain.out), e2e.tables(whole))
+    assert not shared.differences(shared.tables(chain.out), shared.tables(whole))
 
 
 FEW = {
@@ -220,22 +198,18 @@ FEW = {
     "executor",
     [pytest.param("local", marks=pytest.mark.service), pytest.param("ray", marks=pytest.mark.ray)],
 )
-def test_a_signal_ends_a_run_at_once_and_a_rerun_resumes(
-    executor: str, tmp_path: Path, e2e: SimpleNamespace
-) -> None:
-    chain = Chain(tmp_path, executor, e2e)
-    run_chain(FEW[executor], chain, e2e, tmp_path / "whole")
+def test_a_signal_ends_a_run_at_once_and_a_rerun_resumes(executor: str, tmp_path: Path) -> None:
+    chain = Chain(tmp_path, executor)
+    run_chain(FEW[executor], chain, tmp_path / "whole")
 
 
 @pytest.mark.ray
 @pytest.mark.long
 @pytest.mark.parametrize("part", ["raylet", "gcs_server"])
-def test_where_ray_is_lost_one_line_says_so_and_a_rerun_resumes(
-    part: str, tmp_path: Path, e2e: SimpleNamespace
-) -> None:
-    chain = Chain(tmp_path, "ray", e2e)
+def test_where_ray_is_lost_one_line_says_so_and_a_rerun_resumes(part: str, tmp_path: Path) -> None:
+    chain = Chain(tmp_path, "ray")
     chain.lose(part)
-    run_chain([], chain, e2e, tmp_path / "whole")
+    run_chain([], chain, tmp_path / "whole")
 
 
 @pytest.mark.parametrize(
@@ -246,32 +220,19 @@ def test_where_ray_is_lost_one_line_says_so_and_a_rerun_resumes(
     ],
 )
 def test_a_run_that_is_given_time_ends_after_the_shards_in_hand(
-    executor: str, tmp_path: Path, e2e: SimpleNamespace
+    executor: str, tmp_path: Path
 ) -> None:
-    chain = Chain(tmp_path, executor, e2e)
+    chain = Chain(tmp_path, executor)
     chain.finish_by(Moment(signal.SIGTERM, asks=20))
     judged = len(list(chain.out.glob("commits/judge/[!.]*")))
     chain.end()
     assert 0 < judged < len(list(chain.out.glob("commits/judge/*")))
-    prompts = [ask.prompt for ask in e2e.asks(tmp_path / "asks")]
+    prompts = [ask.prompt for ask in shared.asks(tmp_path / "asks")]
     assert len(prompts) == len(set(prompts)), "something was asked again"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("executor", "until"),
-    [
-        pytest.param("local", 2, marks=pytest.mark.service),
-        pytest.param("ray", 8, marks=pytest.mark.ray),
-    ],
-)
-def test_twenty_moments(executor: str, until: float, tmp_path: Path, e2e: SimpleNamespace) -> None:
-    chain = Chain(tmp_path, executor, e2e)
-    run_chain(drawn(executor, until, others=6), chain, e2e, tmp_path / "whole")
 
 
 @pytest.mark.ray
 @pytest.mark.long
-def test_after_kill_9_its_ray_ends_within_a_minute(tmp_path: Path, e2e: SimpleNamespace) -> None:
-    chain = Chain(tmp_path, "ray", e2e)
+def test_after_kill_9_its_ray_ends_within_a_minute(tmp_path: Path) -> None:
+    chain = Chain(tmp_path, "ray")
     print(f"nothing left after {chain.kill_while_asking():.1f} s")

@@ -11,7 +11,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -22,6 +21,7 @@ from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 from evaljudge.judges.synthetic.evidence import answers_of
 from evaljudge.runs.planning import Plan
 from evaljudge.studies.study import plan_study
+from tests.end_to_end import killing, shared
 
 GRID: list[Any] = [
     {"judge": "synthetic", "predict": ["probabilities", "yes-no", "sampled"],
@@ -33,7 +33,7 @@ AXES = ["fluency", "relevance"]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def adopting(killing: ModuleType) -> Iterator[None]:
+def adopting() -> Iterator[None]:
     with killing.adopting():
         yield
 
@@ -126,21 +126,6 @@ def test_with_its_briefs_the_plan_is_exact(planned_and_run: tuple[Plan, Path, st
 
 @pytest.mark.long
 @pytest.mark.engine
-def test_what_two_settings_share_is_asked_once(planned_and_run: tuple[Plan, Path, str]) -> None:
-    """References of nine levels serve all; sampling asks nothing that probabilities had not."""
-    _, folder, _ = planned_and_run
-    references = pq.read_table(folder / "out/briefs/synthetic").to_pylist()
-    assert len(references) == len({row["key"] for row in references}) == 3 * len(AXES) * 9
-    rows = json.loads((folder / "out/nano/run.json").read_text())["asked"]
-    asks = {(row["stage"], row["judge"]): row["asks"] for row in rows}
-    assert sum(n for (stage, name), n in asks.items() if stage == "prepare") == (
-        len(references) + len(AXES)  # and the steps of direct and geval, once for each axis
-    )
-    assert all(asks["judge", f"synthetic-sampled-{n}"] == 0 for n in (2, 3, 5, 9))
-
-
-@pytest.mark.long
-@pytest.mark.engine
 def test_sampled_judgements_come_to_the_probabilities(
     planned_and_run: tuple[Plan, Path, str],
 ) -> None:
@@ -161,35 +146,22 @@ def test_sampled_judgements_come_to_the_probabilities(
 # killed, on the scripted model
 
 
-def scripted(folder: Path, e2e: SimpleNamespace) -> dict[str, Any]:
-    folder.mkdir()
-    return {
-        "corpus": e2e.write_cases(folder / "cases.jsonl", e2e.cases(12)),
-        "out": str(folder / "out"),
-        "axes": ["coherence"],
-        "model": "scripted",
-        "study": {"judges": [{**GRID[0], "levels": [3, 5]}, *GRID[1:]]},
-        "agreement": {"resamples": 100},
-        "coverage_floor": 0,
-    }
-
-
 @pytest.mark.service
-def test_writers_and_judges_may_be_other_models(
-    tmp_path: Path, e2e: SimpleNamespace, killing: ModuleType
-) -> None:
+def test_writers_and_judges_may_be_other_models(tmp_path: Path) -> None:
     """Each reference is written once, by its writer; a judge without briefs stands once."""
     folder = tmp_path / "pairs"
-    config = scripted(folder, e2e)
+    folder.mkdir()
     pair = [{"source": "one", "revision": "1"}, {"source": "two", "revision": "2"}]
     judges = [{"judge": "synthetic", "levels": [3, 5]}, {"judge": "direct", "steps": False}]
+    config = shared.config(folder, shared.cases(12), agreement={"resamples": 100}, coverage_floor=0)
+    del config["judges"]
     config["study"] = {"judges": judges, "models": pair, "writers": pair}
     (folder / "config.json").write_text(json.dumps(config))
-    line = [sys.executable, e2e.script, "config.json", "asks", 0.0]
+    line = [sys.executable, shared.SCRIPT, "config.json", "asks", 0.0]
     study = killing.Command(line, folder, folder / "out", {})
     study.start()
     study.end()
-    asks = Counter(ask for ask in e2e.asks(folder / "asks") if ask.stage == "prepare")
+    asks = Counter(ask for ask in shared.asks(folder / "asks") if ask.stage == "prepare")
     assert set(asks.values()) == {1}, "something was written twice"
     written = Counter(ask.model for ask in asks)
     # five references of each document by each writer, and each model's own ratings of 36 texts

@@ -16,20 +16,19 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import psutil
 import pytest
 
 import evaljudge
+from tests.end_to_end import shared
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 STARTING, RUNNING, STOPPING = 90, 300, 5
 JOB = "the-same-run"
 SELECTION = "best"
-NONE = {"neighbours": 0, "exchanged": 0}
 """No checks: asks are easily counted."""
 
 
@@ -140,33 +139,15 @@ def call(
     return subprocess.run(command, env=environment, cwd=ROOT, **given)
 
 
-def write_config(file: Path, corpus: str, out: str, model: Path) -> str:
-    config = {
-        "corpus": corpus,
-        "out": out,
-        "axes": ["coherence"],
-        "model": {
-            "source": str(model),
-            "least_mass": 0,
-            "engine": {"dtype": "float32", "kv_cache_memory_bytes": 1 << 28, "block_size": 32},
-        },
-        "judges": {"synthetic": {"levels": 3, "checks": NONE}},
-        "metrics": ["words"],
-        "select": [
-            {"name": SELECTION, "all": [{"scorer": "words", "axis": "*", "top_fraction": 0.5}]}
-        ],
-    }
-    file.write_text(json.dumps(config))
+def write_config(file: Path, rows: list[Any], model: Path, **changes: str) -> str:
+    engine = {"dtype": "float32", "kv_cache_memory_bytes": 1 << 28, "block_size": 32}
+    half = {"scorer": "words", "axis": "*", "top_fraction": 0.5}
+    config = shared.config(
+        file.parent, rows, model={"source": str(model), "least_mass": 0, "engine": engine},
+        metrics=["words"], select=[{"name": SELECTION, "all": [half]}],
+    )  # fmt: skip
+    file.write_text(json.dumps(config | changes))
     return str(file)
-
-
-def rows(tables: dict[str, Any]) -> dict[str, Any]:
-    """All but what depends on the hour: which requests met in a batch, and so in the cache."""
-    lasting = ("asks", "prompt", "generated")
-    for name in ("briefs", "verdicts"):
-        found = [json.loads(row) for row in tables[name]]
-        tables[name] = [r | {"tokens": {k: r["tokens"][k] for k in lasting}} for r in found]
-    return tables
 
 
 def refused(head: Head, token: str) -> int:
@@ -179,19 +160,20 @@ def refused(head: Head, token: str) -> int:
 @pytest.mark.ray
 @pytest.mark.engine
 def test_a_path_a_bucket_and_a_job_give_the_same(
-    head: Head, s3: Any, tiny: Callable[..., Path], e2e: SimpleNamespace, tmp_path: Path,
+    head: Head, s3: Any, tiny: Callable[..., Path], tmp_path: Path,
     shared_engines: Any,
 ) -> None:  # fmt: skip
     model = tiny("bytes")
-    corpus = Path(e2e.write_cases(tmp_path / "cases.jsonl", e2e.cases(2)))
-    s3.put("corpus/cases.jsonl", corpus.read_bytes())
-
-    on_path = write_config(tmp_path / "path.json", str(corpus), str(tmp_path / "path"), model)
-    evaljudge.run(on_path, engines=shared_engines)
     there = f"{s3.uri}/corpus/cases.jsonl"
-    on_bucket = write_config(tmp_path / "bucket.json", there, f"{s3.uri}/runs/bucket", model)
+
+    def configured(name: str, **changes: str) -> str:
+        return write_config(tmp_path / f"{name}.json", shared.cases(2), model, **changes)
+
+    evaljudge.run(configured("path", out=str(tmp_path / "path")), engines=shared_engines)
+    s3.put("corpus/cases.jsonl", (tmp_path / "cases.jsonl").read_bytes())
+    on_bucket = configured("bucket", corpus=there, out=f"{s3.uri}/runs/bucket")
     evaljudge.run(on_bucket, engines=shared_engines)
-    as_job = write_config(tmp_path / "job.json", there, f"{s3.uri}/runs/job", model)
+    as_job = configured("job", corpus=there, out=f"{s3.uri}/runs/job")
     log = head.submit("python", "jobs/run.py", as_job)
 
     assert "prepared 2/2 documents, judged 2/2" in log
@@ -202,5 +184,5 @@ def test_a_path_a_bucket_and_a_job_give_the_same(
     bucket = s3.download("runs/bucket", tmp_path / "from-bucket")
     job = s3.download("runs/job", tmp_path / "from-job")
     for out in (tmp_path / "path", bucket, job):
-        assert e2e.files(out) == e2e.contract(out, (SELECTION,))
-        assert not e2e.differences(rows(e2e.tables(out)), rows(e2e.tables(tmp_path / "path")))
+        assert shared.files(out) == shared.contract(out, (SELECTION,))
+        assert not shared.differences(shared.lasting(out), shared.lasting(tmp_path / "path"))

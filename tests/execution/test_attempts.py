@@ -16,17 +16,14 @@ from evaljudge.execution.attempts import (
     MOST_DEATHS,
     MOST_KILLERS,
     MOST_LOADS,
-    MOST_TRIES,
     Attempt,
     CaseSlots,
     Here,
-    MeasuringAttempt,
     noting_loading,
 )
 from evaljudge.storage import Output
 
 Begin = Callable[..., Attempt]
-Measure = Callable[..., MeasuringAttempt]
 
 
 def here(worker: str, session: str = "s", dead: str = "") -> Here:
@@ -111,6 +108,13 @@ def test_who_stood_by_another_shard_s_case_is_not_blamed(begin: Begin, output: O
     assert begin("last").is_careful
 
 
+def test_one_shard_is_not_tried_for_ever(begin: Begin) -> None:
+    for number in range(10):
+        begin(f"w{number}")
+    with pytest.raises(GivenUp, match="shard 00003: its worker died 10 times"):
+        begin("last")
+
+
 def test_an_engine_that_survives_nothing_is_given_up(begin: Begin) -> None:
     begin("w0")
     for number in range(1, 2 * MOST_KILLERS + 1):
@@ -122,13 +126,6 @@ def test_an_engine_that_survives_nothing_is_given_up(begin: Begin) -> None:
 async def open_and_end(attempt: Attempt, doc_id: str) -> None:
     async with attempt.opening(doc_id, CaseSlots(9)):
         pass
-
-
-def test_one_shard_is_not_tried_for_ever(begin: Begin, output: Output) -> None:
-    for number in range(MOST_DEATHS):
-        begin(f"w{number}")
-    with pytest.raises(GivenUp, match=f"shard 00003: its worker died {MOST_DEATHS} times"):
-        begin("last")
 
 
 def test_loading_is_not_tried_for_ever(output: Output) -> None:
@@ -175,47 +172,3 @@ def test_slots_hold_some_cases_together_or_one_alone() -> None:
     assert len(seen) == 12
     assert max(map(len, seen)) == 2
     assert all(len(names) == 1 for names in seen if "alone" in names or "alone too" in names)
-
-
-def test_the_limits_are_those_that_were_promised() -> None:
-    assert (MOST_DEATHS, MOST_LOADS, MOST_KILLERS) == (10, 3, 8)
-
-
-# measuring
-
-
-@pytest.fixture
-def measure(output: Output) -> Measure:
-    return lambda session="s": MeasuringAttempt(output, "00003", session)
-
-
-def test_only_the_first_try_takes_all_cases_at_once(measure: Measure) -> None:
-    assert [measure().is_first for _ in range(4)] == [True, False, False, False]
-
-
-def test_a_case_that_died_alone_twice_is_quarantined_for_its_metric(measure: Measure) -> None:
-    measure()
-    for _ in range(2):
-        deaths = measure()
-        assert not deaths.is_quarantined("bertscore", "d7")
-        deaths.opening("bertscore", "d6")
-        deaths.opening("bertscore", "d7")
-    deaths = measure()
-    assert deaths.is_quarantined("bertscore", "d7")
-    assert not deaths.is_quarantined("bertscore", "d6")
-    assert not deaths.is_quarantined("mover", "d7")
-
-
-def test_another_session_and_a_shard_that_ended_begin_anew(measure: Measure) -> None:
-    measure()
-    measure().opening("bertscore", "d7")
-    assert measure("another").is_first
-    measure("another").end()
-    assert measure("another").is_first
-
-
-def test_a_shard_that_kills_without_end_is_given_up(measure: Measure) -> None:
-    for _ in range(MOST_TRIES):
-        measure()
-    with pytest.raises(GivenUp, match="measuring shard 00003 killed its worker 30 times"):
-        measure()

@@ -81,19 +81,12 @@ def environment(pod: dict[str, Any]) -> dict[str, str]:
     return {one["name"]: one["value"] for one in container(pod)["env"] if "value" in one}
 
 
-def test_the_pins_are_what_is_installed_here() -> None:
-    assert RAY_PIN.endswith(f"=={ray.__version__}")
-
-
-def test_ray_up_accepts_the_cluster(cluster: dict[str, Any]) -> None:
-    validate_config(cluster)
-
-
 @pytest.mark.service
 def test_the_cloud_has_such_machines(
     cluster: dict[str, Any], s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As far as `ray up` goes before it asks for the first machine, at Moto's EC2."""
+    validate_config(cluster)
     monkeypatch.setenv("HOME", str(tmp_path))  # where it puts the key that it makes for ssh
     kinds = _bootstrap_config(cluster, no_config_cache=True)["available_node_types"]
     found = {name: kind["resources"] for name, kind in kinds.items()}
@@ -122,15 +115,9 @@ def test_ray_starts_with_a_token_and_tells_nobody(cluster: dict[str, Any], role:
     start = cluster[f"{role}_start_ray_commands"][-1]
     for setting in ("RAY_AUTH_MODE=token", "RAY_USAGE_STATS_ENABLED=0", "VLLM_NO_USAGE_STATS=1"):
         assert setting in start
+    assert ("--dashboard-host=127.0.0.1" in start) == (role == "head")
     assert "~/.ray/auth_token" in cluster["file_mounts"]
     assert "0.0.0.0" not in start
-
-
-def test_the_dashboard_listens_to_its_own_machine(cluster: dict[str, Any]) -> None:
-    options = shlex.split(cluster["head_start_ray_commands"][-1])
-    assert "--dashboard-host=127.0.0.1" in options
-    assert "--autoscaling-config=~/ray_bootstrap_config.yaml" in options
-    assert "--address=$RAY_HEAD_IP:6379" in shlex.split(cluster["worker_start_ray_commands"][-1])
 
 
 @pytest.mark.parametrize("role", ["head", "worker"])
@@ -172,27 +159,9 @@ def test_no_file_names(file: Path, what: str) -> None:
 def test_the_rayjob_is_of_the_ray_that_is_pinned(manifests: dict[str, Any]) -> None:
     job = manifests["RayJob"]
     assert job["apiVersion"] == "ray.io/v1"
-    assert RAY_PIN.endswith(f"=={job['spec']['rayClusterSpec']['rayVersion']}")
+    assert job["spec"]["rayClusterSpec"]["rayVersion"] == ray.__version__
+    assert RAY_PIN.endswith(f"=={ray.__version__}")
     assert job["spec"]["rayClusterSpec"]["authOptions"] == {"mode": "token"}
-
-
-def test_the_entrypoint_names_what_is_there(manifests: dict[str, Any], job: dict[str, Any]) -> None:
-    python, script, config = shlex.split(job["entrypoint"])
-    head = pods(job)["head"]
-    assert python == "python"
-    assert (ROOT / script).is_file()
-    assert container(head)["workingDir"] == "/evaljudge"
-    [mounted] = [v["configMap"]["name"] for v in head["volumes"] if "configMap" in v]
-    assert mounted == manifests["ConfigMap"]["metadata"]["name"]
-    [folder] = [m["mountPath"] for m in container(head)["volumeMounts"] if m["name"] == "config"]
-    assert config == f"{folder}/{next(iter(manifests['ConfigMap']['data']))}"
-
-
-def test_a_pod_that_is_to_go_has_time_for_its_shards(job: dict[str, Any]) -> None:
-    worker = pods(job)["gpu"]
-    seconds = int(environment(worker)["RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S"])
-    assert 30 < seconds < worker["terminationGracePeriodSeconds"]
-    assert environment(worker).items() > environment(pods(job)["head"]).items()
 
 
 def test_a_spot_machine_is_drained_at_its_notice(cluster: dict[str, Any], tmp_path: Path) -> None:
@@ -235,44 +204,6 @@ def test_kubernetes_knows_every_key_of_the_manifests(job: dict[str, Any]) -> Non
         kubernetes_validate.validate(wrong, kubernetes_validate.latest_version(), strict=True)
 
 
-def test_the_rayjob_has_the_keys_that_kuberay_reads(job: dict[str, Any]) -> None:
-    """So that a misspelt one is seen without KubeRay's schema."""
-    assert job.keys() == {
-        "entrypoint", "submissionMode", "shutdownAfterJobFinishes", "ttlSecondsAfterFinished",
-        "backoffLimit", "submitterPodTemplate", "rayClusterSpec",
-    }  # fmt: skip
-    cluster = job["rayClusterSpec"]
-    assert cluster.keys() == {
-        "rayVersion", "authOptions", "enableInTreeAutoscaling", "autoscalerOptions",
-        "headGroupSpec", "workerGroupSpecs",
-    }  # fmt: skip
-    assert cluster["autoscalerOptions"].keys() == {
-        "idleTimeoutSeconds",
-        "securityContext",
-        "resources",
-    }
-    assert cluster["headGroupSpec"].keys() == {"serviceType", "rayStartParams", "template"}
-    [group] = cluster["workerGroupSpecs"]
-    assert group.keys() == {
-        "groupName",
-        "replicas",
-        "minReplicas",
-        "maxReplicas",
-        "rayStartParams",
-        "template",
-    }
-
-
-def test_only_the_head_may_ask_kubernetes_for_pods(job: dict[str, Any]) -> None:
-    """By KubeRay, its account may start and delete them; both accounts have the bucket's role."""
-    accounts = {a["metadata"]["name"]: a for a in objects(RAYJOB) if a["kind"] == "ServiceAccount"}
-    head, worker = (accounts[pods(job)[name]["serviceAccountName"]] for name in ("head", "gpu"))
-    assert head["metadata"]["name"] != worker["metadata"]["name"]
-    assert worker["automountServiceAccountToken"] is False
-    assert pods(job)["submitter"]["automountServiceAccountToken"] is False
-    assert head["metadata"]["annotations"] == worker["metadata"]["annotations"]
-
-
 def test_the_hubs_token_is_a_secret_that_may_be_missing(job: dict[str, Any]) -> None:
     assert not [one for one in objects(RAYJOB) if one["kind"] == "Secret"]
     for name in ("head", "gpu"):
@@ -284,6 +215,12 @@ def test_the_hubs_token_is_a_secret_that_may_be_missing(job: dict[str, Any]) -> 
 
 
 def test_pods_may_do_little_and_hold_no_key(job: dict[str, Any]) -> None:
+    """By KubeRay, the head's account alone may start and delete pods."""
+    accounts = {a["metadata"]["name"]: a for a in objects(RAYJOB) if a["kind"] == "ServiceAccount"}
+    head, worker = (accounts[pods(job)[name]["serviceAccountName"]] for name in ("head", "gpu"))
+    assert head["metadata"]["name"] != worker["metadata"]["name"]
+    assert worker["automountServiceAccountToken"] is False
+    assert pods(job)["submitter"]["automountServiceAccountToken"] is False
     for name, pod in pods(job).items():
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["securityContext"]["fsGroupChangePolicy"] == "OnRootMismatch"
@@ -296,12 +233,9 @@ def test_pods_may_do_little_and_hold_no_key(job: dict[str, Any]) -> None:
             assert environment(pod)["RAY_USAGE_STATS_ENABLED"] == "0"
 
 
-@pytest.mark.parametrize("file", sorted(CONFIGS.glob("*.yaml")), ids=lambda file: file.name)
-def test_every_configuration_loads(file: Path) -> None:
-    assert load_config(file).out
-
-
 def test_the_rayjobs_configuration_loads(manifests: dict[str, Any]) -> None:
+    for file in CONFIGS.glob("*.yaml"):
+        assert load_config(file).out
     [text] = manifests["ConfigMap"]["data"].values()
     config = load_config(yaml.safe_load(text))
     [group] = manifests["RayJob"]["spec"]["rayClusterSpec"]["workerGroupSpecs"]

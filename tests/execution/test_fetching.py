@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,6 +16,7 @@ from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.execution.ray.executor import RayExecutor
+from tests import build
 
 pytestmark = pytest.mark.ray
 
@@ -104,17 +103,12 @@ class Noting(ScriptedEngines):
 def test_a_run_fetches_its_model_if_there_is_anything_to_ask(
     tmp_path: Path, local_ray: None
 ) -> None:
-    case = {"doc_id": "d", "source": "one two", "candidates": [{"system": "A", "text": "a"}]}
-    corpus = tmp_path / "c.jsonl"
-    given: dict[str, Any] = {
-        "corpus": str(corpus), "out": str(tmp_path / "o"), "model": "m", "axes": ["fluency"],
-        "judges": {"synthetic": {}}, "workers": {"executor": "ray"}, "coverage_floor": 0,
-    }  # fmt: skip
-    corpus.write_text("no JSON")
-    with pytest.raises(UserError, match=r"c\.jsonl"):
+    given = build.config(tmp_path, judges={"synthetic": {}}, workers={"executor": "ray"})
+    (tmp_path / "cases.jsonl").write_text("no JSON")
+    with pytest.raises(UserError, match=r"cases\.jsonl"):
         evaljudge.run(given, engines=Noting(tmp_path))
-    assert not (tmp_path / "o" / "run.json").exists()
-    corpus.write_text(json.dumps(case))
+    assert not (tmp_path / "out" / "run.json").exists()
+    build.jsonl(tmp_path / "cases.jsonl", [build.document(1)])
     evaljudge.run(given, engines=Noting(tmp_path))
     wait_until(lambda: free_cpus() == 4)
     before = noted(tmp_path, "begun")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from evaljudge.execution.protocol import Event
 from evaljudge.execution.shards import Counts
 from evaljudge.runs import binding
 from evaljudge.runs.watching import LOADING, ProgressTally, Todo, Watcher
+from tests import build
 
 CASES = 16
 FATAL = "number 12."
@@ -108,16 +108,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[A
     monkeypatch.setattr(binding, "PIECES_PER_WORKER", 1)
 
     def run(died: Path, executor: str = "local") -> list[Any]:
-        rows = [
-            {"doc_id": f"d{n}", "source": f"It is number {n}.", "system": "A", "text": f"It, {n}."}
-            for n in range(CASES)
-        ]
-        (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
-        config = {
-            "corpus": str(tmp_path / "cases.jsonl"), "out": str(tmp_path / "out"),
-            "axes": ["fluency"], "model": "scripted", "judges": {"geval": {}},
-            "workers": {"executor": executor},
-        }  # fmt: skip
+        build.jsonl(tmp_path / "cases.jsonl", build.numbered(*range(CASES)))
+        config = build.config(tmp_path, judges={"geval": {}}, workers={"executor": executor})
         watcher = Noting(died.with_name("told"))
         engines = SlowEngines(died, 0.25 if executor == "ray" else 0.03)
         evaljudge.run(config, watcher=watcher, engines=engines)

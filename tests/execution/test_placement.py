@@ -29,40 +29,25 @@ def refusal(cluster: Cluster, per_engine: int = 1, **wanted: Any) -> str:
     return str(refused.value)
 
 
-def test_auto_is_no_gpu_where_there_is_none_and_none_can_come() -> None:
-    assert placed() == Placement(0, 4)
-
-
-def test_auto_is_the_engines_size_where_there_is_a_gpu() -> None:
-    assert placed(L4).gpus == 1
-    assert placed(TWO_A100, per_engine=2).gpus == 2
-
-
-def test_auto_counts_what_an_autoscaler_could_add() -> None:
-    cluster = Cluster([HEAD], [NodeGroup({"CPU": 4}), NodeGroup(L4, most=2)])
-    assert place(WorkersConfig(), 1, cluster).gpus == 1
-
-
-def test_auto_does_not_count_a_group_that_may_have_no_nodes() -> None:
-    assert place(WorkersConfig(), 1, Cluster([HEAD], [NodeGroup(L4, most=0)])).gpus == 0
-
-
-def test_a_number_is_taken_at_its_word() -> None:
-    assert placed(L4, gpus=0, cpus=1) == Placement(0, 1)
-    assert placed(L4, gpus=0.5, cpus=2) == Placement(0.5, 2)
-
-
 @pytest.mark.parametrize(
-    ("placement", "options"),
+    ("cluster", "per_engine", "wanted", "found"),
     [
-        (Placement(0, 1), {"num_cpus": 1, "num_gpus": None, "accelerator_type": None}),
-        (Placement(0.5, 2, "L4"), {"num_cpus": 2, "num_gpus": 0.5, "accelerator_type": "L4"}),
+        (Cluster([HEAD]), 1, {}, Placement(0, 4)),  # no GPU, and none can come
+        (Cluster([HEAD, L4]), 1, {"max": 40}, Placement(1, 8)),  # more than ever run
+        (Cluster([HEAD, TWO_A100]), 2, {}, Placement(2, 16)),  # the engine's size
+        (Cluster([HEAD], [NodeGroup({"CPU": 4}), NodeGroup(L4, 2)]), 1, {}, Placement(1, 8)),
+        (Cluster([HEAD], [NodeGroup(L4, most=0)]), 1, {}, Placement(0, 4)),
+        (Cluster([HEAD], [NodeGroup(L4)]), 1, {"min": 10**6}, Placement(1, 8)),  # without limit
+        (Cluster([HEAD, L4]), 1, {"gpus": 0, "cpus": 1}, Placement(0, 1)),  # as it is said
+        (Cluster([HEAD, L4]), 1, {"gpus": 0.5, "cpus": 2}, Placement(0.5, 2)),
     ],
 )
-def test_ray_is_told_of_no_gpu_rather_than_of_zero(
-    placement: Placement, options: dict[str, Any]
+def test_what_a_worker_takes(
+    cluster: Cluster, per_engine: int, wanted: dict[str, Any], found: Placement
 ) -> None:
-    assert placement.ray_options == options
+    placement = place(WorkersConfig(**wanted), per_engine, cluster)
+    assert placement == found
+    assert placement.ray_options["num_gpus"] == (found.gpus or None)
 
 
 @pytest.mark.parametrize(
@@ -136,10 +121,6 @@ def test_more_workers_than_can_ever_run_at_once_are_refused() -> None:
     assert "1 GPU and 1 CPU on L4" in said
 
 
-def test_max_may_be_more_than_ever_runs() -> None:
-    assert placed(L4, min=1, max=40) == Placement(1, 8)
-
-
 EIGHT = {"CPU": 192.0, "GPU": 8.0}
 
 
@@ -200,10 +181,6 @@ def test_groups_share_the_most_that_may_be_added() -> None:
     cluster = Cluster([HEAD], [NodeGroup(L4, most=5), NodeGroup(TWO_A100, most=2)], most_added=3)
     assert place(WorkersConfig(min=5), 1, cluster).gpus == 1  # two of the larger, one L4
     assert refusal(cluster, min=6).endswith("room for 5")
-
-
-def test_groups_without_a_limit_have_room_for_any_number() -> None:
-    assert place(WorkersConfig(min=10**6), 1, Cluster([HEAD], [NodeGroup(L4)])).gpus == 1
 
 
 def test_the_head_is_not_one_of_a_groups_nodes() -> None:

@@ -12,9 +12,8 @@ import pytest
 
 from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
-from evaljudge.execution import shards
 from evaljudge.execution.attempts import Here, Note
-from evaljudge.execution.protocol import Assignment, Order, read_order, write_order
+from evaljudge.execution.protocol import Assignment, Order
 from evaljudge.execution.shards import ShardWork
 from evaljudge.judges import make_judges
 from evaljudge.model.asks import Failed, Prompt, Writing
@@ -103,24 +102,6 @@ def test_a_shard_from_cases_to_markers(out: Path) -> None:
     assert {b.signature for b in briefs} == {"signed"}
 
 
-def test_keys_of_briefs_are_made_once_for_both_stages_and_not_kept(
-    out: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[str] = []
-
-    def key(judge: Any, part: Any, document: Document, writer: Any) -> str:
-        made.append(f"{document.doc_id} {part.name}")
-        return made[-1]
-
-    monkeypatch.setattr(shards, "brief_key", key)
-    work = ShardWork(assignment(out), here(), Listening())
-    asyncio.run(work.do(Order(SHARD, ["prepare", "judge"], {})))
-    assert sorted(made) == [f"{document} {part}" for document in ("d1", "d2") for part in "135"]
-    assert {v.status for v in Output(str(out), run="run1").verdicts("synthetic", SHARD)} == {"ok"}
-    asyncio.run(work.do(Order(SHARD, ["judge"], {})))
-    assert len(made) == 2 * 6
-
-
 def test_briefs_left_by_a_stage_that_was_cut_are_kept(out: Path) -> None:
     do(assignment(out), Listening(), Order(SHARD, ["prepare"], {}))
     (out / "commits/prepare/00003.json").unlink()
@@ -143,22 +124,18 @@ def test_levels_of_another_run_are_reused_by_key(out: Path) -> None:
     assert {v.status for v in output.verdicts("synthetic", SHARD)} == {"ok"}
 
 
-def test_a_level_that_could_not_be_written_is_no_level_to_reuse(out: Path) -> None:
+@pytest.mark.parametrize("why", ["another writer", "could not be written"])
+def test_a_level_that_is_not_reused(out: Path, why: str) -> None:
     class Mute(Scripted):
         async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Any]:
             return [Failed("nothing came")] * len(prompts)
 
-    do(assignment(out), Mute(), Order(SHARD, ["prepare"], {}))
-    model, known = Listening(), {"synthetic": ["00003-run1.parquet"]}
-    do(second(out), model, Order(SHARD, ["prepare"], known))
-    assert len(model.written) == 2 * 3
-
-
-def test_another_writer_shares_nothing(out: Path) -> None:
-    do(assignment(out), Listening(), Order(SHARD, ["prepare"], {}))
+    first = Mute() if why == "could not be written" else Listening()
+    do(assignment(out), first, Order(SHARD, ["prepare"], {}))
     model, job = Listening(), second(out)
-    other = replace(job, writer=replace(job.writer, revision="other"))
-    do(other, model, Order(SHARD, ["prepare"], {"synthetic": ["00003-run1.parquet"]}))
+    if why == "another writer":
+        job = replace(job, writer=replace(job.writer, revision="other"))
+    do(job, model, Order(SHARD, ["prepare"], {"synthetic": ["00003-run1.parquet"]}))
     assert len(model.written) == 2 * 3
 
 
@@ -181,11 +158,6 @@ def test_several_shards_at_once_end_like_one_after_another(tmp_path: Path) -> No
     one, many = (Output(str(tmp_path / name), run="run1") for name in ("one", "many"))
     for shard in shards:
         assert list(one.verdicts("synthetic", shard)) == list(many.verdicts("synthetic", shard))
-
-
-def test_an_order_travels_as_text() -> None:
-    order = Order(SHARD, ["judge"], {"synthetic": ["a.parquet"]})
-    assert read_order(write_order(order)) == order
 
 
 def test_a_marker_of_an_earlier_session_is_not_believed_by_a_second_try(out: Path) -> None:

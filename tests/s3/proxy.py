@@ -59,14 +59,6 @@ def always(method: str, path: str) -> bool:
     return True
 
 
-def writes(method: str, path: str) -> bool:
-    return method in {"PUT", "POST"}
-
-
-def reads(method: str, path: str) -> bool:
-    return method in {"GET", "HEAD"}
-
-
 @dataclass
 class Rule:
     fault: Kind
@@ -113,7 +105,6 @@ class FaultProxy:
         target = urlsplit(url)
         self.target = (str(target.hostname), int(target.port or 80))
         self.counts: Counter[str] = Counter()
-        self.seen: list[tuple[str, str]] = []
         self._rules: list[Rule] = []
         self._lock, self._stopping = threading.Lock(), threading.Event()
         self._out_until = 0.0
@@ -169,7 +160,6 @@ class FaultProxy:
 
     def decide(self, request: Request) -> Rule | None:
         with self._lock:
-            self.seen.append((request.method, request.path))
             for rule in self._rules:
                 if rule.takes(request.method, request.path):
                     self.counts[rule.fault] += 1

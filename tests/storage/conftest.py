@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
@@ -14,17 +14,9 @@ from evaljudge.storage import Output, Place, Shard, claim
 from evaljudge.storage import patience as waiting
 
 
-class Ground(Protocol):
+class Disk:
     """Where a test's folder lies, and a look at it that goes past what is tested."""
 
-    uri: str
-
-    def files(self) -> set[str]: ...
-    def read(self, name: str) -> bytes: ...
-    def put(self, name: str, content: bytes) -> None: ...
-
-
-class Disk:
     def __init__(self, folder: Path) -> None:
         self._folder, self.uri = folder, str(folder)
 
@@ -58,14 +50,14 @@ class S3:
 
 
 @pytest.fixture(params=["disk", pytest.param("s3", marks=pytest.mark.service)])
-def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Ground:
+def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Disk | S3:
     if request.param == "disk":
         return Disk(tmp_path / "runs/first")
     return S3(request.getfixturevalue("s3"))
 
 
 @pytest.fixture
-def place(ground: Ground) -> Place:
+def place(ground: Disk | S3) -> Place:
     return Place(ground.uri)
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -39,22 +36,6 @@ def test_a_claim_is_taken_and_left_whatever_fails(
         claim.check()
         refused(lambda: hold(uri), UserError, uri)
     assert rule.applied and s3.keys() == set()
-
-
-def test_of_many_at_once_one_holds_the_folder(s3: Any, s3_proxy: Any) -> None:
-    s3_proxy.add("reset after", share=0.1, seed=3)
-    uri, held, holding = f"{s3.uri}/runs/first", [], threading.Lock()
-
-    def take(number: int) -> None:
-        with contextlib.suppress(UserError), claimed(uri):
-            assert holding.acquire(blocking=False), "two hold it at once"
-            time.sleep(0.3)
-            held.append(number)
-            holding.release()
-
-    with ThreadPoolExecutor(6) as pool:
-        list(pool.map(take, range(6)))
-    assert held and s3.keys() == set()
 
 
 def test_a_holder_outlives_an_outage(s3: Any, s3_proxy: Any, refused: Any) -> None:

@@ -173,6 +173,8 @@ def test_a_use_that_fails_for_a_while_is_done_in_the_end(
 
     assert repr(came).replace("runs/first", "calm") == repr(expected)
     assert rule.applied == 4
+    if use is write_it:  # the parts of an upload that is not completed would be paid for
+        assert s3.unfinished() == 0
     assert relative(s3, "runs/first/") == relative(s3, "calm/")
 
 
@@ -201,14 +203,6 @@ def test_a_use_that_fails_for_too_long_is_given_up(
     refused(lambda: use(place), GivenUp, f"{s3.uri}/runs/first")
     assert 0.2 < time.monotonic() - since < 20
     assert rule.applied >= 2
-
-
-def test_an_endpoint_where_nobody_listens_is_given_up(
-    s3: Any, patience: Any, refused: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    patience(1)
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    refused(lambda: Place(f"{s3.uri}/a").read("b"), GivenUp, f"{s3.uri}/a")
 
 
 @pytest.mark.parametrize(
@@ -241,12 +235,3 @@ def test_an_output_is_whole_whatever_fails(s3: Any, s3_proxy: Any, shards: Simpl
         assert shards.read(output, shard) == wrote
         assert output.committed("judge") == {number} and output.shards() == [shard]
     assert sum(s3_proxy.counts.values()) > 3
-
-
-def test_no_upload_is_left_half_way(s3: Any, s3_proxy: Any) -> None:
-    """The parts of an upload that is neither completed nor aborted are kept and paid for."""
-    place = Place(f"{s3.uri}/runs/first")
-    s3_proxy.add("slow down", when=lambda method, path: method == "PUT", most=8)
-    place.write("a.json", b"{}")
-    assert s3.read("runs/first/a.json") == b"{}" and s3_proxy.counts
-    assert s3.unfinished() == 0

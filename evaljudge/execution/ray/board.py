@@ -1,9 +1,9 @@
 """What workers tell: to the driver by a board, to Prometheus by Ray's own metrics endpoint.
 
-The board is an actor on which workers post events, and from which the driver reads. Nothing depends
-on it. Where it is lost with its node, Ray starts another; meanwhile the receipts of whole shards
-show how far the run is. On it each worker notes, too, that it begins, before anything of evaljudge
-is imported in its process.
+The board is an actor on which workers post events, and from which the driver reads. Where it is
+lost, Ray starts another; meanwhile the receipts of whole shards show how far the run is. On it each
+worker notes, too, that it begins, before anything of evaljudge is imported in its process; and the
+driver says there that no other shard is to be begun, as it is to end after those in hand.
 
     ray_evaljudge_cases_total{stage="judge"} 96.0
     ray_evaljudge_asks_total{stage="judge", judge="synthetic"} 4032.0
@@ -23,6 +23,7 @@ from threading import Event as Flag
 from threading import Thread
 from typing import Any
 
+from evaljudge.errors import finishing
 from evaljudge.execution.attempts import MOST_LOADS
 from evaljudge.execution.protocol import Event, Watch
 
@@ -56,6 +57,13 @@ class Board:
     def __init__(self) -> None:
         self._posted: dict[tuple[Any, ...], Event] = {}
         self._beginnings: dict[str, list[str]] = {}
+        self._is_finishing = False
+
+    def finish(self) -> None:
+        self._is_finishing = True
+
+    def is_finishing(self) -> bool:
+        return self._is_finishing
 
     def begins(self, worker: str, node: str) -> int:
         """How often this worker has died before it could work, on nodes that are still up."""
@@ -122,6 +130,8 @@ def reading_board(watch: Watch) -> Iterator[Any]:
     def look() -> None:
         asked = board.take.remote()
         while not over.wait(EVERY):
+            if finishing.is_set():
+                board.finish.remote()
             if not ray.wait([asked], timeout=EVERY)[0]:
                 continue
             try:

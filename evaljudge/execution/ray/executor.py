@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
+import sys
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from threading import Event as Flag
-from threading import Thread
+from dataclasses import astuple
 from typing import Any
 
 from evaljudge.config import WorkersConfig
@@ -24,26 +25,19 @@ from evaljudge.execution.attempts import LOADING_KILLS, MEASURING_KILLS
 from evaljudge.execution.protocol import (
     Assignment,
     Event,
+    Executor,
     Measuring,
     Order,
     R,
     Receipt,
     Receipts,
     Watch,
-    write_order,
 )
 from evaljudge.execution.ray.board import CountedWorker, reading_board
-from evaljudge.execution.ray.session import (
-    cpus_wanted,
-    fetching,
-    import_ray,
-    placed,
-    placement,
-    ray_session,
-)
+from evaljudge.execution.ray.placement import place, ray_cluster
+from evaljudge.execution.ray.session import import_ray, ray_session
 from evaljudge.execution.ray.worker import (
     AT_ONCE,
-    FINISHING,
     REFUSED,
     UNBEGUN,
     Measurer,
@@ -54,16 +48,54 @@ from evaljudge.execution.shards import SHARDS_AT_ONCE
 from evaljudge.storage import Shard, expect_answers
 
 
-class RayExecutor:
+class RayExecutor(Executor):
     def __init__(self, workers: WorkersConfig) -> None:
         self._workers = workers
         import_ray()
 
-    def check(self, engine_sizes: Collection[int]) -> AbstractContextManager[None]:
-        return placed(self._workers, engine_sizes)
+    @contextmanager
+    def check(self, engine_sizes: Collection[int]) -> Iterator[None]:
+        """A Ray of our own that needs to provide CPUs only is not started for this."""
+        workers = self._workers
+        is_plain = workers.gpus in ("auto", 0) and workers.accelerator_type is None
+        if not engine_sizes or (is_plain and not os.environ.get("RAY_ADDRESS")):
+            yield
+            return
+        with self.session():
+            for size in engine_sizes:
+                place(workers, size, ray_cluster())
+            yield
 
-    def fetching(self, fetch: Callable[[], None], engine_size: int) -> AbstractContextManager[None]:
-        return fetching(self._workers, fetch, engine_size)
+    @contextmanager
+    def fetching(self, fetch: Callable[[], None], engine_size: int) -> Iterator[None]:
+        """Get the workers' machines and their model while the driver reads the corpus.
+
+        An autoscaler starts machines, and a machine downloads a checkpoint, for minutes. An actor
+        that takes what a worker takes has both done before there is a shard to work on. It loads no
+        engine and writes nothing to the run's folder, so it is no matter if the corpus is refused.
+        There are as many as there are workers at least, and none unless Ray is connected already.
+
+        At the end those without a machine are given up, as the workers themselves now wait for one.
+        The others go on, since their machine's worker needs the same files.
+        """
+        import ray
+
+        if not ray.is_initialized():
+            yield
+            return
+        options = place(self._workers, engine_size, ray_cluster()).ray_options
+        fetchers = [ray.remote(**options)(Fetcher).remote() for _ in range(self._workers.min)]
+        begun = [fetcher.begin.remote() for fetcher in fetchers]
+        for fetcher in fetchers:
+            fetcher.fetch.remote(fetch)
+        waiting = begun
+        try:
+            yield
+            _, waiting = ray.wait(begun, num_returns=len(begun), timeout=0)
+        finally:
+            for fetcher, its_beginning in zip(fetchers, begun, strict=True):
+                if its_beginning in waiting:
+                    ray.kill(fetcher)
 
     def session(self) -> AbstractContextManager[None]:
         return ray_session(self._workers)
@@ -76,16 +108,16 @@ class RayExecutor:
         with ray_session(workers):
             import ray
 
-            taking = placement(workers, assignment.source.gpus_per_engine)
+            taking = place(workers, assignment.source.gpus_per_engine, ray_cluster())
             pool = ray.data.ActorPoolStrategy(
                 min_size=least,
                 max_size=most,
                 max_tasks_in_flight_per_actor=SHARDS_AT_ONCE,
                 max_concurrent_calls_per_actor=SHARDS_AT_ONCE,
             )
-            rows = [write_order(order) for order in orders]
+            rows = list(map(str, orders))
             watch(Event("loading"))
-            with _finishing_noted(assignment), reading_board(watch) as board:
+            with reading_board(watch) as board:
                 packed = _counted(board, LOADING_KILLS, Worker, assignment, taking.gpus, board)
                 _watch_all(_receipts("the workers", packed, rows, pool, taking.ray_options), watch)
             if finishing.is_set():
@@ -97,23 +129,24 @@ class RayExecutor:
         """Measures on all CPUs that there are or could be."""
         import ray
 
-        rows = [
-            json.dumps([[shard.number, shard.cases, shard.candidates], list(names)])
-            for shard, names in lacking.items()
-        ]
-        pool = ray.data.ActorPoolStrategy(
-            min_size=1, max_size=min(cpus_wanted(self._workers.max), len(rows))
-        )
+        rows = [json.dumps([astuple(shard), list(names)]) for shard, names in lacking.items()]
+        pool = ray.data.ActorPoolStrategy(min_size=1, max_size=min(self._cpus(), len(rows)))
         with reading_board(watch) as board:
             packed = _counted(board, MEASURING_KILLS, Measurer, measuring)
             who, options = "the workers that measure", {"num_cpus": 1}
             _watch_all(_receipts(who, packed, rows, pool, options), watch)
 
+    def _cpus(self) -> int:
+        """All CPUs there are, or as many as may be wanted of an autoscaler."""
+        import ray
+
+        return max(1, self._workers.max, int(ray.cluster_resources().get("CPU", 1)))
+
     def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
         """Tasks are begun ahead of the one that is awaited, but results never pile up."""
         import ray
 
-        most = 2 * cpus_wanted(self._workers.max)
+        most = 2 * self._cpus()
         task, packed = ray.remote(num_cpus=1, max_retries=3)(_done), ray.put(work)
         begun = deque[Any]()
         try:
@@ -130,6 +163,19 @@ class RayExecutor:
         finally:
             for task_begun in begun:  # where the driver stops before the end
                 ray.cancel(task_begun)
+
+
+class Fetcher:
+    """One worker's place, until its model is there."""
+
+    def begin(self) -> None:
+        """Answers when there is a machine."""
+
+    def fetch(self, fetch: Callable[[], None]) -> None:
+        try:
+            fetch()
+        except Exception as error:  # the worker will meet it too, and the driver says it then
+            print(f"the model could not be fetched: {error}", file=sys.stderr, flush=True)
 
 
 def _done(work: Callable[[Shard], R], shard: Shard) -> R:
@@ -197,24 +243,6 @@ def _watch_all(receipts: Generator[Receipt, None, None], watch: Watch) -> None:
                 raise ending
     if ending:
         raise ending
-
-
-@contextmanager
-def _finishing_noted(assignment: Assignment) -> Iterator[None]:
-    """Where this process is to end after the shards in hand, the workers find a note of it."""
-    output, over = assignment.open_output(), Flag()
-
-    def look() -> None:
-        while not over.wait(1):
-            if finishing.is_set():
-                output.note_attempt(FINISHING, {"session": assignment.session})
-                return
-
-    Thread(target=look, name="finishing", daemon=True).start()
-    try:
-        yield
-    finally:
-        over.set()
 
 
 def _quiet_ray_data() -> None:

@@ -73,10 +73,14 @@ class Placement:
         }
 
     def workers_on(self, node: Resources) -> int:
-        if self.accelerator_type and not _has(node, self.accelerator_type):
+        """A worker with part of a GPU shares that one only."""
+        if self.accelerator_type and not node.get(ACCELERATOR + self.accelerator_type, 0):
             return 0
-        by_cpus = _times(node.get("CPU", 0), self.cpus)
-        return min(by_cpus, _gpu_shares(node, self.gpus)) if self.gpus else by_cpus
+        by_cpus, whole = _times(node.get("CPU", 0), self.cpus), int(node.get("GPU", 0))
+        if not self.gpus:
+            return by_cpus
+        by_gpus = whole * _times(1, self.gpus) if self.gpus < 1 else _times(whole, self.gpus)
+        return min(by_cpus, by_gpus)
 
 
 def place(workers: WorkersConfig, gpus_per_engine: int, cluster: Cluster) -> Placement:
@@ -156,18 +160,8 @@ def _most_added(placement: Placement, cluster: Cluster) -> dict[int, float]:
     return most
 
 
-def _gpu_shares(node: Resources, gpus: float) -> int:
-    """How many workers' GPUs a node has; a worker with part of a GPU shares that one only."""
-    whole = int(node.get("GPU", 0))
-    return whole * _times(1, gpus) if gpus < 1 else _times(whole, gpus)
-
-
 def _times(has: float, each: float) -> int:
     return int(has / each + ROUNDING)
-
-
-def _has(node: Resources, accelerator_type: str) -> bool:
-    return node.get(ACCELERATOR + accelerator_type, 0) > 0
 
 
 def _described(node: Resources) -> str:
@@ -185,6 +179,7 @@ def _each(placement: Placement) -> str:
 def ray_cluster() -> Cluster:
     """The cluster as the connected Ray sees it."""
     import ray
+    import yaml
 
     alive = [node for node in ray.nodes() if node["Alive"]]
     nodes = [node["Resources"] for node in alive]
@@ -192,7 +187,13 @@ def ray_cluster() -> Cluster:
     if monitor is None:
         return Cluster(nodes, hidden=any(NODE_GROUP in node["Labels"] for node in alive))
     files = [word.removeprefix(CONFIG) for word in monitor if word.startswith(CONFIG)]
-    return _autoscaled(nodes, Path(files[0]).expanduser()) if files else Cluster(nodes)
+    if not files:
+        return Cluster(nodes)
+    try:
+        groups, most = groups_of(yaml.safe_load(Path(files[0]).expanduser().read_text()))
+    except (OSError, yaml.YAMLError):
+        return Cluster(nodes, hidden=True)
+    return Cluster(nodes, groups, most)
 
 
 def groups_of(config: Mapping[str, Any]) -> tuple[list[NodeGroup], float]:
@@ -204,16 +205,6 @@ def groups_of(config: Mapping[str, Any]) -> tuple[list[NodeGroup], float]:
         if name != config.get("head_node_type")
     ]
     return groups, most
-
-
-def _autoscaled(nodes: list[Mapping[str, float]], file: Path) -> Cluster:
-    import yaml
-
-    try:
-        groups, most = groups_of(yaml.safe_load(file.read_text()))
-    except (OSError, yaml.YAMLError):
-        return Cluster(nodes, hidden=True)
-    return Cluster(nodes, groups, most)
 
 
 def _monitor(session: str) -> list[str] | None:

@@ -9,13 +9,12 @@ import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import GivenUp, UserError
-from evaljudge.execution.ray.placement import Placement, place, ray_cluster
 
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -76,78 +75,6 @@ def _let_ray_data_end() -> None:
     for thread in threading.enumerate():
         if thread.name.startswith(_THREADS):
             thread.join(timeout=LONGEST_END)
-
-
-@contextmanager
-def placed(workers: WorkersConfig, engine_sizes: Collection[int]) -> Iterator[None]:
-    """Refuse engines that can never be placed, before any work is done.
-
-    A Ray of our own that needs to provide CPUs only is not started for this.
-    """
-    is_plain = workers.gpus in ("auto", 0) and workers.accelerator_type is None
-    if not engine_sizes or (is_plain and not os.environ.get("RAY_ADDRESS")):
-        yield
-        return
-    with ray_session(workers):
-        for size in engine_sizes:
-            placement(workers, size)
-        yield
-
-
-def placement(workers: WorkersConfig, engine_size: int) -> Placement:
-    return place(workers, engine_size, ray_cluster())
-
-
-class Fetcher:
-    """One worker's place, until its model is there."""
-
-    def begin(self) -> None:
-        """Answers when there is a machine."""
-
-    def fetch(self, fetch: Callable[[], None]) -> None:
-        try:
-            fetch()
-        except Exception as error:  # the worker will meet it too, and the driver says it then
-            print(f"the model could not be fetched: {error}", file=sys.stderr, flush=True)
-
-
-@contextmanager
-def fetching(workers: WorkersConfig, fetch: Callable[[], None], engine_size: int) -> Iterator[None]:
-    """Get the workers' machines and their model while the driver reads the corpus.
-
-    An autoscaler starts machines, and a machine downloads a checkpoint, for minutes. An actor that
-    takes what a worker takes has both done before there is a shard to work on. It loads no engine
-    and writes nothing to the run's folder, so it is no matter if the corpus is refused. There are
-    as many as there are workers at least, and none unless Ray is connected already.
-
-    At the end those without a machine are given up, as the workers themselves now wait for one. The
-    others go on, since their machine's worker needs the same files.
-    """
-    import ray
-
-    if not ray.is_initialized():
-        yield
-        return
-    options = placement(workers, engine_size).ray_options
-    fetchers = [ray.remote(**options)(Fetcher).remote() for _ in range(workers.min)]
-    begun = [fetcher.begin.remote() for fetcher in fetchers]
-    for fetcher in fetchers:
-        fetcher.fetch.remote(fetch)
-    waiting = begun
-    try:
-        yield
-        _, waiting = ray.wait(begun, num_returns=len(begun), timeout=0)
-    finally:
-        for fetcher, its_beginning in zip(fetchers, begun, strict=True):
-            if its_beginning in waiting:
-                ray.kill(fetcher)
-
-
-def cpus_wanted(most: int) -> int:
-    """All CPUs there are, or as many as may be wanted of an autoscaler."""
-    import ray
-
-    return max(1, most, int(ray.cluster_resources().get("CPU", 1)))
 
 
 def _connect(workers: WorkersConfig) -> None:
