@@ -162,13 +162,12 @@ def _uri_revision(uri: str) -> str:
 
 def _hub_commit(source: ModelSource) -> str:
     """The commit that a hub name stands for: asked of the hub, or read from the local cache."""
-    import huggingface_hub
+    from huggingface_hub import HfApi, constants
 
     name, why = source.source, "not in the local hub cache (HF_HUB_OFFLINE is set)"
     try:
-        if not huggingface_hub.constants.HF_HUB_OFFLINE:
-            hub = huggingface_hub.HfApi()
-            return str(hub.model_info(name, revision=source.revision, timeout=10).sha)
+        if not constants.HF_HUB_OFFLINE:
+            return str(HfApi().model_info(name, revision=source.revision, timeout=10).sha)
     except Exception as error:  # the hub's client raises many kinds; each means: not from there
         why = f"the hub says: {first_line(error)}"
     if (cached := local_folder(source)) is not None:
