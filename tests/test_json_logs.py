@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-import evaljudge
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.execution.protocol import Event
+from evaljudge.runs import pipeline
 from evaljudge.runs.json_lines import JsonLines
 from evaljudge.runs.progress import JsonLog, watcher
 from tests import build
@@ -86,7 +86,7 @@ def command(words: list[str], capsys: pytest.CaptureFixture[str], code: int) -> 
 def test_a_run_s_log_is_json(
     config: Path, in_json: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(evaljudge, "run", partial(evaljudge.run, engines=ScriptedEngines()))
+    monkeypatch.setattr(pipeline, "run", partial(pipeline.run, engines=ScriptedEngines()))
     log = command(["run", str(config)], capsys, 0)
     events = [one["event"] for one in log]
     assert {"phase", "starting", "progress", "warning"} <= set(events)
@@ -115,7 +115,7 @@ def test_mistakes_are_objects(
 def test_a_bug_is_one_object(
     config: Path, in_json: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(evaljudge, "run", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(pipeline, "run", lambda *_, **__: 1 / 0)
     error, ended = command(["run", str(config)], capsys, 1)
     assert (error["event"], error["message"]) == ("bug", "ZeroDivisionError: division by zero")
     assert "Traceback" in error["traceback"]

@@ -212,13 +212,15 @@ def _refusing(name: str, slots: Iterable[str] = ()) -> Iterator[None]:
     from jinja2 import TemplateError, UndefinedError
 
     of_expressions = (ArithmeticError, LookupError, TypeError, ValueError)
-    of_depth_and_length = (RecursionError, MemoryError, SyntaxError)
+    of_size = (RecursionError, MemoryError, SyntaxError)  # Python itself nests 20 blocks at most
     try:
         yield
     except UndefinedError as error:
         there = ", ".join(sorted(slots))
         raise UserError(f"prompt {name}: {error}: its slots are {there}") from None
-    except (TemplateError, *of_expressions, *of_depth_and_length) as error:
+    except of_size:
+        raise UserError(f"prompt {name}: it is nested too deep, or becomes too long") from None
+    except (TemplateError, *of_expressions) as error:
         raise UserError(f"prompt {name}: {first_words(error)}") from None
 
 

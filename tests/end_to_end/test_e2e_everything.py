@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 import evaljudge
 from evaljudge.metrics import known_metrics
 from evaljudge.plugins import kinds
-from tests.metrics.tiny_models import bert, encoder_decoder
+from tests.metrics.tiny_models import bert, with_marks
 from tests.tiny import END, SPECIALS
 
 pytestmark = pytest.mark.engine
@@ -57,7 +57,7 @@ def config(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Path]) 
         place.mkdir()
     encoder = {"model": str(bert(places["bert"]))}
     classifier = str(bert(places["classifier"], "BertForSequenceClassification"))
-    bart = str(encoder_decoder("bart", model, places["bart"]))
+    bart = str(with_marks("bart", model, places["bart"]))
     metrics: dict[str, dict[str, Any]] = {name: {} for name in known_metrics()} | {
         "bertscore": encoder, "mover": encoder, "estime": {**encoder, "layer": 2},
         "bartscore": {"model": bart, "most_tokens": 24},
