@@ -24,7 +24,7 @@ from evaljudge.runs.job import make_job
 from tests.build import config as usual
 from tests.build import document, jsonl
 
-EXECUTORS = ["local", pytest.param("ray", marks=pytest.mark.ray)]
+EXECUTORS = ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.long])]
 
 
 @pytest.fixture

@@ -511,6 +511,7 @@ def test_a_run_that_was_killed_before_it_was_cut_is_not_damaged(whole: Bench) ->
     assert (checked.problems, checked.found.shards) == ([], 0)
 
 
+@pytest.mark.long
 @pytest.mark.ray
 @pytest.mark.usefixtures("local_ray")
 def test_workers_on_ray_tell_the_driver_of_damage(whole: Bench) -> None:

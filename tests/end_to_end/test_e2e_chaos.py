@@ -48,12 +48,15 @@ def survived(chaos: Any, stage: Any, storage: str, *faults: tuple[str, float, st
     return outcome
 
 
-@pytest.mark.parametrize(("error", "moment"), [("ENOSPC", 0.6), ("EIO", 0.9)])
+@pytest.mark.parametrize(
+    ("error", "moment"), [("ENOSPC", 0.6), pytest.param("EIO", 0.9, marks=pytest.mark.long)]
+)
 def test_a_disk_that_fails(error: str, moment: float, chaos: Any, stage: Any) -> None:
     survived(chaos, stage, "disk", (error, moment, "operations"))
 
 
-@pytest.mark.parametrize("refusal", [pytest.param("denied", marks=pytest.mark.long), "full"])
+@pytest.mark.long
+@pytest.mark.parametrize("refusal", ["denied", "full"])
 def test_a_bucket_that_refuses(refusal: str, chaos: Any, stage: Any) -> None:
     survived(chaos, stage, "s3", (refusal, 0.4, "operations"))
 
@@ -95,6 +98,7 @@ def test_a_world_that_is_drawn(seed: int, chaos: Any, stage: Any) -> None:
     assert outcome.is_well, f"again: python benches/chaos.py --only {seed} --executor local"
 
 
+@pytest.mark.long
 def test_a_real_disk_that_is_full(chaos: Any, stage: Any, small_disk: Path, tmp_path: Path) -> None:
     world = import_module("chaos_worlds").World(**SMALL | {"cases": 12}, storage="disk")
     run = import_module("chaos_stage").Run(stage, world, tmp_path / "run")

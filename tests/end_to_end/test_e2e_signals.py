@@ -196,7 +196,10 @@ FEW = {
 
 @pytest.mark.parametrize(
     "executor",
-    [pytest.param("local", marks=pytest.mark.service), pytest.param("ray", marks=pytest.mark.ray)],
+    [
+        pytest.param("local", marks=pytest.mark.service),
+        pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.long]),
+    ],
 )
 def test_a_signal_ends_a_run_at_once_and_a_rerun_resumes(executor: str, tmp_path: Path) -> None:
     chain = Chain(tmp_path, executor)

@@ -146,6 +146,7 @@ def test_sampled_judgements_come_to_the_probabilities(
 # killed, on the scripted model
 
 
+@pytest.mark.long
 @pytest.mark.service
 def test_writers_and_judges_may_be_other_models(tmp_path: Path) -> None:
     """Each reference is written once, by its writer; a judge without briefs stands once."""

@@ -151,6 +151,7 @@ sys.exit(0 if (before, shared()) == (True, False) else f"{before} {shared()}")
 """
 
 
+@pytest.mark.long
 def test_what_engines_share_goes_with_the_one_that_closes(tiny):
     """Left to the garbage collector, it took down what vLLM's engines share in one process while
     the next one was loading; all who asked that one heard that its groups were not initialised.

@@ -59,6 +59,7 @@ def scraped(port: int) -> Samples:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.ray
 def test_the_endpoint_has_the_run_s_numbers(tmp_path: Path, local_ray: None) -> None:
     """Others may have counted before, on the same Ray."""

@@ -120,7 +120,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[A
 
 
 @pytest.mark.parametrize(
-    "executor", ["local", pytest.param("ray", marks=pytest.mark.ray)], indirect=True
+    "executor",
+    ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.long])],
+    indirect=True,
 )
 def test_counts_move_while_the_only_shard_is_in_hand(
     tmp_path: Path, run: Callable[..., list[Any]], executor: str

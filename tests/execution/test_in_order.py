@@ -120,6 +120,7 @@ def scored_by(executor: Executor, job: Job) -> tuple[Scored, list[JudgeFindings]
     return scored, findings, files
 
 
+@pytest.mark.long
 @pytest.mark.ray
 def test_scores_do_not_depend_on_how_many_workers_did_them(
     asked: Job, start_ray: Callable[..., AbstractContextManager[None]]

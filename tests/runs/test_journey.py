@@ -67,6 +67,7 @@ def select(**condition: Any) -> list[dict[str, Any]]:
     return [{"name": "some", "all": [rule]}]
 
 
+@pytest.mark.long
 @pytest.mark.ray
 def test_select_metrics_workers_and_floor_change_freely(bench: Bench) -> None:
     assert bench.asked() == WHOLE

@@ -37,6 +37,7 @@ def evidence(page: Any) -> list[str]:
     return heads
 
 
+@pytest.mark.long
 def test_the_address_keeps_filters_and_order(link: str, browser: Any) -> None:
     with listed(browser, link) as page:
         before, history = seen(page), page.evaluate("history.length")
