@@ -46,6 +46,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "judges/synthetic/test_synthetic.py",
         "judges/synthetic/test_soundness.py",
         "judges/synthetic/test_predictions.py",
+        "judges/test_every_judge.py",
     ),
     "judges/synthetic/equations.py": (
         "judges/synthetic/test_equations.py",
