@@ -313,7 +313,8 @@ def test_a_warm_engine_answers_as_a_new_run_does(tmp_path: Path, shared_engines:
     async def cell() -> dict[Any, Any]:
         with evaljudge.Scorer(**NANO, engines=shared_engines) as scorer:
             scorer.score(of_the_world(1))
-            return values(scorer.score(of_the_world(2)).out)
+            outcome = scorer.score(of_the_world(2))  # its folder lives as long as it does
+            return values(outcome.out)
 
     assert asyncio.run(cell()) == pytest.approx(cold, abs=1e-3)
     assert any(value is not None for value in cold.values())

@@ -38,8 +38,8 @@ def main() -> None:
 
 
 def work(folder: str, seconds: float, environment: dict[str, str], **more: Any) -> None:
-    import evaljudge
     from evaljudge.__main__ import main
+    from evaljudge.runs import pipeline
 
     os.setsid()
     os.chdir(folder)
@@ -47,7 +47,7 @@ def work(folder: str, seconds: float, environment: dict[str, str], **more: Any) 
     for number, name in ((0, os.devnull), (1, "said"), (2, "complained")):
         os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644), number)
     engines = noting_engines(f"{folder}/asks", seconds)
-    evaljudge.run = partial(evaljudge.run, engines=engines)
+    pipeline.run = partial(pipeline.run, engines=engines)
     main(["run", "config.json"])
     sys.exit()
 
