@@ -41,6 +41,10 @@ STAGES = ["cases/00001.parquet", "commits/prepare/00001.json", "commits/judge/00
           "verdicts/geval/00001.parquet", "checks/synthetic/00001.parquet"]  # fmt: skip
 NOTE = "attempts/00001.json"
 FILES = [*PAPERS, *STAGES, *MEASURED, *BRIEFS, *DERIVED, NOTE]
+OFTEN_DAMAGED = [
+    *STAGES,
+    *(pytest.param(n, marks=pytest.mark.long) for n in FILES if n not in STAGES),
+]
 FOREIGN = ("README", ".DS_Store", "00001.parquet~", "copy of 00001.json", "notes/00001.json")
 
 
@@ -205,7 +209,7 @@ def test_check_names_every_damaged_file(hurt: Hurt, name: str) -> None:
             one_line(UserError(problem), name)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", OFTEN_DAMAGED)
 def test_run_makes_everything_again_or_refuses_in_one_line(hurt: Hurt, name: str) -> None:
     for damage in ALL_DAMAGES:
         bench = hurt(name, damage)
@@ -223,7 +227,7 @@ def test_run_makes_everything_again_or_refuses_in_one_line(hurt: Hurt, name: str
             assert (bench.out / "damaged" / name).exists() == (damage != "gone")
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", OFTEN_DAMAGED)
 def test_report_leaves_out_what_is_damaged_or_refuses_in_one_line(hurt: Hurt, name: str) -> None:
     for damage in ALL_DAMAGES:
         bench = hurt(name, damage)

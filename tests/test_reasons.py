@@ -117,7 +117,7 @@ def test_a_plan_foresees_what_depends_on_no_reply(config: dict[str, Any]) -> Non
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("judge", ["direct", "likelihood"])
+@pytest.mark.parametrize("judge", [pytest.param("direct", marks=pytest.mark.long), "likelihood"])
 def test_a_plan_knows_the_context_that_the_engine_has(
     config: dict[str, Any], tiny: Any, judge: str
 ) -> None:

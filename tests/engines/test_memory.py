@@ -160,7 +160,8 @@ GEMMA: dict[str, Any] = {
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("kind", ["llama", pytest.param("gemma", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["llama", "gemma"])
 def test_an_engine_starts_with_what_is_computed_and_not_with_a_byte_less(tiny, tmp_path, kind):
     """The cache as vLLM itself counts it, for layers of one kind and of two."""
     folder, tokens = tiny(), 4000

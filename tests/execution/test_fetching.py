@@ -56,6 +56,7 @@ def fetching(fetch: Callable[[], None], least: int = 1) -> AbstractContextManage
     return executor.fetching(fetch, 1)
 
 
+@pytest.mark.long
 def test_it_is_done_meanwhile_and_leaves_room_for_the_worker(
     tmp_path: Path, local_ray: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -72,6 +73,7 @@ class Other:
     """Somebody else's work, which takes what there is."""
 
 
+@pytest.mark.long
 def test_where_there_is_no_machine_yet_it_is_given_up(
     tmp_path: Path, local_ray: None, capfd: pytest.CaptureFixture[str]
 ) -> None:

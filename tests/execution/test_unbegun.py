@@ -47,7 +47,7 @@ def deadly(worker: str, monkeypatch: pytest.MonkeyPatch) -> ScriptedEngines:
     ("deadly", "said"),
     [
         pytest.param(deadly_unpacking, "while it loaded", marks=pytest.mark.long),
-        (partial(deadly, "Worker"), "while it loaded"),
+        pytest.param(partial(deadly, "Worker"), "while it loaded", marks=pytest.mark.long),
         pytest.param(partial(deadly, "Measurer"), "before it could begin", marks=pytest.mark.long),
     ],
 )

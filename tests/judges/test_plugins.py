@@ -82,6 +82,11 @@ def test_a_judge_in_a_folder_of_one_s_own(tmp_path: Path, config: dict[str, Any]
     assert "What is clear" in told(environment, "run", file, "--full")
     looked_at(tmp_path / "out")
 
+
+@pytest.mark.long
+@pytest.mark.engine
+def test_its_settings_make_a_study(tmp_path: Path, config: dict[str, Any]) -> None:
+    environment = {"EVALJUDGE_JUDGES": str(written(tmp_path / "mine").parent)}
     judges = [{"judge": "clear", "at_least": [0.0, 0.1]}]
     study = config | {"out": str(tmp_path / "study"), "study": {"judges": judges}}
     del study["judges"]

@@ -76,6 +76,7 @@ def test_the_address_keeps_filters_and_order(link: str, browser: Any) -> None:
         assert seen(page) == before
 
 
+@pytest.mark.long
 def test_what_is_not_there_is_said_and_the_list_is_as_at_the_start(
     outcome: evaljudge.Outcome, browser: Any
 ) -> None:

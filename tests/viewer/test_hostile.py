@@ -130,6 +130,7 @@ def directing(page: Any) -> list[str]:
     return [one for one in page.evaluate(WORDS) if DIRECTING.search(one)]
 
 
+@pytest.mark.long
 def test_a_runs_page_is_unharmed(hostile: evaljudge.Outcome, browser: Any) -> None:
     alone = (Path(hostile.out) / "report" / "index.html").as_uri()
     with looking(hostile) as link:
