@@ -42,8 +42,7 @@ OTHERS = ("engine", "ray", "service", "browser", "long")
 """Marks; a test that bears none of them is a `unit` test."""
 LANES = ("engine", "ray")
 """Tests that bear one of these run one after the other, each lane in a process of its own: two
-engines at once take each other's cores, and what kills processes waits for others. They are the
-longest, and begin."""
+engines at once take each other's cores, and what kills processes waits for others."""
 TOLD_LANES = "EVALJUDGE_TEST_LANES"
 """The variable that names the file of lanes."""
 WANTED_BY = {
@@ -98,7 +97,7 @@ def pytest_collection_modifyitems(
         chosen = one_in_four(items, commit)
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = chosen
-    items.sort(key=lambda item: not lane_of(item))
+    items.sort(key=lambda item: (not lane_of(item), not _marks(item)))  # the longest begin
     lanes = {item.nodeid: lane for item in items if (lane := lane_of(item))}
     Path(os.environ[TOLD_LANES]).write_text(json.dumps(lanes))
 
