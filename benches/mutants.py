@@ -61,7 +61,10 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "judges/synthetic/test_synthetic.py",
         "judges/synthetic/test_predictions.py",
     ),
-    "judges/synthetic/evidence.py": ("judges/synthetic/test_evidence.py",),
+    "judges/synthetic/evidence.py": (
+        "judges/synthetic/test_evidence.py",
+        "judges/test_every_judge.py",
+    ),
     "judges/entities/equations.py": (
         "judges/entities/test_equations.py",
         "judges/entities/test_entities.py",
@@ -84,6 +87,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "agreement/coefficients.py": (
         "agreement/test_agreement_literals.py",
         "agreement/test_agreement_by_definition.py",
+        "judges/synthetic/test_validity.py",
     ),
     "agreement/documents.py": ("agreement/test_documents.py", "agreement/test_averaged.py"),
     "agreement/labels.py": ("agreement/test_labels_by_definition.py",),
@@ -99,7 +103,11 @@ TARGETS: dict[str, tuple[str, ...]] = {
     ),
     "agreement/voters.py": ("agreement/test_voters.py",),
     "engines/labels.py": ("engines/test_labels.py",),
-    "storage/output.py": ("storage/test_storage.py", "execution/test_shards.py"),
+    "storage/output.py": (
+        "storage/test_storage.py",
+        "execution/test_shards.py",
+        "test_binding.py",
+    ),
     "storage/streams.py": ("storage/test_storage.py", "storage/test_storage_s3.py"),
     "execution/attempts.py": ("execution/test_attempts.py", "execution/test_local.py"),
     "execution/local.py": ("execution/test_local.py",),

@@ -176,9 +176,11 @@ def test_a_spelling_is_followed_where_it_could_move_a_reported_probability(rows,
 
 
 def test_an_option_that_was_not_followed_keeps_its_bound():
-    labels = _compiled({"A": ((1,),), "B": ((2, 3),)}, frozenset(), frozenset())
-    reading = labels.read({(): {1: log(0.9), 2: log(1e-7)}}, 1e-4)
+    paths = {"A": ((1,),), "B": ((2, 3),), "C": ((4, 5),)}
+    labels = _compiled(paths, frozenset(), frozenset())
+    reading = labels.read({(): {1: log(0.9), 2: log(1e-7), 4: log(1e-8)}}, 1e-4)
     assert reading.logprobs["B"] == pytest.approx(log(1e-7))
+    assert reading.logprobs["C"] == pytest.approx(log(1e-8))
     assert not reading.further
 
 

@@ -63,6 +63,13 @@ def test_each_reference_is_judged_against_the_one_below_it(levels: int) -> None:
     assert check.tokens.asks == levels - 1
 
 
+def test_a_neighbour_that_was_not_written_is_left_out() -> None:
+    *below, top = briefs(3)
+    lost = replace(top, content={}, status="unscored", reason="cut off")
+    _, check = checks_of(looking(1, 0, levels=3), scripted(even), [*below, lost])
+    assert [(t["worse"], t["better"]) for t in check.evidence["neighbours"]] == [(1.0, 3.0)]
+
+
 # exchanged
 
 
