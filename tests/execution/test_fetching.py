@@ -73,7 +73,6 @@ class Other:
     """Somebody else's work, which takes what there is."""
 
 
-@pytest.mark.long
 def test_where_there_is_no_machine_yet_it_is_given_up(
     tmp_path: Path, local_ray: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,6 +101,7 @@ class Noting(ScriptedEngines):
         note(self._folder)
 
 
+@pytest.mark.long
 def test_a_run_fetches_its_model_if_there_is_anything_to_ask(
     tmp_path: Path, local_ray: None
 ) -> None:
