@@ -70,7 +70,7 @@ class RayExecutor(Executor):
     def fetching(self, fetch: Callable[[], None], engine_size: int) -> Iterator[None]:
         """Get the workers' machines and their model while the driver reads the corpus.
 
-        An autoscaler starts machines, and a machine downloads a checkpoint, for minutes. An actor
+        An autoscaler starts machines, and a machine downloads a checkpoint, for minutes. A task
         that takes what a worker takes has both done before there is a shard to work on. It loads no
         engine and writes nothing to the run's folder, so it is no matter if the corpus is refused.
         There are as many as there are workers at least, and none unless Ray is connected already.
@@ -84,18 +84,14 @@ class RayExecutor(Executor):
             yield
             return
         options = place(self._workers, engine_size, ray_cluster()).ray_options
-        fetchers = [ray.remote(**options)(Fetcher).remote() for _ in range(self._workers.min)]
-        begun = [fetcher.begin.remote() for fetcher in fetchers]
-        for fetcher in fetchers:
-            fetcher.fetch.remote(fetch)
-        waiting = begun
+        task = ray.remote(num_returns="streaming", max_retries=0, **options)(_fetched)
+        waiting = fetchers = [task.remote(fetch) for _ in range(self._workers.min)]
         try:
             yield
-            _, waiting = ray.wait(begun, num_returns=len(begun), timeout=0)
+            _, waiting = ray.wait(fetchers, num_returns=len(fetchers), timeout=0)
         finally:
-            for fetcher, its_beginning in zip(fetchers, begun, strict=True):
-                if its_beginning in waiting:
-                    ray.kill(fetcher)
+            for fetcher in waiting:
+                ray.cancel(fetcher)
 
     def session(self) -> AbstractContextManager[None]:
         return ray_session(self._workers)
@@ -165,17 +161,13 @@ class RayExecutor(Executor):
                 ray.cancel(task_begun)
 
 
-class Fetcher:
-    """One worker's place, until its model is there."""
-
-    def begin(self) -> None:
-        """Answers when there is a machine."""
-
-    def fetch(self, fetch: Callable[[], None]) -> None:
-        try:
-            fetch()
-        except Exception as error:  # the worker will meet it too, and the driver says it then
-            print(f"the model could not be fetched: {error}", file=sys.stderr, flush=True)
+def _fetched(fetch: Callable[[], None]) -> Iterator[None]:
+    """One worker's place, until its model is there: answers at once when there is a machine."""
+    yield
+    try:
+        fetch()
+    except Exception as error:  # the worker will meet it too, and the driver says it then
+        print(f"the model could not be fetched: {error}", file=sys.stderr, flush=True)
 
 
 def _done(work: Callable[[Shard], R], shard: Shard) -> R:
