@@ -1,7 +1,7 @@
 # Everything is set up from nothing in .venv, once; a second call installs nothing.
 #   make demo      the whole journey on a small corpus
 #   make pictures  those of the docs anew, from the demo's run
-#   make check     while working: linters, types, and the tests of one process; a few minutes
+#   make check     while working: linters, types, and most tests of one process; two minutes
 #   make test      every test but the long; make test TESTS=tests/judges for some of them
 #   make test-all  the long ones too                 make lint    the linters and types alone
 #   make test-cuda-path   the engine's tests on the model runner that vLLM has for CUDA
@@ -33,8 +33,14 @@ demo: $(READY)
 pictures: $(READY)
 	@$(BIN)/python docs/make_pictures.py runs/demo/run docs/pictures
 
+# Files whose tests are many runs or simulations take half of the time of one process's tests.
+THOROUGH := $(addsuffix .py, $(addprefix tests/, test_damaged test_families test_panels test_scorer \
+  test_planning test_fitting test_given_references probes/test_papers corpora/test_corpus_fuzz \
+  corpora/test_corpus_digest engines/test_reading agreement/test_agreement_laws \
+  agreement/test_ceiling_by_definition decisions/test_certified decisions/test_conformal \
+  end_to_end/test_e2e_resume execution/test_local))
 check: lint
-	@$(BIN)/pytest $(SLOWEST) -m unit $(TESTS)
+	@$(BIN)/pytest $(SLOWEST) -m unit $(if $(TESTS),$(TESTS),$(addprefix --ignore=, $(THOROUGH)))
 
 test: $(READY)
 	@$(BIN)/pytest $(SLOWEST) $(TESTS)

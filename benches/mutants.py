@@ -60,6 +60,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "judges/shared/scale.py": (
         "judges/synthetic/test_synthetic.py",
         "judges/synthetic/test_predictions.py",
+        "judges/geval/test_geval.py",
     ),
     "judges/synthetic/evidence.py": (
         "judges/synthetic/test_evidence.py",

@@ -158,6 +158,15 @@ def test_a_run_in_which_no_model_answered_binds_nothing(config, metrics):
         evaljudge.run(spec, engines=ScriptedEngines())
 
 
+def test_a_run_of_metrics_alone_binds(config):
+    spec = config | {"judges": {}, "metrics": ["words"]}
+    evaljudge.run(spec)
+    cases = Path(config["corpus"])
+    cases.write_text(cases.read_text().replace('"source ', '"another source '))
+    with pytest.raises(UserError, match="is bound to another run"):
+        evaljudge.run(spec)
+
+
 @pytest.mark.engine
 @pytest.mark.parametrize(
     ("spoilt", "engine", "said"),

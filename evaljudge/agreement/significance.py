@@ -63,9 +63,9 @@ class Standing:
     rivals: Sequence[Rival]  # every other scorer that has a correlation, in the order given
     indistinguishable: Sequence[str]  # rivals whose adjusted p is ALPHA or more
     undefined: Sequence[str]  # scorers without a correlation
-    low: float | None = None  # interval of the best's value, widened for the choice among `chosen`
-    high: float | None = None
-    chosen: int = 1  # scorers with a correlation, of which the best is one
+    low: float | None  # interval of the best's value, widened for the choice among `chosen`
+    high: float | None
+    chosen: int  # scorers with a correlation, of which the best is one
 
 
 def holm(ps: Sequence[float]) -> list[float]:

@@ -147,7 +147,7 @@ class Output(RunFiles):
 
         What was measured without a model counts only in a run that has no judge.
         """
-        if not (self.begun("prepare") or self.begun("judge")):
+        if not self.begun("prepare"):
             return self.is_untouched
         receipts = chain(self.receipts("prepare"), self.receipts("judge"))
         asked = (judge["tokens"]["asks"] for r in receipts for judge in r["asked"].values())

@@ -84,6 +84,8 @@ def test_a_document_without_a_pair_takes_the_map_of_all() -> None:
     assert found.fold[:, -2:].tolist() == [[-1, -1]]
     assert (found.documents, found.pairs) == (2, 4)
     assert found.calibrated([1, 3], ()).tolist() == found.whole.calibrated([1, 3]).tolist()
+    maps = [found.maps[at].calibrated([1, 3]) for at in (0, 1, 1)]
+    assert found.calibrated([1, 3], [0, 1, 1]).tolist() == (sum(maps) / 3).tolist()
 
 
 @pytest.mark.parametrize("ratings", [[1, 2, nan], [nan, nan, nan], [nan, nan, 2]])

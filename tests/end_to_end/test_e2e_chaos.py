@@ -48,9 +48,8 @@ def survived(chaos: Any, stage: Any, storage: str, *faults: tuple[str, float, st
     return outcome
 
 
-@pytest.mark.parametrize(
-    ("error", "moment"), [("ENOSPC", 0.6), pytest.param("EIO", 0.9, marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("error", "moment"), [("ENOSPC", 0.6), ("EIO", 0.9)])
 def test_a_disk_that_fails(error: str, moment: float, chaos: Any, stage: Any) -> None:
     survived(chaos, stage, "disk", (error, moment, "operations"))
 

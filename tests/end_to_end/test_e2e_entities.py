@@ -22,6 +22,9 @@ LEAST_SHARE = 0.9
 """Of what is prefilled, that which no cache could have saved."""
 
 
+pytestmark = [pytest.mark.engine, pytest.mark.long]
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not CORPUS.exists():
@@ -59,7 +62,6 @@ def told(table: Path, column: str) -> list[dict[str, Any]]:
     return [json.loads(row[column]) for row in pq.read_table(table).to_pylist()]
 
 
-@pytest.mark.engine
 def test_every_reply_that_ended_parses_and_the_share_of_cut_ones_is_said(finished: Path) -> None:
     replies: Counter[str] = Counter()
     for one in (*told(finished / "briefs", "content"), *told(finished / "verdicts", "evidence")):
@@ -69,7 +71,6 @@ def test_every_reply_that_ended_parses_and_the_share_of_cut_ones_is_said(finishe
     assert replies["malformed"] == 0
 
 
-@pytest.mark.engine
 def test_what_has_a_verdict_has_a_score_and_all_else_its_reason(finished: Path) -> None:
     rows = pq.read_table(finished / "scores").to_pylist()
     counts = Counter((row["scorer"], row["axis"]) for row in rows)
@@ -85,7 +86,6 @@ def test_what_has_a_verdict_has_a_score_and_all_else_its_reason(finished: Path) 
     assert fitted["entities"]["completeness"]["identified"]
 
 
-@pytest.mark.engine
 def test_prompts_of_one_document_share_their_prefixes(finished: Path) -> None:
     rows = json.loads((finished / "run.json").read_text())["asked"]
     prompt, prefilled, floor = (

@@ -73,6 +73,7 @@ class Other:
     """Somebody else's work, which takes what there is."""
 
 
+@pytest.mark.long
 def test_where_there_is_no_machine_yet_it_is_given_up(
     tmp_path: Path, local_ray: None, capfd: pytest.CaptureFixture[str]
 ) -> None:

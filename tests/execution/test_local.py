@@ -162,12 +162,18 @@ def test_an_engine_that_cannot_be_loaded_again_ends_the_run_and_its_deaths_count
             raise EngineDead("an illegal memory access")
 
     class Lost(Engines):
+        error: Exception = RuntimeError("CUDA error: an illegal memory access")
+
         def open(self, source: Any, seed: int) -> Scripted:
             if self.opened:
-                raise RuntimeError("CUDA error: an illegal memory access")
+                raise self.error
             return super().open(source, seed)
 
-    for _ in range(3):
+    beyond_reach = Lost(answers=answers)
+    beyond_reach.error = GivenUp("the storage is out of reach")
+    with pytest.raises(GivenUp, match="^the storage is out of reach"):  # with its own advice
+        evaljudge.run(config(tmp_path), engines=beyond_reach)
+    for _ in range(2):
         with pytest.raises(GivenUp, match="the engine died .* run it again to go on"):
             evaljudge.run(config(tmp_path), engines=Lost(answers=answers))
     assert notes(tmp_path / "out")

@@ -114,6 +114,7 @@ def made(**more: Any) -> Findings:
 
 def standing(level: str, best: str, rivals: list[Rival], **more: Any) -> Standing:
     ordinary: dict[str, Any] = {"axis": "fluency", "coefficient": "spearman", "value": 0.441}
+    ordinary |= {"low": None, "high": None, "chosen": 1}
     lists: dict[str, Any] = {"indistinguishable": (), "undefined": ()}
     return Standing(level=level, best=best, rivals=rivals, **ordinary | lists | more)
 

@@ -30,7 +30,9 @@ def test_few_systems_are_no_evidence(with_statistics: Findings) -> None:
     three = [
         Agreement("system", "spearman", 1.0, 0.5, 1.0, 3, 0, scorer="synthetic", axis="fluency")
     ]
-    best = Standing("system", "spearman", "synthetic", 1.0, [], [], [], axis="fluency")
+    best = Standing(
+        "system", "spearman", "synthetic", 1.0, [], [], [], None, None, 1, axis="fluency"
+    )
     said = agreement_text(replaced(with_statistics, agreement=three, significance=[best]))
     assert "synthetic  fluency  1.000 (only 3 systems)\n" in said
     assert "[0.500, 1.000]" not in said

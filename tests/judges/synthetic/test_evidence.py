@@ -56,6 +56,16 @@ def both(form: Form, here: list[Chosen], there: list[Chosen]) -> Answers:
 # by hand
 
 
+def test_the_example_of_an_answer_follows_the_question_and_the_order() -> None:
+    assert [COMPARE.example({}, turned) for turned in (False, True)] == ["Better", "Worse"]
+    yes_no = [
+        YES_NO.example({"relation": relation}, turned)
+        for relation in ("better", "worse")
+        for turned in (False, True)
+    ]
+    assert yes_no == ["Yes", "No", "No", "Yes"]
+
+
 @pytest.mark.parametrize(
     ("replies", "read"),
     [
