@@ -95,7 +95,7 @@ def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path: Pat
     assert "broken.py: ModuleNotFoundError: No module named 'no_such_package'; it is left out" in (
         listed
     )
-    assert "odd.py: TypeError: 'odd' is not a KnownMetric; it is left out" in listed
+    assert "odd.py: TypeError: 'odd' must be of the class KnownMetric; it is left out" in listed
     (tmp_path / "length.py").write_text("")
     refused = said(there, "list", "metrics", status=2)
     assert "evaljudge: two files of metrics are called 'length': " in refused
@@ -139,9 +139,13 @@ def test_an_analysis(environment: dict[str, str], tmp_path: Path) -> None:
         (
             "analyses",
             "rows(run): return 1 / 0",
-            "the analysis own fails at own.py:2: ZeroDivisionError",
+            "`rows` of the analysis own fails at own.py:2: ZeroDivisionError",
         ),
-        ("analyses", "rows(run): return [5]", "the analysis own fails: TypeError: 5 is no Row"),
+        (
+            "analyses",
+            "rows(run): return [5]",
+            "`rows` of the analysis own fails: TypeError: 5 is no Row",
+        ),
         ("cli", "own(): return 1 / 0", "the command own fails at own.py:2: ZeroDivisionError"),
         (
             "analyses",

@@ -121,7 +121,7 @@ def analyses() -> Mapping[str, Analysis[Any]]:
 def rows_of(run: RunFrame) -> dict[str, list[Any]]:
     found = dict[str, list[Any]]()
     for name, analysis in analyses().items():
-        with _added(name, analysis):
+        with _added("rows", name, analysis):
             found[name] = list(analysis.rows(run))
             if odd := [row for row in found[name] if not isinstance(row, analysis.row)]:
                 raise TypeError(f"{odd[0]!r} is no {analysis.row.__name__}")
@@ -131,13 +131,13 @@ def rows_of(run: RunFrame) -> dict[str, list[Any]]:
 def warned_of(run: RunFrame, rows: Rows) -> list[Warned]:
     warned = list[Warned]()
     for name, analysis in analyses().items():
-        with _added(name, analysis):
+        with _added("warnings", name, analysis):
             warned += analysis.warnings(run, rows)
     return warned
 
 
-def _added(name: str, analysis: Analysis[Any]) -> AbstractContextManager[None]:
-    return added_code(f"the analysis {name}", analysis.rows.__module__)
+def _added(part: str, name: str, analysis: Analysis[Any]) -> AbstractContextManager[None]:
+    return added_code(f"`{part}` of the analysis {name}", analysis.rows.__module__)
 
 
 def in_order(texts: Mapping[Rank, Sequence[str]], warned: Iterable[Warned]) -> list[str]:
@@ -151,7 +151,7 @@ def sections(findings: Findings, in_short: bool = False) -> list[Section]:
     """The sections that have rows, in their order; sections with the same title are joined."""
     made = list[tuple[float, list[Section]]]()
     for name, analysis in analyses().items():
-        with _added(name, analysis):
+        with _added("sections", name, analysis):
             made.append((analysis.place, list(analysis.sections(findings, in_short))))
     made.append((JUDGES_PLACE, list(findings.judged.sections)))
     ordered = [section for _, some in sorted(made, key=lambda m: m[0]) for section in some]

@@ -1,4 +1,4 @@
-"""`evaljudge list`: the judges, metrics, corpus formats and tasks that there are.
+"""`evaljudge list`: the judges, metrics, corpus formats, tasks and analyses that there are.
 
 words        The number of words: a baseline. Needs: nothing else.
 """
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 
+from evaljudge.analyses import analyses
 from evaljudge.commands.options import ListOptions, Shown
 from evaljudge.corpora import known_formats
 from evaljudge.errors import UserError, unknown
@@ -24,6 +25,7 @@ WHAT = {
     "metrics": "Scorers that ask no model; `metrics` in a configuration names them.",
     "formats": "Forms of corpora that are read; `corpus: {format: NAME, path: FILE}` names one.",
     "tasks": "Kinds of texts with their axes; `task` in a configuration names one, or a file.",
+    "analyses": "Questions that each report answers, if there is anything to answer.",
 }
 """What can be listed."""
 
@@ -37,7 +39,7 @@ class Entry:
 
 @dataclass(frozen=True, repr=False)
 class Listing(Shown):
-    """A line for each judge, metric, format or task; if none is named, for each of these words."""
+    """A line for each of what is named; where nothing is, for each word that can be."""
 
     entries: Sequence[Entry]
 
@@ -67,14 +69,18 @@ def _entries(what: str | None) -> Iterable[Entry]:
     if what in ("metrics", "formats"):
         registered = known_metrics() if what == "metrics" else known_formats()
         return [Entry(name, listed.about, listed.needs) for name, listed in registered.items()]
-    return _judges() if what == "judges" else _tasks()
+    if what == "judges":
+        homes = {kind: kinds()[kind].partition(":")[0] for kind in plugins()}
+        return [Entry(kind, _about(home), plugins()[kind].needs) for kind, home in homes.items()]
+    if what == "analyses":
+        return [Entry(name, _about(each.rows.__module__)) for name, each in analyses().items()]
+    return _tasks()
 
 
-def _judges() -> Iterator[Entry]:
-    for kind, judge in plugins().items():
-        module = import_module(kinds()[kind].partition(":")[0])
-        about = (module.__doc__ or "").strip().partition("\n\n")[0]
-        yield Entry(kind, one_line(about), judge.needs)
+def _about(module: str) -> str:
+    """What the first paragraph of its docstring says."""
+    about = import_module(module).__doc__ or ""
+    return one_line(about.strip().partition("\n\n")[0])
 
 
 def _tasks() -> Iterator[Entry]:

@@ -309,7 +309,7 @@ class DemoOptions(Declared):
 
 
 class ListOptions(Declared):
-    """List the judges, metrics, corpus formats or tasks that there are, and what each needs.
+    """List the judges, metrics, corpus formats, tasks or analyses that there are.
 
     Example: evaljudge list metrics
     """
@@ -317,7 +317,9 @@ class ListOptions(Declared):
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="[WHAT]", show_default=False, help="One of judges, metrics, formats or tasks."
+            metavar="[WHAT]",
+            show_default=False,
+            help="One of judges, metrics, formats, tasks or analyses.",
         ),
     ] = None
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import evaljudge
+from evaljudge.analyses import analyses
 from evaljudge.commands.listing import WHAT, listing
 from evaljudge.commands.options import ListOptions
 from evaljudge.commands.run import StepTimes, limited
@@ -25,6 +26,7 @@ NAMES = {
     "metrics": known_metrics(),
     "formats": known_formats(),
     "tasks": BUILT_IN,
+    "analyses": analyses(),
 }
 
 
@@ -32,7 +34,8 @@ NAMES = {
 def test_each_is_a_line_with_a_sentence_and_what_it_needs(what: str) -> None:
     lines = listing(ListOptions(what)).text.splitlines()
     assert [line.split()[0] for line in lines] == list(NAMES[what])
-    assert all(". Needs: " in line and line.endswith(".") for line in lines)
+    assert all(line.endswith((".", "?")) for line in lines)
+    assert all(". Needs: " in line for line in lines) or what == "analyses"
 
 
 def test_the_task_says_its_axes_and_what_a_context_is_for() -> None:
