@@ -27,6 +27,7 @@ class Bench:
         name, *_ = await self.board.told(UP, frozenset(), False)
         await self.board.give("one that was lost", self.orders, False, True)
         await self.board.give(name, self.orders, False, True)
+        await self.board.give(name, [], True, False)  # sent before, and on its way for longer
 
     async def take(self, worker: str, node: str = "here", ticket: int = 0) -> Taken | str:
         """`waits` where it would wait, `over` where its turn is over."""
@@ -116,7 +117,7 @@ def test_there_are_no_copies_where_none_are_wanted_nor_of_what_kills() -> None:
         await bench.board.begins("actor", "w1", "here")
         assert await bench.shard("w1") == 0
         await bench.board.begins("actor", "w2", "here")
-        assert [await bench.shard("w2"), await bench.take("w3")] == [0, "over"]
+        assert [await bench.shard("w2"), await bench.take("w3")] == [0, "waits"]
 
     run(work())
 
@@ -132,10 +133,12 @@ def test_of_two_the_first_that_asks_commits_and_the_other_drops_it() -> None:
         assert repeated == {"copies": 1, "cases": 7, "seconds": 0.0}
         await asyncio.wait_for(lost, 1)
         assert not await bench.commit("w1", 0, "prepare")
-        assert await bench.take("w3") == "over"  # while somebody writes, nobody else begins
+        asked = asyncio.create_task(bench.board.take("w1", "actor", "here", 99))
+        await asyncio.sleep(0)
+        assert not asked.done()  # while somebody writes, nobody else begins
         await bench.board.committed("w2", {"shard": 0, "stage": "prepare"})
-        copy = await bench.take("w1")
-        assert copy == (0, ["judge"], "order 0", False, True)
+        assert await asked == (0, ["judge"], "order 0", False, True)
+        assert await bench.take("w3") == "over"
         assert await bench.commit("w1", 0, "judge")
         assert not await bench.commit("w2", 0, "judge")
         assert await bench.receipts() == [(0, "prepare"), (0, "judge")]

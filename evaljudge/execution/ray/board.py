@@ -111,6 +111,8 @@ class Board:
         """The worker that each actor is now, and each worker's node."""
         self._up, self._draining = frozenset[str](), frozenset[str]()
         self._leaving, self._dead = set[str](), set[str]()
+        self._idle = set[str]()
+        """Workers that wait for an order and have none."""
         self._changes = dict[str, asyncio.Event]()
         """What workers wait for."""
         self._beginnings = defaultdict[str, list[str]](list)
@@ -123,13 +125,14 @@ class Board:
     async def give(
         self, board: str, orders: Sequence[Given], is_again: bool, are_last: bool
     ) -> None:
-        """`board`: the one that is meant; Ray sends a call again to the one after it."""
+        """`board`: the one that is meant; Ray sends a call again to the one after it. Calls may
+        come in another order than they were made."""
         if board != self._name:
             return
         for shard, stages, text in orders:
             self._orders[shard] = _Order(stages, text, is_again)
             self._queue.append(shard)
-        self._has_all = are_last
+        self._has_all = self._has_all or are_last
         self._wake_all()
 
     async def told(self, up: frozenset[str], draining: frozenset[str], is_over: bool) -> Any:
@@ -189,14 +192,21 @@ class Board:
                 self._hands[worker].add(shard)
                 is_copy = order.first != worker
                 return shard, order.stages, order.text, order.is_again, is_copy
-            if is_staying and self._has_all and not self._hands[worker]:
-                return None
+            if is_staying and not self._hands[worker]:
+                if self._has_all and self._is_shared:
+                    return None
+                self._idle.add(worker)
             await self._change(worker)
         return None
 
     @property
     def _is_done(self) -> bool:
         return self._is_over or (self._has_all and not self._orders)
+
+    @property
+    def _is_shared(self) -> bool:
+        """No order will be in want of a worker, unless both that have it die."""
+        return not self._may_copy or all(len(order.doers) > 1 for order in self._orders.values())
 
     def _given(self, worker: str, ticket: int) -> int | None:
         mine = ((shard, self._orders[shard].doers[worker]) for shard in self._hands[worker])
@@ -248,6 +258,8 @@ class Board:
                 del self._orders[shard]
                 if not self._orders:
                     self._wake_all()
+            while self._idle:
+                self._wake(self._idle.pop())
 
     async def lost(self, worker: str, shard: int) -> None:
         """Answers when the shard is no longer in this worker's hands."""
