@@ -248,7 +248,8 @@ class Board:
         self._receipts.append(receipt)
         shard = receipt["shard"]
         if order := self._orders.get(shard):
-            order.writer = ""
+            if order.writer == worker:
+                order.writer = ""
             order.stages = [stage for stage in order.stages if stage != receipt["stage"]]
             for doer, doing in list(order.doers.items()):
                 order.doers[doer] = _Doing(doing.ticket, time.monotonic())
