@@ -56,6 +56,9 @@ def _each_once(names: list[str]) -> list[str]:
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[list[str], AfterValidator(_each_once)]
 PathName = Annotated[Name, AfterValidator(_plain_path)]
+Choice = Annotated[str, Field(pattern=r"^!?([\w.-]+|in\([\w.-]+(, ?[\w.-]+)*\))$")]
+Selector = Annotated[dict[Name, Choice], Field(min_length=1)]
+"""Labels that a machine has, by Ray's rules: `spot`, `!spot`, `in(L4, L40S)`, `!in(T4)`."""
 Fraction = Annotated[float, Field(gt=0, le=1)]
 Draws = Annotated[int, Field(ge=0, le=1_000_000)]
 """More, of resamples or of texts on a page, take days and all memory, and tell no more."""
@@ -147,6 +150,11 @@ class WorkersConfig(Settings):
     max: Annotated[int, Field(ge=1)] = 1
     gpus: Literal["auto"] | Annotated[float, Field(ge=0)] = "auto"
     cpus: Literal["auto"] | Annotated[float, Field(gt=0)] = "auto"
+    memory: Annotated[float, Field(gt=0)] | None = None
+    """GiB of the machine's memory that a worker asks for. It is bookkeeping of Ray's, and what a
+    model needs depends on its engine: a guess could refuse machines that would do."""
+    labels: Selector | list[Selector] = []
+    """Which machines a worker may have, by their labels; a list is tried in order."""
     accelerator_type: Name | None = None
     price_per_gpu_hour: Annotated[float, Field(ge=0)] = 0
     price_per_worker_hour: Annotated[float, Field(ge=0)] = 0
@@ -177,6 +185,11 @@ class WorkersConfig(Settings):
         return self
 
     @property
+    def selectors(self) -> list[Selector]:
+        """`labels` as a list; empty where any machine will do."""
+        return self.labels if isinstance(self.labels, list) else [self.labels]
+
+    @property
     def needs_ray(self) -> str:
         """The first setting that only workers of Ray can meet; empty where there is none."""
         settings = {
@@ -184,6 +197,7 @@ class WorkersConfig(Settings):
             f"`max: {self.max}`": self.max > 1,
             f"`gpus: {self.gpus}`": self.gpus not in ("auto", 0),
             f"`accelerator_type: {self.accelerator_type}`": self.accelerator_type is not None,
+            "`labels`": bool(self.selectors),
         }
         return next((setting for setting, is_made in settings.items() if is_made), "")
 

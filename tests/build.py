@@ -20,6 +20,8 @@ from evaljudge.commands.options import CalibrateOptions
 from evaljudge.engines import Identity, ModelFacts, ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option, any_text
 from evaljudge.errors import UserError
+from evaljudge.execution.protocol import Order, Receipt
+from evaljudge.execution.shards import ShardWork
 from evaljudge.model.asks import Options, Prompt, Writing
 from evaljudge.records import Candidate, Case, Document
 
@@ -165,6 +167,11 @@ class Noting(ScriptedEngines):
 
         note("open")
         return Scripted(writes, chooses)
+
+
+async def done(work: ShardWork, order: Order) -> list[Receipt]:
+    """The receipts of an order."""
+    return [receipt async for receipt in work.do(order)]
 
 
 class Bench:

@@ -22,6 +22,7 @@ from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing, Writt
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document, Tokens
 from evaljudge.storage import Output, Shard, Stage
+from tests.build import done
 
 CASES = [
     Case(Document("d1", "one"), (Candidate("A", "a"), Candidate("B", "b"))),
@@ -79,8 +80,9 @@ def assignment(out: Path, judges: Mapping[str, Mapping[str, Any]], axes: list[st
 def worker(
     out: Path, model: Scripted, judges: Mapping[str, Mapping[str, Any]] = JUDGES, axes: Any = None
 ) -> ShardWork:
-    here = Here("now", "host-1", "node", lambda node: True)
-    return ShardWork(assignment(out, judges, axes or ["fluency"]), here, model)
+    job = assignment(out, judges, axes or ["fluency"])
+    here = Here("now", "host-1", "node", lambda node: True, job.open_output())
+    return ShardWork(job, here, model)
 
 
 @pytest.fixture
@@ -96,7 +98,7 @@ def asks(receipt: Mapping[str, Any]) -> dict[str, int]:
 
 def test_every_question_is_asked_once_and_accounted_for(out: Path) -> None:
     model = Listening()
-    prepared, judged = asyncio.run(worker(out, model).do(Order(FIRST, BOTH, {})))
+    prepared, judged = asyncio.run(done(worker(out, model), Order(FIRST, BOTH, {})))
     questions = {(verb, prompt.text, told) for verb, prompt, told in model.heard}
     assert len(model.heard) == len(questions) == len(set(model.heard))
     assert asks(prepared) == {
@@ -129,7 +131,7 @@ def test_every_question_is_asked_once_and_accounted_for(out: Path) -> None:
 def test_what_each_axis_cost_adds_up(out: Path) -> None:
     """But for the floor, which is of a case and not of an axis."""
     axes = ["coherence", "fluency"]
-    receipts = asyncio.run(worker(out, Listening(), axes=axes).do(Order(FIRST, BOTH, {})))
+    receipts = asyncio.run(done(worker(out, Listening(), axes=axes), Order(FIRST, BOTH, {})))
     for receipt in receipts:
         for judge, told in receipt["asked"].items():
             per_axis = sum((Tokens(**tokens) for tokens in told["axes"].values()), Tokens())
@@ -143,8 +145,8 @@ def test_whoever_asks_first_the_questions_are_the_same(out: Path) -> None:
     here, there, again = Listening(), Listening(), out / "again"
     Output(str(again), run="run1").write_cases(FIRST, CASES)
     turned = dict(reversed(JUDGES.items()))
-    one = asyncio.run(worker(out, here).do(Order(FIRST, BOTH, {})))
-    other = asyncio.run(worker(again, there, turned).do(Order(FIRST, BOTH, {})))
+    one = asyncio.run(done(worker(out, here), Order(FIRST, BOTH, {})))
+    other = asyncio.run(done(worker(again, there, turned), Order(FIRST, BOTH, {})))
     assert set(here.heard) == set(there.heard)
     assert [sum(asks(r).values()) for r in one] == [sum(asks(r).values()) for r in other]
     assert asks(other[1])["coarse"] == 0  # `turned` and the rest went before it
@@ -161,8 +163,8 @@ def test_steps_are_asked_for_once_an_axis_whoever_does_the_next_shard(out: Path)
     axes = ["coherence", "fluency"]
     chosen = {"geval": {}, "again": {"judge": "geval", "samples": 4}}
     first, second = Listening(), Listening()
-    asyncio.run(worker(out, first, chosen, axes).do(Order(FIRST, BOTH, {})))
-    receipts = asyncio.run(worker(out, second, chosen, axes).do(Order(SECOND, BOTH, {})))
+    asyncio.run(done(worker(out, first, chosen, axes), Order(FIRST, BOTH, {})))
+    receipts = asyncio.run(done(worker(out, second, chosen, axes), Order(SECOND, BOTH, {})))
     assert len(first.steps) == len(set(first.steps)) == 2
     assert second.steps == []
     assert asks(receipts[0]) == {"geval": 0, "again": 0}
@@ -181,8 +183,8 @@ def test_two_workers_at_the_same_moment_go_by_the_same_steps(out: Path) -> None:
 
     async def race() -> None:
         await asyncio.gather(
-            worker(out, one, {"geval": {}}).do(Order(FIRST, BOTH, {})),
-            worker(out, other, {"geval": {}}).do(Order(SECOND, BOTH, {})),
+            done(worker(out, one, {"geval": {}}), Order(FIRST, BOTH, {})),
+            done(worker(out, other, {"geval": {}}), Order(SECOND, BOTH, {})),
         )
 
     asyncio.run(race())
@@ -193,7 +195,7 @@ def test_two_workers_at_the_same_moment_go_by_the_same_steps(out: Path) -> None:
 
 
 def test_checks_are_written_beside_the_verdicts_of_every_judge_that_looks(out: Path) -> None:
-    asyncio.run(worker(out, Listening()).do(Order(FIRST, BOTH, {})))
+    asyncio.run(done(worker(out, Listening()), Order(FIRST, BOTH, {})))
     output = Output(str(out), run="run1")
     looked = {
         name: [len(check.evidence["exchanged"]) for check in output.checks(name, FIRST)]
@@ -214,7 +216,7 @@ def test_a_reference_that_fails_is_not_asked_for_again_by_the_next_judge(out: Pa
 
     model = Listening(write)
     chosen = {name: JUDGES[name] for name in ("coarse", "synthetic", "finer")}
-    prepared, judged = asyncio.run(worker(out, model, chosen).do(Order(FIRST, BOTH, {})))
+    prepared, judged = asyncio.run(done(worker(out, model, chosen), Order(FIRST, BOTH, {})))
     assert len(model.heard) == len(set(model.heard))
     assert len([verb for verb, *_ in model.heard if verb == "write"]) == DOCUMENTS * 2
     assert prepared["unscored"] == DOCUMENTS * 8  # all but the worst

@@ -10,7 +10,7 @@ computed for each stage, judge and axis.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -91,6 +91,8 @@ class Accounts:
         """The tokens of each part, by worker."""
         self._by_block = defaultdict[int, Tokens](Tokens)
         """Tokens by the block size of the engine's prefix cache, where the receipt has one."""
+        self._repeated = Counter[str]()
+        """What workers did of shards, and others committed."""
         self._all_have_axes = True
         for receipt in receipts:
             self._add(receipt)
@@ -100,6 +102,7 @@ class Accounts:
         stage, worker, gpus = receipt["stage"], receipt["worker"], receipt["gpus"]
         lived, _ = self._workers.get(worker, (0.0, gpus))
         self._workers[worker] = (max(lived, receipt["worker_seconds"]), gpus)
+        self._repeated.update(receipt.get("repeated", {}))
         parts = self._parts.setdefault(worker, defaultdict(Tokens))
         for judge, asked in receipt["asked"].items():
             self._tokens[stage, judge] += Tokens(**asked["tokens"])
@@ -126,7 +129,10 @@ class Accounts:
     def cost(self) -> dict[str, Any]:
         seconds = sum(s for s, _ in self._workers.values())
         gpu_seconds = sum(s * gpus for s, gpus in self._workers.values())
-        cost = {"worker_seconds": round(seconds, 1), "gpu_hours": round(gpu_seconds / 3600, 6)}
+        hours = round(gpu_seconds / 3600, 6)
+        cost: dict[str, Any] = {"worker_seconds": round(seconds, 1), "gpu_hours": hours}
+        if self._repeated:
+            cost["repeated"] = {name: round(n, 1) for name, n in self._repeated.items()}
         if not self._price:
             return cost
         money = round(self._price.of(seconds, gpu_seconds), 6)

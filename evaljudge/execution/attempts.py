@@ -11,8 +11,9 @@ quarantined after its third death, two of them alone. A node that is gone (preem
 workers with it, which is no case's fault; nor is a death while a case of another shard was alone.
 A worker that measures does the same; what is quarantined is a case for a metric.
 
-Deaths are counted within a session: all that one driver does. A local run's worker is the driver,
-so there a session goes on from one crash to the next run (local.py).
+Deaths are counted within a session: all that one driver does. On Ray the notes are the board's
+(ray/board.py). A local run's worker is the driver, so there they lie in the run's folder, and a
+session goes on from one crash to the next run (local.py).
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Protocol
 
 from evaljudge.errors import GivenUp, UserError
-from evaljudge.storage import Output
 
 ENGINE_DIED = "engine died"
 DEATHS_ALONE = 2
@@ -73,7 +74,8 @@ class CaseSlots:
         try:
             yield
         except BaseException as error:
-            self._error = self._error or error
+            if not isinstance(error, asyncio.CancelledError):
+                self._error = self._error or error
             raise
         finally:
             async with self._changed:
@@ -95,15 +97,24 @@ class Note:
     """Cases that were alone and ended well."""
 
 
+class Notes(Protocol):
+    def attempt(self, name: str) -> dict[str, Any]: ...
+
+    def note_attempt(self, name: str, note: dict[str, Any]) -> None: ...
+
+    def forget_attempt(self, name: str) -> None: ...
+
+
 @dataclass(frozen=True)
 class Here:
-    """The worker that tries, and how it finds out which nodes are up."""
+    """The worker that tries, where it leaves its notes, and how it finds out which nodes are up."""
 
     session: str
     """The driver's session, which is in the receipts of the shards that it commits."""
     worker: str
     node: str
     lives: Callable[[str], bool]
+    notes: Notes
     deaths_within: str = ""
     """The session within which deaths are counted; the driver's own if empty."""
 
@@ -111,14 +122,14 @@ class Here:
     def counted_in(self) -> str:
         return self.deaths_within or self.session
 
-    def predecessor(self, output: Output, name: str) -> Note | None:
+    def predecessor(self, name: str) -> Note | None:
         """The note of the attempt before, with its death counted; None if this is the first."""
-        left = output.attempt(name)
+        left = self.notes.attempt(name)
         if left.get("session") != self.counted_in:
             return None
         note = Note(**left)
         if note.worker != self.worker and self.lives(note.node):
-            alone = output.attempt(f"alone-{note.worker}")
+            alone = self.notes.attempt(f"alone-{note.worker}")
             if alone.get("session") != self.counted_in:
                 note.deaths += 1
             elif alone["shard"] == name:
@@ -133,16 +144,16 @@ class Here:
 class Attempt:
     """One try to ask for a shard."""
 
-    def __init__(self, output: Output, name: str, here: Here) -> None:
-        self._output, self._name, self._here = output, name, here
-        before = here.predecessor(output, name)
+    def __init__(self, name: str, here: Here) -> None:
+        self._name, self._here, self._notes = name, here, here.notes
+        before = here.predecessor(name)
         self.is_first, self._note = before is None, here.successor(before)
         hopeless = len(self.quarantined) >= MOST_KILLERS and not self._note.well
         if hopeless or self._note.deaths >= MOST_DEATHS:
             times = self._note.deaths + sum(self._note.killed.values())
             raise GivenUp(
-                f"{output.uri}: shard {name}: its worker died {times} times (the log, on Ray the "
-                "workers' own, says why), so the work was given up"
+                f"shard {name}: its worker died {times} times (the log, on Ray the workers' own, "
+                "says why), so the work was given up"
             )
         self._write()
 
@@ -167,27 +178,27 @@ class Attempt:
         """Noted, so that a death within this block is known to be of this case."""
         alone = f"alone-{self._here.worker}"
         note = {"session": self._here.counted_in, "shard": self._name, "doc_id": what}
-        self._output.note_attempt(alone, note)
+        self._notes.note_attempt(alone, note)
         yield
         self._note.well += 1
         self._write()
-        self._output.forget_attempt(alone)
+        self._notes.forget_attempt(alone)
 
     def end(self) -> None:
-        self._output.forget_attempt(self._name)
+        self._notes.forget_attempt(self._name)
 
     def _write(self) -> None:
-        self._output.note_attempt(self._name, asdict(self._note))
+        self._notes.note_attempt(self._name, asdict(self._note))
 
 
 @contextmanager
-def noting_loading(output: Output, here: Here) -> Iterator[None]:
+def noting_loading(here: Here) -> Iterator[None]:
     """One try to load an engine in this process, which may die of it (on Ray: ray/board.py)."""
-    note = here.successor(here.predecessor(output, LOADING_NOTE))
+    note = here.successor(here.predecessor(LOADING_NOTE))
     if note.deaths >= MOST_LOADS:
         raise UserError(LOADING_KILLS)
-    output.note_attempt(LOADING_NOTE, asdict(note))
+    here.notes.note_attempt(LOADING_NOTE, asdict(note))
     try:
         yield
     finally:  # not reached by a process that dies
-        output.forget_attempt(LOADING_NOTE)
+        here.notes.forget_attempt(LOADING_NOTE)

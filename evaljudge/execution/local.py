@@ -73,7 +73,7 @@ class LocalExecutor(Executor):
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
     ) -> None:
         with noting_crashes(Output(measuring.out)):
-            work = MeasuringWork(measuring, _here(measuring.session))
+            work = MeasuringWork(measuring, _here(measuring.session, Output(measuring.out)))
             receipts = Receipts(watch)
             for shard, names in lacking.items():
                 if finishing.is_set():
@@ -120,8 +120,8 @@ class _Asking:
                 self._watch(event)
 
         assignment = self._assignment
-        here = _here(assignment.session)
-        with noting_loading(assignment.open_output(), here):
+        here = _here(assignment.session, assignment.open_output())
+        with noting_loading(here):
             return ShardWork(assignment, here, gpus=_gpus(assignment.source), tell=tell)
 
     async def _do_while_it_lives(self, work: ShardWork) -> EngineDead | None:
@@ -131,7 +131,7 @@ class _Asking:
         async def take_turns() -> None:
             while not (dead or finishing.is_set()) and (order := next(waiting, None)):
                 try:
-                    receipts = await work.do(order)
+                    receipts = [receipt async for receipt in work.do(order)]
                 except EngineDead as error:
                     dead.append(error)
                     return
@@ -205,10 +205,10 @@ def _gpus(source: ModelSource) -> float:
         return 0
 
 
-def _here(session: str) -> Here:
+def _here(session: str, notes: Output) -> Here:
     """With a name of its own: in a container each process may have the same number."""
     name = f"{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    return Here(session, name, "", lambda _: True, LOCAL)
+    return Here(session, name, "", lambda _: True, notes, LOCAL)
 
 
 def complete(work: Coroutine[Any, Any, R]) -> R:

@@ -23,7 +23,7 @@ class MeasuringWork:
 
     def measure(self, shard: Shard, names: Sequence[str]) -> Receipt:
         """Data first, marker last; the marker loses the metrics that change before that."""
-        attempt = Attempt(self._output, f"measure-{shard.number:05d}", self._here)
+        attempt = Attempt(f"measure-{shard.number:05d}", self._here)
         cases, unscored = self._output.cases(shard), list[str]()
         measured = self._others_measured(shard, names)
         for metric in self._measuring.metrics:

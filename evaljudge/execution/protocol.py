@@ -118,14 +118,18 @@ class Order:
     shard: Shard
     stages: Sequence[Stage]
     brief_files: Mapping[str, Sequence[str]]
+    is_again: bool = False
+    """Some of it may be committed already, by a worker of this session."""
+    is_copy: bool = False
+    """Another worker has it in hand, too."""
 
     def __str__(self) -> str:
         return json.dumps(asdict(self))
 
     @classmethod
-    def read(cls, text: str) -> Order:
-        spec = json.loads(text)
-        return cls(Shard(**spec["shard"]), spec["stages"], spec["brief_files"])
+    def read(cls, text: str, **changes: Any) -> Order:
+        spec = json.loads(text) | changes
+        return cls(**spec | {"shard": Shard(**spec["shard"])})
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
@@ -29,9 +37,7 @@ from evaljudge.storage import Shard, Stage, common_file
 
 MOST_OPEN_CASES = 64
 SHARDS_AT_ONCE = 2 * MOST_OPEN_CASES // 32
-"""Shards whose cases are open, and as many again that are read meanwhile. It is a power of two, as
-Ray Data rounds each one's share of a worker: with thirds it would ask an autoscaler for one worker
-fewer than `max`."""
+"""Shards whose cases are open, and as many again that are read meanwhile."""
 TELL_EVERY = 1.0
 """Seconds in which changed counts are collected."""
 R = TypeVar("R")
@@ -62,8 +68,24 @@ class Counts:
         self._tell([Event("cases", *at, cases) for at, cases in changed.items()])
 
 
+class Superseded(Exception):
+    """Another worker's work on this shard counts."""
+
+
+MayCommit = Callable[[int, Stage], Awaitable[dict[str, float] | None]]
+"""None: no; else what others did of this stage of the shard, in vain."""
+
+
+async def always(shard: int, stage: Stage) -> dict[str, float]:
+    """Nobody else has the shard in hand."""
+    return {}
+
+
 class ShardWork:
-    """Does orders over one engine, several at once."""
+    """Does orders over one engine, several at once.
+
+    `may_commit`: asked before the first file of a stage is written (see ray/board.py).
+    """
 
     def __init__(
         self,
@@ -72,11 +94,12 @@ class ShardWork:
         engine: Engine | None = None,
         gpus: float = 0,
         tell: Tell = lambda events: None,
+        may_commit: MayCommit = always,
     ) -> None:
         self._since = time.monotonic()  # loading the engine is time that is paid for
         self._job, self._here, self._gpus = assignment, here, gpus
         self._engine = engine or assignment.open_engine()
-        self._output = assignment.open_output()
+        self._output, self._may_commit = assignment.open_output(), may_commit
         self._slots, self._counts = CaseSlots(MOST_OPEN_CASES), Counts(tell)
         self._heads: set[int] = set()
         self._untried = {judge.name for judge in assignment.judges}
@@ -91,29 +114,31 @@ class ShardWork:
             lambda prompt, how: common_key(prompt, how, assignment.writer),
         )
 
-    async def do(self, order: Order) -> list[dict[str, Any]]:
-        """The receipts of the stages done, each already committed.
+    async def do(self, order: Order) -> AsyncIterator[dict[str, Any]]:
+        """The receipt of each stage as it is committed.
 
         A stage that an earlier attempt of this session committed is not done again. A receipt of
         another session does not count: what it speaks of may be gone.
         """
-        name = f"{order.shard.number:05d}"
-        attempt = await asyncio.to_thread(Attempt, self._output, name, self._here)
+        name = f"{order.shard.number:05d}{'-copy' if order.is_copy else ''}"
+        attempt = await asyncio.to_thread(Attempt, name, self._here)
         cases = await asyncio.to_thread(self._output.cases, order.shard)
         known = await asyncio.to_thread(self._known_briefs, order)
         work = {"prepare": self._prepare, "judge": self._judge}
-        receipts = []
-        for stage in order.stages:
-            left = await asyncio.to_thread(self._output.receipt, stage, order.shard)
-            if attempt.is_first or not left or left["session"] != self._here.session:
-                left = await work[stage](order.shard, cases, known, attempt)
-            receipts.append(left)
+        try:
+            for stage in order.stages:
+                receipt = None
+                if order.is_again or not attempt.is_first:
+                    receipt = await asyncio.to_thread(self._output.receipt, stage, order.shard)
+                if receipt is None or receipt["session"] != self._here.session:
+                    receipt = await work[stage](order.shard, cases, known, attempt)
+                yield receipt
+        finally:
+            for case in cases:
+                self._blocks.pop(case.document.doc_id, None)
+                for judge in self._job.judges:
+                    self._brief_keys.pop((case.document.doc_id, judge.name), None)
         await asyncio.to_thread(attempt.end)
-        for case in cases:
-            self._blocks.pop(case.document.doc_id, None)
-            for judge in self._job.judges:
-                self._brief_keys.pop((case.document.doc_id, judge.name), None)
-        return receipts
 
     def close(self) -> None:
         self._engine.close()
@@ -125,6 +150,7 @@ class ShardWork:
         started, asked, missing = time.monotonic(), self._nothing_asked(), list[str]()
         briefs_of = partial(self._briefs, known=known, attempt=attempt, asked=asked)
         written = await self._done_for_each("prepare", shard, cases, briefs_of)
+        repeated = await self._claim(shard, "prepare")
         files = list[str]()
         for kind, mine in known.items():
             briefs = [brief for each in written for brief in each[kind].values()]
@@ -132,7 +158,7 @@ class ShardWork:
             missing += [brief.reason for brief in briefs if brief.status == "unscored"]
             files.append(await asyncio.to_thread(self._output.write_briefs, kind, shard, briefs))
         files += map(common_file, self._model.kept)
-        return await self._commit("prepare", shard, started, asked, missing, files)
+        return await self._commit("prepare", shard, started, asked, missing, files, repeated)
 
     async def _judge(
         self, shard: Shard, cases: Sequence[Case], known: Known, attempt: Attempt
@@ -141,6 +167,7 @@ class ShardWork:
         started, asked, unscored = time.monotonic(), self._nothing_asked(), list[str]()
         verdicts_of = partial(self._verdicts, known=known, attempt=attempt, asked=asked)
         judged = await self._done_for_each("judge", shard, cases, verdicts_of)
+        repeated = await self._claim(shard, "judge")
         files, output = list[str](), self._output
         for judge in self._job.judges:
             verdicts = [verdict for each in judged for verdict in each[judge.name][0]]
@@ -152,7 +179,7 @@ class ShardWork:
             if judge.has_checks:
                 written = (judge.name, shard, checks)
                 files.append(await asyncio.to_thread(output.write_checks, *written))
-        return await self._commit("judge", shard, started, asked, unscored, files)
+        return await self._commit("judge", shard, started, asked, unscored, files, repeated)
 
     async def _done_for_each(
         self,
@@ -172,6 +199,11 @@ class ShardWork:
 
         self._counts.note(stage, shard.number, done)
         return await _together(map(counted, cases))
+
+    async def _claim(self, shard: Shard, stage: Stage) -> dict[str, float]:
+        if (repeated := await self._may_commit(shard.number, stage)) is None:
+            raise Superseded
+        return repeated
 
     def _nothing_asked(self) -> dict[str, Asked]:
         return {judge.name: Asked() for judge in self._job.judges}
@@ -263,6 +295,7 @@ class ShardWork:
         asked: Mapping[str, Asked],
         reasons: Sequence[str],
         files: Sequence[str],
+        repeated: Mapping[str, float],
     ) -> dict[str, Any]:
         """`reasons`: why each unscored brief or verdict has no score."""
         now = time.monotonic()
@@ -281,7 +314,7 @@ class ShardWork:
             "gpus": self._gpus,
             "cache_block": self._engine.cache_block,
             "files": files,
-        }
+        } | ({"repeated": dict(repeated)} if repeated else {})
         await asyncio.to_thread(self._output.commit, stage, shard, receipt)
         return receipt
 

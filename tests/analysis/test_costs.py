@@ -123,6 +123,18 @@ def test_prefixes_that_cannot_be_shared_are_warned_of(
     assert said in "".join(warnings)
 
 
+def test_what_copies_did_in_vain_is_summed() -> None:
+    copied = [
+        JUDGED | {"repeated": {"copies": 1, "cases": cases, "seconds": 12.34}} for cases in (7, 0)
+    ]
+    assert Accounts([PREPARED, *copied]).cost == {
+        "worker_seconds": 80,
+        "gpu_hours": 0,
+        "repeated": {"copies": 2, "cases": 7, "seconds": 24.7},
+    }
+    assert "repeated" not in Accounts([PREPARED]).cost
+
+
 def test_low_mass_is_warned_of() -> None:
     masses = {"choices": 10, "total": 2.0, "low": 0}
     asked = {"synthetic": {"tokens": {}, "masses": masses}}

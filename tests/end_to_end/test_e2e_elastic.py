@@ -11,12 +11,14 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from evaljudge.execution.ray.board import EVERY
 from evaljudge.storage import Output
 from tests.end_to_end import killing, shared
 
@@ -66,19 +68,20 @@ class Run(killing.Run):
         commits = self.bucket.keys(f"{self.prefix}/commits/")
         return {json.loads(self.bucket.read(key))["worker"] for key in commits}
 
-    def is_idle(self, node: str) -> bool:
-        """No shard is noted as this node's, and is not so a little later."""
-        if any(self._begun_by(node)):
-            return False
-        time.sleep(3)
-        return not any(self._begun_by(node))
+    def have_committed(self, documents: set[str]) -> bool:
+        """All shards with any of these documents are done."""
+        done = self.command.committed()["judge"]
+        return all(home in done for home in map(self.homes.__getitem__, documents))
 
-    def _begun_by(self, node: str) -> Iterator[str]:
-        output, start = Output(self.config["out"]), f"{self.prefix}/attempts/"
-        for key in self.bucket.keys(start):
-            name = key.removeprefix(start).removesuffix(".json")
-            if output.attempt(name).get("node") == node:
-                yield name
+    @cached_property
+    def homes(self) -> dict[str, int]:
+        """The shard in which each document lies, by its number in the source."""
+        output = Output(self.config["out"])
+        return {
+            doc_id.removeprefix("d"): shard.number
+            for shard in output.shards()
+            for doc_id in output.documents(shard)
+        }
 
     def whole(self) -> Row:
         """Its tables; of its files, those of a finished run and no other are there."""
@@ -215,7 +218,6 @@ def test_workers_follow_the_load(
     assert not autoscaled.alive()
 
     run.command.start()
-    run.wait_for(lambda: len(autoscaled.alive()) == 1, "the first node")
     run.wait_for(lambda: len(autoscaled.alive()) == 3, "the third node")
     run.command.end()
     assert len(run.workers) >= 2  # a machine that is busy has the third node when little is left
@@ -260,12 +262,15 @@ def test_a_node_that_is_to_go_ends_its_shards_and_begins_no_other(
     run.wait_for(lambda: len(run.workers) == 2, "a worker on the node that joined")
 
     drain(cluster.address, leaving.node_id)
-    run.wait_for(lambda: run.is_idle(leaving.node_id), "the end of the shards in hand")
+    time.sleep(2 * EVERY)
+    before = {ask.document for ask in run.asks}
+    run.wait_for(lambda: run.have_committed(before), "the end of the shards in hand")
+    asked = len(run.asks)
     kill_raylet(leaving)
     run.command.end()
 
-    prompts = [ask.prompt for ask in shared.asks(run.log)]
-    assert len(prompts) == len(set(prompts)), "something was lost"
+    again = {ask.document for ask in run.asks[asked:]}
+    assert not before & again, "something was lost"
     assert run.whole() == undisturbed
 
 

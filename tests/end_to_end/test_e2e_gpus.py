@@ -74,9 +74,10 @@ def noting_openings(engines: Any, log: Path) -> Any:
 
 @pytest.fixture(scope="module")
 def gpus(request: pytest.FixtureRequest, start_ray: Any) -> Iterator[None]:
-    """A Ray with so many GPUs, for all tests that want as many; they are of type L4."""
+    """A Ray with so many GPUs, for all tests that want as many; they are of type L4, in zone a."""
     resources = {"accelerator_type:L4": 1} if request.param else {}
-    with start_ray(num_cpus=4, num_gpus=request.param, resources=resources):
+    more = {"resources": resources, "labels": {"zone": "a"}}
+    with start_ray(num_cpus=4, num_gpus=request.param, **more):
         yield
 
 
@@ -92,6 +93,9 @@ def desk(tmp_path: Path, gpus: None) -> Desk:
 @on_ray_with(0)
 def test_no_gpu_where_one_is_needed_is_said_at_once(desk: Desk) -> None:
     assert desk.refused({"gpus": 1}).startswith("workers: each worker needs 1 GPU and ")
+    elsewhere = desk.refused({"labels": {"zone": "b"}})
+    assert "needs 0.5 CPU with zone=b on one node" in elsewhere
+    assert elsewhere.endswith("with zone=a")
 
 
 @pytest.mark.long
@@ -111,7 +115,8 @@ def test_writer_and_judge_take_turns_on_the_only_gpu(desk: Desk) -> None:
 def test_two_workers_have_one_gpu_each(
     desk: Desk, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    desk.run({"min": 2, "accelerator_type": "L4"})
+    zones = [{"zone": "b"}, {"zone": "!in(b, c)"}]
+    desk.run({"min": 2, "accelerator_type": "L4", "labels": zones, "memory": 0.1})
 
     assert sorted(opened.gpus for opened in desk.opened) == ["0", "1"]
     assert len({opened.pid for opened in desk.opened}) == 2

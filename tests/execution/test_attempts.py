@@ -26,8 +26,8 @@ from evaljudge.storage import Output
 Begin = Callable[..., Attempt]
 
 
-def here(worker: str, session: str = "s", dead: str = "") -> Here:
-    return Here(session, worker, f"node of {worker}", lambda node: node != dead)
+def here(worker: str, notes: Output, session: str = "s", dead: str = "") -> Here:
+    return Here(session, worker, f"node of {worker}", lambda node: node != dead, notes)
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def output(tmp_path: Path) -> Output:
 
 @pytest.fixture
 def begin(output: Output) -> Begin:
-    return lambda worker, **more: Attempt(output, "00003", here(worker, **more))
+    return lambda worker, **more: Attempt("00003", here(worker, output, **more))
 
 
 def open_alone(attempt: Attempt, doc_id: str) -> None:
@@ -102,7 +102,7 @@ def test_many_killers_of_one_shard_are_quarantined_one_after_the_other(begin: Be
 def test_who_stood_by_another_shard_s_case_is_not_blamed(begin: Begin, output: Output) -> None:
     begin("w0")
     for number in range(1, 3 * MOST_DEATHS):
-        mine, other = (Attempt(output, name, here(f"w{number}")) for name in ("00003", "00004"))
+        mine, other = (Attempt(name, here(f"w{number}", output)) for name in ("00003", "00004"))
         open_alone(other, f"k{number}")
     assert mine.quarantined == set()
     assert begin("last").is_careful
@@ -131,10 +131,10 @@ async def open_and_end(attempt: Attempt, doc_id: str) -> None:
 def test_loading_is_not_tried_for_ever(output: Output) -> None:
     with ExitStack() as never_left:
         for number in range(MOST_LOADS):
-            never_left.enter_context(noting_loading(output, here(f"w{number}")))
+            never_left.enter_context(noting_loading(here(f"w{number}", output)))
         with pytest.raises(UserError, match="while it loaded its model"):
-            never_left.enter_context(noting_loading(output, here("last")))
-    with noting_loading(output, here("w", session="another")):
+            never_left.enter_context(noting_loading(here("last", output)))
+    with noting_loading(here("w", output, session="another")):
         pass
 
 
@@ -146,6 +146,23 @@ def test_notes_are_gone_in_the_end(begin: Begin, output: Output, tmp_path: Path)
     begin("w1")
     output.tidy()
     assert not (tmp_path / "attempts").exists()
+
+
+def test_a_case_that_is_dropped_is_no_error_of_the_others() -> None:
+    async def dropped_and_next() -> None:
+        slots = CaseSlots(1)
+
+        async def wait() -> None:
+            async with slots.take():
+                await asyncio.sleep(9)
+
+        first = asyncio.create_task(wait())
+        await asyncio.sleep(0)
+        first.cancel()
+        async with slots.take():
+            assert first.cancelled()
+
+    asyncio.run(dropped_and_next())
 
 
 def test_slots_hold_some_cases_together_or_one_alone() -> None:

@@ -21,10 +21,10 @@ from ray.autoscaler._private.util import prepare_config, validate_config
 from ray.scripts.scripts import cli as ray_commands
 
 from evaljudge.commands.plan import planned_text
-from evaljudge.config import Config, load_config
+from evaljudge.config import Config, WorkersConfig, load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
-from evaljudge.execution.ray.placement import Cluster, NodeGroup, place
+from evaljudge.execution.ray.placement import Cluster, NodeGroup, groups_of, place
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "jobs" / "configs"
@@ -34,6 +34,7 @@ AWS = ROOT / "jobs/aws"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 RAY_PIN = next(p for p in PROJECT["dependencies"] if p.startswith("ray["))
 CASE = json.dumps({"doc_id": "d", "source": "a b", "candidates": [{"system": "x", "text": "a"}]})
+MARKET = "ray.io/market-type"
 NOT_IN_THE_REPO = {
     "a key": r"(?i)AKIA|secret_?access|access_key|token['\"]?\s*[:=]\s*['\"]?\w{16}|hf_\w{20}",
     "a registry host": r"https?://|\w+\.(io|com|org|dev)/\w+[:/]\w",
@@ -164,6 +165,31 @@ def test_the_rayjob_is_of_the_ray_that_is_pinned(manifests: dict[str, Any]) -> N
     assert job["spec"]["rayClusterSpec"]["authOptions"] == {"mode": "token"}
 
 
+def test_machines_are_labelled_by_their_market_and_keep_their_memory(
+    cluster: dict[str, Any], job: dict[str, Any]
+) -> None:
+    """As `workers.labels` of a configuration chooses them."""
+    spot_first = [{MARKET: "spot"}, {MARKET: "on-demand"}]
+    config = {"max_workers": 8} | cluster
+    for kind in (kinds := config["available_node_types"]).values():
+        kind["resources"] = {"CPU": 8, "GPU": 1}
+    for market, name in (("spot", "gpu"), ("on-demand", "gpu_on_demand")):
+        assert kinds[name]["labels"][MARKET] == market
+        assert ("InstanceMarketOptions" in kinds[name]["node_config"]) == (market == "spot")
+        groups, most = groups_of(config)
+        could_come = Cluster([], [NodeGroup(group.resources, 1) for group in groups], most)
+        workers = WorkersConfig(labels={MARKET: market}, min=2 if market == "spot" else 1)
+        assert place(workers, 1, could_come).gpus == 1
+    assert place(WorkersConfig(labels=spot_first, min=3), 1, could_come).gpus == 1
+    groups_of_pods = job["rayClusterSpec"]["workerGroupSpecs"]
+    assert [group["labels"] for group in groups_of_pods] == spot_first
+    assert job["rayClusterSpec"]["autoscalerOptions"]["version"] == "v2"
+    for group in (job["rayClusterSpec"]["headGroupSpec"], *groups_of_pods):
+        assert int(group["rayStartParams"]["object-store-memory"]) < 1 << 31
+    for role in ("head", "worker"):
+        assert "--object-store-memory=2000000000" in cluster[f"{role}_start_ray_commands"][-1]
+
+
 def test_a_spot_machine_is_drained_at_its_notice(cluster: dict[str, Any], tmp_path: Path) -> None:
     """The notice comes at the second look; the commands that the script calls are stand-ins."""
     stand_ins = {
@@ -238,8 +264,8 @@ def test_the_rayjobs_configuration_loads(manifests: dict[str, Any]) -> None:
         assert load_config(file).out
     [text] = manifests["ConfigMap"]["data"].values()
     config = load_config(yaml.safe_load(text))
-    [group] = manifests["RayJob"]["spec"]["rayClusterSpec"]["workerGroupSpecs"]
-    assert config.workers.max == group["maxReplicas"]
+    groups = manifests["RayJob"]["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+    assert config.workers.max == sum(group["maxReplicas"] for group in groups)
     assert config.out.startswith("s3://")
 
 

@@ -15,6 +15,7 @@ from evaljudge.execution.ray.placement import Cluster, NodeGroup, Placement, gro
 
 HEAD = {"node:__internal_head__": 1.0, "CPU": 4.0}
 L4 = {"CPU": 8.0, "GPU": 1.0, "accelerator_type:L4": 1.0}
+SPOT = {**L4, "label:market=spot": 1.0, "label:zone=a": 1.0}
 TWO_A100 = {"CPU": 24.0, "GPU": 2.0, "accelerator_type:A100": 1.0}
 
 
@@ -47,7 +48,7 @@ def test_what_a_worker_takes(
 ) -> None:
     placement = place(WorkersConfig(**wanted), per_engine, cluster)
     assert placement == found
-    assert placement.ray_options["num_gpus"] == (found.gpus or None)
+    assert placement.ray_options.get("num_gpus", 0) == found.gpus
 
 
 @pytest.mark.parametrize(
@@ -63,6 +64,14 @@ def test_what_a_worker_takes(
         (Placement(1, 1, "L4"), L4, 1),
         (Placement(1, 1, "L4"), TWO_A100, 0),
         (Placement(0, 1), {}, 0),
+        (Placement(0, 1, memory=3), {"CPU": 4.0, "memory": 8 * 2.0**30}, 2),
+        (Placement(0, 1, memory=3), {"CPU": 4.0}, 4),  # the autoscaler's file does not say
+        (Placement(1, 1, selectors=[{"market": "spot"}]), SPOT, 1),
+        (Placement(1, 1, selectors=[{"market": "!spot"}]), SPOT, 0),
+        (Placement(1, 1, selectors=[{"market": "!spot"}]), L4, 1),  # as Ray has it
+        (Placement(1, 1, selectors=[{"market": "in(reserved, spot)", "zone": "a"}]), SPOT, 1),
+        (Placement(1, 1, selectors=[{"zone": "!in(a, b)"}]), SPOT, 0),
+        (Placement(1, 1, selectors=[{"zone": "b"}, {"market": "spot"}]), SPOT, 1),
     ],
 )
 def test_how_many_workers_a_node_holds(
@@ -94,6 +103,12 @@ def test_how_many_workers_a_node_holds(
             {"per_engine": 2, "accelerator_type": "L4", "cpus": 1}, "2 GPU and 1 CPU on L4",
             "0 GPU and 4 CPU; 1 GPU and 8 CPU on L4; 2 GPU and 24 CPU on A100",
         ),
+        (
+            Cluster([HEAD], [NodeGroup(SPOT)]),
+            {"labels": [{"zone": "b"}, {"zone": "in(c, d)"}], "cpus": 1, "memory": 24},
+            "1 GPU and 1 CPU and 24 GiB with zone=b or with zone=in(c, d)",
+            "0 GPU and 4 CPU; 1 GPU and 8 CPU on L4 with zone=a",
+        ),
     ],
 )  # fmt: skip
 def test_a_worker_that_no_node_can_hold_is_refused_with_what_there_is(
@@ -103,6 +118,18 @@ def test_a_worker_that_no_node_can_hold_is_refused_with_what_there_is(
         f"workers: each worker needs {needed} on one node, and the nodes that this cluster has or "
         f"could add have {nodes}"
     )
+
+
+def test_ray_tries_selectors_in_order() -> None:
+    given = {"labels": [{"market": "spot"}, {"market": "!spot", "zone": "a"}], "memory": 2}
+    options = placed(SPOT, cpus=1, **given).ray_options
+    assert options["label_selector"] == {"market": "spot"}
+    assert options["fallback_strategy"] == [{"label_selector": {"market": "!spot", "zone": "a"}}]
+    assert options["memory"] == 2 * 2**30
+    assert "label_selector" not in placed(SPOT, cpus=1).ray_options
+    for wrong in ({}, {"zone": "in()"}, {"zone": ""}, [{"zone": "a"}, {}]):
+        with pytest.raises(ValueError, match="labels"):
+            WorkersConfig.model_validate({"labels": wrong})
 
 
 def test_an_engine_larger_than_its_worker_is_refused() -> None:
@@ -208,13 +235,18 @@ def test_an_autoscalers_file_says_what_it_may_start() -> None:
         "head_node_type": "head",
         "available_node_types": {
             "head": {"resources": {"CPU": 4}, "max_workers": 0},
-            "l4": {"resources": {"CPU": 8, "GPU": 1}, "max_workers": 4},
+            "l4": {
+                "resources": {"CPU": 8, "GPU": 1},
+                "labels": {"ray.io/market-type": "spot"},
+                "max_workers": 4,
+            },
             "cpu": {"resources": {"CPU": 2}},
             "unknown": {"node_config": {}},
         },
     }
+    spot = "label:ray.io/market-type=spot"
     assert groups_of(config) == (
-        [NodeGroup({"CPU": 8, "GPU": 1}, 4), NodeGroup({"CPU": 2}, 6), NodeGroup({}, 6)],
+        [NodeGroup({"CPU": 8, "GPU": 1, spot: 1}, 4), NodeGroup({"CPU": 2}, 6), NodeGroup({}, 6)],
         6,
     )
     assert groups_of({}) == ([], inf)

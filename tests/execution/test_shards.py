@@ -20,6 +20,7 @@ from evaljudge.model.asks import Failed, Prompt, Writing
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document
 from evaljudge.storage import Output, Shard
+from tests.build import done
 
 SHARD = Shard(3, 2, 3)
 CASES = [
@@ -51,11 +52,11 @@ def assignment(out: Path, levels: int = 3, **more: Any) -> Assignment:
 
 
 def do(job: Assignment, model: Scripted, order: Order) -> list[dict[str, Any]]:
-    return asyncio.run(ShardWork(job, here(), model).do(order))
+    return asyncio.run(done(ShardWork(job, here(job), model), order))
 
 
-def here(worker: str = "host-1", session: str = "now") -> Here:
-    return Here(session, worker, "node", lambda node: True)
+def here(job: Assignment, session: str = "now") -> Here:
+    return Here(session, "host-1", "node", lambda node: True, job.open_output())
 
 
 @pytest.fixture
@@ -149,8 +150,9 @@ def test_several_shards_at_once_end_like_one_after_another(tmp_path: Path) -> No
     orders = [Order(shard, ["prepare", "judge"], {}) for shard in shards]
 
     async def at_once() -> None:
-        work = ShardWork(assignment(tmp_path / "many"), here(), Scripted(delay=0.01))
-        await asyncio.gather(*(work.do(order) for order in orders))
+        job = assignment(tmp_path / "many")
+        work = ShardWork(job, here(job), Scripted(delay=0.01))
+        await asyncio.gather(*(done(work, order) for order in orders))
 
     asyncio.run(at_once())
     for order in orders:
@@ -167,8 +169,7 @@ def test_a_marker_of_an_earlier_session_is_not_believed_by_a_second_try(out: Pat
     (out / "briefs/synthetic/00003-run1.parquet").unlink()
     died = Note("later", "host-0", "node")
     Output(str(out), run="run1").note_attempt("00003", asdict(died))
-    model = Listening()
-    work = ShardWork(assignment(out), here(session="later"), model)
-    receipts = asyncio.run(work.do(both))
+    model, job = Listening(), assignment(out)
+    receipts = asyncio.run(done(ShardWork(job, here(job, "later"), model), both))
     assert len(model.written) == 2 * 3
     assert [receipt["unscored"] for receipt in receipts] == [0, 0]

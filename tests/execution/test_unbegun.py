@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -81,13 +82,20 @@ def test_what_counts_the_deaths_imports_nothing_that_may_be_their_cause() -> Non
         assert done.stdout == f"{counting.__name__}\n", done.stderr
 
 
-def test_deaths_are_counted_by_worker_and_only_on_nodes_that_are_up(
+def test_deaths_are_counted_by_actor_and_only_on_nodes_that_are_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     nodes = [{"NodeID": "n", "Alive": True}, {"NodeID": "gone", "Alive": False}]
     monkeypatch.setattr("ray.nodes", lambda: nodes)
-    board = boards.Board()
-    assert [board.begins("w", node) for node in ("n", "gone", "n", "n")] == [0, 1, 1, 2]
-    assert board.begins("another", "n") == 0
-    board.has_begun("w")
-    assert board.begins("w", "n") == 0
+    board = boards.Board(may_copy=True)
+
+    async def begin() -> None:
+        deaths = [
+            await board.begins("a", f"w{n}", at) for n, at in enumerate(["n", "gone", "n", "n"])
+        ]
+        assert deaths == [0, 1, 1, 2]
+        assert await board.begins("another", "w", "n") == 0
+        await board.has_begun("a")
+        assert await board.begins("a", "w4", "n") == 0
+
+    asyncio.run(begin())

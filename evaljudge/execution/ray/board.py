@@ -1,178 +1,456 @@
-"""What workers tell: to the driver by a board, to Prometheus by Ray's own metrics endpoint.
+"""The board: which orders wait, who has which in hand, who may commit, and what workers tell.
 
-The board is an actor on which workers post events, and from which the driver reads. Where it is
-lost, Ray starts another; meanwhile the receipts of whole shards show how far the run is. On it each
-worker notes, too, that it begins, before anything of evaljudge is imported in its process; and the
-driver says there that no other shard is to be begun, as it is to end after those in hand.
+It is an actor on the driver's node. Ray Data's rows are turns of workers, not shards: a worker with
+a turn takes an order from the board, does it and tells the receipt, until none is left for it. So
+any worker can do any shard. What a dead worker or a lost node had in hand is the next to be taken;
+and once no order waits, a worker that has nothing else to do gets copies of the oldest in hand. A
+shard that has killed a worker is not copied.
 
-    ray_evaljudge_cases_total{stage="judge"} 96.0
-    ray_evaljudge_asks_total{stage="judge", judge="synthetic"} 4032.0
+Two copies may answer differently on a card, so only one of them counts. A worker asks the board
+before it writes the first file of a stage. The first that asks may write, and the other drops its
+work; nobody else may write until the first has told that it committed, or is dead. So the files of
+one stage are one worker's, and a copy of what is left begins with the briefs that are committed.
+A worker that is cut off gets no answer, and so writes nothing. One that Ray has declared dead is
+refused; what it may still write is what it was granted just before it was lost.
 
-A worker counts the shards that it has committed, when they are committed. Ray puts `ray_` before
-each name and, after those of counters, `_total`; it adds the labels of the node and the worker.
-`jobs/grafana.json` is a dashboard of these. Ray's counters take no 0, so a series is not there
-before its first count, and the dashboard takes it for 0 then.
+The driver hands the orders over in pieces, as they run low. If the board is lost, Ray starts
+another, to which the driver hands again what it has not heard of; whoever takes that looks first at
+what is committed. The notes of attempts are lost with a board, which only costs more tries.
+
+Each worker also notes that it begins, before anything of evaljudge is imported in its process.
 """
 
 from __future__ import annotations
 
+import asyncio
+import pickle
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+import uuid
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
 from threading import Event as Flag
-from threading import Thread
-from typing import Any
+from threading import RLock, Thread
+from typing import Any, NamedTuple
 
 from evaljudge.errors import finishing
 from evaljudge.execution.attempts import MOST_LOADS
-from evaljudge.execution.protocol import Event, Watch
+from evaljudge.execution.protocol import Event, Receipts, Watch
 
 EVERY = 1.0
 """Seconds between two looks at the board."""
-COUNTERS = {
-    "evaljudge_cases": ("Cases done.", ("stage",)),
-    "evaljudge_asks": ("Questions put to a model.", ("stage", "judge")),
-    "evaljudge_prompt_tokens": ("Prompt tokens of all requests.", ("stage", "judge")),
-    "evaljudge_cached_tokens": ("Those from the prefix cache.", ("stage", "judge")),
-    "evaljudge_generated_tokens": ("Tokens that came out.", ("stage", "judge")),
-    "evaljudge_judge_seconds": (
-        "Seconds of cases with a judge, waiting for the engine included; cases overlap.",
-        ("stage", "judge"),
-    ),
-    "evaljudge_unscored": ("Texts and briefs without a score.", ("stage", "reason")),
-}
-WORKER_SECONDS = "evaljudge_worker_seconds"
-"""How long a worker has been there, loading its model included."""
-TOKENS = {
-    "evaljudge_asks": "asks",
-    "evaljudge_prompt_tokens": "prompt",
-    "evaljudge_cached_tokens": "cached",
-    "evaljudge_generated_tokens": "generated",
-}
+PIECE = 1000
+"""The board gets so many orders at once, when fewer wait there."""
+MOST_CALLS = 100_000
+"""Workers without an order wait in their calls of the board, as do those whose work may be lost."""
+Given = tuple[int, list[str], str]
+"""A shard's number, the stages that it lacks, and the order as text."""
+
+
+@dataclass
+class _Doing:
+    """What one worker does of an order."""
+
+    ticket: int
+    since: float
+    cases: int = 0
+
+
+@dataclass
+class _Order:
+    """One that is not done yet; without doers, it waits."""
+
+    stages: list[str]
+    text: str
+    is_again: bool
+    """Some of it may be committed by a worker that could not tell; then it is not copied."""
+    doers: dict[str, _Doing] = field(default_factory=dict)
+    """By worker; the first is not a copy."""
+    writer: str = ""
+    """The one that may commit."""
+    has_killed: bool = False
+
+    @property
+    def first(self) -> str:
+        return next(iter(self.doers), "")
+
+
+class Taken(NamedTuple):
+    """What the board gives a worker; between processes it is a plain tuple, as is `Told`."""
+
+    shard: int
+    stages: Sequence[str]
+    text: str
+    is_again: bool
+    is_copy: bool
+
+
+class Told(NamedTuple):
+    """What the board tells the driver."""
+
+    board: str
+    waiting: int
+    events: Sequence[tuple[Any, ...]]
+    receipts: Sequence[dict[str, Any]]
 
 
 class Board:
     """Sent by value, as is `CountedWorker`: an import of evaljudge may be what ends processes."""
 
-    def __init__(self) -> None:
-        self._posted: dict[tuple[Any, ...], Event] = {}
-        self._beginnings: dict[str, list[str]] = {}
-        self._is_finishing = False
+    def __init__(self, may_copy: bool) -> None:
+        self._name, self._may_copy = uuid.uuid4().hex, may_copy
+        self._orders = dict[int, _Order]()
+        self._queue = deque[int]()
+        self._hands = defaultdict[str, set[int]](set)
+        """The shards that each worker has in hand."""
+        self._has_all = self._is_over = False
+        self._actors, self._nodes = dict[str, str](), dict[str, str]()
+        """The worker that each actor is now, and each worker's node."""
+        self._up, self._draining = frozenset[str](), frozenset[str]()
+        self._leaving, self._dead = set[str](), set[str]()
+        self._idle = set[str]()
+        """Workers that wait for an order and have none."""
+        self._changes = dict[str, asyncio.Event]()
+        """What workers wait for."""
+        self._beginnings = defaultdict[str, list[str]](list)
+        self._notes = dict[str, dict[str, Any]]()
+        self._events = dict[tuple[Any, ...], Any]()
+        self._receipts = list[dict[str, Any]]()
 
-    def finish(self) -> None:
-        self._is_finishing = True
+    # for the driver
 
-    def is_finishing(self) -> bool:
-        return self._is_finishing
+    async def give(
+        self, board: str, orders: Sequence[Given], is_again: bool, are_last: bool
+    ) -> None:
+        """`board`: the one that is meant; Ray sends a call again to the one after it. Calls may
+        come in another order than they were made."""
+        if board != self._name:
+            return
+        for shard, stages, text in orders:
+            self._orders[shard] = _Order(stages, text, is_again)
+            self._queue.append(shard)
+        self._has_all = self._has_all or are_last
+        self._wake_all()
 
-    def begins(self, worker: str, node: str) -> int:
-        """How often this worker has died before it could work, on nodes that are still up."""
+    async def told(self, up: frozenset[str], draining: frozenset[str], is_over: bool) -> Any:
+        """What was told since the last call; of each shard's events of a kind, only the last."""
+        lost, self._up, self._draining = self._up - up, up, draining
+        for worker in [worker for worker, node in self._nodes.items() if node in lost]:
+            self._bury(worker, is_suspect=False)
+        if is_over:
+            await self.finish()
+        events, self._events = self._events, {}
+        receipts, self._receipts = self._receipts, []
+        return self._name, len(self._queue), list(events.values()), receipts
+
+    async def finish(self) -> None:
+        """No other order is begun."""
+        self._is_over = True
+        self._wake_all()
+
+    async def end(self) -> None:
+        """What is in hand is dropped, too."""
+        self._hands.clear()
+        await self.finish()
+
+    # for workers
+
+    async def begins(self, actor: str, worker: str, node: str) -> int:
+        """How often this actor has died before it could work, on nodes that are still up."""
         import ray
 
         up = {node["NodeID"] for node in ray.nodes() if node["Alive"]}
-        before = self._beginnings.get(worker, [])
-        self._beginnings[worker] = [*before, node]
-        return sum(earlier in up for earlier in before)
+        before = self._actors.get(actor)
+        if before != worker:  # else this call was sent twice
+            if before:
+                self._bury(before, is_suspect=self._nodes.get(before) in up)
+            self._actors[actor], self._nodes[worker] = worker, node
+            self._beginnings[actor].append(node)
+        return sum(earlier in up for earlier in self._beginnings[actor][:-1])
 
-    def has_begun(self, worker: str) -> None:
-        self._beginnings.pop(worker, None)
+    async def has_begun(self, actor: str) -> None:
+        self._beginnings.pop(actor, None)
 
-    def post(self, events: Sequence[Event]) -> None:
-        self._posted |= {event[:3]: event for event in events}
+    async def take(self, worker: str, actor: str, node: str, ticket: int) -> Any:
+        """The next order, as soon as there is one; None: the turn is over.
 
-    def take(self) -> list[Event]:
-        """The last event of each kind for each shard, of those posted since the last call."""
-        taken, self._posted = self._posted, {}
-        return list(taken.values())
+        `ticket`: the same where Ray sends the same call twice; then the same order is given.
+        """
+        self._actors.setdefault(actor, worker)  # a board that was lost knew this, too
+        self._nodes[worker] = node
+        while not self._is_done and worker not in self._dead:
+            is_staying = worker not in self._leaving and node not in self._draining
+            shard = self._given(worker, ticket)
+            if shard is None and is_staying:
+                shard = self._next(worker)
+            if shard is not None:
+                order = self._orders[shard]
+                order.doers.setdefault(worker, _Doing(ticket, time.monotonic()))
+                self._hands[worker].add(shard)
+                is_copy = order.first != worker
+                return shard, order.stages, order.text, order.is_again, is_copy
+            if is_staying and not self._hands[worker]:
+                if self._has_all and self._is_shared:
+                    return None
+                self._idle.add(worker)
+            await self._change(worker)
+        return None
+
+    @property
+    def _is_done(self) -> bool:
+        return self._is_over or (self._has_all and not self._orders)
+
+    @property
+    def _is_shared(self) -> bool:
+        """No order will be in want of a worker, unless both that have it die."""
+        return not self._may_copy or all(len(order.doers) > 1 for order in self._orders.values())
+
+    def _given(self, worker: str, ticket: int) -> int | None:
+        mine = ((shard, self._orders[shard].doers[worker]) for shard in self._hands[worker])
+        return next((shard for shard, doing in mine if doing.ticket == ticket), None)
+
+    def _next(self, worker: str) -> int | None:
+        if self._queue:
+            return self._queue.popleft()
+        mine = (self._orders[shard] for shard in self._hands[worker])
+        if not self._may_copy or any(order.first == worker for order in mine):
+            return None
+        return next((n for n, order in self._orders.items() if self._lends(order, worker)), None)
+
+    def _lends(self, order: _Order, worker: str) -> bool:
+        is_alone = len(order.doers) == 1 and worker not in order.doers
+        return is_alone and not (order.writer or order.is_again or order.has_killed)
+
+    async def may_commit(self, worker: str, shard: int, stage: str) -> dict[str, float] | None:
+        """Where this worker's work counts, what others have done in vain; else None.
+
+        Then nobody else's counts, until this one has told that it committed.
+        """
+        order = self._orders.get(shard)
+        is_doing = order and worker in order.doers and stage in order.stages
+        if order is None or not is_doing or order.writer not in ("", worker):
+            self._drop(worker, shard)
+            return None
+        order.writer, now = worker, time.monotonic()
+        others = {doer: doing for doer, doing in order.doers.items() if doer != worker}
+        for other in others:
+            self._drop(other, shard)
+        if not others:
+            return {}
+        cases = sum(doing.cases for doing in others.values())
+        seconds = sum(now - doing.since for doing in others.values())
+        return {"copies": len(others), "cases": cases, "seconds": round(seconds, 1)}
+
+    async def committed(self, worker: str, receipt: dict[str, Any]) -> None:
+        self._receipts.append(receipt)
+        shard = receipt["shard"]
+        if order := self._orders.get(shard):
+            if order.writer == worker:
+                order.writer = ""
+            order.stages = [stage for stage in order.stages if stage != receipt["stage"]]
+            for doer, doing in list(order.doers.items()):
+                order.doers[doer] = _Doing(doing.ticket, time.monotonic())
+                if not order.stages:
+                    self._drop(doer, shard)
+            if not order.stages:
+                del self._orders[shard]
+                if not self._orders:
+                    self._wake_all()
+            while self._idle:
+                self._wake(self._idle.pop())
+
+    async def lost(self, worker: str, shard: int) -> None:
+        """Answers when the shard is no longer in this worker's hands."""
+        while shard in self._hands[worker]:
+            await self._change(worker)
+
+    async def leaves(self, worker: str) -> None:
+        """It is to end: it gets no other order. Answers when it has none in hand."""
+        self._leaving.add(worker)
+        while self._hands[worker]:
+            await self._change(worker)
+
+    async def post(self, worker: str, events: Sequence[tuple[Any, ...]]) -> None:
+        """The driver does not hear of copies."""
+        for event in events:
+            order = self._orders.get(event[2])
+            if order and worker in order.doers and event[0] == "cases":
+                order.doers[worker].cases = event[3]
+            if order is None or order.first in ("", worker):
+                self._events[event[:3]] = event
+
+    # the notes of attempts (see attempts.py)
+
+    async def attempt(self, name: str) -> dict[str, Any]:
+        return self._notes.get(name, {})
+
+    async def note_attempt(self, name: str, note: dict[str, Any]) -> None:
+        self._notes[name] = note
+
+    async def forget_attempt(self, name: str) -> None:
+        self._notes.pop(name, None)
+
+    def _bury(self, worker: str, *, is_suspect: bool) -> None:
+        """`is_suspect`: a shard that it had in hand may be what it died of."""
+        self._dead.add(worker)
+        self._nodes.pop(worker, None)
+        for shard in [*self._hands[worker]]:
+            self._orders[shard].has_killed |= is_suspect
+            self._drop(worker, shard)
+
+    def _drop(self, worker: str, shard: int) -> None:
+        self._wake(worker)
+        order = self._orders.get(shard)
+        if shard not in self._hands[worker] or order is None:
+            return
+        self._hands[worker].remove(shard)
+        del order.doers[worker]
+        if order.writer == worker:
+            order.writer, order.is_again = "", True
+        if not order.doers and order.stages:
+            self._queue.appendleft(shard)
+            self._wake_all()
+
+    async def _change(self, worker: str) -> None:
+        await self._changes.setdefault(worker, asyncio.Event()).wait()
+
+    def _wake(self, worker: str) -> None:
+        if change := self._changes.pop(worker, None):
+            change.set()
+
+    def _wake_all(self) -> None:
+        for worker in [*self._changes]:
+            self._wake(worker)
 
 
 class CountedWorker:
-    """A worker from its first moment on; after a few deaths it refuses its orders.
+    """A worker from its first moment on; after a few deaths it refuses its turns.
 
-    Ray starts a worker again as often as its process dies. Deaths while it works are counted in
-    the run's folder (attempts.py), those while it imports evaljudge or the module of a judge or a
-    metric, or loads its model, on the board.
+    Ray starts a worker again as often as its process dies. Deaths while it works are counted by the
+    notes of attempts, those while it imports evaljudge or the module of a judge or a metric, or
+    loads its model, by the board.
     """
 
-    def __init__(self, packed: Any, board: Any, refusal: str) -> None:
-        """`packed`: where the worker's class and its arguments lie; `refusal`: a receipt."""
+    def __init__(self, packed: Any, board: Any, refusal: bytes) -> None:
+        """`packed`: where the worker's class and its arguments lie; `refusal`: how its turns end
+        where it refuses them."""
         import ray
 
         context = ray.get_runtime_context()
-        worker = context.get_actor_id()
-        deaths = ray.get(board.begins.remote(worker, context.get_node_id()))
-        self._refusal = [refusal] if deaths >= MOST_LOADS else []
+        actor, node, name = context.get_actor_id(), context.get_node_id(), uuid.uuid4().hex
+        deaths = ray.get(board.begins.remote(actor, name, node))
+        self._refusal = refusal if deaths >= MOST_LOADS else b""
         if not self._refusal:
             made, arguments = ray.cloudpickle.loads(ray.get(packed))
-            self._worker = made(*arguments)
-            ray.get(board.has_begun.remote(worker))
+            self._worker = made(board, (name, actor, node), *arguments)
+            ray.get(board.has_begun.remote(actor))
 
-    async def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        return {"receipt": self._refusal} if self._refusal else await self._worker(batch)
+    async def __call__(self, turn: dict[str, Any]) -> dict[str, Any]:
+        return {"ending": [self._refusal or pickle.dumps(await self._worker.take_turn())]}
+
+
+class BoardReader:
+    """The driver's side: hands the orders over, and tells `watch` what workers tell."""
+
+    def __init__(self, board: Any, orders: Iterable[Given], watch: Watch) -> None:
+        self.board, self._orders, self._watch = board, iter(orders), watch
+        self._receipts, self._name = Receipts(watch), ""
+        self._left = dict[int, Given]()
+        """The orders that were handed over and are not done."""
+        self._has_all, self._lock, self._over = False, RLock(), Flag()
+        self._error: BaseException | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self._has_all and not self._left
+
+    def look(self) -> None:
+        with self._lock:
+            if self._error:
+                raise self._error
+            if told := self._told():
+                self._hear(told)
+
+    def _told(self) -> Told | None:
+        """None where the board is lost, and another is being started."""
+        import ray
+
+        up = frozenset(node["NodeID"] for node in ray.nodes() if node["Alive"])
+        asked = self.board.told.remote(up, _draining(), finishing.is_set())
+        while not ray.wait([asked], timeout=EVERY)[0]:
+            if self._over.is_set():
+                return None
+        try:
+            return Told(*ray.get(asked))
+        except ray.exceptions.RayError:
+            return None
+
+    def _hear(self, told: Told) -> None:
+        is_another, self._name = told.board != self._name, told.board
+        for event in told.events:
+            self._watch(Event(*event))
+        for receipt in told.receipts:
+            _, stages, _ = self._left.get(receipt["shard"], (0, [], ""))
+            if receipt["stage"] in stages:  # else it was heard of already
+                stages.remove(receipt["stage"])
+                self._receipts.add(receipt)
+                if not stages:
+                    del self._left[receipt["shard"]]
+        if is_another:
+            left = list(self._left.values())
+            self.board.give.remote(told.board, left, True, self._has_all)
+        if not self._has_all and told.waiting < PIECE:
+            piece = list(islice(self._orders, PIECE))
+            self._has_all = len(piece) < PIECE
+            self._left |= {order[0]: order for order in piece}
+            self.board.give.remote(told.board, piece, False, self._has_all)
+
+    def keep_looking(self) -> None:
+        """In a thread: an error is raised in the driver's own, when a turn ends."""
+        while not self._over.wait(EVERY):
+            try:
+                self.look()
+            except BaseException as error:
+                self._error = error
+                self.board.end.remote()
+                return
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        self.look()
+        reader = Thread(target=self.keep_looking, name="board", daemon=True)
+        reader.start()
+        try:
+            yield
+        finally:
+            self._over.set()
+            reader.join()  # a thread that finds Ray gone would end this process
 
 
 @contextmanager
-def reading_board(watch: Watch) -> Iterator[Any]:
-    """Gives the board's handle, for workers; for this block, `watch` gets what they post.
-
-    The board lies on the driver's node, which outlives those of workers. It takes no CPU of Ray's,
-    so no worker has less room for it.
-    """
+def reading_board(
+    orders: Iterable[Given], watch: Watch, *, may_copy: bool
+) -> Iterator[BoardReader]:
+    """The board lies on the driver's node, which outlives those of workers. It takes no CPU of
+    Ray's, so no worker has less room for it."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
     lasting = {"num_cpus": 0, "max_restarts": -1, "max_task_retries": -1}
-    board = ray.remote(**lasting, scheduling_strategy=here)(Board).remote()
-    over = Flag()
-
-    def look() -> None:
-        asked = board.take.remote()
-        while not over.wait(EVERY):
-            if finishing.is_set():
-                board.finish.remote()
-            if not ray.wait([asked], timeout=EVERY)[0]:
-                continue
-            try:
-                posted = ray.get(asked)
-            except ray.exceptions.RayError:  # it is lost, and another is being started
-                posted = []
-            for event in posted:
-                watch(event)
-            asked = board.take.remote()
-
-    reader = Thread(target=look, name="board", daemon=True)
-    reader.start()
-    try:
-        yield board
-    finally:
-        over.set()
-        reader.join()  # a thread that finds Ray gone would end this process
+    lasting |= {"max_concurrency": MOST_CALLS}
+    board = ray.remote(**lasting, scheduling_strategy=here)(Board).remote(may_copy)
+    reader = BoardReader(board, orders, watch)
+    with reader.looking():
+        yield reader
 
 
-class Counters:
-    def __init__(self) -> None:
-        from ray.util.metrics import Counter, Gauge
+def _draining() -> frozenset[str]:
+    """The nodes that are to go: Ray's public functions do not tell."""
+    from ray._private.state import state
 
-        self._counters = {
-            name: Counter(name, description, tag_keys=labels)
-            for name, (description, labels) in COUNTERS.items()
-        }
-        self._seconds = Gauge(WORKER_SECONDS, "Seconds since it began to load its model.")
-
-    def add(self, receipt: Mapping[str, Any]) -> None:
-        stage = receipt["stage"]
-        self._add("evaljudge_cases", receipt["cases"], stage=stage)
-        for judge, asked in receipt.get("asked", {}).items():
-            labels = {"stage": stage, "judge": judge}
-            for name, counted in TOKENS.items():
-                self._add(name, asked["tokens"][counted], **labels)
-            self._add("evaljudge_judge_seconds", asked["seconds"], **labels)
-        for reason, times in receipt["reasons"].items():
-            self._add("evaljudge_unscored", times, stage=stage, reason=reason)
-        self._seconds.set(receipt["worker_seconds"])
-
-    def _add(self, name: str, amount: float, **labels: str) -> None:
-        if amount > 0:
-            self._counters[name].inc(amount, tags=labels)
+    return frozenset(state.get_draining_nodes())

@@ -1,9 +1,14 @@
 """Ray as an executor: workers on the cluster at hand, or on a Ray that is started here.
 
-Asking and measuring are Ray Data jobs: a shard's order in, its receipt out, actors in between. A
-row is a shard's order, never a prompt: cases are read and prompts made inside the worker that asks
-them. A model that both writes and judges does both stages over one pool, each engine loaded once;
-different models are two pools, the first released before the second starts.
+Asking and measuring are Ray Data jobs whose rows are turns of workers: Ray Data places workers, has
+an autoscaler bring their machines, and lets those go whose turns have ended. Which shard a worker
+does, it learns from the board (board.py): a row that is bound to a shard would wait for its own
+actor's restart, wherever else there is room. The driver ends when every shard is committed, without
+waiting for such a restart.
+
+Cases are read and prompts made inside the worker that asks them. A model that both writes and
+judges does both stages over one pool, each engine loaded once; different models are two pools, the
+first released before the second starts.
 """
 
 from __future__ import annotations
@@ -11,13 +16,14 @@ from __future__ import annotations
 import json
 import logging
 import os
+import pickle
 import re
 import sys
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import astuple
-from typing import Any
+from typing import Any, NamedTuple
 
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import TERMINATED, Ended, GivenUp, UserError, finishing
@@ -29,23 +35,21 @@ from evaljudge.execution.protocol import (
     Measuring,
     Order,
     R,
-    Receipt,
-    Receipts,
     Watch,
 )
-from evaljudge.execution.ray.board import CountedWorker, reading_board
-from evaljudge.execution.ray.placement import place, ray_cluster
+from evaljudge.execution.ray.board import BoardReader, CountedWorker, reading_board
+from evaljudge.execution.ray.placement import Placement, place, ray_cluster
 from evaljudge.execution.ray.session import import_ray, ray_session
-from evaljudge.execution.ray.worker import (
-    AT_ONCE,
-    REFUSED,
-    UNBEGUN,
-    Measurer,
-    Worker,
-    ended,
-)
+from evaljudge.execution.ray.worker import Ending, Measurer, Worker
 from evaljudge.execution.shards import SHARDS_AT_ONCE
 from evaljudge.storage import Shard, expect_answers
+
+
+class Pool(NamedTuple):
+    workers: int
+    turns: int
+    """That each worker has at a time."""
+    taking: Placement
 
 
 class RayExecutor(Executor):
@@ -57,7 +61,8 @@ class RayExecutor(Executor):
     def check(self, engine_sizes: Collection[int]) -> Iterator[None]:
         """A Ray of our own that needs to provide CPUs only is not started for this."""
         workers = self._workers
-        is_plain = workers.gpus in ("auto", 0) and workers.accelerator_type is None
+        wishes = (workers.accelerator_type, workers.selectors, workers.memory)
+        is_plain = workers.gpus in ("auto", 0) and not any(wishes)
         if not engine_sizes or (is_plain and not os.environ.get("RAY_ADDRESS")):
             yield
             return
@@ -102,35 +107,25 @@ class RayExecutor(Executor):
         least = min(self._workers.min, most)
         workers = self._workers.model_copy(update={"max": most, "min": least})
         with ray_session(workers):
-            import ray
-
             taking = place(workers, assignment.source.gpus_per_engine, ray_cluster())
-            pool = ray.data.ActorPoolStrategy(
-                min_size=least,
-                max_size=most,
-                max_tasks_in_flight_per_actor=SHARDS_AT_ONCE,
-                max_concurrent_calls_per_actor=SHARDS_AT_ONCE,
-            )
-            rows = list(map(str, orders))
             watch(Event("loading"))
-            with reading_board(watch) as board:
-                packed = _counted(board, LOADING_KILLS, Worker, assignment, taking.gpus, board)
-                _watch_all(_receipts("the workers", packed, rows, pool, taking.ray_options), watch)
-            if finishing.is_set():
-                raise Ended(TERMINATED)
+            with reading_board(map(_given, orders), watch, may_copy=True) as reader:
+                made = LOADING_KILLS, Worker, assignment, taking.gpus
+                packed, pool = _counted(reader.board, *made), Pool(most, SHARDS_AT_ONCE, taking)
+                _take_turns(_turns("the workers", packed, pool), reader)
 
     def measure(
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
     ) -> None:
         """Measures on all CPUs that there are or could be."""
-        import ray
-
-        rows = [json.dumps([astuple(shard), list(names)]) for shard, names in lacking.items()]
-        pool = ray.data.ActorPoolStrategy(min_size=1, max_size=min(self._cpus(), len(rows)))
-        with reading_board(watch) as board:
-            packed = _counted(board, MEASURING_KILLS, Measurer, measuring)
-            who, options = "the workers that measure", {"num_cpus": 1}
-            _watch_all(_receipts(who, packed, rows, pool, options), watch)
+        orders = (
+            (shard.number, ["measure"], json.dumps([astuple(shard), list(names)]))
+            for shard, names in lacking.items()
+        )
+        pool = Pool(min(self._cpus(), len(lacking)), 1, Placement(0, 1))
+        with reading_board(orders, watch, may_copy=False) as reader:
+            packed = _counted(reader.board, MEASURING_KILLS, Measurer, measuring)
+            _take_turns(_turns("the workers that measure", packed, pool), reader)
 
     def _cpus(self) -> int:
         """All CPUs there are, or as many as may be wanted of an autoscaler."""
@@ -180,28 +175,35 @@ def _counted(board: Any, refusal: str, worker: type, *arguments: object) -> tupl
     import ray
 
     packed = ray.put(ray.cloudpickle.dumps((worker, arguments)))
-    return packed, board, json.dumps({REFUSED: refusal})
+    return packed, board, pickle.dumps((UserError(refusal), False))
 
 
-def _receipts(
-    who: str,
-    packed: tuple[Any, ...],
-    orders: Sequence[str],
-    pool: Any,
-    options: Mapping[str, Any],
-) -> Generator[Receipt, None, None]:
-    """A worker that is lost is started again without end, which are Ray Data's own rules:
-    attempts.py says when a shard is given up."""
+def _given(order: Order) -> tuple[int, list[str], str]:
+    return order.shard.number, list(order.stages), str(order)
+
+
+def _turns(who: str, packed: tuple[Any, ...], pool: Pool) -> Generator[Ending, None, None]:
+    """How each turn ended.
+
+    All workers are asked for at once: those without a machine wait for it, which tells an
+    autoscaler how many to start, and of which labels. A worker that is lost is started again
+    without end, which are Ray Data's own rules: attempts.py says when a shard is given up.
+    """
     import ray
 
-    _quiet_ray_data()
-    rows = [{"order": order} for order in orders]
-    done = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
-        CountedWorker, fn_constructor_args=packed, batch_size=1, compute=pool, **options
+    _prepare_ray_data()
+    rows = [{"turn": turn} for turn in range(pool.workers * pool.turns)]
+    actors = ray.data.ActorPoolStrategy(
+        size=pool.workers,
+        max_tasks_in_flight_per_actor=pool.turns,
+        max_concurrent_calls_per_actor=pool.turns,
     )
+    made = {"fn_constructor_args": packed, "batch_size": 1, "compute": actors}
+    turns = ray.data.from_items(rows, override_num_blocks=len(rows))
+    done = turns.map_batches(CountedWorker, **made, **pool.taking.ray_options)
     try:
         for row in done.iter_rows():
-            yield json.loads(row["receipt"])
+            yield pickle.loads(row["ending"])
     except ray.exceptions.RayActorError as error:
         if lacking := re.search(r"No module named '[^']+'", str(error)):
             raise UserError(
@@ -214,39 +216,41 @@ def _receipts(
         ) from error
 
 
-def _watch_all(receipts: Generator[Receipt, None, None], watch: Watch) -> None:
-    """An error is raised when all orders are done, unless it is to be raised at once.
+def _take_turns(turns: Generator[Ending, None, None], reader: BoardReader) -> None:
+    """Until every order is done. An error is raised when all turns have ended, unless it is to be
+    raised at once.
 
-    A worker that never began refuses all its orders quickly, and is waited for: a thread of Ray
-    Data's that outlives Ray would end our process without a word.
+    A worker that never began ends all turns quickly, and is waited for: a thread of Ray Data's that
+    outlives Ray would end our process without a word.
     """
     ending: UserError | GivenUp | None = None
-    done = Receipts(watch)
-    with closing(receipts):
-        for receipt in receipts:
-            if UNBEGUN in receipt:
-                continue
-            error = ended(receipt)
-            if error is None:
-                done.add(receipt)
-                continue
-            ending = ending or error
-            if receipt.get(AT_ONCE):
-                raise ending
-    if ending:
-        raise ending
+    with closing(turns):
+        try:
+            for error, at_once in turns:
+                if error and at_once:
+                    raise error
+                ending = ending or error
+                reader.look()
+                if reader.is_done:
+                    return
+        finally:
+            reader.board.end.remote()
+    if finishing.is_set():
+        raise Ended(TERMINATED)
+    raise ending or GivenUp("the workers ended before their work was done (Ray's logs say more)")
 
 
-def _quiet_ray_data() -> None:
+def _prepare_ray_data() -> None:
     """Turn off Ray Data's own bars and notes; ours say what matters to the user.
 
-    Its errors are raised here, too, and it would write their tracebacks besides.
+    Its errors are raised here, too, and it would write their tracebacks besides. It would give up
+    when no turn has ended for half an hour.
     """
     import ray.data
 
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
-    context.autoscaling_config.actor_pool_util_upscaling_threshold = 1.0  # all that may be asked
+    context.execution_no_progress_timeout_s = -1
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
     logging.getLogger("ray").setLevel(logging.ERROR)

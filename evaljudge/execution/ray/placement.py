@@ -4,6 +4,9 @@ A worker is one actor on one node: its four GPUs cannot be two of one node and t
 Requests that can never be met are refused at once, since Ray would wait for them for ever; nodes
 that an autoscaler could still add count as available.
 
+Labels of machines (kind of card, zone, spot or on demand) are Ray's: the first selector that any
+machine meets is the one that counts, and the others are tried in order.
+
 Ray's own autoscaler reads what it may add from the file that the head was started with, and so does
 this module. An autoscaler that lives elsewhere (Kubernetes) is known by the label of its nodes.
 """
@@ -11,7 +14,7 @@ this module. An autoscaler that lives elsewhere (Kubernetes) is known by the lab
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -29,10 +32,13 @@ HEAD = "node:__internal_head__"
 CPUS_PER_GPU = 8
 """An engine's own thread, those of the tokenizer and of torch, what reads and writes shards, and on
 several GPUs a process for each."""
+LABEL = "label:"
+GIB = 1 << 30
 ROUNDING = 1e-6
 """Ray counts in ten thousandths: ten tenths of a GPU are one."""
 Resources = Mapping[str, float]
-"""What a node has in all, by Ray's names: `CPU`, `GPU`, `accelerator_type:L4`."""
+"""What a node has in all, by Ray's names: `CPU`, `GPU`, `accelerator_type:L4`; and its labels, each
+as one of `label:ray.io/market-type=spot`."""
 
 
 @dataclass(frozen=True)
@@ -63,35 +69,48 @@ class Placement:
     gpus: float
     cpus: float
     accelerator_type: str | None = None
+    selectors: Sequence[Mapping[str, str]] = ()
+    memory: float | None = None
+    """In GiB."""
 
     @property
     def ray_options(self) -> dict[str, Any]:
-        return {
+        first, *others = [dict(selector) for selector in self.selectors] or [{}]
+        options = {
             "num_cpus": self.cpus,
-            "num_gpus": self.gpus or None,
+            "num_gpus": self.gpus,
             "accelerator_type": self.accelerator_type,
+            "memory": (self.memory or 0) * GIB,
+            "label_selector": first,
+            "fallback_strategy": [{"label_selector": other} for other in others],
         }
+        return {name: option for name, option in options.items() if option}
 
     def workers_on(self, node: Resources) -> int:
         """A worker with part of a GPU shares that one only."""
         if self.accelerator_type and not node.get(ACCELERATOR + self.accelerator_type, 0):
             return 0
-        by_cpus, whole = _times(node.get("CPU", 0), self.cpus), int(node.get("GPU", 0))
+        if self.selectors and not any(_meets(node, selector) for selector in self.selectors):
+            return 0
+        most, whole = _times(node.get("CPU", 0), self.cpus), int(node.get("GPU", 0))
+        if self.memory and "memory" in node:
+            most = min(most, _times(node["memory"], self.memory * GIB))
         if not self.gpus:
-            return by_cpus
+            return most
         by_gpus = whole * _times(1, self.gpus) if self.gpus < 1 else _times(whole, self.gpus)
-        return min(by_cpus, by_gpus)
+        return min(most, by_gpus)
 
 
 def place(workers: WorkersConfig, gpus_per_engine: int, cluster: Cluster) -> Placement:
     """What each worker takes; a UserError where `min` of them can never run."""
     gpus = _gpus(workers, gpus_per_engine, cluster)
     cpus = _cpus(workers, gpus, cluster) if workers.cpus == "auto" else workers.cpus
-    placement = Placement(gpus, cpus, workers.accelerator_type)
+    placement = _placement(workers, gpus, cpus)
     if cluster.hidden:
         return placement
     if not any(map(placement.workers_on, cluster.kinds)):
-        nodes = "; ".join(dict.fromkeys(map(_described, cluster.kinds)))
+        keys = {key for selector in placement.selectors for key in selector}
+        nodes = "; ".join(dict.fromkeys(_described(node, keys) for node in cluster.kinds))
         raise UserError(
             f"workers: each worker needs {_each(placement)} on one node, and the nodes that this "
             f"cluster has or could add have {nodes}"
@@ -102,6 +121,35 @@ def place(workers: WorkersConfig, gpus_per_engine: int, cluster: Cluster) -> Pla
             f"this cluster has or could add room for {most:g}"
         )
     return placement
+
+
+def _placement(workers: WorkersConfig, gpus: float, cpus: float) -> Placement:
+    kind, selectors, memory = workers.accelerator_type, tuple(workers.selectors), workers.memory
+    return Placement(gpus, cpus, kind, selectors, memory)
+
+
+def _meets(node: Resources, selector: Mapping[str, str]) -> bool:
+    labels = _labels(node)
+    return all(_is_chosen(labels.get(key), choice) for key, choice in selector.items())
+
+
+def _is_chosen(value: str | None, choice: str) -> bool:
+    """By Ray's rules: `spot`, `!spot`, `in(L4, L40S)`, `!in(T4)`."""
+    wanted = choice.removeprefix("!")
+    if wanted.startswith("in("):
+        names = [name.strip() for name in wanted[3:-1].split(",")]
+    else:
+        names = [wanted]
+    return (value in names) != choice.startswith("!")
+
+
+def _labels(node: Resources) -> dict[str, str]:
+    named = (name.removeprefix(LABEL).partition("=") for name in node if name.startswith(LABEL))
+    return {key: value for key, _, value in named}
+
+
+def _labelled(resources: Resources, labels: Mapping[str, str]) -> Resources:
+    return {**resources, **{f"{LABEL}{key}={value}": 1.0 for key, value in labels.items()}}
 
 
 def _gpus(workers: WorkersConfig, gpus_per_engine: int, cluster: Cluster) -> float:
@@ -129,7 +177,7 @@ def _cpus(workers: WorkersConfig, gpus: float, cluster: Cluster) -> float:
     most = int(min(largest, CPUS_PER_GPU * max(1, gpus) if gpus else largest))
 
     def workers_with(cpus: int) -> float:
-        placement = Placement(gpus, cpus, workers.accelerator_type)
+        placement = _placement(workers, gpus, cpus)
         return min(workers.max, _most_workers(placement, cluster))
 
     wanted = workers_with(1)
@@ -164,16 +212,25 @@ def _times(has: float, each: float) -> int:
     return int(has / each + ROUNDING)
 
 
-def _described(node: Resources) -> str:
+def _described(node: Resources, keys: Collection[str]) -> str:
+    """`keys`: of the labels that are named."""
     kinds = [name.removeprefix(ACCELERATOR) for name in node if name.startswith(ACCELERATOR)]
     counts = " and ".join(f"{node.get(what, 0):g} {what}" for what in ("GPU", "CPU"))
-    return counts + (f" on {kinds[0]}" if kinds else "")
+    labels = {key: value for key, value in _labels(node).items() if key in keys}
+    return counts + (f" on {kinds[0]}" if kinds else "") + (_with(labels) if labels else "")
 
 
 def _each(placement: Placement) -> str:
     parts = [f"{placement.gpus:g} GPU"] if placement.gpus else []
     parts.append(f"{placement.cpus:g} CPU")
-    return " and ".join(parts) + (f" on {t}" if (t := placement.accelerator_type) else "")
+    if placement.memory:
+        parts.append(f"{placement.memory:g} GiB")
+    kind = f" on {t}" if (t := placement.accelerator_type) else ""
+    return " and ".join(parts) + kind + " or".join(map(_with, placement.selectors))
+
+
+def _with(labels: Mapping[str, str]) -> str:
+    return " with " + ", ".join(f"{key}={value}" for key, value in labels.items())
 
 
 def ray_cluster() -> Cluster:
@@ -182,7 +239,7 @@ def ray_cluster() -> Cluster:
     import yaml
 
     alive = [node for node in ray.nodes() if node["Alive"]]
-    nodes = [node["Resources"] for node in alive]
+    nodes = [_labelled(node["Resources"], node["Labels"]) for node in alive]
     monitor = _monitor(ray.get_runtime_context().get_session_name())
     if monitor is None:
         return Cluster(nodes, hidden=any(NODE_GROUP in node["Labels"] for node in alive))
@@ -200,7 +257,10 @@ def groups_of(config: Mapping[str, Any]) -> tuple[list[NodeGroup], float]:
     """An autoscaler's configuration: what it may start of each kind, and in all."""
     most = float(config.get("max_workers", inf))
     groups = [
-        NodeGroup(kind.get("resources") or {}, float(kind.get("max_workers", most)))
+        NodeGroup(
+            _labelled(kind.get("resources") or {}, kind.get("labels") or {}),
+            float(kind.get("max_workers", most)),
+        )
         for name, kind in config.get("available_node_types", {}).items()
         if name != config.get("head_node_type")
     ]

@@ -22,13 +22,13 @@ _ENVIRONMENT = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",  # its notes on itself, on our stderr
     "RAY_COLOR_PREFIX": "0",  # what it says of workers that died goes to logs, too
-    # Ray Data would double an autoscaled cluster again and again, each time after its machines
-    # came; how much work there is for them is known from the start
-    "RAY_DATA_DEFAULT_CLUSTER_SCALING_UP_FACTOR": "1000",
 }
 _CLUSTERS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 """Switched off, all processes of a Ray that is started here listen on 127.0.0.1 only, on Linux too.
 Ray has no other setting for this."""
+OBJECT_STORE = 1 << 30
+"""Bytes of a Ray that is started here: Ray would take three tenths of the machine's memory, and
+only judges, metrics and results of some shards lie there."""
 LONGEST_END = 60.0
 _THREADS = ("StreamingExecutor", "iter_threaded")
 """How the names of Ray Data's threads begin that do the work and that fetch its rows."""
@@ -106,7 +106,12 @@ def _start(workers: WorkersConfig) -> None:
     cpus = max(os.cpu_count() or 1, int(each * workers.min))
     for is_last in (False, True):
         try:
-            _init(address="local", num_cpus=cpus, include_dashboard=False)
+            _init(
+                address="local",
+                num_cpus=cpus,
+                include_dashboard=False,
+                object_store_memory=OBJECT_STORE,
+            )
             return
         except Exception as error:  # Ray's own are of no kind
             if is_last:

@@ -1,107 +1,164 @@
-"""Ray's actors: their rows are orders of shards, and what they give back are receipts.
+"""Ray's actors: their rows are turns, in which they do orders of the board until none is left.
 
-    {"order": '{"shard": {"number": 3, …}, …}'} -> {"receipt": '{"shard": 3, …}'}
-    {"order": '[[3, 32, 96, ""], ["rouge1"]]'} -> {"receipt": '{"stage": "measure", …}'}
+    {"turn": 3} -> {"ending": b"…"}
 
-What ends the run instead is a receipt too: `refused` (the user can correct it) or `given up`. Where
-the driver ends after the shards in hand, the receipt of any other says `not begun`.
+A turn ends with the error that ends the run, if there is one, and whether that is at once.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import signal
 import sys
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import count
 from typing import Any
 
-from evaljudge.errors import Damaged, EngineDead, GivenUp, UserError
+from evaljudge.errors import EngineDead, GivenUp, UserError
 from evaljudge.execution.attempts import Here
 from evaljudge.execution.measuring import MeasuringWork
-from evaljudge.execution.protocol import Assignment, Event, Measuring, Order
-from evaljudge.execution.ray.board import Counters
-from evaljudge.execution.shards import ShardWork
-from evaljudge.storage import Shard, expect_answers
+from evaljudge.execution.protocol import Assignment, Event, Measuring, Order, Receipt
+from evaljudge.execution.ray.board import Taken
+from evaljudge.execution.ray.counters import Counters
+from evaljudge.execution.shards import ShardWork, Superseded
+from evaljudge.storage import Shard, Stage, expect_answers
 
-DEAD_ENGINE = 70
-REFUSED, GIVEN_UP, AT_ONCE, DAMAGED = "refused", "given up", "at once", "damaged"
-UNBEGUN = "not begun"
+DEAD_ENGINE, LEFT = 70, 128 + signal.SIGTERM
+"""Exit codes of workers, which Ray replaces then."""
+Ending = tuple[UserError | GivenUp | None, bool]
 
 
-class Worker:
-    def __init__(self, assignment: Assignment, gpus: float, board: Any) -> None:
-        """`board`: the handle of the actor for events (see board.py)."""
+class TurnTaker(ABC):
+    """What every worker does with a turn. At SIGTERM it commits what it has in hand, and ends."""
+
+    def __init__(self, board: Any, who: tuple[str, str, str], session: str) -> None:
+        """`board`: the handle of the actor with the orders; `who`: the worker's name there, its
+        actor's and its node's."""
         expect_answers()
-        self._ending: dict[str, Any] = {}
-        self._board, self._counters = board, Counters()
-        self._here = _here(assignment.session)
-        try:
-            self._work = ShardWork(assignment, self._here, gpus=gpus, tell=board.post.remote)
-            board.post.remote([Event("loaded")])
-        except (UserError, GivenUp) as error:  # said by the driver; a retry would not help
-            self._ending = _ending(error)
+        self._board, self._who, self._name = board, who, who[0]
+        self._tickets, self._counters = count(), Counters()
+        self._here = _here(session, who[2], BoardNotes(board))
+        self._loop: asyncio.AbstractEventLoop | None = None
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, self._on_signal)
 
-    async def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        if self._ending:
-            return {"receipt": [json.dumps(self._ending)]}
-        receipts: list[dict[str, Any]] = []
-        for order in map(Order.read, batch["order"]):
-            if await self._board.is_finishing.remote():
-                receipts.append({UNBEGUN: True})
-                continue
+    @abstractmethod
+    def do(self, taken: Taken) -> AsyncIterator[Receipt]:
+        """The receipt of each stage as it is committed."""
+
+    async def take_turn(self) -> Ending:
+        self._loop = asyncio.get_running_loop()
+        while given := await self._board.take.remote(*self._who, next(self._tickets)):
+            taken = Taken(*given)
             try:
-                done = await self._work.do(order)
+                await self._do_unless_lost(taken)
             except EngineDead as error:  # Ray replaces this worker, which has no engine any more
                 print(f"engine died: {error}", file=sys.stderr, flush=True)
                 os._exit(DEAD_ENGINE)
             except (UserError, GivenUp) as error:
-                receipts.append(_ending(error) | {AT_ONCE: True})
-                continue
-            for receipt in done:
-                if receipt["worker"] == self._here.worker:  # else an earlier one's, who counted it
-                    self._counters.add(receipt)
-            receipts += done
-        return {"receipt": [json.dumps(receipt) for receipt in receipts]}
+                return error, True
+        return None, False
 
+    async def _do_unless_lost(self, taken: Taken) -> None:
+        """Drops the work as soon as another worker's counts."""
+        work = asyncio.create_task(self._do(taken))
+        lost = asyncio.ensure_future(self._board.lost.remote(self._name, taken.shard))
+        await asyncio.wait([work, lost], return_when=asyncio.FIRST_COMPLETED)
+        for task in (work, lost):
+            task.cancel()
+        with suppress(asyncio.CancelledError, Superseded):
+            await work
 
-class Measurer:
-    def __init__(self, measuring: Measuring) -> None:
-        expect_answers()
-        self._work = MeasuringWork(measuring, _here(measuring.session))
-        self._counters = Counters()
+    async def _do(self, taken: Taken) -> None:
+        async for receipt in self.do(taken):
+            if receipt["worker"] == self._here.worker:  # else an earlier one's, who counted it
+                self._counters.add(receipt)
+            await self._board.committed.remote(self._name, receipt)
 
-    async def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        return {"receipt": [json.dumps(self._receipt(order)) for order in batch["order"]]}
+    def _on_signal(self, *_: object) -> None:
+        if self._loop is None:
+            os._exit(LEFT)
+        self._loop.call_soon_threadsafe(lambda: asyncio.ensure_future(self._leave()))
 
-    def _receipt(self, order: str) -> dict[str, Any]:
-        shard, names = json.loads(order)
+    async def _leave(self) -> None:
         try:
-            receipt = self._work.measure(Shard(*shard), names)
-        except (UserError, GivenUp) as error:
-            return _ending(error)
-        self._counters.add(receipt)
-        return receipt
+            await self._board.leaves.remote(self._name)
+        finally:
+            os._exit(LEFT)
 
 
-def _here(session: str) -> Here:
+class Worker(TurnTaker):
+    def __init__(
+        self, board: Any, who: tuple[str, str, str], assignment: Assignment, gpus: float
+    ) -> None:
+        super().__init__(board, who, assignment.session)
+        self._refusal: UserError | GivenUp | None = None
+        name = self._name
+
+        async def may_commit(shard: int, stage: Stage) -> Any:
+            return await board.may_commit.remote(name, shard, stage)
+
+        def tell(events: Sequence[Event]) -> None:
+            board.post.remote(name, list(map(tuple, events)))
+
+        try:
+            self._work = ShardWork(
+                assignment, self._here, gpus=gpus, tell=tell, may_commit=may_commit
+            )
+            tell([Event("loaded")])
+        except (UserError, GivenUp) as error:  # said by the driver; a retry would not help
+            self._refusal = error
+
+    async def take_turn(self) -> Ending:
+        return (self._refusal, False) if self._refusal else await super().take_turn()
+
+    def do(self, taken: Taken) -> AsyncIterator[Receipt]:
+        _, stages, text, is_again, is_copy = taken
+        order = Order.read(text, stages=stages, is_again=is_again, is_copy=is_copy)
+        return self._work.do(order)
+
+
+class Measurer(TurnTaker):
+    def __init__(self, board: Any, who: tuple[str, str, str], measuring: Measuring) -> None:
+        super().__init__(board, who, measuring.session)
+        self._work = MeasuringWork(measuring, self._here)
+
+    async def do(self, taken: Taken) -> AsyncIterator[Receipt]:
+        shard, names = json.loads(taken.text)
+        yield await asyncio.to_thread(self._work.measure, Shard(*shard), names)
+
+
+class BoardNotes:
+    """The notes of attempts, on the board."""
+
+    def __init__(self, board: Any) -> None:
+        self._board = board
+
+    def attempt(self, name: str) -> dict[str, Any]:
+        return dict(_answer(self._board.attempt.remote(name)))
+
+    def note_attempt(self, name: str, note: Mapping[str, Any]) -> None:
+        _answer(self._board.note_attempt.remote(name, dict(note)))
+
+    def forget_attempt(self, name: str) -> None:
+        _answer(self._board.forget_attempt.remote(name))
+
+
+def _answer(asked: Any) -> Any:
+    import ray
+
+    return ray.get(asked)
+
+
+def _here(session: str, node: str, notes: BoardNotes) -> Here:
     import ray
 
     def is_up(node: str) -> bool:
         return any(entry["Alive"] for entry in ray.nodes() if entry["NodeID"] == node)
 
-    name, node = f"{os.uname().nodename}-{os.getpid()}", ray.get_runtime_context().get_node_id()
-    return Here(session, name, node, is_up)
-
-
-def _ending(error: UserError | GivenUp) -> dict[str, Any]:
-    if isinstance(error, Damaged):
-        return {REFUSED: str(error), DAMAGED: error.args}
-    return {REFUSED if isinstance(error, UserError) else GIVEN_UP: str(error)}
-
-
-def ended(receipt: dict[str, Any]) -> UserError | GivenUp | None:
-    """What a receipt says has ended the run, as the error that it was."""
-    if DAMAGED in receipt:
-        return Damaged(*receipt[DAMAGED])
-    if REFUSED in receipt:
-        return UserError(receipt[REFUSED])
-    return GivenUp(receipt[GIVEN_UP]) if GIVEN_UP in receipt else None
+    return Here(session, f"{os.uname().nodename}-{os.getpid()}", node, is_up, notes)
