@@ -277,6 +277,8 @@ class StudyConfig(Settings):
     """The pairs to run, in place of every model with every writer."""
     prompts: Annotated[list[PathName | None], Field(min_length=1)] | None = None
     """Packs of prompts, each a trial of every method; null: the task's own."""
+    apart: bool = False
+    """Each judge in a run of its own, so that it shares no question and its cost is its own."""
 
     @model_validator(mode="after")
     def _pairs_stand_alone(self) -> StudyConfig:
