@@ -87,6 +87,7 @@ class ModelConfig(Settings):
     adapter: PathName | None = None
     endpoint: str | None = None
     name: str | None = None
+    """What a study calls it; needed where it has one model in two forms."""
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> ModelConfig:

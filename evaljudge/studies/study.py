@@ -213,6 +213,8 @@ def _judges_of(
 
 def _model_slug(model: ModelConfig | None) -> str:
     source, adapter = (model.source, model.adapter) if model else (None, None)
+    if model and model.name:
+        return _slug(model.name, "model")
     return _slug(source, "model") + (f"--plus--{_slug(adapter, 'adapter')}" if adapter else "")
 
 
