@@ -42,7 +42,7 @@ from peers import Arm, Model, Round
 
 LONGEST = 1200.0
 """Seconds after which an arm that has not answered is given up."""
-CPU_DOCUMENTS = 8
+CPU_DOCUMENTS = 16
 """How many documents a cache on the CPU build holds; on a GPU the engine takes what there is."""
 GPU_SHARE, NO_GPU = 0.9, "torch finds no GPU"
 SPAWN = multiprocessing.get_context("spawn")

@@ -6,11 +6,11 @@
 The questions are those of a judge about SummEval-shaped cases (16 candidates of 60 words, an
 article of 500): `comparisons` with five references by `synthetic`, `ratings` by `direct`, or
 questions about `entities`. They go to a tiny random model, where Python's work dominates, and to
-one where the model's own work does; with a key-value cache that holds about two documents, and with
-one that holds all of them. Every arm is a process of its own that loads its engine once. The arms
-take turns, in another order each round, with fresh texts. Loading is not counted. Prints a table
-(seconds as a ratio to ours, prefilled tokens) and writes benches/peers.json, where it replaces the
-series of the same questions, model, cache and number of documents.
+one where the model's own work does; with a key-value cache that holds about four documents, and
+with one that holds all of them. Every arm is a process of its own that loads its engine once. The
+arms take turns, in another order each round, with fresh texts. Loading is not counted. Prints a
+table (seconds as a ratio to ours, prefilled tokens) and writes benches/peers.json, where it
+replaces the series of the same questions, model, cache and number of documents.
 
 The arms: `ours` is the judge itself with all cases at once, so it also makes the prompts, which the
 others get ready-made. `ours, adaptive` asks about fewer references; its random model is sure of
@@ -64,7 +64,8 @@ class Model:
 
     @property
     def bytes_of_a_token(self) -> int:
-        return 2 * 4 * self.width * self.layers
+        """In the cache, in bfloat16."""
+        return 2 * 2 * self.width * self.layers
 
 
 MODELS = {"tiny": Model(64, 2, 2, 24), "computing": Model(256, 6, 4, 12)}
@@ -74,7 +75,7 @@ SHAPES: Mapping[str, Mapping[str, Any]] = {
     "entities": {"judge": "entities"},
 }
 """The judges whose questions are asked."""
-CACHES = {"small": 2, "large": 30}
+CACHES = {"small": 4, "large": 60}
 """How many documents a cache holds."""
 
 

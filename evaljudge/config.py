@@ -90,6 +90,7 @@ class ModelConfig(Settings):
     adapter: PathName | None = None
     endpoint: str | None = None
     name: str | None = None
+    """What a study calls it; needed where it has one model in two forms."""
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> ModelConfig:
@@ -291,6 +292,8 @@ class StudyConfig(Settings):
     """The pairs to run, in place of every model with every writer."""
     prompts: Annotated[list[PathName | None], Field(min_length=1)] | None = None
     """Packs of prompts, each a trial of every method; null: the task's own."""
+    apart: bool = False
+    """Each judge in a run of its own, so that it shares no question and its cost is its own."""
 
     @model_validator(mode="after")
     def _pairs_stand_alone(self) -> StudyConfig:

@@ -147,6 +147,7 @@ def _arguments(source: ModelSource, path: str, seed: int) -> dict[str, Any]:
         "disable_log_stats": True,
         "use_tqdm_on_load": False,
         "max_model_len": AS_FITS,
+        "scheduling_policy": "priority",  # see loop.py
         "distributed_executor_backend": "uni" if source.gpus_per_engine == 1 else "mp",
     }
     if installed_build() == CPU_BUILD:

@@ -5,6 +5,10 @@ of its own, and a worker that is killed takes its engine along: no `VLLM::` proc
 
 Python's cost for each request limits how fast a small model can be asked, so a batch has one
 future for all its requests, and what a reply makes necessary is asked by the engine's own thread.
+
+Judges ask about a document in several rounds. A round that waited behind the first rounds of all
+other documents would find its prefixes gone from the cache, so the batch of an earlier turn goes
+first: here, and in the engine's own queue (`scheduling_policy: priority`).
 """
 
 from __future__ import annotations
@@ -12,10 +16,10 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Any
 
 from evaljudge.engines.internals import shut_down
@@ -37,9 +41,9 @@ def nothing_further(number: int, outputs: list[Any]) -> Sequence[Request]:
 class _Batch:
     """Asks that were made together; `future` has the outputs of each when all have finished."""
 
-    def __init__(self, size: int, further: Further) -> None:
+    def __init__(self, size: int, further: Further, turn: int) -> None:
         self.future: asyncio.Future[list[list[Any]]] = asyncio.get_running_loop().create_future()
-        self.further = further
+        self.further, self.turn = further, turn
         self.outputs: list[list[Any]] = [[] for _ in range(size)]
         self.unfinished = [0] * size
         self.left = size
@@ -74,26 +78,27 @@ class _Ask:
 
 
 class Steps:
-    """Feeds requests to the engine in the order asked, and steps it while there are any."""
+    """Feeds requests to the engine, the earliest turn's first, and steps it while there are any."""
 
     def __init__(self, engine: Any, adapter: Any = None) -> None:
         """`adapter`: vLLM's LoRARequest, if every request is to be answered with one."""
         self._engine, self._adapter = engine, adapter
         self._asked: queue.SimpleQueue[tuple[_Batch, Sequence[Request]] | None]
         self._asked = queue.SimpleQueue()
-        self._ready: deque[tuple[_Ask, Request]] = deque()
+        self._ready: list[tuple[int, int, _Ask, Request]] = []
+        """A heap: by turn, then in the order asked."""
         self._running: dict[str, _Ask] = {}
         self._count = 0
         self._thread = threading.Thread(target=self._run, name="engine-steps", daemon=True)
         self._thread.start()
 
     async def ask(
-        self, requests: Sequence[Request], further: Further = nothing_further
+        self, requests: Sequence[Request], further: Further = nothing_further, turn: int = 0
     ) -> list[list[Any]]:
         """The finished outputs of each request, and of those that `further` adds to it."""
         if not requests:
             return []
-        batch = _Batch(len(requests), further)
+        batch = _Batch(len(requests), further, turn)
         self._asked.put((batch, requests))
         return await batch.future
 
@@ -108,13 +113,13 @@ class Steps:
         try:
             while self._take_asked():
                 for _ in range(min(MOST_ADDED, len(self._ready))):
-                    self._add(*self._ready.popleft())
+                    self._add(*heappop(self._ready)[1:])
                 for output in self._engine.step() if self._running else ():
                     if output.finished:
                         self._finish(self._running.pop(output.request_id), output)
         except BaseException as error:  # whoever waits, or will ask, gets it
             dead = EngineDead(f"{type(error).__name__}: {error}")
-            for ask in (*self._running.values(), *(ask for ask, _ in self._ready)):
+            for ask in (*self._running.values(), *(ask for _, _, ask, _ in self._ready)):
                 ask.batch.settle(dead)
             while asked := self._asked.get():
                 asked[0].settle(dead)
@@ -130,18 +135,26 @@ class Steps:
                 return False
             batch, requests = asked
             for number, request in enumerate(requests):
-                self._ready += batch.opened(number, [request])
+                self._open(batch, number, [request])
 
-    def _add(self, ask: _Ask, request: Request) -> None:
+    def _open(self, batch: _Batch, number: int, requests: Sequence[Request]) -> None:
+        for ask, request in batch.opened(number, requests):
+            self._count += 1
+            heappush(self._ready, (batch.turn, self._count, ask, request))
+
+    def _add(self, number: int, ask: _Ask, request: Request) -> None:
         from vllm.inputs import tokens_input
 
         if ask.batch.future.cancelled():  # its run was interrupted, and the engine is kept
             return
         ids, how = request
-        self._count += 1
-        name = str(self._count)
+        name = str(number)
         try:
-            self._engine.add_request(name, tokens_input(list(ids)), how, lora_request=self._adapter)
+            self._engine.add_request(
+                *(name, tokens_input(list(ids)), how),
+                lora_request=self._adapter,
+                priority=ask.batch.turn,
+            )
         except ValueError as error:  # vLLM refuses this one request; the engine lives on
             ask.batch.settle(error)
         else:
@@ -159,8 +172,7 @@ class Steps:
             batch.settle(error)
             return
         if more:
-            # next, while the cache still holds the prompt of the request that has just ended
-            self._ready.extendleft(reversed(batch.opened(number, more)))
+            self._open(batch, number, more)
             return
         batch.left -= 1
         if not batch.left:

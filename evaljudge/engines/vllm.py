@@ -1,7 +1,8 @@
 """vLLM as a model: `write`, `choose` and `weigh` over token ids, on the CPU and the CUDA build.
 
 Prompts reach the engine as ids, sorted so that those sharing the longest prefix follow each other
-and the prefix cache serves them. What content makes impossible is a Failed reply; anything else
+and the prefix cache serves them; and those about a document that was asked about earlier come
+before those about a later one. What content makes impossible is a Failed reply; anything else
 that goes wrong in the engine raises EngineDead.
 """
 
@@ -12,7 +13,7 @@ from asyncio import to_thread
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, count
 from sys import maxsize
 from typing import Any, TypeVar
 
@@ -51,15 +52,18 @@ from evaljudge.reasons import too_long
 R = TypeVar("R")
 FIRST_TOKENS = 8
 """How much of a reply is shown where a model answers otherwise than it was asked."""
+REMEMBERED_TURNS = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A rendered prompt; the first `head` of its ids are the template's own."""
+    """A rendered prompt; the first `head` of its ids are the template's own, and its `turn` is the
+    same as that of other prompts that begin with the same document."""
 
     ids: Ids
     parts: Sequence[Ids]
     head: int
+    turn: int
 
     @property
     def text_at(self) -> int:
@@ -96,6 +100,9 @@ class VllmModel:
         self._takes_seeds = by_rows or installed_build() != CPU_BUILD
         compile_ = partial(compile_options, tokeniser=tokeniser, template=self._template)
         self._compiled: Callable[[Options], CompiledOptions] = lru_cache(None)(compile_)
+        turns = count()
+        self._turn: Callable[[tuple[str, ...]], int]
+        self._turn = lru_cache(REMEMBERED_TURNS)(lambda beginning: next(turns))
         name_blocks(engine)
         self._steps, self._encoders = Steps(engine, adapter_request(source)), Encoders()
 
@@ -226,7 +233,9 @@ class VllmModel:
         order = sorted(asked, key=lambda n: asked[n].ids)
         requests = [(asked[n].ids, request(asked[n])) for n in order]
         outputs = await self._steps.ask(
-            requests, lambda place, outputs: further(asked[order[place]], outputs)
+            requests,
+            lambda place, outputs: further(asked[order[place]], outputs),
+            turn=min((one.turn for one in asked.values()), default=0),
         )
         replies = {n: reply(asked[n], mine) for n, mine in zip(order, outputs, strict=True)}
         return [ask if isinstance(ask, Failed) else replies[n] for n, ask in enumerate(rendered)]
@@ -240,7 +249,7 @@ class VllmModel:
                 return Failed("nothing to weigh: the text is empty")
         ids = tuple(chain.from_iterable(parts))
         if len(ids) + room <= self._context:
-            return _Asked(ids, parts, head)
+            return _Asked(ids, parts, head, self._turn(prompt.parts[: prompt.head + 1]))
         return Failed(too_long(len(ids), room, self._context))
 
     def _writing(self, how: Writing, asked: _Asked) -> Any:

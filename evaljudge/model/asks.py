@@ -220,4 +220,6 @@ def add_in_logs(values: Iterable[float]) -> float:
     """log Σ exp(v), without leaving the range of a float."""
     numbers = list(values)
     top = max(numbers, default=-inf)
-    return top if top == -inf else top + log(fsum([exp(v - top) for v in numbers]))
+    if top == -inf or len(numbers) == 1:
+        return top
+    return top + log(fsum([exp(v - top) for v in numbers]))

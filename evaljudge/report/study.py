@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any
 
 from evaljudge.agreement import Averaged, AveragedColumn, AveragedValue, Correlation, Level
 from evaljudge.analyses.agreement import COEFFICIENTS
@@ -21,7 +22,7 @@ from evaljudge.report.markdown import section_blocks
 from evaljudge.report.page import NO_DATA, environment, frame
 from evaljudge.report.screen import on_screen, wrapped
 from evaljudge.sections import Cell, Placed, Section, Table
-from evaljudge.sections.figures import FEW, NONE, correlation, count, only
+from evaljudge.sections.figures import FEW, NONE, correlation, count, only, ratio, tabled
 from evaljudge.text import LONG, SHORT, markdown, one_line
 
 TITLE = "Methods compared"
@@ -47,6 +48,18 @@ DOCUMENTS = "Documents behind each value, and the value on those of all methods"
 COMMON = (
     "n: the documents where a method is defined. On all: its value on the documents where every "
     "method of the column is. Compare methods by the latter: other documents may be easier."
+)
+COUNTED = ("asks", "prompt", "prefilled", "generated")
+COUNTS = (
+    "Asks: questions put to a model, without those that prepare (such as for references); prompt: "
+    "the tokens of all their requests; prefilled: those of them that the prefix cache did not "
+    "serve, and beside it what share this is of the first method's; generated: the tokens that "
+    "came out. Agreement: the average of the first table. Like the first: the correlation of the "
+    "method's scores with the first method's, within documents, averaged over axes."
+)
+SHARED = (
+    "A question that methods of one run share is charged to the first of them: with `apart: true` "
+    "each method of a study is a run of its own, and its cost is its own."
 )
 UNDEFINED = f"{NONE} No value: an average needs one on every axis, and a method one in every trial."
 
@@ -117,6 +130,19 @@ class PooledValue:
         return shown if self.spread is None else f"{shown} ± {correlation(self.spread)}"
 
 
+@dataclass(frozen=True, slots=True)
+class MethodCost:
+    """What a method cost, summed over its axes and packs of prompts."""
+
+    method: str
+    agreement: float | None
+    like_first: float | None
+    asks: int
+    prompt: int
+    prefilled: int
+    generated: int
+
+
 @dataclass(frozen=True)
 class _Figure:
     """A method in one column: what is shown, the mark at its end, and whether it rests on few."""
@@ -170,6 +196,13 @@ def pooled_section(title: str, values: Sequence[PooledValue]) -> Section:
         tables.append(Table(caption, ["method", *axes], cells, "l" + "r" * len(axes)))
     notes = [SPREAD] if any(value.spread is not None for value in values) else []
     return Section(title, (), tables, notes)
+
+
+def costs_section(title: str, costs: Sequence[MethodCost]) -> Section:
+    columns: dict[str, Any] = {"method": "method", **{name: name for name in COUNTED[:3]}}
+    columns["of the first's"] = lambda cost: ratio(cost.prefilled, costs[0].prefilled)
+    columns |= {"generated": "generated", "agreement": "agreement", "like the first": "like_first"}
+    return Section(title, (), [tabled("Judging", costs, 1, columns)], [COUNTS, SHARED])
 
 
 def _figure(method: str, value: AveragedValue, column: AveragedColumn) -> _Figure:

@@ -16,11 +16,12 @@ import numpy as np
 
 from evaljudge.agreement import Averaged, Level, agreements, averaged
 from evaljudge.agreement.rated import Codes, Floats, Text, codes
+from evaljudge.analysis.costs import CostRow
 from evaljudge.analysis.run_scores import RunScores, aligned
 from evaljudge.config import AgreementConfig
 from evaljudge.judges.protocol import Judge
 from evaljudge.records import ANY_AXIS
-from evaljudge.report.study import PooledValue
+from evaljudge.report.study import COUNTED, MethodCost, PooledValue
 from evaljudge.storage import Output
 
 Trials = dict[str, list[str]]  # the columns of each method's trials
@@ -37,10 +38,12 @@ class Columns:
         self._packs: dict[str, Trials] = {}
         """Each method's trials with each pack of prompts."""
         self._texts: list[Text] = []
-        """Those that people rated; all columns are in their order."""
+        """Those that people rated, or all where none is; all columns are in their order."""
         self._ratings: dict[str, Floats] = {}
         self._scores: dict[str, dict[str, Floats]] = {}
         """The scores of each column by axis."""
+        self._costs: dict[str, Counter[str]] = {}
+        """What judging cost, by method."""
 
     def add(
         self,
@@ -54,14 +57,25 @@ class Columns:
         of another pack of prompts are further trials of the same methods."""
         self._list(judges, metrics, label, pack)
         run = RunScores(output, output.shards())
-        if not self._texts and run.human:
-            rated = np.flatnonzero(np.any([np.isfinite(r) for r in run.human.values()], axis=0))
-            self._texts = [run.texts[row] for row in rated]
-            self._ratings = {axis: ratings[rated] for axis, ratings in run.human.items()}
+        if not self._texts:
+            rated = np.zeros(len(run.texts), bool)
+            for ratings in run.human.values():
+                rated |= np.isfinite(ratings)
+            if rated.any():
+                self._ratings = {axis: ratings[rated] for axis, ratings in run.human.items()}
+            chosen = np.flatnonzero(rated if rated.any() else ~rated)
+            self._texts = [run.texts[row] for row in chosen]
         rows = run.rows_of(self._texts)
         for (scorer, axis), scores in run.scores.items():
             column = _named(scorer, label, "" if scorer in metrics else pack)
             self._scores.setdefault(column, {})[axis] = aligned(scores, rows)
+
+    def add_costs(self, rows: Iterable[CostRow], label: str) -> None:
+        """What the judges of a run cost. What was written before they judged is shared by many."""
+        for row in rows:
+            if row.stage == "judge":
+                mine = self._costs.setdefault(_named(row.judge, label), Counter())
+                mine.update({name: getattr(row, name) for name in COUNTED})
 
     def _list(self, judges: Sequence[Judge], metrics: Sequence[str], label: str, pack: str) -> None:
         """Methods of fewer draws come before that of all; a method's trials keep their order."""
@@ -97,9 +111,26 @@ class Columns:
 
     def compared(self, wanted: Trials, how: AgreementConfig) -> Averaged | None:
         """The comparison with ratings; None where there are none."""
-        if not self._texts or not wanted:
+        if not self._ratings or not wanted:
             return None
-        human = self._human(wanted)
+        return self._averaged(wanted, self._human(wanted), how)
+
+    def costs(self, how: AgreementConfig) -> list[MethodCost]:
+        """What each method cost, beside its agreement with people and with the first method."""
+        wanted = {name: trials for name, trials in self.methods.items() if name in self._costs}
+        first = next((self._scores[trial] for trial, *_ in wanted.values()), {})
+        if not first:
+            return []
+        agreed = _averages(self.compared(wanted, how))
+        alike = _averages(self._averaged(wanted, first, how))
+        return [
+            MethodCost(method, agreed.get(method), alike[method], **self._costs[method])
+            for method in wanted
+        ]
+
+    def _averaged(
+        self, wanted: Trials, human: Mapping[str, Floats], how: AgreementConfig
+    ) -> Averaged:
         methods = {m: [self._trial(t, human) for t in trials] for m, trials in wanted.items()}
         return averaged(*self._codes, methods, human, coefficient=how.coefficient)
 
@@ -146,3 +177,7 @@ class Columns:
 
 def _named(scorer: str, *labels: str) -> str:
     return " · ".join([scorer, *filter(None, labels)])
+
+
+def _averages(table: Averaged | None) -> dict[str, float | None]:
+    return {m.name: m.columns[-1].value for m in table.methods} if table else {}

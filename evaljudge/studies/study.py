@@ -1,8 +1,9 @@
 """A study: a grid of judges over one corpus, compared in one table.
 
 Every setting of a model, a writer and a pack of prompts is a run of its own, in a folder under the
-study's; what two judges of a run have in common is asked once, and references lie in one folder for
-all runs. Killed, a study goes on where it was. Packs of prompts are trials of one method.
+study's; what two judges of a run have in common is asked once (with `apart`, each is a run of its
+own, so that costs can be compared), and references lie in one folder for all runs. Killed, a study
+goes on where it was. Packs of prompts are trials of one method.
 
 Every list of a judge's settings is a dimension of the grid:
 
@@ -26,6 +27,7 @@ from evaljudge.judges import make_judges
 from evaljudge.prompts import load_task
 from evaljudge.report import asked_line, floor_line
 from evaljudge.report.study import (
+    costs_section,
     methods_section,
     pooled_section,
     study_markdown,
@@ -53,6 +55,7 @@ ABOUT_READINGS = (
 PACKS = "Each pack of prompts alone"
 ABOUT_PACKS = "The methods above with one pack of prompts each, without further questions."
 POOLED = "All documents together"
+COSTS = "Scores and cost"
 ABOUT_TWO_TEXTS = (
     "At least half of the documents have two rated texts or fewer. The correlation of two texts is "
     f"1 or -1, so compare the methods by the summary level under “{POOLED}”."
@@ -106,9 +109,10 @@ def run_study(
     judges = [make_job(study_run.config, engines).judges for study_run in runs]
     outcomes = [run(study_run.config, watcher=watching(), engines=engines) for study_run in runs]
     columns = Columns()
-    for study_run, mine in zip(runs, judges, strict=True):
+    for study_run, mine, outcome in zip(runs, judges, outcomes, strict=True):
         output = Output(study_run.config.out, study_run.config.briefs)
         columns.add(output, mine, list(study_run.config.metrics), study_run.methods, study_run.pack)
+        columns.add_costs(outcome.findings["costs"], study_run.methods)
     sections, results = list[Section](), dict[str, Any]()
     for title, (names, about) in {
         METHODS: (columns.methods, (ABOUT_TWO_TEXTS,) * columns.has_mostly_two_texts),
@@ -122,6 +126,9 @@ def run_study(
         results[POOLED] = list(map(asdict, pooled))
         sections.append(pooled_section(POOLED, pooled))
     lead, place = list(_lead(runs, outcomes, bool(sections))), Place(config.out)
+    if costs := columns.costs(config.agreement):
+        results[COSTS] = list(map(asdict, costs))
+        sections.append(costs_section(COSTS, costs))
     place.write_json("study.json", results)
     place.write("study.md", study_markdown(sections, lead))
     place.write("study.html", study_page(sections, lead))
@@ -171,14 +178,16 @@ def study_runs(config: Config) -> list[StudyRun]:
             f"study.prompts: {prompts or 'null'}: this pack changes no prompt of any judge: leave "
             "it out"
         )
-    out, runs = config.out.rstrip("/"), []
+    out, runs = config.out.rstrip("/"), list[StudyRun]()
     for at, (setting, mine) in enumerate(zip(settings, judges, strict=True)):
-        changed: dict[str, Any] = {"study": None, "briefs": config.briefs or f"{out}/briefs"}
-        changed |= {"out": f"{out}/{folders[at]}", "judges": mine} | setting._asdict()
-        changed |= {"metrics": {}} if at else {}
-        label = folders[at] if len(folders) > 1 else ""
         methods = models[at] if len({*models}) > 1 else ""
-        if mine:
+        groups = [{name: mine[name]} for name in mine] if study.apart else [mine] * bool(mine)
+        for group in groups:
+            folder = "--".join([folders[at], *(group if study.apart else ())])
+            changed: dict[str, Any] = {"study": None, "briefs": config.briefs or f"{out}/briefs"}
+            changed |= {"out": f"{out}/{folder}", "judges": group} | setting._asdict()
+            changed |= {"metrics": {}} if runs else {}
+            label = folder if len(folders) > 1 or study.apart else ""
             runs.append(StudyRun(label, config.model_copy(update=changed), methods, packs[at]))
     return runs
 
@@ -204,6 +213,8 @@ def _judges_of(
 
 def _model_slug(model: ModelConfig | None) -> str:
     source, adapter = (model.source, model.adapter) if model else (None, None)
+    if model and model.name:
+        return _slug(model.name, "model")
     return _slug(source, "model") + (f"--plus--{_slug(adapter, 'adapter')}" if adapter else "")
 
 

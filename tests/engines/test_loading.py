@@ -27,6 +27,7 @@ SEES = {"vision_config": {}}
         ({}, {"enable_prefix_caching": False}, "enable_prefix_caching", False),
         ({}, {}, "max_model_len", -1),  # the most that fit
         ({}, {"max_model_len": 100}, "max_model_len", 100),
+        ({}, {"quantization": "fp8"}, "quantization", "fp8"),
         ({}, {}, "language_model_only", None),
         (SEES, {}, "language_model_only", True),
         (SEES, {"limit_mm_per_prompt": {"image": 1}}, "language_model_only", None),

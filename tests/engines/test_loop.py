@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from evaljudge.engines.loop import MOST_ADDED, Further, Request, Steps, nothing_further
+from evaljudge.engines.loop import MOST_ADDED, Request, Steps, nothing_further
 from evaljudge.errors import EngineDead
 
 pytestmark = pytest.mark.engine
@@ -32,7 +32,7 @@ class Kept:
     _waiting: list[Any] = field(default_factory=list)
 
     def add_request(
-        self, name: str, prompt: dict[str, Any], how: Any, lora_request: Any = None
+        self, name: str, prompt: dict[str, Any], how: Any, lora_request: Any, priority: int
     ) -> None:
         ids = tuple(prompt["prompt_token_ids"])
         if ids == (self.refused,):
@@ -49,7 +49,7 @@ class Kept:
         return done
 
 
-def asked_of(engine: Kept, *asks: tuple[list[Request], Further]) -> list[Any]:
+def asked_of(engine: Kept, *asks: tuple[Any, ...]) -> list[Any]:
     """What each of these batches gets, which are all there before the engine takes a step."""
 
     async def ask(steps: Steps) -> list[Any]:
@@ -84,16 +84,20 @@ def test_a_large_batch_does_not_hold_up_the_engine():
     assert max(engine.sizes) == MOST_ADDED
 
 
-def test_what_a_reply_makes_necessary_is_asked_next():
+def test_what_a_reply_makes_necessary_is_asked_before_a_later_turn():
     def further(number: int, outputs: list[Any]) -> Sequence[Request]:
         if len(outputs) == 1 and number == 0:
             return requests(1001, 1002)
         return requests(1003) if len(outputs) == 3 else []
 
     engine = Kept()
-    (found,) = asked_of(engine, (requests(*range(300)), further))
-    assert ids_of(found[:2]) == [[(0,), (1001,), (1002,), (1003,)], [(1,)]]
-    assert engine.added[MOST_ADDED : MOST_ADDED + 3] == [(1001,), (1002,), (MOST_ADDED,)]
+    later, found = asked_of(
+        engine, (requests(*range(300, 600)), nothing_further, 1), (requests(0, 1), further, 0)
+    )
+    assert ids_of(found) == [[(0,), (1001,), (1002,), (1003,)], [(1,)]]
+    assert len(later) == 300
+    assert engine.added[:3] == [(0,), (1,), (300,)]
+    assert engine.added[MOST_ADDED : MOST_ADDED + 3] == [(1001,), (1002,), (MOST_ADDED + 298,)]
 
 
 def unreadable(number: int, outputs: list[Any]) -> Sequence[Request]:

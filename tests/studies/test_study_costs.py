@@ -1,0 +1,66 @@
+"""A study's table of scores and cost, by the scripted model: one row for each setting."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.studies.study import run_study
+
+DOCUMENTS, TEXTS, LEVELS = 5, 3, 3
+NAMES = ["synthetic-off", "synthetic-on", "ladder"]
+
+
+def costs(folder: Path, *, apart: bool, rated: bool = True) -> list[dict[str, Any]]:
+    """The table of plain, adaptive and with a ladder, in that order."""
+    cases = [
+        {
+            "doc_id": f"d{doc}",
+            "source": f"Document {doc} says.",
+            "candidates": [
+                {"system": f"s{n}", "text": f"text {doc} {n}"}
+                | ({"ratings": {"fluency": n}} if rated else {})
+                for n in range(TEXTS)
+            ],
+        }
+        for doc in range(DOCUMENTS)
+    ]
+    (folder / "cases.jsonl").write_text("".join(f"{json.dumps(case)}\n" for case in cases))
+    same = {"judge": "synthetic", "levels": LEVELS, "checks": {"neighbours": 0, "exchanged": 0}}
+    judges = [same | {"adaptive": [None, {}]}, same | {"layout": "ladder", "name": "ladder"}]
+    study = {"apart": apart, "judges": judges}
+    config = {"corpus": str(folder / "cases.jsonl"), "out": str(folder / "out"), "study": study}
+    config |= {"model": "scripted", "axes": ["fluency"], "workers": {"executor": "local"}}
+    made = run_study(config | {"coverage_floor": 0}, engines=ScriptedEngines())
+    assert "Scores and cost" in made.text
+    found: list[dict[str, Any]] = json.loads((folder / "out/study.json").read_text())[
+        "Scores and cost"
+    ]
+    assert [row["method"] for row in found] == NAMES
+    return found
+
+
+def test_apart_each_setting_has_its_own_cost(tmp_path: Path) -> None:
+    plain, adaptive, ladder = costs(tmp_path, apart=True)
+    assert plain["asks"] == ladder["asks"] == DOCUMENTS * TEXTS * LEVELS
+    assert DOCUMENTS * TEXTS <= adaptive["asks"] <= plain["asks"]
+    assert plain["like_first"] == pytest.approx(1)
+    assert ladder["like_first"] < 1
+    assert -1 <= ladder["agreement"] <= 1
+    assert {entry.name for entry in (tmp_path / "out").iterdir() if entry.is_dir()} == {
+        "briefs",
+        *(f"scripted--{name}" for name in NAMES),
+    }
+
+
+def test_of_one_run_a_shared_question_is_charged_once(tmp_path: Path) -> None:
+    plain, adaptive, _ = costs(tmp_path, apart=False)
+    assert (plain["asks"], adaptive["asks"]) == (DOCUMENTS * TEXTS * LEVELS, 0)
+
+
+def test_without_ratings_settings_are_compared_with_the_first(tmp_path: Path) -> None:
+    for row in costs(tmp_path, apart=True, rated=False):
+        assert row["agreement"] is None
+        assert row["like_first"] is not None
