@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 import psutil
 from chaos_worlds import JUDGES, World
@@ -21,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
 sys.path.insert(0, str(ROOT))
 
+from evaljudge.storage.output import SCORED_TOGETHER  # noqa: E402
 from tests.end_to_end import killing, shared  # noqa: E402
 from tests.s3 import bucket as s3_bucket  # noqa: E402
 from tests.s3 import proxy as s3_proxy  # noqa: E402
@@ -29,7 +31,8 @@ STORAGE_PATIENCE = 3.0
 """Seconds that S3 is tried."""
 PAUSE = {"local": 0.004, "ray": 0.05, "second node": 0.05}
 """Seconds that the scripted model takes for an ask, on average."""
-MENDABLE = re.compile(r"out/(cases|commits|verdicts|checks|measures)/(\w+/)?\d+\.\w+")
+MENDABLE = re.compile(r"out/(cases|commits)/(\w+/)?\d+\.\w+")
+_TOGETHER = re.compile(r"\b\d{5}-\d{5}\b")
 SET_ASIDE = "out/damaged/"
 
 
@@ -225,10 +228,12 @@ class Run:
         return tables | {"briefs": sorted(map(_without_chance, tables["briefs"]))}
 
     def patterns(self) -> set[str]:
-        """The names of its files, with N for the number of a shard and ID for that of the run."""
+        """The names of its files, with N for the number of a shard, M for those of shards that
+        share a file, and ID for that of the run."""
         files = self.files()
         run = json.loads(files["out/run.json"].read_text())["id"]
-        return {re.sub(r"\b\d{5}\b", "N", name).replace(run, "ID") for name in files}
+        named = (_TOGETHER.sub("M", name).replace(run, "ID") for name in files)
+        return {re.sub(r"\b\d{5}\b", "N", name) for name in named}
 
     def contract(self, patterns: Iterator[str]) -> set[str]:
         """The files that a run has whose patterns are these."""
@@ -236,9 +241,11 @@ class Run:
         run = json.loads(files["out/run.json"].read_text())["id"]
         shards = json.loads(files["out/shards.json"].read_text())["shards"]
         numbers = [f"{number:05d}" for number, *_ in shards]
+        firsts = (int(n) - int(n) % SCORED_TOGETHER for n in numbers)
+        together = [f"{n:05d}-{n + SCORED_TOGETHER - 1:05d}" for n in firsts]
         named = (pattern.replace("ID", run) for pattern in patterns)
-        return {name.replace("N", n) if re.search(r"\bN\b", name) else name
-                for name in named for n in numbers}  # fmt: skip
+        return {re.sub(r"\bN\b", n, re.sub(r"\bM\b", m, name))
+                for name in named for n, m in zip(numbers, together, strict=True)}  # fmt: skip
 
     def strays(self) -> list[str]:
         """What lies in the bucket besides the run's files."""
@@ -252,8 +259,9 @@ class Run:
     def committed(self) -> dict[str, set[int]]:
         numbers: dict[str, set[int]] = {"prepare": set(), "judge": set()}
         for name in self._names():
-            if matched := re.fullmatch(r"out/commits/(prepare|judge)/(\d+)\.json", name):
-                numbers[matched[1]].add(int(matched[2]))
+            if matched := re.fullmatch(r"(?:out/)?(commits/judge|briefs/\w+)/(\d+)\.zip", name):
+                stage = "judge" if matched[1] == "commits/judge" else "prepare"
+                numbers[stage].add(int(matched[2]))
         return numbers
 
     def _names(self) -> list[str]:
@@ -302,12 +310,15 @@ def _is_whole(file: Path) -> bool:
     try:
         if file.suffix == ".parquet":
             pq.read_table(file)
+        elif file.suffix == ".zip":
+            if ZipFile(file).testzip():
+                return False
         elif file.suffix in (".json", ".jsonl"):
             text = file.read_text()
             for line in text.removesuffix("\n").split("\n") if file.suffix == ".jsonl" else [text]:
                 if line:
                     json.loads(line)
-    except (OSError, ValueError):
+    except (OSError, ValueError, BadZipFile):
         return False
     return True
 

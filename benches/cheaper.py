@@ -35,6 +35,7 @@ from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 from evaljudge.engines import VllmEngines
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.model.asks import Options, Prompt
+from evaljudge.storage import Output
 
 HERE = Path(__file__).parent
 LEVELS = (5, 9)
@@ -114,9 +115,10 @@ def judged(
 def asked_share(out: Path, judge: str) -> float:
     """The share of comparisons in this judge's verdicts that were asked, not inferred."""
     asked = every = 0
-    for file in sorted((out / "verdicts" / judge).rglob("*.parquet")):
-        for row in pq.read_table(file).to_pylist():
-            levels = json.loads(row["evidence"]).get("levels", [])
+    output = Output(str(out))
+    for shard in output.shards():
+        for verdict in output.verdicts(judge, shard):
+            levels = verdict.evidence.get("levels", [])
             every += len(levels)
             asked += sum("inferred" not in level for level in levels)
     return asked / every

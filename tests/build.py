@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -65,9 +66,26 @@ def lines(file: Path | str) -> list[dict[str, Any]]:
 
 
 def stored(folder: Path | str) -> list[dict[str, Any]]:
-    """The rows of all Parquet files below a folder."""
-    files = sorted(Path(folder).rglob("*.parquet"))
-    return [row for file in files for row in pq.read_table(file).to_pylist()]
+    """The rows of all Parquet files below a folder of a run, as if none were in a bundle."""
+    return [row for content in tables(Path(folder)).values() for row in table_rows(content)]
+
+
+def table_rows(content: bytes) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = pq.read_table(pa.BufferReader(content)).to_pylist()
+    return rows
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    """All Parquet files below a folder of a run, or of briefs, by their names there."""
+    found = {f"{file.relative_to(folder)}": file.read_bytes() for file in folder.rglob("*.parquet")}
+    run = next((above for above in folder.parents if (above / "run.json").exists()), None)
+    begin = f"{folder.relative_to(run)}/" if run else "briefs/"
+    for file in (run or folder).rglob("*.zip"):
+        if "damaged" not in file.parts and begin != "scores/":
+            with ZipFile(file) as bundle:
+                names = [n for n in bundle.namelist() if n.endswith("t") and n.startswith(begin)]
+                found |= {name.removeprefix(begin): bundle.read(name) for name in names}
+    return dict(sorted(found.items()))
 
 
 def config(folder: Path, **changes: Any) -> dict[str, Any]:

@@ -276,6 +276,17 @@ def hundred_columns() -> Iterator[None]:
 
 
 @pytest.fixture
+def begun_earlier() -> Iterator[None]:
+    """Runs are begun as an earlier version began them: what is a part of a bundle is a file."""
+    from evaljudge.runs import binding
+    from evaljudge.storage.files import SEALED
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(binding, "BUNDLED", SEALED)
+        yield
+
+
+@pytest.fixture
 def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing waits for the disk."""
     monkeypatch.setattr(os, "fsync", lambda file: None)

@@ -103,12 +103,12 @@ def test_a_run_killed_before_its_first_commit_binds_nothing(config):
     _killed(lambda: evaljudge.run(config, engines=ScriptedEngines(opens)))
     out = Path(config["out"])
     first = json.loads((out / "run.json").read_text())
-    (out / "verdicts/other").mkdir(parents=True)
-    (out / "verdicts/other/00000.parquet").write_text("half of a shard")
+    (out / "commits/other").mkdir(parents=True)
+    (out / "commits/other/00000.zip").write_text("half of a shard")
     other = config | {"judges": {"synthetic": {"levels": 3}}}
     assert evaljudge.run(other, engines=ScriptedEngines()).coverage == 1
     assert json.loads((out / "run.json").read_text())["id"] != first["id"]
-    assert sorted(os.listdir(out / "verdicts")) == ["synthetic"]
+    assert sorted(os.listdir(out / "commits")) == ["judge"]
 
 
 def test_what_is_committed_binds_and_resumes(config):

@@ -23,24 +23,32 @@ from evaljudge.commands.check import Checked, check_run
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.reasons import DAMAGED_FILE
+from evaljudge.runs import binding
 from evaljudge.runs.job import BOTH
 from evaljudge.runs.watching import Watcher
 from evaljudge.storage import Output, Place
 from evaljudge.storage.disk import disk_error
+from evaljudge.storage.files import SEALED
 from tests import build
 from tests.build import command, document, jsonl, lines
 
 DOCUMENTS = 3
 """In as many shards."""
-DERIVED = ["scores/00001.parquet", "selected/some.jsonl", "report/agreement.json"]
+DERIVED = ["scores/00000-00031.parquet", "selected/some.jsonl", "report/agreement.json"]
 PAPERS = ["run.json", "shards.json"]
-BRIEFS = ["briefs/geval/00001-*.parquet", "briefs/common/*.json"]
+BUNDLES = ["commits/judge/00001.zip", "commits/measure/00001.zip", "briefs/z*/00001.zip"]
+EARLIER = ["scores/00001.parquet", "briefs/geval/00001-*.parquet",
+           "commits/measure/00001.json", "measures/words/00001.parquet",
+           "commits/prepare/00001.json", "commits/judge/00001.json",
+           "verdicts/geval/00001.parquet", "checks/synthetic/00001.parquet"]  # fmt: skip
+"""Files of a run that an earlier version has begun."""
+BRIEFS = [EARLIER[1], "briefs/common/*.json", BUNDLES[2]]
 """A run that is done does not read them."""
-MEASURED = ["commits/measure/00001.json", "measures/words/00001.parquet"]
-STAGES = ["cases/00001.parquet", "commits/prepare/00001.json", "commits/judge/00001.json",
-          "verdicts/geval/00001.parquet", "checks/synthetic/00001.parquet"]  # fmt: skip
+MEASURED = [EARLIER[2], EARLIER[3], BUNDLES[1]]
+CASES = "cases/00001.parquet"
+STAGES = [CASES, *EARLIER[4:], BUNDLES[0]]
 NOTE = "attempts/00001.json"
-FILES = [*PAPERS, *STAGES, *MEASURED, *BRIEFS, *DERIVED, NOTE]
+FILES = [*PAPERS, *STAGES, *MEASURED, *BRIEFS, *DERIVED, EARLIER[0], NOTE]
 OFTEN_DAMAGED = [
     *STAGES,
     *(pytest.param(n, marks=pytest.mark.long) for n in FILES if n not in STAGES),
@@ -150,16 +158,12 @@ class Bench(build.Bench):
         return check_run(str(self.out))
 
     def results(self) -> list[Any]:
-        rows = [pq.read_table(file).to_pylist() for file in self.score_files()]
         texts = ("report/agreement.json", "selected/some.jsonl", "selected/some.json")
-        return [rows, *((self.out / name).read_text() for name in texts)]
+        return [self.rows("scores"), *((self.out / name).read_text() for name in texts)]
 
     def find(self, name: str) -> Path:
         (file,) = self.out.glob(name)
         return file
-
-    def score_files(self) -> list[Path]:
-        return [self.out / f"scores/{n:05d}.parquet" for n in range(DOCUMENTS)]
 
 
 @pytest.fixture(scope="module")
@@ -169,18 +173,20 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    """With a judge that has checks, too."""
-    return Bench(tmp_path_factory.mktemp("both"), {"synthetic": {"levels": 3}, "geval": {}})
+def earlier(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """Begun by an earlier version; with a judge that has checks, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(binding, "BUNDLED", SEALED)
+        return Bench(tmp_path_factory.mktemp("both"), {"synthetic": {"levels": 3}, "geval": {}})
 
 
 pytestmark = pytest.mark.usefixtures("no_fsync")
 
 
 @pytest.fixture
-def hurt(whole: Bench, both: Bench) -> Callable[[str, str], Bench]:
+def hurt(whole: Bench, earlier: Bench) -> Callable[[str, str], Bench]:
     def make(name: str, damage: str) -> Bench:
-        bench = (both if name.startswith("checks/") else whole).copied("hurt")
+        bench = (earlier if name in EARLIER else whole).copied("hurt")
         ALL_DAMAGES[damage](bench.find(name))
         return bench
 
@@ -237,19 +243,19 @@ def test_report_leaves_out_what_is_damaged_or_refuses_in_one_line(hurt: Hurt, na
             refused(error, name, damage)
             continue
         warnings = outcome.findings.warnings
-        if name == STAGES[1] and damage in ("gone", "folder"):
+        if name == "commits/prepare/00001.json" and damage == "gone":
             assert any("1 shard has lost its marker" in line for line in warnings)
         elif name in STAGES and damage != "foreign":
             assert sum("1 shard left out" in line and name in line for line in warnings) == 1
             assert outcome.exit_code == 3
             assert all(row.reasons == {DAMAGED_FILE: 2} for row in outcome.findings.coverage)
             assert outcome.findings.candidates == 2 * DOCUMENTS
-            assert not bench.score_files()[1].exists()
+            assert {row["doc_id"] for row in bench.rows("scores")} == {"d0", "d2"}
         else:
             assert bench.results() == bench.unharmed, damage
-            if name == BRIEFS[0] and damage not in ("gone", "foreign"):
+            if name in (EARLIER[1], BUNDLES[2]) and damage not in ("gone", "folder", "foreign"):
                 page = (bench.out / "report/index.html").read_text()
-                assert "briefs/geval/00001-" in page, damage
+                assert f"{bench.find(name).relative_to(bench.out)}: " in page, damage
             is_remade = name in MEASURED and damage != "foreign"
             is_lost_marker = name.startswith("commits/") and damage == "gone"
             told = [line for line in bench.warnings.lines if "set aside in damaged/" in line]
@@ -262,13 +268,18 @@ def refused(error: UserError, name: str, damage: str) -> None:
     assert name in PAPERS or (damage == "folder" and name in DERIVED), (damage, error)
 
 
-def test_only_what_is_damaged_is_done_again_and_is_set_aside_beside_the_first(both: Bench) -> None:
-    bench = both.copied("two")
-    markers = [bench.out / f"commits/judge/{n:05d}.json" for n in range(DOCUMENTS)]
+@pytest.mark.parametrize("is_earlier", [False, True])
+def test_only_what_is_damaged_is_done_again_and_is_set_aside_beside_the_first(
+    whole: Bench, earlier: Bench, is_earlier: bool
+) -> None:
+    bench = (earlier if is_earlier else whole).copied("two")
+    ending = "json" if is_earlier else "zip"
+    markers = [bench.out / f"commits/judge/{n:05d}.{ending}" for n in range(DOCUMENTS)]
+    first = bench.find("verdicts/geval/00000.parquet") if is_earlier else markers[0]
     for content in (b"first", b"second"):
         before = [file.read_bytes() for file in markers]
-        (bench.out / "verdicts/geval/00000.parquet").write_bytes(content)
-        (bench.out / "checks/synthetic/00002.parquet").unlink()
+        first.write_bytes(content)
+        (bench.out / EARLIER[-1].replace("1.", "2.") if is_earlier else markers[2]).unlink()
         with pytest.raises(UserError, match="is bound to another run: seed is 0 there, 1 here"):
             bench.run(seed=1)
         bench.run()
@@ -276,14 +287,15 @@ def test_only_what_is_damaged_is_done_again_and_is_set_aside_beside_the_first(bo
         same = [file.read_bytes() == was for file, was in zip(markers, before, strict=True)]
         assert same == [False, True, False]
         (line,) = bench.warnings.lines
-        assert "00000.parquet is not as it was" in line and "00002.parquet is gone" in line
-    kept = sorted((bench.out / "damaged/verdicts/geval").iterdir())
-    assert [file.name for file in kept] == ["00000.parquet", "00000.parquet.2"]
+        assert f"{first.name} " in line
+        assert "00002.parquet is gone" in line or not is_earlier
+    kept = sorted((bench.out / "damaged" / first.relative_to(bench.out)).parent.iterdir())
+    assert [file.name for file in kept] == [first.name, f"{first.name}.2"]
     assert [file.read_bytes() for file in kept] == [b"first", b"second"]
 
 
 def test_a_lost_marker_of_a_finished_run_stays_noticed(whole: Bench) -> None:
-    bench, name = whole.copied("lost"), "commits/judge/00001.json"
+    bench, name = whole.copied("lost"), "commits/judge/00001.zip"
     (bench.out / name).rename(bench.out / f"{name}.old")
     for _ in range(2):  # the first report must not make the second one quiet
         assert bench.run(evaljudge.make_report).exit_code == 3
@@ -293,11 +305,11 @@ def test_a_lost_marker_of_a_finished_run_stays_noticed(whole: Bench) -> None:
 def test_an_unfinished_run_is_reported_without_the_shards_that_are_left(whole: Bench) -> None:
     bench = whole.copied("unfinished")
     Output(str(bench.out)).write_run((Output(str(bench.out)).run() or {}) | {"state": "begun"})
-    (bench.out / "commits/judge/00001.json").unlink()
+    (bench.out / "commits/judge/00001.zip").unlink()
     outcome = bench.run(evaljudge.make_report)
     assert outcome.exit_code == 0
     assert any("1 shard is not judged yet" in line for line in outcome.findings.warnings)
-    for file in (bench.out / "verdicts/geval").iterdir():
+    for file in (bench.out / "commits/judge").iterdir():
         file.write_bytes(b"")
     with pytest.raises(UserError, match="2 shards left out for damaged files.*nothing is left"):
         bench.run(evaljudge.make_report)
@@ -308,15 +320,15 @@ def test_cases_from_before_the_ratings_changed_are_damaged(whole: Bench) -> None
     bench, (rows, corpus) = whole.copied("rated"), whole.other_corpus("rated")
     rows[1]["candidates"][0]["ratings"] = {"fluency": 4.5}
     jsonl(Path(corpus), rows)
-    before = (bench.out / STAGES[0]).read_bytes()
+    before = (bench.out / CASES).read_bytes()
     listing = (bench.out / "shards.json").read_bytes()
     bench.run(corpus=corpus)
     unharmed = bench.results()
-    (bench.out / STAGES[0]).write_bytes(before)
+    (bench.out / CASES).write_bytes(before)
     (problem,) = bench.check().problems
-    assert f"{STAGES[0]}: is not the file that shards.json lists" in problem
+    assert f"{CASES}: is not the file that shards.json lists" in problem
     outcome = bench.run(evaljudge.make_report, corpus=corpus)
-    assert any(STAGES[0] in line for line in outcome.findings.warnings)
+    assert any(CASES in line for line in outcome.findings.warnings)
     assert outcome.exit_code == 3
     bench.run(corpus=corpus)
     assert bench.results() == unharmed
@@ -327,11 +339,11 @@ def test_cases_from_before_the_ratings_changed_are_damaged(whole: Bench) -> None
     assert bench.check().problems == []
 
 
-@pytest.mark.parametrize("name", [STAGES[3], BRIEFS[0], MEASURED[1]])
-def test_a_marker_and_a_file_that_it_names_are_damaged_at_once(whole: Bench, name: str) -> None:
-    stages = {STAGES[3]: ["judge"], BRIEFS[0]: ["prepare", "judge"], MEASURED[1]: ["measure"]}
+@pytest.mark.parametrize("name", [EARLIER[6], BRIEFS[0], MEASURED[1]])
+def test_a_marker_and_a_file_that_it_names_are_damaged_at_once(earlier: Bench, name: str) -> None:
+    stages = {EARLIER[6]: ["judge"], BRIEFS[0]: ["prepare", "judge"], MEASURED[1]: ["measure"]}
     for damage in ("half", "gone"):
-        bench = whole.copied("both")
+        bench = earlier.copied("both")
         ALL_DAMAGES[damage](bench.find(name))
         for stage in stages[name]:
             (bench.out / f"commits/{stage}/00001.json").write_bytes(b"{}")
@@ -345,20 +357,22 @@ def test_a_marker_and_a_file_that_it_names_are_damaged_at_once(whole: Bench, nam
 @pytest.mark.parametrize(
     ("name", "stage"),
     [
-        *((name, stage) for name in ("cases/00001.parquet", BRIEFS[0]) for stage in BOTH),
+        *((name, stage) for name in (CASES, EARLIER[1]) for stage in BOTH),
         (BRIEFS[1], "prepare"),
+        (BUNDLES[2], "judge"),
     ],
 )
-def test_a_run_is_resumed_over_damaged_files(whole: Bench, name: str, stage: str) -> None:
+def test_a_run_is_resumed_over_damaged_files(
+    whole: Bench, earlier: Bench, name: str, stage: str
+) -> None:
     for damage in ("half", "another's", "gone", "folder"):
-        bench = whole.copied("unfinished")
+        bench = (earlier if name in EARLIER else whole).copied("unfinished")
         ALL_DAMAGES[damage](bench.find(name))
-        for commit in ("judge", "prepare") if stage == "prepare" else ("judge",):
-            (bench.out / f"commits/{commit}/00001.json").unlink()
-        if name == BRIEFS[1]:  # else the shard's own briefs have what it holds
-            bench.find("briefs/geval/00001-*").unlink()
+        bench.find("commits/judge/00001.*").unlink()
+        if stage == "prepare":
+            bench.find("commits/prepare/00001.json" if name in EARLIER else BUNDLES[2]).unlink()
         bench.run()
-        assert bench.results() == bench.unharmed
+        assert bench.results() == bench.unharmed, damage
         assert bench.check().problems == []
 
 
@@ -401,7 +415,7 @@ def unsealed(bench: Bench) -> None:
             pq.write_table(pq.read_table(file).replace_schema_metadata(None), file)
         elif file.suffix == ".json" and file.parent.name not in ("report", "selected"):
             content = json.loads(file.read_text())
-            for key in ("sha256", "files", "documents", "derived"):
+            for key in ("sha256", "files", "documents", "derived", "layout"):
                 content.pop(key, None)
             if file.name == "shards.json":
                 content["shards"] = [numbers[:3] for numbers in content["shards"]]
@@ -413,8 +427,8 @@ def unsealed(bench: Bench) -> None:
         file.rename(file.with_name(file.name.replace(run, run[1:])))
 
 
-def test_a_run_of_an_earlier_version_is_read_resumed_and_checked(both: Bench) -> None:
-    older = both.copied("older")
+def test_a_run_of_the_first_version_is_read_resumed_and_checked(earlier: Bench) -> None:
+    older = earlier.copied("older")
     shutil.rmtree(older.out / "attempts")
     unsealed(older)
     checked = older.check()
@@ -423,7 +437,7 @@ def test_a_run_of_an_earlier_version_is_read_resumed_and_checked(both: Bench) ->
     for work in (evaljudge.make_report, evaljudge.run):
         older.run(work)
         assert older.results() == older.unharmed
-    for name in [*PAPERS, *STAGES, *MEASURED]:
+    for name in [*PAPERS, CASES, *EARLIER[2:]]:
         for damage in ("half", "junk", "gone"):
             bench = older.copied("older hurt")
             ALL_DAMAGES[damage](bench.find(name))
@@ -434,15 +448,15 @@ def test_a_run_of_an_earlier_version_is_read_resumed_and_checked(both: Bench) ->
                 one_line(error, name)
                 assert name in [*PAPERS, "cases/00001.parquet"]
             else:
-                assert bench.results() == bench.unharmed
+                assert bench.results() == bench.unharmed, damage
 
 
 def test_check_says_what_was_found(whole: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     bench = whole.copied("said")
     (bench.out / "README").write_text("mine")
-    (bench.out / "commits/judge/00002.json").write_text("{}")
+    (bench.out / "commits/judge/00002.zip").write_text("{}")
     problem, *rest = command(capsys, "check", str(bench.out), code=2)[0].splitlines()
-    assert problem.startswith(f"{bench.out}/commits/judge/00002.json: is not as it was written")
+    assert problem.startswith(f"{bench.out}/commits/judge/00002.zip: cannot be read (File is not")
     assert problem.endswith(": `evaljudge run CONFIG` sets it aside and does its shard again")
     ignored, shards, files = rest
     assert ignored == "ignored    1 file that is not evaljudge's: README"
@@ -473,12 +487,12 @@ def unreadable(file: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None
     """Until another file lies there."""
     mine, open_here, read = file.stat().st_ino, Place.open, Place.read
 
-    def failing(work: Callable[[Place, str], Any]) -> Callable[[Place, str], Any]:
-        def failed(place: Place, name: str) -> Any:
+    def failing(work: Callable[..., Any]) -> Callable[..., Any]:
+        def failed(place: Place, name: str, *more: Any) -> Any:
             path = Path(place.at(name))
             if path.is_file() and path.stat().st_ino == mine:
                 raise disk_error(str(path), "read", OSError(number, os.strerror(number)))
-            return work(place, name)
+            return work(place, name, *more)
 
         return failed
 
@@ -490,12 +504,12 @@ def test_a_file_that_may_not_be_read_is_refused_and_listed(
     whole: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = whole.copied("mine")
-    (bench.out / "commits/judge/00002.json").write_bytes(b"")
-    unreadable(bench.out / STAGES[3], errno.EACCES, monkeypatch)
-    denied, empty = sorted(bench.check().problems, key=lambda line: "verdicts" not in line)
+    (bench.out / "commits/judge/00002.zip").write_bytes(b"")
+    unreadable(bench.out / BUNDLES[0], errno.EACCES, monkeypatch)
+    denied, empty = sorted(bench.check().problems, key=lambda line: "Permission" not in line)
     assert ": is empty: " in empty
     assert denied.endswith(
-        f"{STAGES[3]}: cannot be read (Permission denied): give yourself the permission, then run "
+        f"{BUNDLES[0]}: cannot be read (Permission denied): give yourself the permission, then run "
         "it again"
     )
     for work in (evaljudge.run, evaljudge.make_report):
@@ -521,7 +535,7 @@ def test_a_run_that_was_killed_before_it_was_cut_is_not_damaged(whole: Bench) ->
 def test_workers_on_ray_tell_the_driver_of_damage(whole: Bench) -> None:
     bench = whole.copied("on ray")
     (bench.out / "cases/00001.parquet").write_bytes(b"PAR1")
-    (bench.out / "commits/judge/00001.json").unlink()
+    (bench.out / "commits/judge/00001.zip").unlink()
     bench.run(workers={"executor": "ray", "min": 1, "max": 1})
     (line,) = bench.warnings.lines
     assert "cases/00001.parquet is not as it was written" in line
@@ -533,16 +547,15 @@ def test_damage_on_s3_is_found_and_repaired(whole: Bench, s3: Any) -> None:
     bench, keys = whole.copied("for s3"), f"{s3.uri}/runs/first"
     for file in (file for file in bench.out.rglob("*") if file.is_file()):
         s3.put(f"runs/first/{file.relative_to(bench.out)}", file.read_bytes())
-    names = ["verdicts/geval/00000.parquet", "commits/measure/00001.json", "cases/00002.parquet"]
+    names = ["commits/judge/00000.zip", "commits/measure/00001.zip", "cases/00002.parquet"]
     s3.put(f"runs/first/{names[0]}", b"")
     s3.put(f"runs/first/{names[1]}", b"{}")
     s3.remove(f"runs/first/{names[2]}")
     s3.put("runs/first/cases/README", b"mine")
     checked = check_run(keys)
     assert checked.exit_code == 2 and checked.found.ignored == ["cases/README"]
-    assert [problem.partition(": ")[0] for problem in checked.problems] == sorted(
-        (f"{keys}/{name}" for name in names), key=lambda name: name[-10:-7]
-    )
+    named = [problem.partition(": ")[0] for problem in checked.problems]
+    assert named == [f"{keys}/{name}" for name in names]
     bench.run(out=keys)
     assert check_run(keys).problems == []
     assert s3.keys("runs/first/damaged") == {f"runs/first/damaged/{name}" for name in names[:2]}

@@ -158,6 +158,7 @@ def test_more_levels_take_over_those_there_are(first: Run, folder: Path) -> None
     assert len(second.written) == 3 * 2 * 2
 
 
+@pytest.mark.usefixtures("begun_earlier")
 def test_a_resumed_run_keeps_what_it_has_written(folder: Path) -> None:
     run = Run(folder, "run", judges=synthetic(references=write_rows(folder / "r.jsonl", [row()])))
     run.whole()
@@ -170,6 +171,7 @@ def test_a_resumed_run_keeps_what_it_has_written(folder: Path) -> None:
     assert run.written == []
 
 
+@pytest.mark.usefixtures("begun_earlier")
 def test_what_is_laid_beside_other_briefs_leaves_them(folder: Path) -> None:
     """As when the briefs of one shard were written before it had the file's."""
     file = write_rows(folder / "refs.jsonl", [row()])
@@ -185,11 +187,17 @@ def test_what_is_laid_beside_other_briefs_leaves_them(folder: Path) -> None:
     assert {b.key: b for b in run.briefs()} == {b.key: b for b in all_of_it}
 
 
-def test_lost_briefs_are_taken_from_the_file_again_and_the_rest_is_written(folder: Path) -> None:
-    """A marker is left there: beside the file's briefs alone it must not say that all are there."""
+@pytest.mark.parametrize("is_earlier", [False, True])
+def test_lost_briefs_are_taken_from_the_file_again_and_the_rest_is_written(
+    folder: Path, request: pytest.FixtureRequest, is_earlier: bool
+) -> None:
+    """A marker is left there in the run of an earlier version: beside the file's briefs alone it
+    must not say that all are there."""
+    if is_earlier:
+        request.getfixturevalue("begun_earlier")
     run = Run(folder, "run", judges=synthetic(references=write_rows(folder / "r.jsonl", [row()])))
     run.whole()
-    for file in (folder / "run/briefs/synthetic").iterdir():
+    for file in (folder / "run/briefs").rglob("*.*"):
         file.unlink()
     run.written.clear()
     run.whole()

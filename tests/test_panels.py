@@ -179,8 +179,8 @@ def test_every_judge_may_have_its_own_model(bench: Bench) -> None:
 def test_a_judge_that_names_the_model_for_all_is_one_of_all(bench: Bench) -> None:
     judges = {"synthetic": OWN, "geval": {"model": {"source": "m"}}}
     bench.run(judges={"synthetic": OWN, "geval": {}})
-    markers = sorted(file.parent.name for file in bench.out.glob("commits/*/00000.json"))
-    assert markers == ["judge", "prepare"], "as in runs of earlier versions"
+    (marker,) = bench.out.glob("commits/*/00000.zip")
+    assert marker.parent.name == "judge", "as in runs of earlier versions"
     assert "panels" not in json.loads((bench.out / "run.json").read_text())
     bench.run(judges=judges)
     assert bench.opened() == []
@@ -251,7 +251,7 @@ def committed(out: Path) -> dict[str, list[str]]:
     panels = json.loads((out / "run.json").read_text())["panels"]
     models = {panels["second"][1]: "n", panels["third"][1]: "t", "": "m"}
     found: dict[str, list[str]] = {}
-    for file in out.glob("commits/*/*.json"):
+    for file in [*out.glob("commits/*/*.zip"), *out.glob("briefs/*/*.zip")]:
         stage, _, end = file.parent.name.partition("-")
         if stage != "measure":
             found.setdefault(models[end], []).append(str(file))
@@ -341,6 +341,9 @@ def test_new_documents_are_judged_by_every_model(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("name", "model", "stages"),
     [
+        ("commits/judge/00001.zip", "m", ["choose"]),
+        ("commits/judge-*/00001.zip", "n", ["choose"]),
+        ("briefs/*-*/00001.zip", "n", ["write"]),
         ("verdicts/second/00001.parquet", "n", ["choose"]),
         ("verdicts/synthetic/00001.parquet", "m", ["choose"]),
         ("commits/judge-*/00001.json", "n", ["choose"]),
@@ -348,8 +351,10 @@ def test_new_documents_are_judged_by_every_model(bench: Bench) -> None:
     ],
 )
 def test_a_damaged_file_is_made_again_by_its_own_model(
-    bench: Bench, name: str, model: str, stages: list[str]
+    request: pytest.FixtureRequest, bench: Bench, name: str, model: str, stages: list[str]
 ) -> None:
+    if not name.endswith("zip"):
+        request.getfixturevalue("begun_earlier")
     bench.run(judges={key: JUDGES[key] for key in ("synthetic", "second")})
     whole = scores(bench)
     (file,) = bench.out.glob(name)
@@ -368,7 +373,7 @@ def test_a_damaged_file_is_made_again_by_its_own_model(
 
 def test_a_report_is_of_the_shards_that_all_models_have_judged(bench: Bench) -> None:
     bench.run()
-    last, output = next(bench.out.glob("commits/judge-*/00002.json")), Output(str(bench.out))
+    last, output = next(bench.out.glob("commits/judge-*/00002.zip")), Output(str(bench.out))
     last.unlink()
     output.write_run((output.run() or {}) | {"state": "begun"})
     came = evaljudge.make_report(bench.config(), progress=False)

@@ -241,8 +241,9 @@ def score_shards(job: Job, output: Output, shards: Sequence[Shard]) -> tuple[Sco
     )
     scoring = fit(unfitted, output, shards)
     scored = scoring.nothing()
-    for shard in shards:
-        scored += scoring(shard)
+    for together in output.scored_together(shards):
+        for one in scoring(together):
+            scored += one
     return scoring, scored
 
 
@@ -254,6 +255,7 @@ def verdict(doc_id: str, system: str, judge: str) -> Verdict:
 
 
 def written(output: Output, scorer: str) -> dict[tuple[str, str], Score]:
+    output.reread()  # another has scored since
     found = (score for shard in output.shards() for score in output.scores(shard))
     return {(s.doc_id, s.system): s for s in found if s.scorer == scorer}
 
@@ -355,7 +357,7 @@ def test_a_report_says_what_was_fitted_while_it_is_wanted(tmp_path: Path) -> Non
         modelled = values(written(output, f"{scorer}.modelled"))
         assert modelled == pytest.approx([0.6, 0.7, 0.9, 0.5, 1.0, 0.8])
         assert values(written(output, scorer)) == [1.0] * 6
-        files.append([output.place.read(f"scores/{shard.file}") for shard in output.shards()])
+        files.append([output.place.read(output.scores_file(shard)) for shard in output.shards()])
     assert files[0] == files[1]
     lines = reported("majority")
     assert len(lines) == 10

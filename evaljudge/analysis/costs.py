@@ -95,9 +95,9 @@ class Accounts:
         """What workers did of shards, and others committed."""
         self._all_have_axes = True
         for receipt in receipts:
-            self._add(receipt)
+            self.add(receipt)
 
-    def _add(self, receipt: Receipt) -> None:
+    def add(self, receipt: Receipt) -> None:
         """A receipt of an earlier version lacks the tokens of each axis, and the cache's block."""
         stage, worker, gpus = receipt["stage"], receipt["worker"], receipt["gpus"]
         lived, _ = self._workers.get(worker, (0.0, gpus))

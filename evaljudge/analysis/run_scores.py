@@ -56,11 +56,10 @@ def scored_run(out: str) -> ScoredRun:
     at_work, output = holder(out), Output(out)
     about, has_listing = output.known_run(), output.has_listing
     shards, warnings = output.shards(), list[str]()
-    there = set(output.place.names("scores"))
-    if there and not has_listing:
+    if not has_listing and output.place.names("scores"):
         raise output.damaged(SHARDS, "is gone")
     is_done = about.get("state") == "done"  # then a file that is gone is damage, which reading says
-    scored = [shard for shard in shards if is_done or shard.file in there]
+    scored = shards if is_done else output.scored(shards)
     if not scored:
         raise UserError(f"{out}: nothing is scored yet: `evaljudge report CONFIG` writes them")
     if at_work:

@@ -110,8 +110,8 @@ class RunTables:
 
     @property
     def _scored(self) -> list[Shard]:
-        there = set(self.output.place.names("scores"))
-        return [s for s in self.output.shards() if self._is_done or s.file in there]
+        shards = self.output.shards()
+        return shards if self._is_done else self.output.scored(shards)
 
     def _committed(self, stage: Stage, output: Output) -> list[Shard]:
         there = output.committed(stage)
@@ -140,7 +140,7 @@ class RunTables:
         import pyarrow as pa
 
         needed = {*schema.names, "doc_id", "system"} - {RATINGS}
-        table = self.output.table(f"scores/{shard.file}", list(needed))
+        table = self.output.score_table(shard, list(needed))
         if RATINGS in schema.names:
             ratings = self.output.ratings(shard)
             texts = zip(table["doc_id"].to_pylist(), table["system"].to_pylist(), strict=True)

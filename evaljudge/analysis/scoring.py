@@ -1,12 +1,13 @@
 """From verdicts to scores and findings, in one pass over the shards.
 
     scoring = Scoring(out="runs/first", judges=…, metrics=["rouge1"], …)
-    scoring(shard)  ->  Scored: its score file is written; its tables and collectors are given back
+    scoring(shards)  ->  a Scored of each: their score file is written; tables and collectors are
+                         given back
 
-Workers score shard by shard; the driver adds up what they return, in the order of the shards, so
-that the result does not depend on which worker did what. A judge whose arithmetic needs the whole
-run reads all its verdicts before any is scored. What it fitted lies in report/fitted.json, and the
-signature of its scores ends with a hash of that.
+Workers score the shards of one file; the driver adds up what they return, in the order of the
+shards, so that the result does not depend on which worker did what. A judge whose arithmetic needs
+the whole run reads all its verdicts before any is scored. What it fitted lies in
+report/fitted.json, and the signature of its scores ends with a hash of that.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ class Scored:
 
     tables: Tables
     collected: dict[str, Collector]
+    receipts: list[dict[str, Any]] = field(default_factory=list)
+    """Those of one shard; they are not added up here."""
 
     def __iadd__(self, other: Scored) -> Self:
         """Add what lies in later shards."""
@@ -71,21 +74,30 @@ class Scoring:
         collectors = {judge: make() for judge, make in self.collecting.items()}
         return Scored(Tables(keys), collectors)
 
-    def __call__(self, shard: Shard) -> Scored:
-        """Write the shard's score file, and keep what the report needs."""
-        output, scored = Output(self.out, self.briefs, self.run), self.nothing()
+    def __call__(self, shards: Sequence[Shard]) -> list[Scored]:
+        """Write these shards' file of scores, and keep what the report needs."""
+        output = Output(self.out, self.briefs, self.run)
+        scores, scored = dict[Shard, list[Score]](), list[Scored]()
+        for shard in shards:
+            scores[shard], one = self._score(output, shard)
+            scored.append(one)
+        output.write_scores(scores, self.signatures)
+        return scored
+
+    def _score(self, output: Output, shard: Shard) -> tuple[list[Score], Scored]:
+        scored = self.nothing()
         cases = [with_ratings(case, self.ratings) for case in output.cases(shard)]
         scores = list[Score]()
         for judge in self.judges:
-            verdicts = list(output.verdicts(judge.name, shard, with_tokens=False))
+            panel = output.of(self.panels.get(judge.name, Panel()))
+            verdicts = list(panel.verdicts(judge.name, shard, with_tokens=False))
             with own_code(judge, "score"):
                 if fitted := self.fitted.get(judge.name):
                     mine = [score for verdict in verdicts for score in fitted.score(verdict)]
                 else:
                     mine = judge.scores(verdicts)
                 check_scores(judge, cases, mine)
-            checks = output.checks(judge.name, shard, with_tokens=False) if judge.has_checks else ()
-            panel = output.of(self.panels.get(judge.name, Panel()))
+            checks = panel.checks(judge.name, shard, with_tokens=False) if judge.has_checks else ()
             briefs = partial(panel.own_briefs, judge.kind, shard)
             seen = SeenShard(cases, verdicts, list(checks), mine, briefs)
             with own_code(judge, "see"):
@@ -94,12 +106,13 @@ class Scoring:
         for metric in self.metrics:
             scores += output.measures(metric, shard)
         scores += list(mixed_scores(self.mixes, self.scorers, scores))
-        output.write_scores(shard, scores, self.signatures)
         by_doc = by_document(scores)
         for case in cases:
             of_case = by_doc.get(case.document.doc_id, {})
             scored.tables.add(case, of_case, is_judged=bool(self.judges))
-        return scored
+        if self.judges:
+            scored.receipts = output.receipts_of(shard)
+        return scores, scored
 
 
 def fit(scoring: Scoring, output: Output, shards: Sequence[Shard]) -> Scoring:
@@ -145,15 +158,20 @@ def add_further(
         output.place.remove(file)
         return
 
-    def add(shard: Shard) -> tuple[list[Case], dict[str, ByScale]]:
-        scores = list(output.scores(shard))
-        further = list(made(scores))
-        output.write_scores(shard, scores + further)
-        return output.cases(shard), by_document(further)
+    def add(together: Sequence[Shard]) -> list[tuple[list[Case], dict[str, ByScale]]]:
+        scores, added = dict[Shard, list[Score]](), []
+        for shard in together:
+            scores[shard] = list(output.scores(shard))
+            further = list(made(scores[shard]))
+            scores[shard] += further
+            added.append((output.cases(shard), by_document(further)))
+        output.write_scores(scores)
+        return added
 
-    for cases, by_doc in output.ahead(add, shards):
-        for case in cases:
-            tables.add_scores(case, by_doc.get(case.document.doc_id, {}), rows)
+    for added in output.ahead(add, output.scored_together(shards)):
+        for cases, by_doc in added:
+            for case in cases:
+                tables.add_scores(case, by_doc.get(case.document.doc_id, {}), rows)
     output.place.write_json(file, list(rows.values()))
 
 

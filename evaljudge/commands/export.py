@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evaljudge.commands.options import ExportOptions
+from evaljudge.commands.tables import TABLES, export_table
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import plugins
 from evaljudge.runs.references import export_references
@@ -18,9 +19,11 @@ def exported(wanted: ExportOptions) -> str:
         made = export_references(run, to, wanted.briefs)
         missing = f"; {made.unscored:,} could not be written by that run" if made.unscored else ""
         return f"{made.references:,} references of {made.documents:,} documents: {to}{missing}\n"
+    if what in TABLES:
+        return export_table(run, what, to, wanted.judge)
     exports = {name: write for kind in plugins().values() for name, write in kind.exports.items()}
     if what not in exports:
-        raise UserError(unknown("export", what, [REFERENCES, *exports]))
+        raise UserError(unknown("export", what, [REFERENCES, *TABLES, *exports]))
     if wanted.briefs:
         raise UserError("--briefs: only references are read from briefs, so leave it out")
     return exports[what](run, to, wanted.judge) + "\n"

@@ -159,8 +159,7 @@ class _Population:
         self, wanted: LabelOptions, output: Output, run: Mapping[str, Any], axes: Sequence[str]
     ) -> None:
         self._output, shards = output, output.shards()
-        there = set(output.place.names("scores"))
-        if missing := sum(shard.file not in there for shard in shards):
+        if missing := len(shards) - len(output.scored(shards)):
             # texts of others could not be drawn, and nothing would be known of them
             raise UserError(
                 f"{output.uri}: {missing} of {len(shards)} shards have no scores: finish the run "

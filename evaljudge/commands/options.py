@@ -355,7 +355,10 @@ class ShowOptions(Declared):
 
 
 class ExportOptions(Declared):
-    """Write a part of a run to a file: its synthetic references, or the questions for people.
+    """Write a part of a run to a file: its scores, verdicts, references, or questions for people.
+
+    The tables of `scores` and `verdicts` are for other tools: the ending of the file says whether
+    it is Parquet, JSONL or CSV (which leaves out columns that hold several values).
 
     The `references` are texts of known quality that the judge `synthetic` has the model write;
     another run takes the file by the key judges.synthetic.references. Questions are exported by the
@@ -368,11 +371,12 @@ class ExportOptions(Declared):
     what: Annotated[
         str,
         typer.Argument(
-            metavar="WHAT", help="References, or what a kind of judge exports, such as entities."
+            metavar="WHAT",
+            help="Scores, verdicts, references, or what a kind of judge exports, such as entities.",
         ),
     ]
-    to: str = option("The JSONL file to write (a path or URI).", NEEDED)
-    judge: str | None = option("The judge of this kind, if the run has several.")
+    to: str = option("The file to write (a path or URI), JSONL unless it is a table.", NEEDED)
+    judge: str | None = option("The judge, if the run has several.")
     briefs: str | None = BRIEFS()
 
 

@@ -166,7 +166,7 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
         return is_text and (wanted.axis is None or row.axis in (wanted.axis, ANY_AXIS))
 
     scores, verdicts = list[Score](), list[Verdict]()
-    if shard.file in output.place.names("scores"):
+    if output.scored([shard]):
         scored = filter(is_wanted, output.scores(shard))
         scores = [s for s in scored if wanted.judge in (None, re.split("[.#]", s.scorer)[0])]
     if shard.number in output.committed("judge"):

@@ -46,6 +46,7 @@ from evaljudge.execution.protocol import (
     Order,
     R,
     Receipts,
+    T,
     Watch,
 )
 from evaljudge.execution.shards import SHARDS_AT_ONCE, ShardWork
@@ -66,8 +67,8 @@ class LocalExecutor(Executor):
         with noting_crashes(assignment.open_output()):
             _Asking(assignment, orders, watch).do_all()
 
-    def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
-        return Output(self._out).ahead(work, shards)
+    def in_order(self, work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+        return Output(self._out).ahead(work, items)
 
     def measure(
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch

@@ -1,4 +1,4 @@
-"""What a worker does to measure one shard: every candidate's number, data first, marker last."""
+"""What a worker does to measure one shard: every candidate's number, then the shard's commit."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ class MeasuringWork:
         self._output, self._since = Output(measuring.out), time.monotonic()
 
     def measure(self, shard: Shard, names: Sequence[str]) -> Receipt:
-        """Data first, marker last; the marker loses the metrics that change before that."""
+        """Data first, marker last."""
         attempt = Attempt(f"measure-{shard.number:05d}", self._here)
         cases, unscored = self._output.cases(shard), list[str]()
-        measured = self._others_measured(shard, names)
+        has_some = shard.number in self._measuring.begun
+        measured = self._output.keep_measures(shard, names) if has_some else {}
         for metric in self._measuring.metrics:
             if metric.name in names:
                 scores = list(self._scores(metric, cases, attempt))
@@ -46,16 +47,6 @@ class MeasuringWork:
         self._output.commit("measure", shard, receipt)
         attempt.end()
         return receipt
-
-    def _others_measured(self, shard: Shard, names: Sequence[str]) -> dict[str, str]:
-        """The metrics that stay as they are; the marker names no other from now on."""
-        marker = self._output.receipt("measure", shard)
-        if marker is None:
-            return {}
-        kept = {name: line for name, line in marker["measured"].items() if name not in names}
-        if kept != marker["measured"]:
-            self._output.commit("measure", shard, marker | {"measured": kept})
-        return kept
 
     def _scores(self, metric: Metric, cases: Sequence[Case], attempt: Attempt) -> Iterator[Score]:
         """All cases at once; one by one where a worker died of that."""

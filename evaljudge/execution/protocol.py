@@ -29,6 +29,7 @@ from evaljudge.model.asks import Options, Prompt
 from evaljudge.storage import Output, Panel, Shard, Stage
 
 R = TypeVar("R")
+T = TypeVar("T")
 Receipt = dict[str, Any]
 
 BEFORE_AN_ANSWER = {
@@ -139,6 +140,8 @@ class Measuring:
     signatures: Mapping[str, str]
     session: str
     """Deaths are counted within it (see attempts.py)."""
+    begun: Collection[int] = ()
+    """The numbers of the shards that have measures already."""
 
 
 class Event(NamedTuple):
@@ -196,8 +199,8 @@ class Executor(ABC):
         """Have every order done, each shard committed before `watch` gets its event."""
 
     @abstractmethod
-    def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
-        """What `work` makes of each shard, in the order of the shards."""
+    def in_order(self, work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+        """What `work` makes of each item, in the order of the items: of shards, say."""
 
     @abstractmethod
     def measure(

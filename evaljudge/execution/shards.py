@@ -1,4 +1,4 @@
-"""What a worker does with one shard: read its cases, ask, write the files, then the marker.
+"""What a worker does with one shard: read its cases, ask, and commit what came of it.
 
 Nothing here knows Ray. Cases of several shards are open at once over one engine, oldest first, so
 that no round of one waits for a round of another; a shard is committed when all its cases are done.
@@ -107,6 +107,8 @@ class ShardWork:
         self._blocks: defaultdict[str, set[int]] = defaultdict(set)
         self._brief_keys: dict[tuple[str, str], Mapping[tuple[str, str], str]] = {}
         """The brief's key for each axis and part, by document and judge; open cases only."""
+        self._prepared: dict[int, dict[str, Any]] = {}
+        """Receipts of stage one, each to be read with the one of stage two."""
         self._model = Common(
             self._engine,
             self._output.common_reply,
@@ -118,21 +120,21 @@ class ShardWork:
         """The receipt of each stage as it is committed.
 
         A stage that an earlier attempt of this session committed is not done again. A receipt of
-        another session does not count: what it speaks of may be gone.
+        another session does not count where it lies by itself: what it speaks of may be gone.
         """
         name = f"{order.shard.number:05d}{'-copy' if order.is_copy else ''}"
         attempt = await asyncio.to_thread(Attempt, name, self._here)
         cases = await asyncio.to_thread(self._output.cases, order.shard)
-        known = await asyncio.to_thread(self._known_briefs, order)
+        known = await asyncio.to_thread(self._known_briefs, order, attempt)
         work = {"prepare": self._prepare, "judge": self._judge}
         try:
             for stage in order.stages:
                 receipt = None
                 if order.is_again or not attempt.is_first:
                     receipt = await asyncio.to_thread(self._output.receipt, stage, order.shard)
-                if receipt is None or receipt["session"] != self._here.session:
-                    receipt = await work[stage](order.shard, cases, known, attempt)
-                yield receipt
+                if receipt and not self._output.is_bundled:
+                    receipt = receipt if receipt["session"] == self._here.session else None
+                yield receipt or await work[stage](order.shard, cases, known, attempt)
         finally:
             for case in cases:
                 self._blocks.pop(case.document.doc_id, None)
@@ -158,7 +160,14 @@ class ShardWork:
             missing += [brief.reason for brief in briefs if brief.status == "unscored"]
             files.append(await asyncio.to_thread(self._output.write_briefs, kind, shard, briefs))
         files += map(common_file, self._model.kept)
-        return await self._commit("prepare", shard, started, asked, missing, files, repeated)
+        receipt = await self._commit("prepare", shard, started, asked, missing, files, repeated)
+        if receipt["worker"] != self._here.worker:  # it was first, and its briefs count
+            for kind, mine in known.items():
+                theirs = await asyncio.to_thread(self._output.own_briefs, kind, shard)
+                mine.update((brief.key, brief) for brief in theirs)
+        if self._output.is_bundled:
+            self._prepared[shard.number] = receipt
+        return receipt
 
     async def _judge(
         self, shard: Shard, cases: Sequence[Case], known: Known, attempt: Attempt
@@ -277,14 +286,16 @@ class ShardWork:
             self._brief_keys[at] = keys
         return self._brief_keys[at]
 
-    def _known_briefs(self, order: Order) -> dict[str, Briefs]:
+    def _known_briefs(self, order: Order, attempt: Attempt) -> dict[str, Briefs]:
         """The briefs of other files, to be reused, and the shard's own, which replace them."""
-        own_file, own_briefs = self._output.brief_file(order.shard), self._output.own_briefs
+        output, own_file = self._output, self._output.brief_file(order.shard)
+        is_begun = order.is_again or not attempt.is_first
+        may_be_there = is_begun or "prepare" not in order.stages or not output.is_bundled
         known: dict[str, Briefs] = {}
         for kind in dict.fromkeys(judge.kind for judge in self._job.judges):
             others = [file for file in order.brief_files.get(kind, ()) if file != own_file]
-            stored = chain(self._output.briefs(kind, others), own_briefs(kind, order.shard))
-            known[kind] = {brief.key: brief for brief in stored}
+            own = output.own_briefs(kind, order.shard) if may_be_there else ()
+            known[kind] = {brief.key: brief for brief in chain(output.briefs(kind, others), own)}
         return known
 
     async def _commit(
@@ -297,7 +308,9 @@ class ShardWork:
         files: Sequence[str],
         repeated: Mapping[str, float],
     ) -> dict[str, Any]:
-        """`reasons`: why each unscored brief or verdict has no score."""
+        """The receipt that counts: of two workers that did the same the first one's.
+
+        `reasons`: why each unscored brief or verdict has no score."""
         now = time.monotonic()
         receipt = {
             "stage": stage,
@@ -315,8 +328,12 @@ class ShardWork:
             "cache_block": self._engine.cache_block,
             "files": files,
         } | ({"repeated": dict(repeated)} if repeated else {})
-        await asyncio.to_thread(self._output.commit, stage, shard, receipt)
-        return receipt
+        before = self._prepared.pop(shard.number, None) if stage == "judge" else None
+        whole = receipt | ({"prepared": before} if before else {})
+        if await asyncio.to_thread(self._output.commit, stage, shard, whole):
+            return receipt
+        marker = self._output.marker(stage, shard)
+        return (await asyncio.to_thread(self._output.prove, marker))[0]
 
 
 async def _together(work: Iterable[Coroutine[Any, Any, R]]) -> list[R]:

@@ -9,6 +9,7 @@ Human ratings change no ask: they are refreshed in place.
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from itertools import islice
@@ -21,7 +22,7 @@ from evaljudge.identity import Fingerprint, differences, short
 from evaljudge.records import Candidate, Case
 from evaljudge.runs.job import Job
 from evaljudge.runs.references import check_references
-from evaljudge.storage import SEALED, Claim, Fault, Output, Shard, ahead
+from evaljudge.storage import BUNDLED, LAYOUTS, Claim, Fault, Output, Shard, ahead
 from evaljudge.text import counted
 
 MOST_CASES = 32
@@ -152,8 +153,9 @@ def open_bound(job: Job) -> Output:
 
 
 def _bind(output: Output, job: Job, now: Fingerprint) -> dict[str, Any]:
-    name = SEALED + short([now, output.uri])[:8]
-    bound = {"id": name, "state": "begun", "fingerprint": now, "briefs": job.config.briefs}
+    name = BUNDLED + uuid.uuid4().hex[:8]  # never that of a run whose briefs are still there
+    bound = {"id": name, "layout": LAYOUTS[BUNDLED], "state": "begun"}
+    bound |= {"fingerprint": now, "briefs": job.config.briefs}
     if job.panel_ends:
         bound["panels"] = job.panel_ends
     output.try_briefs()
@@ -200,8 +202,8 @@ def _cut(
     most = PIECES_PER_WORKER * job.config.workers.max
     size = min(MOST_CASES, max(1, ceil(corpus.cases / most)))
     first = max((shard.number for shard in known), default=-1) + 1
-    documents: dict[str, str] = listing.get("documents", {})
-    largest: dict[str, int] = listing.get("largest", {})
+    documents: dict[str, str] = dict(listing.get("documents", {}))
+    largest: dict[str, int] = dict(listing.get("largest", {}))
 
     def write(numbered: tuple[int, list[Case]]) -> Shard:
         number, piece = numbered

@@ -82,7 +82,7 @@ def run_job(job: Job, watcher: Watcher, *, extend: bool = False) -> Outcome:
             held.ask(output, BOTH)
             held.measure(output, output.shards())
             output.tidy()  # a run that was killed after its last shard left notes, too
-            return held.report(output, begun=begun)
+            return held.report(output, begun=begun, is_measured=True)
 
     return _done_whole(job, watcher, work)
 
@@ -284,17 +284,23 @@ class ClaimedJob:
             self.watcher.done()
 
     def report(
-        self, output: Output, *, begun: bool = False, damaged: Faulty = MappingProxyType({})
+        self,
+        output: Output,
+        *,
+        begun: bool = False,
+        is_measured: bool = False,
+        damaged: Faulty = MappingProxyType({}),
     ) -> Outcome:
         """`begun`: a session of the executor is open already; `damaged`: shards to be left out."""
         job = self.job
         self.claim.check()
         output.sweep()  # what a report that was killed has left half-written
+        output.reread()
         shards, notes = shards_to_report(job, output, damaged)
-        self.measure(output, shards)
+        if not is_measured:
+            self.measure(output, shards)
         self.watcher.entering("scoring and reporting")
-        accounts = accounts_of(job, output, damaged)
-        findings = findings_of(job, output, shards, accounts, notes, damaged, begun=begun)
+        findings, accounts = findings_of(job, output, shards, notes, damaged, begun=begun)
         write_files(job, output, shards, findings)
         self.claim.check()
         write_run(job, output, accounts, findings, is_whole=not damaged)

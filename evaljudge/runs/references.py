@@ -9,7 +9,7 @@
      "writer": "Qwen/Qwen3-8B@b968…", "signature": "synthetic@3 | Qwen/Qwen3-8B@b968… | …"}
 
 The model is not asked for references that the file has; it writes the others. Before a shard is
-ordered, the file's rows are put into the shard's own brief file, where its worker finds them:
+ordered, the file's rows are put into a file of briefs, where the shard's worker finds them:
 
     Brief("d1", key, "synthetic", "fluency", "3", {"rating": 3.0, "text": "A flood …",
           "writer": "Qwen/Qwen3-8B@b968…"}, signature=…)
@@ -204,16 +204,16 @@ def check_references(paths: Paths, judges: Sequence[Judge], documents: Iterable[
 def put_references(
     paths: Paths, judges: Sequence[Judge], writer: Identity, output: Output, shards: Sequence[Shard]
 ) -> None:
-    """Put what the files hold into the own briefs of shards that are to be prepared.
+    """Put what the files hold where the workers of shards that are to be prepared find it.
 
     Briefs that are there already stay, unless they are unscored.
     """
-    prepared, index_in_use = output.committed("prepare"), Lock()
+    prepared, index_in_use, given = output.committed("prepare"), Lock(), output.loose()
 
     def put(references: GivenReferences, shard: Shard) -> None:
         documents = [case.document for case in output.cases(shard)]
         for kind in references.kinds:
-            stored = output.own_briefs(kind, shard)
+            stored = given.own_briefs(kind, shard)
             kept = {brief.key: brief for brief in stored if brief.status == "ok"}
             with index_in_use:
                 each = [references.briefs(kind, document, writer) for document in documents]
@@ -222,7 +222,7 @@ def put_references(
                 continue
             if shard.number in prepared:  # but its briefs were lost, and these alone are not all
                 output.uncommit(output.marker("prepare", shard))
-            output.write_briefs(kind, shard, (from_files | kept).values())
+            given.write_briefs(kind, shard, (from_files | kept).values())
 
     with given_references(paths, judges) as references:
         for _ in ahead(partial(put, references), shards):

@@ -44,9 +44,8 @@ def shards_to_report(job: Job, output: Output, damaged: Faulty) -> tuple[list[Sh
     """The shards that are judged and undamaged, and notes on the others; no earlier score of a
     damaged shard remains."""
     listed, notes = output.shards(), list[str]()
-    shards, prepared = listed, {shard.number for shard in listed}
+    shards = listed
     if job.judges:
-        prepared = output.committed("prepare")
         judged = output.committed("judge") | {shard.number for shard in damaged}
         lost = [shard for shard in listed if shard.number not in judged]
         shards = [shard for shard in listed if shard.number in judged]
@@ -60,9 +59,6 @@ def shards_to_report(job: Job, output: Output, damaged: Faulty) -> tuple[list[Sh
             notes.append(f"{are} not judged yet: this report covers the others")
     if damaged:
         notes.append(left_out_warning(damaged))
-    if unmarked := {shard.number for shard in shards} - prepared:
-        have = counted(len(unmarked), "shard has lost its", "shards have lost their")
-        notes.append(f"{have} marker of `prepare`: its cost is not counted")
     for shard in damaged:
         output.forget_scores(shard)
     whole = [shard for shard in shards if shard not in damaged]
@@ -89,13 +85,12 @@ def findings_of(
     job: Job,
     output: Output,
     shards: Sequence[Shard],
-    accounts: Accounts,
     notes: Sequence[str],
     damaged: Iterable[Shard],
     *,
     begun: bool,
-) -> Findings:
-    """Score these shards, and compute all that the report says of them.
+) -> tuple[Findings, Accounts]:
+    """Score these shards, and compute all that the report says of them, and what they cost.
 
     `begun`: a session of the executor is open already; `notes`: warnings that come first. A
     page's first screen has room for one warning and a terminal for few, so they are in the order of
@@ -104,7 +99,11 @@ def findings_of(
     """
     ratings = further_ratings(job, output)
     scoring = fit(_scoring(job, output, shards, ratings), output, shards)
-    scored = _scored(job, scoring, shards, begun=begun)
+    accounts = accounts_of(job, output, [*shards, *damaged])
+    scored, uncounted = _scored(job, scoring, shards, accounts, begun=begun)
+    if uncounted:
+        have = counted(uncounted, "shard has lost its", "shards have lost their")
+        notes = [*notes, f"{have} marker of `prepare`: its cost is not counted"]
     scored.tables.probabilities = ratings.probabilities
     again = output, shards, scored.tables
     weights, of_weights = weigh_shards(job.weighted, job.scorers, job.config.seed, *again)
@@ -160,7 +159,7 @@ def findings_of(
     }
     kept = tables.as_kept()
     telling = telling_texts(kept, _headlines(job), job.config.view)
-    return Findings(
+    findings = Findings(
         run=job.config.out,
         task=job.task.name,
         corpus=job.config.corpus_name,
@@ -188,6 +187,7 @@ def findings_of(
         meanings=job.meanings,
         rows=rows,
     )
+    return findings, accounts
 
 
 def without_scores(coverage: Iterable[Coverage]) -> Iterator[str]:
@@ -241,15 +241,25 @@ def _scoring(job: Job, output: Output, shards: Sequence[Shard], ratings: Further
     )
 
 
-def _scored(job: Job, scoring: Scoring, shards: Sequence[Shard], *, begun: bool) -> Scored:
-    """Few shards are scored here, where that needs no executor to be set up."""
+def _scored(
+    job: Job, scoring: Scoring, shards: Sequence[Shard], accounts: Accounts, *, begun: bool
+) -> tuple[Scored, int]:
+    """The scores, and of how many shards it is not known what preparing them cost; all else of the
+    costs is added to the accounts. Few shards are scored here, where that needs no executor to be
+    set up."""
     few_are_here = not begun and len(shards) <= MOST_SCORED_HERE
     executor = LocalExecutor(job.config.out) if few_are_here else job.executor
-    scored = scoring.nothing()
+    scored, uncounted = scoring.nothing(), 0
+    output = Output(scoring.out, run=scoring.run)
+    together, prepared = output.scored_together(shards), len(output.folders("prepare"))
     with executor.session():
-        for result in executor.in_order(scoring, shards):
-            scored += result
-    return scored
+        for one in chain.from_iterable(executor.in_order(scoring, together)):
+            scored += one
+            for receipt in one.receipts:
+                accounts.add(receipt)
+            stages = [receipt["stage"] for receipt in one.receipts]
+            uncounted += bool(job.judges) and stages.count("prepare") < prepared
+    return scored, uncounted
 
 
 def write_files(job: Job, output: Output, shards: Sequence[Shard], findings: Findings) -> None:
@@ -265,8 +275,8 @@ def write_files(job: Job, output: Output, shards: Sequence[Shard], findings: Fin
     output.place.write("report/index.html", page(findings, texts))
 
 
-def accounts_of(job: Job, output: Output, damaged: Iterable[Shard] = ()) -> Accounts:
-    but = {shard.number for shard in damaged}
+def accounts_of(job: Job, output: Output, but_shards: Iterable[Shard] = ()) -> Accounts:
+    but = {shard.number for shard in but_shards}
     receipts = chain(output.receipts("prepare", but), output.receipts("judge", but))
     return Accounts(receipts, job.price)
 

@@ -41,8 +41,9 @@ def shown_texts(
     for shard in shards:
         if len(texts) == len(wanted):
             break
-        mine = {text[:2] for text in output.texts(shard)} & wanted
-        if mine:
+        table = output.score_table(shard, ["doc_id", "system"])  # cases would be read from each
+        columns = (table[name].to_pylist() for name in table.column_names)
+        if mine := set(zip(*columns, strict=True)) & wanted:
             texts += shown_in(output, shard, mine, selected, ratings, prompts)
     return texts
 

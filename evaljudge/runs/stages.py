@@ -88,6 +88,11 @@ def _brief_files(
     """Which files of the briefs' folder hold documents of which shard, besides its own file."""
     files_of: dict[Shard, dict[str, list[str]]] = {shard: {} for shard in shards}
     files = {kind: output.reusable_briefs(kind) for kind in job.kinds}
+    given = {output.loose().brief_file(shard): shard for shard in shards}
+    for kind, names in files.items():
+        for name in filter(given.__contains__, names):
+            files_of[given[name]].setdefault(kind, []).append(name)
+        files[kind] = [name for name in names if name not in given]
     if not shards or not any(files.values()):
         return files_of
     by_number = {shard.number: shard for shard in shards}
@@ -121,7 +126,8 @@ def measure(job: Job, output: Output, lacking: Lacking, watch: Watch) -> None:
     with job.executor.session():  # for all passes
         ready = [_ready(job, output, metric) for metric in job.metrics if metric.name in names]
         signatures = job.metric_signatures(corpus_digest(output))
-        measuring = Measuring(job.config.out, ready, signatures, uuid.uuid4().hex)
+        session, begun = uuid.uuid4().hex, output.begun("measure")
+        measuring = Measuring(job.config.out, ready, signatures, session, begun)
         job.executor.measure(measuring, lacking, watch)
 
 

@@ -3,28 +3,27 @@
 from evaljudge.storage.checking import DERIVED, Fault, Inspected, digests, inspect, was_finished
 from evaljudge.storage.claim import Claim, claimed, holder, this_machine
 from evaljudge.storage.disk import Index, index_on_disk
-from evaljudge.storage.files import GONE, RUN, SEALED, SHARDS
+from evaljudge.storage.files import BUNDLED, GONE, LAYOUTS, RUN, SHARDS, Panel, panels_of
 from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read, to_write
 from evaljudge.storage.output import (
     Output,
-    Panel,
     Shard,
     Stage,
     ahead,
     common_file,
     judge_kinds,
     marker,
-    panels_of,
 )
 from evaljudge.storage.patience import expect_answers
 from evaljudge.storage.place import Place
 from evaljudge.storage.tables import as_stored
 
 __all__ = [
+    "BUNDLED",
     "DERIVED",
     "GONE",
+    "LAYOUTS",
     "RUN",
-    "SEALED",
     "SHARDS",
     "Claim",
     "Fault",

@@ -2,7 +2,8 @@
 
     inspect(Output("runs/first"))  ->  Inspected(proven=84, readable=0, faults=[Fault(…)], …)
 
-A shard's marker names the files that it is of. Where a run is done, every shard must have one.
+A shard's marker names the files that it is of, or is a bundle with them. Where a run is done, every
+shard must have one.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from typing import Any, NamedTuple, get_args
 
 from evaljudge.errors import Damaged, first_words
 from evaljudge.storage.disk import NOT_PERMITTED, DiskError
-from evaljudge.storage.files import COMMON, GONE, RUN, SHARDS
-from evaljudge.storage.output import Output, Shard, Stage, judge_kinds, marker
+from evaljudge.storage.files import BUNDLED, COMMON, GONE, RUN, SHARDS
+from evaljudge.storage.output import Output, Shard, Stage, judge_kinds, marked_in, marker
 from evaljudge.storage.streams import PIECE
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -28,8 +29,8 @@ CHANGED = "is not as the last report wrote it"
 _REPORT = re.compile(r"report/\w+\.(json|md|html)")
 _SHARD = r"\d{5,}\.parquet"
 _OURS = re.compile(
-    rf"run\.json|shards\.json|commits/({'|'.join(STAGES)})(-\w+)?/\d{{5,}}\.json"
-    rf"|(cases|scores)/{_SHARD}"
+    rf"run\.json|shards\.json|commits/({'|'.join(STAGES)})(-\w+)?/\d{{5,}}\.(json|zip)"
+    rf"|(cases|scores)/{_SHARD}|scores/\d{{5,}}-{_SHARD}|briefs/{BUNDLED}\w+(-\w+)?/\d{{5,}}\.zip"
     rf"|(verdicts|checks|measures)/[^/]+/{_SHARD}|briefs/common/\w+\.json"
     r"|briefs/[^/]+/\d{5,}(-\w+){1,2}\.parquet|(attempts|labels)/[\w.-]+\.json"
     r"|corpus/rows-\w+\.(jsonl|parquet)|(damaged|briefs/damaged)/.+|\.claim|(.*/)?\..+\.part"
@@ -100,7 +101,8 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
     for file, receipt in _proven(output, seen, markers):
         whole.add(file.name)
         for name in _vouched(output, file, receipt, judges, checked):
-            named[name] = file._replace(name=name)
+            if not output.bundle(name):  # else it is proven with its marker
+                named[name] = file._replace(name=name)
     for stage in STAGES:
         seen.done[stage] = sum(
             all(marker(at, shard.number) in whole for at in folders[stage]) for shard in shards
@@ -109,7 +111,7 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
         output.of(panel).brief_file(shard)
         for panel in output.panels()
         for shard in shards
-        if shard.number in committed[panel.folder("prepare")]
+        if shard.number in committed[marked_in(panel, "prepare")]
     }
     briefs = (
         f"briefs/{kind}/{file}"
@@ -125,11 +127,9 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
     ]
     if with_derived:  # a run that goes on needs none of the common files that markers name
         common |= {name for name in named if name.startswith(COMMON)}
-        files += [
-            _File(name, shard)
-            for shard in shards
-            if (name := f"scores/{shard.file}") in there or run.get("state") == "done"
-        ]
+        scored = {output.scores_file(shard): shard for shard in reversed(shards)}
+        is_done = run.get("state") == "done"
+        files += [_File(n, scored[n]) for n in reversed(scored) if n in there or is_done]
         files += [_File(f"labels/{name}.json") for name in output.label_keys()]
     for _ in _proven(output, seen, [*files, *map(_File, sorted(common))]):
         pass
@@ -179,8 +179,10 @@ def _proven(
 ) -> Iterator[tuple[_File, dict[str, Any]]]:
     """The undamaged files, with what a JSON file holds; the others are noted as faults."""
 
-    def prove(file: _File) -> tuple[dict[str, Any], bool] | Damaged | DiskError:
+    def prove(file: _File) -> tuple[dict[str, Any], bool] | Damaged | DiskError | None:
         try:
+            if not file.marker and not output.has_part(file.name):  # briefs of other judges
+                return None
             return output.prove(file.name, file.seal)
         except (Damaged, DiskError) as error:
             if isinstance(error, DiskError) and error.number not in NOT_PERMITTED:
@@ -189,8 +191,10 @@ def _proven(
 
     for file, proof in zip(files, output.ahead(prove, files), strict=True):
         if isinstance(proof, Exception):
-            seen.faults.append(Fault(file.name, proof, file.shard, file.stage, file.marker))
-        else:
+            name = output.bundle(file.name) or file.name
+            if all(fault.name != name for fault in seen.faults):
+                seen.faults.append(Fault(name, proof, file.shard, file.stage, file.marker))
+        elif proof:
             _count(seen, proof[1])
             yield file, proof[0]
 

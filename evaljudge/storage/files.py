@@ -3,20 +3,29 @@
     verdicts/synthetic/00003.parquet    wherever the run lies
     briefs/synthetic/00003-s1f0c.parquet    in the run's folder, or in one that runs share
 
+Where the run's id says so, what a stage of a shard writes is a part of the stage's bundle
+(bundles.py), and has the same name as if it were a file of its own:
+
+    commits/judge/00003.zip       verdicts/J/00003.parquet, checks/J/00003.parquet, the receipt
+    commits/measure/00003.zip     measures/M/00003.parquet, the receipt
+    briefs/z1f0c/00003.zip        briefs/KIND/00003-z1f0c.parquet, the receipt of `prepare`
+
 A file that is not as it was written is a Damaged, which says what can be done.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from evaljudge.errors import Damaged, UserError, first_words
 from evaljudge.storage import tables
+from evaljudge.storage.bundles import END, Bundle, Recent, bundled
 from evaljudge.storage.disk import DAMAGE, DiskError
 from evaljudge.storage.place import Place
 from evaljudge.storage.seals import Unsound, parquet, read_json, read_parquet, sealed_json
@@ -28,15 +37,21 @@ if TYPE_CHECKING:
 
 RUN, SHARDS = "run.json", "shards.json"
 COMMON = "briefs/common/"
-SEALED = "s"
-"""The id of a run whose every file is sealed begins so; the ids of earlier runs are hexadecimal."""
+SEALED, BUNDLED = "s", "z"
+"""The id of a run whose every file is sealed begins with one of these, and with the second where a
+stage of a shard is one bundle; the ids of the earliest runs are hexadecimal."""
+LAYOUTS = {BUNDLED: 2, SEALED: 1}
+"""What run.json says of it to other readers."""
 GONE = "is gone"
 OTHER_TIME = "is not the file that shards.json lists (ratings have changed between the two)"
 BRIEFS = re.compile(r"(\d{5,})-(\w+?)(?:-(\w+))?\.parquet")
-"""A shard's number, its run, and the panel of that run (see output.py), if it is not the first."""
+"""A shard's number, its run, and the panel of that run, if it is not the first."""
+_OF_SHARD = re.compile(r"(commits|verdicts|checks|measures|briefs)/(.+)/((\d{5,}).+)")
 _BY_RUN = "`evaljudge run CONFIG` sets it aside and does its shard again"
 _BY_REPORT = "`evaljudge report CONFIG` makes it anew"
 _NONE = "put it back from a copy, or take another `out` (its `briefs` can be those of this run)"
+_KEPT = ("cases/", "scores/")
+"""Whose files are read several times by one report."""
 REMEDIES: Mapping[str, str] = MappingProxyType(
     {
         RUN: _NONE,
@@ -57,31 +72,68 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
 """What can be done about a damaged file of each folder."""
 
 
-class RunFiles:
-    """`briefs` may lie elsewhere, shared with other runs; `run`: the run's id, if it is known."""
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The judges of one model, by the ends of the names of what is written for them.
 
-    def __init__(self, uri: str, briefs: str | None = None, run: str = "") -> None:
-        self.place = Place(uri)
+    Both ends are empty for the model that a configuration names for all judges.
+    """
+
+    prepare: str = ""
+    """The end of the names of briefs and their markers: their writer's."""
+    judge: str = ""
+
+
+def panels_of(run: Mapping[str, Any]) -> dict[str, Panel]:
+    """Each judge's, by what run.json says; none where all judges have the model for all."""
+    return {judge: Panel(*ends) for judge, ends in run.get("panels", {}).items()}
+
+
+def ended(name: str, end: str) -> str:
+    return f"{name}-{end}" if end else name
+
+
+class RunFiles:
+    """`briefs` may lie elsewhere, shared with other runs; `run`: the run's id, if it is known.
+
+    `panel`: the one that is asked or read; without one, those of all panels of the run are read.
+    """
+
+    def __init__(
+        self, uri: str, briefs: str | None = None, run: str = "", panel: Panel | None = None
+    ) -> None:
+        self.place, self.panel = Place(uri), panel
         self.uri = self.place.uri
         shared = Place(briefs or self.place.at("briefs"))
         self._shared = None if shared.uri == self.place.at("briefs") else shared
         self._run = run
+        self._recent = Recent()
+        self._known: dict[str, dict[str, Any]] = {}
+        """run.json and shards.json, as they were read."""
+        self._unbundled: dict[str, dict[str, bytes]] = {}
+        """The parts of bundles that are not written yet."""
 
     @cached_property
     def name(self) -> str:
         """The run's id; empty where no run lies here."""
         return self._run or str((self.run() or {}).get("id", ""))
 
+    @property
+    def is_bundled(self) -> bool:
+        return self.name.startswith(BUNDLED)
+
     def run(self) -> dict[str, Any] | None:
-        content = self._find(RUN)
-        if content is None:
+        if RUN in self._known:
+            return dict(self._known[RUN])
+        if (content := self._find(RUN)) is None:
             return None
         with self._reading(RUN):
             stored, is_proven = read_json(content, RUN, is_sealed=False)
             is_ours = {"id", "fingerprint"} <= stored.keys()
-            if not is_proven and (not is_ours or str(stored["id"]).startswith(SEALED)):
+            if not is_proven and (not is_ours or str(stored["id"]).startswith((*LAYOUTS,))):
                 raise Unsound("has lost its sha256")
-        return stored
+        self._known[RUN] = stored
+        return dict(stored)
 
     @property
     def has_listing(self) -> bool:
@@ -102,19 +154,31 @@ class RunFiles:
         """What a JSON file holds, and whether its seal proves a file; it does not where an earlier
         version wrote it without one, and it can be read. Raises Damaged.
 
-        `seal`: what shards.json says of this file's seal."""
-        if name.endswith(".json"):
-            return self._object(name, self._read(name))
-        return {}, self._parquet(name, None, seal)[1]
+        A bundle's receipt is proven with all other parts. `seal`: what shards.json says of this
+        file's seal."""
+        if not name.endswith(".json"):
+            return {}, self._parquet(name, seal=seal)[1]
+        proof = self._object(name, self._read(name))
+        if bundle := self.bundle(name):
+            with self._reading(bundle):
+                there = Bundle(self._whole(bundle) or b"").names
+            parts = [part for part in proof[0].get("files", ()) if not part.startswith(COMMON)]
+            for part in {*parts, *there} - {name}:
+                self._parquet(part)
+        return proof
 
     def damaged(self, name: str, problem: str) -> Damaged:
-        place, at = self._where(name)
-        kind = COMMON if name.startswith(COMMON) else name.partition("/")[0]
+        file = self.bundle(name) or name
+        place, at = self._where(file)
+        kind = COMMON if name.startswith(COMMON) else file.partition("/")[0]
+        if file not in (name, f"{name.removesuffix('json')}zip") and problem != GONE:
+            problem = f"its part {name} {problem}"
         return Damaged(place.at(at), problem, REMEDIES[kind])
 
     def set_aside(self, name: str) -> None:
-        """Move a file to `damaged/`, if it is there."""
-        place, at = self._where(name)
+        """Move a file to `damaged/`, if it is there, or the bundle that it is a part of."""
+        place, at = self._where(self.bundle(name) or name)
+        self._recent.clear()
         place.set_aside(at)
 
     def name_of(self, error: Damaged) -> str:
@@ -122,6 +186,26 @@ class RunFiles:
         if self._shared and error.file.startswith(self._shared.at("")):
             return f"briefs{error.file.removeprefix(self._shared.uri)}"
         return error.file.removeprefix(f"{self.uri}/")
+
+    def bundle(self, name: str) -> str:
+        """The bundle in which a file of this name lies; empty where it is no part of any."""
+        if not (match := _OF_SHARD.fullmatch(name)):
+            return ""
+        folder, of, file, number = match.groups()
+        if folder == "briefs":
+            briefs = BRIEFS.fullmatch(file)
+            if briefs is None or not briefs[2].startswith(BUNDLED):
+                return ""
+            return f"briefs/{ended(briefs[2], briefs[3])}/{number}.zip"
+        if not self.is_bundled:
+            return ""
+        stage, _, end = of.partition("-")
+        if folder == "commits" and stage == "prepare":
+            return f"briefs/{ended(self.name, end)}/{number}.zip"
+        if folder in ("verdicts", "checks"):
+            panel = self.panel or panels_of(self.run() or {}).get(of, Panel())
+            of = ended("judge", panel.judge)
+        return f"commits/{'measure' if folder == 'measures' else of}/{number}.zip"
 
     def _where(self, name: str) -> tuple[Place, str]:
         if self._shared and name.startswith("briefs/"):
@@ -138,8 +222,8 @@ class RunFiles:
         """Whether the run that wrote it sealed all of its files."""
         if name.startswith("briefs/"):
             match = BRIEFS.fullmatch(name.rpartition("/")[2])
-            return bool(match and match[2].startswith(SEALED))
-        return self.name.startswith(SEALED)
+            return bool(match and match[2].startswith((*LAYOUTS,)))
+        return self.name.startswith((*LAYOUTS,))
 
     def _read(self, name: str) -> bytes:
         if (content := self._find(name)) is None:
@@ -147,10 +231,47 @@ class RunFiles:
         return content
 
     def _find(self, name: str) -> bytes | None:
-        """The file's JSON object; None where there is no such file."""
+        """What a file holds, or a part of a bundle; None where there is no such file or bundle."""
+        if not (bundle := self.bundle(name)):
+            return self._whole(name, is_kept=name.startswith(_KEPT))
+        if (whole := self._whole(bundle, is_kept=True)) is None:
+            return None
+        with self._reading(bundle):
+            return Bundle(whole).part(name)
+
+    def _find_at_end(self, name: str) -> bytes | None:
+        """The same of a receipt, of which no more is read than the end of its bundle."""
+        bundle = self.bundle(name)
+        if not bundle or self._recent.get(bundle):
+            return self._find(name)
+        if (content := self._whole(bundle, last=END)) is None:
+            return None
+        with self._reading(bundle):
+            end = Bundle(content)
+            return self._find(name) if end.lies_before(name) else end.part(name)
+
+    def has_part(self, name: str) -> bool:
+        """Whether its bundle, if it is there, has this part; true of what is no part of any."""
+        bundle = self.bundle(name)
+        content = self._whole(bundle, is_kept=True) if bundle else None
+        if content is None:
+            return True
+        with self._reading(bundle):
+            return name in Bundle(content).names
+
+    def _whole(self, name: str, last: int | None = None, *, is_kept: bool = False) -> bytes | None:
+        """A file as it lies there, or `last` bytes of it; `is_kept`: it will be read again."""
+        if (kept := self._recent.get(name)) is not None:
+            return kept
+        content = self._from_place(name, last)
+        if content is not None and is_kept:
+            self._recent.keep(name, content)
+        return content
+
+    def _from_place(self, name: str, last: int | None) -> bytes | None:
         place, at = self._where(name)
         try:
-            return place.read(at)
+            return place.read(at, last)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except DiskError as error:
@@ -187,23 +308,36 @@ class RunFiles:
     def _write_json(self, name: str, content: Mapping[str, Any]) -> None:
         self._put(name, sealed_json(content, self._sealed_name(name)))
 
-    def table(self, name: str, columns: list[str] | None = None, seal: str = "") -> pa.Table:
-        """What a Parquet file of the run holds, of these columns those that it has."""
-        return self._parquet(name, columns, seal)[0]
+    def table(
+        self, name: str, columns: list[str] | None = None, seal: str = "", part: str = ""
+    ) -> pa.Table:
+        """What a Parquet file of the run holds, of these columns those that it has; `part`: of
+        which shard, where it holds several."""
+        return self._parquet(name, columns, seal, part)[0]
 
-    def _parquet(self, name: str, columns: list[str] | None, seal: str) -> tuple[pa.Table, bool]:
+    def _parquet(
+        self, name: str, columns: list[str] | None = None, seal: str = "", part: str = ""
+    ) -> tuple[pa.Table, bool]:
         content = self._read(name)
+        must, was_proven = self._is_sealed(name), self._recent.is_proven(name, content)
+        how = {"is_sealed": must, "is_proven": was_proven}
         with self._reading(name):
-            at, must = self._sealed_name(name), self._is_sealed(name)
-            read = read_parquet(content, at, columns, is_sealed=must)
+            read = read_parquet(content, self._sealed_name(name), columns, part, **how)
             if seal.encode() not in content:
                 raise Unsound(OTHER_TIME)
+        if read[1]:
+            self._recent.note_proven(name, content)
         return read
 
     def _records(
-        self, kind: type[R], name: str, columns: list[str] | None = None, seal: str = ""
+        self,
+        kind: type[R],
+        name: str,
+        columns: list[str] | None = None,
+        seal: str = "",
+        part: str = "",
     ) -> Iterator[R]:
-        table = self.table(name, columns, seal)
+        table = self.table(name, columns, seal, part)
         if self._is_sealed(name):
             return tables.from_table(kind, table)
         try:  # another table than ours may lie there
@@ -217,9 +351,33 @@ class RunFiles:
         return content
 
     def _put(self, name: str, content: bytes, *, is_derived: bool = False) -> None:
+        """Write a file, or keep what will be a part of a bundle until that is written."""
+        if bundle := self.bundle(name):
+            self._unbundled.setdefault(bundle, {})[name] = content
+            return
         place, at = self._where(name)
+        self._recent.forget(name)
+        self._in_place(place, at, partial(place.write, at, content, is_derived=is_derived))
+
+    def _commit(self, name: str, receipt: Mapping[str, Any], *, is_changed: bool) -> bool:
+        """Write a marker, with all that is ready of its bundle; False where there was one already,
+        which stays. `is_changed`: then it is replaced."""
+        if not (bundle := self.bundle(name)):
+            self._write_json(name, receipt)
+            return True
+        place, at = self._where(bundle)
+        sealed = sealed_json(receipt, self._sealed_name(name))
+        whole = bundled(self._unbundled.pop(bundle, {}) | {name: sealed})
+        write = partial(place.write if is_changed else place.create, at, whole)
+        is_ours = self._in_place(place, at, write) is not False
+        if is_ours:
+            self._recent.keep(bundle, whole)
+        return is_ours
+
+    @staticmethod
+    def _in_place(place: Place, at: str, write: Callable[[], bool | None]) -> bool | None:
         try:
-            place.write(at, content, is_derived=is_derived)
+            return write()
         except FolderInPlace:
             place.set_aside(at)
-            place.write(at, content, is_derived=is_derived)
+            return write()

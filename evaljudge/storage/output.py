@@ -1,15 +1,23 @@
 """A run's output folder: every path named once, and the commit that makes a shard's files count.
 
-    run.json  shards.json  cases/00003.parquet  commits/judge/00003.json
-    briefs/synthetic/00003-1f0c9a2b.parquet  verdicts/synthetic/00003.parquet  scores/00003.parquet
-    checks/synthetic/00003.parquet  briefs/common/4e1d….json  measures/rouge1/00003.parquet
-    selected/good.jsonl  report/agreement.json  attempts/00003.json  labels/sheet.json
+    run.json  shards.json  cases/00003.parquet  scores/00000-00031.parquet
+    commits/judge/00003.zip  commits/measure/00003.zip  briefs/z1f0c9a2b/00003.zip
+    briefs/common/4e1d….json  selected/good.jsonl  report/agreement.json  attempts/00003.json
+    labels/sheet.json
 
-Data first, marker last: a shard's files are whole before `commits/STAGE/NUMBER.json` appears, and
-readers see committed shards only. A rerun of a shard overwrites its files under the same names.
+A stage of a shard is one bundle, which is written when the stage is done and is its marker, too.
+What is in it is asked for by the names that its parts have:
+
+    briefs/synthetic/00003-1f0c9a2b.parquet  verdicts/synthetic/00003.parquet
+    checks/synthetic/00003.parquet  measures/rouge1/00003.parquet  commits/judge/00003.json
+
+In a run that an earlier version has begun these are files of their own: data first, marker last, so
+that a shard's files are whole before `commits/STAGE/NUMBER.json` appears; each shard has a file of
+scores. In both, readers see committed shards only.
+
 Where the judges of a run have several models, each model is a panel, with markers of its own
-(`commits/judge-3fa29c1b/00003.json`) and with its own briefs (`00003-1f0c9a2b-3fa29c1b.parquet`). A
-shard is done with a stage when all of the run's panels have committed it.
+(`commits/judge-3fa29c1b/00003.zip`) and with its own briefs (`briefs/z1f0c9a2b-3fa29c1b/`). A shard
+is done with a stage when all of the run's panels have committed it.
 
 Attempts are notes that workers leave for those after them; a finished run has none.
 
@@ -29,15 +37,27 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
-from evaljudge.errors import Damaged, UserError
+from evaljudge.errors import Damaged, UserError, first_words
 from evaljudge.records import Brief, Case, Document, Score, Verdict
 from evaljudge.storage import tables
-from evaljudge.storage.files import BRIEFS, COMMON, GONE, RUN, SHARDS, RunFiles
-from evaljudge.storage.seals import parquet, seal_of, sealed_json
+from evaljudge.storage.files import (
+    BRIEFS,
+    BUNDLED,
+    COMMON,
+    GONE,
+    RUN,
+    SEALED,
+    SHARDS,
+    Panel,
+    RunFiles,
+    ended,
+    panels_of,
+)
+from evaljudge.storage.seals import Unsound, parquet, parts_of, seal_of, sealed_json
 from evaljudge.storage.streams import FolderInPlace
 from evaljudge.storage.tables import R
 
@@ -49,7 +69,11 @@ T = TypeVar("T")
 S = TypeVar("S")
 UNSIGNED: Mapping[str, str] = MappingProxyType({})
 _COMMON = re.compile(r"[0-9a-f]+\.json")
-_MARKER = re.compile(r"(\d{5,})\.json")
+_MARKER = re.compile(r"(\d{5,})\.(json|zip)")
+_BUNDLES = re.compile(rf"({BUNDLED}\w+?)(?:-(\w+))?")
+"""A folder of bundled briefs: a run, and the panel of that run, if it is not the first."""
+_PARQUET = re.compile(r"\d{5,}\.parquet")
+SCORED_TOGETHER = 32
 AT_ONCE, AT_ONCE_HERE = 16, 1
 """Threads for work that waits for other machines, and for work with files of this one, where
 threads would only take turns, which costs 40% more processor time."""
@@ -71,24 +95,6 @@ def ahead(work: Callable[[T], S], items: Iterable[T], at_once: int = AT_ONCE) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
-    """The judges of one model, by the ends of the names of what is written for them.
-
-    Both ends are empty for the model that a configuration names for all judges.
-    """
-
-    prepare: str = ""
-    """The end of the names of briefs and their markers: their writer's."""
-    judge: str = ""
-
-    def folder(self, stage: Stage) -> str:
-        """Where its markers of the stage are; metrics, which no model measures, have one."""
-        ends: Mapping[Stage, str] = {"prepare": self.prepare, "judge": self.judge}
-        end = ends.get(stage)
-        return f"commits/{stage}-{end}" if end else f"commits/{stage}"
-
-
-@dataclass(frozen=True, slots=True)
 class Shard:
     """A numbered piece of the work: at most 32 cases."""
 
@@ -105,16 +111,7 @@ class Shard:
 
 
 class Output(RunFiles):
-    """Reads and writes a run's files; `briefs` may lie elsewhere, shared with other runs.
-
-    `panel`: the one that is asked or read; without one, markers are those of all panels of the run.
-    """
-
-    def __init__(
-        self, uri: str, briefs: str | None = None, run: str = "", panel: Panel | None = None
-    ) -> None:
-        super().__init__(uri, briefs, run)
-        self.panel = panel
+    """Reads and writes a run's files."""
 
     def of(self, panel: Panel) -> Output:
         """The same files, as one panel of the run reads and writes them."""
@@ -134,6 +131,7 @@ class Output(RunFiles):
             raise UserError(f"{self.uri}: another job has just begun a run there")
 
     def write_run(self, content: Mapping[str, Any]) -> None:
+        self._known.pop(RUN, None)
         self.place.write(RUN, sealed_json(content, RUN))
 
     @property
@@ -157,13 +155,24 @@ class Output(RunFiles):
         """Free the folder for another run. Briefs stay: their keys say who can reuse them."""
         self.place.remove(SHARDS)
         self.place.remove(RUN)
+        self.reread()
         for folder in ("cases", "commits", "verdicts", "checks", "measures", "attempts"):
             self.place.remove_folder(folder)
 
+    def reread(self) -> None:
+        """Forget what was read: others may have written since."""
+        self._known.clear()
+        self._recent.clear()
+
     def listing(self) -> dict[str, Any] | None:
-        return self._find_json(SHARDS)
+        if SHARDS not in self._known:
+            if (stored := self._find_json(SHARDS)) is None:
+                return None
+            self._known[SHARDS] = stored
+        return dict(self._known[SHARDS])
 
     def write_listing(self, content: Mapping[str, Any]) -> None:
+        self._known.pop(SHARDS, None)
         self._write_json(SHARDS, content)
 
     def shards(self) -> list[Shard]:
@@ -184,7 +193,7 @@ class Output(RunFiles):
 
     def folders(self, stage: Stage) -> list[str]:
         """Where the stage's markers are."""
-        return list(dict.fromkeys(panel.folder(stage) for panel in self.panels()))
+        return list(dict.fromkeys(marked_in(panel, stage) for panel in self.panels()))
 
     def committed(self, stage: Stage) -> set[int]:
         """The numbers of the shards that are done with the stage."""
@@ -196,18 +205,25 @@ class Output(RunFiles):
 
     def marked(self, folder: str) -> set[int]:
         """The numbers of the shards that have a marker in this folder."""
-        matches = map(_MARKER.fullmatch, self.place.names(folder))
-        return {int(name[1]) for name in matches if name}
+        file = marker(folder, 0)
+        place, at = self._where((self.bundle(file) or file).rpartition("/")[0])
+        ending = "zip" if self.is_bundled else "json"
+        matches = map(_MARKER.fullmatch, place.entries(at))
+        return {int(name[1]) for name in matches if name and name[2] == ending}
 
-    def commit(self, stage: Stage, shard: Shard, receipt: Mapping[str, Any]) -> None:
-        self._write_json(self.marker(stage, shard), receipt)
+    def commit(self, stage: Stage, shard: Shard, receipt: Mapping[str, Any]) -> bool:
+        """What was written of this stage counts from now on; False where another has committed it
+        meanwhile: then that one's files count."""
+        return self._commit(self.marker(stage, shard), receipt, is_changed=stage == "measure")
 
     def uncommit(self, marker: str) -> None:
         """The stage that this is the marker of is to be done again."""
-        self.place.remove(marker)
+        place, at = self._where(self.bundle(marker) or marker)
+        self._recent.clear()
+        place.remove(at)
 
     def marker(self, stage: Stage, shard: Shard) -> str:
-        return marker((self.panel or Panel()).folder(stage), shard.number)
+        return marker(marked_in(self.panel or Panel(), stage), shard.number)
 
     def receipt(self, stage: Stage, shard: Shard) -> dict[str, Any] | None:
         return self._find_json(self.marker(stage, shard))
@@ -216,7 +232,27 @@ class Output(RunFiles):
         """The receipts of all panels; `but`: the numbers of shards that are left out."""
         folders = self.folders(stage)
         names = [marker(at, n) for at in folders for n in sorted(self.marked(at) - set(but))]
-        return self.ahead(self._json, names)
+
+        def read(name: str) -> dict[str, Any]:
+            if (content := self._find_at_end(name)) is None:
+                raise self.damaged(name, GONE)
+            return self._object(name, content)[0]
+
+        return self.ahead(read, names)
+
+    def receipts_of(self, shard: Shard) -> list[dict[str, Any]]:
+        """Those of what was asked of models for this shard, which all panels have judged."""
+        prepared, judged = dict[str, dict[str, Any] | None](), list[dict[str, Any]]()
+        for panel in self.panels():
+            at, name = marked_in(panel, "prepare"), marker(marked_in(panel, "judge"), shard.number)
+            judged.append(receipt := self._json(name))
+            if "prepared" in receipt:
+                prepared[at] = receipt["prepared"]
+        for at in self.folders("prepare"):
+            name = marker(at, shard.number)
+            if at not in prepared and (content := self._find_at_end(name)) is not None:
+                prepared[at] = self._object(name, content)[0]
+        return [*filter(None, prepared.values()), *judged]
 
     # attempts
 
@@ -253,7 +289,7 @@ class Output(RunFiles):
         that runs share, others may be writing."""
         self.place.sweep()
         if self._shared and self.name:
-            self._shared.sweep(f"-{self.name}.")
+            self._shared.sweep(f"/{self.name}" if self.is_bundled else f"-{self.name}.")
 
     # the keys of sheets that people fill in
 
@@ -321,7 +357,7 @@ class Output(RunFiles):
         """Remove the case files of all others."""
         kept = {shard.file for shard in shards}
         for name in self.place.names("cases"):
-            if re.fullmatch(r"\d{5,}\.parquet", name) and name not in kept:
+            if _PARQUET.fullmatch(name) and name not in kept:
                 self.place.remove(f"cases/{name}")
 
     def verdicts(self, judge: str, shard: Shard, *, with_tokens: bool = True) -> Iterator[Verdict]:
@@ -340,26 +376,82 @@ class Output(RunFiles):
     def measures(self, metric: str, shard: Shard) -> Iterator[Score]:
         return self._records(Score, f"measures/{metric}/{shard.file}")
 
+    def keep_measures(self, shard: Shard, but: Collection[str]) -> dict[str, str]:
+        """The signatures of the metrics whose measures stay as they are, by name; the marker names
+        no other from now on, or is written anew with these."""
+        if (receipt := self.receipt("measure", shard)) is None:
+            return {}
+        kept = {name: line for name, line in receipt["measured"].items() if name not in but}
+        if self.is_bundled:
+            for name in (f"measures/{metric}/{shard.file}" for metric in kept):
+                self._put(name, self._read(name))
+        elif kept != receipt["measured"]:
+            self.commit("measure", shard, receipt | {"measured": kept})
+        return kept
+
     def write_measures(self, metric: str, shard: Shard, scores: Iterable[Score]) -> str:
         return self._write(f"measures/{metric}", shard, Score, scores)
 
-    def score_table(self, shard: Shard) -> pa.Table:
-        """The shard's scores as they are stored, without their signatures."""
-        columns = ["doc_id", "system", "scorer", "axis", "value", "reason", "doubt"]
-        return self.table(f"scores/{shard.file}", columns)
+    def scores_file(self, shard: Shard) -> str:
+        """The file of its scores, which several shards share where stages are bundles."""
+        if not self.is_bundled:
+            return f"scores/{shard.file}"
+        first = shard.number - shard.number % SCORED_TOGETHER
+        return f"scores/{first:05d}-{first + SCORED_TOGETHER - 1:05d}.parquet"
+
+    def scored_together(self, shards: Sequence[Shard]) -> list[list[Shard]]:
+        """The shards by their files of scores."""
+        return [list(each) for _, each in groupby(shards, self.scores_file)]
+
+    def scored(self, shards: Sequence[Shard]) -> list[Shard]:
+        """Those of the shards that have scores."""
+        there = {f"scores/{name}" for name in self.place.names("scores")}
+        shards = [shard for shard in shards if self.scores_file(shard) in there]
+        if not self.is_bundled:
+            return shards
+        files = dict.fromkeys(map(self.scores_file, shards))
+        numbers = set(chain.from_iterable(self.ahead(self._scored_in, files)))
+        return [shard for shard in shards if f"{shard.number}" in numbers]
+
+    def _scored_in(self, name: str) -> list[str]:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        with self._reading(name):
+            try:
+                metadata = pq.read_metadata(pa.BufferReader(self._read(name)))
+            except (pa.ArrowException, OSError) as error:
+                raise Unsound(f"cannot be read ({first_words(error)})") from None
+        return parts_of(metadata)
+
+    def _part_of_scores(self, shard: Shard) -> str:
+        return f"{shard.number}" if self.is_bundled else ""
+
+    def score_table(self, shard: Shard, columns: list[str] | None = None) -> pa.Table:
+        """The shard's scores as they are stored; `columns`: others than all but signatures."""
+        few = ["doc_id", "system", "scorer", "axis", "value", "reason", "doubt"]
+        part = self._part_of_scores(shard)
+        return self.table(self.scores_file(shard), columns or few, part=part)
 
     def scores(self, shard: Shard) -> Iterator[Score]:
-        return self._records(Score, f"scores/{shard.file}")
+        return self._records(Score, self.scores_file(shard), part=self._part_of_scores(shard))
 
     def write_scores(
-        self, shard: Shard, scores: Iterable[Score], signatures: Mapping[str, str] = UNSIGNED
+        self, scores: Mapping[Shard, Sequence[Score]], signatures: Mapping[str, str] = UNSIGNED
     ) -> None:
-        """`signatures`: of the scorers whose scores do not yet hold theirs."""
-        name, table = f"scores/{shard.file}", tables.score_table(scores, signatures)
-        self._put(name, parquet(table, self._sealed_name(name)), is_derived=True)
+        """The scores of all shards that share a file, or of the shard that has its own.
+
+        `signatures`: of the scorers whose scores do not yet hold theirs."""
+        (name,) = {self.scores_file(shard) for shard in scores}
+        made, at = tables.score_tables(list(scores.values()), signatures), self._sealed_name(name)
+        parts = dict(zip(map(self._part_of_scores, scores), made, strict=True))
+        content = parquet(made[0], at, parts if self.is_bundled else {})
+        self._put(name, content, is_derived=True)
 
     def forget_scores(self, shard: Shard) -> None:
-        name = f"scores/{shard.file}"
+        """Remove them, and those that lie in the same file."""
+        name = self.scores_file(shard)
+        self._recent.forget(name)
         try:
             self.place.remove(name)
         except FolderInPlace:
@@ -376,6 +468,14 @@ class Output(RunFiles):
 
     # briefs: their files carry the run's name too, since other runs may write beside them
 
+    def loose(self) -> Output:
+        """The same, as it writes briefs that are no part of a bundle: those that the shards' own
+        will be made from."""
+        other = copy(self)
+        if self.is_bundled:
+            other.name = SEALED + self.name.removeprefix(BUNDLED)
+        return other
+
     def brief_file(self, shard: Shard) -> str:
         return f"{shard.number:05d}{self._own_end}"
 
@@ -388,14 +488,18 @@ class Output(RunFiles):
     def prepared(self, kinds: Iterable[str]) -> set[int]:
         """The shards that are prepared, and whose own files of briefs of these kinds still lie
         there."""
+        if self.is_bundled:
+            return self.committed("prepare")
         there = [set(self.brief_files(kind)) for kind in kinds]
         committed, shards = self.committed("prepare"), self.shards()
         own = ((shard.number, self.brief_file(shard)) for shard in shards)
         return {n for n, file in own if n in committed and all(file in files for files in there)}
 
     def brief_files(self, judge: str) -> list[str]:
+        """All that may hold briefs for this kind of judge, bundles by the names of such a part."""
         place, folder = self._where(f"briefs/{judge}")
-        return [name for name in place.names(folder) if BRIEFS.fullmatch(name)]
+        names = [name for name in place.names(folder) if BRIEFS.fullmatch(name)]
+        return names + self._bundled_briefs
 
     def reusable_briefs(self, judge: str) -> list[str]:
         """The files where a shard may find briefs besides its own.
@@ -413,7 +517,18 @@ class Output(RunFiles):
             )
         ]
 
+    @property
+    def _bundled_briefs(self) -> list[str]:
+        place, above = self._where("briefs/")
+        names = list[str]()
+        for folder in filter(_BUNDLES.fullmatch, place.folders(above.rstrip("/"))):
+            files = map(_MARKER.fullmatch, place.names(f"{above}{folder}"))
+            names += [f"{file[1]}-{folder}.parquet" for file in files if file and file[2] == "zip"]
+        return names
+
     def brief_documents(self, judge: str, file: str) -> list[str]:
+        if not self.has_part(f"briefs/{judge}/{file}"):
+            return []
         column = self.table(f"briefs/{judge}/{file}", ["doc_id"])["doc_id"]
         return list(dict.fromkeys(column.to_pylist()))
 
@@ -423,8 +538,9 @@ class Output(RunFiles):
             self._shared.try_out()
 
     def briefs(self, judge: str, files: Sequence[str]) -> Iterator[Brief]:
-        for file in files:
-            yield from self._records(Brief, f"briefs/{judge}/{file}")
+        for name in (f"briefs/{judge}/{file}" for file in files):
+            if self.has_part(name):
+                yield from self._records(Brief, name)
 
     def common_files(self) -> list[str]:
         place, folder = self._where("briefs/common")
@@ -442,7 +558,7 @@ class Output(RunFiles):
     def own_briefs(self, judge: str, shard: Shard) -> list[Brief]:
         """The briefs of the shard's own file, if there is one already."""
         try:
-            return list(self.briefs(judge, [self.brief_file(shard)]))
+            return list(self._records(Brief, f"briefs/{judge}/{self.brief_file(shard)}"))
         except Damaged as error:
             if error.problem != GONE:
                 raise
@@ -458,13 +574,14 @@ def marker(folder: str, number: int) -> str:
     return f"{folder}/{number:05d}.json"
 
 
+def marked_in(panel: Panel, stage: Stage) -> str:
+    """The folder of a panel's markers of a stage; metrics, which no model measures, have one."""
+    ends: Mapping[Stage, str] = {"prepare": panel.prepare, "judge": panel.judge}
+    return f"commits/{ended(stage, ends.get(stage, ''))}"
+
+
 def common_file(name: str) -> str:
     return f"{COMMON}{name}.json"
-
-
-def panels_of(run: Mapping[str, Any]) -> dict[str, Panel]:
-    """Each judge's, by what run.json says; none where all judges have the model for all."""
-    return {judge: Panel(*ends) for judge, ends in run.get("panels", {}).items()}
 
 
 def judge_kinds(run: Mapping[str, Any]) -> dict[str, str]:

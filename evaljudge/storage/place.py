@@ -93,8 +93,11 @@ class Place:
 
     def folder_with(self, name: str) -> str | None:
         """The first folder in it that has a file of this name."""
-        folders = (info.base_name for info in self._infos("") if not info.is_file)
-        return next((f for f in sorted(folders) if self.kind(f"{f}/{name}") == "File"), None)
+        return next((f for f in self.folders("") if self.kind(f"{f}/{name}") == "File"), None)
+
+    def folders(self, folder: str) -> list[str]:
+        """The names of the folders directly in a folder."""
+        return sorted(info.base_name for info in self._infos(folder) if not info.is_file)
 
     def files(self, folder: str) -> list[tuple[str, int]]:
         """The files directly in a folder, with their sizes; none where the folder is not there."""
@@ -103,6 +106,10 @@ class Place:
     def names(self, folder: str) -> list[str]:
         """The names of those files that are not hidden."""
         return [name for name, _ in self.files(folder) if not name.startswith(".")]
+
+    def entries(self, folder: str) -> list[str]:
+        """The names of the files and folders directly in a folder."""
+        return [info.base_name for info in self._infos(folder)]
 
     def all_names(self) -> list[str]:
         """The names of all files, here and below; what is not UTF-8 in them is replaced."""
@@ -149,14 +156,17 @@ class Place:
 
     # reading
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str, last: int | None = None) -> bytes:
+        """`last`: at most so many bytes of its end."""
         if self._is_s3:  # pyarrow would ask for the size first
-            if (held := self._objects.read(name)) is None:
+            if (held := self._objects.read(name, last)) is None:
                 raise FileNotFoundError(self.at(name))
             return held.content
 
         def read() -> bytes:
             with self._opened(name) as stream:
+                if last is not None:
+                    stream.seek(max(0, stream.size() - last))
                 content: bytes = stream.read()
             return content
 
@@ -199,9 +209,16 @@ class Place:
         return whole_upload(self._system, self._path(name), self.at(name), put)
 
     def create(self, name: str, text: bytes) -> bool:
-        """Write it, unless such a file exists: of two writers at the same time one succeeds."""
-        if not self.is_local:
+        """Write it, unless such a file exists: of two writers at the same time one succeeds.
+
+        Storage that is neither local nor S3 has no such condition: there the last one does."""
+        if self._is_s3:
             return self._objects.create(name, text)
+        if not self.is_local:
+            self.write(name, text)
+            return True
+        if os.path.isdir(self._path(name)):
+            raise FolderInPlace(f"{self.at(name)}: a folder lies there: move it away")
         with whole_file(self._path(name), only_new=True) as stream:
             stream.write(text)
         return self.read(name) == text
@@ -249,10 +266,10 @@ class Place:
 
     def sweep(self, mark: str = "") -> None:
         """Remove what killed writers have left half-written, here and below; `mark`: only files
-        whose names hold it."""
+        whose paths hold it."""
         if self.is_local:
             for folder, _, files in os.walk(self.path):
-                for name in (file for file in files if is_part(file) and mark in file):
+                for name in (f for f in files if is_part(f) and mark in f"{folder}/{f}"):
                     with refusing_disk_errors(f"{folder}/{name}", "removed"):
                         os.unlink(f"{folder}/{name}")
 

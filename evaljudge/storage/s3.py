@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SCHEME = "s3://"
 CONNECT_TIMEOUT, READ_TIMEOUT = 5, 60
-MISSING, TAKEN = {404}, {409, 412}
+MISSING, TAKEN, EMPTY = {404}, {409, 412}, {416}
 NOT_BUILT = {405, 501}
 """Answers of a server that lacks what S3 has."""
 
@@ -101,7 +101,12 @@ class Objects:
         """Replace what was read, unless it has changed since."""
         return self._put(name, content, IfMatch=mark)
 
-    def read(self, name: str) -> Held | None:
+    def read(self, name: str, last: int | None = None) -> Held | None:
+        """`last`: at most so many bytes of its end."""
+        if last is not None:
+            end = self._request("get_object", name, MISSING | EMPTY, Range=f"bytes=-{last}")
+            if end:
+                return Held(end["Body"], end["ETag"])
         response = self._request("get_object", name, MISSING)
         return Held(response["Body"], response["ETag"]) if response else None
 

@@ -16,14 +16,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from hashlib import sha256
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from evaljudge.errors import first_words
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
-SEAL = "sha256"
+SEAL, PARTS = "sha256", "shards"
+NO_PARTS: Mapping[str, Any] = MappingProxyType({})
 ZEROS = "0" * 64
 NOTED = 16
 """Digits of a seal that are noted elsewhere."""
@@ -65,11 +68,11 @@ def seal_of(content: bytes) -> str:
     return content[at : at + NOTED].decode()
 
 
-def parquet(table: pa.Table, name: str = "") -> bytes:
+def parquet(table: pa.Table, name: str = "", parts: Mapping[str, pa.Table] = NO_PARTS) -> bytes:
     """The file of few rows: without statistics, as nobody searches by them, and with a dictionary
     only of what repeats and is long. So a file is smaller, and read in less time.
 
-    It is sealed where it has a name.
+    It is sealed where it has a name. `parts`: row groups instead of one table, by their names.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -82,7 +85,10 @@ def parquet(table: pa.Table, name: str = "") -> bytes:
         write_statistics=False,
         write_page_checksum=True,
     ) as writer:
-        writer.write_table(table)
+        for each in parts.values() if parts else [table]:
+            writer.write_table(each)
+        if parts:
+            writer.add_key_value_metadata({PARTS: " ".join(parts)})
         if name:
             writer.add_key_value_metadata({SEAL: ZEROS})
     plain: bytes = content.getvalue().to_pybytes()
@@ -90,22 +96,40 @@ def parquet(table: pa.Table, name: str = "") -> bytes:
 
 
 def read_parquet(
-    content: bytes, name: str, columns: list[str] | None = None, *, is_sealed: bool
+    content: bytes,
+    name: str,
+    columns: list[str] | None = None,
+    part: str = "",
+    *,
+    is_sealed: bool,
+    is_proven: bool = False,
 ) -> tuple[pa.Table, bool]:
-    """The table in the file, and whether a seal proves it; `is_sealed`: it must have one."""
+    """The table in the file, or a part of it, and whether a seal proves it.
+
+    `is_sealed`: it must have a seal; `is_proven`: it has proven itself before.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    is_proven = _check(content, _IN_PARQUET, name, is_sealed)
+    is_proven = is_proven or _check(content, _IN_PARQUET, name, is_sealed)
     try:
         file = pq.ParquetFile(
             pa.BufferReader(content),
             pre_buffer=False,
             page_checksum_verification=not is_proven,  # where pages have checksums
         )
-        return file.read(columns, use_threads=False), is_proven  # few: threads cost more
+        if not part:
+            return file.read(columns, use_threads=False), is_proven  # few: threads cost more
+        if part not in (names := parts_of(file.metadata)):
+            raise Unsound(f"has no rows of shard {part}")
+        return file.read_row_group(names.index(part), columns, use_threads=False), is_proven
     except (pa.ArrowException, OSError, ValueError) as error:
         raise Unsound(f"cannot be read ({first_words(error)})") from None
+
+
+def parts_of(metadata: pq.FileMetaData) -> list[str]:
+    noted: Mapping[bytes, bytes] = metadata.metadata or {}
+    return noted.get(PARTS.encode(), b"").decode().split()
 
 
 def _sealed(content: bytes, mark: bytes, name: str) -> bytes:

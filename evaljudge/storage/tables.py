@@ -60,17 +60,24 @@ def to_table(kind: type[R], records: Iterable[R]) -> pa.Table:
     return _table(kind, list(records))
 
 
-def score_table(scores: Iterable[Score], signatures: Mapping[str, str]) -> pa.Table:
+def score_tables(
+    scores: Sequence[Sequence[Score]], signatures: Mapping[str, str]
+) -> list[pa.Table]:
     """The scores with these signatures by scorer; others keep theirs. The ends of intervals are
     columns where any score has one."""
+    have_ends = any(score.low is not None for some in scores for score in some)
+    return [_score_table(some, signatures, have_ends) for some in scores]
+
+
+def _score_table(
+    scores: Sequence[Score], signatures: Mapping[str, str], have_ends: bool
+) -> pa.Table:
     import pyarrow as pa
 
-    kept = list(scores)
-    table = _table(Score, kept, signature=[signatures.get(s.scorer, s.signature) for s in kept])
-    if any(score.low is not None for score in kept):
-        for name in ("low", "high"):
-            ends = pa.array(map(attrgetter(name), kept), pa.float64())
-            table = table.append_column(name, ends)
+    signed = [signatures.get(score.scorer, score.signature) for score in scores]
+    table = _table(Score, scores, signature=signed)
+    for name in ("low", "high") if have_ends else ():
+        table = table.append_column(name, pa.array(map(attrgetter(name), scores), pa.float64()))
     return table
 
 

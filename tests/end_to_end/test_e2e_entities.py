@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaljudge import run
+from tests import build
 from tests.tiny import make_tiny_model
 
 CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
@@ -59,7 +60,7 @@ def finished(folder: Path, shared_engines: Any) -> Path:
 
 
 def told(table: Path, column: str) -> list[dict[str, Any]]:
-    return [json.loads(row[column]) for row in pq.read_table(table).to_pylist()]
+    return [json.loads(row[column]) for row in build.stored(table)]
 
 
 def test_every_reply_that_ended_parses_and_the_share_of_cut_ones_is_said(finished: Path) -> None:

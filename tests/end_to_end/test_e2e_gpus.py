@@ -3,7 +3,6 @@
 Each engine notes, when it is opened, its model, its process and the GPUs that it can see.
 """
 
-import json
 import os
 import time
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import evaljudge
+from evaljudge.storage import Output
 from tests.end_to_end import shared
 from tests.end_to_end.scripted_run import noting_engines
 
@@ -47,7 +47,7 @@ class Desk:
         return [Opened(*line.split()) for line in file.read_text().splitlines()]
 
     def receipts(self, stage: str) -> list[Row]:
-        return [json.loads(file.read_text()) for file in (self.out / "commits" / stage).iterdir()]
+        return list(Output(str(self.out)).receipts(stage))
 
     def refused(self, workers: Row) -> str:
         """At once, before any engine."""

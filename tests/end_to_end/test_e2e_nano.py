@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 import yaml
 from playwright.sync_api import sync_playwright
@@ -27,6 +26,7 @@ from evaljudge.commands.view import viewing
 from evaljudge.judges import make_judges
 from evaljudge.prompts import load_task
 from evaljudge.records import Verdict
+from tests import build
 from tests.end_to_end import shared
 from tests.world.oracle import levels_of, read_report
 
@@ -62,7 +62,7 @@ def true_levels(out: Path, axis: str) -> Levels:
 
 
 def verdicts(out: Path) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = pq.read_table(out / "run/verdicts/synthetic").to_pylist()
+    rows = build.stored(out / "run/verdicts/synthetic")
     assert len(rows) == DOCUMENTS * len(SYSTEMS) * len(AXES)
     return rows
 

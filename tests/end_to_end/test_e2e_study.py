@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from scipy.stats import binomtest
 
@@ -21,6 +20,7 @@ from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 from evaljudge.judges.synthetic.evidence import answers_of
 from evaljudge.runs.planning import Plan
 from evaljudge.studies.study import plan_study
+from tests import build
 from tests.end_to_end import killing, shared
 
 GRID: list[Any] = [
@@ -131,7 +131,7 @@ def test_sampled_judgements_come_to_the_probabilities(
 ) -> None:
     """No count of a thousand draws is one that its probability makes rarer than one in 10^7."""
     _, folder, _ = planned_and_run
-    verdicts = pq.read_table(folder / "out/nano/verdicts/synthetic-sampled-5").to_pylist()
+    verdicts = build.stored(folder / "out/nano/verdicts/synthetic-sampled-5")
     compared = 0
     for row in verdicts:
         for level in json.loads(row["evidence"])["levels"]:

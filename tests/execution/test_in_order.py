@@ -111,12 +111,13 @@ def scored_by(executor: Executor, job: Job) -> tuple[Scored, list[JudgeFindings]
         fitted={},
     )
     scored = scoring.nothing()
-    for one in executor.in_order(scoring, shards):
-        scored += one
+    for some in executor.in_order(scoring, output.scored_together(shards)):
+        for one in some:
+            scored += one
     rated = scored.tables.as_rated()
     found = Found(rated, rated.code_of, [])
     findings = [collector.findings(found) for collector in scored.collected.values()]
-    files = [(Path(job.config.out) / "scores" / shard.file).read_bytes() for shard in shards]
+    files = [output.place.read(output.scores_file(shard)) for shard in shards]
     return scored, findings, files
 
 

@@ -304,7 +304,7 @@ def test_an_interrupted_notebook_ends_the_work(tmp_path: Path) -> None:
     loop.close()
     assert threading.active_count() == before
     assert notes(tmp_path / "out") == []
-    assert os.listdir(tmp_path / "out/commits/judge") == ["00000.json"]
+    assert os.listdir(tmp_path / "out/commits/judge") == ["00000.zip"]
     assert evaljudge.run(config(tmp_path), engines=ScriptedEngines()).coverage == 1
 
 
@@ -361,7 +361,7 @@ def test_no_marker_vouches_for_a_metric_while_it_is_measured(tmp_path: Path) -> 
             vouched.append((output.receipt("measure", shard) or {})["measured"])
             return [[1.0] for _ in cases]
 
-    measuring = Measuring(output.uri, [Mine()], {"mine": "mine@1"}, "now")
+    measuring = Measuring(output.uri, [Mine()], {"mine": "mine@1"}, "now", {shard.number})
     LocalExecutor(str(tmp_path)).measure(measuring, {shard: ["mine"]}, lambda event: None)
     assert vouched == [{"other": "other@1"}]
     receipt = output.receipt("measure", shard) or {}

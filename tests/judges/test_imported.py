@@ -26,6 +26,7 @@ from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document
 from evaljudge.runs.job import make_job
 from evaljudge.studies.study import expand
+from tests import build
 
 TASK = load_task("summary", ["fluency"])
 WHOLE = '''
@@ -143,7 +144,7 @@ def test_a_run_is_bound_to_its_source(write: Write, config: dict[str, Any], tmp_
     signature = make_job(load_config(config), ScriptedEngines()).judge_signatures()["mine"]
     assert signature.startswith(f"mine@{bound['version']} | m@scripted | ")
     assert '"judge": "my_own_judges:Brief"' in signature
-    assert len(list((tmp_path / "out/briefs/my_own_judges:Stepped").iterdir())) > 0
+    assert build.tables(tmp_path / "out/briefs/my_own_judges:Stepped")
     page = (tmp_path / "out/report/index.html").read_text()
     assert "How probable the model finds each answer." in page
 

@@ -34,7 +34,7 @@ def written(folder: Path | str, shards: Sequence[Sequence[Row]]) -> tuple[Output
         ]
         shard = Shard(number, len(cases), len(rows))
         output.write_cases(shard, cases)
-        output.write_scores(shard, reversed([score for row in rows for score in scores_of(row)]))
+        output.write_scores({shard: [score for row in reversed(rows) for score in scores_of(row)]})
         made.append(shard)
     return output, made
 
@@ -81,7 +81,7 @@ def test_a_selection_of_undecided_verdicts_is_warned_of(
         Score(doc_id, "A", "synthetic.level", "fluency", 4.0, doubt=doubt)
         for (doc_id, *_), doubt in zip(rows, doubts, strict=True)
     ]
-    output.write_scores(shard, scores)
+    output.write_scores({shard: scores})
     (selected,) = select(output, [shard], [rule("good", fluency(at_least=3.5))])
     assert (selected.selected, selected.undecided) == (len(rows), 2 if warns else 1)
     lines = (tmp_path / "selected/good.jsonl").read_text().splitlines()

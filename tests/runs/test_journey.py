@@ -213,7 +213,7 @@ def test_briefs_stand_on_their_own(bench: Bench) -> None:
     """Those that another run wrote into a shared folder may go; this run's files hold all."""
     shared = str(bench.folder / "shared")
     bench.asked(briefs=shared)
-    others = list(Path(shared).rglob("*.parquet"))
+    others = list(Path(shared).rglob("*.zip"))
     bench.out = bench.folder / "second"
     bench.asked(briefs=shared, judges=synthetic(5))
     for file in [*others, *(bench.out / "commits/judge").iterdir()]:

@@ -18,6 +18,7 @@ from evaljudge.metrics import Unscored, Value, make_metrics
 from evaljudge.metrics.importance import Importance
 from evaljudge.metrics.measuring import measure_here
 from evaljudge.runs.watching import Todo, Watcher
+from evaljudge.storage import Output
 from tests.execution.deadly import DeadlyShard
 
 WORDS = ["the", "river", "rose", "and", "flooded", "town", "it", "was", "bridge", "closed", "came"]
@@ -125,15 +126,17 @@ def test_only_what_changed_is_measured(bench: Bench) -> None:
     bench.run(rows)
     assert bench.run(rows).todo == []
     assert bench.run(rows, METRICS | {"compression": {}}).todo == [{"measure": (40, 40)}]
-    marker = json.loads((bench.out / "commits/measure/00000.json").read_text())
-    assert marker["measured"].keys() == {*METRICS, "compression"}
+    output = Output(str(bench.out))
+    shard = output.shards()[0]
+    receipt = output.receipt("measure", shard) or {}
+    assert receipt["measured"].keys() == {*METRICS, "compression"}
     assert bench.run(rows, {"words": {}}).todo == []
     assert {scorer for scorer, _, _ in bench.scores()} == {"words"}
-    before = (bench.out / "measures/words/00000.parquet").stat().st_mtime_ns
+    before = list(output.measures("words", shard))
     changed = METRICS | {"short": {"metric": "importance", "n": 4}}
     assert bench.run(rows, changed).todo == [{"measure": (40, 40)}]
     assert bench.scores() == bench.in_memory(changed)
-    assert (bench.out / "measures/words/00000.parquet").stat().st_mtime_ns == before
+    assert list(Output(str(bench.out)).measures("words", shard)) == before
 
 
 @BOTH
@@ -147,11 +150,9 @@ def test_an_extended_corpus_is_counted_once(bench: Bench) -> None:
 
 
 def test_a_lost_measure_is_measured_again(bench: Bench) -> None:
-    """Without its marker, as when the worker died between a file and it."""
     rows = [case(n) for n in range(40)]
     bench.run(rows)
-    (bench.out / "commits/measure/00001.json").unlink()
-    (bench.out / "measures/words/00001.parquet").unlink()
+    (bench.out / "commits/measure/00001.zip").unlink()
     (todo,) = bench.run(rows).todo
     assert 0 < todo["measure"][0] < 10
     assert bench.scores() == bench.in_memory()

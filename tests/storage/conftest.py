@@ -111,7 +111,7 @@ def _write_shard(output: Output, shard: Shard) -> dict[str, Any]:
     output.write_cases(shard, [case])
     output.write_briefs("synthetic", shard, [brief])
     output.write_verdicts("synthetic", shard, [verdict])
-    output.write_scores(shard, [score])
+    output.write_scores({shard: [score]})
     output.commit("judge", shard, {"shard": shard.number})
     return {"cases": [case], "briefs": [brief], "verdicts": [verdict], "scores": [score]}
 

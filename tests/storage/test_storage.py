@@ -62,7 +62,7 @@ def test_parts_of_a_shard_are_read_as_its_records_have_them(tmp_path: Path) -> N
         for number, value in enumerate(values)
         for scorer, axis in (("j", "a"), ("j", "*"), ("m", "a"))
     ]
-    output.write_scores(shard, scores, {"m": "signed"})
+    output.write_scores({shard: scores}, {"m": "signed"})
     assert {(s.scorer, s.signature) for s in output.scores(shard)} == {
         ("j", "j's"),
         ("m", "signed"),
@@ -119,7 +119,7 @@ def test_only_what_cannot_be_made_anew_waits_for_the_disk(
     assert place.read("a.txt") == b"whole"
     output, shard = Output(str(tmp_path)), Shard(0, 1, 1)
     if is_derived:
-        output.write_scores(shard, [Score("d", "A", "j", "a", 1.0)])
+        output.write_scores({shard: [Score("d", "A", "j", "a", 1.0)]})
     else:
         output.commit("judge", shard, {})
     assert len(synced) == times

@@ -35,6 +35,7 @@ from evaljudge.execution.protocol import (
     Measuring,
     Order,
     R,
+    T,
     Watch,
 )
 from evaljudge.execution.ray.board import BoardReader, CountedWorker, reading_board
@@ -133,7 +134,7 @@ class RayExecutor(Executor):
 
         return max(1, self._workers.max, int(ray.cluster_resources().get("CPU", 1)))
 
-    def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
+    def in_order(self, work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
         """Tasks are begun ahead of the one that is awaited, but results never pile up."""
         import ray
 
@@ -141,8 +142,8 @@ class RayExecutor(Executor):
         task, packed = ray.remote(num_cpus=1, max_retries=3)(_done), ray.put(work)
         begun = deque[Any]()
         try:
-            for shard in shards:
-                begun.append(task.remote(packed, shard))
+            for item in items:
+                begun.append(task.remote(packed, item))
                 if len(begun) > most:
                     yield ray.get(begun.popleft())
             while begun:
@@ -165,9 +166,9 @@ def _fetched(fetch: Callable[[], None]) -> Iterator[None]:
         print(f"the model could not be fetched: {error}", file=sys.stderr, flush=True)
 
 
-def _done(work: Callable[[Shard], R], shard: Shard) -> R:
+def _done(work: Callable[[T], R], item: T) -> R:
     expect_answers()
-    return work(shard)
+    return work(item)
 
 
 def _counted(board: Any, refusal: str, worker: type, *arguments: object) -> tuple[Any, ...]:

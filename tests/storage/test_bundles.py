@@ -1,0 +1,190 @@
+"""Bundles: whole or not there, the first of two counts, and every part proves itself."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import zipfile
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaljudge.engines.scripted import Scripted, any_option
+from evaljudge.errors import Damaged
+from evaljudge.execution.protocol import Order
+from evaljudge.execution.shards import ShardWork
+from evaljudge.model.asks import Options, Prompt
+from evaljudge.records import Score, Verdict
+from evaljudge.storage import Output, Panel, Place, Shard
+from evaljudge.storage.bundles import END, Bundle, Recent, bundled
+from evaljudge.storage.seals import Unsound
+from tests.execution.test_shards import CASES, SHARD, assignment, here
+
+RUN = "z1f0c9a2b"
+PARTS = {"verdicts/j/00003.parquet": b"PAR1" * 50, "commits/judge/00003.json": b"{}"}
+
+
+def counting(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each file is read from now on."""
+    counts, read = Counter[str](), Place.read
+
+    def counted(place: Place, name: str, last: int | None = None) -> bytes:
+        counts[name] += 1
+        return read(place, name, last)
+
+    monkeypatch.setattr(Place, "read", counted)
+    return counts
+
+
+def verdict(reason: str = "") -> Verdict:
+    return Verdict("d1", "A", "j", "fluency", {"reason": reason})
+
+
+def judged(folder: Path | str, *verdicts: Verdict) -> bool:
+    output = Output(str(folder), run=RUN, panel=Panel())
+    output.write_verdicts("j", SHARD, verdicts)
+    return output.commit("judge", SHARD, {"session": "now"})
+
+
+def test_the_same_parts_make_the_same_bytes_which_any_reader_of_zips_reads(tmp_path: Path) -> None:
+    assert bundled(PARTS) == bundled(PARTS)
+    (tmp_path / "b.zip").write_bytes(bundled(PARTS))
+    with zipfile.ZipFile(tmp_path / "b.zip") as archive:
+        assert {name: archive.read(name) for name in archive.namelist()} == PARTS
+        assert archive.testzip() is None
+
+
+def test_whatever_byte_is_changed_a_part_is_as_it_was_or_refused() -> None:
+    whole = bundled(PARTS)
+    for at in range(len(whole)):
+        changed = whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
+        for name, content in PARTS.items():
+            try:
+                assert Bundle(changed).part(name) == content
+            except Unsound:
+                continue
+    for size in range(len(whole)):
+        with pytest.raises(Unsound):
+            Bundle(whole[:size]).part("verdicts/j/00003.parquet")
+
+
+def test_the_end_of_a_bundle_has_its_receipt() -> None:
+    large = {"verdicts/j/00003.parquet": bytes(2 * END), "commits/judge/00003.json": b"{}"}
+    end = Bundle(bundled(large)[-END:])
+    assert end.lies_before("verdicts/j/00003.parquet")
+    assert not end.lies_before("commits/judge/00003.json")
+    assert end.part("commits/judge/00003.json") == b"{}"
+
+
+def test_nothing_lies_there_before_the_commit_and_then_one_object(tmp_path: Path) -> None:
+    output = Output(str(tmp_path), run=RUN)
+    output.write_verdicts("j", SHARD, [verdict()])
+    output.write_checks("j", SHARD, [])
+    assert not list(tmp_path.rglob("*"))
+    assert output.commit("judge", SHARD, {"session": "now"})
+    (file,) = (file for file in tmp_path.rglob("*") if file.is_file())
+    assert file == tmp_path / "commits/judge/00003.zip"
+    again = Output(str(tmp_path), run=RUN)
+    assert again.committed("judge") == {3} and list(again.verdicts("j", SHARD)) == [verdict()]
+
+
+def test_of_two_workers_the_first_counts(tmp_path: Path) -> None:
+    assert judged(tmp_path, verdict("first"))
+    assert not judged(tmp_path, verdict("second"))
+    assert list(Output(str(tmp_path), run=RUN).verdicts("j", SHARD)) == [verdict("first")]
+
+
+@pytest.mark.service
+def test_on_s3_the_first_counts_too_and_the_end_is_read_alone(s3: Any) -> None:
+    uri, key = f"{s3.uri}/runs/first", "runs/first/commits/judge/00003.zip"
+    long = verdict(random.Random(1).randbytes(END).hex())
+    assert judged(uri, long)
+    assert not judged(uri, verdict("second"))
+    output = Output(uri, run=RUN, panel=Panel())
+    assert len(output.place.read("commits/judge/00003.zip", END)) == END < len(s3.read(key))
+    assert [receipt["session"] for receipt in output.receipts("judge")] == ["now"]
+    assert list(output.verdicts("j", SHARD)) == [long]
+    s3.put(key, b"")
+    with pytest.raises(Damaged, match="is empty"):
+        list(Output(uri, run=RUN, panel=Panel()).receipts("judge"))
+    s3.remove(key)
+    assert judged(uri, verdict("third"))
+
+
+def test_a_worker_that_is_second_goes_on_with_the_briefs_that_count(tmp_path: Path) -> None:
+    """Both write the same shard's references; the second one's differ, and are not judged by."""
+    Output(str(tmp_path), run=RUN).write_cases(SHARD, CASES)
+    job = replace(assignment(tmp_path), run=RUN)
+    first = ShardWork(job, here("host-1"), Scripted())
+    asyncio.run(first.do(Order(SHARD, ["prepare"], {})))
+    counted = Output(str(tmp_path), run=RUN).own_briefs("synthetic", SHARD)
+    seen = list[str]()
+
+    def choose(prompt: Prompt, options: Options) -> Any:
+        seen.append(prompt.text)
+        return any_option(prompt, options)
+
+    model = Scripted(lambda prompt, how: f"other {hash(prompt.text)}", choose)
+    second = ShardWork(job, here("host-2"), model)
+    receipts = asyncio.run(second.do(Order(SHARD, ["prepare", "judge"], {})))
+    assert [receipt["worker"] for receipt in receipts] == ["host-1", "host-2"]
+    assert Output(str(tmp_path), run=RUN).own_briefs("synthetic", SHARD) == counted
+    assert seen and not any("other " in prompt for prompt in seen)
+
+
+def test_all_parts_are_one_read_and_receipts_the_end_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged(tmp_path, verdict())
+    output, counts = Output(str(tmp_path), run=RUN, panel=Panel()), counting(monkeypatch)
+    assert next(output.receipts("judge"))["session"] == "now"
+    for _ in range(2):
+        assert list(output.verdicts("j", SHARD)) == [verdict()]
+    assert output.receipts_of(SHARD) == [{"session": "now"}]
+    assert counts == {"commits/judge/00003.zip": 2, f"briefs/{RUN}/00003.zip": 1}
+
+
+def test_a_damaged_part_is_named_with_its_bundle(tmp_path: Path) -> None:
+    judged(tmp_path, verdict())
+    file = tmp_path / "commits/judge/00003.zip"
+    parts = Bundle(file.read_bytes())
+    content = {name: parts.part(name) for name in parts.names}
+    content["verdicts/j/00003.parquet"] += b" "
+    file.write_bytes(bundled(content))
+    output = Output(str(tmp_path), run=RUN, panel=Panel())
+    with pytest.raises(Damaged, match="its part verdicts/j/00003.parquet is not as it") as caught:
+        list(output.verdicts("j", SHARD))
+    assert caught.value.file == str(file)
+    assert output.name_of(caught.value) == "commits/judge/00003.zip"
+    with pytest.raises(Damaged):
+        output.prove("commits/judge/00003.json")
+
+
+def test_scores_of_many_shards_are_one_file_and_read_by_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output, shards = Output(str(tmp_path), run=RUN), [Shard(n, 1, 1) for n in (0, 1, 31, 32)]
+    scores = {shard: [Score(f"d{shard.number}", "A", "j", "x", 1.0)] for shard in shards}
+    scores[shards[1]] = []
+    for together in output.scored_together(shards):
+        output.write_scores({shard: scores[shard] for shard in together})
+    assert sorted(file.name for file in (tmp_path / "scores").iterdir()) == [
+        "00000-00031.parquet", "00032-00063.parquet",
+    ]  # fmt: skip
+    again, counts = Output(str(tmp_path), run=RUN), counting(monkeypatch)
+    assert again.scored([*shards, Shard(2, 1, 1), Shard(64, 1, 1)]) == shards
+    assert {shard: list(again.scores(shard)) for shard in shards} == scores
+    assert set(counts.values()) == {1}
+    with pytest.raises(Damaged, match="has no rows of shard 2"):
+        list(again.scores(Shard(2, 1, 1)))
+
+
+def test_what_was_read_is_kept_up_to_so_many_bytes() -> None:
+    recent = Recent(most=10)
+    for name, size in (("a", 4), ("b", 4), ("c", 4), ("too much", 11)):
+        recent.keep(name, bytes(size))
+    kept = [name for name in ("a", "b", "c", "too much") if recent.get(name) is not None]
+    assert kept == ["b", "c"]
