@@ -70,7 +70,7 @@ class Recent:
     So the parts of a bundle are one request, whoever asks for them one after the other.
     """
 
-    def __init__(self, most: int = 64 << 20) -> None:
+    def __init__(self, most: int = 32 << 20) -> None:
         self._most, self._lock = most, Lock()
         self._kept: dict[str, bytes] = {}
         self._proven: dict[str, bytes] = {}
