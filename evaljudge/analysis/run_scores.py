@@ -28,7 +28,7 @@ from evaljudge.agreement.rated import Floats, Key, Text
 from evaljudge.analysis.findings import Coverage
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS
-from evaljudge.storage import DERIVED, SHARDS, Output, Shard, holder
+from evaljudge.storage import DERIVED, PIECE, SHARDS, Output, Shard, holder
 
 Reasons = NDArray[np.int16]
 K = TypeVar("K", str, Key)
@@ -112,7 +112,7 @@ def _proven(run: ScoredRun, name: str) -> Iterator[Iterator[bytes]]:
             yield line
 
     try:
-        with output.place.open(name) as stream, io.BufferedReader(stream) as lines:  # type: ignore[type-var]
+        with output.place.open(name) as stream, io.BufferedReader(stream, PIECE) as lines:  # type: ignore[type-var]
             yield each(lines)
     except FileNotFoundError:
         raise output.damaged(name, "is gone") from None

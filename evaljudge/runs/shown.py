@@ -21,7 +21,7 @@ from evaljudge.plugins import kinds
 from evaljudge.records import Brief, Candidate, Case, Score, Verdict
 from evaljudge.report.texts import Evidence, PageText
 from evaljudge.runs.asked import RunPrompts
-from evaljudge.storage import Output, Panel, Shard, judge_kinds, panels_of
+from evaljudge.storage import PIECE, Output, Panel, Shard, judge_kinds, panels_of
 
 Text = tuple[str, str]
 """A text's document and system."""
@@ -108,7 +108,7 @@ def evidence_of(kind: str, judged: JudgedCandidate) -> Evidence:
 
 def _selected(output: Output, name: str, wanted: Collection[Text]) -> Iterator[Text]:
     stream = output.place.open(f"selected/{name}.jsonl")
-    with stream, io.BufferedReader(stream) as lines:  # type: ignore[type-var]
+    with stream, io.BufferedReader(stream, PIECE) as lines:  # type: ignore[type-var]
         for line in lines:
             row = json.loads(line)
             if (row["doc_id"], row["system"]) in wanted:

@@ -16,6 +16,7 @@ from evaljudge.storage.output import (
 )
 from evaljudge.storage.patience import expect_answers
 from evaljudge.storage.place import Place
+from evaljudge.storage.streams import PIECE
 from evaljudge.storage.tables import as_stored
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "DERIVED",
     "GONE",
     "LAYOUTS",
+    "PIECE",
     "RUN",
     "SHARDS",
     "Claim",

@@ -70,11 +70,16 @@ class Recent:
     So the parts of a bundle are one request, whoever asks for them one after the other.
     """
 
-    def __init__(self, most: int = 64 << 20) -> None:
+    def __init__(self, most: int = 32 << 20) -> None:
         self._most, self._lock = most, Lock()
         self._kept: dict[str, bytes] = {}
         self._proven: dict[str, bytes] = {}
         """Of those kept the ones whose own seal was compared."""
+        self._reading = [Lock() for _ in range(64)]
+
+    def reading(self, name: str) -> Lock:
+        """Held while a file is read, so that threads that want it at once read it once."""
+        return self._reading[hash(name) % len(self._reading)]
 
     def get(self, name: str) -> bytes | None:
         return self._kept.get(name)

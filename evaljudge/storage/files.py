@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -261,12 +261,13 @@ class RunFiles:
 
     def _whole(self, name: str, last: int | None = None, *, is_kept: bool = False) -> bytes | None:
         """A file as it lies there, or `last` bytes of it; `is_kept`: it will be read again."""
-        if (kept := self._recent.get(name)) is not None:
-            return kept
-        content = self._from_place(name, last)
-        if content is not None and is_kept:
-            self._recent.keep(name, content)
-        return content
+        with self._recent.reading(name) if is_kept else nullcontext():
+            if (kept := self._recent.get(name)) is not None:
+                return kept
+            content = self._from_place(name, last)
+            if content is not None and is_kept:
+                self._recent.keep(name, content)
+            return content
 
     def _from_place(self, name: str, last: int | None) -> bytes | None:
         place, at = self._where(name)

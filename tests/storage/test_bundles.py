@@ -18,7 +18,7 @@ from evaljudge.execution.protocol import Order
 from evaljudge.execution.shards import ShardWork
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.records import Score, Verdict
-from evaljudge.storage import Output, Panel, Place, Shard
+from evaljudge.storage import Output, Panel, Place, Shard, ahead
 from evaljudge.storage.bundles import END, Bundle, Recent, bundled
 from evaljudge.storage.seals import Unsound
 from tests.execution.test_shards import CASES, SHARD, assignment, here
@@ -188,3 +188,14 @@ def test_what_was_read_is_kept_up_to_so_many_bytes() -> None:
         recent.keep(name, bytes(size))
     kept = [name for name in ("a", "b", "c", "too much") if recent.get(name) is not None]
     assert kept == ["b", "c"]
+
+
+def test_threads_that_want_a_file_at_once_read_it_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shards = [Shard(n, 1, 1) for n in range(16)]
+    scores = {shard: [Score(f"d{shard.number}", "A", "j", "x", 1.0)] for shard in shards}
+    Output(str(tmp_path), run=RUN).write_scores(scores)
+    output, counts = Output(str(tmp_path), run=RUN), counting(monkeypatch)
+    assert list(ahead(lambda shard: list(output.scores(shard)), shards)) == [*scores.values()]
+    assert counts == {"scores/00000-00031.parquet": 1}
