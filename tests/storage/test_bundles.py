@@ -21,7 +21,8 @@ from evaljudge.records import Score, Verdict
 from evaljudge.storage import Output, Panel, Place, Shard, ahead
 from evaljudge.storage.bundles import END, Bundle, Recent, bundled
 from evaljudge.storage.seals import Unsound
-from tests.execution.test_shards import CASES, SHARD, assignment, here
+from tests.build import done
+from tests.execution.test_shards import CASES, SHARD, assignment, do, here
 
 RUN = "z1f0c9a2b"
 PARTS = {"verdicts/j/00003.parquet": b"PAR1" * 50, "commits/judge/00003.json": b"{}"}
@@ -118,8 +119,7 @@ def test_a_worker_that_is_second_goes_on_with_the_briefs_that_count(tmp_path: Pa
     """Both write the same shard's references; the second one's differ, and are not judged by."""
     Output(str(tmp_path), run=RUN).write_cases(SHARD, CASES)
     job = replace(assignment(tmp_path), run=RUN)
-    first = ShardWork(job, here("host-1"), Scripted())
-    asyncio.run(first.do(Order(SHARD, ["prepare"], {})))
+    do(job, Scripted(), Order(SHARD, ["prepare"], {}))
     counted = Output(str(tmp_path), run=RUN).own_briefs("synthetic", SHARD)
     seen = list[str]()
 
@@ -128,8 +128,8 @@ def test_a_worker_that_is_second_goes_on_with_the_briefs_that_count(tmp_path: Pa
         return any_option(prompt, options)
 
     model = Scripted(lambda prompt, how: f"other {hash(prompt.text)}", choose)
-    second = ShardWork(job, here("host-2"), model)
-    receipts = asyncio.run(second.do(Order(SHARD, ["prepare", "judge"], {})))
+    second = ShardWork(job, replace(here(job), worker="host-2"), model)
+    receipts = asyncio.run(done(second, Order(SHARD, ["prepare", "judge"], {})))
     assert [receipt["worker"] for receipt in receipts] == ["host-1", "host-2"]
     assert Output(str(tmp_path), run=RUN).own_briefs("synthetic", SHARD) == counted
     assert seen and not any("other " in prompt for prompt in seen)
