@@ -173,7 +173,7 @@ def test_an_engine_that_cannot_be_loaded_again_ends_the_run_and_its_deaths_count
     beyond_reach.error = GivenUp("the storage is out of reach")
     with pytest.raises(GivenUp, match="^the storage is out of reach"):  # with its own advice
         evaljudge.run(config(tmp_path), engines=beyond_reach)
-    for _ in range(2):
+    for _ in range(3):
         with pytest.raises(GivenUp, match="the engine died .* run it again to go on"):
             evaljudge.run(config(tmp_path), engines=Lost(answers=answers))
     assert notes(tmp_path / "out")
