@@ -37,9 +37,9 @@ def test_special_tokens_in_texts_reach_the_engine_as_text(engine, tiny, pieces, 
     model, prompts = engine(pieces, chat), []
     ask = model._steps.ask
 
-    def noting(requests: Sequence[Request], further: Further) -> Any:
+    def noting(requests: Sequence[Request], further: Further, turn: int) -> Any:
         prompts.extend(ids for ids, _ in requests)
-        return ask(requests, further)
+        return ask(requests, further, turn)
 
     monkeypatch.setattr(model._steps, "ask", noting)
     hf = AutoTokenizer.from_pretrained(tiny(pieces, chat))

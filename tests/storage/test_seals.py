@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaljudge.errors import Damaged
-from evaljudge.execution.ray.worker import DAMAGED, _ending, ended
 from evaljudge.storage.seals import Unsound, parquet, read_json, read_parquet, sealed_json
 
 NAME = "s1f0c/verdicts/synthetic/00003.parquet"
@@ -97,8 +95,6 @@ def test_pages_have_checksums_for_other_readers() -> None:
 def test_damage_is_told_from_one_process_to_another() -> None:
     error = Damaged("runs/first/run.json", "is empty", "put it back")
     said = "runs/first/run.json: is empty: put it back"
-    travelled = ended(json.loads(json.dumps(_ending(error))))
-    for copy in (pickle.loads(pickle.dumps(error)), travelled):
-        assert isinstance(copy, Damaged)
-        assert (str(copy), copy.file) == (said, error.file)
-    assert DAMAGED not in _ending(RuntimeError("no"))  # type: ignore[arg-type]
+    copy = pickle.loads(pickle.dumps(error))
+    assert isinstance(copy, Damaged)
+    assert (str(copy), copy.file) == (said, error.file)

@@ -149,6 +149,7 @@ def test_the_threshold_says_what_it_selects(
         )
         assert selected == true > 0
         assert "precision" in page.text_content("#threshold-precision")
+        page.locator("#borderline li").nth(4).wait_for()
         assert page.locator("#borderline li").count() == 5
 
 

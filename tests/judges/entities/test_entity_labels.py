@@ -67,7 +67,9 @@ def config_of(folder: Path | str, judges: Sequence[str], **changes: Any) -> Conf
     return load_config(given | changes)
 
 
-def a_run(folder: Path, judges: Sequence[str] = ("entities",), documents: int = 2) -> Output:
+def a_run(
+    folder: Path, judges: Sequence[str] = ("entities",), documents: int = 2, told: Any = (EVIDENCE,)
+) -> Output:
     """Of each document a shard with two candidates, all with the same evidence."""
     cases = [
         {"doc_id": f"d{number}", "source": f"source {number}", "candidates": [
@@ -80,10 +82,10 @@ def a_run(folder: Path, judges: Sequence[str] = ("entities",), documents: int = 
     for shard in output.shards():
         (case,) = output.cases(shard)
         for judge in judges:
-            found = [Verdict(case.document.doc_id, s, judge, "*", EVIDENCE) for s in "AB"]
+            found = [Verdict(case.document.doc_id, s, judge, "*", *told) for s in "AB"]
             output.write_verdicts(judge, shard, found)
-        told = {"stage": "judge", "worker": "w", "worker_seconds": 1, "gpus": 0, "asked": {}}
-        output.commit("judge", shard, told)
+        receipt = {"stage": "judge", "worker": "w", "worker_seconds": 1, "gpus": 0, "asked": {}}
+        output.commit("judge", shard, receipt)
     return output
 
 
@@ -139,12 +141,9 @@ def test_nothing_to_export_leaves_no_file(tmp_path: Path) -> None:
     a_run(tmp_path / "other", judges=[])
     with pytest.raises(UserError, match="no judge of entities there \\(its judges: synthetic\\)"):
         export_entities(str(tmp_path / "other"), str(to))
-    output = a_run(tmp_path / "run")
+    output = a_run(tmp_path / "run", told=({}, "unscored", "x"))
     with pytest.raises(UserError, match="a folder; name a file"):
         export_entities(output.uri, str(tmp_path))
-    for shard in output.shards():
-        empty = [Verdict(f"d{shard.number}", s, "entities", "*", {}, "unscored", "x") for s in "AB"]
-        output.write_verdicts("entities", shard, empty)
     with pytest.raises(UserError, match="recorded no entity questions"):
         export_entities(output.uri, str(to))
     assert not to.exists()
