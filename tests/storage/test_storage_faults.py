@@ -84,7 +84,8 @@ USES = (
 
 
 TRIED = [
-    *((use, fault) for use in (write_it, write_much) for fault in TRANSIENT[:5]),
+    *((write_it, fault) for fault in TRANSIENT[:5]),
+    *((write_much, fault) for fault in ("reset after", "torn upload")),
     *((use, "torn answer") for use in (read_it, read_table_of_it, open_it, list_it)),
     *zip(USES, cycle(("slow down", "reset after")), strict=False),
 ]  # fmt: skip
@@ -109,7 +110,7 @@ def test_a_bucket_that_is_not_there_is_said_at_once(use: Use, s3: Any, refused: 
     assert s3.keys() == set()
 
 
-@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("use", [read_it, write_much, list_it, clear_it])
 def test_denied_is_said_at_once(use: Use, s3: Any, s3_proxy: Any, refused: Any) -> None:
     place = Place(f"{s3.uri}/runs/first")
     furnish(place, s3)
@@ -120,7 +121,7 @@ def test_denied_is_said_at_once(use: Use, s3: Any, s3_proxy: Any, refused: Any) 
     assert s3_proxy.counts["denied"] and s3.keys() == before
 
 
-@pytest.mark.parametrize("use", [list_it, write_it, write_much, remove_it])
+@pytest.mark.parametrize("use", [list_it, write_much])
 @pytest.mark.parametrize(
     ("fault", "said"),
     [("expired", "have expired: renew them"), ("full", "is full: free space"),
@@ -190,7 +191,7 @@ def relative(s3: Any, folder: str) -> dict[str, bytes]:
 
 @pytest.mark.parametrize(
     ("use", "fault"),
-    [*zip(USES, cycle(("slow down", "reset after")), strict=False), (write_it, "torn upload")],
+    [*zip(USES[::2], cycle(("slow down", "reset after")), strict=False), (write_it, "torn upload")],
 )
 def test_a_use_that_fails_for_too_long_is_given_up(
     use: Use, fault: str, s3: Any, s3_proxy: Any, patience: Any, refused: Any
