@@ -167,11 +167,11 @@ def shares(rows: Sequence[FamilyRow]) -> tuple[float, float, float]:
     [
         {"family": "weak", "noise": np.inf},
         {"family": "equal", "noise": 0.7},
-        {"family": "weak", "noise": 1.5},
+        pytest.param({"family": "weak", "noise": 1.5}, marks=pytest.mark.long),
         {"family": "strong", "noise": 1.5},
-        {"family": "weak", "noise": 0.3},
+        pytest.param({"family": "weak", "noise": 0.3}, marks=pytest.mark.long),
         {"family": "strong", "noise": 0.3},
-        {"family": "weak", "noise": 0.7, "coarse": True},
+        pytest.param({"family": "weak", "noise": 0.7, "coarse": True}, marks=pytest.mark.long),
         {"family": "strong", "noise": 0.7, "coarse": True},
     ],
 )

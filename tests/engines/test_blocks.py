@@ -119,6 +119,7 @@ def test_a_plan_says_that_a_hybrid_model_may_share_less(tiny, tmp_path):
     assert lines == [f"warning: model: {VllmEngines().describe(ModelSource(str(folder))).caution}"]
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_a_hybrid_model_s_block_is_read_from_its_engine(tiny, tmp_path):
     """LFM2 with a convolution so long that its state takes 512 tokens' worth of the cache."""

@@ -42,9 +42,9 @@ CASES = {
 
 
 ON_BOTH = {("bytes", True, True), ("bytes", True, False), ("words", False, True)}
-"""Also on the model runner that vLLM has for CUDA, in each CI run."""
+"""Also on the model runner that vLLM has for CUDA, in each CI run; the others are long."""
 MODELS = [
-    pytest.param(*one, marks=pytest.mark.cuda_path if one in ON_BOTH else ())
+    pytest.param(*one, marks=pytest.mark.cuda_path if one in ON_BOTH else pytest.mark.long)
     for one in product(("bytes", "words"), (True, False), (True, False))
 ]
 

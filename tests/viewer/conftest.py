@@ -30,7 +30,7 @@ def browser() -> Iterator[Any]:
         found.close()
 
 
-@pytest.fixture(params=["alone", "served"])
+@pytest.fixture(params=["served", pytest.param("alone", marks=pytest.mark.long)])
 def link(request: pytest.FixtureRequest, outcome: evaljudge.Outcome) -> Iterator[str]:
     """The page that was written with the run, and the page over all of its texts."""
     if request.param == "alone":
