@@ -35,10 +35,12 @@ pictures: $(READY)
 
 # Files whose tests are many runs or simulations take half of the time of one process's tests.
 THOROUGH := $(addsuffix .py, $(addprefix tests/, test_damaged test_families test_panels test_scorer \
-  test_planning test_fitting test_given_references probes/test_papers corpora/test_corpus_fuzz \
-  corpora/test_corpus_digest engines/test_reading agreement/test_agreement_laws \
-  agreement/test_ceiling_by_definition decisions/test_certified decisions/test_conformal \
-  end_to_end/test_e2e_resume execution/test_local))
+  test_planning test_fitting test_given_references test_odd_input probes/test_papers \
+  probes/test_probes_injection corpora/test_corpus_fuzz corpora/test_corpus_digest \
+  engines/test_reading agreement/test_agreement_laws agreement/test_agreement_by_definition \
+  agreement/test_agreement_literals agreement/test_ceiling_by_definition decisions/test_certified \
+  decisions/test_conformal judges/test_plugins judges/synthetic/test_soundness runs/test_journey \
+  runs/test_measures end_to_end/test_e2e_resume execution/test_local))
 check: lint
 	@$(BIN)/pytest $(SLOWEST) -m unit $(if $(TESTS),$(TESTS),$(addprefix --ignore=, $(THOROUGH)))
 
