@@ -39,8 +39,8 @@ def one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Dying(Scripted):
-    """Notes the documents that it is asked about in each stage; in one of them it dies at a document
-    as soon as those before it are saved, or at once."""
+    """Notes the documents that it is asked about in each stage; in one stage it dies at a document,
+    as soon as those before it are saved or at once."""
 
     def __init__(self, stage: str = "", at: int = 0, partial: Path | None = None) -> None:
         super().__init__()
@@ -73,7 +73,10 @@ def documents(out: Path, stage: str) -> list[str]:
 
 def job(out: Path, every: float = 1e-3) -> Any:
     cases = [
-        Case(Document(f"d{n}", f"It is number {n}."), (Candidate("A", f"a{n}"), Candidate("B", f"b{n}")))
+        Case(
+            Document(f"d{n}", f"It is number {n}."),
+            (Candidate("A", f"a{n}"), Candidate("B", f"b{n}")),
+        )
         for n in range(CASES)
     ]
     Output(str(out), run=RUN).write_cases(SHARD, cases)
