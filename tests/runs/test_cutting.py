@@ -50,7 +50,7 @@ def cases_of(folder: Path, rows: list[dict[str, Any]], **changes: Any) -> list[i
 def test_the_cut_depends_on_the_corpus_and_on_what_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(binding, "MOST_TOKENS", 5_000)
+    monkeypatch.setattr(binding, "MOST_TOKENS", 2_000)
     rows = [build.document(n) for n in range(300)]
     rows[150] |= {"source": "long " * 20_000}
     first = cases_of(tmp_path, rows)
