@@ -14,11 +14,12 @@ from evaljudge.config import load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.runs import binding
 from evaljudge.runs.asked import tokens_of
-from evaljudge.runs.binding import MOST_CASES, MOST_TOKENS, bind_and_cut, cut_by_cost
+from evaljudge.runs.binding import MOST_TOKENS, bind_and_cut, cut_by_cost
 from evaljudge.runs.job import make_job
 from evaljudge.storage import claimed
 from tests import build
 
+pytestmark = pytest.mark.usefixtures("no_fsync")
 COSTS = st.lists(st.floats(0, 2 * MOST_TOKENS) | st.floats(0, MOST_TOKENS / 50), max_size=400)
 
 
@@ -64,10 +65,12 @@ def test_the_cut_depends_on_the_corpus_and_on_what_is_asked(
     assert cases_of(tmp_path, rows, **metrics) == [4] * 75
 
 
-def test_few_documents_are_a_shard_each_and_many_are_large_shards(tmp_path: Path) -> None:
+def test_few_documents_are_a_shard_each_and_many_are_large_shards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binding, "MOST_CASES", 8)
     assert cases_of(tmp_path, [build.document(n) for n in range(36)]) == [1] * 36
-    many = cases_of(tmp_path, [build.document(n, "A") for n in range(MOST_CASES * 65)])
-    assert many == [MOST_CASES] * 65
+    assert cases_of(tmp_path, [build.document(n, "A") for n in range(8 * 70)]) == [8] * 70
 
 
 def test_what_a_cache_holds_costs_nothing_again() -> None:
