@@ -344,6 +344,8 @@ class Config(Settings):
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
     coverage_floor: Annotated[float, Field(ge=0, le=1)] = 0.95
     bad_rows: Literal["fail", "skip"] = "fail"
+    commit_every: Annotated[float, Field(gt=0)] = 60
+    """Seconds of work on a shard that a worker's death may cost, but for the cases it was at."""
     briefs: PathName | None = None
     study: StudyConfig | None = None
     view: Draws = 30

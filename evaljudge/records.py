@@ -72,13 +72,21 @@ class Case:
 
         Bytes and not letters, as the scripts that have more bytes in a letter have more tokens.
         """
+        return self._about + max((in_bytes(c.text) for c in self.candidates), default=0)
+
+    @property
+    def whole_size(self) -> int:
+        """The bytes of all its texts."""
+        return self._about + sum(in_bytes(c.text) for c in self.candidates)
+
+    @property
+    def _about(self) -> int:
         document = self.document
-        candidate = max((_bytes(c.text) for c in self.candidates), default=0)
-        others = (document.source, document.context or "", *document.references)
-        return candidate + sum(map(_bytes, others))
+        texts = (document.source, document.context or "", *document.references)
+        return sum(map(in_bytes, texts))
 
 
-def _bytes(text: str) -> int:
+def in_bytes(text: str) -> int:
     return len(text.encode(errors="surrogatepass"))
 
 

@@ -125,7 +125,7 @@ def _block(job: Job, name: str, kind: Kind, kinds: Sequence[Kind]) -> str:
         if any(
             imagined(ask.prompt, [PLACEHOLDER])[-len(MARK) :] in first.prompt.text
             for ask in each
-            if ask.is_writing
+            if ask.written
         )
     ]
     if written:

@@ -49,7 +49,7 @@ from evaljudge.execution.protocol import (
     T,
     Watch,
 )
-from evaljudge.execution.shards import SHARDS_AT_ONCE, ShardWork
+from evaljudge.execution.shards import ShardWork, shards_at_once
 from evaljudge.storage import Output, Shard
 from evaljudge.storage.disk import refusing_disk_errors
 
@@ -142,10 +142,15 @@ class _Asking:
 
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(SHARDS_AT_ONCE):
+                for _ in range(shards_at_once(self._left)):
                     group.create_task(take_turns())
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
+        except asyncio.CancelledError:  # a signal ends this process
+            await work.save()
+            raise
+        if dead:
+            await work.save()
         return dead[0] if dead else None
 
 

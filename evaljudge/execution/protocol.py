@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
+from math import inf
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from evaljudge.engines import Engine, Engines, Identity, ModelSource
@@ -66,6 +67,8 @@ class Assignment:
     panel: Panel = Panel()
     probes: Sequence[Probe] = ()
     """Asked of each engine as it is opened, and counted nowhere."""
+    commit_every: float = inf
+    """Seconds after which what is new of a shard in hand is saved."""
 
     def open_output(self) -> Output:
         return Output(self.out, self.briefs, self.run, self.panel)
@@ -123,6 +126,8 @@ class Order:
     """Some of it may be committed already, by a worker of this session."""
     is_copy: bool = False
     """Another worker has it in hand, too."""
+    saved: Sequence[Stage] = ()
+    """The stages of which something was saved by an earlier run (see saving.py)."""
 
     def __str__(self) -> str:
         return json.dumps(asdict(self))

@@ -13,6 +13,7 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
+    Collection,
     Coroutine,
     Iterable,
     Mapping,
@@ -21,14 +22,16 @@ from collections.abc import (
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
+from math import ceil
 from typing import Any, TypeVar
 
 from evaljudge.engines import Engine
 from evaljudge.execution.attempts import ENGINE_DIED, Attempt, CaseSlots, Here
 from evaljudge.execution.case import Asked, Models, add_counts, case_models, try_scoring
 from evaljudge.execution.protocol import Assignment, Event, Order, Tell
+from evaljudge.execution.saving import BriefFiles, Briefs, Finished, VerdictFiles
 from evaljudge.identity import brief_key, common_key
-from evaljudge.judges.checked import briefs_of, own_code, verdicts_of
+from evaljudge.judges.checked import briefs_of, verdicts_of
 from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.model.remembering import Common
 from evaljudge.reasons import by_kind
@@ -36,13 +39,11 @@ from evaljudge.records import Brief, Case, Document, Verdict
 from evaljudge.storage import Shard, Stage, common_file
 
 MOST_OPEN_CASES = 64
-SHARDS_AT_ONCE = 2 * MOST_OPEN_CASES // 32
-"""Shards whose cases are open, and as many again that are read meanwhile."""
+MOST_IN_HAND = 16
+"""Shards, however few cases they have: others should get some."""
 TELL_EVERY = 1.0
 """Seconds in which changed counts are collected."""
 R = TypeVar("R")
-Briefs = dict[str, Brief]
-"""The keys are the briefs' own."""
 Known = Mapping[str, Briefs]
 """The keys are the judges' kinds."""
 
@@ -66,6 +67,13 @@ class Counts:
     def _send(self) -> None:
         changed, self._changed = self._changed, {}
         self._tell([Event("cases", *at, cases) for at, cases in changed.items()])
+
+
+def shards_at_once(shards: Collection[Shard]) -> int:
+    """How many of these a worker has in hand: their cases are those that may be open, and about as
+    many again that are read meanwhile."""
+    wanted = 2 * MOST_OPEN_CASES * len(shards) / sum(shard.cases for shard in shards)
+    return min(MOST_IN_HAND, max(2, ceil(wanted)))
 
 
 class Superseded(Exception):
@@ -107,6 +115,8 @@ class ShardWork:
         self._blocks: defaultdict[str, set[int]] = defaultdict(set)
         self._brief_keys: dict[tuple[str, str], Mapping[tuple[str, str], str]] = {}
         """The brief's key for each axis and part, by document and judge; open cases only."""
+        self._in_hand: dict[int, Finished[Any]] = {}
+        """By shard, those whose work was ended among them, unless it was dropped."""
         self._prepared: dict[int, dict[str, Any]] = {}
         """Receipts of stage one, each to be read with the one of stage two."""
         self._model = Common(
@@ -134,7 +144,7 @@ class ShardWork:
                     receipt = await asyncio.to_thread(self._output.receipt, stage, order.shard)
                 if receipt and not self._output.is_bundled:
                     receipt = receipt if receipt["session"] == self._here.session else None
-                yield receipt or await work[stage](order.shard, cases, known, attempt)
+                yield receipt or await work[stage](order, cases, known, attempt)
         finally:
             for case in cases:
                 self._blocks.pop(case.document.doc_id, None)
@@ -142,24 +152,34 @@ class ShardWork:
                     self._brief_keys.pop((case.document.doc_id, judge.name), None)
         await asyncio.to_thread(attempt.end)
 
+    async def save(self) -> None:
+        """What is done of all shards that were begun and are not committed."""
+        await asyncio.gather(*(finished.save() for finished in self._in_hand.values()))
+
+    def drop(self, shard: int) -> None:
+        """Its work is given up, as another worker's counts."""
+        self._in_hand.pop(shard, None)
+
     def close(self) -> None:
         self._engine.close()
 
     async def _prepare(
-        self, shard: Shard, cases: Sequence[Case], known: Known, attempt: Attempt
+        self, order: Order, cases: Sequence[Case], known: Known, attempt: Attempt
     ) -> dict[str, Any]:
         """Stage one: every brief that these documents lack; the files hold those they had too."""
-        started, asked, missing = time.monotonic(), self._nothing_asked(), list[str]()
-        briefs_of = partial(self._briefs, known=known, attempt=attempt, asked=asked)
-        written = await self._done_for_each("prepare", shard, cases, briefs_of)
+        started, shard, output = time.monotonic(), order.shard, self._output
+        briefs_of = partial(self._briefs, known=known, attempt=attempt)
+        of, asked = BriefFiles(self._job.judges), self._nothing_asked()
+        finished = Finished(output, "prepare", shard, of, asked)
+        written = await self._done_for_each(finished, order, cases, attempt, briefs_of)
         repeated = await self._claim(shard, "prepare")
-        files = list[str]()
-        for kind, mine in known.items():
-            briefs = [brief for each in written for brief in each[kind].values()]
-            mine.update((brief.key, brief) for brief in briefs)
-            missing += [brief.reason for brief in briefs if brief.status == "unscored"]
-            files.append(await asyncio.to_thread(self._output.write_briefs, kind, shard, briefs))
+        files = await asyncio.to_thread(of.write, output, shard, written)
         files += map(common_file, self._model.kept)
+        briefs = [brief for each in written for mine in each.values() for brief in mine.values()]
+        missing = [brief.reason for brief in briefs if brief.status == "unscored"]
+        for each in written:
+            for kind, mine in each.items():
+                known[kind].update(mine)
         receipt = await self._commit("prepare", shard, started, asked, missing, files, repeated)
         if receipt["worker"] != self._here.worker:  # it was first, and its briefs count
             for kind, mine in known.items():
@@ -170,44 +190,51 @@ class ShardWork:
         return receipt
 
     async def _judge(
-        self, shard: Shard, cases: Sequence[Case], known: Known, attempt: Attempt
+        self, order: Order, cases: Sequence[Case], known: Known, attempt: Attempt
     ) -> dict[str, Any]:
         """Stage two: every candidate before every judge."""
-        started, asked, unscored = time.monotonic(), self._nothing_asked(), list[str]()
-        verdicts_of = partial(self._verdicts, known=known, attempt=attempt, asked=asked)
-        judged = await self._done_for_each("judge", shard, cases, verdicts_of)
+        started, shard, output = time.monotonic(), order.shard, self._output
+        verdicts_of = partial(self._verdicts, known=known, attempt=attempt)
+        of, asked = VerdictFiles(self._job.judges), self._nothing_asked()
+        finished = Finished(output, "judge", shard, of, asked)
+        judged = await self._done_for_each(finished, order, cases, attempt, verdicts_of)
         repeated = await self._claim(shard, "judge")
-        files, output = list[str](), self._output
-        for judge in self._job.judges:
-            verdicts = [verdict for each in judged for verdict in each[judge.name][0]]
-            checks = [check for each in judged for check in each[judge.name][1]]
-            unscored += [verdict.reason for verdict in verdicts if verdict.status == "unscored"]
-            written = (judge.name, shard, verdicts)
-            with own_code(judge, "verdicts"):  # its evidence may be no JSON
-                files.append(await asyncio.to_thread(output.write_verdicts, *written))
-            if judge.has_checks:
-                written = (judge.name, shard, checks)
-                files.append(await asyncio.to_thread(output.write_checks, *written))
+        files = await asyncio.to_thread(of.write, output, shard, judged)
+        verdicts = [v for each in judged for mine in each.values() for v in mine.verdicts]
+        unscored = [verdict.reason for verdict in verdicts if verdict.status == "unscored"]
         return await self._commit("judge", shard, started, asked, unscored, files, repeated)
 
     async def _done_for_each(
         self,
-        stage: Stage,
-        shard: Shard,
+        finished: Finished[R],
+        order: Order,
         cases: Sequence[Case],
-        work: Callable[[Case], Coroutine[Any, Any, R]],
+        attempt: Attempt,
+        work: Callable[[Case, Mapping[str, Asked]], Coroutine[Any, Any, R]],
     ) -> list[R]:
-        done = 0
+        """What each case gives. Those that were saved are not done again (see saving.py)."""
+        stage, number, is_bundled = finished.stage, order.shard.number, self._output.is_bundled
+        is_again = order.is_again or order.is_copy or not attempt.is_first
+        if is_bundled and (is_again or stage in order.saved):
+            await asyncio.to_thread(finished.find)
 
-        async def counted(case: Case) -> R:
-            nonlocal done
-            result = await work(case)
-            done += 1
-            self._counts.note(stage, shard.number, done)
-            return result
+        async def done(case: Case) -> None:
+            if (doc_id := case.document.doc_id) not in finished.results:
+                asked = self._nothing_asked()
+                finished.add(doc_id, await work(case, asked), asked)
+            self._counts.note(stage, number, len(finished.results))
 
-        self._counts.note(stage, shard.number, done)
-        return await _together(map(counted, cases))
+        async def all_done() -> None:
+            await _together(map(done, cases))
+            finished.end()
+
+        saving = list[Coroutine[Any, Any, None]]()
+        if is_bundled and not order.is_copy:
+            self._in_hand[number] = finished
+            saving = [finished.keep_saving(self._job.commit_every)]
+        self._counts.note(stage, number, len(finished.results))
+        await _together([all_done(), *saving])
+        return [finished.results[case.document.doc_id] for case in cases]
 
     async def _claim(self, shard: Shard, stage: Stage) -> dict[str, float]:
         if (repeated := await self._may_commit(shard.number, stage)) is None:
@@ -218,7 +245,7 @@ class ShardWork:
         return {judge.name: Asked() for judge in self._job.judges}
 
     async def _briefs(
-        self, case: Case, known: Known, attempt: Attempt, asked: Mapping[str, Asked]
+        self, case: Case, asked: Mapping[str, Asked], known: Known, attempt: Attempt
     ) -> dict[str, Briefs]:
         """Briefs by kind: what one judge has written, the next judge of its kind need not write."""
         briefs: dict[str, Briefs] = {kind: {} for kind in known}
@@ -250,7 +277,7 @@ class ShardWork:
         )
 
     async def _verdicts(
-        self, case: Case, known: Known, attempt: Attempt, asked: Mapping[str, Asked]
+        self, case: Case, asked: Mapping[str, Asked], known: Known, attempt: Attempt
     ) -> dict[str, Judged]:
         """All judges of one case after each other, so that its prefixes are still in the cache."""
         judged_by: dict[str, Judged] = {}
@@ -330,7 +357,9 @@ class ShardWork:
         } | ({"repeated": dict(repeated)} if repeated else {})
         before = self._prepared.pop(shard.number, None) if stage == "judge" else None
         whole = receipt | ({"prepared": before} if before else {})
-        if await asyncio.to_thread(self._output.commit, stage, shard, whole):
+        is_ours = await asyncio.to_thread(self._output.commit, stage, shard, whole)
+        self.drop(shard.number)
+        if is_ours:
             return receipt
         marker = self._output.marker(stage, shard)
         return (await asyncio.to_thread(self._output.prove, marker))[0]

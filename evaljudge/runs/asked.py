@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -36,7 +37,7 @@ from evaljudge.model.imagining import MARK, Imagining
 from evaljudge.model.remembering import Remembering
 from evaljudge.plugins import kinds
 from evaljudge.prompts import Task
-from evaljudge.records import ANY_AXIS, Brief, Case
+from evaljudge.records import ANY_AXIS, Brief, Case, in_bytes
 from evaljudge.report.texts import AskedPrompt
 from evaljudge.runs.job import Job
 from evaljudge.runs.references import SETTING
@@ -44,6 +45,8 @@ from evaljudge.storage import DERIVED, Output, Place, Stage
 
 SAID = "PLACEHOLDER FOR A REPLY"
 PLACEHOLDER = f"{SAID} {MARK}"
+BYTES_READ, READ_WHILE_WRITING = 4, 4
+"""The bytes of a token, about; and how many tokens a model reads while it writes one."""
 KEPT = "report/judging.json"
 CHANGED = "This version of evaljudge makes other prompts than the run's: run it with that version."
 NOT_KEPT = "The run's last report keeps no prompts: `evaljudge report CONFIG` writes it anew."
@@ -60,8 +63,8 @@ class RecordedAsk:
     reply: str = ""
     """The reply that is given to the model, where only its probability is asked for."""
     options: Options | None = None
-    is_writing: bool = False
-    """Its reply is a placeholder here."""
+    written: int = 0
+    """About how many tokens are written in reply, which is a placeholder here."""
 
     @property
     def kind(self) -> tuple[str, str, str]:
@@ -79,8 +82,12 @@ class Recording(ModelAround):
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
         form = _writing(how)
-        self.questions += [RecordedAsk(self.stage, form, p, is_writing=True) for p in prompts]
-        return await super().write(prompts, how)
+        replies = await super().write(prompts, how)
+        for prompt, reply in zip(prompts, replies, strict=True):
+            length = len(reply.text) // BYTES_READ if isinstance(reply, Written) else 0
+            written = max(1, min(how.max_tokens, length)) * how.n
+            self.questions.append(RecordedAsk(self.stage, form, prompt, written=written))
+        return replies
 
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
@@ -131,12 +138,32 @@ def probes_of(judges: Sequence[Judge], case: Case) -> list[Probe]:
     case = replace(case, candidates=case.candidates[:2])  # some judges compare them
     probes = list[Probe]()
     for judge in judges:
-        recording = Recording([c.text for c in case.candidates])
-        with suppress(UserError):  # of its own code: the run says it, should a real reply cause it
-            dry_run(judge, case, [], recording)
-        asked = [(ask.prompt, ask.options) for ask in recording.questions if ask.options]
+        asked = [(ask.prompt, ask.options) for ask in _questions(judge, case) if ask.options]
         probes += [Probe(judge.name, *first) for first in asked[:1]]
     return probes
+
+
+def tokens_of(judges: Sequence[Judge], case: Case) -> float:
+    """About how many tokens a model computes for a case: the parts of prompts that its cache cannot
+    hold yet, and what it may write, of which a token takes as long as several that are read."""
+    known, read, written = set[tuple[str, ...]](), 0, 0
+    for ask in chain.from_iterable(_questions(judge, case) for judge in judges):
+        parts = ask.prompt.parts
+        beginnings = [parts[: n + 1] for n in range(ask.prompt.head, len(parts))]
+        read += sum(in_bytes(begun[-1]) for begun in beginnings if begun not in known)
+        read += in_bytes(ask.reply)
+        written += ask.written if beginnings else 0  # else it is asked once for all documents
+        known.update(beginnings)
+    return read / BYTES_READ + written * READ_WHILE_WRITING
+
+
+def _questions(judge: Judge, case: Case) -> list[RecordedAsk]:
+    """What a judge would ask about a case, as far as its own code comes: the run says what is wrong
+    with it, should a real reply cause it."""
+    recording = Recording([c.text for c in case.candidates])
+    with suppress(UserError):
+        dry_run(judge, case, [], recording)
+    return recording.questions
 
 
 # what a report keeps of the judges

@@ -10,24 +10,28 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from itertools import islice
-from math import ceil
+from operator import attrgetter
 from typing import Any
 
 from evaljudge.corpora import Corpus, open_corpus, refuse_empty
 from evaljudge.errors import UserError
 from evaljudge.identity import Fingerprint, differences, short
 from evaljudge.records import Candidate, Case
+from evaljudge.runs.asked import tokens_of
 from evaljudge.runs.job import Job
 from evaljudge.runs.references import check_references
 from evaljudge.storage import BUNDLED, LAYOUTS, Claim, Fault, Output, Shard, ahead
 from evaljudge.text import counted
 
-MOST_CASES = 32
-PIECES_PER_WORKER = 8
-"""Small corpora are cut into smaller shards: every worker gets some, and a resume loses little."""
+MOST_TOKENS, MOST_CASES = 1_000_000, 256
+"""Of a shard: a large card computes so many tokens in half a minute, a small one in minutes."""
+LEAST_SHARDS = 64
+"""Small corpora are cut into smaller shards, so that every worker gets some."""
+SAMPLED = 64
+"""Of so many documents that of middling length says what a byte costs."""
 Listing = dict[str, Any]
 
 
@@ -199,8 +203,8 @@ def _cut(
     known: Sequence[Shard] = (),
 ) -> None:
     """Append shards of these cases to those known, and list them all."""
-    most = PIECES_PER_WORKER * job.config.workers.max
-    size = min(MOST_CASES, max(1, ceil(corpus.cases / most)))
+    a_byte = _tokens_a_byte(job, corpus)
+    most = min(MOST_CASES, max(1, corpus.cases // LEAST_SHARDS))
     first = max((shard.number for shard in known), default=-1) + 1
     documents: dict[str, str] = dict(listing.get("documents", {}))
     largest: dict[str, int] = dict(listing.get("largest", {}))
@@ -212,8 +216,7 @@ def _cut(
         candidates = sum(len(case.candidates) for case in piece)
         return output.write_cases(Shard(number, len(piece), candidates), piece)
 
-    rest = iter(cases)
-    pieces = iter(lambda: list(islice(rest, size)), [])
+    pieces = cut_by_cost(cases, lambda case: a_byte * case.whole_size, most)
     new = list(ahead(write, enumerate(pieces, start=first)))
     claim.check()
     shards = [*known, *new]
@@ -233,6 +236,31 @@ def _cut(
             "largest": largest,
         }
     )
+
+
+def cut_by_cost(
+    cases: Iterable[Case], tokens: Callable[[Case], float], most: int
+) -> Iterator[list[Case]]:
+    """The cases in their order, in pieces of so many cases and of MOST_TOKENS at most; a case that
+    costs more is a piece of its own. The pieces depend on the corpus and on what is asked, never on
+    who will do it, so a run may go on with other workers."""
+    piece, total = list[Case](), 0.0
+    for case in cases:
+        cost = tokens(case)
+        if piece and (len(piece) == most or total + cost > MOST_TOKENS):
+            yield piece
+            piece, total = [], 0.0
+        piece.append(case)
+        total += cost
+    if piece:
+        yield piece
+
+
+def _tokens_a_byte(job: Job, corpus: Corpus) -> float:
+    """What a model computes for each byte of a case, by what the judges would ask of one."""
+    sample = sorted(islice(corpus, SAMPLED), key=attrgetter("whole_size"))
+    middle = sample[len(sample) // 2]
+    return tokens_of(job.judges, middle) / max(1, middle.whole_size)
 
 
 def _documents(cases: Sequence[Case]) -> str:

@@ -32,7 +32,11 @@ def do_pass(
     """Have these shards asked; `longest`: what is known of a prompt (see `ModelSource.longest`)."""
     output = output.of(part.job.panel)
     files = _brief_files(part.job, output, list(todo))
-    orders = [Order(shard, stages, files[shard]) for shard, stages in todo.items()]
+    saved = {stage: output.saved(stage) for stage in part.stages}
+    orders = [
+        Order(shard, stages, files[shard], saved=[s for s in stages if shard.number in saved[s]])
+        for shard, stages in todo.items()
+    ]
     part = replace(part, source=replace(part.source, longest=longest))
     part.job.executor.ask(_assignment(part, output, orders), orders, watch)
 
@@ -79,6 +83,7 @@ def _assignment(part: Pass, output: Output, orders: Sequence[Order]) -> Assignme
         session=uuid.uuid4().hex,
         panel=job.panel,
         probes=probes,
+        commit_every=job.config.commit_every,
     )
 
 

@@ -2,8 +2,8 @@
 
     run.json  shards.json  cases/00003.parquet  scores/00000-00031.parquet
     commits/judge/00003.zip  commits/measure/00003.zip  briefs/z1f0c9a2b/00003.zip
-    briefs/common/4e1d….json  selected/good.jsonl  report/agreement.json  attempts/00003.json
-    labels/sheet.json
+    partial/judge/00003.zip  attempts/00003.json  briefs/common/4e1d….json  selected/good.jsonl
+    report/agreement.json  labels/sheet.json
 
 A stage of a shard is one bundle, which is written when the stage is done and is its marker, too.
 What is in it is asked for by the names that its parts have:
@@ -19,7 +19,8 @@ Where the judges of a run have several models, each model is a panel, with marke
 (`commits/judge-3fa29c1b/00003.zip`) and with its own briefs (`briefs/z1f0c9a2b-3fa29c1b/`). A shard
 is done with a stage when all of the run's panels have committed it.
 
-Attempts are notes that workers leave for those after them; a finished run has none.
+Attempts are notes that workers leave for those after them, and what lies in `partial/` is what they
+have done of a shard; a finished run has neither.
 
 Every file that others are made of is sealed (seals.py). One that is not as it was written is an
 error, Damaged, which says what to do. Files of other names than these are not ours: nobody reads
@@ -96,7 +97,7 @@ def ahead(work: Callable[[T], S], items: Iterable[T], at_once: int = AT_ONCE) ->
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A numbered piece of the work: at most 32 cases."""
+    """A numbered piece of the work: some cases, as runs/binding.py cuts them."""
 
     number: int
     cases: int
@@ -156,7 +157,7 @@ class Output(RunFiles):
         self.place.remove(SHARDS)
         self.place.remove(RUN)
         self.reread()
-        for folder in ("cases", "commits", "verdicts", "checks", "measures", "attempts"):
+        for folder in ("cases", "commits", "verdicts", "checks", "measures", "attempts", "partial"):
             self.place.remove_folder(folder)
 
     def reread(self) -> None:
@@ -211,10 +212,24 @@ class Output(RunFiles):
         matches = map(_MARKER.fullmatch, place.entries(at))
         return {int(name[1]) for name in matches if name and name[2] == ending}
 
+    @property
+    def partial(self) -> Output:
+        """The same, for what is done of a shard before all of it is: the names are those of parts
+        of the stage's bundle, and lie in `partial/`, where they are written anew."""
+        other = copy(self)
+        other.is_partial = True
+        return other
+
+    def saved(self, stage: Stage) -> set[int]:
+        """The numbers of the shards of which something of this stage lies in `partial/`."""
+        folder = marked_in(self.panel or Panel(), stage)
+        return self.partial.marked(folder) if self.is_bundled else set()
+
     def commit(self, stage: Stage, shard: Shard, receipt: Mapping[str, Any]) -> bool:
         """What was written of this stage counts from now on; False where another has committed it
         meanwhile: then that one's files count."""
-        return self._commit(self.marker(stage, shard), receipt, is_changed=stage == "measure")
+        is_changed = self.is_partial or stage == "measure"
+        return self._commit(self.marker(stage, shard), receipt, is_changed=is_changed)
 
     def uncommit(self, marker: str) -> None:
         """The stage that this is the marker of is to be done again."""
@@ -282,6 +297,7 @@ class Output(RunFiles):
     def tidy(self) -> None:
         """Remove what is only needed while a run goes on, or after its process died."""
         self.forget_attempts()
+        self.place.remove_folder("partial")
         self.sweep()
 
     def sweep(self) -> None:

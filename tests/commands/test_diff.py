@@ -75,7 +75,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda file: None)
         made.run("a")
-        patch.setattr("evaljudge.runs.binding.PIECES_PER_WORKER", 3)
+        patch.setattr("evaljudge.runs.binding.LEAST_SHARDS", 3)
         made.run("b", "other", rows()[::-1])
     return made
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -20,11 +21,15 @@ from tests.end_to_end import killing, shared
 from tests.end_to_end.scripted_run import noting_engines
 from tests.tiny import make_tiny_model
 
-ASKS_OF = {"prepare": 24 * 5, "judge": 24 * 3 * 5}
+CASES = 128
+"""Two in each shard."""
+ASKS_OF = {"prepare": CASES * 5, "judge": CASES * 3 * 5}
 """Of a run that nobody disturbs."""
 MOMENTS = [("prepare", 0.05), ("prepare", 0.7), ("judge", 0.05), ("judge", 0.7), ("judge", 1.0)]
 """The stage, and the share of its questions that were asked when somebody is killed."""
-PAUSE = 0.4
+EVERY = 0.1
+"""Seconds after which what is done of a shard is saved."""
+PAUSE = 0.3
 """Seconds that the scripted model takes for an ask, on average."""
 PROSE = Path(__file__).parents[1] / "prose.jsonl"
 
@@ -59,14 +64,18 @@ class Run(killing.Run):
         on_ray = {"min": chain.workers, "cpus": 0.5} if chain.executor == "ray" else {}
         where = {} if chain.own_ray or chain.executor == "local" else {"RAY_ADDRESS": ray}
         super().__init__(
-            folder, shared.cases(24), PAUSE * chain.workers, where, bucket, writer=chain.writer,
+            folder, shared.cases(CASES), PAUSE * chain.workers, where, bucket,
+            writer=chain.writer, commit_every=EVERY,
             judges={"synthetic": {"checks": shared.NONE}}, metrics=["words"],
             select=[{"name": "best", "all": [best]}],
             workers={"executor": chain.executor} | on_ray,
         )  # fmt: skip
 
-    def kill_at(self, stage: str, share: float, victim: str) -> tuple[int, dict[str, set[int]]]:
-        """How much was asked then, and the shards of each stage that were committed."""
+    def kill_at(
+        self, stage: str, share: float, victim: str
+    ) -> tuple[int, dict[str, set[int]], set[tuple[str, str]]]:
+        """How much was asked then, the shards of each stage that were committed, and what was saved
+        of others; while other workers go on, that is no moment's."""
         wanted = share * ASKS_OF[stage]
         self.command.wait_until(
             lambda: len({ask.prompt for ask in self.asks if ask.stage == stage}) >= wanted,
@@ -74,10 +83,11 @@ class Run(killing.Run):
         )
         self.command.kill(victim)
         committed = self.command.committed()
-        asked = len(self.asks)
+        asked, saved = len(self.asks), set[tuple[str, str]]()
         if victim != "worker":
+            saved = saved_of(self.out)
             self.command.start()
-        return asked, committed
+        return asked, committed, saved
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -128,14 +138,27 @@ def test_a_run_killed_at_every_moment_ends_like_one_that_was_not(
     out, asks = run.out, run.asks
     assert not shared.differences(shared.tables(out), undisturbed(chain.writer))
     assert run.files() == shared.contract(out, ("best",))
-    assert any(committed["prepare"] for _, committed in killed), "all were too early"
+    assert any(committed["prepare"] for _, committed, _ in killed), "all were too early"
+    assert any(saved for _, _, saved in killed), "nothing was ever saved"
     assert len(asks) > sum(ASKS_OF.values()), "nothing was ever lost"
     home = homes(out)
-    for asked, committed in killed:  # nothing of a committed shard is asked again
+    for asked, committed, saved in killed:  # nothing of a committed shard is asked again
         before = {ask.prompt for ask in asks[:asked]}
         again = {ask for ask in asks[asked:] if ask.prompt in before}
         assert not {a for a in again if home[a.document] in committed[a.stage]}
-        print(f"{name}: after {asked} asks, {len(again)} asked again")
+        assert not {a for a in again if (a.stage, a.document) in saved}
+        print(f"{name}: after {asked} asks, {len(again)} asked again, {len(saved)} were saved")
+
+
+def saved_of(out: Path) -> set[tuple[str, str]]:
+    """Each stage and document, by its number, of which something lies in `partial/`."""
+    found = set[tuple[str, str]]()
+    for file in out.glob("partial/*/*.zip"):
+        with ZipFile(file) as bundle:
+            (receipt,) = (name for name in bundle.namelist() if name.endswith(".json"))
+            saved = json.loads(bundle.read(receipt))["documents"]
+        found |= {(file.parent.name.partition("-")[0], doc.removeprefix("d")) for doc in saved}
+    return found
 
 
 def homes(out: Path) -> dict[str, int]:

@@ -90,6 +90,21 @@ def test_what_a_lost_node_had_is_next_and_a_node_that_is_to_go_gets_nothing() ->
     run(work())
 
 
+def test_a_worker_whose_node_is_to_go_is_told() -> None:
+    async def work() -> None:
+        bench = Bench(BOTH, BOTH)
+        await bench.give()
+        assert [await bench.shard("w1"), await bench.shard("w2", "there")] == [0, 1]
+        told = [asyncio.create_task(bench.board.notice(worker)) for worker in ("w1", "w2")]
+        for draining, are_told in ((set[str](), [False, False]), ({"there"}, [False, True])):
+            await bench.board.told(UP, frozenset(draining), False)
+            await asyncio.sleep(0.01)
+            assert [task.done() for task in told] == are_told
+        told[0].cancel()
+
+    run(work())
+
+
 def test_who_has_nothing_else_to_do_gets_copies_of_the_oldest() -> None:
     async def work() -> None:
         bench = Bench(BOTH, BOTH, BOTH)

@@ -105,7 +105,7 @@ class Noting(Watcher):
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
     """Sixteen cases in one shard."""
-    monkeypatch.setattr(binding, "PIECES_PER_WORKER", 1)
+    monkeypatch.setattr(binding, "LEAST_SHARDS", 1)
 
     def run(died: Path, executor: str = "local") -> list[Any]:
         build.jsonl(tmp_path / "cases.jsonl", build.numbered(*range(CASES)))

@@ -179,6 +179,28 @@ def test_a_worker_that_is_told_to_go_commits_what_it_has_in_hand(
     assert len(prompts) == len(set(prompts)), "something was asked again"
 
 
+def test_what_is_done_when_a_worker_is_told_to_go_is_not_asked_again(
+    tmp_path: Path, local_ray: None, config: Any, scores: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All documents are one shard; one of them is stuck, so the notice is too short for it."""
+    monkeypatch.setattr("evaljudge.runs.binding.LEAST_SHARDS", 1)
+    (tmp_path / "slow").touch()
+
+    def tell() -> None:
+        wait_until(lambda: len(asked(tmp_path)) == 3 * CASES)
+        time.sleep(1)
+        (worker,) = processes("MapWorker")
+        worker.terminate()
+        wait_until((tmp_path / "out/partial/judge/00000.zip").exists)
+        worker.kill()
+
+    with meanwhile(tell):
+        evaljudge.run(config("out", 1), engines=engines(tmp_path), progress=False)
+    scores("out")
+    assert len(asked(tmp_path)) == 3 * CASES + 3
+    assert not (tmp_path / "out/partial").exists()
+
+
 def test_orders_are_made_as_they_are_taken(local_ray: None) -> None:
     import ray
 

@@ -137,7 +137,10 @@ class Board:
 
     async def told(self, up: frozenset[str], draining: frozenset[str], is_over: bool) -> Any:
         """What was told since the last call; of each shard's events of a kind, only the last."""
-        lost, self._up, self._draining = self._up - up, up, draining
+        lost, self._up = self._up - up, up
+        if draining != self._draining:
+            self._draining = draining
+            self._wake_all()
         for worker in [worker for worker, node in self._nodes.items() if node in lost]:
             self._bury(worker, is_suspect=False)
         if is_over:
@@ -271,6 +274,11 @@ class Board:
         """It is to end: it gets no other order. Answers when it has none in hand."""
         self._leaving.add(worker)
         while self._hands[worker]:
+            await self._change(worker)
+
+    async def notice(self, worker: str) -> None:
+        """Answers when its node is to go, or it is dead."""
+        while worker not in self._dead and self._nodes.get(worker) not in self._draining:
             await self._change(worker)
 
     async def post(self, worker: str, events: Sequence[tuple[Any, ...]]) -> None:

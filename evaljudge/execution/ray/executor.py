@@ -42,7 +42,7 @@ from evaljudge.execution.ray.board import BoardReader, CountedWorker, reading_bo
 from evaljudge.execution.ray.placement import Placement, place, ray_cluster
 from evaljudge.execution.ray.session import import_ray, ray_session
 from evaljudge.execution.ray.worker import Ending, Measurer, Worker
-from evaljudge.execution.shards import SHARDS_AT_ONCE
+from evaljudge.execution.shards import shards_at_once
 from evaljudge.storage import Shard, expect_answers
 
 
@@ -112,7 +112,8 @@ class RayExecutor(Executor):
             watch(Event("loading"))
             with reading_board(map(_given, orders), watch, may_copy=True) as reader:
                 made = LOADING_KILLS, Worker, assignment, taking.gpus
-                packed, pool = _counted(reader.board, *made), Pool(most, SHARDS_AT_ONCE, taking)
+                turns = shards_at_once([order.shard for order in orders])
+                packed, pool = _counted(reader.board, *made), Pool(most, turns, taking)
                 _take_turns(_turns("the workers", packed, pool), reader)
 
     def measure(

@@ -34,7 +34,8 @@ Ending = tuple[UserError | GivenUp | None, bool]
 
 
 class TurnTaker(ABC):
-    """What every worker does with a turn. At SIGTERM it commits what it has in hand, and ends."""
+    """What every worker does with a turn. At SIGTERM it commits what it has in hand, and ends; what
+    is done by then is saved at once, as it is when its machine is to go."""
 
     def __init__(self, board: Any, who: tuple[str, str, str], session: str) -> None:
         """`board`: the handle of the actor with the orders; `who`: the worker's name there, its
@@ -51,14 +52,21 @@ class TurnTaker(ABC):
     def do(self, taken: Taken) -> AsyncIterator[Receipt]:
         """The receipt of each stage as it is committed."""
 
+    @abstractmethod
+    async def save(self) -> None:
+        """What is done of the shards in hand."""
+
     async def take_turn(self) -> Ending:
-        self._loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+            self._noticing = asyncio.ensure_future(self._save_at_notice())
         while given := await self._board.take.remote(*self._who, next(self._tickets)):
             taken = Taken(*given)
             try:
                 await self._do_unless_lost(taken)
             except EngineDead as error:  # Ray replaces this worker, which has no engine any more
                 print(f"engine died: {error}", file=sys.stderr, flush=True)
+                await self.save()
                 os._exit(DEAD_ENGINE)
             except (UserError, GivenUp) as error:
                 return error, True
@@ -80,6 +88,10 @@ class TurnTaker(ABC):
                 self._counters.add(receipt)
             await self._board.committed.remote(self._name, receipt)
 
+    async def _save_at_notice(self) -> None:
+        await self._board.notice.remote(self._name)
+        await self.save()
+
     def _on_signal(self, *_: object) -> None:
         if self._loop is None:
             os._exit(LEFT)
@@ -87,7 +99,8 @@ class TurnTaker(ABC):
 
     async def _leave(self) -> None:
         try:
-            await self._board.leaves.remote(self._name)
+            leaving = self.save(), self._board.leaves.remote(self._name)
+            await asyncio.gather(*leaving, return_exceptions=True)
         finally:
             os._exit(LEFT)
 
@@ -117,10 +130,19 @@ class Worker(TurnTaker):
     async def take_turn(self) -> Ending:
         return (self._refusal, False) if self._refusal else await super().take_turn()
 
-    def do(self, taken: Taken) -> AsyncIterator[Receipt]:
-        _, stages, text, is_again, is_copy = taken
+    async def save(self) -> None:
+        with suppress(UserError, GivenUp):  # a commit says it, should the storage not come back
+            await self._work.save()
+
+    async def do(self, taken: Taken) -> AsyncIterator[Receipt]:
+        shard, stages, text, is_again, is_copy = taken
         order = Order.read(text, stages=stages, is_again=is_again, is_copy=is_copy)
-        return self._work.do(order)
+        try:
+            async for receipt in self._work.do(order):
+                yield receipt
+        except (asyncio.CancelledError, Superseded):
+            self._work.drop(shard)
+            raise
 
 
 class Measurer(TurnTaker):
@@ -131,6 +153,9 @@ class Measurer(TurnTaker):
     async def do(self, taken: Taken) -> AsyncIterator[Receipt]:
         shard, names = json.loads(taken.text)
         yield await asyncio.to_thread(self._work.measure, Shard(*shard), names)
+
+    async def save(self) -> None:
+        """Nothing: what a shard's metrics give is written with the shard."""
 
 
 class BoardNotes:
