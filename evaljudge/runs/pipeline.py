@@ -41,6 +41,7 @@ from evaljudge.runs.reporting import (
     accounts_of,
     findings_of,
     further_ratings,
+    scoring_executor,
     shards_to_report,
     write_files,
     write_run,
@@ -300,8 +301,10 @@ class ClaimedJob:
         if not is_measured:
             self.measure(output, shards)
         self.watcher.entering("scoring and reporting")
-        findings, accounts = findings_of(job, output, shards, notes, damaged, begun=begun)
-        write_files(job, output, shards, findings)
+        with scoring_executor(job, shards, begun=begun) as executor:
+            given = output, shards, notes, damaged, executor
+            findings, accounts, shown = findings_of(job, *given)
+        write_files(job, output, shown, findings)
         self.claim.check()
         write_run(job, output, accounts, findings, is_whole=not damaged)
         return Outcome(output.uri, findings)
