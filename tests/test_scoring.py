@@ -158,7 +158,7 @@ def test_a_column_that_comes_later_is_of_the_same_documents(
     assert tables.columns[LATER].scored == 40
 
 
-@pytest.mark.parametrize("parts", [0, 1, 2, 7, 8, 37])
+@pytest.mark.parametrize("parts", [1, 2, 7, 8, 37])
 def test_what_comes_in_any_order_adds_up_to_the_same(parts: int) -> None:
     """To the last digit; a sum in floating point would differ between orders."""
 
@@ -174,8 +174,7 @@ def test_what_comes_in_any_order_adds_up_to_the_same(parts: int) -> None:
         expected = expected or all_of(added)
         np.testing.assert_equal(all_of(added), expected)
     values = [number / 10 for number in in_order if number % 9 != 8]
-    means = [fsum(values) / len(values)] * bool(values)
-    assert [row.mean for row in added.systems()] == means
+    assert [row.mean for row in added.systems()] == [fsum(values) / len(values)]
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), max_size=9))

@@ -14,7 +14,7 @@ hash of that.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, Self, TypeVar
@@ -85,11 +85,13 @@ class Scoring:
     """The panel of each judge that has several models."""
     candidates: int = 0
     """How many all shards have."""
+    whole: Collection[Key] = ()
+    """The scorers and axes of which a selection needs every score."""
 
     def nothing(self) -> Scored:
         keys = ((scorer, axis) for scorer, axes in self.scorers.items() for axis in axes)
         collectors = {judge: make() for judge, make in self.collecting.items()}
-        return Scored(Tables(keys, self.candidates), collectors)
+        return Scored(Tables(keys, self.candidates, self.whole), collectors)
 
     def __call__(self, shards: Sequence[Shard]) -> Scored:
         """Write these shards' file of scores, and keep what the report needs."""
@@ -103,8 +105,8 @@ class Scoring:
 
     def further(self, made: Made, keys: Iterable[Key], shards: Sequence[Shard]) -> Tables:
         """Add what is made of these shards' scores to their file; gives it as columns."""
-        output, tables = Output(self.out, self.briefs, self.run), Tables(keys, self.candidates)
-        scores = dict[Shard, list[Score]]()
+        output, scores = Output(self.out, self.briefs, self.run), dict[Shard, list[Score]]()
+        tables = Tables(keys, self.candidates, self.whole)
         for shard in shards:
             before = list(output.scores(shard))
             scores[shard] = before + (added := list(made(before)))

@@ -15,8 +15,7 @@ estimate (agreement/precision.py says how it is chosen and tested), and nothing 
 it or too little is rated to tell; a warning then says why. With `confidence` the threshold is
 certified, or there is none (decisions/certified.py).
 
-Workers read the shards: first, where a rule has a top_fraction, to find the thresholds, then to
-choose the lines that the driver writes in the order of the corpus.
+Workers read the shards and choose the lines, which the driver writes in the order of the corpus.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from evaljudge.agreement import Precise, precise
 from evaljudge.agreement.rated import Floats, Grid, Key, Rated
 from evaljudge.analysis.calibration import FEW
 from evaljudge.analysis.findings import Selected
-from evaljudge.analysis.run_scores import ShardScores, rows_by_scale
+from evaljudge.analysis.run_scores import ShardScores
 from evaljudge.analysis.tables import Column
 from evaljudge.config import Condition, Selection
 from evaljudge.decisions.certified import Certified, certified
@@ -110,21 +109,20 @@ def _precise_of(
 
 def select(
     output: Output, shards: Sequence[Shard], selections: Sequence[Selection],
-    found: Found = NONE_FOUND, in_order: InOrder | None = None,
+    tops: Tops, found: Found, in_order: InOrder,
 ) -> list[Selected]:  # fmt: skip
     """Write every selection's two files, and remove those of selections no longer configured.
 
-    `found`: the threshold of each precision that a condition asks for; `in_order`: has workers do
-    what reads shards.
+    `found`: the threshold of each precision that a condition asks for; `in_order`: has workers
+    choose the lines of each shard.
     """
-    each, together = in_order or output.ahead, output.scored_together(shards)
-    tops, names = _tops(output, together, selections, each), {rule.name for rule in selections}
+    names = {rule.name for rule in selections}
     filters = [_Filter(selection, tops, found) for selection in selections]
     with ExitStack() as stack:
         writing = (output.place.writing(f"selected/{rule.name}.jsonl") for rule in selections)
         files = list(map(stack.enter_context, writing))
         choose = partial(_chosen, output.uri, output.name, filters)
-        for chosen in each(choose, together if selections else ()):
+        for chosen in in_order(choose, output.scored_together(shards) if selections else ()):
             for filter_, file, (lines, counts) in zip(filters, files, chosen, strict=True):
                 file.write(lines)
                 filter_.counts += counts
@@ -232,35 +230,20 @@ def _as_json(rule: Precise | Certified | None, target: Target) -> dict[str, Any]
     }
 
 
-def _tops(
-    output: Output, together: Sequence[Sequence[Shard]], selections: Sequence[Selection],
-    each: InOrder,
-) -> Tops:  # fmt: skip
-    sought = {
-        (scale_of(condition), condition.top_fraction)
-        for selection in selections
-        for condition in selection.all
-        if condition.top_fraction is not None
+def top_scales(selections: Sequence[Selection]) -> set[tuple[Key, float]]:
+    """The scales whose highest scores are selected, and which part of them."""
+    conditions = (condition for rule in selections for condition in rule.all)
+    return {(scale_of(each), each.top_fraction) for each in conditions if each.top_fraction}
+
+
+def tops_of(selections: Sequence[Selection], columns: Mapping[Key, Column]) -> Tops:
+    """`columns`: of all scores on these scales."""
+    every = {key: np.array(column.every) for key, column in columns.items()}
+    return {
+        (scale, part): highest(values[np.isfinite(values)], part)
+        for scale, part in top_scales(selections)
+        for values in [every.get(scale, np.empty(0))]
     }
-    values = {scale: [np.empty(0)] for scale, _ in sought}
-    read = partial(_values, output.uri, output.name, list(values))
-    for columns in each(read, together if sought else ()):
-        for scale, column in columns.items():
-            values[scale].append(column)
-    return {(scale, part): highest(np.concatenate(values[scale]), part) for scale, part in sought}
-
-
-def _values(
-    out: str, run: str, scales: Sequence[Key], shards: Sequence[Shard]
-) -> dict[Key, Floats]:
-    """The scores of these shards on each of the scales."""
-    output, columns = Output(out, run=run), {scale: [np.empty(0)] for scale in scales}
-    for table in map(output.score_table, shards):
-        numbers, rows = table["value"].to_numpy(), rows_by_scale(table)
-        for scale, parts in columns.items():
-            column = numbers[rows.get(scale, [])]
-            parts.append(column[np.isfinite(column)])
-    return {scale: np.concatenate(parts) for scale, parts in columns.items()}
 
 
 def highest(values: Sequence[float] | Floats, fraction: float) -> float | None:

@@ -49,6 +49,9 @@ class Column:
     """The score of every candidate that is kept; NaN: unscored."""
     doubts: array[float] = field(default_factory=lambda: array("f"))
     """How undecided the judge was about each; NaN where the scorer does not say."""
+    is_whole: bool = False
+    every: array[float] = field(default_factory=lambda: array("d"))
+    """All of its scores, where it is to be whole."""
     lowest: float = inf
     highest: float = -inf
 
@@ -65,6 +68,8 @@ class Column:
             self.sums.setdefault(system, []).append(value)
             self.lowest = value if value < self.lowest else self.lowest
             self.highest = value if value > self.highest else self.highest
+            if self.is_whole:
+                self.every.append(value)
         if is_kept:
             self.kept.append(nan if value is None else value)
             self.doubts.append(nan if score.doubt is None else score.doubt)
@@ -73,6 +78,7 @@ class Column:
         self.reasons.update(other.reasons)
         self.kept.extend(other.kept)
         self.doubts.extend(other.doubts)
+        self.every.extend(other.every)
         self.counts.update(other.counts)
         for system, values in other.sums.items():
             self.sums[system] = exact([*self.sums.get(system, ()), *values])
@@ -106,10 +112,13 @@ class Kept(NamedTuple):
 
 
 class Tables:
-    """What a pass over shards leaves for the report; `of`: how many candidates all shards have."""
+    """What a pass over shards leaves for the report.
 
-    def __init__(self, keys: Iterable[Key], of: int = 0) -> None:
-        self.columns: dict[Key, Column] = {key: Column() for key in keys}
+    `of`: how many candidates all shards have; `whole`: the columns that are to have every score.
+    """
+
+    def __init__(self, keys: Iterable[Key], of: int = 0, whole: Collection[Key] = ()) -> None:
+        self.columns = {key: Column(is_whole=key in whole) for key in keys}
         self.cases = self.candidates = self.rated = 0
         self.noticed = Noticed()
         self._kept: list[Kept] = []

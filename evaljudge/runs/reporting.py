@@ -18,7 +18,15 @@ from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.analysis.ratings import FurtherRatings, keep_ratings, read_ratings
 from evaljudge.analysis.ratings import unmet as unmet_ratings
 from evaljudge.analysis.scoring import Further, Scoring, added_up, by_scorer, fit
-from evaljudge.analysis.selection import out_of_reach, select, targets, undecided, unmet
+from evaljudge.analysis.selection import (
+    out_of_reach,
+    select,
+    targets,
+    top_scales,
+    tops_of,
+    undecided,
+    unmet,
+)
 from evaljudge.analysis.telling import disagreements, spreads, telling_texts
 from evaljudge.corpora import notes_on
 from evaljudge.errors import UserError
@@ -140,7 +148,8 @@ def findings_of(
     rows = rows_of(run)
     seen = Found(people, people.code_of, rows["agreement"])
     by_judge = [judge_findings(judge, scored.collected[judge.name], seen) for judge in job.judges]
-    selected = select(output, shards, job.config.select, aims, executor.in_order)
+    tops = tops_of(job.config.select, tables.columns)
+    selected = select(output, shards, job.config.select, tops, aims, executor.in_order)
     first = [*notes, *without_scores(tables.coverage()), *tables.noticed.of_addressing]
     of_judges = [*job.model_cautions, *accounts.warnings]
     of_judges += [warning for f in by_judge for warning in f.warnings]
@@ -243,6 +252,7 @@ def _scoring(job: Job, output: Output, shards: Sequence[Shard], ratings: Further
         ratings=ratings.texts,
         panels={judge.name: panel.panel for panel in job.panels for judge in panel.judges},
         candidates=sum(shard.candidates for shard in shards),
+        whole={scale for scale, _ in top_scales(job.config.select)},
     )
 
 
