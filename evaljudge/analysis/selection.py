@@ -123,8 +123,8 @@ def select(
         files = list(map(stack.enter_context, writing))
         choose = partial(_chosen, output.uri, output.name, filters)
         for chosen in in_order(choose, output.scored_together(shards) if selections else ()):
-            for filter_, file, (lines, counts) in zip(filters, files, chosen, strict=True):
-                file.write(lines)
+            for filter_, stream, (lines, counts) in zip(filters, files, chosen, strict=True):
+                stream.write(lines)
                 filter_.counts += counts
     selected = [filter_.selected() for filter_ in filters]
     for rule in selected:
@@ -193,7 +193,7 @@ class _Filter:
 
     def selected(self) -> Selected:
         rule = self._rule.model_dump(exclude_none=True)
-        counts = (self.counts[name] for name in ("considered", "selected", "unscored"))
+        counts = self.counts["considered"], self.counts["selected"], self.counts["unscored"]
         thresholds = [row for condition in self._rule.all for row in self._thresholds(condition)]
         return Selected(self._rule.name, rule, *counts, thresholds, self.counts["undecided"])
 

@@ -30,8 +30,8 @@ from evaljudge.analysis.selection import (
 from evaljudge.analysis.telling import disagreements, spreads, telling_texts
 from evaljudge.corpora import notes_on
 from evaljudge.errors import UserError
-from evaljudge.execution import Executor
 from evaljudge.execution.local import LocalExecutor
+from evaljudge.execution.protocol import Executor
 from evaljudge.judges import plugins
 from evaljudge.judges.checked import judge_findings
 from evaljudge.judges.collector import Found, all_judges
