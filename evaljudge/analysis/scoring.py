@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from evaljudge.agreement.rated import Key
 from evaljudge.analysis.costs import Accounts
@@ -34,15 +34,8 @@ from evaljudge.storage import Output, Panel, Shard
 FILE = "report/fitted.json"
 HASH = 12
 Summed = TypeVar("Summed", "Scored", Tables)
-R = TypeVar("R")
-T = TypeVar("T")
 Made = Callable[[Sequence[Score]], Iterable[Score]]
 """Further scores of one shard, from those that it has."""
-
-
-class AsDone(Protocol):
-    def __call__(self, work: Callable[[T], R], items: Sequence[T], /) -> Iterator[tuple[int, R]]:
-        """What `work` makes of each item, with the item's place, as soon as it is done."""
 
 
 @dataclass
@@ -204,7 +197,8 @@ class Further:
     """Adds what is made of each shard's scores to its file and to the tables, on workers."""
 
     scoring: Scoring
-    as_done: AsDone
+    as_done: Callable[..., Iterator[tuple[int, Tables]]]
+    """Has workers do something with each item (see `Executor.as_done`)."""
     output: Output
     shards: Sequence[Shard]
     tables: Tables

@@ -29,7 +29,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,13 +63,8 @@ UNDECIDED, MOST_UNDECIDED = 0.9, 0.2
 """The doubt above which a judge was undecided about a text, and how many such texts a selection may
 have without a warning."""
 NONE_FOUND: Found = MappingProxyType({})
-T = TypeVar("T")
-R = TypeVar("R")
-
-
-class InOrder(Protocol):
-    def __call__(self, work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
-        """What `work` makes of each item, in their order."""
+Chosen = tuple[bytes, Counter[str]]
+"""The lines that a selection has of some shards, and what it counts there."""
 
 
 def scale_of(condition: Condition) -> Key:
@@ -109,12 +104,12 @@ def _precise_of(
 
 def select(
     output: Output, shards: Sequence[Shard], selections: Sequence[Selection],
-    tops: Tops, found: Found, in_order: InOrder,
+    tops: Tops, found: Found, in_order: Callable[..., Iterator[Sequence[Chosen]]],
 ) -> list[Selected]:  # fmt: skip
     """Write every selection's two files, and remove those of selections no longer configured.
 
-    `found`: the threshold of each precision that a condition asks for; `in_order`: has workers
-    choose the lines of each shard.
+    `found`: the threshold of each precision that a condition asks for; `in_order`: has workers do
+    something with each item (see `Executor.in_order`).
     """
     names = {rule.name for rule in selections}
     filters = [_Filter(selection, tops, found) for selection in selections]
@@ -140,14 +135,14 @@ def select(
 
 def _chosen(
     out: str, run: str, filters: Sequence[_Filter], shards: Sequence[Shard]
-) -> list[tuple[bytes, Counter[str]]]:
-    """The lines that each selection has of these shards, and what it counts there."""
-    output, chosen = Output(out, run=run), [(list[bytes](), Counter[str]()) for _ in filters]
+) -> list[Chosen]:
+    output, counts = Output(out, run=run), [Counter[str]() for _ in filters]
+    lines = [b""] * len(filters)
     for shard in shards:
         scores = ShardScores(output, shard, with_bodies=True)
-        for filter_, (lines, counts) in zip(filters, chosen, strict=True):
-            lines += filter_.lines(scores, counts)
-    return [(b"".join(lines), counts) for lines, counts in chosen]
+        for at, filter_ in enumerate(filters):
+            lines[at] += b"".join(filter_.lines(scores, counts[at]))
+    return list(zip(lines, counts, strict=True))
 
 
 class _Filter:
@@ -237,13 +232,9 @@ def top_scales(selections: Sequence[Selection]) -> set[tuple[Key, float]]:
 
 
 def tops_of(selections: Sequence[Selection], columns: Mapping[Key, Column]) -> Tops:
-    """`columns`: of all scores on these scales."""
-    every = {key: np.array(column.every) for key, column in columns.items()}
-    return {
-        (scale, part): highest(values[np.isfinite(values)], part)
-        for scale, part in top_scales(selections)
-        for values in [every.get(scale, np.empty(0))]
-    }
+    asked = top_scales(selections)
+    every = {key: np.array(columns[key].every if key in columns else []) for key, _ in asked}
+    return {(key, part): highest(every[key][np.isfinite(every[key])], part) for key, part in asked}
 
 
 def highest(values: Sequence[float] | Floats, fraction: float) -> float | None:

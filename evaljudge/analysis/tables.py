@@ -20,7 +20,6 @@ from sys import intern
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evaljudge.agreement.rated import Floats, Grid, Key, Rated, Text, codes
 from evaljudge.analysis.addressing import Noticed
@@ -96,7 +95,7 @@ class SystemMean:
     n: int
 
 
-NOTHING: Mapping[str, Any] = {}
+NOTHING: Mapping[str, Any] = {}  # one for all that nobody rated
 
 
 class Kept(NamedTuple):
@@ -189,7 +188,9 @@ class Tables:
 
     def systems(self) -> list[SystemMean]:
         return [
-            SystemMean(*key, system, _sum(values) / column.counts[system], column.counts[system])
+            SystemMean(
+                *key, system, exact(values)[0] / column.counts[system], column.counts[system]
+            )
             for key, column in self.columns.items()
             for system, values in sorted(column.sums.items())
         ]
@@ -198,27 +199,26 @@ class Tables:
         return {row.shard for row in self._kept if (row.doc_id, row.system) in texts}
 
     def as_rated(self) -> Rated:
-        return self._frame(np.array([bool(row.ratings) for row in self._kept], bool))
+        return self._frame([bool(row.ratings) for row in self._kept])
 
     def as_kept(self) -> Rated:
         """All that is kept, in the order of the corpus."""
         dropped = self._too_many()
-        return self._frame(np.array([row.doc_id not in dropped for row in self._kept], bool))
+        return self._frame([row.doc_id not in dropped for row in self._kept])
 
     def as_grid(self) -> Grid:
         """All that is kept, a row for each document and a column for each system."""
         dropped, rare = self._too_many(), _rare_systems(self._kept)
-        frame = self._frame(
-            np.array([r.doc_id not in dropped and r.system not in rare for r in self._kept], bool)
-        )
+        not_rare = (row.system not in rare and row.doc_id not in dropped for row in self._kept)
+        frame = self._frame(list(not_rare))
         probabilities = {
             axis: np.array([drawn.get(text, nan) for text in frame.texts])
             for axis, drawn in self.probabilities.items()
         }
         return Grid.of(frame, self._is_sample or bool(dropped or rare), probabilities)
 
-    def _frame(self, chosen: NDArray[np.bool_]) -> Rated:
-        rows = list(compress(self._kept, chosen))
+    def _frame(self, is_chosen: Sequence[bool]) -> Rated:
+        rows, chosen = list(compress(self._kept, is_chosen)), np.array(is_chosen, bool)
         by_raters = dict.fromkeys(axis for row in rows for axis in row.raters)
         return Rated(
             documents=codes(row.doc_id for row in rows),
@@ -234,14 +234,12 @@ class Tables:
 
 def exact(values: Sequence[float]) -> list[float]:
     """A few numbers with exactly the same sum, the first of which is that sum, rounded."""
-    parts = [_sum(values)]
-    while isfinite(parts[-1]) and (rest := fsum([*values, *(-part for part in parts)])):
+    if not isfinite(total := sum(values)):
+        return [total]
+    parts = [fsum(values)]
+    while rest := fsum([*values, *(-part for part in parts)]):
         parts.append(rest)
     return parts
-
-
-def _sum(values: Sequence[float]) -> float:
-    return fsum(values) if isfinite(total := sum(values)) else total
 
 
 def rating_columns(rows: Sequence[Mapping[str, float]]) -> dict[str, Floats]:
