@@ -11,6 +11,7 @@ from itertools import chain
 import evaljudge
 from evaljudge.agreement.rated import Key, nearly_same
 from evaljudge.analyses import Rank, RunFrame, in_order, rows_of, warned_of
+from evaljudge.analysis import selection
 from evaljudge.analysis.calibration import calibrate_shards
 from evaljudge.analysis.combining import weigh_shards
 from evaljudge.analysis.costs import Accounts
@@ -18,15 +19,6 @@ from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.analysis.ratings import FurtherRatings, keep_ratings, read_ratings
 from evaljudge.analysis.ratings import unmet as unmet_ratings
 from evaljudge.analysis.scoring import Further, Scoring, added_up, by_scorer, fit
-from evaljudge.analysis.selection import (
-    out_of_reach,
-    select,
-    targets,
-    top_scales,
-    tops_of,
-    undecided,
-    unmet,
-)
 from evaljudge.analysis.telling import disagreements, spreads, telling_texts
 from evaljudge.corpora import notes_on
 from evaljudge.errors import UserError
@@ -129,7 +121,7 @@ def findings_of(
     of_ratings = [*ratings.warnings, *unmet_ratings(ratings.texts, people.texts)]
     of_ratings += [f"corpus: {note}" for note in nearly_same(judged, people.human)]
     resamples = job.config.agreement.resamples
-    aims = targets(job.config.select, people, grid, resamples, job.config.seed)
+    aims = selection.targets(job.config.select, people, grid, resamples, job.config.seed)
     run = RunFrame(
         tables=tables,
         rated=people,
@@ -148,8 +140,8 @@ def findings_of(
     rows = rows_of(run)
     seen = Found(people, people.code_of, rows["agreement"])
     by_judge = [judge_findings(judge, scored.collected[judge.name], seen) for judge in job.judges]
-    tops = tops_of(job.config.select, tables.columns)
-    selected = select(output, shards, job.config.select, tops, aims, executor.in_order)
+    tops = selection.tops_of(job.config.select, tables.columns)
+    selected = selection.select(output, shards, job.config.select, tops, aims, executor.in_order)
     first = [*notes, *without_scores(tables.coverage()), *tables.noticed.of_addressing]
     of_judges = [*job.model_cautions, *accounts.warnings]
     of_judges += [warning for f in by_judge for warning in f.warnings]
@@ -160,11 +152,11 @@ def findings_of(
         Rank.JUDGES: of_judges,
         Rank.COPIES: list(tables.noticed.of_copies),
         Rank.SELECTIONS: [
-            *undecided(selected),
+            *selection.undecided(selected),
             *of_weights,
             *of_fits,
-            *unmet(job.config.select, people, aims),
-            *out_of_reach(job.config.select, tables.columns),
+            *selection.unmet(job.config.select, people, aims),
+            *selection.out_of_reach(job.config.select, tables.columns),
         ],
         Rank.UNREAD: [f"agreement: {line}" for line in job.config.agreement.unread],
         Rank.COST: list(accounts.cost_warnings),
@@ -252,7 +244,7 @@ def _scoring(job: Job, output: Output, shards: Sequence[Shard], ratings: Further
         ratings=ratings.texts,
         panels={judge.name: panel.panel for panel in job.panels for judge in panel.judges},
         candidates=sum(shard.candidates for shard in shards),
-        whole={scale for scale, _ in top_scales(job.config.select)},
+        whole={scale for scale, _ in selection.top_scales(job.config.select)},
     )
 
 
