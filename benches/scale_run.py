@@ -158,7 +158,7 @@ def run(cases: int, is_smallest: bool, on_ray: bool, on_s3: bool) -> dict[str, A
     from evaljudge.engines.scripted import ScriptedEngines
     from evaljudge.runs import reporting
 
-    phases, score = Phases(), reporting._scored
+    phases, score = Phases(), reporting.added_up
 
     def scored(*arguments: Any, **named: Any) -> Any:
         before = phases.enter("scoring")
@@ -166,7 +166,7 @@ def run(cases: int, is_smallest: bool, on_ray: bool, on_s3: bool) -> dict[str, A
         phases.enter(before)
         return score_rows
 
-    reporting._scored = scored
+    reporting.added_up = scored
     requests = dict[str, int]()
     with tempfile.TemporaryDirectory(prefix="scale-") as made, ExitStack() as stack:
         folder = Path(made)

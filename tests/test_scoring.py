@@ -3,22 +3,26 @@ judges that are fitted to the whole run before any of it is scored."""
 
 import hashlib
 import json
+import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import nan
+from fractions import Fraction
+from math import fsum, nan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import evaljudge
 from evaljudge.agreement import rated as rated_module
 from evaljudge.agreement.rated import Rated
 from evaljudge.analyses.agreement import agreement_of
 from evaljudge.analysis import tables as tables_module
-from evaljudge.analysis.scoring import FILE, Scored, Scoring, fit
-from evaljudge.analysis.tables import Tables
+from evaljudge.analysis.scoring import FILE, Scored, Scoring, added_up, fit
+from evaljudge.analysis.tables import Tables, exact
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.identity import short
 from evaljudge.judges import make_judges
@@ -68,11 +72,16 @@ def test_coverage_and_means_are_of_all_candidates() -> None:
     assert means == {"A": (1.0, 2), "B": (3.0, 3), "C": (9.0, 3)}
 
 
-def of_one_system(number: int, rating: float | None = None) -> Tables:
-    tables = Tables([("words", ANY_AXIS)])
+LATER = ("later", ANY_AXIS)
+
+
+def of_one_system(number: int, rating: float | None = None, of: int = 0) -> Tables:
+    tables = Tables([("words", ANY_AXIS)], of)
     ratings = {} if rating is None else {"fluency": rating}
     case = Case(Document(f"d{number}", "s"), (Candidate("A", "a", ratings),))
-    tables.add(case, {("A", "words", ANY_AXIS): score("A", "words", ANY_AXIS, float(number))})
+    value = None if number % 9 == 8 else number / 10
+    reason = f"reason {number}" if value is None else ""
+    tables.add(case, {("A", "words", ANY_AXIS): score("A", "words", ANY_AXIS, value, reason)})
     return tables
 
 
@@ -111,39 +120,68 @@ def test_of_many_axes_the_scorers_own_and_the_most_rated_are_looked_at(
 
 
 def test_of_many_unrated_documents_a_sample_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same whether all rows come to the driver, or those of the sample alone."""
     monkeypatch.setattr(tables_module, "MOST_KEPT", 5)
-    numbers = list(range(40))
+    monkeypatch.setattr(tables_module, "TO_SPARE", 3)
     grids = []
-    for order in (numbers, numbers[::-1]):
+    for of in (0, 40):
         tables = Tables([("words", ANY_AXIS)])
-        for number in order:
-            tables += of_one_system(number, 3.0 if number == 7 else None)
+        for number in range(40):
+            tables += of_one_system(number, 3.0 if number == 7 else None, of)
         assert (tables.cases, tables.rated, len(tables.as_rated().documents)) == (40, 1, 1)
-        assert tables.systems()[0].mean == pytest.approx(19.5)
+        assert sorted(tables.as_kept().texts) == [(d, "A") for d in tables.as_grid().documents]
+        assert (len(tables.columns["words", ANY_AXIS].kept) == 40) == (of == 0)
         grids.append(tables.as_grid())
     one, other = grids
-    assert one.is_sample
+    assert one.is_sample and other.is_sample
+    assert one.documents == other.documents
     assert "d7" in one.documents
     assert len(one.documents) == 6
-    assert one.documents == other.documents
-    values = one.scores["words", ANY_AXIS].ravel()
-    assert [f"d{value:.0f}" for value in values] == list(one.documents)
-    np.testing.assert_equal(values, other.scores["words", ANY_AXIS].ravel())
+    for grid in grids:
+        np.testing.assert_equal(grid.scores["words", ANY_AXIS], one.scores["words", ANY_AXIS])
 
 
 def test_a_column_that_comes_later_is_of_the_same_documents(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(tables_module, "MOST_KEPT", 5)
-    tables, later = Tables([("words", ANY_AXIS)]), ("later", ANY_AXIS)
+    tables, later = Tables([("words", ANY_AXIS)]), Tables([LATER], 40)
     for number in range(40):
-        tables += of_one_system(number)
-    for number in range(40):
+        tables += of_one_system(number, of=40)
         case = Case(Document(f"d{number}", "s"), (Candidate("A", "a"),))
-        tables.add_scores(case, {("A", *later): score("A", *later, float(number))}, [later])
+        value = tables.columns["words", ANY_AXIS].counts.total() and number / 10
+        later.add_scores(case, {("A", *LATER): score("A", *LATER, value)})
+    tables.columns |= later.columns
     grid = tables.as_grid()
-    np.testing.assert_equal(grid.scores[later], grid.scores["words", ANY_AXIS])
-    assert tables.columns[later].scored == 40
+    words, added = grid.scores["words", ANY_AXIS], grid.scores[LATER]
+    np.testing.assert_equal(added[np.isfinite(words)], words[np.isfinite(words)])
+    assert tables.columns[LATER].scored == 40
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7, 8, 37])
+def test_what_comes_in_any_order_adds_up_to_the_same(parts: int) -> None:
+    """To the last digit; a sum in floating point would differ between orders."""
+
+    def all_of(tables: Tables) -> list[object]:
+        column = tables.columns["words", ANY_AXIS]
+        reasons, kept = list(column.reasons.items()), tables.as_kept()
+        return [tables.cases, tables.systems(), reasons, kept.texts, kept.scores]
+
+    in_order, expected = list(range(parts)), None
+    for seed in range(20):
+        come = in_order if seed == 0 else random.Random(seed).sample(in_order, parts)
+        added = added_up(((n, of_one_system(n)) for n in come), Tables([("words", ANY_AXIS)]))
+        expected = expected or all_of(added)
+        np.testing.assert_equal(all_of(added), expected)
+    values = [number / 10 for number in in_order if number % 9 != 8]
+    assert [row.mean for row in added.systems()] == [fsum(values) / len(values)]
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), max_size=9))
+def test_few_numbers_have_exactly_the_same_sum(values: list[float]) -> None:
+    halves = [*exact(values[::2]), *exact(values[1::2])]
+    assert sum(map(Fraction, exact(halves))) == sum(map(Fraction, values))
+    assert exact(halves)[0] == fsum(values)
 
 
 def test_axes_of_one_name_are_compared_and_no_axis_with_all() -> None:
@@ -240,11 +278,8 @@ def score_shards(job: Job, output: Output, shards: Sequence[Shard]) -> tuple[Sco
         fitted={},
     )
     scoring = fit(unfitted, output, shards)
-    scored = scoring.nothing()
-    for together in output.scored_together(shards):
-        for one in scoring(together):
-            scored += one
-    return scoring, scored
+    parts = enumerate(map(scoring, output.scored_together(shards)))
+    return scoring, added_up(parts, scoring.nothing())
 
 
 def verdict(doc_id: str, system: str, judge: str) -> Verdict:

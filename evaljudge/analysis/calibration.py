@@ -28,12 +28,11 @@ import numpy as np
 import evaljudge
 from evaljudge.agreement import Calibration, CrossFitted, Precise, cross_fitted
 from evaljudge.agreement.rated import Floats, Key, Rated, Text
-from evaljudge.analysis.scoring import add_further
-from evaljudge.analysis.tables import Tables
+from evaljudge.analysis.scoring import Further
 from evaljudge.decisions.certified import Certified
 from evaljudge.decisions.conformal import Conformal, Covered, conformal
 from evaljudge.records import ANY_AXIS, Score
-from evaljudge.storage import Output, Place, Shard
+from evaljudge.storage import Place
 
 FILE = "report/calibration.json"
 FOLDS = 5
@@ -52,15 +51,14 @@ NO_ENDS: Ends = (None, None)
 
 
 def calibrate_shards(
-    wanted: Mapping[str, Sequence[str]], seed: int,
-    output: Output, shards: Sequence[Shard], tables: Tables,
-) -> tuple[list[Fit], list[str]]:  # fmt: skip
+    wanted: Mapping[str, Sequence[str]], seed: int, further: Further
+) -> tuple[list[Fit], list[str]]:
     """Adds the calibrated scores to the score files and the tables of shards that are scored; gives
     the fits, and warnings.
 
     `wanted`: the scorers to be calibrated, and the axes of each.
     """
-    rated = tables.as_rated()
+    rated = further.tables.as_rated()
     fits, warnings = list[Fit](), list[str]()
     for scorer, axes in wanted.items():
         tried = {
@@ -71,7 +69,7 @@ def calibrate_shards(
         fits += [fit for fit in tried.values() if fit is not None]
         warnings += _doubts(scorer, tried)
     rows = {fit.key: fit.as_json({}) for fit in fits}
-    add_further(FILE, rows, partial(_calibrated, fits), output, shards, tables)
+    further.add(FILE, rows, partial(_calibrated, fits))
     return fits, warnings
 
 

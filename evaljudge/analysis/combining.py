@@ -33,12 +33,10 @@ from evaljudge.agreement.coefficients import spearmans
 from evaljudge.agreement.folds import Rows, folded
 from evaljudge.agreement.rated import Floats, Key, Rated
 from evaljudge.analysis.mixes import VERSION, Mix, check_axes, check_new_name, mixed
-from evaljudge.analysis.scoring import add_further
-from evaljudge.analysis.tables import Tables
+from evaljudge.analysis.scoring import Further
 from evaljudge.config import CombineConfig, Rule
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS, Score
-from evaljudge.storage import Output, Shard
 
 FILE = "report/combined.json"
 FOLDS = 5
@@ -143,19 +141,21 @@ class Weights:
 
 
 def weigh_shards(
-    wanted: Mapping[str, Combination], axes: Mapping[str, Sequence[str]], seed: int,
-    output: Output, shards: Sequence[Shard], tables: Tables,
-) -> tuple[dict[Key, Weights], list[str]]:  # fmt: skip
+    wanted: Mapping[str, Combination],
+    axes: Mapping[str, Sequence[str]],
+    seed: int,
+    further: Further,
+) -> tuple[dict[Key, Weights], list[str]]:
     """Adds the scores of combinations by agreement to the score files and to the tables; gives the
     weights, and warnings."""
-    rated = tables.as_rated()
+    rated = further.tables.as_rated()
     weights = {
         (name, axis): weights_of(name, combination, axis, rated, seed)
         for name, combination in wanted.items()
         for axis in axes[name]
     }
     rows = {key: asdict(w) for key, w in weights.items()}
-    add_further(FILE, rows, partial(_weighted, weights.values()), output, shards, tables)
+    further.add(FILE, rows, partial(_weighted, list(weights.values())))
     warnings = [
         f"{scorer} on {axis}: all scorers count alike: {w.doubt}"
         for (scorer, axis), w in weights.items()

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self, TypeVar
 
 from evaljudge.model.counting import Masses
 from evaljudge.records import Tokens
@@ -21,6 +21,7 @@ from evaljudge.records import Tokens
 Receipt = Mapping[str, Any]
 Part = tuple[str, str, str]  # a stage, a judge and an axis
 Parts = dict[Part, Tokens]
+T = TypeVar("T")
 LOW_MEAN_MASS = 0.5
 LARGE_BLOCK, LITTLE_SHARED = 128, 0.1
 """A block of the prefix cache larger than in models whose layers are all attention; a share of the
@@ -112,6 +113,20 @@ class Accounts:
             self._all_have_axes &= "axes" in asked
             for axis, tokens in asked.get("axes", {}).items():
                 parts[stage, judge, axis] += Tokens(**tokens)
+
+    def __iadd__(self, other: Accounts) -> Self:
+        """Add what receipts of later shards say."""
+        _add(self._tokens, other._tokens)
+        _add(self._by_block, other._by_block)
+        for judge, masses in other._masses.items():
+            self._masses[judge] += masses
+        for worker, (lived, gpus) in other._workers.items():
+            before, _ = self._workers.get(worker, (0.0, gpus))
+            self._workers[worker] = (max(before, lived), gpus)
+            _add(self._parts.setdefault(worker, defaultdict(Tokens)), other._parts[worker])
+        self._repeated.update(other._repeated)
+        self._all_have_axes &= other._all_have_axes
+        return self
 
     @property
     def tokens(self) -> list[dict[str, Any]]:
@@ -225,6 +240,10 @@ def _computed(tokens: Tokens) -> int:
 def _together(some: Iterable[Parts]) -> Parts:
     sums: Parts = defaultdict(Tokens)
     for parts in some:
-        for part, tokens in parts.items():
-            sums[part] += tokens
+        _add(sums, parts)
     return sums
+
+
+def _add(total: dict[T, Tokens], more: Mapping[T, Tokens]) -> None:
+    for name, tokens in more.items():
+        total[name] += tokens

@@ -1,24 +1,26 @@
 """From verdicts to scores and findings, in one pass over the shards.
 
     scoring = Scoring(out="runs/first", judges=…, metrics=["rouge1"], …)
-    scoring(shards)  ->  a Scored of each: their score file is written; tables and collectors are
-                         given back
+    scoring(shards)  ->  Scored: their score file is written; tables, collectors and accounts, each
+                         added up, are given back
 
-Workers score the shards of one file; the driver adds up what they return, in the order of the
-shards, so that the result does not depend on which worker did what. A judge whose arithmetic needs
-the whole run reads all its verdicts before any is scored. What it fitted lies in
-report/fitted.json, and the signature of its scores ends with a hash of that.
+Workers score the shards of one file and add them up; the driver adds up what they return as it
+comes, always the same neighbours (`added_up`), so that the result does not depend on which worker
+did what, nor when. A judge whose arithmetic needs the whole run reads all its verdicts before any
+is scored. What it fitted lies in report/fitted.json, and the signature of its scores ends with a
+hash of that.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from evaljudge.agreement.rated import Key
+from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.mixes import Mix, mixed_scores
 from evaljudge.analysis.ratings import ByText, with_ratings
 from evaljudge.analysis.tables import ByScale, Tables
@@ -26,27 +28,33 @@ from evaljudge.identity import short
 from evaljudge.judges.checked import check_scores, own_code
 from evaljudge.judges.collector import Collector, SeenShard
 from evaljudge.judges.protocol import Fitted, Judge
-from evaljudge.records import Case, Score, Verdict
+from evaljudge.records import Score, Verdict
 from evaljudge.storage import Output, Panel, Shard
 
 FILE = "report/fitted.json"
 HASH = 12
+Summed = TypeVar("Summed", "Scored", Tables)
+Made = Callable[[Sequence[Score]], Iterable[Score]]
+"""Further scores of one shard, from those that it has."""
 
 
 @dataclass
 class Scored:
-    """What scoring some shards leaves: tables, and what each judge's collector saw."""
+    """What scoring some shards leaves: tables, what each judge's collector saw, and the costs."""
 
     tables: Tables
     collected: dict[str, Collector]
-    receipts: list[dict[str, Any]] = field(default_factory=list)
-    """Those of one shard; they are not added up here."""
+    accounts: Accounts = field(default_factory=lambda: Accounts(()))
+    uncounted: int = 0
+    """Shards of which it is not known what preparing them cost."""
 
     def __iadd__(self, other: Scored) -> Self:
         """Add what lies in later shards."""
         self.tables += other.tables
         for judge, collector in other.collected.items():
             self.collected[judge] += collector
+        self.accounts += other.accounts
+        self.uncounted += other.uncounted
         return self
 
 
@@ -68,21 +76,39 @@ class Scoring:
     ratings: ByText = field(default_factory=dict)  # further ratings, besides those of the corpus
     panels: Mapping[str, Panel] = field(default_factory=dict)
     """The panel of each judge that has several models."""
+    candidates: int = 0
+    """How many all shards have."""
+    whole: Collection[Key] = ()
+    """The scorers and axes of which a selection needs every score."""
 
     def nothing(self) -> Scored:
         keys = ((scorer, axis) for scorer, axes in self.scorers.items() for axis in axes)
         collectors = {judge: make() for judge, make in self.collecting.items()}
-        return Scored(Tables(keys), collectors)
+        return Scored(Tables(keys, self.candidates, self.whole), collectors)
 
-    def __call__(self, shards: Sequence[Shard]) -> list[Scored]:
+    def __call__(self, shards: Sequence[Shard]) -> Scored:
         """Write these shards' file of scores, and keep what the report needs."""
-        output = Output(self.out, self.briefs, self.run)
-        scores, scored = dict[Shard, list[Score]](), list[Scored]()
+        output, scored = Output(self.out, self.briefs, self.run), self.nothing()
+        scores = dict[Shard, list[Score]]()
         for shard in shards:
             scores[shard], one = self._score(output, shard)
-            scored.append(one)
+            scored += one
         output.write_scores(scores, self.signatures)
         return scored
+
+    def further(self, made: Made, keys: Iterable[Key], shards: Sequence[Shard]) -> Tables:
+        """Add what is made of these shards' scores to their file; gives it as columns."""
+        output, scores = Output(self.out, self.briefs, self.run), dict[Shard, list[Score]]()
+        tables = Tables(keys, self.candidates, self.whole)
+        for shard in shards:
+            before = list(output.scores(shard))
+            scores[shard] = before + (added := list(made(before)))
+            by_doc = by_document(added)
+            for case in output.cases(shard):
+                of_case = by_doc.get(case.document.doc_id, {})
+                tables.add_scores(with_ratings(case, self.ratings), of_case)
+        output.write_scores(scores)
+        return tables
 
     def _score(self, output: Output, shard: Shard) -> tuple[list[Score], Scored]:
         scored = self.nothing()
@@ -109,10 +135,28 @@ class Scoring:
         by_doc = by_document(scores)
         for case in cases:
             of_case = by_doc.get(case.document.doc_id, {})
-            scored.tables.add(case, of_case, is_judged=bool(self.judges))
+            scored.tables.add(case, of_case, is_judged=bool(self.judges), shard=shard.number)
         if self.judges:
-            scored.receipts = output.receipts_of(shard)
+            receipts, prepared = output.receipts_of(shard), len(output.folders("prepare"))
+            scored.accounts = Accounts(receipts)
+            scored.uncounted = sum(r["stage"] == "prepare" for r in receipts) < prepared
         return scores, scored
+
+
+def added_up(parts: Iterable[tuple[int, Summed]], nothing: Summed) -> Summed:
+    """The sum of numbered parts, in whatever order they come: always the same neighbours are added,
+    as in a tree, the earlier one first. Parts that wait for a neighbour are few."""
+    sums: dict[tuple[int, int], Summed] = {}  # by height, and by place at this height
+    for place, part in parts:
+        height = 0
+        while (other := sums.pop((height, place ^ 1), None)) is not None:
+            first, second = (other, part) if place % 2 else (part, other)
+            first += second
+            height, place, part = height + 1, place // 2, first
+        sums[height, place] = part
+    for at in sorted(sums, reverse=True):
+        nothing += sums[at]
+    return nothing
 
 
 def fit(scoring: Scoring, output: Output, shards: Sequence[Shard]) -> Scoring:
@@ -148,31 +192,27 @@ def by_document(scores: Iterable[Score]) -> dict[str, ByScale]:
     return dict(scores_of)
 
 
-def add_further(
-    file: str, rows: Mapping[Key, Any], made: Callable[[Sequence[Score]], Iterable[Score]],
-    output: Output, shards: Sequence[Shard], tables: Tables,
-) -> None:  # fmt: skip
-    """Adds what is made of each shard's scores to its file and the tables. `rows`: by scorer and
-    axis, what `file` says of them; without any, that of an earlier report is removed."""
-    if not rows:
-        output.place.remove(file)
-        return
+@dataclass(frozen=True)
+class Further:
+    """Adds what is made of each shard's scores to its file and to the tables, on workers."""
 
-    def add(together: Sequence[Shard]) -> list[tuple[list[Case], dict[str, ByScale]]]:
-        scores, added = dict[Shard, list[Score]](), []
-        for shard in together:
-            scores[shard] = list(output.scores(shard))
-            further = list(made(scores[shard]))
-            scores[shard] += further
-            added.append((output.cases(shard), by_document(further)))
-        output.write_scores(scores)
-        return added
+    scoring: Scoring
+    as_done: Callable[..., Iterator[tuple[int, Tables]]]
+    """Has workers do something with each item (see `Executor.as_done`)."""
+    output: Output
+    shards: Sequence[Shard]
+    tables: Tables
 
-    for added in output.ahead(add, output.scored_together(shards)):
-        for cases, by_doc in added:
-            for case in cases:
-                tables.add_scores(case, by_doc.get(case.document.doc_id, {}), rows)
-    output.place.write_json(file, list(rows.values()))
+    def add(self, file: str, rows: Mapping[Key, Any], made: Made) -> None:
+        """`rows`: by scorer and axis, what `file` says of them; without any, that of an earlier
+        report is removed."""
+        if not rows:
+            self.output.place.remove(file)
+            return
+        work = partial(self.scoring.further, made, list(rows))
+        parts = self.as_done(work, self.output.scored_together(self.shards))
+        self.tables.columns |= added_up(parts, Tables(rows)).columns
+        self.output.place.write_json(file, list(rows.values()))
 
 
 def by_scorer(lines: Mapping[Key, str]) -> dict[str, str]:

@@ -15,21 +15,21 @@ estimate (agreement/precision.py says how it is chosen and tested), and nothing 
 it or too little is rated to tell; a warning then says why. With `confidence` the threshold is
 certified, or there is none (decisions/certified.py).
 
-Shards are read one at a time: first, where a rule has a top_fraction, to find the thresholds, then
-to write.
+Workers read the shards and choose the lines, which the driver writes in the order of the corpus.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from evaljudge.agreement import Precise, precise
 from evaljudge.agreement.rated import Floats, Grid, Key, Rated
 from evaljudge.analysis.calibration import FEW
 from evaljudge.analysis.findings import Selected
-from evaljudge.analysis.run_scores import ShardScores, rows_by_scale
+from evaljudge.analysis.run_scores import ShardScores
 from evaljudge.analysis.tables import Column
 from evaljudge.config import Condition, Selection
 from evaljudge.decisions.certified import Certified, certified
@@ -63,6 +63,8 @@ UNDECIDED, MOST_UNDECIDED = 0.9, 0.2
 """The doubt above which a judge was undecided about a text, and how many such texts a selection may
 have without a warning."""
 NONE_FOUND: Found = MappingProxyType({})
+Chosen = tuple[bytes, Counter[str]]
+"""The lines that a selection has of some shards, and what it counts there."""
 
 
 def scale_of(condition: Condition) -> Key:
@@ -102,22 +104,23 @@ def _precise_of(
 
 def select(
     output: Output, shards: Sequence[Shard], selections: Sequence[Selection],
-    found: Found = NONE_FOUND,
+    tops: Tops, found: Found, in_order: Callable[..., Iterator[Sequence[Chosen]]],
 ) -> list[Selected]:  # fmt: skip
     """Write every selection's two files, and remove those of selections no longer configured.
 
-    `found`: the threshold of each precision that a condition asks for.
+    `found`: the threshold of each precision that a condition asks for; `in_order`: has workers do
+    something with each item (see `Executor.in_order`).
     """
-    tops, names = _tops(output, shards, selections), {rule.name for rule in selections}
-    with ExitStack() as files:
-        filters = []
-        for selection in selections:
-            lines = files.enter_context(output.place.writing(f"selected/{selection.name}.jsonl"))
-            filters.append(_Filter(selection, tops, found, lines))
-        read = partial(ShardScores, output, with_bodies=True)
-        for shard_scores in output.ahead(read, shards if selections else ()):
-            for filter_ in filters:
-                filter_.see(shard_scores)
+    names = {rule.name for rule in selections}
+    filters = [_Filter(selection, tops, found) for selection in selections]
+    with ExitStack() as stack:
+        writing = (output.place.writing(f"selected/{rule.name}.jsonl") for rule in selections)
+        files = list(map(stack.enter_context, writing))
+        choose = partial(_chosen, output.uri, output.name, filters)
+        for chosen in in_order(choose, output.scored_together(shards) if selections else ()):
+            for filter_, stream, (lines, counts) in zip(filters, files, chosen, strict=True):
+                stream.write(lines)
+                filter_.counts += counts
     selected = [filter_.selected() for filter_ in filters]
     for rule in selected:
         output.place.write_json(f"selected/{rule.name}.json", asdict(rule))
@@ -130,13 +133,25 @@ def select(
     return selected
 
 
-class _Filter:
-    """One selection's conditions, the file it writes, and its counts."""
+def _chosen(
+    out: str, run: str, filters: Sequence[_Filter], shards: Sequence[Shard]
+) -> list[Chosen]:
+    output, counts = Output(out, run=run), [Counter[str]() for _ in filters]
+    lines = [b""] * len(filters)
+    for shard in shards:
+        scores = ShardScores(output, shard, with_bodies=True)
+        for at, filter_ in enumerate(filters):
+            lines[at] += b"".join(filter_.lines(scores, counts[at]))
+    return list(zip(lines, counts, strict=True))
 
-    def __init__(self, rule: Selection, tops: Tops, found: Found, file: IO[bytes]) -> None:
-        self._rule, self._tops, self._precisions, self._file = rule, tops, found, file
+
+class _Filter:
+    """One selection's conditions, and its counts."""
+
+    def __init__(self, rule: Selection, tops: Tops, found: Found) -> None:
+        self._rule, self._tops, self._precisions = rule, tops, found
         self._scales = list(dict.fromkeys(map(scale_of, rule.all)))
-        self._considered = self._passed = self._unscored = self._undecided = 0
+        self.counts = Counter[str]()
 
     def _lower_bounds(self, condition: Condition) -> Iterator[float]:
         top = self._tops.get((scale_of(condition), condition.top_fraction or 0.0))
@@ -145,7 +160,7 @@ class _Filter:
             chosen = self._precisions[target]
             yield math.inf if chosen is None or chosen.threshold is None else chosen.threshold
 
-    def see(self, shard: ShardScores) -> None:
+    def lines(self, shard: ShardScores, counts: Counter[str]) -> Iterator[bytes]:
         nothing = np.full(len(shard.texts), np.nan)
         columns = {scale: shard.scores.get(scale, nothing) for scale in self._scales}
         is_scored = np.isfinite(np.stack(list(columns.values()))).all(axis=0)
@@ -155,9 +170,9 @@ class _Filter:
             passes &= column >= max(self._lower_bounds(condition))
             passes &= column <= (math.inf if most is None else most)
         chosen = np.flatnonzero(passes)
-        self._considered += len(shard.texts)
-        self._unscored += int((~is_scored).sum())
-        self._passed += chosen.size
+        counts["considered"] += len(shard.texts)
+        counts["unscored"] += int((~is_scored).sum())
+        counts["selected"] += chosen.size
         for at, text in zip(chosen.tolist(), shard.bodies.take(chosen).to_pylist(), strict=True):
             values, doubts = dict[str, dict[str, float]](), dict[str, dict[str, float]]()
             for (scorer, axis), column in columns.items():
@@ -165,17 +180,17 @@ class _Filter:
                 if np.isfinite(doubt := shard.doubts[scorer, axis][at]):
                     doubts.setdefault(scorer, {})[axis] = float(doubt)
             each = (doubt for by_axis in doubts.values() for doubt in by_axis.values())
-            self._undecided += any(doubt > UNDECIDED for doubt in each)
+            counts["undecided"] += any(doubt > UNDECIDED for doubt in each)
             doc_id, system = shard.texts[at]
             row = {"doc_id": doc_id, "system": system, "text": text, "values": values}
             row |= {"doubt": doubts} if doubts else {}
-            self._file.write(f"{json.dumps(row, ensure_ascii=False)}\n".encode())
+            yield f"{json.dumps(row, ensure_ascii=False)}\n".encode()
 
     def selected(self) -> Selected:
         rule = self._rule.model_dump(exclude_none=True)
-        counts = self._considered, self._passed, self._unscored
+        counts = self.counts["considered"], self.counts["selected"], self.counts["unscored"]
         thresholds = [row for condition in self._rule.all for row in self._thresholds(condition)]
-        return Selected(self._rule.name, rule, *counts, thresholds, self._undecided)
+        return Selected(self._rule.name, rule, *counts, thresholds, self.counts["undecided"])
 
     def _thresholds(self, condition: Condition) -> Iterator[dict[str, Any]]:
         """The thresholds that top_fraction and precision led to."""
@@ -210,20 +225,16 @@ def _as_json(rule: Precise | Certified | None, target: Target) -> dict[str, Any]
     }
 
 
-def _tops(output: Output, shards: Sequence[Shard], selections: Sequence[Selection]) -> Tops:
-    sought = {
-        (scale_of(condition), condition.top_fraction)
-        for selection in selections
-        for condition in selection.all
-        if condition.top_fraction is not None
-    }
-    values = {scale: [np.empty(0)] for scale, _ in sought}
-    for table in output.ahead(output.score_table, shards if sought else ()):
-        numbers, rows = table["value"].to_numpy(), rows_by_scale(table)
-        for scale, columns in values.items():
-            column = numbers[rows.get(scale, [])]
-            columns.append(column[np.isfinite(column)])
-    return {(scale, part): highest(np.concatenate(values[scale]), part) for scale, part in sought}
+def top_scales(selections: Sequence[Selection]) -> set[tuple[Key, float]]:
+    """The scales whose highest scores are selected, and which part of them."""
+    conditions = (condition for rule in selections for condition in rule.all)
+    return {(scale_of(each), each.top_fraction) for each in conditions if each.top_fraction}
+
+
+def tops_of(selections: Sequence[Selection], columns: Mapping[Key, Column]) -> Tops:
+    asked = top_scales(selections)
+    every = {key: np.array(columns[key].every if key in columns else []) for key, _ in asked}
+    return {(key, part): highest(every[key][np.isfinite(every[key])], part) for key, part in asked}
 
 
 def highest(values: Sequence[float] | Floats, fraction: float) -> float | None:

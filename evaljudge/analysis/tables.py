@@ -2,30 +2,34 @@
 
 What stays in memory is one number for each scorer of every rated document's candidates, and of
 those of at most MOST_KEPT unrated candidates. Of more, a random sample of whole documents is kept,
-chosen by a hash of their names, so that it does not depend on their order. Counts and means are of
-all candidates. Tables of different shards add up, in the order of the shards.
+chosen by a hash of their names, so that it does not depend on their order, and no row of another
+leaves the worker that scores it. Counts and means are of all candidates. Tables of different shards
+add up, in the order of the shards.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import compress
-from math import inf, nan
-from typing import NamedTuple, Self
+from math import fsum, inf, isfinite, nan
+from sys import intern
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evaljudge.agreement.rated import Floats, Grid, Key, Rated, codes
+from evaljudge.agreement.rated import Floats, Grid, Key, Rated, Text, codes
 from evaljudge.analysis.addressing import Noticed
 from evaljudge.analysis.findings import Coverage
 from evaljudge.records import Case, Score
 
 MOST_KEPT = 100_000
+TO_SPARE = 1.25
+"""So many times as many are kept while shards are scored, since the hashes of a few documents may
+lie closer together than others'."""
 MOST_CELLS = 2**22
 """The most cells of a table of documents and systems; others are cut (see `_rare_systems`)."""
 ByScale = Mapping[tuple[str, str, str], Score]
@@ -38,11 +42,15 @@ class Column:
 
     reasons: Counter[str] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)  # the number of scored texts by system
-    sums: dict[str, float] = field(default_factory=dict)
+    sums: dict[str, list[float]] = field(default_factory=dict)
+    """Numbers by system with exactly the sum of its scores, whatever the order of adding."""
     kept: array[float] = field(default_factory=lambda: array("d"))
     """The score of every candidate that is kept; NaN: unscored."""
     doubts: array[float] = field(default_factory=lambda: array("f"))
     """How undecided the judge was about each; NaN where the scorer does not say."""
+    is_whole: bool = False
+    every: array[float] = field(default_factory=lambda: array("d"))
+    """All of its scores, where it is to be whole."""
     lowest: float = inf
     highest: float = -inf
 
@@ -56,9 +64,11 @@ class Column:
             self.reasons[score.reason] += 1
         else:
             self.counts[system] += 1
-            self.sums[system] = self.sums.get(system, 0.0) + value
+            self.sums.setdefault(system, []).append(value)
             self.lowest = value if value < self.lowest else self.lowest
             self.highest = value if value > self.highest else self.highest
+            if self.is_whole:
+                self.every.append(value)
         if is_kept:
             self.kept.append(nan if value is None else value)
             self.doubts.append(nan if score.doubt is None else score.doubt)
@@ -67,9 +77,10 @@ class Column:
         self.reasons.update(other.reasons)
         self.kept.extend(other.kept)
         self.doubts.extend(other.doubts)
+        self.every.extend(other.every)
         self.counts.update(other.counts)
-        for system, total in other.sums.items():
-            self.sums[system] = self.sums.get(system, 0.0) + total
+        for system, values in other.sums.items():
+            self.sums[system] = exact([*self.sums.get(system, ()), *values])
         self.lowest = min(self.lowest, other.lowest)
         self.highest = max(self.highest, other.highest)
         return self
@@ -84,9 +95,13 @@ class SystemMean:
     n: int
 
 
+NOTHING: Mapping[str, Any] = {}  # one for all that nobody rated
+
+
 class Kept(NamedTuple):
     """A candidate whose scores are kept; a document's candidates are kept together."""
 
+    shard: int
     doc_id: str
     system: str
     ratings: Mapping[str, float]
@@ -96,47 +111,44 @@ class Kept(NamedTuple):
 
 
 class Tables:
-    """What a pass over shards leaves for the report."""
+    """What a pass over shards leaves for the report.
 
-    def __init__(self, keys: Iterable[Key]) -> None:
-        self.columns: dict[Key, Column] = {key: Column() for key in keys}
+    `of`: how many candidates all shards have; `whole`: the columns that are to have every score.
+    """
+
+    def __init__(self, keys: Iterable[Key], of: int = 0, whole: Collection[Key] = ()) -> None:
+        self.columns = {key: Column(is_whole=key in whole) for key in keys}
         self.cases = self.candidates = self.rated = 0
         self.noticed = Noticed()
         self._kept: list[Kept] = []
-        self._unrated = 0
-        """How many of those kept belong to documents that nobody rated."""
+        self._most = TO_SPARE * MOST_KEPT / of * 2**64 if of > TO_SPARE * MOST_KEPT else 2**64
+        """Unrated documents with a hash from here on are not kept."""
         self._is_sample = False
-        self._names: frozenset[str] | None = None
-        """The names of the documents that are kept, once all are there."""
         self.probabilities: Mapping[str, Mapping[tuple[str, str], float]] = {}
         """The probabilities of texts drawn for rating, by human axis (see ratings.py)."""
 
-    def add(self, case: Case, scores: ByScale, *, is_judged: bool = False) -> None:
+    def add(self, case: Case, scores: ByScale, *, is_judged: bool = False, shard: int = 0) -> None:
         doc_id, rated = case.document.doc_id, sum(bool(text.ratings) for text in case.candidates)
         self.cases += 1
         self.candidates += len(case.candidates)
         self.rated += rated
         self.noticed.see(case, is_judged=is_judged)
-        self._unrated += 0 if rated else len(case.candidates)
-        for text in case.candidates:
-            words = len(text.text.split()) if text.ratings else 0
-            self._kept.append(Kept(doc_id, text.system, text.ratings, text.raters, words))
-        self._add_scores(case, scores, self.columns, is_kept=True)
-        self._keep_few()
+        if self.add_scores(case, scores):
+            for text in case.candidates:
+                words = len(text.text.split()) if text.ratings else 0
+                name, ratings = intern(text.system), text.ratings or NOTHING
+                row = Kept(shard, doc_id, name, ratings, text.raters or NOTHING, words)
+                self._kept.append(row)
 
-    def add_scores(self, case: Case, scores: ByScale, keys: Iterable[Key]) -> None:
-        """A new key begins a column, which must be given all cases in the same order."""
-        if self._names is None:
-            self._names = frozenset(kept.doc_id for kept in self._kept)
-        self._add_scores(case, scores, keys, is_kept=case.document.doc_id in self._names)
-
-    def _add_scores(
-        self, case: Case, scores: ByScale, keys: Iterable[Key], *, is_kept: bool
-    ) -> None:
-        for key in keys:
-            column = self.columns.setdefault(key, Column())
+    def add_scores(self, case: Case, scores: ByScale) -> bool:
+        """To the columns alone; gives whether the document is kept."""
+        is_kept = any(text.ratings for text in case.candidates) or self._most == 2**64
+        is_kept = is_kept or _hash(case.document.doc_id) < self._most
+        self._is_sample |= not is_kept
+        for key, column in self.columns.items():
             for candidate in case.candidates:
                 column.add(scores[candidate.system, *key], is_kept=is_kept)
+        return is_kept
 
     def leave_out(self, cases: int, candidates: int, reason: str) -> None:
         """Count cases that cannot be read: their candidates are unscored by every scorer."""
@@ -154,26 +166,13 @@ class Tables:
         self.rated += other.rated
         self.noticed += other.noticed
         self._kept += other._kept
-        self._unrated += other._unrated
         self._is_sample |= other._is_sample
-        self._keep_few()
         return self
-
-    def _keep_few(self) -> None:
-        """Drops, now and then, the unrated documents with the highest hashes."""
-        if self._unrated <= 2 * MOST_KEPT:
-            return
-        dropped = self._too_many()
-        is_kept = np.array([row.doc_id not in dropped for row in self._kept])
-        self._kept = list(compress(self._kept, is_kept))
-        for column in self.columns.values():
-            column.kept = array("d", np.array(column.kept)[is_kept].tobytes())
-            column.doubts = array("f", np.array(column.doubts)[is_kept].tobytes())
-        self._unrated -= int(np.sum(~is_kept))
-        self._is_sample = True
 
     def _too_many(self) -> set[str]:
         """The unrated documents beyond MOST_KEPT candidates, in the order of their hashes."""
+        if len(self._kept) <= MOST_KEPT:
+            return set()
         sizes = Counter(row.doc_id for row in self._kept)
         for doc_id in {row.doc_id for row in self._kept if row.ratings}:
             del sizes[doc_id]
@@ -189,32 +188,37 @@ class Tables:
 
     def systems(self) -> list[SystemMean]:
         return [
-            SystemMean(*key, system, total / column.counts[system], column.counts[system])
+            SystemMean(
+                *key, system, exact(values)[0] / column.counts[system], column.counts[system]
+            )
             for key, column in self.columns.items()
-            for system, total in sorted(column.sums.items())
+            for system, values in sorted(column.sums.items())
         ]
 
+    def shards_of(self, texts: Collection[Text]) -> set[int]:
+        return {row.shard for row in self._kept if (row.doc_id, row.system) in texts}
+
     def as_rated(self) -> Rated:
-        return self._frame(np.array([bool(row.ratings) for row in self._kept], bool))
+        return self._frame([bool(row.ratings) for row in self._kept])
 
     def as_kept(self) -> Rated:
         """All that is kept, in the order of the corpus."""
-        return self._frame(np.ones(len(self._kept), bool))
+        dropped = self._too_many()
+        return self._frame([row.doc_id not in dropped for row in self._kept])
 
     def as_grid(self) -> Grid:
         """All that is kept, a row for each document and a column for each system."""
         dropped, rare = self._too_many(), _rare_systems(self._kept)
-        frame = self._frame(
-            np.array([r.doc_id not in dropped and r.system not in rare for r in self._kept], bool)
-        )
+        not_rare = (row.system not in rare and row.doc_id not in dropped for row in self._kept)
+        frame = self._frame(list(not_rare))
         probabilities = {
             axis: np.array([drawn.get(text, nan) for text in frame.texts])
             for axis, drawn in self.probabilities.items()
         }
         return Grid.of(frame, self._is_sample or bool(dropped or rare), probabilities)
 
-    def _frame(self, chosen: NDArray[np.bool_]) -> Rated:
-        rows = list(compress(self._kept, chosen))
+    def _frame(self, is_chosen: Sequence[bool]) -> Rated:
+        rows, chosen = list(compress(self._kept, is_chosen)), np.array(is_chosen, bool)
         by_raters = dict.fromkeys(axis for row in rows for axis in row.raters)
         return Rated(
             documents=codes(row.doc_id for row in rows),
@@ -226,6 +230,16 @@ class Tables:
             texts=[(row.doc_id, row.system) for row in rows],
             doubts={key: np.array(column.doubts)[chosen] for key, column in self.columns.items()},
         )
+
+
+def exact(values: Sequence[float]) -> list[float]:
+    """A few numbers with exactly the same sum, the first of which is that sum, rounded."""
+    if not isfinite(total := sum(values)):
+        return [total]
+    parts = [fsum(values)]
+    while rest := fsum([*values, *(-part for part in parts)]):
+        parts.append(rest)
+    return parts
 
 
 def rating_columns(rows: Sequence[Mapping[str, float]]) -> dict[str, Floats]:
@@ -241,5 +255,6 @@ def _rare_systems(rows: Sequence[Kept]) -> set[str]:
     return set(sorted(texts, key=lambda name: (-texts[name], name))[max(1, most) :])
 
 
-def _hash(doc_id: str) -> bytes:
-    return blake2b(doc_id.encode(errors="surrogatepass"), digest_size=8).digest()
+def _hash(doc_id: str) -> int:
+    name = doc_id.encode(errors="surrogatepass")
+    return int.from_bytes(blake2b(name, digest_size=8).digest())

@@ -207,6 +207,10 @@ class Executor(ABC):
     def in_order(self, work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
         """What `work` makes of each item, in the order of the items: of shards, say."""
 
+    def as_done(self, work: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
+        """The same with each item's place, as soon as it is done."""
+        return enumerate(self.in_order(work, items))
+
     @abstractmethod
     def measure(
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch

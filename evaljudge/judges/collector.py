@@ -1,7 +1,7 @@
 """What a judge reports about a whole run, gathered shard by shard.
 
-A worker makes a new collector for each shard and shows it the shard; the driver adds the collectors
-up in the order of the shards, and asks the sum for its findings:
+A worker makes a new collector for each shard and shows it the shard. Collectors of neighbouring
+shards are added up, always the same ones, and the sum is asked for its findings:
 
     collector = judge.collecting(wanted)()
     collector.see(shard)

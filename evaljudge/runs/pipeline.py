@@ -30,6 +30,7 @@ from evaljudge.errors import (
     UserError,
 )
 from evaljudge.execution.protocol import Event, Watch
+from evaljudge.runs import reporting
 from evaljudge.runs.binding import as_begun, bind_and_cut, open_bound
 from evaljudge.runs.job import BOTH, Job, make_job, required
 from evaljudge.runs.outcome import Outcome
@@ -37,14 +38,6 @@ from evaljudge.runs.planning import Plan, longest_ask, make_plan
 from evaljudge.runs.progress import watcher as usual_watcher
 from evaljudge.runs.references import put_references
 from evaljudge.runs.repair import Faulty, left_out, until_whole
-from evaljudge.runs.reporting import (
-    accounts_of,
-    findings_of,
-    further_ratings,
-    shards_to_report,
-    write_files,
-    write_run,
-)
 from evaljudge.runs.stages import do_pass, lacking, measure, missing, unmeasured
 from evaljudge.runs.watching import Todo, Watcher
 from evaljudge.settings import AnyPath
@@ -119,7 +112,7 @@ def _do_until(stages: Sequence[Stage], job: Job, extend: bool, watcher: Watcher)
     def work(held: ClaimedJob) -> str:
         output = held.bind(stages, extend)
         held.ask(output, stages)
-        write_run(held.job, output, accounts_of(held.job, output))
+        reporting.write_run(held.job, output, reporting.accounts_of(held.job, output))
         return output.uri
 
     return _done_whole(job, watcher, work)
@@ -156,7 +149,7 @@ def files_of_report(job: Job) -> Mapping[str, Callable[[], object]]:
     files_of: dict[str, Callable[[], object]] = {"files of judges": job.collecting}
     if outliers is not None:
         files_of["outliers"] = partial(read_outliers, outliers)
-    return files_of | {"ratings": partial(further_ratings, job, output)}
+    return files_of | {"ratings": partial(reporting.further_ratings, job, output)}
 
 
 def _watcher(watcher: Watcher | None, *, progress: bool) -> Watcher:
@@ -296,12 +289,14 @@ class ClaimedJob:
         self.claim.check()
         output.sweep()  # what a report that was killed has left half-written
         output.reread()
-        shards, notes = shards_to_report(job, output, damaged)
+        shards, notes = reporting.shards_to_report(job, output, damaged)
         if not is_measured:
             self.measure(output, shards)
         self.watcher.entering("scoring and reporting")
-        findings, accounts = findings_of(job, output, shards, notes, damaged, begun=begun)
-        write_files(job, output, shards, findings)
+        with reporting.scoring_executor(job, shards, begun=begun) as executor:
+            given = output, shards, notes, damaged, executor
+            findings, accounts, shown = reporting.findings_of(job, *given)
+        reporting.write_files(job, output, shown, findings)
         self.claim.check()
-        write_run(job, output, accounts, findings, is_whole=not damaged)
+        reporting.write_run(job, output, accounts, findings, is_whole=not damaged)
         return Outcome(output.uri, findings)

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import metadata
 from itertools import chain
 
 import evaljudge
 from evaljudge.agreement.rated import Key, nearly_same
 from evaljudge.analyses import Rank, RunFrame, in_order, rows_of, warned_of
+from evaljudge.analysis import selection
 from evaljudge.analysis.calibration import calibrate_shards
 from evaljudge.analysis.combining import weigh_shards
 from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.analysis.ratings import FurtherRatings, keep_ratings, read_ratings
 from evaljudge.analysis.ratings import unmet as unmet_ratings
-from evaljudge.analysis.scoring import Scored, Scoring, by_scorer, fit
-from evaljudge.analysis.selection import out_of_reach, select, targets, undecided, unmet
+from evaljudge.analysis.scoring import Further, Scoring, added_up, by_scorer, fit
 from evaljudge.analysis.telling import disagreements, spreads, telling_texts
 from evaljudge.corpora import notes_on
 from evaljudge.errors import UserError
 from evaljudge.execution.local import LocalExecutor
+from evaljudge.execution.protocol import Executor
 from evaljudge.judges import plugins
 from evaljudge.judges.checked import judge_findings
 from evaljudge.judges.collector import Found, all_judges
@@ -87,28 +89,29 @@ def findings_of(
     shards: Sequence[Shard],
     notes: Sequence[str],
     damaged: Iterable[Shard],
-    *,
-    begun: bool,
-) -> tuple[Findings, Accounts]:
-    """Score these shards, and compute all that the report says of them, and what they cost.
+    executor: Executor,
+) -> tuple[Findings, Accounts, list[Shard]]:
+    """Score these shards, and compute all that the report says of them, and what they cost; gives
+    the shards of the texts that the page shows, too.
 
-    `begun`: a session of the executor is open already; `notes`: warnings that come first. A
-    page's first screen has room for one warning and a terminal for few, so they are in the order of
-    how much they put in doubt: what is missing, ratings and axes that do not meet, the model and
-    the judge, what is made of their scores, and last what concerns the cost.
+    `notes`: warnings that come first. A page's first screen has room for one warning and a terminal
+    for few, so they are in the order of how much they put in doubt: what is missing, ratings and
+    axes that do not meet, the model and the judge, what is made of their scores, and last what
+    concerns the cost.
     """
     ratings = further_ratings(job, output)
     scoring = fit(_scoring(job, output, shards, ratings), output, shards)
+    scored = added_up(executor.as_done(scoring, output.scored_together(shards)), scoring.nothing())
     accounts = accounts_of(job, output, [*shards, *damaged])
-    scored, uncounted = _scored(job, scoring, shards, accounts, begun=begun)
-    if uncounted:
-        have = counted(uncounted, "shard has lost its", "shards have lost their")
+    accounts += scored.accounts
+    if scored.uncounted:
+        have = counted(scored.uncounted, "shard has lost its", "shards have lost their")
         notes = [*notes, f"{have} marker of `prepare`: its cost is not counted"]
     scored.tables.probabilities = ratings.probabilities
-    again = output, shards, scored.tables
-    weights, of_weights = weigh_shards(job.weighted, job.scorers, job.config.seed, *again)
+    further = Further(scoring, executor.as_done, output, shards, scored.tables)
+    weights, of_weights = weigh_shards(job.weighted, job.scorers, job.config.seed, further)
     wanted = {scorer: job.scorers[scorer] for scorer in job.config.calibrate}
-    fits, of_fits = calibrate_shards(wanted, job.config.seed, *again)
+    fits, of_fits = calibrate_shards(wanted, job.config.seed, further)
     lines = {key: each.signature for key, each in weights.items()}
     lines |= {fit.key: fit.signature for fit in fits}
     for shard in damaged:
@@ -118,7 +121,7 @@ def findings_of(
     of_ratings = [*ratings.warnings, *unmet_ratings(ratings.texts, people.texts)]
     of_ratings += [f"corpus: {note}" for note in nearly_same(judged, people.human)]
     resamples = job.config.agreement.resamples
-    aims = targets(job.config.select, people, grid, resamples, job.config.seed)
+    aims = selection.targets(job.config.select, people, grid, resamples, job.config.seed)
     run = RunFrame(
         tables=tables,
         rated=people,
@@ -137,7 +140,8 @@ def findings_of(
     rows = rows_of(run)
     seen = Found(people, people.code_of, rows["agreement"])
     by_judge = [judge_findings(judge, scored.collected[judge.name], seen) for judge in job.judges]
-    selected = select(output, shards, job.config.select, aims)
+    tops = selection.tops_of(job.config.select, tables.columns)
+    selected = selection.select(output, shards, job.config.select, tops, aims, executor.in_order)
     first = [*notes, *without_scores(tables.coverage()), *tables.noticed.of_addressing]
     of_judges = [*job.model_cautions, *accounts.warnings]
     of_judges += [warning for f in by_judge for warning in f.warnings]
@@ -148,11 +152,11 @@ def findings_of(
         Rank.JUDGES: of_judges,
         Rank.COPIES: list(tables.noticed.of_copies),
         Rank.SELECTIONS: [
-            *undecided(selected),
+            *selection.undecided(selected),
             *of_weights,
             *of_fits,
-            *unmet(job.config.select, people, aims),
-            *out_of_reach(job.config.select, tables.columns),
+            *selection.unmet(job.config.select, people, aims),
+            *selection.out_of_reach(job.config.select, tables.columns),
         ],
         Rank.UNREAD: [f"agreement: {line}" for line in job.config.agreement.unread],
         Rank.COST: list(accounts.cost_warnings),
@@ -187,7 +191,8 @@ def findings_of(
         meanings=job.meanings,
         rows=rows,
     )
-    return findings, accounts
+    shown = tables.shards_of(set(telling))
+    return findings, accounts, [shard for shard in shards if shard.number in shown]
 
 
 def without_scores(coverage: Iterable[Coverage]) -> Iterator[str]:
@@ -238,31 +243,23 @@ def _scoring(job: Job, output: Output, shards: Sequence[Shard], ratings: Further
         fitted={},
         ratings=ratings.texts,
         panels={judge.name: panel.panel for panel in job.panels for judge in panel.judges},
+        candidates=sum(shard.candidates for shard in shards),
+        whole={scale for scale, _ in selection.top_scales(job.config.select)},
     )
 
 
-def _scored(
-    job: Job, scoring: Scoring, shards: Sequence[Shard], accounts: Accounts, *, begun: bool
-) -> tuple[Scored, int]:
-    """The scores, and of how many shards it is not known what preparing them cost; all else of the
-    costs is added to the accounts. Few shards are scored here, where that needs no executor to be
-    set up."""
+@contextmanager
+def scoring_executor(job: Job, shards: Sequence[Shard], *, begun: bool) -> Iterator[Executor]:
+    """What scores and selects. Few shards are scored here, where that needs no executor to be set
+    up; `begun`: a session is open already."""
     few_are_here = not begun and len(shards) <= MOST_SCORED_HERE
     executor = LocalExecutor(job.config.out) if few_are_here else job.executor
-    scored, uncounted = scoring.nothing(), 0
-    output = Output(scoring.out, run=scoring.run)
-    together, prepared = output.scored_together(shards), len(output.folders("prepare"))
     with executor.session():
-        for one in chain.from_iterable(executor.in_order(scoring, together)):
-            scored += one
-            for receipt in one.receipts:
-                accounts.add(receipt)
-            stages = [receipt["stage"] for receipt in one.receipts]
-            uncounted += bool(job.judges) and stages.count("prepare") < prepared
-    return scored, uncounted
+        yield executor
 
 
-def write_files(job: Job, output: Output, shards: Sequence[Shard], findings: Findings) -> None:
+def write_files(job: Job, output: Output, shown: Sequence[Shard], findings: Findings) -> None:
+    """`shown`: the shards of the texts that the page shows."""
     files = [name for plugin in plugins().values() for name in plugin.files]
     write_report(output.place, findings, "report/", files)
     rules = [rule.name for rule in findings.selections]
@@ -271,7 +268,7 @@ def write_files(job: Job, output: Output, shards: Sequence[Shard], findings: Fin
     judging = judging_of(job)
     keep_judging(output.place, judging)
     prompts = RunPrompts(output, judging)
-    texts = shown_texts(output, shards, findings.telling, rules, ratings, prompts)
+    texts = shown_texts(output, shown, findings.telling, rules, ratings, prompts)
     output.place.write("report/index.html", page(findings, texts))
 
 

@@ -35,16 +35,11 @@ def shown_texts(
     ratings: ByText,
     prompts: RunPrompts,
 ) -> list[PageText]:
-    """The chosen texts in the order of the corpus."""
+    """The chosen texts, which these shards have, in the order of the corpus."""
     wanted, texts = set(chosen), list[PageText]()
     selected = {name: set(_selected(output, name, wanted)) for name in selections}
     for shard in shards:
-        if len(texts) == len(wanted):
-            break
-        table = output.score_table(shard, ["doc_id", "system"])  # cases would be read from each
-        columns = (table[name].to_pylist() for name in table.column_names)
-        if mine := set(zip(*columns, strict=True)) & wanted:
-            texts += shown_in(output, shard, mine, selected, ratings, prompts)
+        texts += shown_in(output, shard, wanted, selected, ratings, prompts)
     return texts
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import evaljudge
-from evaljudge.analysis.scoring import Scored, Scoring
+from evaljudge.analysis.scoring import Scored, Scoring, added_up
 from evaljudge.config import WorkersConfig, load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
@@ -110,10 +110,8 @@ def scored_by(executor: Executor, job: Job) -> tuple[Scored, list[JudgeFindings]
         signatures=job.judge_signatures(),
         fitted={},
     )
-    scored = scoring.nothing()
-    for some in executor.in_order(scoring, output.scored_together(shards)):
-        for one in some:
-            scored += one
+    parts = executor.as_done(scoring, output.scored_together(shards))
+    scored = added_up(parts, scoring.nothing())
     rated = scored.tables.as_rated()
     found = Found(rated, rated.code_of, [])
     findings = [collector.findings(found) for collector in scored.collected.values()]

@@ -2,7 +2,9 @@
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,8 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaljudge.agreement import Precise, precise
+from evaljudge.agreement.rated import Key
+from evaljudge.analysis import selection
 from evaljudge.analysis.findings import Selected
-from evaljudge.analysis.selection import Target, highest, select, share_of, undecided
+from evaljudge.analysis.selection import (
+    NONE_FOUND,
+    Found,
+    Target,
+    highest,
+    share_of,
+    top_scales,
+    tops_of,
+)
+from evaljudge.analysis.tables import Column
 from evaljudge.config import Condition, Selection
 from evaljudge.decisions.certified import Certified, certified
 from evaljudge.errors import Damaged
@@ -54,6 +67,15 @@ def rouge(**asked: float) -> Condition:
     return Condition(scorer="rouge1", axis="*", **asked)
 
 
+def select(
+    output: Output, shards: list[Shard], rules: list[Selection], found: Found = NONE_FOUND
+) -> list[Selected]:
+    columns = defaultdict[Key, Column](lambda: Column(is_whole=True))
+    for score in chain.from_iterable(map(output.scores, shards if top_scales(rules) else ())):
+        columns[score.scorer, score.axis].add(score, is_kept=False)
+    return selection.select(output, shards, rules, tops_of(rules, columns), found, output.ahead)
+
+
 def rule(name: str, *conditions: Condition) -> Selection:
     return Selection(name=name, all=list(conditions))
 
@@ -88,7 +110,7 @@ def test_a_selection_of_undecided_verdicts_is_warned_of(
     assert [json.loads(line).get("doubt", {}) for line in lines] == [
         {} if doubt is None else {"synthetic.level": {"fluency": doubt}} for doubt in doubts
     ]
-    said = list(undecided([selected]))
+    said = list(selection.undecided([selected]))
     assert len(said) == warns
     assert not warns or said[0].startswith("select.good: the judge was undecided about 2 of 5 ")
 

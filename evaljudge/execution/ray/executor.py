@@ -19,10 +19,10 @@ import os
 import pickle
 import re
 import sys
-from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import astuple
+from itertools import islice
 from typing import Any, NamedTuple
 
 from evaljudge.config import WorkersConfig
@@ -136,19 +136,28 @@ class RayExecutor(Executor):
         return max(1, self._workers.max, int(ray.cluster_resources().get("CPU", 1)))
 
     def in_order(self, work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+        return (result for _, result in self._results(work, items, in_order=True))
+
+    def as_done(self, work: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
+        return self._results(work, items, in_order=False)
+
+    def _results(
+        self, work: Callable[[T], R], items: Sequence[T], *, in_order: bool
+    ) -> Iterator[tuple[int, R]]:
         """Tasks are begun ahead of the one that is awaited, but results never pile up."""
         import ray
 
-        most = 2 * self._cpus()
+        most, waiting = 2 * self._cpus(), enumerate(items)
         task, packed = ray.remote(num_cpus=1, max_retries=3)(_done), ray.put(work)
-        begun = deque[Any]()
+        begun = dict[Any, int]()
         try:
-            for item in items:
-                begun.append(task.remote(packed, item))
-                if len(begun) > most:
-                    yield ray.get(begun.popleft())
-            while begun:
-                yield ray.get(begun.popleft())
+            while True:
+                some = islice(waiting, most - len(begun))
+                begun |= {task.remote(packed, item): place for place, item in some}
+                if not begun:
+                    return
+                done = next(iter(begun)) if in_order else ray.wait(list(begun))[0][0]
+                yield begun.pop(done), ray.get(done)
         except ray.exceptions.RayTaskError as error:  # with the worker's traceback in its text
             raise error.cause from None
         except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError) as error:
