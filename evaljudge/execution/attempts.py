@@ -1,9 +1,9 @@
 """Notes that a worker leaves for its successors, so that a case that kills its workers is found.
 
-    attempts/00003.json  {"session": "1f0c…", "worker": "host-71", "node": "a81…", "deaths": 1,
-                          "killed": {"d17": 1}, "well": 5}
-    attempts/alone-host-71.json  {"session": "1f0c…", "shard": "00003", "doc_id": "d17"}
-    attempts/measure-00003.json  {"session": "9f…", …, "killed": {"bertscore d7": 2}, "well": 5}
+    00003          {"session": "1f0c…", "worker": "host-71", "node": "a81…", "deaths": 1,
+                    "killed": {"d17": 1}, "well": 5}
+    alone-host-71  {"session": "1f0c…", "shard": "00003", "doc_id": "d17"}
+    measure-00003  {"session": "9f…", …, "killed": {"bertscore d7": 2}, "well": 5}
 
 A shard is begun with all its cases at once. If its worker dies on a node that is still up, the next
 worker opens one case at a time, with nothing else open over the engine, and notes which. A case is
@@ -12,8 +12,8 @@ workers with it, which is no case's fault; nor is a death while a case of anothe
 A worker that measures does the same; what is quarantined is a case for a metric.
 
 Deaths are counted within a session: all that one driver does. On Ray the notes are the board's
-(ray/board.py). A local run's worker is the driver, so there they lie in the run's folder, and a
-session goes on from one crash to the next run (local.py).
+(ray/board.py). A local run's worker is the driver, so there they lie in a temporary folder of its
+machine, and a session goes on from one crash to the next run there (local.py). No storage sees any.
 """
 
 from __future__ import annotations

@@ -81,7 +81,6 @@ def run_job(job: Job, watcher: Watcher, *, extend: bool = False) -> Outcome:
         with held.one_session(output) as begun:
             held.ask(output, BOTH)
             held.measure(output, output.shards())
-            output.tidy()  # a run that was killed after its last shard left notes, too
             return held.report(output, begun=begun, is_measured=True)
 
     return _done_whole(job, watcher, work)
@@ -260,15 +259,12 @@ class ClaimedJob:
             for part, todo in passes:
                 if todo:
                     do_pass(part, output, todo, watch, longest_ask(part, output, todo))
-        if any(left.values()):  # else the notes there are of measuring
-            output.tidy()
 
     def measure(self, output: Output, shards: Sequence[Shard]) -> None:
         if todo := unmeasured(self.job, output, shards):
             total, left = (sum(shard.cases for shard in some) for some in (shards, todo))
             with self._watching({"measure": (left, total)}) as watch:
                 measure(self.job, output, todo, watch)
-            output.tidy()
 
     @contextmanager
     def _watching(self, todo: Todo) -> Iterator[Watch]:

@@ -61,7 +61,6 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "commits": _BY_RUN,
         "verdicts": _BY_RUN,
         "checks": _BY_RUN,
-        "attempts": "a note of a worker, which is ignored",
         "briefs": "remove it, and `evaljudge run CONFIG` writes it again",
         COMMON: "put it back from a copy: without it, `--extend` asks for it again, and the answer "
         "may differ from the one that the other documents have",

@@ -2,8 +2,7 @@
 
     run.json  shards.json  cases/00003.parquet  scores/00000-00031.parquet
     commits/judge/00003.zip  commits/measure/00003.zip  briefs/z1f0c9a2b/00003.zip
-    briefs/common/4e1d….json  selected/good.jsonl  report/agreement.json  attempts/00003.json
-    labels/sheet.json
+    briefs/common/4e1d….json  selected/good.jsonl  report/agreement.json  labels/sheet.json
 
 A stage of a shard is one bundle, which is written when the stage is done and is its marker, too.
 What is in it is asked for by the names that its parts have:
@@ -19,8 +18,6 @@ Where the judges of a run have several models, each model is a panel, with marke
 (`commits/judge-3fa29c1b/00003.zip`) and with its own briefs (`briefs/z1f0c9a2b-3fa29c1b/`). A shard
 is done with a stage when all of the run's panels have committed it.
 
-Attempts are notes that workers leave for those after them; a finished run has none.
-
 Every file that others are made of is sealed (seals.py). One that is not as it was written is an
 error, Damaged, which says what to do. Files of other names than these are not ours: nobody reads
 them.
@@ -30,7 +27,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -253,36 +249,6 @@ class Output(RunFiles):
             if at not in prepared and (content := self._find_at_end(name)) is not None:
                 prepared[at] = self._object(name, content)[0]
         return [*filter(None, prepared.values()), *judged]
-
-    # attempts
-
-    def attempt(self, name: str) -> dict[str, Any]:
-        """What was noted; empty where nothing was, and where a note is damaged: the notes only
-        help to find out what crashed."""
-        try:
-            return self._find_json(f"attempts/{name}.json") or {}
-        except Damaged as error:
-            print(f"warning: {error}", file=sys.stderr, flush=True)
-            return {}
-
-    def note_attempt(self, name: str, note: Mapping[str, Any]) -> None:
-        self._write_json(f"attempts/{name}.json", note)
-
-    def forget_attempt(self, name: str) -> None:
-        self.place.remove(f"attempts/{name}.json")
-
-    def forget_attempts(self) -> None:
-        names = self.place.names("attempts")
-        notes = [name for name in names if name.endswith(".json")]
-        for name in notes:
-            self.place.remove(f"attempts/{name}")
-        if len(notes) == len(names):
-            self.place.remove_folder("attempts")
-
-    def tidy(self) -> None:
-        """Remove what is only needed while a run goes on, or after its process died."""
-        self.forget_attempts()
-        self.sweep()
 
     def sweep(self) -> None:
         """Remove what killed processes of this run have left half-written; in a folder of briefs
