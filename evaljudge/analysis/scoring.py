@@ -59,7 +59,7 @@ class Scoring:
     run: str
     judges: Sequence[Judge]
     collecting: Mapping[str, Callable[[], Collector]]  # makes a fresh collector for each judge
-    metrics: Sequence[str]
+    metrics: Mapping[str, str]  # their signatures
     mixes: Mapping[str, Mix]
     scorers: Mapping[str, Sequence[str]]  # every scorer of the run, and its axes
     signatures: Mapping[str, str]  # the signatures of the judges' scorers
@@ -103,15 +103,16 @@ class Scoring:
             with own_code(judge, "see"):
                 scored.collected[judge.name].see(seen)
             scores += mine
-        for metric in self.metrics:
-            scores += output.measures(metric, shard)
+        receipts = output.receipts_of(shard) if self.judges else []
+        beside = {pair for receipt in receipts for pair in receipt.get("measured", {}).items()}
+        for metric, line in self.metrics.items():
+            scores += output.measures(metric, shard, is_beside=(metric, line) in beside)
         scores += list(mixed_scores(self.mixes, self.scorers, scores))
         by_doc = by_document(scores)
         for case in cases:
             of_case = by_doc.get(case.document.doc_id, {})
             scored.tables.add(case, of_case, is_judged=bool(self.judges))
-        if self.judges:
-            scored.receipts = output.receipts_of(shard)
+        scored.receipts = receipts
         return scores, scored
 
 

@@ -1,9 +1,15 @@
-"""What a worker does to measure one shard: every candidate's number, then the shard's commit."""
+"""What a worker does to measure one shard: every candidate's number, then the shard's commit.
+
+A metric that needs no library that could end the process (`is_light`) is measured by the worker
+that judges the shard, which commits the numbers with its verdicts. All others are measured by the
+stage `measure`, and so is what a judging worker could not.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from evaljudge.execution.attempts import Attempt, Here
 from evaljudge.execution.protocol import Measuring, Receipt
@@ -29,7 +35,7 @@ class MeasuringWork:
         measured = self._output.keep_measures(shard, names) if has_some else {}
         for metric in self._measuring.metrics:
             if metric.name in names:
-                scores = list(self._scores(metric, cases, attempt))
+                scores = self._scores(metric, cases, attempt)
                 unscored += [score.reason for score in scores if score.value is None]
                 self._output.write_measures(metric.name, shard, scores)
                 measured[metric.name] = self._measuring.signatures[metric.name]
@@ -48,20 +54,38 @@ class MeasuringWork:
         attempt.end()
         return receipt
 
-    def _scores(self, metric: Metric, cases: Sequence[Case], attempt: Attempt) -> Iterator[Score]:
+    def _scores(self, metric: Metric, cases: Sequence[Case], attempt: Attempt) -> list[Score]:
         """All cases at once; one by one where a worker died of that."""
-        signature = self._measuring.signatures[metric.name]
         if attempt.is_first:
             each = values_of(metric, cases)
         else:
             each = [_values_alone(metric, case, attempt) for case in cases]
-        for case, values in zip(cases, each, strict=True):
-            for candidate, value in zip(case.candidates, values, strict=True):
-                key = (case.document.doc_id, candidate.system, metric.name, ANY_AXIS)
-                if isinstance(value, Unscored):
-                    yield Score(*key, None, value.reason, signature)
-                else:
-                    yield Score(*key, value, "", signature)
+        return list(_scores_of(metric.name, cases, each, self._measuring.signatures[metric.name]))
+
+
+def measured_beside(
+    metrics: Sequence[Metric], cases: Sequence[Case], signatures: Mapping[str, str]
+) -> dict[str, list[Score]]:
+    """The scores of each metric that can be measured; the stage `measure` says why one cannot."""
+    measured = dict[str, list[Score]]()
+    for metric in metrics:
+        with suppress(Exception):
+            each = values_of(metric, cases)
+            scores = _scores_of(metric.name, cases, each, signatures[metric.name])
+            measured[metric.name] = list(scores)
+    return measured
+
+
+def _scores_of(
+    name: str, cases: Sequence[Case], each: Sequence[Sequence[Value]], signature: str
+) -> Iterator[Score]:
+    for case, values in zip(cases, each, strict=True):
+        for candidate, value in zip(case.candidates, values, strict=True):
+            key = (case.document.doc_id, candidate.system, name, ANY_AXIS)
+            if isinstance(value, Unscored):
+                yield Score(*key, None, value.reason, signature)
+            else:
+                yield Score(*key, value, "", signature)
 
 
 def _values_alone(metric: Metric, case: Case, attempt: Attempt) -> list[Value]:

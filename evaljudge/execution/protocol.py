@@ -8,6 +8,7 @@ events:
     Event("cases", "judge", 3, 17)       so many cases of a shard that is not committed yet are done
     Event("unscored", "judge", 3, 2)     of a shard that is committed: texts without a score
     Event("committed", "judge", 3, 32, 51.2)    its cases, and the GPU-seconds since the last one
+    Event("measured", "judge", 3, 1)    how many metrics are committed with its verdicts
 """
 
 from __future__ import annotations
@@ -66,6 +67,8 @@ class Assignment:
     panel: Panel = Panel()
     probes: Sequence[Probe] = ()
     """Asked of each engine as it is opened, and counted nowhere."""
+    metrics: Sequence[Metric] = ()
+    """Measured by the worker that judges, with the signatures of their names."""
 
     def open_output(self) -> Output:
         return Output(self.out, self.briefs, self.run, self.panel)
@@ -148,7 +151,7 @@ class Event(NamedTuple):
     """Counts are not kept: a shard that is begun again counts from 0, and what is said of it once
     it is committed replaces them."""
 
-    kind: Literal["loading", "loaded", "cases", "unscored", "committed"]
+    kind: Literal["loading", "loaded", "cases", "unscored", "committed", "measured"]
     stage: Stage = "prepare"
     shard: int = -1
     n: int = 0
@@ -175,6 +178,8 @@ class Receipts:
         self._gpu_seconds[worker] = now
         self._watch(Event("unscored", stage, shard, receipt["unscored"]))
         self._watch(Event("committed", stage, shard, receipt["cases"], since))
+        if stage == "judge" and (measured := receipt.get("measured")):
+            self._watch(Event("measured", stage, shard, len(measured)))
 
 
 class Executor(ABC):

@@ -21,11 +21,13 @@ from collections.abc import (
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from evaljudge.engines import Engine
 from evaljudge.execution.attempts import ENGINE_DIED, Attempt, CaseSlots, Here
 from evaljudge.execution.case import Asked, Models, add_counts, case_models, try_scoring
+from evaljudge.execution.measuring import measured_beside
 from evaljudge.execution.protocol import Assignment, Event, Order, Tell
 from evaljudge.identity import brief_key, common_key
 from evaljudge.judges.checked import briefs_of, own_code, verdicts_of
@@ -174,6 +176,8 @@ class ShardWork:
     ) -> dict[str, Any]:
         """Stage two: every candidate before every judge."""
         started, asked, unscored = time.monotonic(), self._nothing_asked(), list[str]()
+        metrics = self._job.metrics if attempt.is_first else ()
+        measured = await asyncio.to_thread(measured_beside, metrics, cases, self._job.signatures)
         verdicts_of = partial(self._verdicts, known=known, attempt=attempt, asked=asked)
         judged = await self._done_for_each("judge", shard, cases, verdicts_of)
         repeated = await self._claim(shard, "judge")
@@ -188,7 +192,11 @@ class ShardWork:
             if judge.has_checks:
                 written = (judge.name, shard, checks)
                 files.append(await asyncio.to_thread(output.write_checks, *written))
-        return await self._commit("judge", shard, started, asked, unscored, files, repeated)
+        for name, scores in measured.items():
+            files.append(output.write_measures(name, shard, scores, is_beside=True))
+        lines = {name: self._job.signatures[name] for name in measured}
+        more = {"measured": lines} if measured else {}
+        return await self._commit("judge", shard, started, asked, unscored, files, repeated, more)
 
     async def _done_for_each(
         self,
@@ -307,6 +315,7 @@ class ShardWork:
         reasons: Sequence[str],
         files: Sequence[str],
         repeated: Mapping[str, float],
+        more: Mapping[str, Any] = MappingProxyType({}),
     ) -> dict[str, Any]:
         """The receipt that counts: of two workers that did the same the first one's.
 
@@ -327,6 +336,7 @@ class ShardWork:
             "gpus": self._gpus,
             "cache_block": self._engine.cache_block,
             "files": files,
+            **more,
         } | ({"repeated": dict(repeated)} if repeated else {})
         before = self._prepared.pop(shard.number, None) if stage == "judge" else None
         whole = receipt | ({"prepared": before} if before else {})

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -205,6 +205,8 @@ class ClaimedJob:
     job: Job
     watcher: Watcher
     claim: Claim
+    measured: set[int] = field(default_factory=set)
+    """The shards whose metrics are all committed with their verdicts, as far as it was heard."""
 
     def bind(self, stages: Sequence[Stage], extend: bool) -> Output:
         job = self.job
@@ -261,7 +263,7 @@ class ClaimedJob:
                     do_pass(part, output, todo, watch, longest_ask(part, output, todo))
 
     def measure(self, output: Output, shards: Sequence[Shard]) -> None:
-        if todo := unmeasured(self.job, output, shards):
+        if todo := unmeasured(self.job, output, shards, self.measured):
             total, left = (sum(shard.cases for shard in some) for some in (shards, todo))
             with self._watching({"measure": (left, total)}) as watch:
                 measure(self.job, output, todo, watch)
@@ -269,6 +271,10 @@ class ClaimedJob:
     @contextmanager
     def _watching(self, todo: Todo) -> Iterator[Watch]:
         def watch(event: Event) -> None:
+            if event.kind == "measured":
+                if event.n == len(self.job.metrics):
+                    self.measured.add(event.shard)
+                return
             if event.kind == "committed":
                 self.claim.check()
             self.watcher.event(event)

@@ -231,7 +231,7 @@ def _scoring(job: Job, output: Output, shards: Sequence[Shard], ratings: Further
         run=output.name,
         judges=job.judges,
         collecting=job.collecting(),
-        metrics=[metric.name for metric in job.metrics],
+        metrics=job.metric_signatures(corpus_digest(output)),
         mixes={name: mix for name, mix in job.mixes.items() if name not in job.weighted},
         scorers={name: axes for name, axes in job.scorers.items() if name not in job.weighted},
         signatures=job.judge_signatures(),

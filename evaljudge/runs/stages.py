@@ -1,6 +1,7 @@
 """What a run's shards lack, and how it is done: which model does which stage, which metrics run.
 
-    commits/measure/00003.json   {"measured": {"rouge1": "rouge1@1 | …", …}, …}
+    commits/judge/00003.json     {"measured": {"rouge1": "rouge1@1 | …", …}, …}
+    commits/measure/00003.json   {"measured": {"importance": "importance@1 | …", …}, …}
 
 A metric is missing where its signature is not the one that a shard was measured under: metrics may
 change between reports, and only what changed is measured.
@@ -9,9 +10,11 @@ change between reports, and only what changed is measured.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from evaljudge.execution.protocol import Assignment, Measuring, Order, Probe, Watch
 from evaljudge.metrics import CorpusMetric, Metric
@@ -30,11 +33,13 @@ def do_pass(
     part: Pass, output: Output, todo: Mapping[Shard, list[Stage]], watch: Watch, longest: int
 ) -> None:
     """Have these shards asked; `longest`: what is known of a prompt (see `ModelSource.longest`)."""
+    measures = output.is_bundled and part.job.panel == output.panels()[0]
     output = output.of(part.job.panel)
     files = _brief_files(part.job, output, list(todo))
     orders = [Order(shard, stages, files[shard]) for shard, stages in todo.items()]
     part = replace(part, source=replace(part.source, longest=longest))
-    part.job.executor.ask(_assignment(part, output, orders), orders, watch)
+    light = [m for m in part.job.metrics if measures and getattr(m, "is_light", False)]
+    part.job.executor.ask(_assignment(part, output, orders, light), orders, watch)
 
 
 def missing(job: Job, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:
@@ -61,7 +66,9 @@ def lacking(part: Pass, output: Output, wanted: Sequence[Stage]) -> dict[Shard, 
     return {shard: stages for shard, stages in left.items() if stages}
 
 
-def _assignment(part: Pass, output: Output, orders: Sequence[Order]) -> Assignment:
+def _assignment(
+    part: Pass, output: Output, orders: Sequence[Order], metrics: Sequence[Metric]
+) -> Assignment:
     job, probes = part.job, list[Probe]()
     judged = next((order.shard for order in orders if "judge" in order.stages), None)
     if judged and part.source.least_mass:
@@ -74,11 +81,12 @@ def _assignment(part: Pass, output: Output, orders: Sequence[Order]) -> Assignme
         engines=job.engines,
         source=part.source,
         writer=required(job.writer).identity,
-        signatures=job.judge_signatures(),
+        signatures=job.judge_signatures() | job.metric_signatures(corpus_digest(output)),
         seed=job.config.seed,
         session=uuid.uuid4().hex,
         panel=job.panel,
         probes=probes,
+        metrics=metrics,
     )
 
 
@@ -109,14 +117,21 @@ def _brief_files(
     return files_of
 
 
-def unmeasured(job: Job, output: Output, shards: Sequence[Shard]) -> Lacking:
+def unmeasured(
+    job: Job, output: Output, shards: Sequence[Shard], but: Collection[int] = ()
+) -> Lacking:
+    """`but`: the numbers of shards of which it is known that they lack none."""
     if not job.metrics:
         return {}
     wanted = job.metric_signatures(corpus_digest(output))
-    measured = {receipt["shard"]: receipt["measured"] for receipt in output.receipts("measure")}
+    first, measured = output.of(output.panels()[0]), defaultdict[int, set[tuple[str, str]]](set)
+    judged = first.receipts("judge", but) if output.is_bundled else ()
+    for receipt in chain(judged, output.receipts("measure", but)):
+        measured[receipt["shard"]] |= receipt.get("measured", {}).items()
     lacking = {
-        shard: [n for n, line in wanted.items() if measured.get(shard.number, {}).get(n) != line]
+        shard: [name for name, line in wanted.items() if (name, line) not in measured[shard.number]]
         for shard in shards
+        if shard.number not in but
     }
     return {shard: names for shard, names in lacking.items() if names}
 

@@ -6,7 +6,8 @@
 Where the run's id says so, what a stage of a shard writes is a part of the stage's bundle
 (bundles.py), and has the same name as if it were a file of its own:
 
-    commits/judge/00003.zip       verdicts/J/00003.parquet, checks/J/00003.parquet, the receipt
+    commits/judge/00003.zip       verdicts/J/00003.parquet, checks/J/00003.parquet,
+                                  measures/judge/M/00003.parquet, the receipt
     commits/measure/00003.zip     measures/M/00003.parquet, the receipt
     briefs/z1f0c/00003.zip        briefs/KIND/00003-z1f0c.parquet, the receipt of `prepare`
 
@@ -204,7 +205,9 @@ class RunFiles:
         if folder in ("verdicts", "checks"):
             panel = self.panel or panels_of(self.run() or {}).get(of, Panel())
             of = ended("judge", panel.judge)
-        return f"commits/{'measure' if folder == 'measures' else of}/{number}.zip"
+        if folder == "measures":
+            of = of.rpartition("/")[0] or "measure"
+        return f"commits/{of}/{number}.zip"
 
     def _where(self, name: str) -> tuple[Place, str]:
         if self._shared and name.startswith("briefs/"):
