@@ -1,6 +1,6 @@
 """From verdicts to scores and findings, in one pass over the shards.
 
-    scoring = Scoring(out="runs/first", judges=…, metrics=["rouge1"], …)
+    scoring = Scoring(Output("runs/first"), judges=…, metrics={"rouge1": "rouge1@1 | …"}, …)
     scoring(shards)  ->  a Scored of each: their score file is written; tables and collectors are
                          given back
 
@@ -54,9 +54,7 @@ class Scored:
 class Scoring:
     """All that a worker needs to know to score shards; it travels once."""
 
-    out: str
-    briefs: str | None
-    run: str
+    output: Output
     judges: Sequence[Judge]
     collecting: Mapping[str, Callable[[], Collector]]  # makes a fresh collector for each judge
     metrics: Mapping[str, str]  # their signatures
@@ -76,16 +74,15 @@ class Scoring:
 
     def __call__(self, shards: Sequence[Shard]) -> list[Scored]:
         """Write these shards' file of scores, and keep what the report needs."""
-        output = Output(self.out, self.briefs, self.run)
         scores, scored = dict[Shard, list[Score]](), list[Scored]()
         for shard in shards:
-            scores[shard], one = self._score(output, shard)
+            scores[shard], one = self._score(shard)
             scored.append(one)
-        output.write_scores(scores, self.signatures)
+        self.output.write_scores(scores, self.signatures)
         return scored
 
-    def _score(self, output: Output, shard: Shard) -> tuple[list[Score], Scored]:
-        scored = self.nothing()
+    def _score(self, shard: Shard) -> tuple[list[Score], Scored]:
+        output, scored = self.output, self.nothing()
         cases = [with_ratings(case, self.ratings) for case in output.cases(shard)]
         scores = list[Score]()
         for judge in self.judges:

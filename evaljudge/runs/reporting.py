@@ -98,7 +98,7 @@ def findings_of(
     the judge, what is made of their scores, and last what concerns the cost.
     """
     ratings = further_ratings(job, output)
-    scoring = fit(_scoring(job, output, shards, ratings), output, shards)
+    scoring = fit(_scoring(job, output, ratings), output, shards)
     accounts = accounts_of(job, output, [*shards, *damaged])
     scored, uncounted = _scored(job, scoring, shards, accounts, begun=begun)
     if uncounted:
@@ -224,11 +224,9 @@ def _corpus_notes(output: Output) -> Iterator[str]:
     yield from (f"corpus: {note}" for note in listing.get("unread", []))
 
 
-def _scoring(job: Job, output: Output, shards: Sequence[Shard], ratings: FurtherRatings) -> Scoring:
+def _scoring(job: Job, output: Output, ratings: FurtherRatings) -> Scoring:
     return Scoring(
-        out=job.config.out,
-        briefs=job.config.briefs,
-        run=output.name,
+        output=output,
         judges=job.judges,
         collecting=job.collecting(),
         metrics=job.metric_signatures(corpus_digest(output)),
@@ -249,8 +247,7 @@ def _scored(
     set up."""
     few_are_here = not begun and len(shards) <= MOST_SCORED_HERE
     executor = LocalExecutor(job.config.out) if few_are_here else job.executor
-    scored, uncounted = scoring.nothing(), 0
-    output = Output(scoring.out, run=scoring.run)
+    scored, uncounted, output = scoring.nothing(), 0, scoring.output
     together, prepared = output.scored_together(shards), len(output.folders("prepare"))
     with executor.session():
         for one in chain.from_iterable(executor.in_order(scoring, together)):

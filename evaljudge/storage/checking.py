@@ -222,6 +222,8 @@ def _changed(output: Output, name: str, digest: str) -> str:
 
 def _digest(output: Output, name: str) -> str:
     made = sha256()
+    if name.startswith("report/"):  # a stream would ask for the size first
+        return sha256(output.place.read(name)).hexdigest()
     with output.place.open(name) as stream:
         while piece := stream.read(PIECE):
             made.update(piece)

@@ -22,7 +22,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from evaljudge.errors import Damaged, UserError, first_words
 from evaljudge.storage import tables
@@ -112,6 +112,17 @@ class RunFiles:
         """run.json and shards.json, as they were read."""
         self._unbundled: dict[str, dict[str, bytes]] = {}
         """The parts of bundles that are not written yet."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What travels to a worker reads everything itself."""
+        shared = self._shared.uri if self._shared else None
+        return type(self), (self.uri, shared, self.name, self.panel)
+
+    def __copy__(self) -> Self:
+        """It knows and keeps what this one does."""
+        other = object.__new__(type(self))
+        other.__dict__ |= self.__dict__
+        return other
 
     @cached_property
     def name(self) -> str:
