@@ -14,6 +14,7 @@ from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, Writes, any_text
 from evaljudge.execution.attempts import Here
 from evaljudge.execution.case import case_models
+from evaljudge.execution.local import LocalNotes
 from evaljudge.execution.protocol import Assignment, Order
 from evaljudge.execution.shards import ShardWork
 from evaljudge.judges import make_judges
@@ -82,7 +83,7 @@ def worker(
     out: Path, model: Scripted, judges: Mapping[str, Mapping[str, Any]] = JUDGES, axes: Any = None
 ) -> ShardWork:
     job = assignment(out, judges, axes or ["fluency"])
-    here = Here("now", "host-1", "node", lambda node: True, job.open_output())
+    here = Here("now", "host-1", "node", lambda node: True, LocalNotes(Path(job.out) / "notes"))
     return ShardWork(job, here, model)
 
 

@@ -121,17 +121,18 @@ def unmeasured(
     job: Job, output: Output, shards: Sequence[Shard], but: Collection[int] = ()
 ) -> Lacking:
     """`but`: the numbers of shards of which it is known that they lack none."""
-    if not job.metrics:
+    left = [shard for shard in shards if shard.number not in but]
+    if not job.metrics or not left:
         return {}
+    others = {shard.number for shard in output.shards()} - {shard.number for shard in left}
     wanted = job.metric_signatures(corpus_digest(output))
     first, measured = output.of(output.panels()[0]), defaultdict[int, set[tuple[str, str]]](set)
-    judged = first.receipts("judge", but) if output.is_bundled else ()
-    for receipt in chain(judged, output.receipts("measure", but)):
+    judged = first.receipts("judge", others) if output.is_bundled else ()
+    for receipt in chain(judged, output.receipts("measure", others)):
         measured[receipt["shard"]] |= receipt.get("measured", {}).items()
     lacking = {
         shard: [name for name, line in wanted.items() if (name, line) not in measured[shard.number]]
-        for shard in shards
-        if shard.number not in but
+        for shard in left
     }
     return {shard: names for shard, names in lacking.items() if names}
 

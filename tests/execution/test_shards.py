@@ -13,6 +13,7 @@ import pytest
 from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.execution.attempts import Here, Note
+from evaljudge.execution.local import LocalNotes
 from evaljudge.execution.protocol import Assignment, Order
 from evaljudge.execution.shards import ShardWork
 from evaljudge.judges import make_judges
@@ -56,7 +57,7 @@ def do(job: Assignment, model: Scripted, order: Order) -> list[dict[str, Any]]:
 
 
 def here(job: Assignment, session: str = "now") -> Here:
-    return Here(session, "host-1", "node", lambda node: True, job.open_output())
+    return Here(session, "host-1", "node", lambda node: True, LocalNotes(Path(job.out) / "notes"))
 
 
 @pytest.fixture
@@ -168,7 +169,7 @@ def test_a_marker_of_an_earlier_session_is_not_believed_by_a_second_try(out: Pat
     do(assignment(out), Listening(), both)
     (out / "briefs/synthetic/00003-run1.parquet").unlink()
     died = Note("later", "host-0", "node")
-    Output(str(out), run="run1").note_attempt("00003", asdict(died))
+    LocalNotes(out / "notes").note_attempt("00003", asdict(died))
     model, job = Listening(), assignment(out)
     receipts = asyncio.run(done(ShardWork(job, here(job, "later"), model), both))
     assert len(model.written) == 2 * 3
