@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from evaljudge.execution.local import LocalNotes
 from evaljudge.execution.protocol import Assignment, Order
 from evaljudge.execution.shards import ShardWork
 from evaljudge.judges import make_judges
+from evaljudge.metrics import Value
+from evaljudge.metrics.length import Length
 from evaljudge.model.asks import Failed, Prompt, Writing
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document
@@ -102,6 +104,27 @@ def test_a_shard_from_cases_to_markers(out: Path) -> None:
     assert {(b.doc_id, b.part) for b in briefs} == {(d, p) for d in ("d1", "d2") for p in "135"}
     assert len({b.key for b in briefs}) == 6
     assert {b.signature for b in briefs} == {"signed"}
+
+
+@dataclass(frozen=True)
+class Broken(Length):
+    def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
+        raise MemoryError
+
+
+def test_what_cannot_be_measured_costs_no_verdict(out: Path) -> None:
+    """Nor is anything measured by a worker whose predecessor may have died of it."""
+    metrics = [Length("words", False), Broken("broken", False)]
+    lines = dict.fromkeys(("synthetic", "synthetic.level", "words", "broken"), "signed")
+    job = assignment(out, metrics=metrics, signatures=lines)
+    output, order = job.open_output(), Order(SHARD, ["prepare", "judge"], {})
+    for noted, measured in ((False, {"words": "signed"}), (True, None)):
+        if noted:
+            LocalNotes(out / "notes").note_attempt("00003", asdict(Note("now", "dead", "node")))
+            output.uncommit(output.marker("judge", SHARD))
+        assert do(job, Listening(), order)[1].get("measured") == measured
+        assert len(list(output.verdicts("synthetic", SHARD))) == 3
+    assert [score.value for score in output.measures("words", SHARD, is_beside=True)] == [1, 1, 1]
 
 
 def test_briefs_left_by_a_stage_that_was_cut_are_kept(out: Path) -> None:
