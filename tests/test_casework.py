@@ -76,14 +76,16 @@ def assignment(out: Path, judges: Mapping[str, Mapping[str, Any]], axes: list[st
     made = make_judges(judges, load_task("summary", axes))
     signatures = {judge.scorers[0]: "signed" for judge in made}
     identity = engines.describe(source).identity
-    return Assignment(str(out), None, "run1", made, engines, source, identity, signatures, 0)
+    return Assignment(Output(str(out), run="run1"), made, engines, source, identity, signatures, 0)
 
 
 def worker(
     out: Path, model: Scripted, judges: Mapping[str, Mapping[str, Any]] = JUDGES, axes: Any = None
 ) -> ShardWork:
     job = assignment(out, judges, axes or ["fluency"])
-    here = Here("now", "host-1", "node", lambda node: True, LocalNotes(Path(job.out) / "notes"))
+    here = Here(
+        "now", "host-1", "node", lambda node: True, LocalNotes(Path(job.output.uri) / "notes")
+    )
     return ShardWork(job, here, model)
 
 

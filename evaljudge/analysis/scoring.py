@@ -103,7 +103,7 @@ class Scoring:
         receipts = output.receipts_of(shard) if self.judges else []
         beside = {pair for receipt in receipts for pair in receipt.get("measured", {}).items()}
         for metric, line in self.metrics.items():
-            scores += output.measures(metric, shard, is_beside=(metric, line) in beside)
+            scores += output.measures("judge/" * ((metric, line) in beside) + metric, shard)
         scores += list(mixed_scores(self.mixes, self.scorers, scores))
         by_doc = by_document(scores)
         for case in cases:

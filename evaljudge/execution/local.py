@@ -54,9 +54,6 @@ from evaljudge.execution.shards import SHARDS_AT_ONCE, ShardWork
 from evaljudge.storage import Output, Shard
 from evaljudge.storage.disk import refusing_disk_errors
 
-LOCAL = "local"
-"""The session within which deaths are counted (attempts.py): all runs of a folder that crashed."""
-
 
 class LocalExecutor(Executor):
     """The engine itself says what this machine lacks, as it is loaded."""
@@ -65,7 +62,7 @@ class LocalExecutor(Executor):
         self._out = out
 
     def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
-        with noting_crashes(assignment.out) as notes:
+        with noting_crashes(assignment.output.uri) as notes:
             _Asking(assignment, orders, watch, notes).do_all()
 
     def in_order(self, work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
@@ -74,7 +71,7 @@ class LocalExecutor(Executor):
     def measure(
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
     ) -> None:
-        with noting_crashes(measuring.out) as notes:
+        with noting_crashes(measuring.output.uri) as notes:
             work = MeasuringWork(measuring, _here(measuring.session, notes))
             receipts = Receipts(watch)
             for shard, names in lacking.items():
@@ -233,7 +230,7 @@ def _gpus(source: ModelSource) -> float:
 def _here(session: str, notes: LocalNotes) -> Here:
     """With a name of its own: in a container each process may have the same number."""
     name = f"{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    return Here(session, name, "", lambda _: True, notes, LOCAL)
+    return Here(session, name, "", lambda _: True, notes)
 
 
 def complete(work: Coroutine[Any, Any, R]) -> R:

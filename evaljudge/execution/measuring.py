@@ -8,8 +8,9 @@ stage `measure`, and so is what a judging worker could not.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 
 from evaljudge.execution.attempts import Attempt, Here
 from evaljudge.execution.protocol import Measuring, Receipt
@@ -17,15 +18,16 @@ from evaljudge.metrics import Metric, Unscored, Value
 from evaljudge.metrics.measuring import values_of
 from evaljudge.reasons import by_kind
 from evaljudge.records import ANY_AXIS, Case, Score
-from evaljudge.storage import Output, Shard
+from evaljudge.storage import Shard
 
 WORKER_DIED = Unscored("worker died")
+Signatures = Mapping[str, str]
 
 
 class MeasuringWork:
     def __init__(self, measuring: Measuring, here: Here) -> None:
         self._measuring, self._here = measuring, here
-        self._output, self._since = Output(measuring.out), time.monotonic()
+        self._output, self._since = measuring.output, time.monotonic()
 
     def measure(self, shard: Shard, names: Sequence[str]) -> Receipt:
         """Data first, marker last."""
@@ -60,32 +62,31 @@ class MeasuringWork:
             each = values_of(metric, cases)
         else:
             each = [_values_alone(metric, case, attempt) for case in cases]
-        return list(_scores_of(metric.name, cases, each, self._measuring.signatures[metric.name]))
+        return _scores_of(metric, cases, each, self._measuring.signatures)
 
 
 def measured_beside(
-    metrics: Sequence[Metric], cases: Sequence[Case], signatures: Mapping[str, str]
+    metrics: Sequence[Metric], cases: Sequence[Case], signatures: Signatures
 ) -> dict[str, list[Score]]:
     """The scores of each metric that can be measured; the stage `measure` says why one cannot."""
     measured = dict[str, list[Score]]()
     for metric in metrics:
         with suppress(Exception):
-            each = values_of(metric, cases)
-            scores = _scores_of(metric.name, cases, each, signatures[metric.name])
-            measured[metric.name] = list(scores)
+            measured[metric.name] = _scores_of(metric, cases, values_of(metric, cases), signatures)
     return measured
 
 
 def _scores_of(
-    name: str, cases: Sequence[Case], each: Sequence[Sequence[Value]], signature: str
-) -> Iterator[Score]:
-    for case, values in zip(cases, each, strict=True):
-        for candidate, value in zip(case.candidates, values, strict=True):
-            key = (case.document.doc_id, candidate.system, name, ANY_AXIS)
-            if isinstance(value, Unscored):
-                yield Score(*key, None, value.reason, signature)
-            else:
-                yield Score(*key, value, "", signature)
+    metric: Metric, cases: Sequence[Case], each: Iterable[list[Value]], signatures: Signatures
+) -> list[Score]:
+    texts = [(case.document.doc_id, text.system) for case in cases for text in case.candidates]
+    key, signature = (metric.name, ANY_AXIS), signatures[metric.name]
+    return [
+        Score(*text, *key, None, value.reason, signature)
+        if isinstance(value, Unscored)
+        else Score(*text, *key, value, "", signature)
+        for text, value in zip(texts, chain.from_iterable(each), strict=True)
+    ]
 
 
 def _values_alone(metric: Metric, case: Case, attempt: Attempt) -> list[Value]:

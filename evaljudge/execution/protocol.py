@@ -27,7 +27,7 @@ from evaljudge.errors import GivenUp, UserError, first_words
 from evaljudge.judges.protocol import Judge
 from evaljudge.metrics import Metric
 from evaljudge.model.asks import Options, Prompt
-from evaljudge.storage import Output, Panel, Shard, Stage
+from evaljudge.storage import Output, Shard, Stage
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -53,9 +53,7 @@ class Probe:
 class Assignment:
     """All that a worker needs to know besides its shards; it travels once."""
 
-    out: str
-    briefs: str | None
-    run: str
+    output: Output
     judges: Sequence[Judge]
     engines: Engines
     source: ModelSource
@@ -63,15 +61,11 @@ class Assignment:
     signatures: Mapping[str, str]
     seed: int
     session: str = ""
-    """Names all work of one driver: deaths are counted within it, not over reruns."""
-    panel: Panel = Panel()
+    """Names all work of one driver."""
     probes: Sequence[Probe] = ()
     """Asked of each engine as it is opened, and counted nowhere."""
     metrics: Sequence[Metric] = ()
     """Measured by the worker that judges, with the signatures of their names."""
-
-    def open_output(self) -> Output:
-        return Output(self.out, self.briefs, self.run, self.panel)
 
     def open_engine(self) -> Engine:
         """The engine; one that cannot be loaded is a UserError, whatever a library raises."""
@@ -138,11 +132,10 @@ class Order:
 
 @dataclass(frozen=True)
 class Measuring:
-    out: str
+    output: Output
     metrics: Sequence[Metric]
     signatures: Mapping[str, str]
     session: str
-    """Deaths are counted within it (see attempts.py)."""
     begun: Collection[int] = ()
     """The numbers of the shards that have measures already."""
 

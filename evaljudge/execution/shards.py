@@ -101,7 +101,7 @@ class ShardWork:
         self._since = time.monotonic()  # loading the engine is time that is paid for
         self._job, self._here, self._gpus = assignment, here, gpus
         self._engine = engine or assignment.open_engine()
-        self._output, self._may_commit = assignment.open_output(), may_commit
+        self._output, self._may_commit = assignment.output, may_commit
         self._slots, self._counts = CaseSlots(MOST_OPEN_CASES), Counts(tell)
         self._heads: set[int] = set()
         self._untried = {judge.name for judge in assignment.judges}
@@ -193,9 +193,8 @@ class ShardWork:
                 written = (judge.name, shard, checks)
                 files.append(await asyncio.to_thread(output.write_checks, *written))
         for name, scores in measured.items():
-            files.append(output.write_measures(name, shard, scores, is_beside=True))
-        lines = {name: self._job.signatures[name] for name in measured}
-        more = {"measured": lines} if measured else {}
+            files.append(output.write_measures(f"judge/{name}", shard, scores))
+        more = {"measured": {name: self._job.signatures[name] for name in measured}}
         return await self._commit("judge", shard, started, asked, unscored, files, repeated, more)
 
     async def _done_for_each(

@@ -23,7 +23,7 @@ from evaljudge.metrics.protocol import Part
 from evaljudge.records import Document
 from evaljudge.runs.asked import probes_of
 from evaljudge.runs.job import Job, Pass, required
-from evaljudge.storage import Output, Shard, Stage, ahead, index_on_disk
+from evaljudge.storage import Output, Panel, Shard, Stage, ahead, index_on_disk
 
 Lacking = dict[Shard, list[str]]
 """The metrics that each shard lacks."""
@@ -33,13 +33,11 @@ def do_pass(
     part: Pass, output: Output, todo: Mapping[Shard, list[Stage]], watch: Watch, longest: int
 ) -> None:
     """Have these shards asked; `longest`: what is known of a prompt (see `ModelSource.longest`)."""
-    measures = output.is_bundled and part.job.panel == output.panels()[0]
     output = output.of(part.job.panel)
     files = _brief_files(part.job, output, list(todo))
     orders = [Order(shard, stages, files[shard]) for shard, stages in todo.items()]
     part = replace(part, source=replace(part.source, longest=longest))
-    light = [m for m in part.job.metrics if measures and getattr(m, "is_light", False)]
-    part.job.executor.ask(_assignment(part, output, orders, light), orders, watch)
+    part.job.executor.ask(_assignment(part, output, orders), orders, watch)
 
 
 def missing(job: Job, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:
@@ -66,17 +64,15 @@ def lacking(part: Pass, output: Output, wanted: Sequence[Stage]) -> dict[Shard, 
     return {shard: stages for shard, stages in left.items() if stages}
 
 
-def _assignment(
-    part: Pass, output: Output, orders: Sequence[Order], metrics: Sequence[Metric]
-) -> Assignment:
+def _assignment(part: Pass, output: Output, orders: Sequence[Order]) -> Assignment:
+    """Of several models, the one for all judges that name none has the metrics measured."""
     job, probes = part.job, list[Probe]()
     judged = next((order.shard for order in orders if "judge" in order.stages), None)
     if judged and part.source.least_mass:
         probes = probes_of(job.judges, output.cases(judged)[0])
+    light = [metric for metric in job.metrics if getattr(metric, "is_light", False)]
     return Assignment(
-        out=job.config.out,
-        briefs=job.config.briefs,
-        run=output.name,
+        output=output,
         judges=job.judges,
         engines=job.engines,
         source=part.source,
@@ -84,9 +80,8 @@ def _assignment(
         signatures=job.judge_signatures() | job.metric_signatures(corpus_digest(output)),
         seed=job.config.seed,
         session=uuid.uuid4().hex,
-        panel=job.panel,
         probes=probes,
-        metrics=metrics,
+        metrics=light if output.is_bundled and not job.panel.judge else (),
     )
 
 
@@ -126,8 +121,8 @@ def unmeasured(
         return {}
     others = {shard.number for shard in output.shards()} - {shard.number for shard in left}
     wanted = job.metric_signatures(corpus_digest(output))
-    first, measured = output.of(output.panels()[0]), defaultdict[int, set[tuple[str, str]]](set)
-    judged = first.receipts("judge", others) if output.is_bundled else ()
+    measured = defaultdict[int, set[tuple[str, str]]](set)
+    judged = output.of(Panel()).receipts("judge", others) if output.is_bundled else ()
     for receipt in chain(judged, output.receipts("measure", others)):
         measured[receipt["shard"]] |= receipt.get("measured", {}).items()
     lacking = {
@@ -143,7 +138,7 @@ def measure(job: Job, output: Output, lacking: Lacking, watch: Watch) -> None:
         ready = [_ready(job, output, metric) for metric in job.metrics if metric.name in names]
         signatures = job.metric_signatures(corpus_digest(output))
         session, begun = uuid.uuid4().hex, output.begun("measure")
-        measuring = Measuring(job.config.out, ready, signatures, session, begun)
+        measuring = Measuring(output, ready, signatures, session, begun)
         job.executor.measure(measuring, lacking, watch)
 
 
@@ -159,15 +154,14 @@ def _ready(job: Job, output: Output, metric: Metric) -> Metric:
     total = sum(shard.cases for shard in shards) - sum(map(len, again.values()))
     documents = _once(output.ahead(lambda s: (s.number, output.sources(s)), shards), again)
     learnt = metric.learnt(drawn(documents, metric.most_learnt, total, job.config.seed))
-    counted = partial(_counted, job.config.out, output.name, learnt, again)
+    counted = partial(_counted, output, learnt, again)
     return learnt.fitted(job.executor.in_order(counted, shards))
 
 
 def _counted(
-    out: str, run: str, metric: CorpusMetric, again: Mapping[int, frozenset[str]], shard: Shard
+    output: Output, metric: CorpusMetric, again: Mapping[int, frozenset[str]], shard: Shard
 ) -> Part:
-    documents = Output(out, run=run).sources(shard)
-    return metric.counted(_once([(shard.number, documents)], again))
+    return metric.counted(_once([(shard.number, output.sources(shard))], again))
 
 
 def _once(

@@ -339,9 +339,9 @@ class Output(RunFiles):
     def write_checks(self, judge: str, shard: Shard, checks: Iterable[Verdict]) -> str:
         return self._write(f"checks/{judge}", shard, Verdict, checks)
 
-    def measures(self, metric: str, shard: Shard, *, is_beside: bool = False) -> Iterator[Score]:
-        """`is_beside`: those that were committed with the verdicts."""
-        return self._records(Score, f"{self._measured_in(metric, is_beside)}/{shard.file}")
+    def measures(self, metric: str, shard: Shard) -> Iterator[Score]:
+        """`metric`: its name, or `judge/NAME` where it was committed with the verdicts."""
+        return self._records(Score, f"measures/{metric}/{shard.file}")
 
     def keep_measures(self, shard: Shard, but: Collection[str]) -> dict[str, str]:
         """The signatures of the metrics whose measures stay as they are, by name; the marker names
@@ -356,15 +356,8 @@ class Output(RunFiles):
             self.commit("measure", shard, receipt | {"measured": kept})
         return kept
 
-    def write_measures(
-        self, metric: str, shard: Shard, scores: Iterable[Score], *, is_beside: bool = False
-    ) -> str:
-        return self._write(self._measured_in(metric, is_beside), shard, Score, scores)
-
-    def _measured_in(self, metric: str, is_beside: bool) -> str:
-        """The folder; of several panels, the first measures."""
-        judge = marked_in(self.panels()[0], "judge").removeprefix("commits/") if is_beside else ""
-        return f"measures/{judge}/{metric}" if is_beside else f"measures/{metric}"
+    def write_measures(self, metric: str, shard: Shard, scores: Iterable[Score]) -> str:
+        return self._write(f"measures/{metric}", shard, Score, scores)
 
     def scores_file(self, shard: Shard) -> str:
         """The file of its scores, which several shards share where stages are bundles."""

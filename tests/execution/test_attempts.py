@@ -26,8 +26,8 @@ from evaljudge.execution.local import LocalNotes
 Begin = Callable[..., Attempt]
 
 
-def here(worker: str, notes: LocalNotes, session: str = "s", dead: str = "") -> Here:
-    return Here(session, worker, f"node of {worker}", lambda node: node != dead, notes)
+def here(worker: str, notes: LocalNotes, dead: str = "") -> Here:
+    return Here("s", worker, f"node of {worker}", lambda node: node != dead, notes)
 
 
 @pytest.fixture
@@ -83,11 +83,10 @@ def test_a_node_that_is_gone_is_no_case_s_doing(begin: Begin) -> None:
     assert begin("w9").quarantined == {"d1"}
 
 
-def test_another_session_starts_anew_and_a_worker_that_lives_is_not_counted(begin: Begin) -> None:
+def test_a_worker_that_lives_is_not_counted(begin: Begin) -> None:
     for _ in range(3):
         assert not begin("w1").is_careful
     assert begin("w2").is_careful
-    assert not begin("w3", session="rerun").is_careful
 
 
 def test_many_killers_of_one_shard_are_quarantined_one_after_the_other(begin: Begin) -> None:
@@ -134,8 +133,6 @@ def test_loading_is_not_tried_for_ever(notes: LocalNotes) -> None:
             never_left.enter_context(noting_loading(here(f"w{number}", notes)))
         with pytest.raises(UserError, match="while it loaded its model"):
             never_left.enter_context(noting_loading(here("last", notes)))
-    with noting_loading(here("w", notes, session="another")):
-        pass
 
 
 def test_a_note_that_its_process_died_over_is_none(begin: Begin, tmp_path: Path) -> None:
