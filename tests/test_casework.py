@@ -83,10 +83,8 @@ def worker(
     out: Path, model: Scripted, judges: Mapping[str, Mapping[str, Any]] = JUDGES, axes: Any = None
 ) -> ShardWork:
     job = assignment(out, judges, axes or ["fluency"])
-    here = Here(
-        "now", "host-1", "node", lambda node: True, LocalNotes(Path(job.output.uri) / "notes")
-    )
-    return ShardWork(job, here, model)
+    notes = LocalNotes(out / "notes")
+    return ShardWork(job, Here("host-1", "node", lambda node: True, notes), model)
 
 
 @pytest.fixture

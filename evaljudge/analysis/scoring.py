@@ -100,16 +100,16 @@ class Scoring:
             with own_code(judge, "see"):
                 scored.collected[judge.name].see(seen)
             scores += mine
-        receipts = output.receipts_of(shard) if self.judges else []
-        beside = {pair for receipt in receipts for pair in receipt.get("measured", {}).items()}
+        scored.receipts = output.receipts_of(shard) if self.judges else []
+        beside = {pair for r in scored.receipts for pair in r.get("measured", {}).items()}
         for metric, line in self.metrics.items():
-            scores += output.measures("judge/" * ((metric, line) in beside) + metric, shard)
+            name = f"judge/{metric}" if (metric, line) in beside else metric
+            scores += output.measures(name, shard)
         scores += list(mixed_scores(self.mixes, self.scorers, scores))
         by_doc = by_document(scores)
         for case in cases:
             of_case = by_doc.get(case.document.doc_id, {})
             scored.tables.add(case, of_case, is_judged=bool(self.judges))
-        scored.receipts = receipts
         return scores, scored
 
 

@@ -107,8 +107,6 @@ class Notes(Protocol):
 class Here:
     """The worker that tries, where it leaves its notes, and how it finds out which nodes are up."""
 
-    session: str
-    """The driver's, which is in the receipts of the shards that it commits."""
     worker: str
     node: str
     lives: Callable[[str], bool]

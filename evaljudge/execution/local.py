@@ -72,7 +72,7 @@ class LocalExecutor(Executor):
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
     ) -> None:
         with noting_crashes(measuring.output.uri) as notes:
-            work = MeasuringWork(measuring, _here(measuring.session, notes))
+            work = MeasuringWork(measuring, _here(notes))
             receipts = Receipts(watch)
             for shard, names in lacking.items():
                 if finishing.is_set():
@@ -122,7 +122,7 @@ class _Asking:
                 self._watch(event)
 
         assignment = self._assignment
-        here = _here(assignment.session, self._notes)
+        here = _here(self._notes)
         with noting_loading(here):
             return ShardWork(assignment, here, gpus=_gpus(assignment.source), tell=tell)
 
@@ -165,27 +165,23 @@ def _crashed_after(dead: EngineDead | None) -> Iterator[None]:
 
 
 class LocalNotes:
-    """The notes of attempts, in a folder of this machine. One that its process died over as it was
-    written is ignored: the notes only help to find out what crashed."""
+    """Notes of attempts in a folder of this machine; one that its process died over is none."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
 
     def attempt(self, name: str) -> dict[str, Any]:
         with suppress(OSError, ValueError):
-            return dict(json.loads((self._folder / name).read_text()))
+            return dict(json.loads((self.folder / name).read_text()))
         return {}
 
     def note_attempt(self, name: str, note: Mapping[str, Any]) -> None:
-        with refusing_disk_errors(f"{self._folder / name}", "written"):
-            self._folder.mkdir(exist_ok=True)
-            (self._folder / name).write_text(json.dumps(note))
+        with refusing_disk_errors(f"{self.folder}", "written"):
+            self.folder.mkdir(exist_ok=True)
+            (self.folder / name).write_text(json.dumps(note))
 
     def forget_attempt(self, name: str) -> None:
-        (self._folder / name).unlink(missing_ok=True)
-
-    def forget_all(self) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
+        (self.folder / name).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -199,7 +195,7 @@ def noting_crashes(out: str) -> Iterator[LocalNotes]:
         line = f"the run before crashed ({cause}); the documents it was at are done one at a time"
         print(line, file=sys.stderr, flush=True)
     else:
-        notes.forget_all()
+        shutil.rmtree(notes.folder, ignore_errors=True)
     with refusing_disk_errors(f"{file}", "written"):
         file.write_text("")
     was_enabled = faulthandler.is_enabled()
@@ -216,7 +212,7 @@ def noting_crashes(out: str) -> Iterator[LocalNotes]:
                 faulthandler.enable(sys.__stderr__ or 2)
             if not faults.tell():
                 file.unlink(missing_ok=True)
-                notes.forget_all()
+                shutil.rmtree(notes.folder, ignore_errors=True)
 
 
 def _gpus(source: ModelSource) -> float:
@@ -227,10 +223,10 @@ def _gpus(source: ModelSource) -> float:
         return 0
 
 
-def _here(session: str, notes: LocalNotes) -> Here:
+def _here(notes: LocalNotes) -> Here:
     """With a name of its own: in a container each process may have the same number."""
     name = f"{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    return Here(session, name, "", lambda _: True, notes)
+    return Here(name, "", lambda _: True, notes)
 
 
 def complete(work: Coroutine[Any, Any, R]) -> R:

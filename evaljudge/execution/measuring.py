@@ -1,8 +1,7 @@
 """What a worker does to measure one shard: every candidate's number, then the shard's commit.
 
-A metric that needs no library that could end the process (`is_light`) is measured by the worker
-that judges the shard, which commits the numbers with its verdicts. All others are measured by the
-stage `measure`, and so is what a judging worker could not.
+The worker that judges a shard commits with its verdicts what metrics that load nothing (`is_light`)
+say; the stage `measure` does all else, and what that worker could not.
 """
 
 from __future__ import annotations

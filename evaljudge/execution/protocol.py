@@ -61,7 +61,7 @@ class Assignment:
     signatures: Mapping[str, str]
     seed: int
     session: str = ""
-    """Names all work of one driver."""
+    """The driver's, which is in the receipts of the shards that it has committed."""
     probes: Sequence[Probe] = ()
     """Asked of each engine as it is opened, and counted nowhere."""
     metrics: Sequence[Metric] = ()
@@ -135,7 +135,6 @@ class Measuring:
     output: Output
     metrics: Sequence[Metric]
     signatures: Mapping[str, str]
-    session: str
     begun: Collection[int] = ()
     """The numbers of the shards that have measures already."""
 

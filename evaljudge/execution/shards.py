@@ -21,7 +21,6 @@ from collections.abc import (
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from evaljudge.engines import Engine
@@ -135,7 +134,7 @@ class ShardWork:
                 if order.is_again or not attempt.is_first:
                     receipt = await asyncio.to_thread(self._output.receipt, stage, order.shard)
                 if receipt and not self._output.is_bundled:
-                    receipt = receipt if receipt["session"] == self._here.session else None
+                    receipt = receipt if receipt["session"] == self._job.session else None
                 yield receipt or await work[stage](order.shard, cases, known, attempt)
         finally:
             for case in cases:
@@ -194,8 +193,8 @@ class ShardWork:
                 files.append(await asyncio.to_thread(output.write_checks, *written))
         for name, scores in measured.items():
             files.append(output.write_measures(f"judge/{name}", shard, scores))
-        more = {"measured": {name: self._job.signatures[name] for name in measured}}
-        return await self._commit("judge", shard, started, asked, unscored, files, repeated, more)
+        done = started, asked, unscored, files, repeated, measured
+        return await self._commit("judge", shard, *done)
 
     async def _done_for_each(
         self,
@@ -314,7 +313,7 @@ class ShardWork:
         reasons: Sequence[str],
         files: Sequence[str],
         repeated: Mapping[str, float],
-        more: Mapping[str, Any] = MappingProxyType({}),
+        measured: Iterable[str] = (),
     ) -> dict[str, Any]:
         """The receipt that counts: of two workers that did the same the first one's.
 
@@ -329,13 +328,13 @@ class ShardWork:
             "reasons": by_kind(reasons),
             "asked": {judge: asdict(counts) for judge, counts in asked.items()},
             "seconds": round(now - started, 3),
-            "session": self._here.session,
+            "session": self._job.session,
             "worker": self._here.worker,
             "worker_seconds": round(now - self._since, 3),
             "gpus": self._gpus,
             "cache_block": self._engine.cache_block,
             "files": files,
-            **more,
+            "measured": {name: self._job.signatures[name] for name in measured},
         } | ({"repeated": dict(repeated)} if repeated else {})
         before = self._prepared.pop(shard.number, None) if stage == "judge" else None
         whole = receipt | ({"prepared": before} if before else {})

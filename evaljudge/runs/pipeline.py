@@ -263,7 +263,8 @@ class ClaimedJob:
                     do_pass(part, output, todo, watch, longest_ask(part, output, todo))
 
     def measure(self, output: Output, shards: Sequence[Shard]) -> None:
-        if todo := unmeasured(self.job, output, shards, self.measured):
+        rest = [shard for shard in shards if shard.number not in self.measured]
+        if todo := unmeasured(self.job, output, rest):
             total, left = (sum(shard.cases for shard in some) for some in (shards, todo))
             with self._watching({"measure": (left, total)}) as watch:
                 measure(self.job, output, todo, watch)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -112,14 +112,10 @@ def _brief_files(
     return files_of
 
 
-def unmeasured(
-    job: Job, output: Output, shards: Sequence[Shard], but: Collection[int] = ()
-) -> Lacking:
-    """`but`: the numbers of shards of which it is known that they lack none."""
-    left = [shard for shard in shards if shard.number not in but]
-    if not job.metrics or not left:
+def unmeasured(job: Job, output: Output, shards: Sequence[Shard]) -> Lacking:
+    if not job.metrics or not shards:
         return {}
-    others = {shard.number for shard in output.shards()} - {shard.number for shard in left}
+    others = {shard.number for shard in output.shards()} - {shard.number for shard in shards}
     wanted = job.metric_signatures(corpus_digest(output))
     measured = defaultdict[int, set[tuple[str, str]]](set)
     judged = output.of(Panel()).receipts("judge", others) if output.is_bundled else ()
@@ -127,7 +123,7 @@ def unmeasured(
         measured[receipt["shard"]] |= receipt.get("measured", {}).items()
     lacking = {
         shard: [name for name, line in wanted.items() if (name, line) not in measured[shard.number]]
-        for shard in left
+        for shard in shards
     }
     return {shard: names for shard, names in lacking.items() if names}
 
@@ -137,8 +133,7 @@ def measure(job: Job, output: Output, lacking: Lacking, watch: Watch) -> None:
     with job.executor.session():  # for all passes
         ready = [_ready(job, output, metric) for metric in job.metrics if metric.name in names]
         signatures = job.metric_signatures(corpus_digest(output))
-        session, begun = uuid.uuid4().hex, output.begun("measure")
-        measuring = Measuring(output, ready, signatures, session, begun)
+        measuring = Measuring(output, ready, signatures, output.begun("measure"))
         job.executor.measure(measuring, lacking, watch)
 
 

@@ -27,7 +27,7 @@ Begin = Callable[..., Attempt]
 
 
 def here(worker: str, notes: LocalNotes, dead: str = "") -> Here:
-    return Here("s", worker, f"node of {worker}", lambda node: node != dead, notes)
+    return Here(worker, f"node of {worker}", lambda node: node != dead, notes)
 
 
 @pytest.fixture

@@ -362,7 +362,7 @@ def test_no_marker_vouches_for_a_metric_while_it_is_measured(tmp_path: Path) -> 
             vouched.append((output.receipt("measure", shard) or {})["measured"])
             return [[1.0] for _ in cases]
 
-    measuring = Measuring(output, [Mine()], {"mine": "mine@1"}, "now", {shard.number})
+    measuring = Measuring(output, [Mine()], {"mine": "mine@1"}, {shard.number})
     LocalExecutor(str(tmp_path)).measure(measuring, {shard: ["mine"]}, lambda event: None)
     assert vouched == [{"other": "other@1"}]
     receipt = output.receipt("measure", shard) or {}

@@ -61,10 +61,8 @@ def do(job: Assignment, model: Scripted, order: Order) -> list[dict[str, Any]]:
     return asyncio.run(done(ShardWork(job, here(job), model), order))
 
 
-def here(job: Assignment, session: str = "now") -> Here:
-    return Here(
-        session, "host-1", "node", lambda node: True, LocalNotes(Path(job.output.uri) / "notes")
-    )
+def here(job: Assignment) -> Here:
+    return Here("host-1", "node", lambda node: True, LocalNotes(Path(job.output.uri) / "notes"))
 
 
 @pytest.fixture
@@ -198,7 +196,7 @@ def test_a_marker_of_an_earlier_session_is_not_believed_by_a_second_try(out: Pat
     (out / "briefs/synthetic/00003-run1.parquet").unlink()
     died = Note("host-0", "node")
     LocalNotes(out / "notes").note_attempt("00003", asdict(died))
-    model, job = Listening(), assignment(out)
-    receipts = asyncio.run(done(ShardWork(job, here(job, "later"), model), both))
+    model = Listening()
+    receipts = do(assignment(out, session="later"), model, both)
     assert len(model.written) == 2 * 3
     assert [receipt["unscored"] for receipt in receipts] == [0, 0]
