@@ -98,9 +98,8 @@ class Note:
 class Notes(Protocol):
     def attempt(self, name: str) -> dict[str, Any]: ...
 
-    def note_attempt(self, name: str, note: dict[str, Any]) -> None: ...
-
-    def forget_attempt(self, name: str) -> None: ...
+    def note_attempt(self, name: str, note: dict[str, Any]) -> None:
+        """An empty note is none."""
 
 
 @dataclass(frozen=True)
@@ -170,10 +169,10 @@ class Attempt:
         yield
         self._note.well += 1
         self._write()
-        self._notes.forget_attempt(alone)
+        self._notes.note_attempt(alone, {})
 
     def end(self) -> None:
-        self._notes.forget_attempt(self._name)
+        self._notes.note_attempt(self._name, {})
 
     def _write(self) -> None:
         self._notes.note_attempt(self._name, asdict(self._note))
@@ -189,4 +188,4 @@ def noting_loading(here: Here) -> Iterator[None]:
     try:
         yield
     finally:  # not reached by a process that dies
-        here.notes.forget_attempt(LOADING_NOTE)
+        here.notes.note_attempt(LOADING_NOTE, {})

@@ -179,17 +179,16 @@ class LocalNotes:
         with refusing_disk_errors(f"{self.folder}", "written"):
             self.folder.mkdir(exist_ok=True)
             (self.folder / name).write_text(json.dumps(note))
-
-    def forget_attempt(self, name: str) -> None:
-        (self.folder / name).unlink(missing_ok=True)
+            if not note:
+                (self.folder / name).unlink()
 
 
 @contextmanager
 def noting_crashes(out: str) -> Iterator[LocalNotes]:
     """Notes of attempts outlive a run only where it crashes."""
     name = f"evaljudge-{os.getuid()}-{sha256(out.encode()).hexdigest()[:16]}"
-    above = Path(tempfile.gettempdir())
-    file, notes = above / f"{name}.crash", LocalNotes(above / f"{name}.notes")
+    file = Path(tempfile.gettempdir(), f"{name}.crash")
+    notes = LocalNotes(file.with_suffix(".notes"))
     cause = file.read_text(errors="replace").partition("\n")[0] if file.exists() else ""
     if cause:
         line = f"the run before crashed ({cause}); the documents it was at are done one at a time"

@@ -36,7 +36,11 @@ class MeasuringWork:
         measured = self._output.keep_measures(shard, names) if has_some else {}
         for metric in self._measuring.metrics:
             if metric.name in names:
-                scores = self._scores(metric, cases, attempt)
+                if attempt.is_first:
+                    each = values_of(metric, cases)
+                else:  # one by one, as a worker died of that
+                    each = [_values_alone(metric, case, attempt) for case in cases]
+                scores = _scores_of(metric, cases, each, self._measuring.signatures)
                 unscored += [score.reason for score in scores if score.value is None]
                 self._output.write_measures(metric.name, shard, scores)
                 measured[metric.name] = self._measuring.signatures[metric.name]
@@ -54,14 +58,6 @@ class MeasuringWork:
         self._output.commit("measure", shard, receipt)
         attempt.end()
         return receipt
-
-    def _scores(self, metric: Metric, cases: Sequence[Case], attempt: Attempt) -> list[Score]:
-        """All cases at once; one by one where a worker died of that."""
-        if attempt.is_first:
-            each = values_of(metric, cases)
-        else:
-            each = [_values_alone(metric, case, attempt) for case in cases]
-        return _scores_of(metric, cases, each, self._measuring.signatures)
 
 
 def measured_beside(

@@ -113,10 +113,10 @@ class RunFiles:
         shared = self._shared.uri if self._shared else None
         return type(self), (self.uri, shared, self.name, self.panel)
 
-    def __copy__(self) -> Self:
-        """It knows and keeps what this one does."""
+    def _but(self, **changes: Any) -> Self:
+        """Another one that knows and keeps what this one does."""
         other = object.__new__(type(self))
-        other.__dict__ |= self.__dict__
+        other.__dict__ |= self.__dict__ | changes
         return other
 
     @cached_property

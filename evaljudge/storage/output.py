@@ -31,7 +31,6 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
 from types import MappingProxyType
@@ -111,9 +110,7 @@ class Output(RunFiles):
 
     def of(self, panel: Panel) -> Output:
         """The same files, as one panel of the run reads and writes them."""
-        other = copy(self)
-        other.panel = panel
-        return other
+        return self._but(panel=panel)
 
     def of_judge(self, judge: str) -> Output:
         """The output as this judge's panel reads it."""
@@ -438,10 +435,7 @@ class Output(RunFiles):
     def loose(self) -> Output:
         """The same, as it writes briefs that are no part of a bundle: those that the shards' own
         will be made from."""
-        other = copy(self)
-        if self.is_bundled:
-            other.name = SEALED + self.name.removeprefix(BUNDLED)
-        return other
+        return self._but(name=self.name.replace(BUNDLED, SEALED, 1)) if self.is_bundled else self
 
     def brief_file(self, shard: Shard) -> str:
         return f"{shard.number:05d}{self._own_end}"

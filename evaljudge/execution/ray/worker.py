@@ -145,9 +145,6 @@ class BoardNotes:
     def note_attempt(self, name: str, note: Mapping[str, Any]) -> None:
         _answer(self._board.note_attempt.remote(name, dict(note)))
 
-    def forget_attempt(self, name: str) -> None:
-        _answer(self._board.forget_attempt.remote(name))
-
 
 def _answer(asked: Any) -> Any:
     import ray
