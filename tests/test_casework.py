@@ -14,6 +14,7 @@ from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, Writes, any_text
 from evaljudge.execution.attempts import Here
 from evaljudge.execution.case import case_models
+from evaljudge.execution.local import LocalNotes
 from evaljudge.execution.protocol import Assignment, Order
 from evaljudge.execution.shards import ShardWork
 from evaljudge.judges import make_judges
@@ -75,15 +76,15 @@ def assignment(out: Path, judges: Mapping[str, Mapping[str, Any]], axes: list[st
     made = make_judges(judges, load_task("summary", axes))
     signatures = {judge.scorers[0]: "signed" for judge in made}
     identity = engines.describe(source).identity
-    return Assignment(str(out), None, "run1", made, engines, source, identity, signatures, 0)
+    return Assignment(Output(str(out), run="run1"), made, engines, source, identity, signatures, 0)
 
 
 def worker(
     out: Path, model: Scripted, judges: Mapping[str, Mapping[str, Any]] = JUDGES, axes: Any = None
 ) -> ShardWork:
     job = assignment(out, judges, axes or ["fluency"])
-    here = Here("now", "host-1", "node", lambda node: True, job.open_output())
-    return ShardWork(job, here, model)
+    notes = LocalNotes(out / "notes")
+    return ShardWork(job, Here("host-1", "node", lambda node: True, notes), model)
 
 
 @pytest.fixture

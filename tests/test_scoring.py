@@ -266,12 +266,10 @@ def stored(
 def score_shards(job: Job, output: Output, shards: Sequence[Shard]) -> tuple[Scoring, Scored]:
     """What scored them, and what came of it."""
     unfitted = Scoring(
-        out=job.config.out,
-        briefs=None,
-        run=output.name,
+        output=output,
         judges=job.judges,
         collecting=job.collecting(),
-        metrics=[],
+        metrics={},
         mixes={},
         scorers=job.scorers,
         signatures=job.judge_signatures(),

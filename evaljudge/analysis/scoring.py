@@ -1,6 +1,6 @@
 """From verdicts to scores and findings, in one pass over the shards.
 
-    scoring = Scoring(out="runs/first", judges=…, metrics=["rouge1"], …)
+    scoring = Scoring(Output("runs/first"), judges=…, metrics={"rouge1": "rouge1@1 | …"}, …)
     scoring(shards)  ->  Scored: their score file is written; tables, collectors and accounts, each
                          added up, are given back
 
@@ -62,12 +62,10 @@ class Scored:
 class Scoring:
     """All that a worker needs to know to score shards; it travels once."""
 
-    out: str
-    briefs: str | None
-    run: str
+    output: Output
     judges: Sequence[Judge]
     collecting: Mapping[str, Callable[[], Collector]]  # makes a fresh collector for each judge
-    metrics: Sequence[str]
+    metrics: Mapping[str, str]  # their signatures
     mixes: Mapping[str, Mix]
     scorers: Mapping[str, Sequence[str]]  # every scorer of the run, and its axes
     signatures: Mapping[str, str]  # the signatures of the judges' scorers
@@ -88,17 +86,16 @@ class Scoring:
 
     def __call__(self, shards: Sequence[Shard]) -> Scored:
         """Write these shards' file of scores, and keep what the report needs."""
-        output, scored = Output(self.out, self.briefs, self.run), self.nothing()
-        scores = dict[Shard, list[Score]]()
+        scores, scored = dict[Shard, list[Score]](), self.nothing()
         for shard in shards:
-            scores[shard], one = self._score(output, shard)
+            scores[shard], one = self._score(shard)
             scored += one
-        output.write_scores(scores, self.signatures)
+        self.output.write_scores(scores, self.signatures)
         return scored
 
     def further(self, made: Made, keys: Iterable[Key], shards: Sequence[Shard]) -> Tables:
         """Add what is made of these shards' scores to their file; gives it as columns."""
-        output, scores = Output(self.out, self.briefs, self.run), dict[Shard, list[Score]]()
+        output, scores = self.output, dict[Shard, list[Score]]()
         tables = Tables(keys, self.candidates, self.whole)
         for shard in shards:
             before = list(output.scores(shard))
@@ -110,8 +107,8 @@ class Scoring:
         output.write_scores(scores)
         return tables
 
-    def _score(self, output: Output, shard: Shard) -> tuple[list[Score], Scored]:
-        scored = self.nothing()
+    def _score(self, shard: Shard) -> tuple[list[Score], Scored]:
+        output, scored = self.output, self.nothing()
         cases = [with_ratings(case, self.ratings) for case in output.cases(shard)]
         scores = list[Score]()
         for judge in self.judges:
@@ -129,15 +126,18 @@ class Scoring:
             with own_code(judge, "see"):
                 scored.collected[judge.name].see(seen)
             scores += mine
-        for metric in self.metrics:
-            scores += output.measures(metric, shard)
+        receipts = output.receipts_of(shard) if self.judges else []
+        beside = {pair for r in receipts for pair in r.get("measured", {}).items()}
+        for metric, line in self.metrics.items():
+            name = f"judge/{metric}" if (metric, line) in beside else metric
+            scores += output.measures(name, shard)
         scores += list(mixed_scores(self.mixes, self.scorers, scores))
         by_doc = by_document(scores)
         for case in cases:
             of_case = by_doc.get(case.document.doc_id, {})
             scored.tables.add(case, of_case, is_judged=bool(self.judges), shard=shard.number)
         if self.judges:
-            receipts, prepared = output.receipts_of(shard), len(output.folders("prepare"))
+            prepared = len(output.folders("prepare"))
             scored.accounts = Accounts(receipts)
             scored.uncounted = sum(r["stage"] == "prepare" for r in receipts) < prepared
         return scores, scored

@@ -1,9 +1,8 @@
 """Notes that a worker leaves for its successors, so that a case that kills its workers is found.
 
-    attempts/00003.json  {"session": "1f0c…", "worker": "host-71", "node": "a81…", "deaths": 1,
-                          "killed": {"d17": 1}, "well": 5}
-    attempts/alone-host-71.json  {"session": "1f0c…", "shard": "00003", "doc_id": "d17"}
-    attempts/measure-00003.json  {"session": "9f…", …, "killed": {"bertscore d7": 2}, "well": 5}
+    00003          {"worker": "host-71", "node": "a81…", "deaths": 1, "killed": {"d17": 1}, …}
+    alone-host-71  {"shard": "00003", "doc_id": "d17"}
+    measure-00003  {"worker": …, "killed": {"bertscore d7": 2}, "well": 5}
 
 A shard is begun with all its cases at once. If its worker dies on a node that is still up, the next
 worker opens one case at a time, with nothing else open over the engine, and notes which. A case is
@@ -11,9 +10,9 @@ quarantined after its third death, two of them alone. A node that is gone (preem
 workers with it, which is no case's fault; nor is a death while a case of another shard was alone.
 A worker that measures does the same; what is quarantined is a case for a metric.
 
-Deaths are counted within a session: all that one driver does. On Ray the notes are the board's
-(ray/board.py). A local run's worker is the driver, so there they lie in the run's folder, and a
-session goes on from one crash to the next run (local.py).
+On Ray the notes are the board's (ray/board.py), so that deaths are counted as long as its driver
+lives. A local run's worker is the driver: there they lie in a temporary folder of its machine and
+outlive a crash, until the next run there ends otherwise (local.py). No storage sees any.
 """
 
 from __future__ import annotations
@@ -88,7 +87,6 @@ class CaseSlots:
 
 @dataclass
 class Note:
-    session: str
     worker: str
     node: str
     deaths: int = 0
@@ -100,44 +98,34 @@ class Note:
 class Notes(Protocol):
     def attempt(self, name: str) -> dict[str, Any]: ...
 
-    def note_attempt(self, name: str, note: dict[str, Any]) -> None: ...
-
-    def forget_attempt(self, name: str) -> None: ...
+    def note_attempt(self, name: str, note: dict[str, Any]) -> None:
+        """An empty note is none."""
 
 
 @dataclass(frozen=True)
 class Here:
     """The worker that tries, where it leaves its notes, and how it finds out which nodes are up."""
 
-    session: str
-    """The driver's session, which is in the receipts of the shards that it commits."""
     worker: str
     node: str
     lives: Callable[[str], bool]
     notes: Notes
-    deaths_within: str = ""
-    """The session within which deaths are counted; the driver's own if empty."""
-
-    @property
-    def counted_in(self) -> str:
-        return self.deaths_within or self.session
 
     def predecessor(self, name: str) -> Note | None:
         """The note of the attempt before, with its death counted; None if this is the first."""
-        left = self.notes.attempt(name)
-        if left.get("session") != self.counted_in:
+        if not (left := self.notes.attempt(name)):
             return None
         note = Note(**left)
         if note.worker != self.worker and self.lives(note.node):
             alone = self.notes.attempt(f"alone-{note.worker}")
-            if alone.get("session") != self.counted_in:
+            if not alone:
                 note.deaths += 1
             elif alone["shard"] == name:
                 note.killed[alone["doc_id"]] = note.killed.get(alone["doc_id"], 0) + 1
         return note
 
     def successor(self, before: Note | None) -> Note:
-        note = before or Note(self.counted_in, self.worker, self.node)
+        note = before or Note(self.worker, self.node)
         return replace(note, worker=self.worker, node=self.node)
 
 
@@ -177,15 +165,14 @@ class Attempt:
     def alone(self, what: str) -> Iterator[None]:
         """Noted, so that a death within this block is known to be of this case."""
         alone = f"alone-{self._here.worker}"
-        note = {"session": self._here.counted_in, "shard": self._name, "doc_id": what}
-        self._notes.note_attempt(alone, note)
+        self._notes.note_attempt(alone, {"shard": self._name, "doc_id": what})
         yield
         self._note.well += 1
         self._write()
-        self._notes.forget_attempt(alone)
+        self._notes.note_attempt(alone, {})
 
     def end(self) -> None:
-        self._notes.forget_attempt(self._name)
+        self._notes.note_attempt(self._name, {})
 
     def _write(self) -> None:
         self._notes.note_attempt(self._name, asdict(self._note))
@@ -201,4 +188,4 @@ def noting_loading(here: Here) -> Iterator[None]:
     try:
         yield
     finally:  # not reached by a process that dies
-        here.notes.forget_attempt(LOADING_NOTE)
+        here.notes.note_attempt(LOADING_NOTE, {})

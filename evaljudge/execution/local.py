@@ -1,17 +1,20 @@
 """Shards done in this process, over one engine: for laptops, notebooks and tests. No Ray.
 
-The work of a shard, its commits and the notes of its attempts are those of Ray's workers. An engine
-that dies is opened again here. If that fails (a GPU may be lost to the whole process) or if the
-process crashes, the next run counts the death: a case that is the cause each time is quarantined by
-the third rerun. A process that was killed from outside (`kill -9`, a power cut) accuses no case: to
-tell them apart, Python writes a fatal signal to a file, which the next run looks for.
+The work of a shard and its commits are those of Ray's workers. An engine that dies is opened again
+here. If that fails (a GPU may be lost to the whole process) or if the process crashes, the next run
+counts the death: a case that is the cause each time is quarantined by the third rerun. A process
+that was killed from outside (`kill -9`, a power cut) accuses no case: to tell them apart, Python
+writes a fatal signal to a file, which the next run looks for. The notes of attempts lie beside it,
+in this machine's temporary folder, so a run that goes on elsewhere knows of no crash.
 """
 
 from __future__ import annotations
 
 import asyncio
 import faulthandler
+import json
 import os
+import shutil
 import sys
 import tempfile
 import uuid
@@ -26,12 +29,10 @@ from evaljudge.engines import ModelSource
 from evaljudge.engines.internals import CUDA_BUILD, installed_build
 from evaljudge.errors import (
     TERMINATED,
-    ClaimLost,
     Crashed,
     Ended,
     EngineDead,
     GivenUp,
-    StorageLost,
     UserError,
     finishing,
     first_words,
@@ -53,9 +54,6 @@ from evaljudge.execution.shards import ShardWork, shards_at_once
 from evaljudge.storage import Output, Shard
 from evaljudge.storage.disk import refusing_disk_errors
 
-LOCAL = "local"
-"""The session within which deaths are counted (attempts.py): all runs of a folder that crashed."""
-
 
 class LocalExecutor(Executor):
     """The engine itself says what this machine lacks, as it is loaded."""
@@ -64,8 +62,8 @@ class LocalExecutor(Executor):
         self._out = out
 
     def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
-        with noting_crashes(assignment.open_output()):
-            _Asking(assignment, orders, watch).do_all()
+        with noting_crashes(assignment.output.uri) as notes:
+            _Asking(assignment, orders, watch, notes).do_all()
 
     def in_order(self, work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
         return Output(self._out).ahead(work, items)
@@ -73,8 +71,8 @@ class LocalExecutor(Executor):
     def measure(
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
     ) -> None:
-        with noting_crashes(Output(measuring.out)):
-            work = MeasuringWork(measuring, _here(measuring.session, Output(measuring.out)))
+        with noting_crashes(measuring.output.uri) as notes:
+            work = MeasuringWork(measuring, _here(notes))
             receipts = Receipts(watch)
             for shard, names in lacking.items():
                 if finishing.is_set():
@@ -85,8 +83,11 @@ class LocalExecutor(Executor):
 class _Asking:
     """All orders of one pool: as many shards at once as one of Ray's workers does."""
 
-    def __init__(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
+    def __init__(
+        self, assignment: Assignment, orders: Sequence[Order], watch: Watch, notes: LocalNotes
+    ) -> None:
         self._assignment, self._watch, self._receipts = assignment, watch, Receipts(watch)
+        self._notes = notes
         self._left = {order.shard: order for order in orders}
 
     def do_all(self) -> None:
@@ -121,7 +122,7 @@ class _Asking:
                 self._watch(event)
 
         assignment = self._assignment
-        here = _here(assignment.session, assignment.open_output())
+        here = _here(self._notes)
         with noting_loading(here):
             return ShardWork(assignment, here, gpus=_gpus(assignment.source), tell=tell)
 
@@ -168,32 +169,46 @@ def _crashed_after(dead: EngineDead | None) -> Iterator[None]:
         ) from error
 
 
+class LocalNotes:
+    """Notes of attempts in a folder of this machine; one that its process died over is none."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def attempt(self, name: str) -> dict[str, Any]:
+        with suppress(OSError, ValueError):
+            return dict(json.loads((self.folder / name).read_text()))
+        return {}
+
+    def note_attempt(self, name: str, note: Mapping[str, Any]) -> None:
+        with refusing_disk_errors(f"{self.folder}", "written"):
+            self.folder.mkdir(exist_ok=True)
+            (self.folder / name).write_text(json.dumps(note))
+            if not note:
+                (self.folder / name).unlink()
+
+
 @contextmanager
-def noting_crashes(output: Output) -> Iterator[None]:
-    """Notes of attempts outlive a run only where it crashes, or where they are out of reach."""
-    name = f"evaljudge-{os.getuid()}-{sha256(output.uri.encode()).hexdigest()[:16]}.crash"
-    file = Path(tempfile.gettempdir(), name)
+def noting_crashes(out: str) -> Iterator[LocalNotes]:
+    """Notes of attempts outlive a run only where it crashes."""
+    name = f"evaljudge-{os.getuid()}-{sha256(out.encode()).hexdigest()[:16]}"
+    file = Path(tempfile.gettempdir(), f"{name}.crash")
+    notes = LocalNotes(file.with_suffix(".notes"))
     cause = file.read_text(errors="replace").partition("\n")[0] if file.exists() else ""
     if cause:
         line = f"the run before crashed ({cause}); the documents it was at are done one at a time"
         print(line, file=sys.stderr, flush=True)
     else:
-        output.forget_attempts()
+        shutil.rmtree(notes.folder, ignore_errors=True)
     with refusing_disk_errors(f"{file}", "written"):
         file.write_text("")
     was_enabled = faulthandler.is_enabled()
     with file.open("a") as faults:
         faulthandler.enable(faults)
         try:
-            yield
-            output.forget_attempts()
+            yield notes
         except Crashed as error:
             print(error, file=faults)
-            raise
-        except BaseException as error:
-            if not isinstance(error, StorageLost | ClaimLost):
-                with suppress(UserError):  # the disk may refuse this, too
-                    output.forget_attempts()
             raise
         finally:
             faulthandler.disable()
@@ -201,6 +216,7 @@ def noting_crashes(output: Output) -> Iterator[None]:
                 faulthandler.enable(sys.__stderr__ or 2)
             if not faults.tell():
                 file.unlink(missing_ok=True)
+                shutil.rmtree(notes.folder, ignore_errors=True)
 
 
 def _gpus(source: ModelSource) -> float:
@@ -211,10 +227,10 @@ def _gpus(source: ModelSource) -> float:
         return 0
 
 
-def _here(session: str, notes: Output) -> Here:
+def _here(notes: LocalNotes) -> Here:
     """With a name of its own: in a container each process may have the same number."""
     name = f"{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    return Here(session, name, "", lambda _: True, notes, LOCAL)
+    return Here(name, "", lambda _: True, notes)
 
 
 def complete(work: Coroutine[Any, Any, R]) -> R:

@@ -1,9 +1,15 @@
-"""What a worker does to measure one shard: every candidate's number, then the shard's commit."""
+"""What a worker does to measure one shard: every candidate's number, then the shard's commit.
+
+The worker that judges a shard commits with its verdicts what metrics that load nothing (`is_light`)
+say; the stage `measure` does all else, and what that worker could not.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
 
 from evaljudge.execution.attempts import Attempt, Here
 from evaljudge.execution.protocol import Measuring, Receipt
@@ -11,15 +17,16 @@ from evaljudge.metrics import Metric, Unscored, Value
 from evaljudge.metrics.measuring import values_of
 from evaljudge.reasons import by_kind
 from evaljudge.records import ANY_AXIS, Case, Score
-from evaljudge.storage import Output, Shard
+from evaljudge.storage import Shard
 
 WORKER_DIED = Unscored("worker died")
+Signatures = Mapping[str, str]
 
 
 class MeasuringWork:
     def __init__(self, measuring: Measuring, here: Here) -> None:
         self._measuring, self._here = measuring, here
-        self._output, self._since = Output(measuring.out), time.monotonic()
+        self._output, self._since = measuring.output, time.monotonic()
 
     def measure(self, shard: Shard, names: Sequence[str]) -> Receipt:
         """Data first, marker last."""
@@ -29,7 +36,11 @@ class MeasuringWork:
         measured = self._output.keep_measures(shard, names) if has_some else {}
         for metric in self._measuring.metrics:
             if metric.name in names:
-                scores = list(self._scores(metric, cases, attempt))
+                if attempt.is_first:
+                    each = values_of(metric, cases)
+                else:  # one by one, as a worker died of that
+                    each = [_values_alone(metric, case, attempt) for case in cases]
+                scores = _scores_of(metric, cases, each, self._measuring.signatures)
                 unscored += [score.reason for score in scores if score.value is None]
                 self._output.write_measures(metric.name, shard, scores)
                 measured[metric.name] = self._measuring.signatures[metric.name]
@@ -48,20 +59,29 @@ class MeasuringWork:
         attempt.end()
         return receipt
 
-    def _scores(self, metric: Metric, cases: Sequence[Case], attempt: Attempt) -> Iterator[Score]:
-        """All cases at once; one by one where a worker died of that."""
-        signature = self._measuring.signatures[metric.name]
-        if attempt.is_first:
-            each = values_of(metric, cases)
-        else:
-            each = [_values_alone(metric, case, attempt) for case in cases]
-        for case, values in zip(cases, each, strict=True):
-            for candidate, value in zip(case.candidates, values, strict=True):
-                key = (case.document.doc_id, candidate.system, metric.name, ANY_AXIS)
-                if isinstance(value, Unscored):
-                    yield Score(*key, None, value.reason, signature)
-                else:
-                    yield Score(*key, value, "", signature)
+
+def measured_beside(
+    metrics: Sequence[Metric], cases: Sequence[Case], signatures: Signatures
+) -> dict[str, list[Score]]:
+    """The scores of each metric that can be measured; the stage `measure` says why one cannot."""
+    measured = dict[str, list[Score]]()
+    for metric in metrics:
+        with suppress(Exception):
+            measured[metric.name] = _scores_of(metric, cases, values_of(metric, cases), signatures)
+    return measured
+
+
+def _scores_of(
+    metric: Metric, cases: Sequence[Case], each: Iterable[list[Value]], signatures: Signatures
+) -> list[Score]:
+    texts = [(case.document.doc_id, text.system) for case in cases for text in case.candidates]
+    key, signature = (metric.name, ANY_AXIS), signatures[metric.name]
+    return [
+        Score(*text, *key, None, value.reason, signature)
+        if isinstance(value, Unscored)
+        else Score(*text, *key, value, "", signature)
+        for text, value in zip(texts, chain.from_iterable(each), strict=True)
+    ]
 
 
 def _values_alone(metric: Metric, case: Case, attempt: Attempt) -> list[Value]:

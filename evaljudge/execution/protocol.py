@@ -8,6 +8,7 @@ events:
     Event("cases", "judge", 3, 17)       so many cases of a shard that is not committed yet are done
     Event("unscored", "judge", 3, 2)     of a shard that is committed: texts without a score
     Event("committed", "judge", 3, 32, 51.2)    its cases, and the GPU-seconds since the last one
+    Event("measured", "judge", 3, 1)    how many metrics are committed with its verdicts
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from evaljudge.errors import GivenUp, UserError, first_words
 from evaljudge.judges.protocol import Judge
 from evaljudge.metrics import Metric
 from evaljudge.model.asks import Options, Prompt
-from evaljudge.storage import Output, Panel, Shard, Stage
+from evaljudge.storage import Output, Shard, Stage
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -53,9 +54,7 @@ class Probe:
 class Assignment:
     """All that a worker needs to know besides its shards; it travels once."""
 
-    out: str
-    briefs: str | None
-    run: str
+    output: Output
     judges: Sequence[Judge]
     engines: Engines
     source: ModelSource
@@ -63,15 +62,13 @@ class Assignment:
     signatures: Mapping[str, str]
     seed: int
     session: str = ""
-    """Names all work of one driver: deaths are counted within it, not over reruns."""
-    panel: Panel = Panel()
+    """The driver's, which is in the receipts of the shards that it has committed."""
     probes: Sequence[Probe] = ()
     """Asked of each engine as it is opened, and counted nowhere."""
     commit_every: float = inf
     """Seconds after which what is new of a shard in hand is saved."""
-
-    def open_output(self) -> Output:
-        return Output(self.out, self.briefs, self.run, self.panel)
+    metrics: Sequence[Metric] = ()
+    """Measured by the worker that judges, with the signatures of their names."""
 
     def open_engine(self) -> Engine:
         """The engine; one that cannot be loaded is a UserError, whatever a library raises."""
@@ -140,11 +137,9 @@ class Order:
 
 @dataclass(frozen=True)
 class Measuring:
-    out: str
+    output: Output
     metrics: Sequence[Metric]
     signatures: Mapping[str, str]
-    session: str
-    """Deaths are counted within it (see attempts.py)."""
     begun: Collection[int] = ()
     """The numbers of the shards that have measures already."""
 
@@ -153,7 +148,7 @@ class Event(NamedTuple):
     """Counts are not kept: a shard that is begun again counts from 0, and what is said of it once
     it is committed replaces them."""
 
-    kind: Literal["loading", "loaded", "cases", "unscored", "committed"]
+    kind: Literal["loading", "loaded", "cases", "unscored", "committed", "measured"]
     stage: Stage = "prepare"
     shard: int = -1
     n: int = 0
@@ -180,6 +175,8 @@ class Receipts:
         self._gpu_seconds[worker] = now
         self._watch(Event("unscored", stage, shard, receipt["unscored"]))
         self._watch(Event("committed", stage, shard, receipt["cases"], since))
+        if stage == "judge" and (measured := receipt.get("measured")):
+            self._watch(Event("measured", stage, shard, len(measured)))
 
 
 class Executor(ABC):

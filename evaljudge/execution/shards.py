@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 from evaljudge.engines import Engine
 from evaljudge.execution.attempts import ENGINE_DIED, Attempt, CaseSlots, Here
 from evaljudge.execution.case import Asked, Models, add_counts, case_models, try_scoring
+from evaljudge.execution.measuring import measured_beside
 from evaljudge.execution.protocol import Assignment, Event, Order, Tell
 from evaljudge.execution.saving import BriefFiles, Briefs, Finished, VerdictFiles
 from evaljudge.identity import brief_key, common_key
@@ -107,7 +108,7 @@ class ShardWork:
         self._since = time.monotonic()  # loading the engine is time that is paid for
         self._job, self._here, self._gpus = assignment, here, gpus
         self._engine = engine or assignment.open_engine()
-        self._output, self._may_commit = assignment.open_output(), may_commit
+        self._output, self._may_commit = assignment.output, may_commit
         self._slots, self._counts = CaseSlots(MOST_OPEN_CASES), Counts(tell)
         self._heads: set[int] = set()
         self._untried = {judge.name for judge in assignment.judges}
@@ -143,7 +144,7 @@ class ShardWork:
                 if order.is_again or not attempt.is_first:
                     receipt = await asyncio.to_thread(self._output.receipt, stage, order.shard)
                 if receipt and not self._output.is_bundled:
-                    receipt = receipt if receipt["session"] == self._here.session else None
+                    receipt = receipt if receipt["session"] == self._job.session else None
                 yield receipt or await work[stage](order, cases, known, attempt)
         finally:
             for case in cases:
@@ -194,6 +195,8 @@ class ShardWork:
     ) -> dict[str, Any]:
         """Stage two: every candidate before every judge."""
         started, shard, output = time.monotonic(), order.shard, self._output
+        metrics = self._job.metrics if attempt.is_first else ()
+        measured = await asyncio.to_thread(measured_beside, metrics, cases, self._job.signatures)
         verdicts_of = partial(self._verdicts, known=known, attempt=attempt)
         of, asked = VerdictFiles(self._job.judges), self._nothing_asked()
         finished = Finished(output, "judge", shard, of, asked)
@@ -202,7 +205,10 @@ class ShardWork:
         files = await asyncio.to_thread(of.write, output, shard, judged)
         verdicts = [v for each in judged for mine in each.values() for v in mine.verdicts]
         unscored = [verdict.reason for verdict in verdicts if verdict.status == "unscored"]
-        return await self._commit("judge", shard, started, asked, unscored, files, repeated)
+        for name, scores in measured.items():
+            files.append(output.write_measures(f"judge/{name}", shard, scores))
+        done = started, asked, unscored, files, repeated, measured
+        return await self._commit("judge", shard, *done)
 
     async def _done_for_each(
         self,
@@ -334,6 +340,7 @@ class ShardWork:
         reasons: Sequence[str],
         files: Sequence[str],
         repeated: Mapping[str, float],
+        measured: Iterable[str] = (),
     ) -> dict[str, Any]:
         """The receipt that counts: of two workers that did the same the first one's.
 
@@ -348,12 +355,13 @@ class ShardWork:
             "reasons": by_kind(reasons),
             "asked": {judge: asdict(counts) for judge, counts in asked.items()},
             "seconds": round(now - started, 3),
-            "session": self._here.session,
+            "session": self._job.session,
             "worker": self._here.worker,
             "worker_seconds": round(now - self._since, 3),
             "gpus": self._gpus,
             "cache_block": self._engine.cache_block,
             "files": files,
+            "measured": {name: self._job.signatures[name] for name in measured},
         } | ({"repeated": dict(repeated)} if repeated else {})
         before = self._prepared.pop(shard.number, None) if stage == "judge" else None
         whole = receipt | ({"prepared": before} if before else {})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from evaljudge.metrics.protocol import EMPTY_SOURCE, EMPTY_TEXT, KnownMetric, Value
 from evaljudge.records import Case
@@ -20,6 +20,7 @@ class Length:
     name: str
     is_of_source: bool
     version: str = "1"
+    is_light: ClassVar[bool] = True
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:

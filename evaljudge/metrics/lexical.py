@@ -36,7 +36,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 from pydantic import Field
@@ -86,6 +86,7 @@ class Lexical:
     made_by: Mapping[str, Any]
     comparing: Callable[[str], Comparison]
     version: str = "2"
+    is_light: ClassVar[bool] = True
 
     @property
     def facts(self) -> Mapping[str, Any]:

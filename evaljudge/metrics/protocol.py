@@ -4,7 +4,8 @@
     metric.facts               -> {"against": "first", "library": "sacrebleu 2.6.0"}
 
 Metrics are sent to the workers that measure, so they can be pickled and are cheap to make. What is
-heavy (an encoder) is loaded at the first `measure`, once per process.
+heavy (an encoder) is loaded at the first `measure`, once per process. A metric with `is_light =
+True`, which loads nothing and needs little memory, is measured by the worker that judges.
 
 The texts that a candidate is compared with: one reference, several, or the source.
 

@@ -62,10 +62,11 @@ def write_findings(
         **findings.judged.files,
     }
     always = {name for name, analysis in analyses().items() if analysis.is_always_written}
+    there = place.names(folder.rstrip("/"))
     for name, rows in files.items():
         if rows or name in always:
             place.write_json(f"{folder}{name}.json", [asdict(row) for row in rows])
-        else:
+        elif f"{name}.json" in there:
             place.remove(f"{folder}{name}.json")
     facts = asdict(replace(findings, rows={}, judged=replace(findings.judged, files={})))
     facts.pop("rows")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -74,7 +74,6 @@ def run_job(job: Job, watcher: Watcher, *, extend: bool = False) -> Outcome:
         with held.one_session(output) as begun:
             held.ask(output, BOTH)
             held.measure(output, output.shards())
-            output.tidy()  # a run that was killed after its last shard left notes, too
             return held.report(output, begun=begun, is_measured=True)
 
     return _done_whole(job, watcher, work)
@@ -199,6 +198,8 @@ class ClaimedJob:
     job: Job
     watcher: Watcher
     claim: Claim
+    measured: set[int] = field(default_factory=set)
+    """The shards whose metrics are all committed with their verdicts, as far as it was heard."""
 
     def bind(self, stages: Sequence[Stage], extend: bool) -> Output:
         job = self.job
@@ -253,19 +254,22 @@ class ClaimedJob:
             for part, todo in passes:
                 if todo:
                     do_pass(part, output, todo, watch, longest_ask(part, output, todo))
-        if any(left.values()):  # else the notes there are of measuring
-            output.tidy()
+        output.forget_saved()
 
     def measure(self, output: Output, shards: Sequence[Shard]) -> None:
-        if todo := unmeasured(self.job, output, shards):
+        rest = [shard for shard in shards if shard.number not in self.measured]
+        if todo := unmeasured(self.job, output, rest):
             total, left = (sum(shard.cases for shard in some) for some in (shards, todo))
             with self._watching({"measure": (left, total)}) as watch:
                 measure(self.job, output, todo, watch)
-            output.tidy()
 
     @contextmanager
     def _watching(self, todo: Todo) -> Iterator[Watch]:
         def watch(event: Event) -> None:
+            if event.kind == "measured":
+                if event.n == len(self.job.metrics):
+                    self.measured.add(event.shard)
+                return
             if event.kind == "committed":
                 self.claim.check()
             self.watcher.event(event)

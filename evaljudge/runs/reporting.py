@@ -231,12 +231,10 @@ def _corpus_notes(output: Output) -> Iterator[str]:
 
 def _scoring(job: Job, output: Output, shards: Sequence[Shard], ratings: FurtherRatings) -> Scoring:
     return Scoring(
-        out=job.config.out,
-        briefs=job.config.briefs,
-        run=output.name,
+        output=output,
         judges=job.judges,
         collecting=job.collecting(),
-        metrics=[metric.name for metric in job.metrics],
+        metrics=job.metric_signatures(corpus_digest(output)),
         mixes={name: mix for name, mix in job.mixes.items() if name not in job.weighted},
         scorers={name: axes for name, axes in job.scorers.items() if name not in job.weighted},
         signatures=job.judge_signatures(),

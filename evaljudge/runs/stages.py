@@ -1,6 +1,7 @@
 """What a run's shards lack, and how it is done: which model does which stage, which metrics run.
 
-    commits/measure/00003.json   {"measured": {"rouge1": "rouge1@1 | …", …}, …}
+    commits/judge/00003.json     {"measured": {"rouge1": "rouge1@1 | …", …}, …}
+    commits/measure/00003.json   {"measured": {"importance": "importance@1 | …", …}, …}
 
 A metric is missing where its signature is not the one that a shard was measured under: metrics may
 change between reports, and only what changed is measured.
@@ -9,9 +10,11 @@ change between reports, and only what changed is measured.
 from __future__ import annotations
 
 import uuid
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from evaljudge.execution.protocol import Assignment, Measuring, Order, Probe, Watch
 from evaljudge.metrics import CorpusMetric, Metric
@@ -20,7 +23,7 @@ from evaljudge.metrics.protocol import Part
 from evaljudge.records import Document
 from evaljudge.runs.asked import probes_of
 from evaljudge.runs.job import Job, Pass, required
-from evaljudge.storage import Output, Shard, Stage, ahead, index_on_disk
+from evaljudge.storage import Output, Panel, Shard, Stage, ahead, index_on_disk
 
 Lacking = dict[Shard, list[str]]
 """The metrics that each shard lacks."""
@@ -66,24 +69,24 @@ def lacking(part: Pass, output: Output, wanted: Sequence[Stage]) -> dict[Shard, 
 
 
 def _assignment(part: Pass, output: Output, orders: Sequence[Order]) -> Assignment:
+    """Of several models, the one for all judges that name none has the metrics measured."""
     job, probes = part.job, list[Probe]()
     judged = next((order.shard for order in orders if "judge" in order.stages), None)
     if judged and part.source.least_mass:
         probes = probes_of(job.judges, output.cases(judged)[0])
+    light = [metric for metric in job.metrics if getattr(metric, "is_light", False)]
     return Assignment(
-        out=job.config.out,
-        briefs=job.config.briefs,
-        run=output.name,
+        output=output,
         judges=job.judges,
         engines=job.engines,
         source=part.source,
         writer=required(job.writer).identity,
-        signatures=job.judge_signatures(),
+        signatures=job.judge_signatures() | job.metric_signatures(corpus_digest(output)),
         seed=job.config.seed,
         session=uuid.uuid4().hex,
-        panel=job.panel,
         probes=probes,
         commit_every=job.config.commit_every,
+        metrics=light if output.is_bundled and not job.panel.judge else (),
     )
 
 
@@ -115,12 +118,16 @@ def _brief_files(
 
 
 def unmeasured(job: Job, output: Output, shards: Sequence[Shard]) -> Lacking:
-    if not job.metrics:
+    if not job.metrics or not shards:
         return {}
+    others = {shard.number for shard in output.shards()} - {shard.number for shard in shards}
     wanted = job.metric_signatures(corpus_digest(output))
-    measured = {receipt["shard"]: receipt["measured"] for receipt in output.receipts("measure")}
+    measured = defaultdict[int, set[tuple[str, str]]](set)
+    judged = output.of(Panel()).receipts("judge", others) if output.is_bundled else ()
+    for receipt in chain(judged, output.receipts("measure", others)):
+        measured[receipt["shard"]] |= receipt.get("measured", {}).items()
     lacking = {
-        shard: [n for n, line in wanted.items() if measured.get(shard.number, {}).get(n) != line]
+        shard: [name for name, line in wanted.items() if (name, line) not in measured[shard.number]]
         for shard in shards
     }
     return {shard: names for shard, names in lacking.items() if names}
@@ -131,8 +138,7 @@ def measure(job: Job, output: Output, lacking: Lacking, watch: Watch) -> None:
     with job.executor.session():  # for all passes
         ready = [_ready(job, output, metric) for metric in job.metrics if metric.name in names]
         signatures = job.metric_signatures(corpus_digest(output))
-        session, begun = uuid.uuid4().hex, output.begun("measure")
-        measuring = Measuring(job.config.out, ready, signatures, session, begun)
+        measuring = Measuring(output, ready, signatures, output.begun("measure"))
         job.executor.measure(measuring, lacking, watch)
 
 
@@ -148,15 +154,14 @@ def _ready(job: Job, output: Output, metric: Metric) -> Metric:
     total = sum(shard.cases for shard in shards) - sum(map(len, again.values()))
     documents = _once(output.ahead(lambda s: (s.number, output.sources(s)), shards), again)
     learnt = metric.learnt(drawn(documents, metric.most_learnt, total, job.config.seed))
-    counted = partial(_counted, job.config.out, output.name, learnt, again)
+    counted = partial(_counted, output, learnt, again)
     return learnt.fitted(job.executor.in_order(counted, shards))
 
 
 def _counted(
-    out: str, run: str, metric: CorpusMetric, again: Mapping[int, frozenset[str]], shard: Shard
+    output: Output, metric: CorpusMetric, again: Mapping[int, frozenset[str]], shard: Shard
 ) -> Part:
-    documents = Output(out, run=run).sources(shard)
-    return metric.counted(_once([(shard.number, documents)], again))
+    return metric.counted(_once([(shard.number, output.sources(shard))], again))
 
 
 def _once(

@@ -1,7 +1,7 @@
 """A stage of a shard as one object: the files that it wrote, and last the receipt that they count.
 
     commits/judge/00003.zip       verdicts/synthetic/00003.parquet  checks/synthetic/00003.parquet
-                                  commits/judge/00003.json
+                                  measures/judge/rouge1/00003.parquet  commits/judge/00003.json
     briefs/z1f0c9a2b/00003.zip    briefs/synthetic/00003-z1f0c9a2b.parquet
                                   commits/prepare/00003.json
 
@@ -72,9 +72,8 @@ class Recent:
 
     def __init__(self, most: int = 32 << 20) -> None:
         self._most, self._lock = most, Lock()
-        self._kept: dict[str, bytes] = {}
-        self._proven: dict[str, bytes] = {}
-        """Of those kept the ones whose own seal was compared."""
+        self._kept: dict[str, tuple[bytes, bool]] = {}
+        """With whether a file's own seal was compared."""
         self._reading = [Lock() for _ in range(64)]
 
     def reading(self, name: str) -> Lock:
@@ -82,34 +81,28 @@ class Recent:
         return self._reading[hash(name) % len(self._reading)]
 
     def get(self, name: str) -> bytes | None:
-        return self._kept.get(name)
+        return self._kept.get(name, (None, False))[0]
 
     def is_proven(self, name: str, content: bytes) -> bool:
-        return self._proven.get(name) is content
+        kept, is_proven = self._kept.get(name, (None, False))
+        return is_proven and kept is content
 
     def note_proven(self, name: str, content: bytes) -> None:
-        with self._lock:
-            if self._kept.get(name) is content:
-                self._proven[name] = content
+        if self.get(name) is content:
+            self.keep(name, content, is_proven=True)
 
-    def keep(self, name: str, content: bytes) -> None:
+    def keep(self, name: str, content: bytes, *, is_proven: bool = False) -> None:
         with self._lock:
-            self._drop(name)
-            if len(content) > self._most:
-                return
-            self._kept[name] = content
-            while sum(map(len, self._kept.values())) > self._most:
-                self._drop(next(iter(self._kept)))
+            self._kept.pop(name, None)
+            if len(content) <= self._most:
+                self._kept[name] = content, is_proven
+            while sum(len(kept) for kept, _ in self._kept.values()) > self._most:
+                del self._kept[next(iter(self._kept))]
 
     def forget(self, name: str) -> None:
         with self._lock:
-            self._drop(name)
+            self._kept.pop(name, None)
 
     def clear(self) -> None:
         with self._lock:
             self._kept.clear()
-            self._proven.clear()
-
-    def _drop(self, name: str) -> None:
-        self._kept.pop(name, None)
-        self._proven.pop(name, None)

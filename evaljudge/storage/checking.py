@@ -91,23 +91,28 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
 
     was_done, judges = was_finished(run), judge_kinds(run)
     checked = {name.split("/")[1] for name in there if name.startswith("checks/")}
-    named, whole = dict[str, _File](), set[str]()
-    markers = [
-        _File(name := marker(at, shard.number), shard, stage, name)
-        for shard in shards
-        for stage in STAGES
-        for at in folders[stage]
-        if shard.number in committed[at] or (was_done and committed[at])  # a folder has all or none
-    ]
-    for file, receipt in _proven(output, seen, markers):
-        whole.add(file.name)
-        for name in _vouched(output, file, receipt, judges, checked):
-            if not output.bundle(name):  # else it is proven with its marker
-                named[name] = file._replace(name=name)
+    named, whole, measured = dict[str, _File](), set[str](), set[int]()
+    for stages in (STAGES[:2], STAGES[2:]):  # what is measured beside verdicts may have no marker
+        markers = [
+            _File(name := marker(at, n), shard, stage, name)
+            for n, shard in ((shard.number, shard) for shard in shards)
+            for stage in stages
+            for at in folders[stage]
+            # else a folder has all or none
+            if n in committed[at] or (was_done and committed[at] and n not in measured)
+        ]
+        for file, receipt in _proven(output, seen, markers):
+            whole.add(file.name)
+            if file.shard and receipt.get("measured"):
+                measured.add(file.shard.number)
+            for name in _vouched(output, file, receipt, judges, checked):
+                if not output.bundle(name):  # else it is proven with its marker
+                    named[name] = file._replace(name=name)
     for stage in STAGES:
         seen.done[stage] = sum(
             all(marker(at, shard.number) in whole for at in folders[stage]) for shard in shards
         )
+    seen.done["measure"] = len(measured)
     kept = {
         output.of(panel).brief_file(shard)
         for panel in output.panels()
@@ -218,6 +223,8 @@ def _changed(output: Output, name: str, digest: str) -> str:
 
 def _digest(output: Output, name: str) -> str:
     made = sha256()
+    if name.startswith("report/"):  # a stream would ask for the size first
+        return sha256(output.place.read(name)).hexdigest()
     with output.place.open(name) as stream:
         while piece := stream.read(PIECE):
             made.update(piece)

@@ -22,7 +22,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from evaljudge.errors import Damaged, UserError, first_words
 from evaljudge.storage import tables
@@ -62,7 +62,6 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "commits": _BY_RUN,
         "verdicts": _BY_RUN,
         "checks": _BY_RUN,
-        "attempts": "a note of a worker, which is ignored",
         "partial": "what was saved of a shard is asked again",
         "briefs": "remove it, and `evaljudge run CONFIG` writes it again",
         COMMON: "put it back from a copy: without it, `--extend` asks for it again, and the answer "
@@ -117,6 +116,17 @@ class RunFiles:
         """run.json and shards.json, as they were read."""
         self._unbundled: dict[str, dict[str, bytes]] = {}
         """The parts of bundles that are not written yet."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What travels to a worker reads everything itself."""
+        shared = self._shared.uri if self._shared else None
+        return type(self), (self.uri, shared, self.name, self.panel)
+
+    def _but(self, **changes: Any) -> Self:
+        """Another one that knows and keeps what this one does."""
+        other = object.__new__(type(self))
+        other.__dict__ |= self.__dict__ | changes
+        return other
 
     @cached_property
     def name(self) -> str:
@@ -218,7 +228,9 @@ class RunFiles:
         if folder in ("verdicts", "checks"):
             panel = self.panel or panels_of(self.run() or {}).get(of, Panel())
             of = ended("judge", panel.judge)
-        return f"commits/{'measure' if folder == 'measures' else of}/{number}.zip"
+        if folder == "measures":
+            of = of.rpartition("/")[0] or "measure"
+        return f"commits/{of}/{number}.zip"
 
     def _where(self, name: str) -> tuple[Place, str]:
         if self._shared and name.startswith("briefs/"):

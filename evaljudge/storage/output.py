@@ -2,8 +2,8 @@
 
     run.json  shards.json  cases/00003.parquet  scores/00000-00031.parquet
     commits/judge/00003.zip  commits/measure/00003.zip  briefs/z1f0c9a2b/00003.zip
-    partial/judge/00003.zip  attempts/00003.json  briefs/common/4e1d….json  selected/good.jsonl
-    report/agreement.json  labels/sheet.json
+    partial/judge/00003.zip  briefs/common/4e1d….json  selected/good.jsonl  report/agreement.json
+    labels/sheet.json
 
 A stage of a shard is one bundle, which is written when the stage is done and is its marker, too.
 What is in it is asked for by the names that its parts have:
@@ -19,8 +19,7 @@ Where the judges of a run have several models, each model is a panel, with marke
 (`commits/judge-3fa29c1b/00003.zip`) and with its own briefs (`briefs/z1f0c9a2b-3fa29c1b/`). A shard
 is done with a stage when all of the run's panels have committed it.
 
-Attempts are notes that workers leave for those after them, and what lies in `partial/` is what they
-have done of a shard; a finished run has neither.
+What lies in `partial/` is what workers have done of a shard; a finished run has none of it.
 
 Every file that others are made of is sealed (seals.py). One that is not as it was written is an
 error, Damaged, which says what to do. Files of other names than these are not ours: nobody reads
@@ -31,12 +30,10 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
 from types import MappingProxyType
@@ -116,9 +113,7 @@ class Output(RunFiles):
 
     def of(self, panel: Panel) -> Output:
         """The same files, as one panel of the run reads and writes them."""
-        other = copy(self)
-        other.panel = panel
-        return other
+        return self._but(panel=panel)
 
     def of_judge(self, judge: str) -> Output:
         """The output as this judge's panel reads it."""
@@ -216,9 +211,7 @@ class Output(RunFiles):
     def partial(self) -> Output:
         """The same, for what is done of a shard before all of it is: the names are those of parts
         of the stage's bundle, and lie in `partial/`, where they are written anew."""
-        other = copy(self)
-        other.is_partial = True
-        return other
+        return self._but(is_partial=True)
 
     def saved(self, stage: Stage) -> set[int]:
         """The numbers of the shards of which something of this stage lies in `partial/`."""
@@ -269,36 +262,9 @@ class Output(RunFiles):
                 prepared[at] = self._object(name, content)[0]
         return [*filter(None, prepared.values()), *judged]
 
-    # attempts
-
-    def attempt(self, name: str) -> dict[str, Any]:
-        """What was noted; empty where nothing was, and where a note is damaged: the notes only
-        help to find out what crashed."""
-        try:
-            return self._find_json(f"attempts/{name}.json") or {}
-        except Damaged as error:
-            print(f"warning: {error}", file=sys.stderr, flush=True)
-            return {}
-
-    def note_attempt(self, name: str, note: Mapping[str, Any]) -> None:
-        self._write_json(f"attempts/{name}.json", note)
-
-    def forget_attempt(self, name: str) -> None:
-        self.place.remove(f"attempts/{name}.json")
-
-    def forget_attempts(self) -> None:
-        names = self.place.names("attempts")
-        notes = [name for name in names if name.endswith(".json")]
-        for name in notes:
-            self.place.remove(f"attempts/{name}")
-        if len(notes) == len(names):
-            self.place.remove_folder("attempts")
-
-    def tidy(self) -> None:
-        """Remove what is only needed while a run goes on, or after its process died."""
-        self.forget_attempts()
+    def forget_saved(self) -> None:
+        """Remove what is only needed while a run goes on."""
         self.place.remove_folder("partial")
-        self.sweep()
 
     def sweep(self) -> None:
         """Remove what killed processes of this run have left half-written; in a folder of briefs
@@ -390,6 +356,7 @@ class Output(RunFiles):
         return self._write(f"checks/{judge}", shard, Verdict, checks)
 
     def measures(self, metric: str, shard: Shard) -> Iterator[Score]:
+        """`metric`: its name, or `judge/NAME` where it was committed with the verdicts."""
         return self._records(Score, f"measures/{metric}/{shard.file}")
 
     def keep_measures(self, shard: Shard, but: Collection[str]) -> dict[str, str]:
@@ -487,10 +454,7 @@ class Output(RunFiles):
     def loose(self) -> Output:
         """The same, as it writes briefs that are no part of a bundle: those that the shards' own
         will be made from."""
-        other = copy(self)
-        if self.is_bundled:
-            other.name = SEALED + self.name.removeprefix(BUNDLED)
-        return other
+        return self._but(name=self.name.replace(BUNDLED, SEALED, 1)) if self.is_bundled else self
 
     def brief_file(self, shard: Shard) -> str:
         return f"{shard.number:05d}{self._own_end}"

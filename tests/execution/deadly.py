@@ -53,7 +53,7 @@ class DeadlyShard:
         self.output.write_cases(self.shard, cases)
         (self.folder / "lives").write_text(str(lives))
         metric = Deadly(str(self.folder / "lives"))
-        return Measuring(self.output.uri, [metric], {"deadly": "deadly@1"}, "now")
+        return Measuring(self.output, [metric], {"deadly": "deadly@1"})
 
     def measured(self) -> dict[str, float | str]:
         scores = self.output.measures("deadly", self.shard)

@@ -21,23 +21,23 @@ from evaljudge.execution.attempts import (
     Here,
     noting_loading,
 )
-from evaljudge.storage import Output
+from evaljudge.execution.local import LocalNotes
 
 Begin = Callable[..., Attempt]
 
 
-def here(worker: str, notes: Output, session: str = "s", dead: str = "") -> Here:
-    return Here(session, worker, f"node of {worker}", lambda node: node != dead, notes)
+def here(worker: str, notes: LocalNotes, dead: str = "") -> Here:
+    return Here(worker, f"node of {worker}", lambda node: node != dead, notes)
 
 
 @pytest.fixture
-def output(tmp_path: Path) -> Output:
-    return Output(str(tmp_path))
+def notes(tmp_path: Path) -> LocalNotes:
+    return LocalNotes(tmp_path / "notes")
 
 
 @pytest.fixture
-def begin(output: Output) -> Begin:
-    return lambda worker, **more: Attempt("00003", here(worker, output, **more))
+def begin(notes: LocalNotes) -> Begin:
+    return lambda worker, **more: Attempt("00003", here(worker, notes, **more))
 
 
 def open_alone(attempt: Attempt, doc_id: str) -> None:
@@ -83,11 +83,10 @@ def test_a_node_that_is_gone_is_no_case_s_doing(begin: Begin) -> None:
     assert begin("w9").quarantined == {"d1"}
 
 
-def test_another_session_starts_anew_and_a_worker_that_lives_is_not_counted(begin: Begin) -> None:
+def test_a_worker_that_lives_is_not_counted(begin: Begin) -> None:
     for _ in range(3):
         assert not begin("w1").is_careful
     assert begin("w2").is_careful
-    assert not begin("w3", session="rerun").is_careful
 
 
 def test_many_killers_of_one_shard_are_quarantined_one_after_the_other(begin: Begin) -> None:
@@ -99,10 +98,10 @@ def test_many_killers_of_one_shard_are_quarantined_one_after_the_other(begin: Be
     assert begin("last").quarantined == {f"d{number}" for number in range(20)}
 
 
-def test_who_stood_by_another_shard_s_case_is_not_blamed(begin: Begin, output: Output) -> None:
+def test_who_stood_by_another_shard_s_case_is_not_blamed(begin: Begin, notes: LocalNotes) -> None:
     begin("w0")
     for number in range(1, 3 * MOST_DEATHS):
-        mine, other = (Attempt(name, here(f"w{number}", output)) for name in ("00003", "00004"))
+        mine, other = (Attempt(name, here(f"w{number}", notes)) for name in ("00003", "00004"))
         open_alone(other, f"k{number}")
     assert mine.quarantined == set()
     assert begin("last").is_careful
@@ -128,24 +127,22 @@ async def open_and_end(attempt: Attempt, doc_id: str) -> None:
         pass
 
 
-def test_loading_is_not_tried_for_ever(output: Output) -> None:
+def test_loading_is_not_tried_for_ever(notes: LocalNotes) -> None:
     with ExitStack() as never_left:
         for number in range(MOST_LOADS):
-            never_left.enter_context(noting_loading(here(f"w{number}", output)))
+            never_left.enter_context(noting_loading(here(f"w{number}", notes)))
         with pytest.raises(UserError, match="while it loaded its model"):
-            never_left.enter_context(noting_loading(here("last", output)))
-    with noting_loading(here("w", output, session="another")):
-        pass
+            never_left.enter_context(noting_loading(here("last", notes)))
 
 
-def test_notes_are_gone_in_the_end(begin: Begin, output: Output, tmp_path: Path) -> None:
+def test_a_note_that_its_process_died_over_is_none(begin: Begin, tmp_path: Path) -> None:
     attempt = begin("w1")
-    (note,) = (tmp_path / "attempts").iterdir()
+    (note,) = (tmp_path / "notes").iterdir()
     assert json.loads(note.read_text())["worker"] == "w1"
+    note.write_text(note.read_text()[:9])
+    assert begin("w2").is_first
     attempt.end()
-    begin("w1")
-    output.tidy()
-    assert not (tmp_path / "attempts").exists()
+    assert not list((tmp_path / "notes").iterdir())
 
 
 def test_a_case_that_is_dropped_is_no_error_of_the_others() -> None:

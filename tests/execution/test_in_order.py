@@ -99,12 +99,10 @@ def scored_by(executor: Executor, job: Job) -> tuple[Scored, list[JudgeFindings]
     output = Output(job.config.out)
     shards = output.shards()
     scoring = Scoring(
-        out=job.config.out,
-        briefs=None,
-        run=output.name,
+        output=output,
         judges=job.judges,
         collecting=job.collecting(),
-        metrics=[],
+        metrics={},
         mixes={},
         scorers=job.scorers,
         signatures=job.judge_signatures(),

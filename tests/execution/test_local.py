@@ -52,8 +52,9 @@ def values(out: Path) -> dict[tuple[str, ...], Any]:
     return {(r["doc_id"], r["system"], r["scorer"]): (r["value"], r["reason"]) for r in rows}
 
 
-def notes(out: Path) -> list[str]:
-    return sorted(os.listdir(out / "attempts")) if (out / "attempts").exists() else []
+def notes() -> list[str]:
+    """What is left in the temporary folder, and never in a run's."""
+    return [path.name for path in Path(tempfile.gettempdir()).glob("*.notes/*")]
 
 
 @pytest.fixture(autouse=True)
@@ -149,7 +150,7 @@ def test_an_engine_that_dies_is_opened_again_and_the_case_set_aside(
     assert deaths == dict.fromkeys(FATAL, 3)
     assert len(engines.opened) == engines.closed
     assert "the engine died and is loaded again: it was too much" in capsys.readouterr().err
-    assert notes(tmp_path / "out") == []
+    assert notes() == []
 
 
 def test_an_engine_that_cannot_be_loaded_again_ends_the_run_and_its_deaths_count(
@@ -176,12 +177,12 @@ def test_an_engine_that_cannot_be_loaded_again_ends_the_run_and_its_deaths_count
     for _ in range(3):
         with pytest.raises(GivenUp, match="the engine died .* run it again to go on"):
             evaljudge.run(config(tmp_path), engines=Lost(answers=answers))
-    assert notes(tmp_path / "out")
+    assert notes()
     evaljudge.run(config(tmp_path), engines=Lost(answers=answers))
     assert "the run before crashed (the engine died" in capsys.readouterr().err
     reasons = {key[0]: why for key, (_, why) in values(tmp_path / "out").items() if why}
     assert reasons == {"d5": "engine died"}
-    assert notes(tmp_path / "out") == []
+    assert notes() == []
 
 
 class Fatal(ScriptedEngines):
@@ -244,7 +245,7 @@ def test_a_case_that_crashes_the_process_is_set_aside_by_the_third_rerun(
     assert max(deaths.values()) <= 3
     reasons = {key[0]: reason for key, (_, reason) in values(tmp_path / "out").items() if reason}
     assert reasons == {"d5": "engine died", "d9": "engine died"}
-    assert notes(tmp_path / "out") == []
+    assert notes() == []
 
 
 def test_an_interrupt_and_a_mistake_accuse_no_case(tmp_path: Path) -> None:
@@ -258,7 +259,7 @@ def test_an_interrupt_and_a_mistake_accuse_no_case(tmp_path: Path) -> None:
             engines = Engines(answers=answers)
             with pytest.raises(type(error)):
                 evaljudge.run(config(tmp_path), engines=engines)
-            assert notes(tmp_path / "out") == []
+            assert notes() == []
             assert engines.closed == 1
     assert evaljudge.run(config(tmp_path), engines=ScriptedEngines()).coverage == 1
 
@@ -303,7 +304,7 @@ def test_an_interrupted_notebook_ends_the_work(tmp_path: Path) -> None:
         signal.signal(signal.SIGINT, ignored)
     loop.close()
     assert threading.active_count() == before
-    assert notes(tmp_path / "out") == []
+    assert notes() == []
     assert os.listdir(tmp_path / "out/commits/judge") == ["00000.zip"]
     assert evaljudge.run(config(tmp_path), engines=ScriptedEngines()).coverage == 1
 
@@ -330,7 +331,7 @@ def test_a_process_that_was_killed_accuses_no_case(tmp_path: Path) -> None:
         assert in_a_process(lambda: evaljudge.run(given, engines=engines)) == -signal.SIGKILL
     outcome = evaljudge.run(given, engines=ScriptedEngines())
     assert outcome.coverage == 1
-    assert notes(tmp_path / "out") == []
+    assert notes() == []
 
 
 def test_a_crash_counts_on_this_machine_only(
@@ -338,12 +339,12 @@ def test_a_crash_counts_on_this_machine_only(
 ) -> None:
     """Where the file is not there, as on another machine, nothing is known of a crash."""
     engines = Engines(answers=lambda prompt: os.abort())
-    given, output = config(tmp_path), Output(str(tmp_path / "out"))
+    given = config(tmp_path)
     assert in_a_process(lambda: evaljudge.run(given, engines=engines)) == -signal.SIGABRT
-    assert notes(tmp_path / "out")
+    assert notes()
     next(Path(tempfile.gettempdir()).glob("*.crash")).unlink()
-    with noting_crashes(output):
-        assert notes(tmp_path / "out") == []
+    with noting_crashes(given["out"]):
+        assert notes() == []
         next(Path(tempfile.gettempdir()).glob("*.crash")).unlink()
     assert not list(Path(tempfile.gettempdir()).iterdir())
 
@@ -361,7 +362,7 @@ def test_no_marker_vouches_for_a_metric_while_it_is_measured(tmp_path: Path) -> 
             vouched.append((output.receipt("measure", shard) or {})["measured"])
             return [[1.0] for _ in cases]
 
-    measuring = Measuring(output.uri, [Mine()], {"mine": "mine@1"}, "now", {shard.number})
+    measuring = Measuring(output, [Mine()], {"mine": "mine@1"}, {shard.number})
     LocalExecutor(str(tmp_path)).measure(measuring, {shard: ["mine"]}, lambda event: None)
     assert vouched == [{"other": "other@1"}]
     receipt = output.receipt("measure", shard) or {}
@@ -399,4 +400,4 @@ def test_a_case_that_kills_what_measures_it_is_set_aside(
     assert (receipt["unscored"], receipt["gpus"]) == (taken == 3, 0)
     of_deadly = "worker died" if taken == 3 else 1.0
     assert of.measured() == {"before": 1.0, "deadly": of_deadly, "after": 1.0}
-    assert notes(tmp_path / "out") == []
+    assert notes() == []

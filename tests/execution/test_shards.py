@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,12 @@ import pytest
 from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.execution.attempts import Here, Note
+from evaljudge.execution.local import LocalNotes
 from evaljudge.execution.protocol import Assignment, Order
 from evaljudge.execution.shards import ShardWork
 from evaljudge.judges import make_judges
+from evaljudge.metrics import Value
+from evaljudge.metrics.length import Length
 from evaljudge.model.asks import Failed, Prompt, Writing
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document
@@ -40,14 +43,17 @@ class Listening(Scripted):
         return f"text {len(prompt.text)} {hash(prompt.text) % 1000}"
 
 
-def assignment(out: Path, levels: int = 3, **more: Any) -> Assignment:
+def assignment(
+    out: Path, levels: int = 3, run: str = "run1", briefs: str | None = None, **more: Any
+) -> Assignment:
     engines, source = ScriptedEngines(), ModelSource("scripted")
     judges = make_judges(
         {"synthetic": {"levels": levels, "checks": NONE}}, load_task("summary", ["fluency"])
     )
     signatures = dict.fromkeys(("synthetic", "synthetic.level"), "signed")
     identity = engines.describe(source).identity
-    made = Assignment(str(out), None, "run1", judges, engines, source, identity, signatures, 0)
+    output = Output(str(out), briefs, run)
+    made = Assignment(output, judges, engines, source, identity, signatures, 0)
     return replace(made, **more)
 
 
@@ -55,8 +61,8 @@ def do(job: Assignment, model: Scripted, order: Order) -> list[dict[str, Any]]:
     return asyncio.run(done(ShardWork(job, here(job), model), order))
 
 
-def here(job: Assignment, session: str = "now") -> Here:
-    return Here(session, "host-1", "node", lambda node: True, job.open_output())
+def here(job: Assignment) -> Here:
+    return Here("host-1", "node", lambda node: True, LocalNotes(Path(job.output.uri) / "notes"))
 
 
 @pytest.fixture
@@ -103,6 +109,27 @@ def test_a_shard_from_cases_to_markers(out: Path) -> None:
     assert {b.signature for b in briefs} == {"signed"}
 
 
+@dataclass(frozen=True)
+class Broken(Length):
+    def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
+        raise MemoryError
+
+
+def test_what_cannot_be_measured_costs_no_verdict(out: Path) -> None:
+    """Nor is anything measured by a worker whose predecessor may have died of it."""
+    metrics = [Length("words", False), Broken("broken", False)]
+    lines = dict.fromkeys(("synthetic", "synthetic.level", "words", "broken"), "signed")
+    job = assignment(out, metrics=metrics, signatures=lines)
+    output, order = job.output, Order(SHARD, ["prepare", "judge"], {})
+    for noted, measured in ((False, {"words": "signed"}), (True, {})):
+        if noted:
+            LocalNotes(out / "notes").note_attempt("00003", asdict(Note("dead", "node")))
+            output.uncommit(output.marker("judge", SHARD))
+        assert do(job, Listening(), order)[1]["measured"] == measured
+        assert len(list(output.verdicts("synthetic", SHARD))) == 3
+    assert [score.value for score in output.measures("judge/words", SHARD)] == [1, 1, 1]
+
+
 def test_briefs_left_by_a_stage_that_was_cut_are_kept(out: Path) -> None:
     do(assignment(out), Listening(), Order(SHARD, ["prepare"], {}))
     (out / "commits/prepare/00003.json").unlink()
@@ -118,7 +145,7 @@ def test_levels_of_another_run_are_reused_by_key(out: Path) -> None:
     model, job = Listening(), second(out, levels=5)
     order = Order(SHARD, ["prepare", "judge"], {"synthetic": ["00003-run1.parquet"]})
     do(job, model, order)
-    output = job.open_output()
+    output = job.output
     assert len(model.written) == 2 * 2
     new = list(output.briefs("synthetic", [output.brief_file(SHARD)]))
     assert {b.part for b in new} == {"1", "2", "3", "4", "5"}  # it stands on its own
@@ -167,9 +194,9 @@ def test_a_marker_of_an_earlier_session_is_not_believed_by_a_second_try(out: Pat
     both = Order(SHARD, ["prepare", "judge"], {})
     do(assignment(out), Listening(), both)
     (out / "briefs/synthetic/00003-run1.parquet").unlink()
-    died = Note("later", "host-0", "node")
-    Output(str(out), run="run1").note_attempt("00003", asdict(died))
-    model, job = Listening(), assignment(out)
-    receipts = asyncio.run(done(ShardWork(job, here(job, "later"), model), both))
+    died = Note("host-0", "node")
+    LocalNotes(out / "notes").note_attempt("00003", asdict(died))
+    model = Listening()
+    receipts = do(assignment(out, session="later"), model, both)
     assert len(model.written) == 2 * 3
     assert [receipt["unscored"] for receipt in receipts] == [0, 0]

@@ -12,7 +12,6 @@ import evaljudge
 from evaljudge.commands.plan import planned_text
 from evaljudge.errors import UserError
 from evaljudge.runs import binding
-from evaljudge.storage import Output
 from evaljudge.storage.files import SEALED
 from tests import build
 from tests.build import Noting, document
@@ -124,9 +123,7 @@ def test_another_run_into_the_same_folder_is_refused(
 def test_what_a_corpus_holds_beside_its_cases_is_said_of_the_corpus_of_today(bench: Bench) -> None:
     bench.asked()
     bench.corpus([case(n) | {"coherence": 4} for n in range(4)])
-    Output(str(bench.out)).note_attempt("process", {"session": "killed"})
     assert bench.asked() == {}
-    assert not (bench.out / "attempts").exists()  # what a run left that was killed at its end
     (note,) = json.loads((bench.out / "shards.json").read_text())["unread"]
     assert "these look like ratings: `coherence`" in note
 

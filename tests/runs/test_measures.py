@@ -9,8 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import evaljudge
+from evaljudge.commands.check import check_run
 from evaljudge.config import WorkersConfig
 from evaljudge.corpora import CorpusSource, open_corpus
+from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.execution.protocol import Event
 from evaljudge.execution.ray.executor import RayExecutor
@@ -58,14 +60,18 @@ class Noting(Watcher):
 class Bench:
     def __init__(self, folder: Path, executor: str) -> None:
         self.file, self.out = folder / "cases.jsonl", folder / "out"
-        self._workers = {"executor": executor}
+        self._usual: dict[str, Any] = {"judges": {}, "workers": {"executor": executor}}
+        self._engines = ScriptedEngines()
+
+    def judging(self) -> None:
+        """Its runs have a judge from now on."""
+        self._usual |= {"judges": {"direct": {}}, "model": "scripted", "axes": ["fluency"]}
 
     def run(self, rows: list[dict[str, Any]], metrics: Any = METRICS, **more: Any) -> Noting:
         self.file.write_text("\n".join(map(json.dumps, rows)))
         watcher = Noting()
-        config = {"corpus": str(self.file), "out": str(self.out), "judges": {}}
-        config |= {"metrics": metrics, "workers": self._workers}
-        evaljudge.run(config, watcher=watcher, **more)
+        config = {"corpus": str(self.file), "out": str(self.out), "metrics": metrics} | self._usual
+        evaljudge.run(config, watcher=watcher, engines=self._engines, **more)
         return watcher
 
     def scores(self) -> dict[tuple[str, str, str], float | str]:
@@ -76,7 +82,7 @@ class Bench:
         values = [row["reason"] if row["value"] is None else row["value"] for row in rows]
         found = dict(zip(keys, values, strict=True))
         assert len(found) == len(rows)
-        return found
+        return {key: value for key, value in found.items() if key[0] != "direct"}
 
     def in_memory(self, metrics: Any = METRICS) -> dict[tuple[str, str, str], float | str]:
         with open_corpus(CorpusSource(str(self.file))) as corpus:
@@ -158,6 +164,25 @@ def test_a_lost_measure_is_measured_again(bench: Bench) -> None:
     assert bench.scores() == bench.in_memory()
 
 
+@BOTH
+def test_the_worker_that_judges_measures_what_is_light(bench: Bench) -> None:
+    """All else, and what is wanted later, is measured by a stage of its own."""
+    rows, words = [case(n) for n in range(40)], {"words": {}}
+    bench.judging()
+    judged = {"prepare": (40, 40), "judge": (40, 40)}
+    assert bench.run(rows, words).todo == [judged]
+    assert not (bench.out / "commits/measure").exists()
+    assert bench.scores() == bench.in_memory(words)
+    assert bench.run(rows, words).todo == [dict.fromkeys(judged, (0, 40))]
+    for changed in (METRICS, {"words": {"metric": "compression"}}, words):
+        todo = [dict.fromkeys(judged, (0, 40)), {"measure": (40, 40)}]
+        assert bench.run(rows, changed).todo == todo[: 1 if changed is words else 2]
+        assert bench.scores() == bench.in_memory(changed)
+    assert check_run(str(bench.out)).problems == []
+    (bench.out / "commits/measure/00001.zip").unlink()
+    assert check_run(str(bench.out)).found.done["measure"] == len(Output(str(bench.out)).shards())
+
+
 @pytest.mark.engine
 @BOTH
 def test_what_a_worker_finds_amiss_is_one_line(bench: Bench, tmp_path: Path) -> None:
@@ -181,4 +206,3 @@ def test_a_case_that_kills_its_worker_is_set_aside(
     of_deadly = "worker died" if taken == 3 else 1.0
     assert of.measured() == {"before": 1.0, "deadly": of_deadly, "after": 1.0}
     assert of.lives == lives - taken
-    assert of.output.attempt("measure-00000") == {}

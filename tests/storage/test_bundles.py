@@ -118,7 +118,7 @@ def test_on_s3_the_first_counts_too_and_the_end_is_read_alone(s3: Any) -> None:
 def test_a_worker_that_is_second_goes_on_with_the_briefs_that_count(tmp_path: Path) -> None:
     """Both write the same shard's references; the second one's differ, and are not judged by."""
     Output(str(tmp_path), run=RUN).write_cases(SHARD, CASES)
-    job = replace(assignment(tmp_path), run=RUN)
+    job = assignment(tmp_path, run=RUN)
     do(job, Scripted(), Order(SHARD, ["prepare"], {}))
     counted = Output(str(tmp_path), run=RUN).own_briefs("synthetic", SHARD)
     seen = list[str]()

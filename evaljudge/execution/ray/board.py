@@ -296,10 +296,8 @@ class Board:
         return self._notes.get(name, {})
 
     async def note_attempt(self, name: str, note: dict[str, Any]) -> None:
-        self._notes[name] = note
-
-    async def forget_attempt(self, name: str) -> None:
         self._notes.pop(name, None)
+        self._notes |= {name: note} if note else {}
 
     def _bury(self, worker: str, *, is_suspect: bool) -> None:
         """`is_suspect`: a shard that it had in hand may be what it died of."""

@@ -37,13 +37,13 @@ class TurnTaker(ABC):
     """What every worker does with a turn. At SIGTERM it commits what it has in hand, and ends; what
     is done by then is saved at once, as it is when its machine is to go."""
 
-    def __init__(self, board: Any, who: tuple[str, str, str], session: str) -> None:
+    def __init__(self, board: Any, who: tuple[str, str, str]) -> None:
         """`board`: the handle of the actor with the orders; `who`: the worker's name there, its
         actor's and its node's."""
         expect_answers()
         self._board, self._who, self._name = board, who, who[0]
         self._tickets, self._counters = count(), Counters()
-        self._here = _here(session, who[2], BoardNotes(board))
+        self._here = _here(who[2], BoardNotes(board))
         self._loop: asyncio.AbstractEventLoop | None = None
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self._on_signal)
@@ -109,7 +109,7 @@ class Worker(TurnTaker):
     def __init__(
         self, board: Any, who: tuple[str, str, str], assignment: Assignment, gpus: float
     ) -> None:
-        super().__init__(board, who, assignment.session)
+        super().__init__(board, who)
         self._refusal: UserError | GivenUp | None = None
         name = self._name
 
@@ -147,7 +147,7 @@ class Worker(TurnTaker):
 
 class Measurer(TurnTaker):
     def __init__(self, board: Any, who: tuple[str, str, str], measuring: Measuring) -> None:
-        super().__init__(board, who, measuring.session)
+        super().__init__(board, who)
         self._work = MeasuringWork(measuring, self._here)
 
     async def do(self, taken: Taken) -> AsyncIterator[Receipt]:
@@ -170,9 +170,6 @@ class BoardNotes:
     def note_attempt(self, name: str, note: Mapping[str, Any]) -> None:
         _answer(self._board.note_attempt.remote(name, dict(note)))
 
-    def forget_attempt(self, name: str) -> None:
-        _answer(self._board.forget_attempt.remote(name))
-
 
 def _answer(asked: Any) -> Any:
     import ray
@@ -180,10 +177,10 @@ def _answer(asked: Any) -> Any:
     return ray.get(asked)
 
 
-def _here(session: str, node: str, notes: BoardNotes) -> Here:
+def _here(node: str, notes: BoardNotes) -> Here:
     import ray
 
     def is_up(node: str) -> bool:
         return any(entry["Alive"] for entry in ray.nodes() if entry["NodeID"] == node)
 
-    return Here(session, f"{os.uname().nodename}-{os.getpid()}", node, is_up, notes)
+    return Here(f"{os.uname().nodename}-{os.getpid()}", node, is_up, notes)
