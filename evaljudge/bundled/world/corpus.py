@@ -16,9 +16,9 @@ from evaljudge.bundled.world.texts import (
     HIGHEST,
     SENTENCES,
     Axis,
-    graded,
     make_report,
     make_text,
+    perfect,
     spelt,
 )
 from evaljudge.bundled.world.words import Half
@@ -50,7 +50,7 @@ def make_cases(documents: int, seed: int, half: Half = "test") -> Iterator[dict[
         yield {
             "doc_id": f"{half}-{seed}-{number:04d}",
             "source": report.text,
-            "references": [spelt(graded(report, "fluency", HIGHEST))],
+            "references": [spelt(perfect(report))],
             "candidates": candidates,
         }
 
