@@ -123,8 +123,7 @@ class PooledValue:
 
     @property
     def cell(self) -> str:
-        few = only(self.level, self.n)
-        shown = correlation(self.value)
+        shown, few = correlation(self.value), only(self.level, self.n)
         if self.value is not None and few:
             return f"{shown} ({few})"
         return shown if self.spread is None else f"{shown} ± {correlation(self.spread)}"
