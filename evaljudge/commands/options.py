@@ -15,15 +15,7 @@ from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    ParamSpec,
-    TypeVar,
-    dataclass_transform,
-    get_type_hints,
-)
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, dataclass_transform, get_type_hints
 
 import typer
 

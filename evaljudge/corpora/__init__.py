@@ -31,18 +31,7 @@ GENERIC = "generic"
 ROWS_LOOKED_AT = 200
 __path__ = folders("corpora")  # one that the environment names is a part of this package
 
-__all__ = [
-    "BadRows",
-    "Corpus",
-    "CorpusSource",
-    "KnownFormat",
-    "known_formats",
-    "likely_columns",
-    "notes_on",
-    "open_corpus",
-    "refuse_empty",
-    "source_of",
-]
+__all__ = ["BadRows", "Corpus", "KnownFormat", "notes_on", "refuse_empty"]  # of other files
 
 
 @cache

@@ -137,11 +137,7 @@ def _chosen(random: Random, report: Report, irrelevant: set[int]) -> list[Fact]:
 
 
 def _sentence(
-    random: Random,
-    report: Report,
-    place: int,
-    facts: tuple[Fact, Fact | None],
-    at_fault: set[Axis],
+    random: Random, report: Report, place: int, facts: tuple[Fact, Fact | None], at_fault: set[Axis]
 ) -> tuple[Sentence, Fact | None]:
     """The sentence on the first of these facts, in a text that has last named the person of the
     second; and the fact whose person is named last now."""
