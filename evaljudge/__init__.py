@@ -8,8 +8,6 @@
 Everything heavy (ray, vllm, torch, pyarrow) is imported where it is used, never here.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -5,8 +5,6 @@ Coverage("synthetic", "fluency", scored=97, unscored=3, reasons={"empty text": 3
 Selected("good", {"name": "good", "all": […]}, considered=1600, selected=412, unscored=3)
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

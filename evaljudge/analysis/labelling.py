@@ -10,8 +10,6 @@ The size says how probable a text is to be drawn beside others (decisions/sampli
                 where no judge keeps any, with the disagreement between scorers
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import exp, log
 from typing import Any, Literal, get_args

@@ -8,8 +8,6 @@ and cost.
 A difference is always the second run's value less the first one's.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

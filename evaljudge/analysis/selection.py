@@ -19,8 +19,6 @@ Shards are read one at a time: first, where a rule has a top_fraction, to find t
 to write.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence

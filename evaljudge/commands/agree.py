@@ -5,8 +5,6 @@
 Without scores or metrics it shows how far the ratings agree among themselves.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

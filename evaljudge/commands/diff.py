@@ -10,8 +10,6 @@ one-sided, at 5% after Holm's correction for all that are looked at, so that the
 alarm does not grow with their number.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

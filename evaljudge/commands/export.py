@@ -1,7 +1,5 @@
 """`evaljudge export`: a part of a run as a file, for another run or for people."""
 
-from __future__ import annotations
-
 from evaljudge.commands.options import ExportOptions
 from evaljudge.commands.tables import TABLES, export_table
 from evaljudge.errors import UserError, unknown

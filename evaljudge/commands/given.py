@@ -1,7 +1,5 @@
 """What commands are given: cases that people rated, scores from anywhere, names to look up."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

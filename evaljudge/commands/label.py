@@ -6,8 +6,6 @@ Raters see neither systems nor scores. The key, OUT/labels/sheet.json, has the d
 system of each label, and how probable it was that each text of the run was drawn.
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence

@@ -6,8 +6,6 @@
 A class has the options as its fields, each with its help, and the command's help as its docstring.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence

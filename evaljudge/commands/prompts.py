@@ -5,8 +5,6 @@ Each judge works on the document as in a run, with a model that replies with pla
 template asked in one way, the first is shown, in the chat template of a tokenizer that is here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from textwrap import fill

@@ -4,8 +4,6 @@ Only the shard that holds the document is read, besides the ids of the documents
 the corpus and replies of the model are data: what controls a terminal is shown as harmless.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import textwrap

@@ -9,8 +9,6 @@ such files are found by looking. A format whose files lack the documents may tak
 the documents are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -9,8 +9,6 @@ up in the order of the shards, and asks the sum for its findings:
     total.findings(found)  ->  Findings of this judge: sections, files, warnings
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -7,8 +7,6 @@
 The names are the scorers' names in every table.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """What a calibration found, for a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from evaljudge.agreement import Precise

@@ -9,8 +9,6 @@ of metrics alone it is, on each axis that people rated, the metric that agrees w
 interval is widened for that choice. Places of dots are from 0 to 1: pictures.html.j2 draws.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import floor, log10

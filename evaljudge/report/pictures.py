@@ -4,8 +4,6 @@ the pictures that sections carry.
 Values only, with places between 0 and 1, by the names that pictures.html.j2 has for them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict

@@ -9,8 +9,6 @@ methods are defined on different documents, a second table has the documents beh
 the value on those that all methods have in common.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain

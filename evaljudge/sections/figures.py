@@ -1,7 +1,5 @@
 """How numbers are written: the same in Markdown, on the page and in a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_FLOOR, Decimal
 from operator import attrgetter

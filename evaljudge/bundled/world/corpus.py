@@ -4,8 +4,6 @@ Each system has its own weakness: of its sentences, the share that is at fault o
 candidate's `ratings` are its true levels.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from random import Random

@@ -11,8 +11,6 @@ the four axes are set apart from each other:
     First, in Marsden Mr Corlin lost ten keys.   (other news)             relevance
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random

@@ -4,8 +4,6 @@ People's names have two syllables (`Bal` + `wick`), so that the names of the tes
 are made of known syllables, though none of them is in the training half.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import product
 from pathlib import Path

@@ -25,8 +25,6 @@ Policy:
   order comes to the same.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
