@@ -31,6 +31,11 @@ class Coverage:
     def expected(self) -> int:
         return self.scored + self.unscored
 
+    @property
+    def not_expected(self) -> int:
+        """How many scores are absent because the text is the reference itself."""
+        return sum(times for reason, times in self.reasons.items() if means_selfsame(reason))
+
 
 @dataclass(frozen=True, slots=True)
 class Selected:
@@ -110,9 +115,7 @@ class Findings:
 
     @property
     def not_expected(self) -> int:
-        """How many scores are absent because the text is the reference itself."""
-        reasons = (reason for row in self.coverage for reason in row.reasons.items())
-        return sum(times for reason, times in reasons if means_selfsame(reason))
+        return sum(row.not_expected for row in self.coverage)
 
     @property
     def floor_passed(self) -> bool:

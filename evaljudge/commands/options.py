@@ -49,7 +49,6 @@ def option(said: str, default: Any = None, *flags: str, typed: Any = None, **mor
 _RUN = typer.Argument(metavar="OUT", help="The output folder or URI of a run.")
 RunFolder = Annotated[str, _RUN]
 _CONFIG = typer.Argument(metavar="CONFIG", help="The YAML file of the configuration.")
-ConfigFile = Annotated[str, _CONFIG]
 BRIEFS = partial(option, "The folder or URI of the run's briefs, if it has moved since the run.")
 SEED = partial(option, "Seed of everything random: one seed gives the same numbers.", 0, min=0)
 RESAMPLES = partial(
