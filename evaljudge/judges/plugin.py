@@ -149,8 +149,6 @@ def _class_at(place: str) -> tuple[Any, str]:
 
 
 def _judge_at(place: str, *needed: str) -> Any:
-    from evaljudge.judges.protocol import Judge
-
     loaded = _imported(place, type)
     if not (inspect.isclass(loaded) and issubclass(loaded, Judge)):
         raise UserError(f"{place} is not a judge: it must be a class that inherits from "
