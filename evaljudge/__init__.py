@@ -8,8 +8,6 @@
 Everything heavy (ray, vllm, torch, pyarrow) is imported where it is used, never here.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -26,29 +24,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Config",
-    "Outcome",
-    "Scorer",
-    "Study",
-    "UserError",
-    "__version__",
-    "agree",
-    "calibrate",
-    "check",
-    "diff",
-    "judge",
-    "label",
-    "load_config",
-    "make_report",
-    "open_run",
-    "plan",
-    "plan_study",
-    "prepare",
-    "probe",
-    "run",
-    "run_study",
-    "score",
-]
+    "Config", "Outcome", "Scorer", "Study", "UserError", "__version__", "agree", "calibrate",
+    "check", "diff", "judge", "label", "load_config", "make_report", "open_run", "plan",
+    "plan_study", "prepare", "probe", "run", "run_study", "score",
+]  # fmt: skip
 _HOMES = {
     "commands.python": ["agree", "calibrate", "check", "diff", "label"],
     "config": ["Config", "load_config"],

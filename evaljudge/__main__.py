@@ -3,8 +3,6 @@
 What it imports at the start is little, so that a signal is answered from the first moment.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from evaljudge.commands.supervised import supervised

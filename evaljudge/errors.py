@@ -1,7 +1,5 @@
 """The user's mistakes, what had to be given up, ends by a signal, advice on a misspelt name."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What makes two runs, two briefs or two numbers the same: fingerprints, keys, signatures."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -15,8 +15,6 @@ likewise `FORMATS` with `corpora`. An analysis is a file with an `ANALYSIS`, lik
 `analyses`. To find them, their files are imported.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator, Mapping

@@ -9,8 +9,6 @@ A reason is one text in the files of verdicts and scores. Where it stood (`compa
 and what was said (`'Rating: …'`) differ from case to case: they are details, and the rest is kind.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

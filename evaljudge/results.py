@@ -5,28 +5,13 @@ from evaljudge.results import Agreed, Agreement
 def best(found: Agreed) -> Agreement: ...
 """
 
-from __future__ import annotations
-
-from evaljudge.agreement import Agreement
-from evaljudge.analysis.calibration import CalibratedRow
-from evaljudge.analysis.findings import Findings
-from evaljudge.commands.agree import Agreed
-from evaljudge.commands.calibrate import CalibratedScores
-from evaljudge.commands.check import Checked
-from evaljudge.commands.diff import Diffed
-from evaljudge.commands.label import WrittenSheet
-from evaljudge.probes.results import ProbeResult
-from evaljudge.runs.planning import Plan
-
-__all__ = [
-    "Agreed",
-    "Agreement",
-    "CalibratedRow",
-    "CalibratedScores",
-    "Checked",
-    "Diffed",
-    "Findings",
-    "Plan",
-    "ProbeResult",
-    "WrittenSheet",
-]
+from evaljudge.agreement import Agreement as Agreement
+from evaljudge.analysis.calibration import CalibratedRow as CalibratedRow
+from evaljudge.analysis.findings import Findings as Findings
+from evaljudge.commands.agree import Agreed as Agreed
+from evaljudge.commands.calibrate import CalibratedScores as CalibratedScores
+from evaljudge.commands.check import Checked as Checked
+from evaljudge.commands.diff import Diffed as Diffed
+from evaljudge.commands.label import WrittenSheet as WrittenSheet
+from evaljudge.probes.results import ProbeResult as ProbeResult
+from evaljudge.runs.planning import Plan as Plan

@@ -9,13 +9,11 @@ Settings hold what JSON can hold: texts, numbers, true and false, null, lists an
 in YAML is read as the text that it is written as.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import yaml
 from pydantic import (
@@ -26,12 +24,10 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import ErrorDetails
 
 from evaljudge.errors import UserError, plain_words, refused, unknown
 from evaljudge.text import QUOTED, is_encodable, one_line, shown, without_secrets
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 M = TypeVar("M", bound="Settings")
 AnyPath = str | PathLike[str]

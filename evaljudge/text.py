@@ -13,8 +13,6 @@ compares. In HANNA the system `Human` wrote what the others are compared with: R
 reason, `is the reference`, is counted like others, but it does not count against coverage.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import unicodedata

@@ -39,14 +39,7 @@ summary.py for what they then mean).
 from .accuracy import MAX_COMPARED
 from .agree import Agreement, AxisPair, Ceiling, agreements, among, ceiling, comparisons
 from .averaged import Averaged, AveragedColumn, AveragedMethod, AveragedValue, averaged
-from .calibration import (
-    Calibration,
-    CrossFitted,
-    Isotonic,
-    calibration,
-    cross_fitted,
-    fit_isotonic,
-)
+from .calibration import Calibration, CrossFitted, Isotonic, calibration, cross_fitted, fit_isotonic
 from .coefficients import COEFFICIENTS, CORRELATIONS, Coefficient, Correlation
 from .documents import LEVELS, Level, Measured
 from .held import LengthHeld, held_fixed

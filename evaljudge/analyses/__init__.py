@@ -8,8 +8,6 @@ environment variable EVALJUDGE_ANALYSES names, and an entry point in the group `
 The report, `evaljudge agree` and the JSON files all go through the same list.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, is_dataclass

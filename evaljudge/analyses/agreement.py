@@ -4,8 +4,6 @@ A scorer's axis meets the human axis of the same name; a scorer without axes mee
 tables stand before all sections, so this analysis has no section of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 

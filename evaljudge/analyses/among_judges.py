@@ -1,7 +1,5 @@
 """How far do judges agree with each other, on texts that are rated or not?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """How do axes go together, people's own and each scorer's?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, islice

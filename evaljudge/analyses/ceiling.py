@@ -1,7 +1,5 @@
 """How far do people agree with each other?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What did a run cost? A row for each judge and axis, in all and for one document and one score."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any

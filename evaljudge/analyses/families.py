@@ -1,7 +1,5 @@
 """Does a judge favour the systems of its own model's family?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """How far can a calibrated score be from the rating of its text?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

@@ -6,8 +6,6 @@ the weights that were fitted on other documents; when a scorer is left out, the 
 scaled so that they sum to 1. All intervals are 95%, over documents.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

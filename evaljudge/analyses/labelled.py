@@ -4,8 +4,6 @@ Ratings that come from the corpus or from plain rows are left out: how these tex
 not known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

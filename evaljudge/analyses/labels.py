@@ -1,7 +1,5 @@
 """How far do raters' labels agree beyond chance, and scorers' labels with people's?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal

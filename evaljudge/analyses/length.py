@@ -1,7 +1,5 @@
 """Which agreement remains with length held fixed, and whose does not?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

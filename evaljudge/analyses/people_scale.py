@@ -4,8 +4,6 @@ A pass rate is asked for by a condition of a selection that says which ratings a
 threshold: `at_least`, or the one that its `precision` led to.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

@@ -7,8 +7,6 @@ length when it is calibrated: the mean of all ratings or the commonest one, whic
 greater advantage. A judge must pass, and where that constant does, its advantage must be above it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args

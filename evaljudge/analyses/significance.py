@@ -1,7 +1,5 @@
 """Who agrees best with people, and who does not differ significantly from it?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 

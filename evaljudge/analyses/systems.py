@@ -1,7 +1,5 @@
 """Which system is better? Means with intervals, and letters for those that do not differ."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import sqrt

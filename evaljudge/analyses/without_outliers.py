@@ -6,8 +6,6 @@
 All else in a report stays on all ratings.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -17,14 +17,13 @@ rests on its own ratings; a document that nobody rated has the weights of all th
 no scorer agrees with people, or nobody rated, all count alike, and the report warns.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from math import floor
 from statistics import fmean, median
+from typing import Self
 
 import numpy as np
 
@@ -61,7 +60,7 @@ class Combination(Mix):
         """Whether its scores rest on people's ratings."""
         return self.by == "agreement"
 
-    def without(self, scorer: str) -> Combination:
+    def without(self, scorer: str) -> Self:
         return replace(self, parts=tuple(part for part in self.parts if part[0] != scorer))
 
     @property

@@ -5,8 +5,6 @@ Coverage("synthetic", "fluency", scored=97, unscored=3, reasons={"empty text": 3
 Selected("good", {"name": "good", "all": […]}, considered=1600, selected=412, unscored=3)
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,6 +30,11 @@ class Coverage:
     @property
     def expected(self) -> int:
         return self.scored + self.unscored
+
+    @property
+    def not_expected(self) -> int:
+        """How many scores are absent because the text is the reference itself."""
+        return sum(times for reason, times in self.reasons.items() if means_selfsame(reason))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +115,7 @@ class Findings:
 
     @property
     def not_expected(self) -> int:
-        """How many scores are absent because the text is the reference itself."""
-        reasons = (reason for row in self.coverage for reason in row.reasons.items())
-        return sum(times for reason, times in reasons if means_selfsame(reason))
+        return sum(row.not_expected for row in self.coverage)
 
     @property
     def floor_passed(self) -> bool:

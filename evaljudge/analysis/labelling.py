@@ -10,8 +10,6 @@ The size says how probable a text is to be drawn beside others (decisions/sampli
                 where no judge keeps any, with the disagreement between scorers
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import exp, log
 from typing import Any, Literal, get_args
@@ -19,6 +17,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.stats import rankdata
 
+from evaljudge.agreement.documents import means
 from evaljudge.agreement.rated import Codes, Floats, Key, Text
 from evaljudge.decisions.sampling import bands, doubtful
 from evaljudge.errors import UserError
@@ -41,7 +40,7 @@ def sized(
         case "random":
             return equal, None
         case "stratified":
-            score = _mean([_standardised(column) for column in scores.values()])
+            score = means(np.array([_standardised(column) for column in scores.values()]).T)
             return equal, bands(systems, score)
     is_known = np.isfinite(doubts).any()
     return doubtful(doubts if is_known else _disagreement(scores)), None
@@ -61,7 +60,7 @@ def _disagreement(scores: Mapping[Key, Floats]) -> Floats:
             "--by doubt: no judge keeps probabilities and no axis has two scorers, so nothing says "
             "which texts are in doubt: take --by random"
         )
-    return _mean(several)
+    return means(np.array(several).T)
 
 
 def _spread(columns: Sequence[Floats]) -> Floats:
@@ -78,14 +77,6 @@ def _standardised(column: Floats) -> Floats:
     if not scored.size:
         return column
     return (column - scored.mean()) / (scored.std() or 1.0)
-
-
-def _mean(columns: Sequence[Floats]) -> Floats:
-    """The mean of the columns that are numbers; NaN where none is."""
-    table = np.array(columns)
-    present = np.isfinite(table)
-    sums, counts = np.where(present, table, 0.0).sum(axis=0), present.sum(axis=0)
-    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
 def doubts_of(

@@ -9,8 +9,6 @@ ratings of an LLM by 5 and chrF by 100, and subtracts a hundredth of ESTIME. (`c
 A mix has values on the axes that all of its scorers have; one without axes goes with any.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -14,8 +14,6 @@ rows are in random order, so those that were rated are taken for a random part o
 have been drawn for several sheets, which are drawn independently.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

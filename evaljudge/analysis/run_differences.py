@@ -8,8 +8,6 @@ and cost.
 A difference is always the second run's value less the first one's.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +41,6 @@ from evaljudge.decisions.differences import (
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS
 from evaljudge.sections.figures import count
-from evaljudge.text import means_selfsame
 
 FEW_NAMED = 5
 Row = Mapping[str, Any]
@@ -252,14 +249,9 @@ def _coverage(key: Key, *sides: _Side) -> CoverageChange:
     return CoverageChange(
         *key,
         scored=(left.scored, right.scored),
-        expected=(_expected(left), _expected(right)),
+        expected=(left.expected - left.not_expected, right.expected - right.not_expected),
         reasons={kind: two for kind, two in times.items() if two[0] != two[1]},
     )
-
-
-def _expected(row: Coverage) -> int:
-    itself = sum(times for reason, times in row.reasons.items() if means_selfsame(reason))
-    return row.expected - itself
 
 
 def _means(shared: Sequence[Key], first: Rated, second: Rated) -> Iterator[MeanChange]:

@@ -8,8 +8,6 @@ In memory are a number for each score and rating, and the names of documents. Te
 read when they are asked for, each from its shard.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -8,8 +8,6 @@ Most are in the fingerprint, which binds a run; those of metrics are only in the
 scores. A setting that one run does not have is left out of its row.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -10,8 +10,6 @@ share, too.
                                systems={"A": (0, 3, 12, …), "B": (9, 4, …)}, people=(…))]
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest

@@ -1,7 +1,5 @@
 """The commands that come with evaljudge: where the work of each is done, and where it is listed."""
 
-from __future__ import annotations
-
 from evaljudge.commands import options
 from evaljudge.commands.options import Command, command
 

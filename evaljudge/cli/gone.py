@@ -1,7 +1,5 @@
 """Commands and options that are gone: each ends with one line that has the new call."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from typing import Any

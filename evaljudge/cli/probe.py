@@ -5,8 +5,6 @@
 prints a table, and with --out writes it and its figure there: position.md, .json, .svg.
 """
 
-from __future__ import annotations
-
 import typer
 
 from evaljudge.cli.gone import Commands

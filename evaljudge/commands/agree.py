@@ -5,8 +5,6 @@
 Without scores or metrics it shows how far the ratings agree among themselves.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,16 +20,11 @@ from evaljudge.config import AgreementConfig
 from evaljudge.corpora.scores import Given, Reasons
 from evaljudge.errors import UserError, unknown
 from evaljudge.identity import metric_signature
-from evaljudge.metrics import (
-    Metric,
-    Unscored,
-    cautions_of,
-    make_metrics,
-    read_metrics,
-)
+from evaljudge.metrics import Metric, Unscored, cautions_of, make_metrics, read_metrics
 from evaljudge.metrics.measuring import measure_here
 from evaljudge.records import ANY_AXIS, Case, Score
 from evaljudge.report import agreement_text, coverage_text, write_report
+from evaljudge.report.lines import on_axis
 from evaljudge.runs.outcome import DONE, UNDER_FLOOR
 from evaljudge.sections.figures import count, percent
 from evaljudge.settings import AnyPath, as_path, read_settings
@@ -82,8 +75,8 @@ def lacking_line(findings: Findings) -> str:
     """Which scorers lack how many scores, those that lack most first."""
     lacking = sorted((row for row in findings.coverage if row.unscored), key=lambda r: -r.unscored)
     named = [
-        f"{one_line(row.scorer if row.axis == ANY_AXIS else f'{row.scorer} on {row.axis}')} lacks "
-        f"{count(row.unscored)} of {count(row.expected)}"
+        f"{one_line(on_axis(row.scorer, row.axis))} lacks {count(row.unscored)} of "
+        f"{count(row.expected)}"
         for row in lacking[:MOST_LACKING]
     ]
     more = len(lacking) - len(named)

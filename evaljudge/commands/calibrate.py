@@ -5,8 +5,6 @@
 A scorer's axis meets the human axis of the same name; a scorer without axes is calibrated to each.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

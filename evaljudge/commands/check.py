@@ -1,7 +1,5 @@
 """`evaljudge check`: whether every file of a run is as it was written."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

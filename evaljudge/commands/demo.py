@@ -4,8 +4,6 @@ The corpus is of evaljudge's own small world, its held-out half: reports, and si
 texts about them whose true levels are known. The judge was trained on the other half.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

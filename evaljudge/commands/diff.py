@@ -10,8 +10,6 @@ one-sided, at 5% after Holm's correction for all that are looked at, so that the
 alarm does not grow with their number.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -30,14 +28,15 @@ from evaljudge.analysis.settings_differences import SIDES
 from evaljudge.commands.options import DiffOptions, Shown
 from evaljudge.decisions.differences import AgreementDifference, p_lower
 from evaljudge.errors import UserError, unknown
-from evaljudge.records import ANY_AXIS
+from evaljudge.report.lines import on_axis
 from evaljudge.report.screen import on_screen
 from evaljudge.sections import Table
 from evaljudge.sections.figures import (
     NONE,
-    bracketed,
     correlation,
     count,
+    estimate,
+    measured,
     only,
     percent,
     probability,
@@ -125,7 +124,7 @@ def lower(names: Sequence[str], tolerance: float, differences: RunDifferences) -
         ps.append(p)
     return [
         Looked(
-            _on_axis(row.scorer, row.axis), row.found.difference or 0.0, p, p_holm, p_holm < ALPHA
+            on_axis(row.scorer, row.axis), row.found.difference or 0.0, p, p_holm, p_holm < ALPHA
         )
         for row, p, p_holm in zip(rows, ps, holm(ps), strict=True)
     ]
@@ -149,10 +148,6 @@ def _scales(name: str, differences: RunDifferences) -> list[MeanChange]:
     raise UserError(f"--fail-if-lower {name}: {unknown('scorer', name, scales)}")
 
 
-def _on_axis(scorer: str, axis: str) -> str:
-    return scorer if axis == ANY_AXIS else f"{scorer} on {axis}"
-
-
 def _lines(differences: RunDifferences) -> Iterator[str]:
     yield f"A          {one_line(differences.first)}"
     yield f"B          {one_line(differences.second)}"
@@ -162,7 +157,7 @@ def _lines(differences: RunDifferences) -> Iterator[str]:
         "settings": list(_settings(differences.settings)),
         "corpus": list(_corpus(differences.corpus)),
         "scorers": list(
-            _only("scorers", [[_on_axis(*key) for key in keys] for keys in differences.scorers])
+            _only("scorers", [[on_axis(*key) for key in keys] for keys in differences.scorers])
         ),
         "coverage": list(_coverage(differences)),
         "scores": list(_means(differences)),
@@ -256,11 +251,10 @@ def _means(differences: RunDifferences) -> Iterator[str]:
 
 
 def _mean_cells(row: MeanChange) -> list[str]:
-    paired, p = row.found, probability(row.found.p)
-    change = bracketed(paired.difference, paired.low, paired.high)
-    if few := only("sample", paired.n):
-        change, p = f"{correlation(paired.difference)} ({few})", NONE
+    paired = row.found
     means = correlation(paired.first), correlation(paired.second)
+    change = measured(paired, "sample", paired.n, paired.difference)
+    p = NONE if only("sample", paired.n) else probability(paired.p)
     return [row.scorer, row.axis, *means, change, p, count(paired.n)]
 
 
@@ -270,18 +264,12 @@ def _agreement(differences: RunDifferences) -> Iterator[str]:
     for change in differences.agreement:
         by_scale.setdefault((change.scorer, change.axis), {})[change.level] = change
     rows = [
-        [*scale, *(_agreement_cell(by_level[level]) for level in LEVELS)]
+        [*scale, *(estimate(by_level[level], "difference") for level in LEVELS)]
         for scale, by_level in by_scale.items()
         if any(change.difference for change in by_level.values())
     ]
     title = "Spearman's correlation with people: B - A at each level"
     yield from _table(title, ["scorer", "axis", *LEVELS], rows, "llrrr")
-
-
-def _agreement_cell(change: AgreementDifference) -> str:
-    if change.difference is not None and (few := only(change.level, change.n)):
-        return f"{correlation(change.difference)} ({few})"
-    return bracketed(change.difference, change.low, change.high, change.sampled)
 
 
 def _selections(differences: RunDifferences) -> Iterator[str]:

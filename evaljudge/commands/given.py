@@ -1,7 +1,5 @@
 """What commands are given: cases that people rated, scores from anywhere, names to look up."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -79,9 +77,12 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     return RatedCases(name, cases, corpus, scored, reasons, [left_out] if unmet else [], notes)
 
 
-def refuse_unknown(option: str, what: str, names: Iterable[str], known: Collection[str]) -> None:
+def refuse_unknown(
+    option: str, what: str, names: Iterable[str | None], known: Collection[str]
+) -> None:
+    """None: the option was not given."""
     for name in names:
-        if name not in known:
+        if name is not None and name not in known:
             raise UserError(f"{option}: {unknown(what, name, known)}")
 
 

@@ -4,8 +4,6 @@ What it leaves out, such as an axis that needs a context where the corpus has no
 not be judged.
 """
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence

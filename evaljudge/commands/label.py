@@ -6,8 +6,6 @@ Raters see neither systems nor scores. The key, OUT/labels/sheet.json, has the d
 system of each label, and how probable it was that each text of the run was drawn.
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +24,7 @@ from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import LabelOptions, Shown
 from evaljudge.corpora.sheets import JSONL, LABEL, RATER, ending_of, sheet
 from evaljudge.decisions.sampling import draw, inclusion
-from evaljudge.errors import UserError, unknown
+from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, Candidate, Document
 from evaljudge.settings import as_path
 from evaljudge.storage import Output, claimed, to_write
@@ -123,8 +121,7 @@ def _checked(wanted: LabelOptions, to: str) -> str:
     """The ending of the sheet."""
     if wanted.by in GONE:
         raise UserError(f"--by {wanted.by}: is no longer offered: use --by {GONE[wanted.by]}")
-    if wanted.by not in METHODS:
-        raise UserError(f"--by: {unknown('method', wanted.by, METHODS)}")
+    refuse_unknown("--by", "method", [wanted.by], METHODS)
     if wanted.n < 1:
         raise UserError(f"--n {wanted.n}: at least one text")
     if wanted.scorer is not None and wanted.by != "stratified":
@@ -221,8 +218,7 @@ def _scorer(wanted: LabelOptions, matched: Sequence[Key]) -> str:
     scorers = list(dict.fromkeys(scorer for scorer, _ in matched))
     if not scorers:
         raise UserError(f"--by {wanted.by}: the run has no scores on these axes: take --by random")
-    if wanted.scorer is not None and wanted.scorer not in scorers:
-        raise UserError(f"--scorer: {unknown('scorer', wanted.scorer, scorers)}")
+    refuse_unknown("--scorer", "scorer", [wanted.scorer], scorers)
     return wanted.scorer or scorers[0]
 
 

@@ -3,8 +3,6 @@
 words        The number of words: a baseline. Needs: nothing else.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass

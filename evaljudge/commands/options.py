@@ -6,8 +6,6 @@
 A class has the options as its fields, each with its help, and the command's help as its docstring.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -15,15 +13,7 @@ from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    ParamSpec,
-    TypeVar,
-    dataclass_transform,
-    get_type_hints,
-)
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, dataclass_transform, get_type_hints
 
 import typer
 
@@ -59,7 +49,6 @@ def option(said: str, default: Any = None, *flags: str, typed: Any = None, **mor
 _RUN = typer.Argument(metavar="OUT", help="The output folder or URI of a run.")
 RunFolder = Annotated[str, _RUN]
 _CONFIG = typer.Argument(metavar="CONFIG", help="The YAML file of the configuration.")
-ConfigFile = Annotated[str, _CONFIG]
 BRIEFS = partial(option, "The folder or URI of the run's briefs, if it has moved since the run.")
 SEED = partial(option, "Seed of everything random: one seed gives the same numbers.", 0, min=0)
 RESAMPLES = partial(

@@ -1,7 +1,5 @@
 """`evaljudge plan`: what is wrong with a configuration, then what is left to ask, as a table."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

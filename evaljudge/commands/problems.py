@@ -4,8 +4,6 @@ It calls what a run calls: a run refuses what is an error here, in the same word
 weights, downloads none, and leaves nothing in `out`. After an error it goes on with what it can.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

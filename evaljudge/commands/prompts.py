@@ -5,20 +5,18 @@ Each judge works on the document as in a run, with a model that replies with pla
 template asked in one way, the first is shown, in the chat template of a tokenizer that is here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from textwrap import fill
 from typing import Any
 
-from evaljudge.commands.given import unknown_document
+from evaljudge.commands.given import refuse_unknown, unknown_document
 from evaljudge.commands.options import PromptsOptions
 from evaljudge.config import Config, load_config
 from evaljudge.corpora import Corpus, open_corpus, refuse_empty
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.engines.token_counter import text_around
-from evaljudge.errors import UserError, unknown
+from evaljudge.errors import UserError
 from evaljudge.judges.protocol import Judge
 from evaljudge.model.imagining import MARK, imagined
 from evaljudge.records import Case
@@ -49,8 +47,7 @@ def prompts_text(wanted: PromptsOptions) -> str:
     briefs = list(given_briefs(job, [case.document]))
     blocks = [_head(job, case)]
     judges = {judge.name: judge for judge in job.judges}
-    if wanted.judge is not None and wanted.judge not in judges:
-        raise UserError(f"--judge: {unknown('judge', wanted.judge, judges)}")
+    refuse_unknown("--judge", "judge", [wanted.judge], judges)
     for judge in (named for name, named in judges.items() if wanted.judge in (None, name)):
         mine = [brief for brief in briefs if brief.judge == judge.kind]
         kinds = dict[tuple[str, str, str], list[RecordedAsk]]()
@@ -72,8 +69,7 @@ def _job(config: Config, wanted: PromptsOptions) -> Job:
     if wanted.axis is None:
         return job
     axes = [axis.name for axis in job.task.axes]
-    if wanted.axis not in axes:
-        raise UserError(f"--axis: {unknown('axis', wanted.axis, axes)}")
+    refuse_unknown("--axis", "axis", [wanted.axis], axes)
     return make_job(job.config.model_copy(update={"axes": [wanted.axis]}), ScriptedEngines())
 
 
@@ -85,8 +81,7 @@ def _case(corpus: Corpus, wanted: PromptsOptions) -> Case:
     if wanted.system is None:
         return case
     systems = {candidate.system: candidate for candidate in case.candidates}
-    if wanted.system not in systems:
-        raise UserError(f"--system: {unknown('system', wanted.system, systems)}")
+    refuse_unknown("--system", "system", [wanted.system], systems)
     return replace(case, candidates=(systems[wanted.system],))
 
 

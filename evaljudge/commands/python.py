@@ -4,8 +4,6 @@ They give what the commands print as typed values, and print nothing themselves.
 have the names of the commands' options, with `_` for `-`.
 """
 
-from __future__ import annotations
-
 from evaljudge.commands import options
 from evaljudge.commands.agree import agreed
 from evaljudge.commands.calibrate import calibrated

@@ -3,8 +3,6 @@
 With `--limit N` the first documents are judged in a folder of their own, with times.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Mapping, Sequence

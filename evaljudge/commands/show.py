@@ -4,18 +4,16 @@ Only the shard that holds the document is read, besides the ids of the documents
 the corpus and replies of the model are data: what controls a terminal is shown as harmless.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evaljudge.commands.given import unknown_document
+from evaljudge.commands.given import refuse_unknown, unknown_document
 from evaljudge.commands.options import Shown, ShowOptions
-from evaljudge.errors import UserError, unknown
+from evaljudge.errors import UserError
 from evaljudge.judges import plugin
 from evaljudge.judges.checked import shown_answer, shown_section
 from evaljudge.judges.plugin import JudgedCandidate
@@ -155,11 +153,12 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
     run = Output(wanted.out).known_run()
     output = Output(wanted.out, wanted.briefs or run.get("briefs"), run["id"])
     judges, axes = judge_kinds(run), list(run["fingerprint"]["task"]["axes"])
-    _refuse_unknown("judge", wanted.judge, judges)
-    _refuse_unknown("axis", wanted.axis, axes)
+    refuse_unknown("--judge", "judge", [wanted.judge], judges)
+    refuse_unknown("--axis", "axis", [wanted.axis], axes)
     judges = {name: kind for name, kind in judges.items() if wanted.judge in (None, name)}
     shard, case = _place_of(output, wanted.doc_id)
-    _refuse_unknown("system", wanted.system, [candidate.system for candidate in case.candidates])
+    systems = [candidate.system for candidate in case.candidates]
+    refuse_unknown("--system", "system", [wanted.system], systems)
 
     def is_wanted(row: Score | Verdict) -> bool:
         is_text = row.doc_id == wanted.doc_id and wanted.system in (None, row.system)
@@ -177,11 +176,6 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
         written = output.of_judge(name).own_briefs(kind, shard)
         briefs[name] = [brief for brief in written if brief.doc_id == wanted.doc_id]
     return ShownDocument(wanted, case, judges, scores, verdicts, briefs)
-
-
-def _refuse_unknown(what: str, name: str | None, known: Iterable[str]) -> None:
-    if name is not None and name not in known:
-        raise UserError(f"--{what}: {unknown(what, name, known)}")
 
 
 def _place_of(output: Output, doc_id: str) -> tuple[Shard, Case]:

@@ -15,8 +15,6 @@ children, so it finds every process of the run, and those of a Ray that the run 
 This module imports little: until it has begun, a signal is answered by Python.
 """
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 import os

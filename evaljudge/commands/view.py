@@ -3,8 +3,6 @@
 The server listens on this machine alone; the link has the token that it asks for.
 """
 
-from __future__ import annotations
-
 import threading
 from contextlib import AbstractContextManager, suppress
 

@@ -9,8 +9,6 @@ such files are found by looking. A format whose files lack the documents may tak
 the documents are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -31,18 +29,7 @@ GENERIC = "generic"
 ROWS_LOOKED_AT = 200
 __path__ = folders("corpora")  # one that the environment names is a part of this package
 
-__all__ = [
-    "BadRows",
-    "Corpus",
-    "CorpusSource",
-    "KnownFormat",
-    "known_formats",
-    "likely_columns",
-    "notes_on",
-    "open_corpus",
-    "refuse_empty",
-    "source_of",
-]
+__all__ = ["BadRows", "Corpus", "KnownFormat", "notes_on", "refuse_empty"]  # of other files
 
 
 @cache

@@ -13,8 +13,6 @@ a text among the best, -1 among the worst, 0 for neither or both; so the mean is
 minus the share of "worst". DRPE does not say whether its worst texts needed two votes, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any

@@ -13,8 +13,6 @@ unread = Unread(); unread.see({"doc_id": "d1", "system": "A", "tone": 4}); unrea
 ->  ["not read, but these look like ratings: `tone`. If so, give …"]
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 rows of cases.jsonl -> Corpus(cases=100, candidates=1600, rated=1600, skipped=(), …)
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -6,8 +6,6 @@
 The generic form is JSON lines, CSV or Parquet, as a file, a folder, a glob, or several of them.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import zlib

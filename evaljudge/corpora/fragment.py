@@ -12,8 +12,6 @@ ratings_of({"coherence": [4, None, 5, None], "fluency": 3, "relevance": None})
 -> Ratings(mean={"coherence": 4.5, "fluency": 3.0}, raters={"coherence": (4.0, nan, 5.0)}, absent=3)
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Mapping
 from math import isfinite, isnan, nan

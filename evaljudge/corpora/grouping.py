@@ -5,8 +5,6 @@ grouping.add("c.jsonl:9", CaseRow(doc_id="d1", source="The lake …", candidates
 -> RefusedError("`source` of document 'd1' is another than in c.jsonl:1")
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence

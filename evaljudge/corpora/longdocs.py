@@ -14,8 +14,6 @@ documents: `sources` names generic rows {"doc_id", "source", "references"} of th
 `doc_id` with or without `ID_`. Without `sources` each source stays empty.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from functools import partial
 from typing import Any

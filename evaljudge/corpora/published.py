@@ -7,8 +7,6 @@ Each turns a row of the authors' form into a row of the generic form. If theirs 
 their source is empty, which is enough for agreement and for metrics against references.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Callable, Mapping

@@ -19,15 +19,13 @@ There `ratings` may as well be a map. In every form they may be a JSON string or
 `ratings.coherence`, and a rating may be a list of numbers, one for each rater.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
 from evaljudge.corpora.rows import (
@@ -47,9 +45,6 @@ from evaljudge.corpora.rows import (
 )
 from evaljudge.errors import UserError, first_line
 from evaljudge.text import shown
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 SEPARATORS = ",;\t|"
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)

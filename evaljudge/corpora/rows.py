@@ -7,8 +7,6 @@ Readers only change forms (a JSON cell into the object that it holds). The field
 checked in one place, fragment.py.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE

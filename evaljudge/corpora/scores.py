@@ -7,8 +7,6 @@
 A row whose `value` is null may have a `reason`, as the rows of a run's own scores do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
 from typing import Any

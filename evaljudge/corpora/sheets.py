@@ -11,8 +11,6 @@ Spreadsheets change what they save. Columns may have moved, commas may have beco
 tabs, 4.5 may be 4,5; empty rows and a byte order mark are passed over.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

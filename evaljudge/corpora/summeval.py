@@ -14,8 +14,6 @@ summary experts differ least; here it is by the sum of the axes' variances.
 Of equal summaries the earlier line is kept. A summary without a rating on some axis is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from statistics import fmean, pvariance

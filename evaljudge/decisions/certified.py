@@ -25,8 +25,6 @@ could not be certified by any ratings, and one that selects too many has a low p
 selects as much as is needed to certify a precision at LIKELY of the way from the target to 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, log

@@ -24,8 +24,6 @@ Intervals of a rated document come from the other documents, so the coverage on 
 on new documents.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations

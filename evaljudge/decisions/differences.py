@@ -17,8 +17,6 @@ a document where either correlation is undefined is left out for both. The inter
 the parts that each document adds to both (agreement/documents.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isnan, sqrt

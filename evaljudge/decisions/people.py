@@ -85,10 +85,7 @@ class PeopleScale:
 
 
 def people_scale(
-    systems: Sequence[str],
-    scores: Floats,
-    human: Floats,
-    probabilities: Floats | None = None,
+    systems: Sequence[str], scores: Floats, human: Floats, probabilities: Floats | None = None
 ) -> PeopleScale | None:
     """Means on people's scale, from tables (documents, systems); None unless a part is labelled.
 

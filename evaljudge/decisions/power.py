@@ -6,8 +6,6 @@
 `spread` is the standard deviation, over documents, of the difference of two systems' scores.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

@@ -14,8 +14,6 @@ share to the nearest text. The probability that two texts are drawn together is 
 intervals treat documents as clusters and do not need it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -29,8 +29,6 @@ compare such ways to few letters).
     letters([[0, 0, 1], [0, 0, 0], [1, 0, 0]])  -> ["a", "ab", "b"]
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations

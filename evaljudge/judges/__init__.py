@@ -9,22 +9,18 @@ plugins.py says where judges are looked for; plugin.py imports those that a path
 a judge in a run is its scorer's name in every table, and the name of its verdicts' folder.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges.plugin import Plugin, imported, plugin_at
+from evaljudge.judges.protocol import Judge
 from evaljudge.plugins import advice, folders, kinds
+from evaljudge.prompts import Task
 from evaljudge.records import HUMAN
-
-if TYPE_CHECKING:
-    from evaljudge.judges.protocol import Judge
-    from evaljudge.prompts import Task
 
 __path__ = folders()  # one that the environment names is a part of this package
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")

@@ -6,8 +6,6 @@
 An error in a judge that comes with evaljudge is a bug of evaljudge, and keeps its traceback.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager

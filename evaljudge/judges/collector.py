@@ -9,8 +9,6 @@ shards are added up, always the same ones, and the sum is asked for its findings
     total.findings(found)  ->  Findings of this judge: sections, files, warnings
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

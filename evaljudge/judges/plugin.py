@@ -11,8 +11,6 @@ Python must find the module by itself: no folder is added to those that it searc
 configuration from elsewhere can name code that this installation has, and can bring none along.
 """
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import re
@@ -23,15 +21,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evaljudge.errors import UserError, first_line, unknown
-
-if TYPE_CHECKING:
-    from evaljudge.judges.protocol import Judge
-    from evaljudge.prompts import Task
-    from evaljudge.records import Brief, Candidate, Verdict
-    from evaljudge.sections import Section, View
+from evaljudge.judges.protocol import Judge
+from evaljudge.prompts import Task
+from evaljudge.records import Brief, Candidate, Verdict
+from evaljudge.sections import Section, View
 
 Settings = Mapping[str, Any]
 ReadKey = Callable[[Any, Mapping[str, Settings]], Mapping[str, Any]]
@@ -48,9 +44,9 @@ class JudgedCandidate:
     briefs: Sequence[Brief] = ()
 
 
-Show = Callable[[JudgedCandidate], "Section"]
+Show = Callable[[JudgedCandidate], Section]
 """The evidence behind a verdict that is scored, for people to read in a terminal."""
-Picture = Callable[[JudgedCandidate], "View"]
+Picture = Callable[[JudgedCandidate], View]
 """The same for the page."""
 Export = Callable[[str, str, str | None], str]
 """Writes from a run's folder to a file, of the judge that is named; gives a line on it."""
@@ -153,8 +149,6 @@ def _class_at(place: str) -> tuple[Any, str]:
 
 
 def _judge_at(place: str, *needed: str) -> Any:
-    from evaljudge.judges.protocol import Judge
-
     loaded = _imported(place, type)
     if not (inspect.isclass(loaded) and issubclass(loaded, Judge)):
         raise UserError(f"{place} is not a judge: it must be a class that inherits from "

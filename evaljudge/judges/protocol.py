@@ -1,7 +1,5 @@
 """What a judge is: briefs from a document, verdicts on a case, scores by arithmetic alone."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@
 The names are the scorers' names in every table.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -21,21 +19,7 @@ from evaljudge.records import HUMAN
 from evaljudge.settings import read_yaml
 from evaljudge.text import one_line
 
-__all__ = [
-    "CorpusMetric",
-    "GivenMetrics",
-    "KnownMetric",
-    "Metric",
-    "MetricsSpec",
-    "Unscored",
-    "Value",
-    "cautions_of",
-    "check_name",
-    "known_metrics",
-    "make_metrics",
-    "metrics_spec",
-    "read_metrics",
-]
+__all__ = ["CorpusMetric", "KnownMetric", "Metric", "Unscored", "Value"]  # of protocol.py
 __path__ = folders("metrics")  # one that the environment names is a part of this package
 
 MetricsSpec = Mapping[str, Mapping[str, Any]]

@@ -18,8 +18,6 @@ normalisation of their own (T5, Pegasus, mBART, Blenderbot 400M): the package ap
 layer it reads, and we do not, so that numbers would differ.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import cache, partial

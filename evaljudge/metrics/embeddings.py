@@ -8,8 +8,6 @@ its revision when `facts` is first read. The revision travels with the metric, s
 load the same one. Every distinct text of one `measure` is encoded once.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

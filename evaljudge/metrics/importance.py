@@ -22,14 +22,12 @@ scikit-learn's list, which is another one.
 Any script works; a character that the tokenizer's sample lacks matches nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.metadata import version
 from itertools import chain, islice
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -81,7 +79,7 @@ class ImportanceSettings(Settings):
     refined: bool = False
 
     @model_validator(mode="after")
-    def _has_its_model(self) -> ImportanceSettings:
+    def _has_its_model(self) -> Self:
         if self.tokenizer == "model" and not self.model:
             raise ValueError("tokenizer: model needs a `model`: a hub name or a path")
         return self
@@ -132,7 +130,7 @@ class Importance:
         with naming_the_model(self.name):
             return identity_of(ModelSource(str(self.settings.model), self.settings.revision))
 
-    def learnt(self, documents: Iterable[Document]) -> Importance:
+    def learnt(self, documents: Iterable[Document]) -> Self:
         sources = (self._read(document.source) for document in documents)
         return replace(self, tokenizer=self._learnt(sources))
 
@@ -142,7 +140,7 @@ class Importance:
         each = (Frequencies.of(self._grams(tokens), tokens) for tokens in parts)
         return Frequencies.added(each).as_part()
 
-    def fitted(self, counts: Iterable[Part]) -> Importance:
+    def fitted(self, counts: Iterable[Part]) -> Self:
         return replace(self, corpus=Frequencies.added(map(Frequencies.from_part, counts)))
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:

@@ -3,8 +3,6 @@
 `words` counts the words of a text; `compression` is the source's words per word of the text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial

@@ -3,8 +3,6 @@
 measure_here([importance, rouge1], cases)  ->  {"importance": [[0.031, …], …], "rouge1": …}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import chain

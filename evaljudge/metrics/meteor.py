@@ -18,8 +18,6 @@ alpha 0.9, beta 3 and gamma 0.5 make the paper's own F = 10 P R / (R + 9 P) and 
 Words are those of ROUGE (see lexical.py), so punctuation is no word.
 """
 
-from __future__ import annotations
-
 import hashlib
 import warnings
 from collections.abc import Mapping

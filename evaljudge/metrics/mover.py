@@ -21,12 +21,10 @@ never count; with `idf`, theirs is 0 in that code too, but its bigrams pair them
 the last token.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +64,7 @@ class MoverSettings(EncoderSettings):
     squared: bool = False
 
     @model_validator(mode="after")
-    def _has_these_layers(self) -> MoverSettings:
+    def _has_these_layers(self) -> Self:
         if self.layer is not None and 0 <= self.layer < self.pooled_layers - 1:
             raise ValueError(f"pooled_layers: up to `layer: {self.layer}` there are fewer layers")
         return self
@@ -89,7 +87,7 @@ class MoverByIdf(Embeddings):
     settings: MoverSettings
     most_learnt: int = 0
 
-    def learnt(self, documents: Iterable[Document]) -> MoverByIdf:
+    def learnt(self, documents: Iterable[Document]) -> Self:
         return self
 
     def counted(self, documents: Iterable[Document]) -> Part:
@@ -104,7 +102,7 @@ class MoverByIdf(Embeddings):
             if not isinstance(texts, Unscored):
                 yield from map(windows.ids, texts)
 
-    def fitted(self, counts: Iterable[Part]) -> MoverByIdf:
+    def fitted(self, counts: Iterable[Part]) -> Self:
         corpus = Frequencies.added(map(Frequencies.from_part, counts))
         return replace(self, likeness=partial(moved, self.settings, corpus))
 

@@ -19,8 +19,6 @@ is "A flood." and the second "The town is cut off.". A candidate that is identic
 would be compared with, even the source, is unscored (see `is_selfsame` in text.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean

@@ -13,8 +13,6 @@ A sentence ends
 The rule is wrong at abbreviations that it does not know and at sentences that end in one it knows.
 """
 
-from __future__ import annotations
-
 import re
 
 ABBREVIATIONS = re.compile(

@@ -5,8 +5,6 @@ and one that counts (asks and tokens). Others need none: one that imagines (for 
 scripted (for tests). Each verb takes a list and keeps its order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 

@@ -7,8 +7,6 @@
 A reply that content made impossible is a `Failed`, never an exception: it is a value with a reason.
 """
 
-from __future__ import annotations
-
 import hashlib
 import random
 import re
@@ -18,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from math import exp, fsum, inf, log, sqrt
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +160,7 @@ class Chosen:
         total = add_in_logs(self.logprobs.values())
         return {name: exp(value - total) for name, value in self.logprobs.items()}
 
-    def drawn(self, count: int) -> Chosen:
+    def drawn(self, count: int) -> Self:
         """The reply with this many independent draws from `p`; the first k of n are those of any k.
 
         Drawn here and not by the engine: where options span several tokens a masked decode is

@@ -1,7 +1,5 @@
 """A model that imagines: plausible replies and no engine, so that a run can be counted first."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

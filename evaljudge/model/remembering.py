@@ -1,7 +1,5 @@
 """Models that remember: one within a case, one for what is common to all documents."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from asyncio import Future, get_running_loop

@@ -5,8 +5,6 @@ the same place, and an attack has moved a score where it is beyond its control, 
 document are the candidates of one case of a run of its own, in OUT/run, which resumes as any.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace

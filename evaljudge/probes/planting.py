@@ -8,8 +8,6 @@ injection.yaml lists the kinds. All that is drawn (documents, candidates, texts,
 the seed and the document's name alone, not on the order of a corpus.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache

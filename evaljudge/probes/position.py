@@ -9,8 +9,6 @@ p of this takes pairs for independent, which those of one document are not: wher
 which resamples documents, holds 1/2, believe the interval.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

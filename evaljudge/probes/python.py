@@ -1,7 +1,5 @@
 """`evaljudge.probe`: probes of judges as functions; each gives a ProbeResult."""
 
-from __future__ import annotations
-
 from evaljudge.errors import naming_arguments
 from evaljudge.probes import injection as injections
 from evaljudge.probes import position as positions

@@ -1,8 +1,6 @@
 """What a probe found: tables for a terminal and for Markdown, rows for JSON, a figure as SVG, in
 which equal values give equal bytes and a name from a corpus is one line, never mathematics."""
 
-from __future__ import annotations
-
 import io
 import json
 import warnings

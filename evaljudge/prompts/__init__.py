@@ -14,8 +14,6 @@ keeps what it has read reads a document once for all axes, judges and references
 layout stand in the pack's folder `shared/`, and what is not there is taken from the pack itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -7,8 +7,6 @@ a terminal's command or a table's border.
     report/agreement.json   and a file of this kind for each other analysis that has rows
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

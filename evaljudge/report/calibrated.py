@@ -1,10 +1,8 @@
 """What a calibration found, for a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
-from evaljudge.agreement import Measured, Precise
+from evaljudge.agreement import Precise
 from evaljudge.analysis.calibration import CalibratedRow
 from evaljudge.analysis.selection import shortfall
 from evaljudge.decisions.certified import Certified
@@ -14,9 +12,9 @@ from evaljudge.sections import Table
 from evaljudge.sections.figures import (
     FEW_DOCUMENTS,
     NONE,
-    bracketed,
     correlation,
     count,
+    measured,
     only,
     short,
 )
@@ -82,7 +80,7 @@ def _error_cells(row: CalibratedRow) -> list[str]:
         *(row.fit.scorer, row.fit.axis),
         *map(count, (fitted.documents, fitted.pairs, row.fit.unscored)),
         correlation(errors.error_of_mean.value),
-        *(_within(error, fitted.documents) for error in after),
+        *(measured(error, "sample", fitted.documents, error.value) for error in after),
     ]
 
 
@@ -106,7 +104,7 @@ def _selection_cells(rule: Precise | Certified) -> list[str]:
     if isinstance(rule, Certified):
         shares = map(correlation, (rule.coverage, rule.precision, rule.recall))
         return [correlation(rule.base), threshold, *shares]
-    tried = [_within(measured, rule.documents) for measured in (rule.precision, rule.recall)]
+    tried = (measured(s, "sample", rule.documents, s.value) for s in (rule.precision, rule.recall))
     return [correlation(rule.base.value), threshold, correlation(rule.selected.value), *tried]
 
 
@@ -116,10 +114,3 @@ def _shortfalls(rule: Precise | Certified) -> Iterator[str]:
     elif isinstance(rule, Precise) and (lacking := rule.thresholds.count(None)):
         folds = f"in {lacking} of {len(rule.thresholds)} folds nothing is selected"
         yield f"{folds}: no threshold of the others reaches {short(rule.target)}"
-
-
-def _within(measured: Measured, documents: int) -> str:
-    few = only("sample", documents)
-    if few and measured.value is not None:
-        return f"{correlation(measured.value)} ({few})"
-    return bracketed(measured.value, measured.low, measured.high)

@@ -9,8 +9,6 @@ of metrics alone it is, on each axis that people rated, the metric that agrees w
 interval is widened for that choice. Places of dots are from 0 to 1: pictures.html.j2 draws.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import floor, log10
@@ -110,9 +108,9 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
     dots = [
         {
             "system": system.system,
-            "at": _place(system.mean, low, high),
-            "low": _place(system.low, low, high),
-            "high": _place(system.high, low, high),
+            "at": place_of(system.mean, low, high),
+            "low": place_of(system.low, low, high),
+            "high": place_of(system.high, low, high),
             "letters": system.letters,
             "figure": f"{bracketed(system.mean, system.low, system.high)}, "
             + counted(system.n, "document", "documents"),
@@ -146,7 +144,7 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
     )
 
 
-def _place(value: float | None, low: float, high: float) -> float | None:
+def place_of(value: float | None, low: float, high: float) -> float | None:
     return None if value is None else min(max((value - low) / (high - low), 0.0), 1.0)
 
 

@@ -3,8 +3,6 @@
 rule(selected) ->  ["synthetic.ordinal on fluency: at least 3.5, in the top 10% (at least 4.2)"]
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any

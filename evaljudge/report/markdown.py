@@ -1,7 +1,5 @@
 """agreement.md: how much was scored, and how far it agrees with people."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from evaljudge.analyses import sections

@@ -5,8 +5,6 @@ one line, and the script shows them as text only. The page's content policy allo
 and this one style sheet, by their hashes, and no request.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from base64 import b64encode
@@ -14,7 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+from markupsafe import Markup, escape
 
 from evaljudge.analyses import agreement, sections
 from evaljudge.analysis.findings import Findings
@@ -23,9 +23,6 @@ from evaljudge.report import first, lines, pictures
 from evaljudge.report.texts import AskedPrompt, PageText, first_of_each, spread_data, text_data
 from evaljudge.sections import View, figures
 from evaljudge.text import LONG, harmless, one_line, shortened
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 _HERE = Path(__file__).parent
 NO_DATA = {"bins": 0, "spreads": []}  # for a page without texts
@@ -97,8 +94,6 @@ def frame(data: Any = NO_DATA) -> dict[str, Any]:
 
 
 def parts(style: str, script: str, data: Any) -> dict[str, Any]:
-    from markupsafe import Markup
-
     written = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return {
         "style": Markup(style),
@@ -176,8 +171,6 @@ def _rating(value: float | None) -> str:
 def _prose(line: str) -> Markup:
     """A sentence of a warning: parts in backticks are code, and it begins with a capital letter,
     except for a name with its colon (`synthetic: …`, `geval on fluency: …`)."""
-    from markupsafe import Markup, escape
-
     if not re.match(r"\S+( on \S+)?: ", line):
         line = line[:1].upper() + line[1:]
     parts = [escape(part) for part in re.split("`([^`]+)`", line)]

@@ -4,11 +4,10 @@ the pictures that sections carry.
 Values only, with places between 0 and 1, by the names that pictures.html.j2 has for them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from math import sqrt
 from typing import Any
 
@@ -16,7 +15,7 @@ from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.telling import BINS, BinnedRatings, Spread
 from evaljudge.records import ANY_AXIS
-from evaljudge.report.first import MOST_SYSTEMS, Headline, headlines, ticks
+from evaljudge.report.first import MOST_SYSTEMS, Headline, headlines, place_of, ticks
 from evaljudge.report.lines import on_axis
 from evaljudge.sections import Bars, Points, Section
 from evaljudge.sections.figures import NONE, correlation, count, estimate, only
@@ -156,13 +155,7 @@ def of_sections(sections: Sequence[Section]) -> dict[str, list[Drawn]]:
 def _placed(picture: Bars | Points) -> Drawn:
     if isinstance(picture, Points):
         return {"label": f"{picture.title}. {'; '.join(point.figure for point in picture.points)}"}
-    shown = picture.rows[:MOST_ROWS]
-
-    def at(value: float | None) -> float | None:
-        if value is None:
-            return None
-        return min(max((value - picture.least) / (picture.most - picture.least), 0.0), 1.0)
-
+    shown, at = picture.rows[:MOST_ROWS], partial(place_of, low=picture.least, high=picture.most)
     marks = ticks(picture.least, picture.most)
     if (picture.least, picture.most) == (0, 1):
         marks = [(place, f"{place:.0%}") for place, _ in marks]

@@ -8,8 +8,6 @@ cut or wrapped there. In a table that is too wide, figures are shown whole. Colu
 way, the widest first; what still does not fit is shown in parts, the leading columns repeated.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -9,8 +9,6 @@ methods are defined on different documents, a second table has the documents beh
 the value on those that all methods have in common.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -123,8 +121,7 @@ class PooledValue:
 
     @property
     def cell(self) -> str:
-        few = only(self.level, self.n)
-        shown = correlation(self.value)
+        shown, few = correlation(self.value), only(self.level, self.n)
         if self.value is not None and few:
             return f"{shown} ({few})"
         return shown if self.spread is None else f"{shown} ± {correlation(self.spread)}"

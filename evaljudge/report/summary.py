@@ -7,8 +7,6 @@ A summary has at most thirty lines: parts with many rows give way, the longest f
 many rows they leave out. Names are never cut: lists of names become counts instead.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections import Counter, defaultdict

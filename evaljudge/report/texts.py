@@ -1,8 +1,6 @@
 """The texts that the page holds: columns for its list, which the page's script filters and sorts,
 and each text with its evidence, as HTML from a template that escapes every word of the corpus."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """How numbers are written: the same in Markdown, on the page and in a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_FLOOR, Decimal
 from operator import attrgetter
@@ -72,10 +70,14 @@ def estimate(row: Any, name: str = "value") -> str:
     """The row's value called `name` with its interval; the row is at a level with n units."""
     if row is None:
         return NONE
-    value, few = getattr(row, name), only(row.level, row.n)
-    if value is not None and few:
+    return measured(row, row.level, row.n, getattr(row, name), row.sampled)
+
+
+def measured(row: Any, level: str, n: int, value: float | None, sampled: bool = False) -> str:
+    """A value with the row's interval; of too few units with their number in its place."""
+    if value is not None and (few := only(level, n)):
         return f"{correlation(value)} ({few})"
-    return bracketed(value, row.low, row.high, row.sampled)
+    return bracketed(value, row.low, row.high, sampled)
 
 
 def notes_on(rows: Iterable[Any], sampled: str = SAMPLED_NOTE, value: str = "") -> list[str]:

@@ -5,8 +5,6 @@ synthetic-sampled-5.n10  trials synthetic-sampled-5.n10, ….n10#2, … (the fir
 direct                   trials direct · brief, direct · wordy (with several packs of prompts)
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -11,8 +11,6 @@ Every list of a judge's settings is a dimension of the grid:
     -> synthetic-probabilities-3  synthetic-probabilities-5  synthetic-yes-no-3  …
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -5,14 +5,12 @@ them. Each rating changes the file at once. Several people may rate one sheet at
 has rows of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import yaml
 
@@ -40,7 +38,7 @@ class LabelSheet:
     axes: list[str]
 
     @classmethod
-    def open(cls, file: str, rater: str) -> LabelSheet:
+    def open(cls, file: str, rater: str) -> Self:
         if not file.endswith(JSONL):
             raise UserError(
                 f"{file}: only sheets that end in {JSONL} can be filled in on a page: draw one "

@@ -4,8 +4,6 @@ It listens on this machine alone. Every request must carry the token of the link
 and name this machine as its host, so that no page of another site can read the run.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 import sys

@@ -22,21 +22,20 @@ from itertools import takewhile
 from random import Random
 from typing import Any, NamedTuple
 
-from evaljudge.bundled.world import (
+from evaljudge.bundled.world.texts import (
     AXES,
     HIGHEST,
     LOWEST,
     Axis,
     Report,
     Text,
-    graded,
-    level,
     make_report,
     make_text,
     spelt,
 )
 from evaljudge.bundled.world.words import FICTIONS, NUMBERS, OBJECTS, PLACES, Half
 from evaljudge.prompts import Given, load_task
+from jobs.nano.grading import graded, level
 from jobs.nano.llama import ASSISTANT, BOS, END, USER
 
 BETWEEN = {(1, 5): 3, (1, 3): 2, (3, 5): 4, (2, 4): 3}

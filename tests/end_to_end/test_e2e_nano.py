@@ -19,8 +19,8 @@ from playwright.sync_api import sync_playwright
 from scipy.stats import spearmanr
 
 import evaljudge
-from evaljudge.bundled.world import AXES
 from evaljudge.bundled.world.corpus import SYSTEMS
+from evaljudge.bundled.world.texts import AXES
 from evaljudge.commands.options import ViewOptions
 from evaljudge.commands.view import viewing
 from evaljudge.judges import make_judges

@@ -3,20 +3,3 @@
 What is judged elsewhere by people is known here by construction, so a judge can be trained on one
 half of the world and measured on the other. The halves share words and no name.
 """
-
-from evaljudge.bundled.world.texts import (
-    AXES,
-    HIGHEST,
-    LOWEST,
-    Axis,
-    Report,
-    Text,
-    graded,
-    level,
-    make_report,
-    make_text,
-    spelt,
-)
-
-__all__ = ["AXES", "HIGHEST", "LOWEST", "Axis", "Report", "Text", "graded", "level",
-           "make_report", "make_text", "spelt"]  # fmt: skip

@@ -4,8 +4,6 @@ Each system has its own weakness: of its sentences, the share that is at fault o
 candidate's `ratings` are its true levels.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from random import Random
@@ -16,9 +14,9 @@ from evaljudge.bundled.world.texts import (
     HIGHEST,
     SENTENCES,
     Axis,
-    graded,
     make_report,
     make_text,
+    perfect,
     spelt,
 )
 from evaljudge.bundled.world.words import Half
@@ -50,7 +48,7 @@ def make_cases(documents: int, seed: int, half: Half = "test") -> Iterator[dict[
         yield {
             "doc_id": f"{half}-{seed}-{number:04d}",
             "source": report.text,
-            "references": [spelt(graded(report, "fluency", HIGHEST))],
+            "references": [spelt(perfect(report))],
             "candidates": candidates,
         }
 

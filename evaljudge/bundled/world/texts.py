@@ -11,8 +11,6 @@ the four axes are set apart from each other:
     First, in Marsden Mr Corlin lost ten keys.   (other news)             relevance
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -106,42 +104,9 @@ def spelt(text: Text) -> str:
     return " ".join(f"{' '.join(word.text for word in sentence)}." for sentence in text)
 
 
-def level(text: Text, axis: Axis) -> int:
-    return HIGHEST - sum(any(axis in word.faults for word in sentence) for sentence in text)
-
-
-# what a writer is taught: of each level one text, whose last sentences are the faulty ones
-
-
-def graded(report: Report, axis: Axis, level: int) -> Text:
-    good = level - LOWEST
-    return _perfect(report)[:good] + _worst(report, axis)[good:]
-
-
-def _perfect(report: Report) -> Text:
-    return _sentences_on(ORDER, report.main)
-
-
-def _worst(report: Report, axis: Axis) -> Text:
-    match axis:
-        case "coherence":
-            return _sentences_on(ORDER[-1:] + ORDER[:-1], report.main, coherence="order")
-        case "consistency":
-            wrong = [replace(f, place=p) for f, p in zip(report.main, FICTIONS, strict=True)]
-            return _sentences_on(ORDER, wrong, consistency="place")
-        case "relevance":
-            return _sentences_on(ORDER, report.other, relevance="things")
-        case "fluency":
-            first, second, third, fourth = _perfect(report)
-            return [_filled(first, 5, FILLERS[0]), _echoed(second, 7),
-                    _filled(third, 3, FILLERS[1]), _echoed(fourth, 5)]  # fmt: skip
-
-
-def _sentences_on(order: Sequence[str], facts: Sequence[Fact], **shown_at: str) -> Text:
-    return [_sentence_on(o, fact, **shown_at) for o, fact in zip(order, facts, strict=True)]
-
-
-# what systems write: the faults of each axis fall on sentences by chance
+def perfect(report: Report) -> Text:
+    """The main news in the report's order, without a fault."""
+    return [sentence_on(order, fact) for order, fact in zip(ORDER, report.main, strict=True)]
 
 
 def make_text(random: Random, report: Report, levels: Mapping[Axis, int]) -> Text:
@@ -170,11 +135,7 @@ def _chosen(random: Random, report: Report, irrelevant: set[int]) -> list[Fact]:
 
 
 def _sentence(
-    random: Random,
-    report: Report,
-    place: int,
-    facts: tuple[Fact, Fact | None],
-    at_fault: set[Axis],
+    random: Random, report: Report, place: int, facts: tuple[Fact, Fact | None], at_fault: set[Axis]
 ) -> tuple[Sentence, Fact | None]:
     """The sentence on the first of these facts, in a text that has last named the person of the
     second; and the fact whose person is named last now."""
@@ -190,7 +151,7 @@ def _sentence(
         else:
             who = _nobody(random, named)
             shown["coherence"] = "who"
-    sentence = _sentence_on(order, fact, who, **shown)
+    sentence = sentence_on(order, fact, who, **shown)
     if "fluency" in at_fault:
         sentence = _spoilt(random, sentence)
     return sentence, fact if who[0] in TITLES else named
@@ -224,23 +185,23 @@ def _nobody(random: Random, named: Fact | None) -> list[str]:
 def _spoilt(random: Random, sentence: Sentence) -> Sentence:
     kind, at = random.randrange(3), random.randrange(1, len(sentence))
     if kind == 0:
-        return _filled(sentence, at, random.choice(FILLERS))
+        return filled(sentence, at, random.choice(FILLERS))
     if kind == 1:
-        return _echoed(sentence, at)
+        return echoed(sentence, at)
     verb = len(sentence) - 3
     word = Word(garbled(sentence[verb].text), _GARBLED)
     return [*sentence[:verb], word, *sentence[verb + 1 :]]
 
 
-def _filled(sentence: Sentence, at: int, filler: str) -> Sentence:
+def filled(sentence: Sentence, at: int, filler: str) -> Sentence:
     return [*sentence[:at], Word(filler, _GARBLED), *sentence[at:]]
 
 
-def _echoed(sentence: Sentence, at: int) -> Sentence:
+def echoed(sentence: Sentence, at: int) -> Sentence:
     return [*sentence[: at + 1], Word(sentence[at].text, _GARBLED), *sentence[at + 1 :]]
 
 
-def _sentence_on(
+def sentence_on(
     order: str, fact: Fact, subject: Sequence[str] = (), /, **shown_at: str
 ) -> Sentence:
     """`shown_at`: the axes that the sentence is at fault on, and the slot that shows it."""

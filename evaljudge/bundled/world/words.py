@@ -4,9 +4,6 @@ People's names have two syllables (`Bal` + `wick`), so that the names of the tes
 are made of known syllables, though none of them is in the training half.
 """
 
-from __future__ import annotations
-
-import re
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -40,13 +37,6 @@ def names(half: Half) -> list[str]:
     """
     everybody = map("".join, product(*SYLLABLES))
     return [name for name in everybody if (crc32(name.encode()) % 5 == 0) == (half == "test")]
-
-
-def vocabulary() -> list[str]:
-    """Every word of the world but the names."""
-    words = [*TITLES, *TITLES.values(), *VERBS, *NUMBERS, *OBJECTS, *PLACES, *FICTIONS, *ORDER,
-            *FILLERS]  # fmt: skip
-    return [*words, "In", "in", *dict.fromkeys(re.findall(r"\w+", f"{MAIN} {OTHER}"))]
 
 
 def garbled(word: str) -> str:

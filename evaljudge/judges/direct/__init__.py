@@ -1,7 +1,5 @@
 """Direct scoring: the model is asked for a rating from 1 to 5."""
 
-from __future__ import annotations
-
 from evaljudge.judges.plugin import Plugin, made_by, shown_by
 
 PLUGIN = Plugin(

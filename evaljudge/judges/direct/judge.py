@@ -19,12 +19,10 @@ the end of a number or range may be missing (`Rating: between 3`), so a number a
 counts only if it is the whole reply.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Self, TypedDict
 
 from pydantic import Field, model_validator
 
@@ -52,7 +50,7 @@ class DirectSettings(Settings):
     temperature: Annotated[float, Field(ge=0)] = 0.0
 
     @model_validator(mode="after")
-    def _goes_together(self) -> DirectSettings:
+    def _goes_together(self) -> Self:
         if not self.steps and "steps_tokens" in self.model_fields_set:
             raise ValueError("steps_tokens goes with `steps: true`")
         return self

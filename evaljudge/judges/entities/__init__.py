@@ -1,7 +1,5 @@
 """Entity-level checking: which facts are missing, wrong, misplaced or badly written."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -25,8 +25,6 @@ the paper leaves something open, it is read as follows:
 A share is of what has a verdict; it is Failed, with the reason, where nothing has.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

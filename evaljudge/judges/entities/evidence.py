@@ -10,8 +10,6 @@ report and its views, whose fields are the columns of a table of verdicts.
 The verdicts come from the votes by the same rules as for the scores.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict

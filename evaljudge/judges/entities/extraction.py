@@ -26,8 +26,6 @@ Whether two entities are the same is decided by the model, or by a sentence enco
 entity, and `at_least` is applied when a candidate is judged: another value needs no new brief.
 """
 
-from __future__ import annotations
-
 from asyncio import gather
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -11,8 +11,6 @@
 Where a run was extended, a document that got new candidates is in two shards, and counts twice.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -6,11 +6,9 @@ how it is scored. The rubric is a brief of the document; it and a candidate's en
 shares by equations.py, or by the model of modelled.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -61,7 +59,7 @@ class EntitiesSettings(Settings):
     max_tokens: Count = 2048
 
     @model_validator(mode="after")
-    def _goes_together(self) -> EntitiesSettings:
+    def _goes_together(self) -> Self:
         if self.match == "embedding" and not self.encoder:
             raise ValueError("match: embedding needs an encoder: a hub name or a folder")
         if self.match == "model" and {"encoder", "similar"} & self.model_fields_set:

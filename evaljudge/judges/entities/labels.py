@@ -9,8 +9,6 @@ except for case and space. Where several entities have the same text, the rows a
 order, which an export keeps. Cohen's kappa and its interval are computed by agreement/labels.py.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -25,8 +25,6 @@ Policy:
   order comes to the same.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,6 +32,7 @@ from dataclasses import asdict, dataclass, field
 from math import fsum, prod
 from typing import Any
 
+from evaljudge.agreement.voters import MISSING, dawid_skene
 from evaljudge.judges.entities.equations import (
     OPTIONS,
     Answer,
@@ -135,9 +134,6 @@ def model_votes(times_of: Mapping[Aspect, Patterns]) -> dict[Aspect, AspectModel
 
 
 def _modelled(labels: tuple[Answer, ...], times_of: Patterns) -> AspectModel:
-    from evaljudge.agreement import dawid_skene  # imports scipy, which no worker needs
-    from evaljudge.agreement.voters import MISSING
-
     entities = times_of.total()
     prompts = tuple(sorted({prompt for votes in times_of for prompt, _ in votes}))
     if not entities:

@@ -17,8 +17,6 @@ terminal are shown as harmless ones.
 The template (view.html.j2) needs no script: answers are in `details` elements.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise

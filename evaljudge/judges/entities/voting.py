@@ -14,8 +14,6 @@ By default every question is a choice of its own. `batch: 8` asks about eight en
 these replies, and all with reasoning, are written under a schema and have no probabilities.
 """
 
-from __future__ import annotations
-
 from asyncio import gather
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

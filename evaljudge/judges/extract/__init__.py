@@ -1,7 +1,5 @@
 """Extract, then evaluate: a rating of the text beside the source's sentences that it is about."""
 
-from __future__ import annotations
-
 from evaljudge.judges.plugin import Plugin, made_by, shown_by
 
 PLUGIN = Plugin(

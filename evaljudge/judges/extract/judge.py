@@ -25,14 +25,12 @@ How sentences are chosen:
     then      nothing is left to cover                      1, the earliest of the others
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -139,7 +137,7 @@ class ExtractSettings(Settings):
     budget: Annotated[int, Field(gt=0)] = 1024
 
     @model_validator(mode="after")
-    def _goes_together(self) -> ExtractSettings:
+    def _goes_together(self) -> Self:
         if self.extract == "none" and "budget" in self.model_fields_set:
             raise ValueError("budget goes with an `extract` other than none")
         return self

@@ -1,7 +1,5 @@
 """G-Eval: steps of evaluation, then the model's distribution of ratings."""
 
-from __future__ import annotations
-
 from evaljudge.judges.plugin import Plugin, made_by, shown_by
 
 PLUGIN = Plugin(

@@ -13,8 +13,6 @@ and each candidate is rated by these steps, which gives p(1) … p(5):
 The steps are written and shown by shared/steps.py.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

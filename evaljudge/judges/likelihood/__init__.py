@@ -1,7 +1,5 @@
 """GPTScore: how probable the model finds the text itself, after an instruction and the source."""
 
-from __future__ import annotations
-
 from evaljudge.judges.plugin import Plugin, made_by, shown_by
 
 PLUGIN = Plugin(

@@ -12,8 +12,6 @@ read (`weigh`). For `fluency`:
 `demonstrations` are examples that the prompt shows before the document.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from heapq import nsmallest
 from math import exp, isfinite

@@ -1,7 +1,5 @@
 """Ranking by comparing the candidates of a document with each other (PairS, round robin)."""
 
-from __future__ import annotations
-
 from evaljudge.judges.plugin import Plugin, made_by, pictured_by, shown_by
 
 PLUGIN = Plugin(

@@ -29,8 +29,6 @@ text with the most failures, and of those the longest, as most failures are prom
 long. The replies about the others are kept.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

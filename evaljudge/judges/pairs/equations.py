@@ -13,8 +13,6 @@ rank: the third of five stands above (5 − 3) / (5 − 1) = half of the others.
 All of it is arithmetic on stored evidence, without a model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from math import exp, inf, log, log1p, log2
 from statistics import fmean

@@ -5,8 +5,6 @@
 | pairs | fluency |       100 | 1,600 |       4,731 |    6,400 | 25,600 |     9,462 |
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

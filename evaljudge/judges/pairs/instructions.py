@@ -13,8 +13,6 @@ An answer decides for the text with the greater probability. How sure it is does
 instruction that leaves the model undecided it would look fair, and rank the texts by nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby

@@ -11,11 +11,9 @@ share of the document's other texts that a text stands above, from 0 to 1, and `
 its strength by whichever comparisons were asked (equations.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -60,7 +58,7 @@ class PairsSettings(Settings):
     """The number of a paraphrase to use; 0: none."""
 
     @model_validator(mode="after")
-    def _goes_together(self) -> PairsSettings:
+    def _goes_together(self) -> Self:
         if self.method != "beam" and OF_BEAM & self.model_fields_set:
             raise ValueError("beam, threshold and likelihood need `method: beam`")
         if not self.optimise and "paraphrases" in self.model_fields_set:

@@ -15,13 +15,11 @@ the most likely ways are kept, as many as the beam is wide; of ways that have ta
 only the likeliest. The README says how likely a way is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean
-from typing import Literal, TypeVar
+from typing import Literal, Self, TypeVar
 
 import numpy as np
 
@@ -95,10 +93,10 @@ class _Way:
         """The places of the next texts in their lists."""
         return len(self.before), self.right
 
-    def taking_left(self, *step: float) -> _Way:
+    def taking_left(self, *step: float) -> Self:
         return replace(self, before=(*self.before, self.right), steps=(*self.steps, *step))
 
-    def taking_right(self, *step: float) -> _Way:
+    def taking_right(self, *step: float) -> Self:
         return replace(self, right=self.right + 1, steps=(*self.steps, *step))
 
 

@@ -8,8 +8,6 @@ rank  system  this text preferred
 4     D       –
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict

@@ -1,7 +1,5 @@
 """Role-players that vote: is the candidate better than a reference, in whose eyes, and why."""
 
-from __future__ import annotations
-
 from evaljudge.judges.plugin import Plugin, made_by, pictured_by, shown_by
 
 PLUGIN = Plugin(

@@ -16,8 +16,6 @@ The reference that a candidate is compared with:
                from: as the judge `synthetic` writes them, so that a run with both asks once
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -17,8 +17,6 @@ the earlier role (the two roles of a cluster of two are always equally near its 
 runs on one thread until nothing moves. Near-duplicates count as one role from the beginning.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

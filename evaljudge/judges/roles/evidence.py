@@ -17,8 +17,6 @@ fields are also the columns of a table of verdicts. On the page and in a termina
 The page's template (view.html.j2) needs no script: reasons are in `details` elements.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -12,8 +12,6 @@ A document's readers, dropped roles and notes count once, whatever its number of
 run was extended, a document that got new candidates is in two shards, and counts twice.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

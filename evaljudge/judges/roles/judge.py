@@ -7,12 +7,10 @@ reference. A candidate that is the reference itself is not voted on. What the vo
 the end of this file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import fsum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -65,7 +63,7 @@ class RolesSettings(Settings):
     max_tokens: Count = 1024
 
     @model_validator(mode="after")
-    def _goes_together(self) -> RolesSettings:
+    def _goes_together(self) -> Self:
         if not self.static and not self.dynamic:
             raise ValueError("nobody votes: dynamic is 0 and static false")
         if self.reference != "level" and {"level", "axis"} & self.model_fields_set:

@@ -14,8 +14,6 @@ A reply has a line for each role, in the order in which they were asked; the eng
 Where a reply was cut at its token limit, the roles of the missing lines have no vote.
 """
 
-from __future__ import annotations
-
 import re
 from asyncio import gather
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What every question needs: texts for its prompt, reasons not to ask it, and quoted replies."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata

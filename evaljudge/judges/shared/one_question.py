@@ -14,8 +14,6 @@ it. `direct` and `geval` are not declared in this way, since they write steps fo
 (steps.py), and `geval` also draws ratings. What they have in common with it is QuestionJudge.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace

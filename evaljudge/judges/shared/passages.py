@@ -25,8 +25,6 @@ lines are in capitals). Labels (`Medications: …`) are headings where the text 
 a list, only `- Imaging:` is a heading. A text of one line has none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ A reference that could not be written (its reply was cut by its limit, or empty)
 its reason, and so are those that would have been written between it and another.
 """
 
-from __future__ import annotations
-
 from asyncio import gather
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -11,8 +11,6 @@ The ratings 1 to 5 are also answers of a model, with a mean by how probable each
     .05 .10 .20 .40 .25        Σ p(r)·r = 3.70
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import fsum
 

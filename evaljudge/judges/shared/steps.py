@@ -5,8 +5,6 @@ holds no text of a document, it is asked once (see model/remembering.py), so all
 by the same steps, and judges that ask for them alike share them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar

@@ -1,7 +1,5 @@
 """Direct scoring by comparison with synthetic references of graded quality."""
 
-from __future__ import annotations
-
 from evaljudge.judges.plugin import Plugin, made_by, pictured_by, shown_by
 
 PLUGIN = Plugin(

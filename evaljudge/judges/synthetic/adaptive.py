@@ -14,8 +14,6 @@ with `certainty: 0.98`, 5 is still asked about, and 1 and 2 are not. What is not
 in the middle of its bounds, and marked as `inferred` in the evidence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

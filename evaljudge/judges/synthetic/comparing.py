@@ -10,8 +10,6 @@ Of the checks, each axis of a document has a verdict on system `*`, which the re
 Which documents and comparisons are drawn for checks depends on their names alone.
 """
 
-from __future__ import annotations
-
 from asyncio import gather
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

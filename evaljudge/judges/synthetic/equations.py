@@ -12,8 +12,6 @@ All of it is arithmetic on evidence that a judge has already stored: no judge, a
 takes many texts at once, since a run has millions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -23,8 +23,6 @@ p(Better) .66, p(Worse) .12, p(Similar) .22, and a mass of .77. Earlier versions
 `mass` as well, which are then read as they are; a run's folder may hold evidence of both kinds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice

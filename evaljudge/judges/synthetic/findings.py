@@ -7,8 +7,6 @@
 synthetic: more than 30% of exchanged comparisons flip … (fluency 36.2%): …
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path

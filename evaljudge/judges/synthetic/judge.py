@@ -15,13 +15,11 @@ comparisons (equations.py): 3.81, 3.61, 3.60. The README explains the settings. 
 the judge checks its own references (comparing.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from math import inf
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -94,7 +92,7 @@ class SyntheticSettings(Settings):
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
 
     @model_validator(mode="after")
-    def _goes_together(self) -> SyntheticSettings:
+    def _goes_together(self) -> Self:
         if self.predict == "sampled" and self.swap == "both":
             raise ValueError("predict: sampled and swap: both do not go together")
         if self.predict != "sampled" and {"samples", "trials"} & self.model_fields_set:

@@ -17,8 +17,6 @@ Wilson's with Student's t. Where a bin's comparisons all come out alike, each do
 one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -17,8 +17,6 @@ two apart: it has no partial correlation. Where scores are in the order of the r
 left that length could explain: 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain

@@ -9,8 +9,6 @@ The comparisons place the text at level 3.61 (synthetic.ordinal).
 Reference of level 5: A flood has closed the town's old bridge.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
