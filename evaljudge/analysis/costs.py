@@ -8,6 +8,8 @@ worker took in all, loading its model included, is divided in proportion to the 
 computed for each stage, judge and axis.
 """
 
+from __future__ import annotations
+
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass

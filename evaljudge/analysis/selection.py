@@ -18,6 +18,8 @@ certified, or there is none (decisions/certified.py).
 Workers read the shards and choose the lines, which the driver writes in the order of the corpus.
 """
 
+from __future__ import annotations
+
 import json
 import math
 from collections import Counter
