@@ -142,7 +142,7 @@ class RunTables:
         needed = {*schema.names, "doc_id", "system"} - {RATINGS}
         table = self.output.score_table(shard, list(needed))
         if RATINGS in schema.names:
-            ratings = self.output.ratings(shard)
+            ratings = {(d, s): rated or [] for d, s, rated in self.output.texts(shard, RATINGS)}
             texts = zip(table["doc_id"].to_pylist(), table["system"].to_pylist(), strict=True)
             human = pa.array([ratings.get(text) for text in texts], schema.field(RATINGS).type)
             table = table.append_column(RATINGS, human)

@@ -306,13 +306,12 @@ class Output(RunFiles):
         with self._gone_or_elsewhere():
             return list(self._records(Case, f"cases/{shard.file}", seal=shard.seal))
 
-    def texts(self, shard: Shard) -> list[tuple[str, str, str]]:
-        """Each candidate's document, system and text, in the order of the cases."""
-        return tables.texts_of(self.case_table(shard, ["doc_id", "candidates"]))
-
-    def ratings(self, shard: Shard) -> dict[tuple[str, str], list[tuple[str, float]]]:
-        """Each candidate's ratings by axis, by its document and system."""
-        return tables.ratings_of(self.case_table(shard, tables.RATED))
+    def texts(self, shard: Shard, field: str = "text") -> list[tuple[str, str, Any]]:
+        """Each candidate's document, system and text, or another field, in the order of the
+        cases."""
+        nested = (f"candidates.list.element.{name}" for name in ("system", field))
+        rows = self.case_table(shard, ["doc_id", *nested]).to_pylist()
+        return [(row["doc_id"], c["system"], c[field]) for row in rows for c in row["candidates"]]
 
     def case_table(self, shard: Shard, columns: list[str]) -> pa.Table:
         """These columns of the shard's cases, as they are stored."""

@@ -111,31 +111,6 @@ def but_tokens(kind: type[R]) -> list[str]:
     return [name for name in kind.__match_args__ if name != "tokens"]
 
 
-def texts_of(cases: pa.Table) -> list[tuple[Any, ...]]:
-    """Each candidate's document, system and text, in the order of the cases."""
-    return _by_candidate(cases, "system", "text")
-
-
-RATED = ["doc_id", *(f"candidates.list.element.{name}" for name in ("system", "ratings"))]
-"""The columns of cases that `ratings_of` needs."""
-
-
-def ratings_of(cases: pa.Table) -> dict[tuple[str, str], list[tuple[str, float]]]:
-    """Each candidate's ratings, by its document and system."""
-    rows = _by_candidate(cases, "system", "ratings")
-    return {(doc_id, system): ratings or [] for doc_id, system, ratings in rows}
-
-
-def _by_candidate(cases: pa.Table, *names: str) -> list[tuple[Any, ...]]:
-    """Each candidate's document and these fields, in the order of the cases."""
-    import pyarrow.compute as pc
-
-    lists = cases["candidates"].combine_chunks()
-    doc_ids, every = cases["doc_id"].take(pc.list_parent_indices(lists)), lists.flatten()
-    columns = doc_ids, *map(every.field, names)
-    return list(zip(*(column.to_pylist() for column in columns), strict=True))
-
-
 def _written(name: str, values: list[Any]) -> list[Any]:
     """A column's values as they are stored."""
     if name in AS_JSON:

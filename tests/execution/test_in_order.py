@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -19,9 +21,13 @@ from evaljudge.config import WorkersConfig, load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.execution import Executor, make_executor
+from evaljudge.execution.local import LocalExecutor
+from evaljudge.execution.protocol import R, T
 from evaljudge.judges.collector import Found, JudgeFindings
 from evaljudge.runs.job import Job, make_job
+from evaljudge.runs.reporting import findings_of
 from evaljudge.storage import Output, Shard
+from evaljudge.storage import output as output_module
 
 SHARDS = [Shard(n, 1, 2) for n in range(20)]
 SAID = "cases.jsonl:3: no such axis"
@@ -49,6 +55,8 @@ def test_results_come_in_order_and_a_mistake_as_it_was_said_after_those_before(
         return shard.number
 
     assert list(chosen.in_order(work, [])) == []
+    done = chosen.as_done(lambda shard: shard.number + 1, SHARDS)
+    assert sorted(done) == [(number, number + 1) for number in range(len(SHARDS))]
     results = chosen.in_order(work, SHARDS)
     assert [next(results) for _ in range(13)] == list(range(13))
     with pytest.raises(UserError) as refused:
@@ -115,6 +123,40 @@ def scored_by(executor: Executor, job: Job) -> tuple[Scored, list[JudgeFindings]
     findings = [collector.findings(found) for collector in scored.collected.values()]
     files = [output.place.read(output.scores_file(shard)) for shard in shards]
     return scored, findings, files
+
+
+class Shuffled(LocalExecutor):
+    """Results come in an order of its own."""
+
+    def __init__(self, out: str, seed: int) -> None:
+        super().__init__(out)
+        self._order = Random(seed)
+
+    def as_done(self, work: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
+        done = list(super().as_done(work, items))
+        self._order.shuffle(done)
+        yield from done
+
+
+def test_a_report_says_the_same_whoever_was_first(
+    asked: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the last digit: each worker has one shard here."""
+    monkeypatch.setattr(output_module, "SCORED_TOGETHER", 1)
+    best = {"scorer": "synthetic.calibrated", "axis": "fluency", "top_fraction": 0.4}
+    given = {"calibrate": ["synthetic"], "select": [{"name": "best", "all": [best]}]}
+    job = make_job(load_config({**asked.config.as_given(), **given}), ScriptedEngines())
+    reports = []
+    for seed in range(6):
+        output = Output(job.config.out)
+        executor = Shuffled(output.uri, seed) if seed else LocalExecutor(output.uri)
+        findings, accounts, shown = findings_of(job, output, output.shards(), [], [], executor)
+        files = [output.place.read(output.scores_file(shard)) for shard in output.shards()]
+        chosen = output.place.read("selected/best.jsonl")
+        reports.append((asdict(findings), accounts.cost, accounts.mass, shown, files, chosen))
+    assert len(chosen.splitlines()) == 8
+    for report in reports[1:]:
+        np.testing.assert_equal(report, reports[0])
 
 
 @pytest.mark.long
