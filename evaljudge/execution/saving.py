@@ -29,33 +29,30 @@ from evaljudge.storage import Output, Shard, Stage
 R = TypeVar("R")
 Briefs = dict[str, Brief]
 """The keys are the briefs' own."""
-GIVEN: Mapping[Stage, Any] = {"prepare": dict[str, Briefs], "judge": dict[str, Judged]}
-"""What a case gives in each stage: briefs by kind, verdicts by judge."""
+GIVEN: Mapping[Stage, Any] = {
+    "prepare": dict[str, dict[str, Briefs]],
+    "judge": dict[str, dict[str, Judged]],
+}
+"""What cases give, by document: in one stage briefs by kind, in the other verdicts by judge."""
 
 
 class Finished(Generic[R]):
     """The cases of a stage of a shard that are done: what each gave, by document."""
 
     def __init__(self, output: Output, stage: Stage, shard: Shard, asked: dict[str, Asked]) -> None:
-        """`asked` counts what they asked for each judge."""
-        self._output, self._at = output, (stage, shard)
-        self.results, self._asked = dict[str, R](), asked
+        """`asked` counts what they asked for each judge, and nothing of other cases."""
+        self.stage, self._output, self._shard, self._asked = stage, output, shard, asked
+        self.results = dict[str, R]()
         self._saved, self._saving = 0, asyncio.Lock()
-
-    def add(self, doc_id: str, result: R, asked: Mapping[str, Asked]) -> None:
-        self.results[doc_id] = result
-        for judge, counts in asked.items():
-            self._asked[judge] += counts
 
     def find(self) -> None:
         """Take over what was saved, if anything was."""
         try:
-            saved = self._output.partial(*self._at) or {"results": {}, "asked": {}}
+            saved = self._output.partial(self.stage, self._shard) or {"results": {}, "asked": {}}
         except Damaged as error:
             print(f"warning: {error}", file=sys.stderr, flush=True)
             return
-        kind = GIVEN[self._at[0]]
-        self.results = TypeAdapter(dict[str, kind]).validate_python(saved["results"])
+        self.results |= TypeAdapter(GIVEN[self.stage]).validate_python(saved["results"])
         self._asked |= TypeAdapter(dict[str, Asked]).validate_python(saved["asked"])
         self._saved = len(self.results)
 
@@ -65,7 +62,9 @@ class Finished(Generic[R]):
             if (number := len(self.results)) > self._saved:
                 content = to_json({"results": self.results, "asked": self._asked})
                 try:
-                    await asyncio.to_thread(self._output.write_partial, *self._at, content)
+                    await asyncio.to_thread(
+                        self._output.write_partial, self.stage, self._shard, content
+                    )
                     self._saved = number
                 except (UserError, GivenUp) as error:  # the commit fails too, should that last
                     print(f"warning: {error}", file=sys.stderr, flush=True)

@@ -169,8 +169,9 @@ class ShardWork:
     ) -> dict[str, Any]:
         """Stage one: every brief that these documents lack; the files hold those they had too."""
         started, asked, missing = time.monotonic(), self._nothing_asked(), list[str]()
-        briefs_of, shard = partial(self._briefs, known=known, attempt=attempt), order.shard
-        written = await self._done_for_each("prepare", order, cases, briefs_of, asked)
+        briefs_of = partial(self._briefs, known=known, attempt=attempt, asked=asked)
+        finished, shard = Finished(self._output, "prepare", order.shard, asked), order.shard
+        written = await self._done_for_each(finished, order, cases, briefs_of)
         repeated = await self._claim(shard, "prepare")
         files = list[str]()
         for kind, mine in known.items():
@@ -193,8 +194,9 @@ class ShardWork:
     ) -> dict[str, Any]:
         """Stage two: every candidate before every judge."""
         started, asked, unscored = time.monotonic(), self._nothing_asked(), list[str]()
-        verdicts_of, shard = partial(self._verdicts, known=known, attempt=attempt), order.shard
-        judged = await self._done_for_each("judge", order, cases, verdicts_of, asked)
+        verdicts_of = partial(self._verdicts, known=known, attempt=attempt, asked=asked)
+        finished, shard = Finished(self._output, "judge", order.shard, asked), order.shard
+        judged = await self._done_for_each(finished, order, cases, verdicts_of)
         repeated = await self._claim(shard, "judge")
         files, output = list[str](), self._output
         for judge in self._job.judges:
@@ -211,29 +213,27 @@ class ShardWork:
 
     async def _done_for_each(
         self,
-        stage: Stage,
+        finished: Finished[R],
         order: Order,
         cases: Sequence[Case],
-        work: Callable[[Case, Mapping[str, Asked]], Coroutine[Any, Any, R]],
-        asked: dict[str, Asked],
+        work: Callable[[Case], Coroutine[Any, Any, R]],
     ) -> list[R]:
         """What each case gives. Those that were saved are not done again (see saving.py)."""
-        finished, number = Finished[R](self._output, stage, order.shard, asked), order.shard.number
+        results, stage, number = finished.results, finished.stage, order.shard.number
         if order.is_again or order.is_copy:
             await asyncio.to_thread(finished.find)
         if not order.is_copy:
             self._in_hand[number] = finished
 
         async def done(case: Case) -> None:
-            if (doc_id := case.document.doc_id) not in finished.results:
-                mine = self._nothing_asked()
-                finished.add(doc_id, await work(case, mine), mine)
-            self._counts.note(stage, number, len(finished.results))
+            if case.document.doc_id not in results:
+                results[case.document.doc_id] = await work(case)
+            self._counts.note(stage, number, len(results))
 
         self._counts.note(stage, number, 0)
         async with finished.saved(inf if order.is_copy else self._job.commit_every):
             await _together(map(done, cases))
-        return [finished.results[case.document.doc_id] for case in cases]
+        return [results[case.document.doc_id] for case in cases]
 
     async def _claim(self, shard: Shard, stage: Stage) -> dict[str, float]:
         if (repeated := await self._may_commit(shard.number, stage)) is None:
@@ -244,10 +244,11 @@ class ShardWork:
         return {judge.name: Asked() for judge in self._job.judges}
 
     async def _briefs(
-        self, case: Case, asked: Mapping[str, Asked], known: Known, attempt: Attempt
+        self, case: Case, known: Known, attempt: Attempt, asked: Mapping[str, Asked]
     ) -> dict[str, Briefs]:
         """Briefs by kind: what one judge has written, the next judge of its kind need not write."""
         briefs: dict[str, Briefs] = {kind: {} for kind in known}
+        new_of: dict[str, list[Brief]] = {}
         async with attempt.opening(case.document.doc_id, self._slots):
             models = self._models(case)
             for judge in self._job.judges:
@@ -255,9 +256,11 @@ class ShardWork:
                 there = known[judge.kind] | mine
                 with asked[judge.name].timed():
                     had, new = await self._brief(judge, case, there, attempt, models)
-                asked[judge.name].add_axes(new)
+                new_of[judge.name] = new
                 mine |= {brief.key: brief for brief in (*had, *new)}
         add_counts(asked, models)
+        for name, new in new_of.items():
+            asked[name].add_axes(new)
         return briefs
 
     async def _brief(
@@ -276,7 +279,7 @@ class ShardWork:
         )
 
     async def _verdicts(
-        self, case: Case, asked: Mapping[str, Asked], known: Known, attempt: Attempt
+        self, case: Case, known: Known, attempt: Attempt, asked: Mapping[str, Asked]
     ) -> dict[str, Judged]:
         """All judges of one case after each other, so that its prefixes are still in the cache."""
         judged_by: dict[str, Judged] = {}
@@ -294,9 +297,9 @@ class ShardWork:
                     judged_by[judge.name] = judged
                     if judge.name in self._untried and try_scoring(judge, case, judged.verdicts):
                         self._untried.remove(judge.name)
-                    for records in judged_by[judge.name]:
-                        asked[judge.name].add_axes(records)
         add_counts(asked, models)
+        for name, judged in judged_by.items():
+            asked[name].add_axes([*judged.verdicts, *judged.checks])
         return judged_by
 
     def _models(self, case: Case) -> Models:
