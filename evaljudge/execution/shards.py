@@ -170,7 +170,10 @@ class ShardWork:
         """Stage one: every brief that these documents lack; the files hold those they had too."""
         started, asked, missing = time.monotonic(), self._nothing_asked(), list[str]()
         briefs_of = partial(self._briefs, known=known, attempt=attempt, asked=asked)
-        finished, shard = Finished(self._output, "prepare", order.shard, asked), order.shard
+        finished, shard = (
+            Finished[dict[str, Briefs]](self._output, "prepare", order.shard, asked),
+            order.shard,
+        )
         written = await self._done_for_each(finished, order, cases, briefs_of)
         repeated = await self._claim(shard, "prepare")
         files = list[str]()
@@ -195,7 +198,10 @@ class ShardWork:
         """Stage two: every candidate before every judge."""
         started, asked, unscored = time.monotonic(), self._nothing_asked(), list[str]()
         verdicts_of = partial(self._verdicts, known=known, attempt=attempt, asked=asked)
-        finished, shard = Finished(self._output, "judge", order.shard, asked), order.shard
+        finished, shard = (
+            Finished[dict[str, Judged]](self._output, "judge", order.shard, asked),
+            order.shard,
+        )
         judged = await self._done_for_each(finished, order, cases, verdicts_of)
         repeated = await self._claim(shard, "judge")
         files, output = list[str](), self._output
@@ -230,7 +236,7 @@ class ShardWork:
                 results[case.document.doc_id] = await work(case)
             self._counts.note(stage, number, len(results))
 
-        self._counts.note(stage, number, 0)
+        self._counts.note(stage, number, len(results))
         async with finished.saved(inf if order.is_copy else self._job.commit_every):
             await _together(map(done, cases))
         return [results[case.document.doc_id] for case in cases]
