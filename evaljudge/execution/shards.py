@@ -168,12 +168,10 @@ class ShardWork:
         self, order: Order, cases: Sequence[Case], known: Known, attempt: Attempt
     ) -> dict[str, Any]:
         """Stage one: every brief that these documents lack; the files hold those they had too."""
-        started, asked, missing = time.monotonic(), self._nothing_asked(), list[str]()
+        started, shard = time.monotonic(), order.shard
+        asked, missing = self._nothing_asked(), list[str]()
         briefs_of = partial(self._briefs, known=known, attempt=attempt, asked=asked)
-        finished, shard = (
-            Finished[dict[str, Briefs]](self._output, "prepare", order.shard, asked),
-            order.shard,
-        )
+        finished = Finished[dict[str, Briefs]](self._output, "prepare", shard, asked)
         written = await self._done_for_each(finished, order, cases, briefs_of)
         repeated = await self._claim(shard, "prepare")
         files = list[str]()
@@ -196,12 +194,10 @@ class ShardWork:
         self, order: Order, cases: Sequence[Case], known: Known, attempt: Attempt
     ) -> dict[str, Any]:
         """Stage two: every candidate before every judge."""
-        started, asked, unscored = time.monotonic(), self._nothing_asked(), list[str]()
+        started, shard = time.monotonic(), order.shard
+        asked, unscored = self._nothing_asked(), list[str]()
         verdicts_of = partial(self._verdicts, known=known, attempt=attempt, asked=asked)
-        finished, shard = (
-            Finished[dict[str, Judged]](self._output, "judge", order.shard, asked),
-            order.shard,
-        )
+        finished = Finished[dict[str, Judged]](self._output, "judge", shard, asked)
         judged = await self._done_for_each(finished, order, cases, verdicts_of)
         repeated = await self._claim(shard, "judge")
         files, output = list[str](), self._output
