@@ -72,18 +72,15 @@ class Case:
 
         Bytes and not letters, as the scripts that have more bytes in a letter have more tokens.
         """
-        return self._about + max((in_bytes(c.text) for c in self.candidates), default=0)
+        candidates = [in_bytes(c.text) for c in self.candidates]
+        return self.whole_size - sum(candidates) + max(candidates, default=0)
 
     @property
     def whole_size(self) -> int:
         """The bytes of all its texts."""
-        return self._about + sum(in_bytes(c.text) for c in self.candidates)
-
-    @property
-    def _about(self) -> int:
         document = self.document
-        texts = (document.source, document.context or "", *document.references)
-        return sum(map(in_bytes, texts))
+        others = (document.source, document.context or "", *document.references)
+        return sum(map(in_bytes, (*others, *(c.text for c in self.candidates))))
 
 
 def in_bytes(text: str) -> int:

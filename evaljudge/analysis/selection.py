@@ -116,7 +116,7 @@ def select(
     with ExitStack() as stack:
         writing = (output.place.writing(f"selected/{rule.name}.jsonl") for rule in selections)
         files = list(map(stack.enter_context, writing))
-        choose = partial(_chosen, output.uri, output.name, filters)
+        choose = partial(_chosen, output, filters)
         for chosen in in_order(choose, output.scored_together(shards) if selections else ()):
             for filter_, stream, (lines, counts) in zip(filters, files, chosen, strict=True):
                 stream.write(lines)
@@ -133,11 +133,8 @@ def select(
     return selected
 
 
-def _chosen(
-    out: str, run: str, filters: Sequence[_Filter], shards: Sequence[Shard]
-) -> list[Chosen]:
-    output, counts = Output(out, run=run), [Counter[str]() for _ in filters]
-    lines = [b""] * len(filters)
+def _chosen(output: Output, filters: Sequence[_Filter], shards: Sequence[Shard]) -> list[Chosen]:
+    counts, lines = [Counter[str]() for _ in filters], [b""] * len(filters)
     for shard in shards:
         scores = ShardScores(output, shard, with_bodies=True)
         for at, filter_ in enumerate(filters):

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Self
 
 from evaljudge.judges.checked import check_scores, own_code
 from evaljudge.judges.protocol import Judge
@@ -35,14 +34,6 @@ class Asked:
         since = time.monotonic()
         yield
         self.seconds += time.monotonic() - since
-
-    def __iadd__(self, other: Asked) -> Self:
-        self.tokens += other.tokens
-        self.masses += other.masses
-        self.seconds += other.seconds
-        for axis, tokens in other.axes.items():
-            self.axes[axis] = self.axes.get(axis, Tokens()) + tokens
-        return self
 
     def add(self, model: CountingModel) -> None:
         self.tokens += model.tokens

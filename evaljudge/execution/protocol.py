@@ -120,11 +120,9 @@ class Order:
     stages: Sequence[Stage]
     brief_files: Mapping[str, Sequence[str]]
     is_again: bool = False
-    """Some of it may be committed already, by a worker of this session."""
+    """Some of it may be committed already, by a worker of this session, or saved (saving.py)."""
     is_copy: bool = False
     """Another worker has it in hand, too."""
-    saved: Sequence[Stage] = ()
-    """The stages of which something was saved by an earlier run (see saving.py)."""
 
     def __str__(self) -> str:
         return json.dumps(asdict(self))

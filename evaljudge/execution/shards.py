@@ -22,7 +22,7 @@ from collections.abc import (
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
-from math import ceil
+from math import ceil, inf
 from typing import Any, TypeVar
 
 from evaljudge.engines import Engine
@@ -30,9 +30,9 @@ from evaljudge.execution.attempts import ENGINE_DIED, Attempt, CaseSlots, Here
 from evaljudge.execution.case import Asked, Models, add_counts, case_models, try_scoring
 from evaljudge.execution.measuring import measured_beside
 from evaljudge.execution.protocol import Assignment, Event, Order, Tell
-from evaljudge.execution.saving import BriefFiles, Briefs, Finished, VerdictFiles
+from evaljudge.execution.saving import Briefs, Finished
 from evaljudge.identity import brief_key, common_key
-from evaljudge.judges.checked import briefs_of, verdicts_of
+from evaljudge.judges.checked import briefs_of, own_code, verdicts_of
 from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.model.remembering import Common
 from evaljudge.reasons import by_kind
@@ -117,7 +117,7 @@ class ShardWork:
         self._brief_keys: dict[tuple[str, str], Mapping[tuple[str, str], str]] = {}
         """The brief's key for each axis and part, by document and judge; open cases only."""
         self._in_hand: dict[int, Finished[Any]] = {}
-        """By shard, those whose work was ended among them, unless it was dropped."""
+        """By shard; also of work that was cut short, unless it was dropped."""
         self._prepared: dict[int, dict[str, Any]] = {}
         """Receipts of stage one, each to be read with the one of stage two."""
         self._model = Common(
@@ -135,13 +135,14 @@ class ShardWork:
         """
         name = f"{order.shard.number:05d}{'-copy' if order.is_copy else ''}"
         attempt = await asyncio.to_thread(Attempt, name, self._here)
+        order = replace(order, is_again=order.is_again or not attempt.is_first)
         cases = await asyncio.to_thread(self._output.cases, order.shard)
-        known = await asyncio.to_thread(self._known_briefs, order, attempt)
+        known = await asyncio.to_thread(self._known_briefs, order)
         work = {"prepare": self._prepare, "judge": self._judge}
         try:
             for stage in order.stages:
                 receipt = None
-                if order.is_again or not attempt.is_first:
+                if order.is_again:
                     receipt = await asyncio.to_thread(self._output.receipt, stage, order.shard)
                 if receipt and not self._output.is_bundled:
                     receipt = receipt if receipt["session"] == self._job.session else None
@@ -168,19 +169,19 @@ class ShardWork:
         self, order: Order, cases: Sequence[Case], known: Known, attempt: Attempt
     ) -> dict[str, Any]:
         """Stage one: every brief that these documents lack; the files hold those they had too."""
-        started, shard, output = time.monotonic(), order.shard, self._output
-        briefs_of = partial(self._briefs, known=known, attempt=attempt)
-        of, asked = BriefFiles(self._job.judges), self._nothing_asked()
-        finished = Finished(output, "prepare", shard, of, asked)
-        written = await self._done_for_each(finished, order, cases, attempt, briefs_of)
+        started, shard = time.monotonic(), order.shard
+        asked, missing = self._nothing_asked(), list[str]()
+        briefs_of = partial(self._briefs, known=known, attempt=attempt, asked=asked)
+        finished = Finished[dict[str, Briefs]](self._output, "prepare", shard, asked)
+        written = await self._done_for_each(finished, order, cases, briefs_of)
         repeated = await self._claim(shard, "prepare")
-        files = await asyncio.to_thread(of.write, output, shard, written)
+        files = list[str]()
+        for kind, mine in known.items():
+            briefs = [brief for each in written for brief in each[kind].values()]
+            mine.update((brief.key, brief) for brief in briefs)
+            missing += [brief.reason for brief in briefs if brief.status == "unscored"]
+            files.append(await asyncio.to_thread(self._output.write_briefs, kind, shard, briefs))
         files += map(common_file, self._model.kept)
-        briefs = [brief for each in written for mine in each.values() for brief in mine.values()]
-        missing = [brief.reason for brief in briefs if brief.status == "unscored"]
-        for each in written:
-            for kind, mine in each.items():
-                known[kind].update(mine)
         receipt = await self._commit("prepare", shard, started, asked, missing, files, repeated)
         if receipt["worker"] != self._here.worker:  # it was first, and its briefs count
             for kind, mine in known.items():
@@ -194,17 +195,25 @@ class ShardWork:
         self, order: Order, cases: Sequence[Case], known: Known, attempt: Attempt
     ) -> dict[str, Any]:
         """Stage two: every candidate before every judge."""
-        started, shard, output = time.monotonic(), order.shard, self._output
+        started, shard = time.monotonic(), order.shard
+        asked, unscored = self._nothing_asked(), list[str]()
         metrics = self._job.metrics if attempt.is_first else ()
         measured = await asyncio.to_thread(measured_beside, metrics, cases, self._job.signatures)
-        verdicts_of = partial(self._verdicts, known=known, attempt=attempt)
-        of, asked = VerdictFiles(self._job.judges), self._nothing_asked()
-        finished = Finished(output, "judge", shard, of, asked)
-        judged = await self._done_for_each(finished, order, cases, attempt, verdicts_of)
+        verdicts_of = partial(self._verdicts, known=known, attempt=attempt, asked=asked)
+        finished = Finished[dict[str, Judged]](self._output, "judge", shard, asked)
+        judged = await self._done_for_each(finished, order, cases, verdicts_of)
         repeated = await self._claim(shard, "judge")
-        files = await asyncio.to_thread(of.write, output, shard, judged)
-        verdicts = [v for each in judged for mine in each.values() for v in mine.verdicts]
-        unscored = [verdict.reason for verdict in verdicts if verdict.status == "unscored"]
+        files, output = list[str](), self._output
+        for judge in self._job.judges:
+            verdicts = [verdict for each in judged for verdict in each[judge.name][0]]
+            checks = [check for each in judged for check in each[judge.name][1]]
+            unscored += [verdict.reason for verdict in verdicts if verdict.status == "unscored"]
+            written = (judge.name, shard, verdicts)
+            with own_code(judge, "verdicts"):  # its evidence may be no JSON
+                files.append(await asyncio.to_thread(output.write_verdicts, *written))
+            if judge.has_checks:
+                written = (judge.name, shard, checks)
+                files.append(await asyncio.to_thread(output.write_checks, *written))
         for name, scores in measured.items():
             files.append(output.write_measures(f"judge/{name}", shard, scores))
         done = started, asked, unscored, files, repeated, measured
@@ -215,32 +224,24 @@ class ShardWork:
         finished: Finished[R],
         order: Order,
         cases: Sequence[Case],
-        attempt: Attempt,
-        work: Callable[[Case, Mapping[str, Asked]], Coroutine[Any, Any, R]],
+        work: Callable[[Case], Coroutine[Any, Any, R]],
     ) -> list[R]:
         """What each case gives. Those that were saved are not done again (see saving.py)."""
-        stage, number, is_bundled = finished.stage, order.shard.number, self._output.is_bundled
-        is_again = order.is_again or order.is_copy or not attempt.is_first
-        if is_bundled and (is_again or stage in order.saved):
+        results, stage, number = finished.results, finished.stage, order.shard.number
+        if order.is_again or order.is_copy:
             await asyncio.to_thread(finished.find)
+        if not order.is_copy:
+            self._in_hand[number] = finished
 
         async def done(case: Case) -> None:
-            if (doc_id := case.document.doc_id) not in finished.results:
-                asked = self._nothing_asked()
-                finished.add(doc_id, await work(case, asked), asked)
-            self._counts.note(stage, number, len(finished.results))
+            if case.document.doc_id not in results:
+                results[case.document.doc_id] = await work(case)
+            self._counts.note(stage, number, len(results))
 
-        async def all_done() -> None:
+        self._counts.note(stage, number, len(results))
+        async with finished.saved(inf if order.is_copy else self._job.commit_every):
             await _together(map(done, cases))
-            finished.end()
-
-        saving = list[Coroutine[Any, Any, None]]()
-        if is_bundled and not order.is_copy:
-            self._in_hand[number] = finished
-            saving = [finished.keep_saving(self._job.commit_every)]
-        self._counts.note(stage, number, len(finished.results))
-        await _together([all_done(), *saving])
-        return [finished.results[case.document.doc_id] for case in cases]
+        return [results[case.document.doc_id] for case in cases]
 
     async def _claim(self, shard: Shard, stage: Stage) -> dict[str, float]:
         if (repeated := await self._may_commit(shard.number, stage)) is None:
@@ -251,10 +252,11 @@ class ShardWork:
         return {judge.name: Asked() for judge in self._job.judges}
 
     async def _briefs(
-        self, case: Case, asked: Mapping[str, Asked], known: Known, attempt: Attempt
+        self, case: Case, known: Known, attempt: Attempt, asked: Mapping[str, Asked]
     ) -> dict[str, Briefs]:
         """Briefs by kind: what one judge has written, the next judge of its kind need not write."""
         briefs: dict[str, Briefs] = {kind: {} for kind in known}
+        new_of: dict[str, list[Brief]] = {}
         async with attempt.opening(case.document.doc_id, self._slots):
             models = self._models(case)
             for judge in self._job.judges:
@@ -262,9 +264,11 @@ class ShardWork:
                 there = known[judge.kind] | mine
                 with asked[judge.name].timed():
                     had, new = await self._brief(judge, case, there, attempt, models)
-                asked[judge.name].add_axes(new)
+                new_of[judge.name] = new
                 mine |= {brief.key: brief for brief in (*had, *new)}
         add_counts(asked, models)
+        for name, new in new_of.items():
+            asked[name].add_axes(new)
         return briefs
 
     async def _brief(
@@ -283,7 +287,7 @@ class ShardWork:
         )
 
     async def _verdicts(
-        self, case: Case, asked: Mapping[str, Asked], known: Known, attempt: Attempt
+        self, case: Case, known: Known, attempt: Attempt, asked: Mapping[str, Asked]
     ) -> dict[str, Judged]:
         """All judges of one case after each other, so that its prefixes are still in the cache."""
         judged_by: dict[str, Judged] = {}
@@ -301,9 +305,9 @@ class ShardWork:
                     judged_by[judge.name] = judged
                     if judge.name in self._untried and try_scoring(judge, case, judged.verdicts):
                         self._untried.remove(judge.name)
-                    for records in judged_by[judge.name]:
-                        asked[judge.name].add_axes(records)
         add_counts(asked, models)
+        for name, judged in judged_by.items():
+            asked[name].add_axes([*judged.verdicts, *judged.checks])
         return judged_by
 
     def _models(self, case: Case) -> Models:
@@ -319,11 +323,10 @@ class ShardWork:
             self._brief_keys[at] = keys
         return self._brief_keys[at]
 
-    def _known_briefs(self, order: Order, attempt: Attempt) -> dict[str, Briefs]:
+    def _known_briefs(self, order: Order) -> dict[str, Briefs]:
         """The briefs of other files, to be reused, and the shard's own, which replace them."""
         output, own_file = self._output, self._output.brief_file(order.shard)
-        is_begun = order.is_again or not attempt.is_first
-        may_be_there = is_begun or "prepare" not in order.stages or not output.is_bundled
+        may_be_there = order.is_again or "prepare" not in order.stages or not output.is_bundled
         known: dict[str, Briefs] = {}
         for kind in dict.fromkeys(judge.kind for judge in self._job.judges):
             others = [file for file in order.brief_files.get(kind, ()) if file != own_file]
@@ -346,6 +349,7 @@ class ShardWork:
 
         `reasons`: why each unscored brief or verdict has no score."""
         now = time.monotonic()
+        self.drop(shard.number)
         receipt = {
             "stage": stage,
             "shard": shard.number,
@@ -365,9 +369,7 @@ class ShardWork:
         } | ({"repeated": dict(repeated)} if repeated else {})
         before = self._prepared.pop(shard.number, None) if stage == "judge" else None
         whole = receipt | ({"prepared": before} if before else {})
-        is_ours = await asyncio.to_thread(self._output.commit, stage, shard, whole)
-        self.drop(shard.number)
-        if is_ours:
+        if await asyncio.to_thread(self._output.commit, stage, shard, whole):
             return receipt
         marker = self._output.marker(stage, shard)
         return (await asyncio.to_thread(self._output.prove, marker))[0]

@@ -35,11 +35,8 @@ def do_pass(
     """Have these shards asked; `longest`: what is known of a prompt (see `ModelSource.longest`)."""
     output = output.of(part.job.panel)
     files = _brief_files(part.job, output, list(todo))
-    saved = {stage: output.saved(stage) for stage in part.stages}
-    orders = [
-        Order(shard, stages, files[shard], saved=[s for s in stages if shard.number in saved[s]])
-        for shard, stages in todo.items()
-    ]
+    saved = set[int]().union(*map(output.saved, part.stages))
+    orders = [Order(s, stages, files[s], s.number in saved) for s, stages in todo.items()]
     part = replace(part, source=replace(part.source, longest=longest))
     part.job.executor.ask(_assignment(part, output, orders), orders, watch)
 

@@ -32,8 +32,7 @@ _OURS = re.compile(
     rf"run\.json|shards\.json|commits/({'|'.join(STAGES)})(-\w+)?/\d{{5,}}\.(json|zip)"
     rf"|(cases|scores)/{_SHARD}|scores/\d{{5,}}-{_SHARD}|briefs/{BUNDLED}\w+(-\w+)?/\d{{5,}}\.zip"
     rf"|(verdicts|checks|measures)/[^/]+/{_SHARD}|briefs/common/\w+\.json"
-    r"|briefs/[^/]+/\d{5,}(-\w+){1,2}\.parquet|(attempts|labels)/[\w.-]+\.json"
-    r"|partial/(prepare|judge)(-\w+)?/\d{5,}\.zip"
+    r"|briefs/[^/]+/\d{5,}(-\w+){1,2}\.parquet|(attempts|labels|partial/[\w-]+)/[\w.-]+\.json"
     r"|corpus/rows-\w+\.(jsonl|parquet)|(damaged|briefs/damaged)/.+|\.claim|(.*/)?\..+\.part"
 )
 

@@ -9,7 +9,6 @@ Where the run's id says so, what a stage of a shard writes is a part of the stag
     commits/judge/00003.zip       verdicts/J/00003.parquet, checks/J/00003.parquet, the receipt
     commits/measure/00003.zip     measures/M/00003.parquet, the receipt
     briefs/z1f0c/00003.zip        briefs/KIND/00003-z1f0c.parquet, the receipt of `prepare`
-    partial/judge/00003.zip       the same of the cases that are done, while the shard is in hand
 
 A file that is not as it was written is a Damaged, which says what can be done.
 """
@@ -62,7 +61,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "commits": _BY_RUN,
         "verdicts": _BY_RUN,
         "checks": _BY_RUN,
-        "partial": "what was saved of a shard is asked again",
+        "partial": "the documents that were saved there are asked about again",
         "briefs": "remove it, and `evaljudge run CONFIG` writes it again",
         COMMON: "put it back from a copy: without it, `--extend` asks for it again, and the answer "
         "may differ from the one that the other documents have",
@@ -99,9 +98,6 @@ class RunFiles:
 
     `panel`: the one that is asked or read; without one, those of all panels of the run are read.
     """
-
-    is_partial = False
-    """Its bundles are those in `partial/`."""
 
     def __init__(
         self, uri: str, briefs: str | None = None, run: str = "", panel: Panel | None = None
@@ -204,14 +200,6 @@ class RunFiles:
 
     def bundle(self, name: str) -> str:
         """The bundle in which a file of this name lies; empty where it is no part of any."""
-        bundle = self._bundle(name)
-        if not (bundle and self.is_partial):
-            return bundle
-        return (
-            f"partial/{bundle.replace(f'briefs/{self.name}', 'prepare').removeprefix('commits/')}"
-        )
-
-    def _bundle(self, name: str) -> str:
         if not (match := _OF_SHARD.fullmatch(name)):
             return ""
         folder, of, file, number = match.groups()

@@ -2,7 +2,7 @@
 
     run.json  shards.json  cases/00003.parquet  scores/00000-00031.parquet
     commits/judge/00003.zip  commits/measure/00003.zip  briefs/z1f0c9a2b/00003.zip
-    partial/judge/00003.zip  briefs/common/4e1d….json  selected/good.jsonl  report/agreement.json
+    partial/judge/00003.json  briefs/common/4e1d….json  selected/good.jsonl  report/agreement.json
     labels/sheet.json
 
 A stage of a shard is one bundle, which is written when the stage is done and is its marker, too.
@@ -55,7 +55,7 @@ from evaljudge.storage.files import (
     ended,
     panels_of,
 )
-from evaljudge.storage.seals import Unsound, parquet, parts_of, seal_of, sealed_json
+from evaljudge.storage.seals import Unsound, parquet, parts_of, seal_of, sealed_json, sealed_object
 from evaljudge.storage.streams import FolderInPlace
 from evaljudge.storage.tables import R
 
@@ -207,22 +207,10 @@ class Output(RunFiles):
         matches = map(_MARKER.fullmatch, place.entries(at))
         return {int(name[1]) for name in matches if name and name[2] == ending}
 
-    @property
-    def partial(self) -> Output:
-        """The same, for what is done of a shard before all of it is: the names are those of parts
-        of the stage's bundle, and lie in `partial/`, where they are written anew."""
-        return self._but(is_partial=True)
-
-    def saved(self, stage: Stage) -> set[int]:
-        """The numbers of the shards of which something of this stage lies in `partial/`."""
-        folder = marked_in(self.panel or Panel(), stage)
-        return self.partial.marked(folder) if self.is_bundled else set()
-
     def commit(self, stage: Stage, shard: Shard, receipt: Mapping[str, Any]) -> bool:
         """What was written of this stage counts from now on; False where another has committed it
         meanwhile: then that one's files count."""
-        is_changed = self.is_partial or stage == "measure"
-        return self._commit(self.marker(stage, shard), receipt, is_changed=is_changed)
+        return self._commit(self.marker(stage, shard), receipt, is_changed=stage == "measure")
 
     def uncommit(self, marker: str) -> None:
         """The stage that this is the marker of is to be done again."""
@@ -261,6 +249,24 @@ class Output(RunFiles):
             if at not in prepared and (content := self._find_at_end(name)) is not None:
                 prepared[at] = self._object(name, content)[0]
         return [*filter(None, prepared.values()), *judged]
+
+    # what is done of shards that are in hand
+
+    def saved(self, stage: Stage) -> set[int]:
+        """The numbers of the shards of which some is saved."""
+        names = self.place.entries(self._partial(stage, 0).rpartition("/")[0])
+        return {int(name[1]) for name in map(_MARKER.fullmatch, names) if name}
+
+    def partial(self, stage: Stage, shard: Shard) -> dict[str, Any] | None:
+        return self._find_json(self._partial(stage, shard.number))
+
+    def write_partial(self, stage: Stage, shard: Shard, content: bytes) -> None:
+        """`content`: a JSON object."""
+        name = self._partial(stage, shard.number)
+        self._put(name, sealed_object(content, self._sealed_name(name)))
+
+    def _partial(self, stage: Stage, number: int) -> str:
+        return marker(marked_in(self.panel or Panel(), stage, "partial"), number)
 
     def forget_saved(self) -> None:
         """Remove what is only needed while a run goes on."""
@@ -553,10 +559,10 @@ def marker(folder: str, number: int) -> str:
     return f"{folder}/{number:05d}.json"
 
 
-def marked_in(panel: Panel, stage: Stage) -> str:
+def marked_in(panel: Panel, stage: Stage, within: str = "commits") -> str:
     """The folder of a panel's markers of a stage; metrics, which no model measures, have one."""
     ends: Mapping[Stage, str] = {"prepare": panel.prepare, "judge": panel.judge}
-    return f"commits/{ended(stage, ends.get(stage, ''))}"
+    return f"{within}/{ended(stage, ends.get(stage, ''))}"
 
 
 def common_file(name: str) -> str:

@@ -97,7 +97,7 @@ def test_means_are_paired_by_name_whatever_the_shards_are(bench: Bench) -> None:
     first, second = (table(bench.folder / name) for name in "ab")
     files = [next((bench.folder / name / "scores").iterdir()) for name in "ab"]
     shards = [pq.read_metadata(file).num_row_groups for file in files]
-    assert shards == [DOCUMENTS, 3]
+    assert shards == [DOCUMENTS, 4]
     means = bench.diff("a", "b").differences.means
     (overall,) = [one.found for one in means if (one.scorer, one.system) == ("geval", None)]
     test = ttest_rel(second.mean(axis=1), first.mean(axis=1))

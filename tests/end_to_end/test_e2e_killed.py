@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import pytest
 
@@ -153,11 +152,9 @@ def test_a_run_killed_at_every_moment_ends_like_one_that_was_not(
 def saved_of(out: Path) -> set[tuple[str, str]]:
     """Each stage and document, by its number, of which something lies in `partial/`."""
     found = set[tuple[str, str]]()
-    for file in out.glob("partial/*/*.zip"):
-        with ZipFile(file) as bundle:
-            (receipt,) = (name for name in bundle.namelist() if name.endswith(".json"))
-            saved = json.loads(bundle.read(receipt))["documents"]
-        found |= {(file.parent.name.partition("-")[0], doc.removeprefix("d")) for doc in saved}
+    for file in out.glob("partial/*/[!.]*.json"):
+        stage, saved = file.parent.name.partition("-")[0], json.loads(file.read_text())["results"]
+        found |= {(stage, document.removeprefix("d")) for document in saved}
     return found
 
 

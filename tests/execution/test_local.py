@@ -282,10 +282,10 @@ def test_an_interrupted_notebook_ends_the_work(tmp_path: Path) -> None:
     """The interrupt comes to the notebook's thread, and the work is in another."""
 
     class Slow(Scripted):
-        """But for the first two documents, which are the first shard."""
+        """But for the first document, which is the first shard."""
 
         async def write(self, prompts: Any, how: Any) -> Any:
-            if not any(f"number {n}." in prompts[0].text for n in (0, 1)):
+            if "number 0." not in prompts[0].text:
                 await asyncio.sleep(600)
             return await super().write(prompts, how)
 

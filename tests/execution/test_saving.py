@@ -66,9 +66,8 @@ class Dying(Scripted):
 
 def documents(out: Path, stage: str) -> list[str]:
     """Those that are saved."""
-    output = Output(str(out), run=RUN).partial
-    receipt = output.receipt(stage, SHARD)  # type: ignore[arg-type]
-    return [] if receipt is None else list(receipt["documents"])
+    saved = Output(str(out), run=RUN).partial(stage, SHARD)  # type: ignore[arg-type]
+    return list(saved["results"]) if saved else []
 
 
 def job(out: Path, every: float = 1e-3) -> Any:
@@ -116,13 +115,13 @@ def test_what_was_saved_is_not_asked_again_and_all_comes_to_the_same(
     out = tmp_path / "out"
     do(out, first := Dying(stage, 4, out))
     assert documents(out, stage) == ["d0", "d1", "d2", "d3"]
-    saved = (out / f"partial/{stage}/00003.zip").read_bytes()
-    do(out, second := Dying(), is_copy=is_copy, saved=[] if is_copy else [stage])
+    saved = (out / f"partial/{stage}/00003.json").read_bytes()
+    do(out, second := Dying(), is_copy=is_copy, is_again=not is_copy)
     assert sorted(set(second.asked[stage])) == [4, 5]
     assert len(set(first.asked[stage]) & set(second.asked[stage])) == 1
     assert came_to(out) == came_to(tmp_path / "whole")
     if is_copy:  # it takes nothing from the one that it is a copy of
-        assert (out / f"partial/{stage}/00003.zip").read_bytes() == saved
+        assert (out / f"partial/{stage}/00003.json").read_bytes() == saved
 
 
 def test_a_shard_that_is_done_sooner_writes_nothing_but_itself(tmp_path: Path) -> None:
@@ -136,7 +135,7 @@ def test_what_is_done_can_be_saved_at_once_until_the_shard_is_dropped(tmp_path: 
     assert documents(tmp_path, "judge") == []
     asyncio.run(work.save())
     assert documents(tmp_path, "judge") == ["d0", "d1", "d2"]
-    (tmp_path / "partial/judge/00003.zip").unlink()
+    (tmp_path / "partial/judge/00003.json").unlink()
     work.drop(SHARD.number)
     asyncio.run(work.save())
     assert documents(tmp_path, "judge") == []
@@ -146,12 +145,12 @@ def test_what_was_saved_and_is_damaged_is_asked_again(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     do(tmp_path, Dying("judge", 4, tmp_path))
-    file = tmp_path / "partial/judge/00003.zip"
+    file = tmp_path / "partial/judge/00003.json"
     file.write_bytes(file.read_bytes()[:-9])
-    do(tmp_path, second := Dying(), saved=["judge"])
+    do(tmp_path, second := Dying(), is_again=True)
     assert set(second.asked["judge"]) == set(range(CASES))
     (line,) = (line for line in capfd.readouterr().err.splitlines() if line.startswith("warning"))
-    assert f"{file}: cannot be read" in line and line.endswith("is asked again")
+    assert f"{file}: is not as it was written" in line and line.endswith("are asked about again")
 
 
 @pytest.mark.parametrize("end", [Ended(143), KeyboardInterrupt(), EngineDead("gone")])
@@ -174,7 +173,7 @@ def test_a_run_that_is_ended_saves_what_is_done(
     if not isinstance(end, EngineDead):
         with pytest.raises(type(end)):
             evaljudge.run(config, engines=ScriptedEngines(Ending))
-        assert os.listdir(tmp_path / "out/partial/judge") == ["00000.zip"]
+        assert os.listdir(tmp_path / "out/partial/judge") == ["00000.json"]
     assert evaljudge.run(config, engines=ScriptedEngines(Ending)).coverage == 1
     assert set(asked.values()) == {1}
     assert len(json.loads((tmp_path / "out/shards.json").read_text())["shards"]) == 1

@@ -191,7 +191,7 @@ def test_what_is_done_when_a_worker_is_told_to_go_is_not_asked_again(
         time.sleep(1)
         (worker,) = processes("MapWorker")
         worker.terminate()
-        wait_until((tmp_path / "out/partial/judge/00000.zip").exists)
+        wait_until((tmp_path / "out/partial/judge/00000.json").exists)
         worker.kill()
 
     with meanwhile(tell):

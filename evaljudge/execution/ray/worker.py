@@ -16,6 +16,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -131,12 +132,12 @@ class Worker(TurnTaker):
         return (self._refusal, False) if self._refusal else await super().take_turn()
 
     async def save(self) -> None:
-        with suppress(UserError, GivenUp):  # a commit says it, should the storage not come back
-            await self._work.save()
+        await self._work.save()
 
     async def do(self, taken: Taken) -> AsyncIterator[Receipt]:
         shard, stages, text, is_again, is_copy = taken
-        order = Order.read(text, stages=stages, is_again=is_again, is_copy=is_copy)
+        order = Order.read(text, stages=stages, is_copy=is_copy)
+        order = replace(order, is_again=is_again or order.is_again)
         try:
             async for receipt in self._work.do(order):
                 yield receipt
