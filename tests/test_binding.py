@@ -133,7 +133,7 @@ def test_nothing_is_said_to_resume_before_anything_is_committed(tmp_path, comman
     assert (process.returncode, said) == (130, "evaljudge: interrupted\n")
 
 
-@pytest.mark.parametrize(("asks", "note"), [(0, NOTHING_KEPT), (20, KEPT)])
+@pytest.mark.parametrize(("asks", "note"), [(0, NOTHING_KEPT), (23, KEPT)])
 def test_a_signal_s_end_says_whether_anything_is_kept(config, asks, note):
     with pytest.raises(Ended) as end:
         evaljudge.run(config, engines=failing(Ended(130), asks))

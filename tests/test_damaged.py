@@ -34,7 +34,7 @@ from tests.build import command, document, jsonl, lines
 
 DOCUMENTS = 3
 """In as many shards."""
-DERIVED = ["scores/00000-00031.parquet", "selected/some.jsonl", "report/agreement.json"]
+DERIVED = ["scores/00000-00007.parquet", "selected/some.jsonl", "report/agreement.json"]
 PAPERS = ["run.json", "shards.json"]
 BUNDLES = ["commits/judge/00001.zip", "commits/measure/00001.zip", "briefs/z*/00001.zip"]
 EARLIER = ["scores/00001.parquet", "briefs/geval/00001-*.parquet",

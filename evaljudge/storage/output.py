@@ -1,6 +1,6 @@
 """A run's output folder: every path named once, and the commit that makes a shard's files count.
 
-    run.json  shards.json  cases/00003.parquet  scores/00000-00031.parquet
+    run.json  shards.json  cases/00003.parquet  scores/00000-00007.parquet
     commits/judge/00003.zip  commits/measure/00003.zip  briefs/z1f0c9a2b/00003.zip
     partial/judge/00003.json  briefs/common/4e1d….json  selected/good.jsonl  report/agreement.json
     labels/sheet.json
@@ -71,7 +71,7 @@ _MARKER = re.compile(r"(\d{5,})\.(json|zip)")
 _BUNDLES = re.compile(rf"({BUNDLED}\w+?)(?:-(\w+))?")
 """A folder of bundled briefs: a run, and the panel of that run, if it is not the first."""
 _PARQUET = re.compile(r"\d{5,}\.parquet")
-SCORED_TOGETHER = 32
+SCORED_TOGETHER = 8
 AT_ONCE, AT_ONCE_HERE = 16, 1
 """Threads for work that waits for other machines, and for work with files of this one, where
 threads would only take turns, which costs 40% more processor time."""
@@ -132,8 +132,8 @@ class Output(RunFiles):
 
     @property
     def is_untouched(self) -> bool:
-        """No shard of any stage is committed, so there is nothing that a rerun could resume."""
-        return not any(self.begun(stage) for stage in get_args(Stage))
+        """Of no shard anything is kept, so there is nothing that a rerun could resume."""
+        return not (any(map(self.begun, get_args(Stage))) or self.place.entries("partial"))
 
     @property
     def holds_no_answer(self) -> bool:

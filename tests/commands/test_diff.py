@@ -387,7 +387,7 @@ def test_an_unfinished_run_is_compared_on_what_it_has(bench: Bench, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "name", ["run.json", "shards.json", "cases/00000.parquet", "scores/00000-00031.parquet",
+    "name", ["run.json", "shards.json", "cases/00000.parquet", "scores/00000-00007.parquet",
              "selected/good.json", "selected/good.jsonl"],
 )  # fmt: skip
 @pytest.mark.parametrize("damage", ["gone", "junk", "another"])

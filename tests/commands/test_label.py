@@ -398,7 +398,7 @@ def test_nothing_that_is_there_is_overwritten(
 def test_a_run_must_be_finished(tmp_path: Path) -> None:
     loop = Loop(tmp_path)
     loop.run()
-    Path(loop.out, "scores/00000-00031.parquet").unlink()
+    Path(loop.out, "scores/00000-00007.parquet").unlink()
     with pytest.raises(UserError, match=r"(\d+) of \1 shards have no scores: finish the run"):
         loop.label()
 

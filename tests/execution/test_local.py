@@ -147,7 +147,8 @@ def test_an_engine_that_dies_is_opened_again_and_the_case_set_aside(
     for key, came in values(tmp_path / "out").items():
         assert came == ((None, "engine died") if key[0] in ("d5", "d9") else whole[key])
     deaths = {mark: max(n for text, n in engines.asked.items() if mark in text) for mark in FATAL}
-    assert deaths == dict.fromkeys(FATAL, 3)
+    assert deaths.keys() == set(FATAL)
+    assert set(deaths.values()) <= {2, 3}  # of one that had not been asked, the first was another's
     assert len(engines.opened) == engines.closed
     assert "the engine died and is loaded again: it was too much" in capsys.readouterr().err
     assert notes() == []

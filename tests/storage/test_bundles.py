@@ -166,13 +166,13 @@ def test_a_damaged_part_is_named_with_its_bundle(tmp_path: Path) -> None:
 def test_scores_of_many_shards_are_one_file_and_read_by_shard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    output, shards = Output(str(tmp_path), run=RUN), [Shard(n, 1, 1) for n in (0, 1, 31, 32)]
+    output, shards = Output(str(tmp_path), run=RUN), [Shard(n, 1, 1) for n in (0, 1, 7, 8)]
     scores = {shard: [Score(f"d{shard.number}", "A", "j", "x", 1.0)] for shard in shards}
     scores[shards[1]] = []
     for together in output.scored_together(shards):
         output.write_scores({shard: scores[shard] for shard in together})
     assert sorted(file.name for file in (tmp_path / "scores").iterdir()) == [
-        "00000-00031.parquet", "00032-00063.parquet",
+        "00000-00007.parquet", "00008-00015.parquet",
     ]  # fmt: skip
     again, counts = Output(str(tmp_path), run=RUN), counting(monkeypatch)
     assert again.scored([*shards, Shard(2, 1, 1), Shard(64, 1, 1)]) == shards
@@ -193,9 +193,9 @@ def test_what_was_read_is_kept_up_to_so_many_bytes() -> None:
 def test_threads_that_want_a_file_at_once_read_it_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shards = [Shard(n, 1, 1) for n in range(16)]
+    shards = [Shard(n, 1, 1) for n in range(8)]
     scores = {shard: [Score(f"d{shard.number}", "A", "j", "x", 1.0)] for shard in shards}
     Output(str(tmp_path), run=RUN).write_scores(scores)
     output, counts = Output(str(tmp_path), run=RUN), counting(monkeypatch)
     assert list(ahead(lambda shard: list(output.scores(shard)), shards)) == [*scores.values()]
-    assert counts == {"scores/00000-00031.parquet": 1}
+    assert counts == {"scores/00000-00007.parquet": 1}
