@@ -49,7 +49,7 @@ from evaljudge.execution.protocol import (
     T,
     Watch,
 )
-from evaljudge.execution.shards import SHARDS_AT_ONCE, ShardWork
+from evaljudge.execution.shards import ShardWork
 from evaljudge.storage import Output, Shard
 from evaljudge.storage.disk import refusing_disk_errors
 
@@ -142,7 +142,7 @@ class _Asking:
 
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(SHARDS_AT_ONCE):
+                for _ in range(work.shards_at_once):
                     group.create_task(take_turns())
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
