@@ -1,4 +1,4 @@
-"""The tokenizer and the chat template of a server, by its own routes `/tokenize` and `/detokenize`.
+"""The tokenizer and the chat template of a server, by what its own routes say of them.
 
 So prompts go as token ids, and `<pad>` written in a document stays text: what looks like a special
 token and is one (it is a single token) is cut in two before it is tokenised.
@@ -39,35 +39,37 @@ class ServedTexts(Texts):
         super().__init__(None)
         self._client, self._name, self.is_probing = client, name, True
         self.marked = lru_cache(REMEMBERED_PARTS)(self._marked)  # type: ignore[method-assign]
-        self._is_special = lru_cache(None)(lambda spelling: len(self.marked(spelling)) == 1)
+        self.is_special = lru_cache(None)(lambda spelling: len(self.marked(spelling)) == 1)
 
-    def tokens(self, **what: Any) -> Ids:
-        ids = self._asked("/tokenize", what).get("tokens")
-        if not isinstance(ids, list) or not all(isinstance(i, int) for i in ids):
-            raise Unanswered("its /tokenize gives no token ids")
-        return tuple(ids)
+    def asked(self, path: str, **what: Any) -> Mapping[str, Any]:
+        body = {"model": self._name} | what
+        return self._client.wait(self._client.ask(path, body, is_probe=self.is_probing))
 
-    def words(self, ids: Ids) -> str:
-        return str(self._asked("/detokenize", {"tokens": list(ids)}).get("prompt", ""))
-
-    def _asked(self, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        asking = self._client.ask(path, {"model": self._name} | body, is_probe=self.is_probing)
-        return self._client.wait(asking)
+    def tokens(self, text: str, *, begins: bool = False) -> Ids:
+        """`begins`: with what the tokenizer puts before every text."""
+        reply = self.asked("/tokenize", prompt=text, add_special_tokens=begins)
+        return as_ids(reply.get("tokens"))
 
     def _marked(self, text: str) -> Ids:
-        return self.tokens(prompt=text, add_special_tokens=False) if text else ()
+        return self.tokens(text) if text else ()
 
     def _encode(self, text: str) -> Ids:
         return self.marked(text)
 
     def _text(self, text: str, after: str = "") -> Ids:
-        spelt = (m.start() for m in LIKE_SPECIAL.finditer(text) if self._is_special(m[0]))
+        spelt = (m.start() for m in LIKE_SPECIAL.finditer(text) if self.is_special(m[0]))
         return self._cut_at(spelt, text, after)
 
     def last_words(self, text: str) -> str:
         """What follows the last special token."""
-        ends = (m.end() for m in LIKE_SPECIAL.finditer(text) if self._is_special(m[0]))
+        ends = (m.end() for m in LIKE_SPECIAL.finditer(text) if self.is_special(m[0]))
         return text[max(ends, default=0) :]
+
+
+def as_ids(value: Any) -> Ids:
+    if not isinstance(value, list) or not all(isinstance(i, int) for i in value):
+        raise Unanswered("it gives no token ids")
+    return tuple(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +80,23 @@ class ServedTemplate(ChatTemplate):
     def of(cls, texts: ServedTexts) -> ServedTemplate:
         return cls(THINKING, {}, texts)  # whether it reads this switch, its renderings tell
 
-    def rendered(self, chat: Mapping[str, Any], *, is_answered: bool = False) -> Ids:
+    def rendered(self, chat: Mapping[str, Any], *, is_answered: bool = False) -> tuple[str, Ids]:
         turns = [{"role": "user", "content": OURS}]
         turns += [{"role": "assistant", "content": THEIRS}] if is_answered else []
-        how = {"add_generation_prompt": not is_answered, "chat_template_kwargs": dict(chat)}
-        return self.texts.tokens(messages=turns, **how)
+        reply = self.texts.asked(
+            "chat/completions",
+            messages=turns,
+            add_generation_prompt=not is_answered,
+            chat_template_kwargs=dict(chat),
+            max_tokens=1,
+            return_prompt_text=True,
+            return_token_ids=True,
+        )
+        return str(reply.get("prompt_text") or ""), as_ids(reply.get("prompt_token_ids"))
 
     def around(self, chat: Mapping[str, Any], *, is_answered: bool = False) -> tuple[str, str, str]:
-        rendered = self.texts.words(self.rendered(chat, is_answered=is_answered))
-        before, _, rest = rendered.partition(OURS)
+        text, _ = self.rendered(chat, is_answered=is_answered)
+        before, _, rest = text.partition(OURS)
         behind, _, after = rest.partition(THEIRS)
         return before, behind, after
 
@@ -94,26 +104,27 @@ class ServedTemplate(ChatTemplate):
 def served_template(texts: ServedTexts, chat: Mapping[str, Any] | None, reply: str) -> Template:
     """The template around our prompts (template.py); refused where its ids do not come out as the
     server renders them."""
-    head: Ids = ()
-    head_text, tail_text, ends, rendered = "", COMPLETION_TAIL, Ids(), Ids()
+    head_text, tail_text, rendered = "", COMPLETION_TAIL, Ids()
+    head, ends = Ids(), Ids()
     if chat is None:
-        plain, begun = texts.marked(WORD), texts.tokens(prompt=WORD, add_special_tokens=True)
+        plain, begun = texts.marked(WORD), texts.tokens(WORD, begins=True)
         head = begun[: -len(plain)] if begun[-len(plain) :] == plain else ()
     else:
         template = ServedTemplate.of(texts)
-        rendered = template.rendered(chat)
+        _, rendered = template.rendered(chat)
         head_text, tail_text, _ = template.around(chat)
         head = texts.marked(head_text)
         _, _, after_reply = template.around(chat, is_answered=True)
-        first = texts.marked(after_reply)[:1]
-        ends = first if LIKE_SPECIAL.fullmatch(texts.words(first)) else ()
+        if (end := LIKE_SPECIAL.match(after_reply)) and texts.is_special(end[0]):
+            ends = texts.marked(end[0])
     head_words = texts.last_words(head_text)
 
     def tail(text: str) -> Ids:
         return texts.marked(WORD + text)[len(texts.marked(WORD)) :]
 
     if rendered and head + texts.text(OURS, head_words) + tail(tail_text) != rendered:
-        raise Unanswered("its tokenizer does not give back what its chat template renders")
-    tail_text += reply
-    words = texts.last_words(tail_text)
-    return Template(head, head_words, tail(tail_text), tail_text, words, frozenset(ends), head_text)
+        raise Unanswered("its tokenizer reads its chat template otherwise in parts")
+    text = tail_text + reply
+    return Template(
+        head, head_words, tail(text), text, texts.last_words(text), frozenset(ends), head_text
+    )
