@@ -360,11 +360,11 @@ def assemble_job(
     engine, found = str((bound or {}).get("engine", "")), [model, writer, *own.values()]
     if bound is None and any(one and not one.source.endpoint for one in found) and judges:
         engine = engines.version
-    for judge in judges if bound is None else ():
-        asked_of = own.get(judge.name, model)
-        if judge.weighs and asked_of and not engines.describe(asked_of.source).weighs:
+    for weighing in (judge for judge in judges if judge.weighs and bound is None):
+        asked_of = own.get(weighing.name, model)
+        if asked_of and not engines.describe(asked_of.source).weighs:
             raise UserError(
-                f"judges.{judge.name} reads the log-probabilities of texts that are given, and "
+                f"judges.{weighing.name} reads the log-probabilities of texts that are given, and "
                 f"{asked_of.identity} shows none: take another judge, or an engine"
             )
     own_models = {n: m for n, m in own.items() if m.identity.as_fingerprint() != for_all}
@@ -414,8 +414,8 @@ def _pinned(source: ModelSource, identity: Identity) -> FoundModel:
     in its chat template is what every worker asks with."""
     chat = None if source.chat is None else identity.chat
     reply, revision = identity.reply or source.reply, identity.commit or source.revision
-    seen = {"dtype": identity.dtype, "way": identity.way}
-    pinned = replace(source, revision=revision, chat=chat, reply=reply, **seen)
+    pinned = replace(source, revision=revision, chat=chat, reply=reply, dtype=identity.dtype)
+    pinned = replace(pinned, way=identity.way)
     return FoundModel(pinned, identity)
 
 

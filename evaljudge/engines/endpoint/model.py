@@ -55,6 +55,7 @@ class EndpointModel:
     def __init__(self, client: Client, served: Served, source: ModelSource, seed: int) -> None:
         self._client, self._served, self._seed = client, served, seed
         self._exactness, self._encoders = source.exactness, Encoders()
+        self._widest = client.endpoint.widest
         self._threads = ThreadPoolExecutor(16)
         """In which texts are tokenised, each with a request of its own."""
         self._compiled = lru_cache(None)(self._compile)
@@ -104,11 +105,11 @@ class EndpointModel:
         """The reply's form, and for prompts of ids all that else the server would choose."""
         if (template := self._served.template) is None:
             schema = {"name": "reply", "strict": True, "schema": json.loads(how.schema or "{}")}
-            form = {"type": "json_schema", "json_schema": schema}
-            return {"response_format": form} if how.schema else {}
-        usual = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0, "min_tokens": 1}
+            as_json = {"type": "json_schema", "json_schema": schema}
+            return {"response_format": as_json} if how.schema else {}
+        usual: Json = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0, "min_tokens": 1}
         usual |= {"stop_token_ids": sorted(template.ends)} if template.ends else {}
-        form = {"regex": how.regex} if how.regex else {}
+        form: Json = {"regex": how.regex} if how.regex else {}
         if how.schema:
             form = {"json": json.loads(how.schema), "disable_any_whitespace": True}
         return usual | ({"structured_outputs": form} if form else {})
@@ -121,16 +122,14 @@ class EndpointModel:
 
         async def chosen(asked: Asked) -> Chosen | Failed:
             if labels and isinstance(asked, Rendered):
-                reply = await self._read_exactly(asked, labels)
+                read: Chosen | Failed = await self._read_exactly(asked, labels)
             else:
-                reply = await self._read_partly(asked, options)
-            if isinstance(reply, Chosen):
-                reply = sound(reply)
-            widest = self._client.endpoint.widest
-            if isinstance(reply, Chosen) and reply.within > widest:
-                close = f"the answers' probabilities are known only to within {reply.within:.2g}"
-                return Failed(f"{close}, and `widest` is {widest:g}", reply.spent)
-            return reply.drawn(samples) if samples and isinstance(reply, Chosen) else reply
+                read = await self._read_partly(asked, options)
+            read, widest = sound(read) if isinstance(read, Chosen) else read, self._widest
+            if isinstance(read, Chosen) and read.within > widest:
+                close = f"the answers' probabilities are known only to within {read.within:.2g}"
+                return Failed(f"{close}, and `widest` is {widest:g}", read.spent)
+            return read.drawn(samples) if samples and isinstance(read, Chosen) else read
 
         return await self._each([(prompt, None) for prompt in prompts], room, chosen)
 
@@ -208,24 +207,24 @@ class EndpointModel:
         render = partial(self._rendered, prompts, room)
         rendered = await loop.run_in_executor(self._threads, render) if template else render()
         replies: dict[int, R | Failed] = {}
-        order = list[tuple[Any, int]]()
+        order = list[tuple[Any, int, Asked]]()
         for place, asked in enumerate(rendered):
             if isinstance(asked, Failed):
                 replies[place] = asked
             else:
-                order.append((_prompt(asked), place))
+                order.append((_prompt(asked), place, asked))
 
-        async def ask(place: int) -> None:
+        async def ask(place: int, asked: Asked) -> None:
             try:
-                replies[place] = await work(rendered[place])
+                replies[place] = await work(asked)
             except Unanswered as error:
                 replies[place] = Failed(error.reason)
 
         async def ask_all() -> None:
             try:
                 async with asyncio.TaskGroup() as group:
-                    for _, place in sorted(order):
-                        group.create_task(ask(place))
+                    for _, place, asked in sorted(order, key=itemgetter(0, 1)):
+                        group.create_task(ask(place, asked))
             except ExceptionGroup as errors:
                 raise errors.exceptions[0] from None
 

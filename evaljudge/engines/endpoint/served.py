@@ -55,12 +55,12 @@ class Served:
         self, client: Client, prompt: Ids | str, most: int, *, is_probe: bool = False, **how: Any
     ) -> Json:
         """The server's reply of at most so many tokens."""
+        asked: Json = {"prompt": prompt}
         if self.is_chat:
-            path, asked = "chat/completions", {"messages": [{"role": "user", "content": prompt}]}
+            asked = {"messages": [{"role": "user", "content": prompt}]}
             asked |= {"chat_template_kwargs": dict(self.chat)} if self.chat else {}
-        else:
-            path, asked = "completions", {"prompt": prompt}
         body = {"model": self.name, self.limit: most, **asked, **how}
+        path = "chat/completions" if self.is_chat else "completions"
         reply = await client.ask(path, body, is_probe=is_probe)
         named = reply.get("model")
         if self.model and named and named != self.model:

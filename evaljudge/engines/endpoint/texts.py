@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 from evaljudge.engines.endpoint.client import Client, Unanswered
-from evaljudge.engines.template import COMPLETION_TAIL, THINKING, ChatTemplate, Template
+from evaljudge.engines.source import THINKING
+from evaljudge.engines.template import COMPLETION_TAIL, ChatTemplate, Template
 from evaljudge.engines.tokens import REMEMBERED_PARTS, WORD, Ids, Texts
 
 OURS, THEIRS = "Zqours", "Zqtheirs"
