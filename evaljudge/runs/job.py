@@ -362,7 +362,8 @@ def assemble_job(
         engine = engines.version
     for weighing in (judge for judge in judges if judge.weighs and bound is None):
         asked_of = own.get(weighing.name, model)
-        if asked_of and not engines.describe(asked_of.source).weighs:
+        is_served = asked_of and asked_of.source.endpoint
+        if asked_of and is_served and not engines.describe(asked_of.source).weighs:
             raise UserError(
                 f"judges.{weighing.name} reads the log-probabilities of texts that are given, and "
                 f"{asked_of.identity} shows none: take another judge, or an engine"

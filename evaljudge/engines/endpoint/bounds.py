@@ -61,6 +61,8 @@ def read_shown(options: Options, rows: Sequence[Row], top: int) -> Known | Faile
     spelt = {form: name for name in options.names for form in options.forms(name)}
     held, left_out, goes_on = dict.fromkeys(options.names, 0.0), 0.0, False
     path, before, ended = "", 1.0, ""
+    if not rows:
+        return Failed("the reply shows no log-probabilities")
     for number, row in enumerate(rows):
         p_of = [(text, exp(value)) for text, value in row.shown]
         total = fsum(p for _, p in p_of)
