@@ -236,7 +236,14 @@ def test_samples_stand_in_where_no_log_probabilities_are_shown(server: Server) -
     assert isinstance(reply, Chosen) and reply.p["Worse"] == pytest.approx(40.5 / 41.5)
     assert 0.02 < reply.within < 0.03 and len(reply.spent) == 40
     assert reply.evidence["within"] > 0
-    server.answers = lambda ask: says(ask) if len(server.asks) % 2 else well(ask)
+
+    def wavers(ask: Ask) -> Reply:
+        other = (
+            changed(says(ask), message={"content": "Better"}) if "messages" in ask.body else None
+        )
+        return says(ask) if not other or len(server.asks) % 2 else other
+
+    server.answers = wavers
     (reply,) = chosen(opened(server, samples=4), PROMPTS[:1])
     assert isinstance(reply, Failed) and "and `widest` is 0.1" in reply.reason
 
