@@ -91,7 +91,7 @@ def test_what_passes_is_asked_again_and_nothing_is_lost_or_doubled(
     wanted = scored(tmp_path / "well", server)
     assert {row["status"] for row in wanted} == {"ok"}
     server.answers = every(7, bad)
-    assert scored(tmp_path, server, timeout=1.0) == wanted
+    assert scored(tmp_path, server, timeout=0.5) == wanted
 
 
 def nan(ask: Ask) -> Reply:
@@ -238,10 +238,8 @@ def test_samples_stand_in_where_no_log_probabilities_are_shown(server: Server) -
     assert reply.evidence["within"] > 0
 
     def wavers(ask: Ask) -> Reply:
-        other = (
-            changed(says(ask), message={"content": "Better"}) if "messages" in ask.body else None
-        )
-        return says(ask) if not other or len(server.asks) % 2 else other
+        is_other = "messages" in ask.body and len(server.asks) % 2
+        return changed(says(ask), message={"content": "Better"}) if is_other else says(ask)
 
     server.answers = wavers
     (reply,) = chosen(opened(server, samples=4), PROMPTS[:1])

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from math import isclose
 from pathlib import Path
 from random import Random
@@ -58,7 +59,7 @@ def test_it_answers_as_the_engine_here(server: VllmServer, engine: Any) -> None:
 
     ours, theirs = (asyncio.run(replies(model)) for model in (here, there))
     there.close()
-    for one, other in zip(sum(ours[0], []), sum(theirs[0], []), strict=True):
+    for one, other in zip(*(chain.from_iterable(all_[0]) for all_ in (ours, theirs)), strict=True):
         assert one.p == pytest.approx(other.p, abs=CLOSE)
         assert one.samples == other.samples
     for one, other in zip(ours[1], theirs[1], strict=True):
@@ -109,7 +110,7 @@ def test_the_exact_probability_lies_within_every_stated_bound(
 def scored(folder: Path, model: Any) -> list[dict[str, Any]]:
     folder.mkdir(exist_ok=True)
     jsonl(folder / "cases.jsonl", [document(n, "ABC", fluency=3) for n in range(40)])
-    judges = {"synthetic": {"levels": 3, "max_tokens": 24}, "geval": {"steps": False}}
+    judges = {"synthetic": {"levels": 3, "max_tokens": 24}, "direct": {"steps": False}}
     run(config(folder, model=model, judges=judges, axes=["fluency", "relevance"]))
     return sorted(stored(folder / "out/scores"), key=lambda row: f"{sorted(row.items())[1:4]}")
 
