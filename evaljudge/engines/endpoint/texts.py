@@ -1,7 +1,7 @@
 """The tokenizer and the chat template of a server, by what its own routes say of them.
 
 So prompts go as token ids, and `<pad>` written in a document stays text: what looks like a special
-token and is one (it is a single token) is cut in two before it is tokenised.
+token and is one is cut in two before it is tokenised.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ServedTexts(Texts):
         super().__init__(None)
         self._client, self._name, self.is_probing = client, name, True
         self.marked = lru_cache(REMEMBERED_PARTS)(self._marked)  # type: ignore[method-assign]
-        self.is_special = lru_cache(None)(lambda spelling: len(self.marked(spelling)) == 1)
+        self.is_special = lru_cache(None)(self._is_special)
 
     def asked(self, path: str, **what: Any) -> Mapping[str, Any]:
         body = {"model": self._name} | what
@@ -53,6 +53,11 @@ class ServedTexts(Texts):
 
     def _marked(self, text: str) -> Ids:
         return self.tokens(text) if text else ()
+
+    def _is_special(self, spelling: str) -> bool:
+        """A special token is one wherever it stands; a word of the vocabulary, by itself alone."""
+        ids = self.marked(spelling)
+        return len(ids) == 1 and ids[0] in self.marked(f"{WORD}{spelling}{WORD}")
 
     def _encode(self, text: str) -> Ids:
         return self.marked(text)
