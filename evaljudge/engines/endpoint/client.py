@@ -16,26 +16,23 @@ import asyncio
 import json
 import random
 import threading
-from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from collections import deque
+from collections.abc import Coroutine, Mapping
 from email.utils import parsedate_to_datetime
 from functools import partial
-from heapq import heappop, heappush
+from itertools import cycle
 from time import monotonic, time
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from evaljudge.engines.endpoint.settings import BEARER, Endpoint
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.text import one_line, without_secrets
 
-if TYPE_CHECKING:
-    import httpx
-
 R = TypeVar("R")
 Json = dict[str, Any]
-FIRST_AT_ONCE, MOST_AT_ONCE, IN_A_POOL = 32, 512, 16
-"""Requests in flight; few share a pool of connections, since httpx looks through all of one."""
+FIRST_AT_ONCE, MOST_AT_ONCE = 32, 512
+POOLS = 32
+"""Of connections: httpx looks through all of one for each request."""
 TRIES = 4
 """How often one request may fail while others are answered."""
 LONGEST_PAUSE = 10.0
@@ -67,13 +64,10 @@ class Pace:
 
     def __init__(self) -> None:
         self.limit = float(FIRST_AT_ONCE)
-        self._flying, self._was_busy, self._halved, self._resumes = 0, False, 0.0, 0.0
-        self._places = list(range(MOST_AT_ONCE))
-        """The free ones, as a heap: requests that are few take those of the first pools."""
+        self._flying, self._was_busy, self._halved, self.resumes = 0, False, 0.0, 0.0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    @asynccontextmanager
-    async def turn(self) -> AsyncIterator[int]:
+    async def __aenter__(self) -> None:
         if self._waiting or self._flying >= self.limit:
             turn = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
@@ -85,14 +79,9 @@ class Pace:
                 raise
         else:
             self._flying += 1
-        place = heappop(self._places)
-        try:
-            while (left := self._resumes - monotonic()) > 0:
-                await asyncio.sleep(left + random.uniform(0, 0.1))
-            yield place
-        finally:
-            heappush(self._places, place)
-            self._leave()
+
+    async def __aexit__(self, *_: object) -> None:
+        self._leave()
 
     def _leave(self) -> None:
         self._flying -= 1
@@ -110,7 +99,7 @@ class Pace:
             self._was_busy, now = True, monotonic()
             if now - self._halved > 1:  # replies to one burst are one sign
                 self.limit, self._halved = max(1.0, self.limit / 2), now
-            self._resumes = max(self._resumes, now + trouble.after)
+            self.resumes = max(self.resumes, now + trouble.after)
 
 
 class Client:
@@ -125,11 +114,12 @@ class Client:
             headers={endpoint.header: value} if self._key else {},
             verify=httpx.create_ssl_context(),
             timeout=httpx.Timeout(endpoint.timeout, connect=10, pool=None),
-            limits=httpx.Limits(max_connections=IN_A_POOL),
+            limits=httpx.Limits(max_connections=MOST_AT_ONCE // POOLS),
             follow_redirects=False,
             trust_env=not endpoint.is_here,  # no proxy between here and here
         )
-        self._pools: defaultdict[int, httpx.AsyncClient] = defaultdict(make)
+        self._pools = [make() for _ in range(POOLS)]
+        self._turns = cycle(self._pools)
         self._pace, self._heard = Pace(), monotonic()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="endpoint", daemon=True)
@@ -144,11 +134,19 @@ class Client:
     def close(self) -> None:
         if self._loop.is_closed():
             return
-        for pool in self._pools.values():
-            self.wait(pool.aclose())
+        self.wait(self._end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    async def _end(self) -> None:
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        for pool in self._pools:
+            await pool.aclose()
+        await asyncio.sleep(0.01)  # in which connections take leave
 
     async def ask(
         self, path: str, body: Mapping[str, Any] | None = None, *, is_probe: bool = False
@@ -158,8 +156,10 @@ class Client:
         since = failed = monotonic()
         tries = held_back = 0
         while True:
-            async with self._pace.turn() as place:
-                reply = await self._once(path, body, self._pools[place // IN_A_POOL])
+            while (left := self._pace.resumes - monotonic()) > 0:
+                await asyncio.sleep(left + random.uniform(0, 0.1))
+            async with self._pace:
+                reply = await self._once(path, body)
                 self._pace.note(reply if isinstance(reply, _Trouble) else None)
             if not isinstance(reply, _Trouble):
                 self._heard = monotonic()
@@ -178,14 +178,12 @@ class Client:
             pause = min(LONGEST_PAUSE, 0.25 * 2**tries) * random.uniform(0.5, 1)
             await asyncio.sleep(max(pause, reply.after))
 
-    async def _once(
-        self, path: str, body: Mapping[str, Any] | None, pool: httpx.AsyncClient
-    ) -> Json | _Trouble:
+    async def _once(self, path: str, body: Mapping[str, Any] | None) -> Json | _Trouble:
         content, method = bytearray(), "GET" if body is None else "POST"
         try:
             async with (
                 asyncio.timeout(self.endpoint.timeout),
-                pool.stream(method, self.endpoint.at(path), json=body) as reply,
+                next(self._turns).stream(method, self.endpoint.at(path), json=body) as reply,
             ):
                 async for chunk in reply.aiter_bytes():
                     content += chunk

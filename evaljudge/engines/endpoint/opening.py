@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import monotonic
-
 from evaljudge.engines.endpoint.client import Client
 from evaljudge.engines.endpoint.model import EndpointModel
 from evaljudge.engines.endpoint.served import Served, find_out
@@ -12,25 +10,17 @@ from evaljudge.engines.source import Identity, ModelFacts, ModelSource
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt, Spent
 
-KEPT_FOR = 60.0
 LETTERS_PER_TOKEN = 4
-_facts: dict[str, tuple[float, ModelFacts]] = {}
 
 
 def describe_endpoint(source: ModelSource, endpoint: Endpoint) -> ModelFacts:
-    """Asked of the server once a minute: a driver asks for it several times as it begins."""
-    since, facts = _facts.get(repr(source), (0.0, None))
-    if facts is None or monotonic() - since > KEPT_FOR:
-        client = Client(endpoint)
-        try:
-            served = find_out(client, source)
-        finally:
-            client.close()
-        facts = ModelFacts(
-            _identity(served, source, endpoint), served.context, weighs=served.by_ids
-        )
-        _facts[repr(source)] = monotonic(), facts
-    return facts
+    client = Client(endpoint)
+    try:
+        served = find_out(client, source)
+    finally:
+        client.close()
+    identity = _identity(served, source, endpoint)
+    return ModelFacts(identity, served.context, weighs=served.by_ids)
 
 
 def _identity(served: Served, source: ModelSource, endpoint: Endpoint) -> Identity:

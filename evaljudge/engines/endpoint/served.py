@@ -16,7 +16,7 @@ from typing import Any
 
 from evaljudge.engines.endpoint.bounds import Row
 from evaljudge.engines.endpoint.client import Client, Json, Unanswered
-from evaljudge.engines.endpoint.texts import ServedTemplate, ServedTexts, served_template
+from evaljudge.engines.endpoint.texts import ServedTexts, served_template, templated
 from evaljudge.engines.source import ModelSource
 from evaljudge.engines.template import Template, settled
 from evaljudge.engines.tokens import WORD, Ids
@@ -168,7 +168,7 @@ def _by_ids(client: Client, source: ModelSource, name: str, context: int | None)
     """None where the server takes no token ids, or shows no probabilities of given ones."""
     try:
         texts = ServedTexts(client, name)
-        asked = settled(source, ServedTemplate.of(texts))
+        asked = settled(source, templated(texts))
         template = served_template(texts, asked.chat, asked.reply or "")
         ids = (*template.head, *texts.marked(WORD), *template.tail)
         kind = Served(name, "", is_chat=False)

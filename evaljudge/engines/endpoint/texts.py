@@ -82,10 +82,6 @@ def as_ids(value: Any) -> Ids:
 class ServedTemplate(ChatTemplate):
     texts: ServedTexts
 
-    @classmethod
-    def of(cls, texts: ServedTexts) -> ServedTemplate:
-        return cls(THINKING, {}, texts)  # whether it reads this switch, its renderings tell
-
     def rendered(self, chat: Mapping[str, Any], *, is_answered: bool = False) -> tuple[str, Ids]:
         turns = [{"role": "user", "content": OURS}]
         turns += [{"role": "assistant", "content": THEIRS}] if is_answered else []
@@ -107,6 +103,10 @@ class ServedTemplate(ChatTemplate):
         return before, behind, after
 
 
+def templated(texts: ServedTexts) -> ServedTemplate:
+    return ServedTemplate(THINKING, {}, texts)  # whether it reads this switch, its renderings tell
+
+
 def served_template(texts: ServedTexts, chat: Mapping[str, Any] | None, reply: str) -> Template:
     """The template around our prompts (template.py); refused where its ids do not come out as the
     server renders them."""
@@ -116,7 +116,7 @@ def served_template(texts: ServedTexts, chat: Mapping[str, Any] | None, reply: s
         plain, begun = texts.marked(WORD), texts.tokens(WORD, begins=True)
         head = begun[: -len(plain)] if begun[-len(plain) :] == plain else ()
     else:
-        template = ServedTemplate.of(texts)
+        template = templated(texts)
         _, rendered = template.rendered(chat)
         head_text, tail_text, _ = template.around(chat)
         head = texts.marked(head_text)
