@@ -25,7 +25,7 @@ from evaljudge.model.asks import Chosen, Failed, Options, Spent
 OVER_ONE = 1.01
 
 
-class Row(NamedTuple):
+class TopTokens(NamedTuple):
     """A place of a reply: the token that was generated there, and the probabilities shown."""
 
     token: str
@@ -56,7 +56,7 @@ class Known:
         return Chosen(logprobs, (), spent, key, self.left_out, self.within)
 
 
-def read_shown(options: Options, rows: Sequence[Row], top: int) -> Known | Failed:
+def read_shown(options: Options, rows: Sequence[TopTokens], top: int) -> Known | Failed:
     """`top`: how many tokens a row shows at least, where the server keeps to what it is asked."""
     spelt = {form: name for name in options.names for form in options.forms(name)}
     held, left_out, goes_on = dict.fromkeys(options.names, 0.0), 0.0, False

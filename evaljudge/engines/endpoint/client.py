@@ -122,6 +122,7 @@ class Client:
         self._turns = cycle(self._pools)
         self._pace, self._heard = Pace(), monotonic()
         self._loop = asyncio.new_event_loop()
+        self._loop.set_exception_handler(lambda *_: None)  # of tasks that nobody waits for any more
         self._thread = threading.Thread(target=self._loop.run_forever, name="endpoint", daemon=True)
         self._thread.start()
 

@@ -16,7 +16,7 @@ from math import inf
 from operator import itemgetter
 from typing import Any, TypeVar
 
-from evaljudge.engines.endpoint.bounds import Row, read_samples, read_shown
+from evaljudge.engines.endpoint.bounds import TopTokens, read_samples, read_shown
 from evaljudge.engines.endpoint.client import Client, Json, Unanswered
 from evaljudge.engines.endpoint.served import Served, of_ids, reading, reading_ids
 from evaljudge.engines.endpoint.texts import neutralised
@@ -169,7 +169,7 @@ class EndpointModel:
             replies.append(await self._ask(asked, longest, temperature=0.0, **how))
             rows = served.rows(replies[-1])
             if rows and _alike(first[0], rows[0]):  # else it shows what the temperature made
-                rows[0] = Row(rows[0].token, first[0].shown)
+                rows[0] = TopTokens(rows[0].token, first[0].shown)
                 known = read_shown(options, rows, served.top)
         return known if isinstance(known, Failed) else known.chosen(key, served.spent(*replies))
 
@@ -260,6 +260,6 @@ def _prompt(asked: Asked | Ids) -> Ids | str:
     return asked.ids if isinstance(asked, Rendered) else asked
 
 
-def _alike(one: Row, other: Row) -> bool:
+def _alike(one: TopTokens, other: TopTokens) -> bool:
     text, value = max(one.shown, key=itemgetter(1))
     return abs(value - dict(other.shown).get(text, inf)) < ALIKE

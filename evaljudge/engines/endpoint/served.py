@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from evaljudge.engines.endpoint.bounds import Row
+from evaljudge.engines.endpoint.bounds import TopTokens
 from evaljudge.engines.endpoint.client import Client, Json, Unanswered
 from evaljudge.engines.endpoint.texts import ServedTexts, served_template, templated
 from evaljudge.engines.source import ModelSource
@@ -73,19 +73,19 @@ class Served:
     def log_probabilities(self, top: int) -> Json:
         return {"logprobs": True, "top_logprobs": top} if self.is_chat else {"logprobs": top}
 
-    def rows(self, reply: Json) -> list[Row]:
+    def rows(self, reply: Json) -> list[TopTokens]:
         """The tokens shown in each place of the reply; none where the server shows none."""
         with reading():
             shown = reply["choices"][0].get("logprobs") or {}
             if self.is_chat:
                 return [
-                    Row(place["token"], [(t["token"], float(t["logprob"])) for t in tokens])
+                    TopTokens(place["token"], [(t["token"], float(t["logprob"])) for t in tokens])
                     for place in shown.get("content") or []
                     if (tokens := place.get("top_logprobs"))
                 ]
             places = zip(shown.get("tokens") or [], shown.get("top_logprobs") or [], strict=False)
             return [
-                Row(token, [(text, float(value)) for text, value in tokens.items()])
+                TopTokens(token, [(text, float(value)) for text, value in tokens.items()])
                 for token, tokens in places
                 if tokens
             ]
@@ -123,7 +123,7 @@ def reading() -> Iterator[None]:
         raise Unanswered(f"the reply is not as the API has it: {what[:80]}") from None
 
 
-def of_ids(row: Row) -> dict[int, float]:
+def of_ids(row: TopTokens) -> dict[int, float]:
     """A row that names its tokens by their ids: `token_id:271`."""
     with reading():
         return {int(token.removeprefix("token_id:")): value for token, value in row.shown}
