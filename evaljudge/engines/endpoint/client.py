@@ -160,7 +160,7 @@ class Client:
             while (left := self._pace.resumes - monotonic()) > 0:
                 await asyncio.sleep(left + random.uniform(0, 0.1))
             async with self._pace:
-                reply = await self._once(path, body)
+                reply = await self._once(path, body, is_probe)
                 self._pace.note(reply if isinstance(reply, _Trouble) else None)
             if not isinstance(reply, _Trouble):
                 self._heard = monotonic()
@@ -179,7 +179,9 @@ class Client:
             pause = min(LONGEST_PAUSE, 0.25 * 2**tries) * random.uniform(0.5, 1)
             await asyncio.sleep(max(pause, reply.after))
 
-    async def _once(self, path: str, body: Mapping[str, Any] | None) -> Json | _Trouble:
+    async def _once(
+        self, path: str, body: Mapping[str, Any] | None, is_probe: bool
+    ) -> Json | _Trouble:
         content, method = bytearray(), "GET" if body is None else "POST"
         try:
             async with (
@@ -194,7 +196,7 @@ class Client:
             return _Trouble(self._words(f"{type(error).__name__} {error}"))
         status, headers = reply.status_code, reply.headers
         words = self._words(f"HTTP {status} {content[: 8 * WORDS].decode(errors='replace')}")
-        if status in (401, 403):
+        if status in (401, 403) and not is_probe:  # a gateway may forbid what it does not know
             raise UserError(f"endpoint {self.endpoint.url}: the key is refused: {words}")
         if 300 <= status < 400:
             to = self._words(headers.get("location", "nowhere"))

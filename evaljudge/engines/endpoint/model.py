@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from math import inf
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from evaljudge.engines.endpoint.bounds import TopTokens, read_samples, read_shown
 from evaljudge.engines.endpoint.client import Client, Json, Unanswered
@@ -31,6 +31,7 @@ from evaljudge.model.asks import (
     Options,
     Prompt,
     Sample,
+    Spent,
     Token,
     Vector,
     Weighed,
@@ -89,15 +90,11 @@ class EndpointModel:
         body = {"temperature": how.temperature, "top_p": how.top_p} | self._form(how)
 
         async def written(asked: Asked) -> Written | Failed:
-            samples, replies = list[Sample](), list[Json]()
-            while len(samples) < how.n:  # some servers give one answer, whatever `n` is
-                more = {"n": how.n - len(samples)} if how.n > 1 else {}
-                replies.append(await self._ask(asked, how.max_tokens, **body, **more))
-                for text, finish in self._answers(replies[-1]):
-                    if finish not in ("stop", "length"):
-                        return Failed(f"the server gave the reply up: {finish}")
-                    samples.append(Sample(text, "stop" if finish == "stop" else "length"))
-            return Written(tuple(samples[: how.n]), self._served.spent(*replies))
+            answers, spent = await self._answers(asked, how.n, how.max_tokens, **body)
+            for _, finish in answers:
+                if finish not in ("stop", "length"):
+                    return Failed(f"the server gave the reply up: {finish}", spent)
+            return Written(tuple(Sample(*answer) for answer in answers), spent)
 
         return await self._each([(prompt, None) for prompt in prompts], how.max_tokens, written)
 
@@ -153,13 +150,9 @@ class EndpointModel:
         served, longest = self._served, min(MOST_TOKENS, max(map(len, options.names)) + 2)
         key = f"{self._seed} {asked}"
         if not served.top:
-            wanted, answers, replies = self._client.endpoint.samples, list[str](), list[Json]()
-            while len(answers) < wanted:
-                more = {"n": wanted - len(answers), "temperature": 1.0}
-                replies.append(await self._ask(asked, longest, **more))
-                answers += [text for text, _ in self._answers(replies[-1])]
-            known = read_samples(options, answers[:wanted])
-            spent = served.spent(*replies)
+            wanted = self._client.endpoint.samples
+            answers, spent = await self._answers(asked, wanted, longest, temperature=1.0)
+            known = read_samples(options, [text for text, _ in answers])
             return known if isinstance(known, Failed) else known.chosen(key, spent)
         how = served.log_probabilities(served.top)
         replies = [await self._ask(asked, 1, temperature=1.0, **how)]
@@ -206,25 +199,21 @@ class EndpointModel:
         loop, template = asyncio.get_running_loop(), self._served.template
         render = partial(self._rendered, prompts, room)
         rendered = await loop.run_in_executor(self._threads, render) if template else render()
-        replies: dict[int, R | Failed] = {}
-        order = list[tuple[Any, int, Asked]]()
-        for place, asked in enumerate(rendered):
-            if isinstance(asked, Failed):
-                replies[place] = asked
-            else:
-                order.append((_prompt(asked), place, asked))
+        asked = {n: one for n, one in enumerate(rendered) if not isinstance(one, Failed)}
+        replies: dict[int, R | Failed]
+        replies = {n: one for n, one in enumerate(rendered) if isinstance(one, Failed)}
 
-        async def ask(place: int, asked: Asked) -> None:
+        async def ask(place: int) -> None:
             try:
-                replies[place] = await work(asked)
+                replies[place] = await work(asked[place])
             except Unanswered as error:
                 replies[place] = Failed(error.reason)
 
         async def ask_all() -> None:
             try:
                 async with asyncio.TaskGroup() as group:
-                    for _, place, asked in sorted(order, key=itemgetter(0, 1)):
-                        group.create_task(ask(place, asked))
+                    for place in sorted(asked, key=lambda n: cast(Any, _prompt(asked[n]))):
+                        group.create_task(ask(place))
             except ExceptionGroup as errors:
                 raise errors.exceptions[0] from None
 
@@ -250,10 +239,16 @@ class EndpointModel:
     async def _ask(self, asked: Asked | Ids, most: int, **how: Any) -> Json:
         return await self._served.ask(self._client, _prompt(asked), most, **how)
 
-    def _answers(self, reply: Json) -> list[tuple[str, str]]:
-        if answers := self._served.replies(reply):
-            return answers
-        raise Unanswered("the reply holds no answer")
+    async def _answers(
+        self, asked: Asked, wanted: int, most: int, **how: Any
+    ) -> tuple[list[tuple[str, Any]], tuple[Spent, ...]]:
+        """So many answers, each with why it ended; some servers give one, whatever `n` is."""
+        answers, replies = list[tuple[str, Any]](), list[Json]()
+        while len(answers) < wanted:
+            more = {"n": wanted - len(answers)} if wanted > 1 else {}
+            replies.append(await self._ask(asked, most, **how, **more))
+            answers += self._served.answers(replies[-1])
+        return answers[:wanted], self._served.spent(*replies)
 
 
 def _prompt(asked: Asked | Ids) -> Ids | str:

@@ -90,16 +90,14 @@ class Served:
                 if tokens
             ]
 
-    def replies(self, reply: Json) -> list[tuple[str, str]]:
-        """Each answer, and why it ended."""
+    def answers(self, reply: Json) -> list[tuple[str, str]]:
+        """Each answer of a reply, and why it ended; at least one."""
         with reading():
-            return [
-                (
-                    (c["message"]["content"] if self.is_chat else c["text"]) or "",
-                    c["finish_reason"],
-                )
-                for c in reply["choices"]
+            said = [
+                c["message"]["content"] if self.is_chat else c["text"] for c in reply["choices"]
             ]
+            _, ends = said[0], [choice["finish_reason"] for choice in reply["choices"]]
+            return [(text or "", end) for text, end in zip(said, ends, strict=True)]
 
     def spent(self, *replies: Json) -> tuple[Spent, ...]:
         usages = [reply.get("usage") or {} for reply in replies]
