@@ -20,6 +20,7 @@ from evaljudge.engines.endpoint.settings import USUAL_KEY, Endpoint
 from evaljudge.engines.endpoint.texts import neutralised
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing, Written
+from evaljudge.runs.pipeline import make_report
 from tests.build import config, document, jsonl, stored
 from tests.engines.openai_server import MODEL, Ask, Reply, Server, changed, shown, well
 
@@ -123,13 +124,7 @@ def test_what_one_request_is_refused_is_its_own_reason(
 ) -> None:
     model = opened(server)
     server.answers = lambda ask: bad(ask) if "Text 3." in ask.text else well(ask)
-
-    async def ask() -> list[list[Chosen | Failed]]:
-        others = [model.choose([PROMPTS[n % 3]], OPTIONS) for n in range(150)]
-        return list(await asyncio.gather(model.choose(PROMPTS, OPTIONS), *others))
-
-    replies, *_ = asyncio.run(ask())
-    model.close()
+    replies = chosen(model)
     failed = {n: reply.reason for n, reply in enumerate(replies) if isinstance(reply, Failed)}
     assert list(failed) == [3] and reason in failed[3]
 
@@ -250,6 +245,10 @@ def test_the_way_is_in_the_signature(tmp_path: Path, server: Server) -> None:
     signature = scored(tmp_path, server)[0]["signature"]
     assert f"judge-1 (judge-1) at {server.url} | bounds by the top 5 tokens |" in signature
     assert "vllm" not in signature
+    asked, endpoint = len(server.asks), {"url": server.url, "wait": 5, "timeout": 5}
+    judges = {"synthetic": {"levels": 3}}
+    make_report(config(tmp_path, model={"endpoint": endpoint}, judges=judges), progress=False)
+    assert len(server.asks) == asked  # a report needs no server
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ FIRST_AT_ONCE, MOST_AT_ONCE = 32, 512
 POOLS = 32
 """Of connections: httpx looks through all of one for each request."""
 TRIES = 4
-"""How often one request may fail while others are answered."""
+"""How often one request may fail while another is answered."""
 LONGEST_PAUSE = 10.0
 LARGEST = 8 << 20
 """The most bytes of a reply."""
@@ -121,6 +121,8 @@ class Client:
         self._pools = [make() for _ in range(POOLS)]
         self._turns = cycle(self._pools)
         self._pace, self._heard = Pace(), monotonic()
+        self.question: tuple[str, Mapping[str, Any] | None] = "models", None
+        """What is asked to see whether a request fails by its own fault."""
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(lambda *_: None)  # of tasks that nobody waits for any more
         self._thread = threading.Thread(target=self._loop.run_forever, name="endpoint", daemon=True)
@@ -154,8 +156,7 @@ class Client:
     ) -> Json:
         """The server's reply to a POST of this body, or to a GET where there is none; a probe, to
         find out what a server can, is not tried for long."""
-        since = failed = monotonic()
-        tries = held_back = 0
+        since, tries = monotonic(), 0
         while True:
             while (left := self._pace.resumes - monotonic()) > 0:
                 await asyncio.sleep(left + random.uniform(0, 0.1))
@@ -166,9 +167,8 @@ class Client:
                 self._heard = monotonic()
                 return reply
             tries += 1
-            held_back += self._heard > failed and not reply.is_busy  # others are answered
-            failed = monotonic()
-            if held_back >= TRIES or (is_probe and tries > 1 and not reply.is_busy):
+            is_enough = tries >= (2 if is_probe else TRIES) and not reply.is_busy
+            if is_enough and (is_probe or await self._answers_another()):
                 raise Unanswered(f"the server gave no answer in {tries} tries: {reply.words}")
             gone = monotonic() - max(self._heard, since)
             if max(gone, reply.after) > self.endpoint.wait:
@@ -178,6 +178,11 @@ class Client:
                 )
             pause = min(LONGEST_PAUSE, 0.25 * 2**tries) * random.uniform(0.5, 1)
             await asyncio.sleep(max(pause, reply.after))
+
+    async def _answers_another(self) -> bool:
+        """Whether the server answers the question that it has answered before."""
+        path, body = self.question
+        return not isinstance(await self._once(path, body, is_probe=False), _Trouble)
 
     async def _once(
         self, path: str, body: Mapping[str, Any] | None, is_probe: bool

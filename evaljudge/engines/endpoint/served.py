@@ -62,6 +62,8 @@ class Served:
         body = {"model": self.name, self.limit: most, **asked, **how}
         path = "chat/completions" if self.is_chat else "completions"
         reply = await client.ask(path, body, is_probe=is_probe)
+        if is_probe:
+            client.question = path, body
         named = reply.get("model")
         if self.model and named and named != self.model:
             raise GivenUp(
