@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from evaljudge import load_config, run
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.endpoint import client
+from evaljudge.engines.endpoint.bounds import Known, TopTokens, read_shown
 from evaljudge.engines.endpoint.client import Pace, _Trouble
 from evaljudge.engines.endpoint.settings import USUAL_KEY, Endpoint
 from evaljudge.engines.endpoint.texts import neutralised
@@ -239,6 +241,28 @@ def test_samples_stand_in_where_no_log_probabilities_are_shown(server: Server) -
     server.answers = wavers
     (reply,) = chosen(opened(server, samples=4), PROMPTS[:1])
     assert isinstance(reply, Failed) and "and `widest` is 0.1" in reply.reason
+
+
+def top(generated: str, **shown: float) -> TopTokens:
+    return TopTokens(generated, [(token, log(p)) for token, p in shown.items()])
+
+
+def test_what_is_known_is_told_from_what_may_be() -> None:
+    """`W` may become `Worse`, or anything; what is not shown holds at most .1 in all."""
+    known = read_shown(OPTIONS, [top("Better", Better=0.6, W=0.2, The=0.1)], top=3)
+    assert isinstance(known, Known) and not known.goes_on
+    assert known.held == {"Better": pytest.approx(0.6), "Worse": 0, "Similar": 0}
+    assert known.left_out == pytest.approx(0.2 + 0.1)
+    assert known.within == pytest.approx(0.3 / 0.9)
+
+
+def test_the_reply_that_was_generated_is_followed() -> None:
+    rows = [top("W", W=0.7, Better=0.29999, The=1e-5), top("orse", orse=0.9, ell=0.1)]
+    first = read_shown(OPTIONS, rows[:1], top=3)
+    known = read_shown(OPTIONS, rows, top=2)
+    assert isinstance(first, Known) and isinstance(known, Known)
+    assert first.goes_on and first.left_out == pytest.approx(0.7)
+    assert known.held["Worse"] == pytest.approx(0.63) and known.within < 1e-6
 
 
 def test_the_way_is_in_the_signature(tmp_path: Path, server: Server) -> None:
