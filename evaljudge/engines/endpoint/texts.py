@@ -19,7 +19,7 @@ from evaljudge.engines.tokens import REMEMBERED_PARTS, WORD, Ids, Texts
 
 OURS, THEIRS = "Zqours", "Zqtheirs"
 """Stand-ins that any tokenizer gives back."""
-LIKE_SPECIAL = re.compile(r"<[^<>\n]{1,60}>|\[/?[A-Za-z_]{2,40}\]")
+LIKE_SPECIAL = re.compile(r"(?P<lead>[<[]\W*)([^<>\n]{1,60}>|[A-Za-z_]{2,40}\])")
 SPECIAL_WORDS = (
     "s|pad|unk|bos|eos|cls|sep|mask|think|(start|end)_of_\\w+|begin_of_\\w+|(tool|function)_\\w+"
 )
@@ -63,8 +63,9 @@ class ServedTexts(Texts):
         return self.marked(text)
 
     def _text(self, text: str, after: str = "") -> Ids:
-        spelt = (m.start() for m in LIKE_SPECIAL.finditer(text) if self.is_special(m[0]))
-        return self._cut_at(spelt, text, after)
+        spelt = (m for m in LIKE_SPECIAL.finditer(text) if self.is_special(m[0]))
+        # before the first letter, where most tokenizers cut anyway: `</` and `s>`
+        return self._cut_at((m.end("lead") - 1 for m in spelt), text, after)
 
     def last_words(self, text: str) -> str:
         """What follows the last special token."""
