@@ -18,10 +18,9 @@ import random
 import threading
 from collections import deque
 from collections.abc import Coroutine, Mapping
-from email.utils import parsedate_to_datetime
 from functools import partial
 from itertools import cycle
-from time import monotonic, time
+from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
 from evaljudge.engines.endpoint.settings import BEARER, Endpoint
@@ -222,12 +221,8 @@ class Client:
 
 
 def _seconds(after: str) -> float:
-    """Of `Retry-After`, a number of seconds or a date; 0 where it is neither."""
+    """Of `Retry-After`; 0 where it is no number."""
     try:
         return max(0.0, float(after))
     except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(after).timestamp() - time())
-    except (ValueError, TypeError):
         return 0.0
