@@ -155,7 +155,7 @@ class Client:
     ) -> Json:
         """The server's reply to a POST of this body, or to a GET where there is none; a probe, to
         find out what a server can, is not tried for long."""
-        since, tries = monotonic(), 0
+        since, tries, is_alone = monotonic(), 0, False
         while True:
             while (left := self._pace.resumes - monotonic()) > 0:
                 await asyncio.sleep(left + random.uniform(0, 0.1))
@@ -167,8 +167,10 @@ class Client:
                 return reply
             tries += 1
             is_enough = tries >= (2 if is_probe else TRIES) and not reply.is_busy
-            if is_enough and (is_probe or await self._answers_another()):
+            if is_enough and (is_probe or is_alone):
                 raise Unanswered(f"the server gave no answer in {tries} tries: {reply.words}")
+            # it may have come back since: so this is tried once more after another was answered
+            is_alone = is_enough and await self._answers_another()
             gone = monotonic() - max(self._heard, since)
             if max(gone, reply.after) > self.endpoint.wait:
                 raise GivenUp(
