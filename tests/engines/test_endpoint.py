@@ -264,7 +264,10 @@ def test_the_reply_that_was_generated_is_followed() -> None:
 
 def test_the_way_is_in_the_signature(tmp_path: Path, server: Server) -> None:
     signature = scored(tmp_path, server)[0]["signature"]
-    assert f"judge-1 (judge-1) at {server.url} | bounds by the top 5 tokens |" in signature
+    assert (
+        f"judge-1 (judge-1) at {server.url} | bounds by the top 5 tokens (widest 0.1) |"
+        in signature
+    )
     assert "vllm" not in signature
     asked, endpoint = len(server.asks), {"url": server.url, "wait": 5, "timeout": 5}
     judges = {"synthetic": {"levels": 3}}

@@ -208,6 +208,7 @@ def _by_text(client: Client, source: ModelSource, name: str) -> Served:
                 continue
             samples = f"{client.endpoint.samples} sampled answers, with their standard error"
             way = f"bounds by the top {shown} tokens" if shown else samples
+            way = f"{way} (widest {client.endpoint.widest:g})"
             model = str(answer.get("model", ""))
             return Served(name, model, way, None, None, chat, reply, is_chat, limit, shown)
     raise refusal
