@@ -143,7 +143,7 @@ class _Asking:
 
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(shards_at_once(self._left)):
+                for _ in range(shards_at_once(self._left, self._assignment.source)):
                     group.create_task(take_turns())
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None

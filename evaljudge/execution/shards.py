@@ -25,7 +25,7 @@ from itertools import chain
 from math import ceil, inf
 from typing import Any, TypeVar
 
-from evaljudge.engines import Engine
+from evaljudge.engines import Engine, ModelSource
 from evaljudge.execution.attempts import ENGINE_DIED, Attempt, CaseSlots, Here
 from evaljudge.execution.case import Asked, Models, add_counts, case_models, try_scoring
 from evaljudge.execution.measuring import measured_beside
@@ -42,6 +42,8 @@ from evaljudge.storage import Shard, Stage, common_file
 MOST_OPEN_CASES = 64
 MOST_IN_HAND = 16
 """Shards, however few cases they have: others should get some."""
+TIMES_AT_A_SERVER = 4
+"""So many times as much is open where nothing of this machine answers."""
 TELL_EVERY = 1.0
 """Seconds in which changed counts are collected."""
 R = TypeVar("R")
@@ -70,11 +72,12 @@ class Counts:
         self._tell([Event("cases", *at, cases) for at, cases in changed.items()])
 
 
-def shards_at_once(shards: Collection[Shard]) -> int:
+def shards_at_once(shards: Collection[Shard], source: ModelSource) -> int:
     """How many of these a worker has in hand: their cases are those that may be open, and about as
     many again that are read meanwhile."""
+    times = TIMES_AT_A_SERVER if source.endpoint else 1
     wanted = 2 * MOST_OPEN_CASES * len(shards) / sum(shard.cases for shard in shards)
-    return min(MOST_IN_HAND, max(2, ceil(wanted)))
+    return times * min(MOST_IN_HAND, max(2, ceil(wanted)))
 
 
 class Superseded(Exception):
@@ -109,7 +112,8 @@ class ShardWork:
         self._job, self._here, self._gpus = assignment, here, gpus
         self._engine = engine or assignment.open_engine()
         self._output, self._may_commit = assignment.output, may_commit
-        self._slots, self._counts = CaseSlots(MOST_OPEN_CASES), Counts(tell)
+        times = TIMES_AT_A_SERVER if assignment.source.endpoint else 1
+        self._slots, self._counts = CaseSlots(MOST_OPEN_CASES * times), Counts(tell)
         self._heads: set[int] = set()
         self._untried = {judge.name for judge in assignment.judges}
         """The judges that have no scored verdict yet."""

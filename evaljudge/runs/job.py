@@ -357,9 +357,17 @@ def assemble_job(
     if config.writer and judges and (is_other or model is None):
         writer = settled(config.writer, (bound or {}).get("writer"))
     for_all = model.identity.as_fingerprint() if model else None
-    engine = str(bound.get("engine", "")) if bound is not None else ""
-    if bound is None and judges:
+    engine, found = str((bound or {}).get("engine", "")), [model, writer, *own.values()]
+    if bound is None and any(one and not one.source.endpoint for one in found) and judges:
         engine = engines.version
+    for weighing in (judge for judge in judges if judge.weighs and bound is None):
+        asked_of = own.get(weighing.name, model)
+        is_served = asked_of and asked_of.source.endpoint
+        if asked_of and is_served and not engines.describe(asked_of.source).weighs:
+            raise UserError(
+                f"judges.{weighing.name} reads the log-probabilities of texts that are given, and "
+                f"{asked_of.identity} shows none: take another judge, or an engine"
+            )
     own_models = {n: m for n, m in own.items() if m.identity.as_fingerprint() != for_all}
     made = (config, task, judges, metrics, engines, model, writer, engine, references, mixes)
     return Job(*made, own_models)
@@ -408,6 +416,7 @@ def _pinned(source: ModelSource, identity: Identity) -> FoundModel:
     chat = None if source.chat is None else identity.chat
     reply, revision = identity.reply or source.reply, identity.commit or source.revision
     pinned = replace(source, revision=revision, chat=chat, reply=reply, dtype=identity.dtype)
+    pinned = replace(pinned, way=identity.way)
     return FoundModel(pinned, identity)
 
 

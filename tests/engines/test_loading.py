@@ -11,7 +11,7 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 
 from evaljudge.engines import ModelSource
 from evaljudge.engines.loading import _arguments, fetch_checkpoint, set_environment
-from evaljudge.engines.vllm import _Key
+from evaljudge.engines.template import DrawKey
 
 COMMIT = "c0ffee" + 34 * "0"
 
@@ -61,9 +61,9 @@ def test_the_engine_s_own_lines_are_kept_where_they_are_wanted(monkeypatch):
 
 
 def test_a_draw_s_key_is_that_of_the_whole_prompt():
-    key = _Key(3, [(1, 2), (), (3,)])
+    key = DrawKey(3, [(1, 2), (), (3,)])
     assert str(key) == hashlib.sha256(b"3 (1, 2, 3)").hexdigest()
-    assert str(key) == str(_Key(3, [(1,), (2, 3)]))
+    assert str(key) == str(DrawKey(3, [(1,), (2, 3)]))
 
 
 def test_of_the_hub_s_files_those_that_vllm_reads_are_fetched(tmp_path):

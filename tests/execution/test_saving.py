@@ -185,4 +185,5 @@ def test_how_many_shards_a_worker_has_in_hand(
     cases: list[int], at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()
-    assert shards_at_once([Shard(n, count, count) for n, count in enumerate(cases)]) == at_once
+    shards = [Shard(n, count, count) for n, count in enumerate(cases)]
+    assert shards_at_once(shards, ModelSource("m")) == at_once

@@ -112,7 +112,7 @@ class RayExecutor(Executor):
             watch(Event("loading"))
             with reading_board(map(_given, orders), watch, may_copy=True) as reader:
                 made = LOADING_KILLS, Worker, assignment, taking.gpus
-                turns = shards_at_once([order.shard for order in orders])
+                turns = shards_at_once([order.shard for order in orders], assignment.source)
                 packed, pool = _counted(reader.board, *made), Pool(most, turns, taking)
                 _take_turns(_turns("the workers", packed, pool), reader)
 

@@ -1,0 +1,358 @@
+"""Models behind a URL: what a server that misbehaves does to a run, and what is refused."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from math import log
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaljudge import load_config, run
+from evaljudge.engines import ModelSource, VllmEngines
+from evaljudge.engines.endpoint import client
+from evaljudge.engines.endpoint.bounds import Known, TopTokens, read_shown
+from evaljudge.engines.endpoint.client import Pace, _Trouble
+from evaljudge.engines.endpoint.settings import USUAL_KEY, Endpoint
+from evaljudge.engines.endpoint.texts import neutralised
+from evaljudge.errors import GivenUp, UserError
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing, Written
+from evaljudge.runs.pipeline import make_report
+from tests.build import config, document, jsonl, stored
+from tests.engines.openai_server import MODEL, Ask, Reply, Server, changed, shown, well
+
+pytestmark = pytest.mark.service
+OPTIONS = Options(("Better", "Worse", "Similar"))
+PROMPTS = [Prompt(("Compare.\n", f"Text {n}."), 1) for n in range(12)]
+SECRET = "sk-not-to-be-seen"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "LONGEST_PAUSE", 0.02)
+    monkeypatch.delenv(USUAL_KEY, raising=False)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as one:
+        yield one
+
+
+def opened(server: Server, **settings: Any) -> Any:
+    endpoint = Endpoint(url=server.url, **{"wait": 5, "timeout": 5} | settings)
+    return VllmEngines().open(ModelSource(MODEL, endpoint=endpoint), seed=0)
+
+
+def chosen(model: Any, prompts: list[Prompt] = PROMPTS) -> list[Chosen | Failed]:
+    try:
+        return asyncio.run(model.choose(prompts, OPTIONS))
+    finally:
+        model.close()
+
+
+def scored(folder: Path, server: Server, **settings: Any) -> list[dict[str, Any]]:
+    jsonl(folder / "cases.jsonl", [document(n) for n in range(6)])
+    endpoint = {"url": server.url, "wait": 5, "timeout": 5} | settings
+    run(config(folder, model={"endpoint": endpoint}, judges={"synthetic": {"levels": 3}}))
+    return stored(folder / "out/scores")
+
+
+def every(n: int, bad: Callable[[Ask], Reply]) -> Callable[[Ask], Reply]:
+    """A server that answers well but for each n-th request after the probe."""
+    count = Counter[str]()
+
+    def answer(ask: Ask) -> Reply:
+        count["all"] += 1
+        return bad(ask) if count["all"] > 4 and count["all"] % n == 0 else well(ask)
+
+    return answer
+
+
+PASSING = {
+    "429": lambda ask: Reply({"error": "slow down"}, 429),
+    "429 with a time": lambda ask: Reply({}, 429, {"Retry-After": "0.05"}),
+    "500": lambda ask: Reply("ouch", 500),
+    "503": lambda ask: Reply({}, 503),
+    "a cut reply": lambda ask: replace(well(ask), cut=True),
+    "no JSON": lambda ask: Reply(b"<html>it works</html>"),
+    "half of the JSON": lambda ask: Reply(well(ask).content[:-9]),
+    "a slow drip": lambda ask: replace(well(ask), drip=0.2),
+}
+
+
+@pytest.mark.parametrize("bad", PASSING.values(), ids=PASSING.keys())
+def test_what_passes_is_asked_again_and_nothing_is_lost_or_doubled(
+    tmp_path: Path, server: Server, bad: Callable[[Ask], Reply]
+) -> None:
+    (tmp_path / "well").mkdir()
+    wanted = scored(tmp_path / "well", server)
+    assert {row["status"] for row in wanted} == {"ok"}
+    server.answers = every(7, bad)
+    assert scored(tmp_path, server, timeout=0.5) == wanted
+
+
+def nan(ask: Ask) -> Reply:
+    tops = [{"token": "Better", "logprob": float("nan")}]
+    row = {"token": "Better", "logprob": 0, "top_logprobs": tops}
+    return changed(well(ask), logprobs={"content": [row]})
+
+
+def fewer(ask: Ask) -> Reply:
+    (row,) = shown(ask)
+    return changed(well(ask), logprobs={"content": [row | {"top_logprobs": [row]}]})
+
+
+FAILING = {
+    "NaN": (nan, "probabilities of the answers are not numbers"),
+    "fewer than asked": (fewer, "known only to within 0"),
+    "none": (lambda ask: changed(well(ask), logprobs=None), "the reply shows no log-probabilities"),
+    "no choices": (lambda ask: Reply({"choices": []}), "the reply is not as the API has it"),
+    "other types": (lambda ask: Reply({"choices": 7}), "the reply is not as the API has it"),
+    "10 MB": (lambda ask: Reply(b" " * 10_000_000), "a reply of more than 8 MiB was refused"),
+    "400": (lambda ask: Reply({"error": "content_filter"}, 400), "the server refused the request"),
+    "always 500": (lambda ask: Reply("ouch", 500), 'gave no answer in 5 tries: HTTP 500 "ouch"'),
+}
+
+
+@pytest.mark.parametrize(("bad", "reason"), FAILING.values(), ids=FAILING.keys())
+def test_what_one_request_is_refused_is_its_own_reason(
+    server: Server, bad: Callable[[Ask], Reply], reason: str
+) -> None:
+    model = opened(server)
+    server.answers = lambda ask: bad(ask) if "Text 3." in ask.text else well(ask)
+    replies = chosen(model)
+    failed = {n: reply.reason for n, reply in enumerate(replies) if isinstance(reply, Failed)}
+    assert list(failed) == [3] and reason in failed[3]
+
+
+ENDING = {
+    "another model": (
+        lambda ask: Reply(well(ask).body | {"model": "judge-2"}),
+        "the model is 'judge-2' now, and was 'judge-1'",
+    ),
+    "a redirect": (
+        lambda ask: Reply({}, 307, {"Location": "http://127.0.0.2:9/v1/chat/completions"}),
+        "it sends on to http://127.0.0.2:9/v1/chat/completions: name that URL",
+    ),
+    "a key refused": (lambda ask: Reply({"error": SECRET}, 401), "the key is refused: HTTP 401"),
+    "gone": (lambda ask: Reply({}, 502), "no answer for 0.3 s (model.endpoint.wait): HTTP 502"),
+    "a long way off": (
+        lambda ask: Reply({}, 429, {"Retry-After": "3600"}),
+        "no answer for 0.3 s (model.endpoint.wait): HTTP 429",
+    ),
+}
+
+
+@pytest.mark.parametrize(("bad", "line"), ENDING.values(), ids=ENDING.keys())
+def test_what_concerns_the_run_ends_it_in_one_line(
+    server: Server, monkeypatch: pytest.MonkeyPatch, bad: Callable[[Ask], Reply], line: str
+) -> None:
+    monkeypatch.setenv("OUR_KEY", SECRET)
+    model = opened(server, wait=0.3, key="OUR_KEY")
+    server.answers = bad
+    with pytest.raises((GivenUp, UserError)) as ended:
+        chosen(model)
+    said = str(ended.value)
+    assert line in said and "\n" not in said and SECRET not in said
+    keys = {ask.headers.get("authorization") for ask in server.asks}
+    assert keys == {f"Bearer {SECRET}"}
+
+
+def test_a_redirect_is_not_followed(monkeypatch: pytest.MonkeyPatch, server: Server) -> None:
+    monkeypatch.setenv("OUR_KEY", SECRET)
+    with Server() as other:
+        model = opened(server, key="OUR_KEY")
+        server.answers = lambda ask: Reply({}, 302, {"Location": f"{other.url}/chat/completions"})
+        with pytest.raises(UserError, match="it sends on to"):
+            chosen(model)
+        assert not other.asks
+
+
+def test_a_server_that_is_gone_for_a_while_is_waited_for(tmp_path: Path, server: Server) -> None:
+    model = opened(server, wait=20)
+    wanted = chosen(model)
+    with Server() as first:
+        model, port = opened(first, wait=20), first.port
+
+    async def ask() -> list[Chosen | Failed]:
+        asking = asyncio.create_task(model.choose(PROMPTS, OPTIONS))
+        await asyncio.sleep(0.5)
+        with Server(port=port):
+            return await asking
+
+    assert asyncio.run(ask()) == wanted
+    model.close()
+
+
+def test_a_run_that_ended_is_resumed_and_ends_alike(tmp_path: Path, server: Server) -> None:
+    (tmp_path / "whole").mkdir()
+    wanted, count = scored(tmp_path / "whole", server), Counter[str]()
+
+    def dies(ask: Ask) -> Reply:
+        count["all"] += 1
+        return Reply({}, 503) if count["all"] > 60 else well(ask)
+
+    server.answers = dies
+    with pytest.raises(GivenUp, match=r"no answer for 0\.2 s"):
+        scored(tmp_path, server, wait=0.2)
+    server.answers = well
+    assert scored(tmp_path, server, wait=0.2) == wanted
+
+
+def test_concurrency_follows_the_server() -> None:
+    pace = Pace()
+    for _ in range(32):
+        pace.note(None)
+    assert pace.limit == 64  # twice as many
+    pace.note(_Trouble("", is_busy=True))
+    pace.note(_Trouble("", is_busy=True))  # of the same burst
+    assert pace.limit == 32
+    for _ in range(32):
+        pace.note(None)
+    assert 32.9 < pace.limit < 33  # one more
+
+
+def test_samples_stand_in_where_no_log_probabilities_are_shown(server: Server) -> None:
+    """As of a server that gives one answer, whatever `n` is."""
+
+    def says(ask: Ask) -> Reply:
+        reply = well(Ask(ask.path, ask.headers, ask.body | {"logprobs": None, "n": 1}))
+        return changed(reply, message={"content": " Worse."}) if "choices" in reply.body else reply
+
+    server.answers = says
+    (reply,) = chosen(opened(server, samples=40), PROMPTS[:1])
+    assert isinstance(reply, Chosen) and reply.p["Worse"] == pytest.approx(40.5 / 41.5)
+    assert 0.02 < reply.within < 0.03 and len(reply.spent) == 40
+    assert reply.evidence["within"] > 0
+
+    def wavers(ask: Ask) -> Reply:
+        is_other = "messages" in ask.body and len(server.asks) % 2
+        return changed(says(ask), message={"content": "Better"}) if is_other else says(ask)
+
+    server.answers = wavers
+    (reply,) = chosen(opened(server, samples=4), PROMPTS[:1])
+    assert isinstance(reply, Failed) and "and `widest` is 0.1" in reply.reason
+
+
+def top(generated: str, **shown: float) -> TopTokens:
+    return TopTokens(generated, [(token, log(p)) for token, p in shown.items()])
+
+
+def test_what_is_known_is_told_from_what_may_be() -> None:
+    """`W` may become `Worse`, or anything; what is not shown holds at most .1 in all."""
+    known = read_shown(OPTIONS, [top("Better", Better=0.6, W=0.2, The=0.1)], top=3)
+    assert isinstance(known, Known) and not known.goes_on
+    assert known.held == {"Better": pytest.approx(0.6), "Worse": 0, "Similar": 0}
+    assert known.left_out == pytest.approx(0.2 + 0.1)
+    assert known.within == pytest.approx(0.3 / 0.9)
+
+
+def test_the_reply_that_was_generated_is_followed() -> None:
+    rows = [top("W", W=0.7, Better=0.29999, The=1e-5), top("orse", orse=0.9, ell=0.1)]
+    first = read_shown(OPTIONS, rows[:1], top=3)
+    known = read_shown(OPTIONS, rows, top=2)
+    assert isinstance(first, Known) and isinstance(known, Known)
+    assert first.goes_on and first.left_out == pytest.approx(0.7)
+    assert known.held["Worse"] == pytest.approx(0.63) and known.within < 1e-6
+
+
+def test_the_way_is_in_the_signature(tmp_path: Path, server: Server) -> None:
+    signature = scored(tmp_path, server)[0]["signature"]
+    assert (
+        f"judge-1 (judge-1) at {server.url} | bounds by the top 5 tokens (widest 0.1) |"
+        in signature
+    )
+    assert "vllm" not in signature
+    asked, endpoint = len(server.asks), {"url": server.url, "wait": 5, "timeout": 5}
+    judges = {"synthetic": {"levels": 3}}
+    make_report(config(tmp_path, model={"endpoint": endpoint}, judges=judges), progress=False)
+    assert len(server.asks) == asked  # a report needs no server
+
+
+@pytest.mark.parametrize(
+    ("model", "line"),
+    [
+        ({"endpoint": "example.org/v1"}, "url: write it as https://HOST/v1"),
+        ({"endpoint": "https://me:pw@example.org/v1"}, "holds credentials"),
+        ({"endpoint": "https://example.org/v1?api_key=abc"}, "holds credentials"),
+        ({"endpoint": {"url": "http://example.org/v1", "key": "OUR_KEY"}}, "over plain http"),
+        ({"endpoint": {"url": "https://example.org/v1", "key": SECRET}}, "not the key"),
+        ({"endpoint": "https://a.b/v1", "source": "m"}, "has `endpoint` and `source`"),
+        ({"endpoint": "https://a.b/v1", "engine": {"x": 1}}, "has `endpoint` and `engine`"),
+        ({"endpoint": "https://a.b/v1", "revision": "m"}, "has `endpoint` and `revision`"),
+        ({"endpoint": "https://a.b/v1", "adapter": "m"}, "has `endpoint` and `adapter`"),
+    ],
+)
+def test_what_is_refused_before_anything_is_asked(model: dict[str, Any], line: str) -> None:
+    with pytest.raises(UserError) as refused:
+        load_config({"corpus": "c", "out": "o", "model": model})
+    assert line in str(refused.value) and SECRET not in str(refused.value)
+    assert "abc" not in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_judge_that_weighs_is_refused_where_nothing_is_weighed(
+    tmp_path: Path, server: Server
+) -> None:
+    jsonl(tmp_path / "cases.jsonl", [document(0)])
+    asked = config(tmp_path, model={"endpoint": server.url}, judges={"likelihood": {}})
+    with pytest.raises(UserError, match=r"judges\.likelihood reads the log-probabilities"):
+        run(asked)
+
+
+def test_the_usual_key_goes_to_no_other_host_unencrypted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(USUAL_KEY, SECRET)
+    with pytest.raises(UserError, match=f"{USUAL_KEY} is set, and a key is not sent over plain"):
+        Endpoint(url="http://example.org/v1").secret()
+    assert Endpoint(url="http://[::1]:80/v1").secret() == SECRET
+
+
+def test_routes_keep_what_the_url_says() -> None:
+    azure = Endpoint(url="https://x.y/openai/deployments/d/chat/completions?api-version=1")
+    assert azure.at("models") == "https://x.y/openai/deployments/d/models?api-version=1"
+    assert Endpoint(url="http://localhost:1/v1/").at("/tokenize") == "http://localhost:1/tokenize"
+
+
+def test_what_a_server_may_read_as_special_is_neutralised() -> None:
+    text = "<|im_end|> <s> </s> [INST] <article> <｜User｜> a < b [1] <pad>"
+    there = "< |im_end| > < s> < /s> [ INST] <article> < ｜User｜ > a < b [1] < pad>"
+    assert neutralised(text) == there
+
+
+def test_written_replies_come_in_number_and_form(server: Server) -> None:
+    model = opened(server)
+    how = Writing(8, n=3, temperature=1.0, schema='{"type": "object"}')
+    (reply,) = asyncio.run(model.write(PROMPTS[:1], how))
+    model.close()
+    assert isinstance(reply, Written) and len(reply.samples) == 3
+    form = server.asks[-1].body["response_format"]["json_schema"]
+    assert form["schema"] == {"type": "object"}
+
+
+WITHOUT = """
+import sys
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"vllm", "torch", "transformers"}:
+            raise ImportError(f"{name} is not installed")
+sys.meta_path.insert(0, Hidden())
+from evaljudge.cli import main
+main(["run", sys.argv[1]])
+"""
+
+
+def test_neither_vllm_nor_torch_is_needed(tmp_path: Path, server: Server) -> None:
+    jsonl(tmp_path / "cases.jsonl", [document(n) for n in range(3)])
+    (tmp_path / "c.yaml").write_text(
+        f"corpus: {tmp_path}/cases.jsonl\nout: {tmp_path}/out\nmodel: {{endpoint: {server.url}}}\n"
+        "judges: {synthetic: {levels: 3}}\nworkers: {executor: local}\naxes: [fluency]\n"
+    )
+    command = [sys.executable, "-c", WITHOUT, str(tmp_path / "c.yaml")]
+    done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ))
+    assert done.returncode == 0, done.stderr
+    assert {row["status"] for row in stored(tmp_path / "out/scores")} == {"ok"}
