@@ -89,8 +89,17 @@ class ClaimLost(GivenUp):
     """Another job works on the folder now, so this one must not write there."""
 
 
+class CapReached(GivenUp):
+    """The run has spent all that it may; it has an exit code of its own."""
+
+
 class Crashed(GivenUp):
     """The engine died and this process cannot load another; the next run counts the death."""
+
+
+class Unasked(BaseException):
+    """A question that may not be put to the model now, so its case stays open. Not an Exception:
+    code that asks is not to mistake it for a failure."""
 
 
 class EngineDead(Exception):

@@ -24,7 +24,8 @@ from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
-from evaljudge.errors import GivenUp, UserError
+from evaljudge.errors import GivenUp, Unasked, UserError
+from evaljudge.model import Model
 
 ENGINE_DIED = "engine died"
 DEATHS_ALONE = 2
@@ -74,7 +75,7 @@ class CaseSlots:
         try:
             yield
         except BaseException as error:
-            if not isinstance(error, asyncio.CancelledError):
+            if not isinstance(error, asyncio.CancelledError | Unasked):
                 self._error = self._error or error
             raise
         finally:
@@ -143,6 +144,9 @@ class Here:
 
 class Attempt:
     """One try to ask for a shard."""
+
+    model: Model
+    """What its cases ask."""
 
     def __init__(self, name: str, here: Here) -> None:
         self._name, self._here, self._notes = name, here, here.notes

@@ -18,6 +18,7 @@ import uuid
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -32,11 +33,13 @@ from evaljudge.errors import (
     EngineDead,
     GivenUp,
     StorageLost,
+    Unasked,
     UserError,
     finishing,
     first_words,
 )
 from evaljudge.execution.attempts import Here, noting_loading
+from evaljudge.execution.budget import Budget, WorkerPurse
 from evaljudge.execution.measuring import MeasuringWork
 from evaljudge.execution.protocol import (
     Assignment,
@@ -45,11 +48,12 @@ from evaljudge.execution.protocol import (
     Measuring,
     Order,
     R,
+    Receipt,
     Receipts,
     T,
     Watch,
 )
-from evaljudge.execution.shards import SHARDS_AT_ONCE, ShardWork
+from evaljudge.execution.shards import SHARDS_AT_ONCE, PurseOf, ShardWork
 from evaljudge.storage import Output, Shard
 from evaljudge.storage.disk import refusing_disk_errors
 
@@ -60,12 +64,16 @@ LOCAL = "local"
 class LocalExecutor(Executor):
     """The engine itself says what this machine lacks, as it is loaded."""
 
-    def __init__(self, out: str) -> None:
-        self._out = out
+    def __init__(self, out: str, purse_of: PurseOf | None = None) -> None:
+        """`purse_of`: in place of a budget's."""
+        self._out, self._purse_of = out, purse_of
 
-    def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
+    def ask(
+        self, assignment: Assignment, orders: Sequence[Order], watch: Watch, budget: Budget | None
+    ) -> None:
+        purse_of = self._purse_of or _purse(assignment, budget)
         with noting_crashes(assignment.open_output()):
-            _Asking(assignment, orders, watch).do_all()
+            _Asking(assignment, orders, watch, purse_of, budget).do_all()
 
     def in_order(self, work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
         return Output(self._out).ahead(work, items)
@@ -85,14 +93,22 @@ class LocalExecutor(Executor):
 class _Asking:
     """All orders of one pool: as many shards at once as one of Ray's workers does."""
 
-    def __init__(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
+    def __init__(
+        self,
+        assignment: Assignment,
+        orders: Sequence[Order],
+        watch: Watch,
+        purse_of: PurseOf,
+        budget: Budget | None,
+    ) -> None:
+        self._purse_of, self._budget, self._unasked = purse_of, budget, False
         self._assignment, self._watch, self._receipts = assignment, watch, Receipts(watch)
         self._left = {order.shard: order for order in orders}
 
     def do_all(self) -> None:
         """Engines are opened outside the loop, where an interrupt finds them."""
         dead: EngineDead | None = None
-        while self._left:
+        while self._left and not self._is_spent:
             if finishing.is_set():
                 raise Ended(TERMINATED)
             self._watch(Event("loading"))
@@ -112,6 +128,12 @@ class _Asking:
             if dead and self._left and not finishing.is_set():
                 message = f"the engine died and is loaded again: {dead}"
                 print(message, file=sys.stderr, flush=True)
+        if self._unasked:
+            raise Unasked
+
+    @property
+    def _is_spent(self) -> bool:
+        return self._budget is not None and self._budget.is_over
 
     def _opened(self) -> ShardWork:
         """An engine, unless the ones before it died while they were loaded."""
@@ -123,19 +145,26 @@ class _Asking:
         assignment = self._assignment
         here = _here(assignment.session, assignment.open_output())
         with noting_loading(here):
-            return ShardWork(assignment, here, gpus=_gpus(assignment.source), tell=tell)
+            gpus = _gpus(assignment.source)
+            return ShardWork(assignment, here, gpus=gpus, tell=tell, purse_of=self._purse_of)
 
     async def _do_while_it_lives(self, work: ShardWork) -> EngineDead | None:
         """What the engine died of, if it did, once all shards that were begun have ended."""
         waiting, dead = iter(list(self._left.values())), list[EngineDead]()
 
         async def take_turns() -> None:
-            while not (dead or finishing.is_set()) and (order := next(waiting, None)):
+            while not (dead or self._is_spent or finishing.is_set()) and (
+                order := next(waiting, None)
+            ):
+                receipts = list[Receipt]()
                 try:
-                    receipts = [receipt async for receipt in work.do(order)]
+                    async for receipt in work.do(order):
+                        receipts.append(receipt)
                 except EngineDead as error:
                     dead.append(error)
                     return
+                except Unasked:
+                    self._unasked = True
                 del self._left[order.shard]
                 for receipt in receipts:
                     self._receipts.add(receipt)
@@ -147,6 +176,15 @@ class _Asking:
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
         return dead[0] if dead else None
+
+
+def _purse(assignment: Assignment, budget: Budget | None) -> PurseOf:
+    if budget is None:
+        return lambda shard: None
+    calls = partial(budget.take, LOCAL), partial(budget.settle, LOCAL)
+    price = assignment.source.price, assignment.price.of(1, _gpus(assignment.source))
+    purse = WorkerPurse(*calls, *price)
+    return lambda shard: purse
 
 
 @contextmanager

@@ -21,8 +21,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from evaljudge.analysis.costs import NO_PRICE, Price
 from evaljudge.engines import Engine, Engines, Identity, ModelSource
 from evaljudge.errors import GivenUp, UserError, first_words
+from evaljudge.execution.budget import Budget
 from evaljudge.judges.protocol import Judge
 from evaljudge.metrics import Metric
 from evaljudge.model.asks import Options, Prompt
@@ -66,6 +68,10 @@ class Assignment:
     panel: Panel = Panel()
     probes: Sequence[Probe] = ()
     """Asked of each engine as it is opened, and counted nowhere."""
+    price: Price = NO_PRICE
+    """What a worker's time costs, where a run may spend only so much."""
+    replied: frozenset[Shard] = frozenset()
+    """The shards of which replies are kept (model/keeping.py)."""
 
     def open_output(self) -> Output:
         return Output(self.out, self.briefs, self.run, self.panel)
@@ -195,8 +201,12 @@ class Executor(ABC):
         return nullcontext()
 
     @abstractmethod
-    def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
-        """Have every order done, each shard committed before `watch` gets its event."""
+    def ask(
+        self, assignment: Assignment, orders: Sequence[Order], watch: Watch, budget: Budget | None
+    ) -> None:
+        """Have every order done, each shard committed before `watch` gets its event.
+
+        Raises Unasked where the budget did not allow that."""
 
     @abstractmethod
     def in_order(self, work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:

@@ -15,21 +15,25 @@ from collections.abc import (
     Callable,
     Coroutine,
     Iterable,
+    Iterator,
     Mapping,
     Sequence,
 )
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
 from typing import Any, TypeVar
 
 from evaljudge.engines import Engine
+from evaljudge.errors import Unasked
 from evaljudge.execution.attempts import ENGINE_DIED, Attempt, CaseSlots, Here
 from evaljudge.execution.case import Asked, Models, add_counts, case_models, try_scoring
 from evaljudge.execution.protocol import Assignment, Event, Order, Tell
 from evaljudge.identity import brief_key, common_key
 from evaljudge.judges.checked import briefs_of, own_code, verdicts_of
 from evaljudge.judges.protocol import Judge, Judged
+from evaljudge.model.keeping import Keeping, Purse
 from evaljudge.model.remembering import Common
 from evaljudge.reasons import by_kind
 from evaljudge.records import Brief, Case, Document, Verdict
@@ -72,6 +76,8 @@ class Superseded(Exception):
     """Another worker's work on this shard counts."""
 
 
+PurseOf = Callable[[Shard], Purse | None]
+"""What limits the asks about a shard."""
 MayCommit = Callable[[int, Stage], Awaitable[dict[str, float] | None]]
 """None: no; else what others did of this stage of the shard, in vain."""
 
@@ -95,11 +101,13 @@ class ShardWork:
         gpus: float = 0,
         tell: Tell = lambda events: None,
         may_commit: MayCommit = always,
+        purse_of: PurseOf = lambda shard: None,
     ) -> None:
         self._since = time.monotonic()  # loading the engine is time that is paid for
         self._job, self._here, self._gpus = assignment, here, gpus
         self._engine = engine or assignment.open_engine()
         self._output, self._may_commit = assignment.open_output(), may_commit
+        self._purse_of = purse_of
         self._slots, self._counts = CaseSlots(MOST_OPEN_CASES), Counts(tell)
         self._heads: set[int] = set()
         self._untried = {judge.name for judge in assignment.judges}
@@ -109,7 +117,7 @@ class ShardWork:
         """The brief's key for each axis and part, by document and judge; open cases only."""
         self._prepared: dict[int, dict[str, Any]] = {}
         """Receipts of stage one, each to be read with the one of stage two."""
-        self._model = Common(
+        self._common = Common(
             self._engine,
             self._output.common_reply,
             self._output.keep_common_reply,
@@ -126,6 +134,12 @@ class ShardWork:
         attempt = await asyncio.to_thread(Attempt, name, self._here)
         cases = await asyncio.to_thread(self._output.cases, order.shard)
         known = await asyncio.to_thread(self._known_briefs, order, attempt)
+        had, purse, keeping = {}, self._purse_of(order.shard), None
+        if order.shard in self._job.replied:
+            had = await asyncio.to_thread(self._output.replies, order.shard)
+        if had or purse:
+            keeping = Keeping(self._engine, purse, had)
+        attempt.model = self._common.over(keeping or self._engine)
         work = {"prepare": self._prepare, "judge": self._judge}
         try:
             for stage in order.stages:
@@ -135,6 +149,11 @@ class ShardWork:
                 if receipt and not self._output.is_bundled:
                     receipt = receipt if receipt["session"] == self._here.session else None
                 yield receipt or await work[stage](order.shard, cases, known, attempt)
+        except Unasked:
+            if keeping and keeping.new:
+                replies = had | keeping.new
+                await asyncio.to_thread(self._output.keep_replies, order.shard, replies)
+            raise
         finally:
             for case in cases:
                 self._blocks.pop(case.document.doc_id, None)
@@ -159,7 +178,7 @@ class ShardWork:
             mine.update((brief.key, brief) for brief in briefs)
             missing += [brief.reason for brief in briefs if brief.status == "unscored"]
             files.append(await asyncio.to_thread(self._output.write_briefs, kind, shard, briefs))
-        files += map(common_file, self._model.kept)
+        files += map(common_file, self._common.kept)
         receipt = await self._commit("prepare", shard, started, asked, missing, files, repeated)
         if receipt["worker"] != self._here.worker:  # it was first, and its briefs count
             for kind, mine in known.items():
@@ -222,15 +241,17 @@ class ShardWork:
     ) -> dict[str, Briefs]:
         """Briefs by kind: what one judge has written, the next judge of its kind need not write."""
         briefs: dict[str, Briefs] = {kind: {} for kind in known}
+        turns = _Turns()
         async with attempt.opening(case.document.doc_id, self._slots):
-            models = self._models(case)
+            models = self._models(case, attempt)
             for judge in self._job.judges:
                 mine = briefs[judge.kind]
                 there = known[judge.kind] | mine
-                with asked[judge.name].timed():
+                with turns.next(), asked[judge.name].timed():
                     had, new = await self._brief(judge, case, there, attempt, models)
-                asked[judge.name].add_axes(new)
-                mine |= {brief.key: brief for brief in (*had, *new)}
+                    asked[judge.name].add_axes(new)
+                    mine |= {brief.key: brief for brief in (*had, *new)}
+            turns.end()
         add_counts(asked, models)
         return briefs
 
@@ -253,29 +274,30 @@ class ShardWork:
         self, case: Case, known: Known, attempt: Attempt, asked: Mapping[str, Asked]
     ) -> dict[str, Judged]:
         """All judges of one case after each other, so that its prefixes are still in the cache."""
-        judged_by: dict[str, Judged] = {}
+        judged_by, turns = dict[str, Judged](), _Turns()
         async with attempt.opening(case.document.doc_id, self._slots):
-            models = self._models(case)
+            models = self._models(case, attempt)
             for judge in self._job.judges:
                 keys = self._keys(judge, case.document).values()
                 briefs = [known[judge.kind][key] for key in keys if key in known[judge.kind]]
                 killed_the_writer = any(brief.reason == ENGINE_DIED for brief in briefs)
                 if killed_the_writer or case.document.doc_id in attempt.quarantined:
                     judged_by[judge.name] = Judged(_quarantined_verdicts(judge, case))
-                else:
-                    with asked[judge.name].timed():
-                        judged = await verdicts_of(judge, case, briefs, models[judge.name])
+                    continue
+                with turns.next(), asked[judge.name].timed():
+                    judged = await verdicts_of(judge, case, briefs, models[judge.name])
                     judged_by[judge.name] = judged
                     if judge.name in self._untried and try_scoring(judge, case, judged.verdicts):
                         self._untried.remove(judge.name)
-                    for records in judged_by[judge.name]:
+                    for records in judged:
                         asked[judge.name].add_axes(records)
+            turns.end()
         add_counts(asked, models)
         return judged_by
 
-    def _models(self, case: Case) -> Models:
+    def _models(self, case: Case, attempt: Attempt) -> Models:
         blocks = self._blocks[case.document.doc_id]
-        return case_models(self._model, self._job.judges, self._heads, blocks)
+        return case_models(attempt.model, self._job.judges, self._heads, blocks)
 
     def _keys(self, judge: Judge, document: Document) -> Mapping[tuple[str, str], str]:
         """The keys of the judge's briefs, cached for the second stage while the case is open."""
@@ -336,15 +358,36 @@ class ShardWork:
         return (await asyncio.to_thread(self._output.prove, marker))[0]
 
 
+class _Turns:
+    """Every judge has its turn, though one before it may not ask; then the case is left open."""
+
+    def __init__(self) -> None:
+        self._unasked: Unasked | None = None
+
+    @contextmanager
+    def next(self) -> Iterator[None]:
+        try:
+            yield
+        except Unasked as error:
+            self._unasked = error
+
+    def end(self) -> None:
+        if self._unasked:
+            raise self._unasked
+
+
 async def _together(work: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
-    """All results; where one fails, the others are cancelled."""
+    """All results; where one fails, the others are cancelled, and where one may not ask, the others
+    go on till they end, too."""
     tasks = [asyncio.create_task(item) for item in work]
     try:
         return await asyncio.gather(*tasks)
-    except BaseException:
-        for task in tasks:
+    except BaseException as error:
+        for task in tasks if not isinstance(error, Unasked) else ():
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+        if failed := [e for e in ended if isinstance(e, Exception) and isinstance(error, Unasked)]:
+            raise failed[0] from None
         raise
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from asyncio import Future, get_running_loop
+from asyncio import Future, gather, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self, TypeVar, cast
 
+from evaljudge.errors import Unasked
 from evaljudge.model import Model, ModelAround
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Sample, Weighed, Writing, Written
 
+R = TypeVar("R")
 Memory = dict[bytes, "Future[Any]"]
 """Replies by a digest of the question: the prompts would be most of a worker's memory."""
 Ask = Callable[[list[int]], Awaitable[list[Any]]]
@@ -36,7 +39,7 @@ class Remembering(ModelAround):
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
         asked = repr(how)
-        keys = [_digest(prompt, asked) for prompt in prompts]
+        keys = [digest(prompt, asked) for prompt in prompts]
         return await self._recall(
             keys, lambda new: self._model.write([prompts[i] for i in new], how)
         )
@@ -45,7 +48,7 @@ class Remembering(ModelAround):
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
         asked = repr(options)
-        keys = [_digest(prompt, asked) for prompt in prompts]
+        keys = [digest(prompt, asked) for prompt in prompts]
         replies = await self._recall(
             keys, lambda new: self._model.choose([prompts[i] for i in new], options)
         )
@@ -56,7 +59,7 @@ class Remembering(ModelAround):
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]:
-        keys = [_digest(p, f"weigh {t!r}") for p, t in zip(prompts, texts, strict=True)]
+        keys = [digest(p, f"weigh {t!r}") for p, t in zip(prompts, texts, strict=True)]
         return await self._recall(
             keys,
             lambda new: self._model.weigh([prompts[i] for i in new], [texts[i] for i in new]),
@@ -81,9 +84,13 @@ class Remembering(ModelAround):
     async def _learn(self, new: dict[bytes, int], ask: Ask) -> None:
         try:
             replies = await ask(list(new.values()))
-        except BaseException:
+        except BaseException as error:
             for key in new:  # only this case waits for these, and it ends here
-                self._memory.pop(key).cancel()
+                waited_for = self._memory.pop(key)
+                if isinstance(error, Unasked):  # nobody was cancelled
+                    waited_for.set_exception(error)
+                    waited_for.exception()  # it may be that nobody waits
+                waited_for.cancel()
             raise
         for key, reply in zip(new, replies, strict=True):
             self._memory[key].set_result(reply)
@@ -109,15 +116,20 @@ class Common(ModelAround):
     def kept(self) -> list[str]:
         return list(self._known)
 
+    def over(self, model: Model) -> Self:
+        """The same answers, and another model that is asked for those that are not known."""
+        other = copy(self)
+        other._model = model
+        return other
+
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
         is_free = how.n == 1 and how.schema is None and how.regex is None
         ours = [is_free and prompt.is_common for prompt in prompts]
         others = [prompt for prompt, is_ours in zip(prompts, ours, strict=True) if not is_ours]
         replies = iter(await self._model.write(others, how) if others else [])
-        return [
-            await self._write(prompt, how) if is_ours else next(replies)
-            for prompt, is_ours in zip(prompts, ours, strict=True)
-        ]
+        mine = (prompt for prompt, is_ours in zip(prompts, ours, strict=True) if is_ours)
+        written = iter(await in_order(*(self._write(prompt, how) for prompt in mine)))
+        return [next(written if is_ours else replies) for is_ours in ours]
 
     async def _write(self, prompt: Prompt, how: Writing) -> Written | Failed:
         name = self._name(prompt, how)
@@ -143,7 +155,15 @@ class Common(ModelAround):
         return replace(_read(first or content), spent=reply.spent)
 
 
-def _digest(prompt: Prompt, asked: str) -> bytes:
+async def in_order(*work: Awaitable[R]) -> list[R]:
+    """All results, once everything has ended; then the first error is raised."""
+    results = await gather(*work, return_exceptions=True)
+    if errors := [result for result in results if isinstance(result, BaseException)]:
+        raise errors[0]
+    return cast("list[R]", results)
+
+
+def digest(prompt: Prompt, asked: str) -> bytes:
     """A question's; `asked`: what is wanted of the prompt."""
     rest = repr((prompt.head, prompt.about, asked)).encode()
     parts = b"".join(map(_digest_of_part, prompt.parts))

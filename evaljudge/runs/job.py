@@ -16,6 +16,7 @@ from evaljudge.analysis.mixes import Mix, mixes_of
 from evaljudge.config import Condition, Config, ModelConfig
 from evaljudge.corpora import CorpusSource
 from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines, identity_bound
+from evaljudge.engines.source import NO_PRICE
 from evaljudge.errors import Mistakes, UserError, unknown
 from evaljudge.execution import make_executor
 from evaljudge.execution.protocol import Executor
@@ -130,7 +131,14 @@ class Job:
     @property
     def price(self) -> Price:
         workers = self.config.workers
-        return Price(workers.price_per_gpu_hour, workers.price_per_worker_hour, workers.currency)
+        per_million = dict[str, tuple[float, float, float]]()
+        for panel in self.panels:
+            models = {"prepare": panel.writer, "judge": panel.model}
+            for stage, model in models.items():
+                if (price := required(model).source.price) != NO_PRICE:
+                    per_million |= {f"{stage} {judge.name}": price for judge in panel.judges}
+        hours = workers.price_per_gpu_hour, workers.price_per_worker_hour
+        return Price(*hours, workers.currency, per_million)
 
     @property
     def kinds(self) -> list[str]:

@@ -22,6 +22,7 @@ from evaljudge.engines import Engines
 from evaljudge.errors import (
     KEPT,
     NOTHING_KEPT,
+    CapReached,
     ClaimLost,
     Crashed,
     Damaged,
@@ -45,6 +46,7 @@ from evaljudge.runs.reporting import (
     write_files,
     write_run,
 )
+from evaljudge.runs.spending import Spending
 from evaljudge.runs.stages import do_pass, lacking, measure, missing, unmeasured
 from evaljudge.runs.watching import Todo, Watcher
 from evaljudge.settings import AnyPath
@@ -191,7 +193,7 @@ def _saying_what_is_kept(job: Job) -> Iterator[None]:
     except SystemExit as end:
         end.add_note(NOTHING_KEPT if output.is_untouched else KEPT)
         raise
-    except (StorageLost, ClaimLost, Crashed):  # out of reach, another job's, or with its own advice
+    except (StorageLost, ClaimLost, Crashed, CapReached):  # with advice of their own
         raise
     except GivenUp as error:
         if output.is_untouched:
@@ -243,7 +245,7 @@ class ClaimedJob:
     def ask(self, output: Output, stages: Sequence[Stage]) -> None:
         if not self.job.judges:
             return
-        total = sum(shard.cases for shard in output.shards())
+        job, total = self.job, sum(shard.cases for shard in output.shards())
         left, n = dict.fromkeys(stages, 0), dict.fromkeys(stages, 0)
         passes = [(part, lacking(part, output, stages)) for part in self.job.passes]
         for part, todo in passes:
@@ -256,12 +258,16 @@ class ClaimedJob:
             for stage in (stage for stage in part.stages if stage in n):
                 n[stage] += total
                 left[stage] += sum(shard.cases for shard, wanted in todo.items() if stage in wanted)
-        with self._watching({stage: (left[stage], n[stage]) for stage in stages}) as watch:
+        spending = Spending(job, output, self.claim) if job.config.most else None
+        with self._watching({s: (left[s], n[s]) for s in stages}, spending) as watch:
             for part, todo in passes:
                 if todo:
-                    do_pass(part, output, todo, watch, longest_ask(part, output, todo))
+                    longest = longest_ask(part, output, todo)
+                    do_pass(part, output, todo, watch, longest, spending and spending.budget)
         if any(left.values()):  # else the notes there are of measuring
             output.tidy()
+        if "judge" in stages:
+            output.forget_replies()
 
     def measure(self, output: Output, shards: Sequence[Shard]) -> None:
         if todo := unmeasured(self.job, output, shards):
@@ -271,7 +277,7 @@ class ClaimedJob:
             output.tidy()
 
     @contextmanager
-    def _watching(self, todo: Todo) -> Iterator[Watch]:
+    def _watching(self, todo: Todo, spending: Spending | None = None) -> Iterator[Watch]:
         def watch(event: Event) -> None:
             if event.kind == "committed":
                 self.claim.check()
@@ -279,7 +285,8 @@ class ClaimedJob:
 
         self.watcher.starting(todo)
         try:
-            yield watch
+            with spending.noted() if spending else nullcontext():
+                yield watch
         finally:
             self.watcher.done()
 

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from evaljudge.execution.protocol import Assignment, Measuring, Order, Probe, Watch
+from evaljudge.execution.budget import Budget
+from evaljudge.execution.protocol import Assignment, Executor, Measuring, Order, Probe, Watch
 from evaljudge.metrics import CorpusMetric, Metric
 from evaljudge.metrics.measuring import drawn
 from evaljudge.metrics.protocol import Part
@@ -27,14 +28,21 @@ Lacking = dict[Shard, list[str]]
 
 
 def do_pass(
-    part: Pass, output: Output, todo: Mapping[Shard, list[Stage]], watch: Watch, longest: int
+    part: Pass,
+    output: Output,
+    todo: Mapping[Shard, list[Stage]],
+    watch: Watch,
+    longest: int = 0,
+    budget: Budget | None = None,
+    executor: Executor | None = None,
 ) -> None:
-    """Have these shards asked; `longest`: what is known of a prompt (see `ModelSource.longest`)."""
+    """Have these shards asked; `longest`: what is known of a prompt (see `ModelSource.longest`);
+    `executor`: in place of the job's."""
     output = output.of(part.job.panel)
     files = _brief_files(part.job, output, list(todo))
     orders = [Order(shard, stages, files[shard]) for shard, stages in todo.items()]
     part = replace(part, source=replace(part.source, longest=longest))
-    part.job.executor.ask(_assignment(part, output, orders), orders, watch)
+    (executor or part.job.executor).ask(_assignment(part, output, orders), orders, watch, budget)
 
 
 def missing(job: Job, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:
@@ -79,6 +87,8 @@ def _assignment(part: Pass, output: Output, orders: Sequence[Order]) -> Assignme
         session=uuid.uuid4().hex,
         panel=job.panel,
         probes=probes,
+        price=job.price,
+        replied=output.replied(),
     )
 
 

@@ -3,7 +3,7 @@
     run.json  shards.json  cases/00003.parquet  scores/00000-00031.parquet
     commits/judge/00003.zip  commits/measure/00003.zip  briefs/z1f0c9a2b/00003.zip
     briefs/common/4e1d….json  selected/good.jsonl  report/agreement.json  attempts/00003.json
-    labels/sheet.json
+    labels/sheet.json  replies/00003.json  spent.json
 
 A stage of a shard is one bundle, which is written when the stage is done and is its marker, too.
 What is in it is asked for by the names that its parts have:
@@ -52,6 +52,7 @@ from evaljudge.storage.files import (
     RUN,
     SEALED,
     SHARDS,
+    SPENT,
     Panel,
     RunFiles,
     ended,
@@ -145,6 +146,8 @@ class Output(RunFiles):
 
         What was measured without a model counts only in a run that has no judge.
         """
+        if self.place.names("replies"):
+            return False
         if not self.begun("prepare"):
             return self.is_untouched
         receipts = chain(self.receipts("prepare"), self.receipts("judge"))
@@ -153,8 +156,8 @@ class Output(RunFiles):
 
     def release(self) -> None:
         """Free the folder for another run. Briefs stay: their keys say who can reuse them."""
-        self.place.remove(SHARDS)
-        self.place.remove(RUN)
+        for name in (SHARDS, RUN, SPENT):
+            self.place.remove(name)
         self.reread()
         for folder in ("cases", "commits", "verdicts", "checks", "measures", "attempts"):
             self.place.remove_folder(folder)
@@ -290,6 +293,33 @@ class Output(RunFiles):
         self.place.sweep()
         if self._shared and self.name:
             self._shared.sweep(f"/{self.name}" if self.is_bundled else f"-{self.name}.")
+
+    # what was answered of shards that are not done, and what was spent in all
+
+    def _replies_file(self, shard: Shard) -> str:
+        return f"replies/{ended(f'{shard.number:05d}', (self.panel or Panel()).judge)}.json"
+
+    def replied(self) -> frozenset[Shard]:
+        """The shards of which replies are kept."""
+        if not (there := {f"replies/{name}" for name in self.place.names("replies")}):
+            return frozenset()
+        return frozenset(shard for shard in self.shards() if self._replies_file(shard) in there)
+
+    def replies(self, shard: Shard) -> dict[str, Any]:
+        return self._find_json(self._replies_file(shard)) or {}
+
+    def keep_replies(self, shard: Shard, replies: Mapping[str, Any]) -> None:
+        self._write_json(self._replies_file(shard), replies)
+
+    def forget_replies(self) -> None:
+        self.place.remove_folder("replies")
+
+    def spent(self) -> dict[str, float]:
+        """What all goes have spent, where there was a most."""
+        return self._find_json(SPENT) or {}
+
+    def write_spent(self, spent: Mapping[str, float]) -> None:
+        self._write_json(SPENT, spent)
 
     # the keys of sheets that people fill in
 
