@@ -3,7 +3,7 @@
 Where a run stops at a cap, what was answered about its open cases is kept, so that the next go does
 not ask it again. Replies of batch files come back in the same way.
 
-    replies/00003.json   {"4e1d…": {"samples": [["1. Read the …", "stop"]], "spent": …}, …}
+    replies/00003.json   {"4e1d…": {"samples": [{"text": "1. Read the …", "finish": "stop"}], …}, …}
 
 A key is a digest of the whole question, so a reply belongs to no other.
 """
@@ -11,28 +11,20 @@ A key is a digest of the whole question, so a reply belongs to no other.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
+
+from pydantic import TypeAdapter
 
 from evaljudge.errors import Unasked
 from evaljudge.model import Model, ModelAround
-from evaljudge.model.asks import (
-    Chosen,
-    Failed,
-    Options,
-    Prompt,
-    Sample,
-    Spent,
-    Token,
-    Weighed,
-    Writing,
-    Written,
-)
+from evaljudge.model.asks import Chosen, Options, Prompt, Writing
 from evaljudge.model.counting import Reply
 from evaljudge.model.remembering import digest
 
 Amounts = tuple[float, float, float]
 """Asks, tokens, and money."""
+_REPLY = TypeAdapter[Reply](Reply)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,25 +103,10 @@ class Keeping(ModelAround):
 
 def plain(reply: Reply) -> dict[str, Any]:
     """A reply for JSON. Blocks of a prefix cache are left out: they are counted in one process."""
-    spent = [[s.prompt, s.cached, s.generated, s.block_size] for s in reply.spent]
-    match reply:
-        case Written(samples):
-            return {"samples": [[s.text, s.finish] for s in samples], "spent": spent}
-        case Chosen(logprobs):
-            more = {"key": str(reply.key), "left_out": reply.left_out}
-            return {"logprobs": dict(logprobs), **more, "spent": spent}
-        case Weighed(tokens):
-            return {"tokens": [[t.start, t.end, t.logprob] for t in tokens], "spent": spent}
-    return {"reason": reply.reason, "spent": spent}
+    spent = tuple(replace(each, blocks=()) for each in reply.spent)
+    changed = {"key": str(reply.key)} if isinstance(reply, Chosen) else {}
+    return asdict(replace(reply, spent=spent, **changed))
 
 
 def reply_of(stored: Mapping[str, Any]) -> Reply:
-    spent = tuple(Spent(*s[:3], block_size=s[3]) for s in stored["spent"])
-    if "samples" in stored:
-        return Written(tuple(Sample(*sample) for sample in stored["samples"]), spent)
-    if "tokens" in stored:
-        return Weighed(tuple(Token(*token) for token in stored["tokens"]), spent)
-    if "reason" in stored:
-        return Failed(stored["reason"], spent)
-    more = {"key": stored["key"], "left_out": stored["left_out"]}
-    return Chosen(stored["logprobs"], spent=spent, **more)
+    return _REPLY.validate_python(stored)

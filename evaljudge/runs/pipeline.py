@@ -263,7 +263,9 @@ class ClaimedJob:
             for part, todo in passes:
                 if todo:
                     longest = longest_ask(part, output, todo)
-                    do_pass(part, output, todo, watch, longest, spending and spending.budget)
+                    do_pass(
+                        part, output, todo, watch, longest, spending.budget if spending else None
+                    )
         if any(left.values()):  # else the notes there are of measuring
             output.tidy()
         if "judge" in stages:
