@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from evaljudge.corpora.memory import CorpusFile, file_of, is_in_memory
+from evaljudge.engines.endpoint.settings import Endpoint
 from evaljudge.engines.source import EXACTNESS, NO_PRICE, THINKING, ModelSource, Need
 from evaljudge.engines.trust import secret_in
 from evaljudge.errors import UserError, unknown
@@ -100,16 +101,18 @@ class ModelConfig(Settings):
     exactness: Annotated[float, Field(ge=0, lt=1)] | None = None
     adapter: PathName | None = None
     price_per_million: TokenPrice | None = None
-    endpoint: str | None = None
+    endpoint: Endpoint | None = None
+    """The server that has it, in place of a `source` that is loaded here."""
     name: str | None = None
-    """What a study calls it; needed where it has one model in two forms."""
+    """What a study calls it, needed where it has one model in two forms; and what a server does."""
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> ModelConfig:
-        if self.endpoint is not None:
-            raise ValueError("endpoints are not built yet: give a `source` that vLLM can load")
-        if not self.source:
-            raise ValueError("needs a `source`: a hub name, a path or a URI")
+        beside = ("source", "revision", "engine", "allow", "adapter")
+        if self.endpoint and (both := [name for name in beside if getattr(self, name)]):
+            raise ValueError(f"has `endpoint` and `{both[0]}`: a server has loaded its model")
+        if not self.endpoint and not self.source:
+            raise ValueError("needs a `source` (a hub name, a path or a URI) or an `endpoint`")
         return self
 
     @field_validator("engine", "chat")
@@ -148,7 +151,7 @@ class ModelConfig(Settings):
         if each:
             price = each.prompt, each.prompt if each.cached is None else each.cached, each.generated
         return ModelSource(
-            str(self.source),
+            str(self.source or self.name or (self.endpoint and self.endpoint.url)),
             self.revision,
             chat,
             self.engine,
@@ -158,6 +161,7 @@ class ModelConfig(Settings):
             reply=self.reply,
             price=price,
             least_mass=self.least_mass,
+            endpoint=self.endpoint,
         )
 
 

@@ -94,11 +94,13 @@ def score_signature(judge: Judge, model: Identity, writer: Identity, engine: str
     """The line that says how a number was made."""
     settings = json.dumps(_asking(judge) | dict(judge.reading), sort_keys=True)
     by = f"{model}" if model == writer else f"{model} writer {writer}"
-    if model.exactness is not None:
+    if model.way:
+        by = f"{by} | {model.way}"
+    elif model.exactness is not None:
         by = f"{by} | exact to {model.exactness:g}" + (f" in {model.dtype}" if model.dtype else "")
     return (
-        f"{judge.name}@{judge.version} | {by} | {settings} | seed {seed} | {engine} | "
-        f"evaljudge {evaljudge.__version__}"
+        f"{judge.name}@{judge.version} | {by} | {settings} | seed {seed} | "
+        f"{'' if model.endpoint else f'{engine} | '}evaljudge {evaljudge.__version__}"
     )
 
 

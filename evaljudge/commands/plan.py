@@ -38,6 +38,7 @@ NONE_FURTHER = (
     "spelling of several tokens."
 )
 WIDTH = 92
+ENDPOINT = "endpoint   {} is {}: {}; its tokens are estimates, one for four letters"
 NO_RATE = (
     "No cost in money is estimated, as no rate is known: give --throughput TOKENS, or "
     "--throughput-of OUT, the folder of an earlier run on such machines."
@@ -147,6 +148,8 @@ def _lines(
         yield fill(note, WIDTH, break_on_hyphens=False)
     further = sum(plan.total.requests - plan.total.asks for plan in plans)
     yield FURTHER.format(further) if further else NONE_FURTHER
+    for source in {source.source: source for source in job.sources if source.endpoint}.values():
+        yield ENDPOINT.format(source.source, source.revision, source.way)
     if card:
         for name, source in {source.source: source for source in job.sources}.items():
             longest = max(plan.longest.get(name, 0) for plan in plans)

@@ -173,7 +173,7 @@ def gpus_needed(
 
 def footprint(source: ModelSource) -> Footprint | None:
     """The footprint; None where its config.json is not on this machine or its kind is unknown."""
-    if layers(source) != "attention":
+    if source.endpoint or layers(source) != "attention":
         return None
     return footprint_of(whole_config(source), source.engine, size_of_weights(source))
 

@@ -20,6 +20,7 @@ from evaljudge.engines.checkpoint import (
     local_folder,
     read_json,
 )
+from evaljudge.engines.endpoint.opening import describe_endpoint, estimated_tokens, open_endpoint
 from evaljudge.engines.internals import engine_arguments, installed_build
 from evaljudge.engines.loading import fetch_checkpoint, load_engine, usual_block
 from evaljudge.engines.source import BUNDLED, VLLM, Engine, Identity, ModelFacts, ModelSource
@@ -30,11 +31,15 @@ from evaljudge.model.imagining import TokenCounter
 
 
 class VllmEngines:
+    """Models that vLLM loads here, or that a server has."""
+
     @property
     def version(self) -> str:
         return f"vllm {metadata.version(installed_build())}"
 
     def describe(self, source: ModelSource) -> ModelFacts:
+        if source.endpoint:
+            return describe_endpoint(source, source.endpoint)
         return ModelFacts(
             identity_with_habits(source), context_known(source), caution_of(source), lacking(source)
         )
@@ -47,14 +52,19 @@ class VllmEngines:
         return lacking(source)
 
     def token_counter(self, source: ModelSource) -> TokenCounter:
+        if source.endpoint:
+            return estimated_tokens
         from evaljudge.engines.token_counter import make_token_counter
 
         return make_token_counter(source, expected_block(source))
 
     def fetch(self, source: ModelSource) -> None:
-        fetch_checkpoint(source)
+        if not source.endpoint:
+            fetch_checkpoint(source)
 
     def open(self, source: ModelSource, seed: int) -> Engine:
+        if source.endpoint:
+            return open_endpoint(source, source.endpoint, seed)
         from evaljudge.engines.vllm import VllmModel
 
         return VllmModel(*load_engine(source, seed), source, seed)

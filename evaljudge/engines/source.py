@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Protocol, Self
 
 from evaljudge.bundled.nano import CHECKPOINT
+from evaljudge.engines.endpoint.settings import Endpoint
 from evaljudge.model import Model
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.model.imagining import TokenCounter
@@ -61,10 +62,14 @@ class ModelSource:
     """Of a million prompt tokens, of those that were cached, and of generated ones."""
     least_mass: float = 0.0
     """A judge's options must hold this much of its probability, or nothing is judged."""
+    endpoint: Endpoint | None = None
+    """The server that has it; then `source` is its name there, or the URL where none was named."""
+    way: str = ""
+    """How the server's probabilities are known, as the driver found it."""
 
     @property
     def is_bundled(self) -> bool:
-        return self.source == BUNDLED
+        return self.source == BUNDLED and self.endpoint is None
 
     @property
     def path(self) -> str:
@@ -73,6 +78,8 @@ class ModelSource:
 
     @property
     def gpus_per_engine(self) -> int:
+        if self.endpoint:
+            return 0
         tensor = int(self.engine.get("tensor_parallel_size", 1))
         return tensor * int(self.engine.get("pipeline_parallel_size", 1))
 
@@ -116,17 +123,23 @@ class Identity:
     adapter: str = ""
     reply: str = ""
     by_template: tuple[str, ...] = field(default=(), compare=False)
+    endpoint: str = ""
+    """The URL of the server that has it; then `revision` is what the server calls the model."""
+    way: str = ""
+    """How its probabilities are known there."""
 
     def as_key(self) -> dict[str, Any]:
         engine = {name: v for name, v in self.engine.items() if name not in OPERATIONAL}
         key: dict[str, Any] = {"revision": self.revision, "chat": self.chat, "engine": engine}
         key |= {"reply": self.reply} if self.reply else {}
+        key |= {"endpoint": self.endpoint} if self.endpoint else {}
         key |= {"allow": list(self.allow)} if self.allow else {}
         return key | ({"adapter": self.adapter.rpartition("@")[2]} if self.adapter else {})
 
     def as_fingerprint(self) -> dict[str, Any]:
         """What it writes does not depend on how exactly it is read, so briefs' keys lack that."""
         named: dict[str, Any] = {"adapter": self.adapter} if self.adapter else {}
+        named |= {"way": self.way} if self.way else {}
         read = {"exactness": self.exactness, "dtype": self.dtype}
         named |= {name: value for name, value in read.items() if value is not None}
         return {"name": self.name} | self.as_key() | named
@@ -143,6 +156,8 @@ class Identity:
         name, _, digest = self.adapter.rpartition("@")
         adapted = f" adapted by {name}@{digest[:12]}" if self.adapter else ""
         settings = f" with {', '.join(with_)}" if with_ else ""
+        if self.endpoint:
+            return f"{self.name} ({self.revision}) at {self.endpoint}{settings}"
         return f"{self.name}@{self.revision[:12]}{adapted}{settings}"
 
     @classmethod
@@ -163,8 +178,10 @@ def identity_bound(known: Mapping[str, Any], source: ModelSource) -> Identity:
 
     So what its template asks for is what it was then.
     """
-    names = (source.source, source.source.rstrip("/").rpartition("/")[2])
-    if known.get("name") in names:
+    names = [source.source, source.source.rstrip("/").rpartition("/")[2]]
+    url = source.endpoint.url if source.endpoint else ""
+    names += [known.get("name", "")] if source.source == url else []
+    if known.get("name") in names and known.get("endpoint", "") == url:
         identity = replace(Identity.known(known), engine=source.engine)
         chat, there = source.chat, known.get("chat")
         if chat is None:
@@ -174,7 +191,8 @@ def identity_bound(known: Mapping[str, Any], source: ModelSource) -> Identity:
             chat = {name: there[name] for name in open_ if name in there} | dict(chat)
         reply = known.get("reply", "") if source.reply is None else source.reply
         return identity.settled_as(source, chat, reply)
-    return Identity(names[0], source.revision or "unknown", source.chat, source.engine)
+    unknown = Identity(names[0], source.revision or "unknown", source.chat, source.engine)
+    return replace(unknown, endpoint=url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +233,8 @@ class ModelFacts:
     """What a token counter cannot know of how this model's prompts share what was computed."""
     lacking: str = ""
     """Which of its files are not on this machine, in words; empty where all are."""
+    weighs: bool = True
+    """Whether it gives the log-probabilities of a text after a prompt."""
 
 
 class Engines(Protocol):

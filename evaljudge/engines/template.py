@@ -15,18 +15,21 @@ the text between the generation prompt and this reply is what a new reply lacks.
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
 from evaljudge.engines.checkpoint import read_file, read_json
 from evaljudge.engines.source import CLOCK, THINKING, ModelSource
-from evaljudge.engines.tokens import WORD, Ids, Texts, Tokeniser
+from evaljudge.engines.tokens import REMEMBERED_PARTS, WORD, Ids, Texts, Tokeniser
 from evaljudge.errors import UserError
-from evaljudge.model.asks import Prompt
+from evaljudge.model.asks import Failed, Prompt
+from evaljudge.reasons import too_long
 
 STAND_IN = "\ue000ours\ue001"
 REPLY = "\ue000theirs\ue001"
@@ -37,6 +40,42 @@ EMPTY_BLOCK, END_OF_BLOCK = "<think>\n\n</think>\n\n", "</think>"
 _OPEN_BLOCK = re.compile(r"<([\w:]*think\w*)>\s*$")
 _HABITS = re.compile(rf"think|<\|channel|{CLOCK}")
 """Templates without these words need not be rendered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A rendered prompt; the first `head` of its ids are the template's own, and its `turn` is the
+    same as that of other prompts that begin with the same document."""
+
+    ids: Ids
+    parts: Sequence[Ids]
+    head: int
+    turn: int = 0
+
+    @property
+    def text_at(self) -> int:
+        return len(self.ids) - len(self.parts[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class DrawKey:
+    """What a draw depends on: not on the hour, nor on what shares the batch. (Sampled texts of the
+    CPU build do, and where top_p cuts, those of a GPU may.)
+
+    Most replies are never drawn from, so the prompt is hashed when one is.
+    """
+
+    seed: int
+    parts: Sequence[Ids]
+
+    def __str__(self) -> str:
+        ids = ", ".join(_listed(part) for part in self.parts if part)
+        return hashlib.sha256(f"{self.seed} ({ids})".encode()).hexdigest()
+
+
+@lru_cache(REMEMBERED_PARTS)
+def _listed(ids: Ids) -> str:
+    return ", ".join(map(str, ids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +104,26 @@ class Template:
         parts = [self.head, *(self.part(n, t, tokeniser) for n, t in enumerate(prompt.parts))]
         head = sum(map(len, parts[: prompt.head + 1])) if prompt.head else 0
         return [*parts, self.tail], head
+
+    def render(
+        self,
+        prompt: Prompt,
+        tokeniser: Texts,
+        room: int,
+        context: float,
+        text: str | None = None,
+        turn: int = 0,
+    ) -> Rendered | Failed:
+        """`room`: for the reply; `text`: one that follows the prompt and is weighed."""
+        parts, head = self.parts_around(prompt, tokeniser)
+        if text is not None:
+            parts.append(tokeniser.text(text, after=self.tail_words))
+            if not parts[-1]:
+                return Failed("nothing to weigh: the text is empty")
+        ids = tuple(chain.from_iterable(parts))
+        if len(ids) + room <= context:
+            return Rendered(ids, parts, head, turn)
+        return Failed(too_long(len(ids), room, int(context)))
 
     def part(self, number: int, text: str, tokeniser: Texts) -> Ids:
         """The ids of a prompt's part; the first one follows the template's own words."""

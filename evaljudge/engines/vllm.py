@@ -8,12 +8,10 @@ that goes wrong in the engine raises EngineDead.
 
 from __future__ import annotations
 
-import hashlib
 from asyncio import to_thread
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import chain, count
+from itertools import count
 from sys import maxsize
 from typing import Any, TypeVar
 
@@ -32,8 +30,8 @@ from evaljudge.engines.loop import Request, Steps
 from evaljudge.engines.sampling import Sampling
 from evaljudge.engines.sentences import Encoders
 from evaljudge.engines.source import LowMass, ModelSource
-from evaljudge.engines.template import Template, read_template
-from evaljudge.engines.tokens import REMEMBERED_PARTS, Blocks, Ids, Tokeniser
+from evaljudge.engines.template import DrawKey, Rendered, Template, read_template
+from evaljudge.engines.tokens import Blocks, Ids, Tokeniser
 from evaljudge.model.asks import (
     Chosen,
     Failed,
@@ -47,43 +45,11 @@ from evaljudge.model.asks import (
     Written,
     sound,
 )
-from evaljudge.reasons import too_long
 
 R = TypeVar("R")
 FIRST_TOKENS = 8
 """How much of a reply is shown where a model answers otherwise than it was asked."""
 REMEMBERED_TURNS = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A rendered prompt; the first `head` of its ids are the template's own, and its `turn` is the
-    same as that of other prompts that begin with the same document."""
-
-    ids: Ids
-    parts: Sequence[Ids]
-    head: int
-    turn: int
-
-    @property
-    def text_at(self) -> int:
-        return len(self.ids) - len(self.parts[-1])
-
-
-@dataclass(frozen=True, slots=True)
-class _Key:
-    """What a draw depends on: not on the hour, nor on what shares the batch. (Sampled texts of the
-    CPU build do, and where top_p cuts, those of a GPU may.)
-
-    Most replies are never drawn from, so the prompt is hashed when one is.
-    """
-
-    seed: int
-    parts: Sequence[Ids]
-
-    def __str__(self) -> str:
-        ids = ", ".join(_listed(part) for part in self.parts if part)
-        return hashlib.sha256(f"{self.seed} ({ids})".encode()).hexdigest()
 
 
 class VllmModel:
@@ -133,7 +99,7 @@ class VllmModel:
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
         rendered = [self._render(prompt, room=how.max_tokens) for prompt in prompts]
 
-        def reply(asked: _Asked, outputs: list[Any]) -> Written | Failed:
+        def reply(asked: Rendered, outputs: list[Any]) -> Written | Failed:
             replies = outputs[0].outputs
             for output in replies:
                 if output.finish_reason not in ("stop", "length"):
@@ -152,26 +118,26 @@ class VllmModel:
         labels = self._compiled(options)
         rendered = [self._render(prompt, room=labels.deepest + 1) for prompt in prompts]
 
-        def read(asked: _Asked, outputs: list[Any]) -> Reading:
+        def read(asked: Rendered, outputs: list[Any]) -> Reading:
             return labels.read(self._rows_read(asked, outputs, labels), self.exactness)
 
-        def further(asked: _Asked, outputs: list[Any]) -> list[Request]:
+        def further(asked: Rendered, outputs: list[Any]) -> list[Request]:
             if labels.is_one_request:
                 return []
             asked_before = {tuple(output.prompt_token_ids) for output in outputs}
             return [self._node(asked, one, asked_before) for one in read(asked, outputs).further]
 
-        def reply(asked: _Asked, outputs: list[Any]) -> Chosen | Failed:
+        def reply(asked: Rendered, outputs: list[Any]) -> Chosen | Failed:
             spent = self._spent(outputs, asked)
             logprobs, left_out, _ = read(asked, outputs)
-            key = _Key(self._seed, asked.parts)
+            key = DrawKey(self._seed, asked.parts)
             chosen = sound(Chosen(logprobs, (), spent, key, left_out))
             return chosen.drawn(samples) if samples and isinstance(chosen, Chosen) else chosen
 
         first = self._sampling.reading(labels.root.ids)
         return await self._each(rendered, lambda _: first, reply, further)
 
-    def _node(self, asked: _Asked, node: Node, asked_before: Collection[Ids]) -> Request:
+    def _node(self, asked: Rendered, node: Node, asked_before: Collection[Ids]) -> Request:
         if asked.ids + node.path in asked_before:  # which left out a row of its prompt
             node = node.without_chain()
         ids = asked.ids + node.path
@@ -179,7 +145,7 @@ class VllmModel:
         since = len(asked.ids) + node.since if is_chain else 0
         return ids, self._sampling.reading(node.ids, ids, since)
 
-    def _rows_read(self, asked: _Asked, outputs: Sequence[Any], labels: CompiledOptions) -> Found:
+    def _rows_read(self, asked: Rendered, outputs: Sequence[Any], labels: CompiledOptions) -> Found:
         """What each node of the options' trie gave, by the ids that follow the prompt there."""
         rows, length = dict[Ids, Mapping[int, float]](), len(asked.ids)
         for output in outputs:
@@ -197,18 +163,18 @@ class VllmModel:
     ) -> list[Weighed | Failed]:
         rendered = [self._render(p, 1, text) for p, text in zip(prompts, texts, strict=True)]
 
-        def weighed(asked: _Asked, output: Any) -> tuple[float, ...] | None:
+        def weighed(asked: Rendered, output: Any) -> tuple[float, ...] | None:
             return self._sampling.of_prompt(output, asked.ids, asked.text_at)
 
-        def request(asked: _Asked, from_cache: bool = True) -> Any:
+        def request(asked: Rendered, from_cache: bool = True) -> Any:
             return self._sampling.weighing(asked.ids, asked.text_at, from_cache)
 
-        def further(asked: _Asked, outputs: list[Any]) -> list[Request]:
+        def further(asked: Rendered, outputs: list[Any]) -> list[Request]:
             if len(outputs) > 1 or weighed(asked, outputs[0]) is not None:
                 return []
             return [(asked.ids, request(asked, from_cache=False))]
 
-        def reply(asked: _Asked, outputs: list[Any]) -> Weighed | Failed:
+        def reply(asked: Rendered, outputs: list[Any]) -> Weighed | Failed:
             values, spent = weighed(asked, outputs[-1]), self._spent(outputs, asked)
             if values is None:
                 return Failed("the engine gave no probability of a token of the text", spent)
@@ -223,13 +189,13 @@ class VllmModel:
 
     async def _each(
         self,
-        rendered: Sequence[_Asked | Failed],
-        request: Callable[[_Asked], Any],
-        reply: Callable[[_Asked, list[Any]], R],
-        further: Callable[[_Asked, list[Any]], list[Request]] = lambda asked, outputs: [],
+        rendered: Sequence[Rendered | Failed],
+        request: Callable[[Rendered], Any],
+        reply: Callable[[Rendered, list[Any]], R],
+        further: Callable[[Rendered, list[Any]], list[Request]] = lambda asked, outputs: [],
     ) -> list[R | Failed]:
         """Ask in the order of the ids, answer in the order of the prompts."""
-        asked = {n: one for n, one in enumerate(rendered) if isinstance(one, _Asked)}
+        asked = {n: one for n, one in enumerate(rendered) if isinstance(one, Rendered)}
         order = sorted(asked, key=lambda n: asked[n].ids)
         requests = [(asked[n].ids, request(asked[n])) for n in order]
         outputs = await self._steps.ask(
@@ -240,24 +206,17 @@ class VllmModel:
         replies = {n: reply(asked[n], mine) for n, mine in zip(order, outputs, strict=True)}
         return [ask if isinstance(ask, Failed) else replies[n] for n, ask in enumerate(rendered)]
 
-    def _render(self, prompt: Prompt, room: int, text: str | None = None) -> _Asked | Failed:
+    def _render(self, prompt: Prompt, room: int, text: str | None = None) -> Rendered | Failed:
         """`room`: for the reply; `text`: one that follows the prompt and is weighed."""
-        parts, head = self._template.parts_around(prompt, self._tokeniser)
-        if text is not None:
-            parts.append(self._tokeniser.text(text, after=self._template.tail_words))
-            if not parts[-1]:
-                return Failed("nothing to weigh: the text is empty")
-        ids = tuple(chain.from_iterable(parts))
-        if len(ids) + room <= self._context:
-            return _Asked(ids, parts, head, self._turn(prompt.parts[: prompt.head + 1]))
-        return Failed(too_long(len(ids), room, self._context))
+        turn = self._turn(prompt.parts[: prompt.head + 1])
+        return self._template.render(prompt, self._tokeniser, room, self._context, text, turn)
 
-    def _writing(self, how: Writing, asked: _Asked) -> Any:
+    def _writing(self, how: Writing, asked: Rendered) -> Any:
         is_seeded = how.temperature and self._takes_seeds
-        seed = int(str(_Key(self._seed, asked.parts))[:15], 16) if is_seeded else None
+        seed = int(str(DrawKey(self._seed, asked.parts))[:15], 16) if is_seeded else None
         return self._sampling.writing(how, seed)
 
-    def _spent(self, outputs: Sequence[Any], asked: _Asked) -> tuple[Spent, ...]:
+    def _spent(self, outputs: Sequence[Any], asked: Rendered) -> tuple[Spent, ...]:
         return tuple(
             Spent(
                 prompt=len(output.prompt_token_ids),
@@ -269,8 +228,3 @@ class VllmModel:
             )
             for output in outputs
         )
-
-
-@lru_cache(REMEMBERED_PARTS)
-def _listed(ids: Ids) -> str:
-    return ", ".join(map(str, ids))

@@ -53,7 +53,7 @@ from evaljudge.execution.protocol import (
     T,
     Watch,
 )
-from evaljudge.execution.shards import SHARDS_AT_ONCE, PurseOf, ShardWork
+from evaljudge.execution.shards import PurseOf, ShardWork
 from evaljudge.storage import Output, Shard
 from evaljudge.storage.disk import refusing_disk_errors
 
@@ -171,7 +171,7 @@ class _Asking:
 
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(SHARDS_AT_ONCE):
+                for _ in range(work.shards_at_once):
                     group.create_task(take_turns())
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None

@@ -42,6 +42,8 @@ from evaljudge.storage import Shard, Stage, common_file
 MOST_OPEN_CASES = 64
 SHARDS_AT_ONCE = 2 * MOST_OPEN_CASES // 32
 """Shards whose cases are open, and as many again that are read meanwhile."""
+TIMES_AT_A_SERVER = 4
+"""So many times as much is open where nothing of this machine answers."""
 TELL_EVERY = 1.0
 """Seconds in which changed counts are collected."""
 R = TypeVar("R")
@@ -107,8 +109,10 @@ class ShardWork:
         self._job, self._here, self._gpus = assignment, here, gpus
         self._engine = engine or assignment.open_engine()
         self._output, self._may_commit = assignment.open_output(), may_commit
+        times = TIMES_AT_A_SERVER if assignment.source.endpoint else 1
+        self._slots, self._counts = CaseSlots(MOST_OPEN_CASES * times), Counts(tell)
+        self.shards_at_once = SHARDS_AT_ONCE * times
         self._purse_of = purse_of
-        self._slots, self._counts = CaseSlots(MOST_OPEN_CASES), Counts(tell)
         self._heads: set[int] = set()
         self._untried = {judge.name for judge in assignment.judges}
         """The judges that have no scored verdict yet."""

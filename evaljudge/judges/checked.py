@@ -26,6 +26,7 @@ from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import correlation
 
 PROBABLE = "How probable the model finds each answer."
+WITHIN = "Each probability is known to within {:.2g}; the signature says how."
 LEFT_OUT = "Spellings that were not followed hold at most {:.1e} of the probability."
 Place = tuple[str, str, str]
 """A document, a system, and a scale: an axis, or a scorer and its axis."""
@@ -92,7 +93,10 @@ def shown_answer(verdict: Verdict) -> Section:
         tables = [Table("", ["answer", "probability"], rows, "lr")]
         del evidence["logprobs"]
     notes = []
-    if left_out := evidence.pop("left_out", 0):
+    left_out = evidence.pop("left_out", 0)
+    if within := evidence.pop("within", 0):
+        notes = [WITHIN.format(within)]
+    elif left_out:
         notes = [LEFT_OUT.format(left_out)]
     notes += [f"{key}: {_as_words(value)}" for key, value in evidence.items()]
     return Section("", [PROBABLE] if tables else [], tables, notes)

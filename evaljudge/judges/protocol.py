@@ -64,6 +64,8 @@ class Judge(ABC):
     its scores are used across documents, and `--extend` adds no candidates to judged documents."""
     options: Sequence[Options] = ()
     """Every set of options it will offer, so that an engine can refuse them at start-up."""
+    weighs: bool = False
+    """Whether it asks for the probability of a given text, which few servers show."""
     encoders: Sequence[str] = ()
     """The sentence encoders it will name to `embed`: loaded at start-up for the same reason."""
 

@@ -137,7 +137,8 @@ class Chosen:
 
     `key` is, as a text, what its draws depend on besides `p`: the question and the engine's seed.
     `left_out` is the most probability that spellings which were not followed may hold; no `p` is
-    off by more than its share of the mass.
+    off by more than its share of the mass. `within`: by how much a `p` may be off where a server
+    shows only some of it (of sampled answers, one standard error).
     """
 
     logprobs: Mapping[str, float]
@@ -145,12 +146,14 @@ class Chosen:
     spent: tuple[Spent, ...] = ()
     key: object = ""
     left_out: float = 0.0
+    within: float = 0.0
 
     @property
     def evidence(self) -> dict[str, Any]:
         """The reply as it is stored, with the most probability left out, if any."""
-        left_out = {"left_out": float(f"{self.left_out:.1e}")} if self.left_out else {}
-        return {"logprobs": dict(self.logprobs), **left_out}
+        doubts = {"left_out": self.left_out, "within": self.within}
+        stated = {name: float(f"{value:.1e}") for name, value in doubts.items() if value}
+        return {"logprobs": dict(self.logprobs), **stated}
 
     @cached_property
     def mass(self) -> float:

@@ -365,9 +365,16 @@ def assemble_job(
     if config.writer and judges and (is_other or model is None):
         writer = settled(config.writer, (bound or {}).get("writer"))
     for_all = model.identity.as_fingerprint() if model else None
-    engine = str(bound.get("engine", "")) if bound is not None else ""
-    if bound is None and judges:
+    engine, found = str((bound or {}).get("engine", "")), [model, writer, *own.values()]
+    if bound is None and any(one and not one.source.endpoint for one in found) and judges:
         engine = engines.version
+    for judge in judges if bound is None else ():
+        asked_of = own.get(judge.name, model)
+        if judge.weighs and asked_of and not engines.describe(asked_of.source).weighs:
+            raise UserError(
+                f"judges.{judge.name} reads the log-probabilities of texts that are given, and "
+                f"{asked_of.identity} shows none: take another judge, or an engine"
+            )
     own_models = {n: m for n, m in own.items() if m.identity.as_fingerprint() != for_all}
     made = (config, task, judges, metrics, engines, model, writer, engine, references, mixes)
     return Job(*made, own_models)
@@ -415,7 +422,8 @@ def _pinned(source: ModelSource, identity: Identity) -> FoundModel:
     in its chat template is what every worker asks with."""
     chat = None if source.chat is None else identity.chat
     reply, revision = identity.reply or source.reply, identity.commit or source.revision
-    pinned = replace(source, revision=revision, chat=chat, reply=reply, dtype=identity.dtype)
+    seen = {"dtype": identity.dtype, "way": identity.way}
+    pinned = replace(source, revision=revision, chat=chat, reply=reply, **seen)
     return FoundModel(pinned, identity)
 
 

@@ -65,6 +65,7 @@ class LikelihoodSettings(Settings):
 class Likelihood(QuestionJudge[Weighed]):
     kind = "likelihood"
     version = "1"
+    weighs = True
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self._settings = chosen = read_settings(LikelihoodSettings, settings, f"judges.{name}")

@@ -83,6 +83,7 @@ class RolesSettings(Settings):
 class Roles(Judge):
     kind = KIND
     version = "3"
+    weighs = True
     axes = (ANY_AXIS,)
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:

@@ -1,0 +1,213 @@
+"""The HTTP client of an endpoint: it waits, tries again, and adapts to how much a server takes.
+
+    client = Client(endpoint)
+    client.wait(client.ask("completions", {"prompt": "…"}))     from a thread
+    await client.run(client.ask("completions", {"prompt": "…"}))     from any event loop
+    ->  {"choices": […], "model": "qwen"}
+
+It has an event loop of its own, in a thread, so that one pool of connections serves whoever asks.
+What one request is refused for is `Unanswered`, with a reason; a server that is gone for too long,
+or that refuses the key, ends the run in one line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import threading
+from collections import deque
+from collections.abc import Coroutine, Mapping
+from email.utils import parsedate_to_datetime
+from time import monotonic, time
+from typing import Any, NamedTuple, TypeVar
+
+from evaljudge.engines.endpoint.settings import BEARER, Endpoint
+from evaljudge.errors import GivenUp, UserError
+from evaljudge.text import one_line, without_secrets
+
+R = TypeVar("R")
+Json = dict[str, Any]
+FIRST_AT_ONCE, MOST_AT_ONCE = 32, 512
+TRIES = 4
+"""How often one request may fail while others are answered."""
+LONGEST_PAUSE = 10.0
+LARGEST = 8 << 20
+"""The most bytes of a reply."""
+WORDS = 240
+
+
+class Unanswered(Exception):
+    """Why this request has no reply; `status` is HTTP's where the server refused it."""
+
+    def __init__(self, reason: str, status: int = 0) -> None:
+        super().__init__(reason)
+        self.reason, self.status = reason, status
+
+
+class _Trouble(NamedTuple):
+    """What may be better on the next try."""
+
+    words: str
+    is_busy: bool = False
+    after: float = 0.0
+    """The seconds that the server wants to be left alone."""
+
+
+class Pace:
+    """How many requests are in flight: twice as many each round until the server is busy for the
+    first time, from then on one more each round, and half as many whenever it is busy."""
+
+    def __init__(self) -> None:
+        self.limit = float(FIRST_AT_ONCE)
+        self._flying, self._was_busy, self._halved = 0, False, 0.0
+        self._resumes = 0.0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def __aenter__(self) -> None:
+        if self._waiting or self._flying >= self.limit:
+            turn = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if turn.done() and not turn.cancelled():
+                    self._leave()
+                raise
+        else:
+            self._flying += 1
+        try:
+            while (left := self._resumes - monotonic()) > 0:
+                await asyncio.sleep(left + random.uniform(0, 0.1))
+        except asyncio.CancelledError:
+            self._leave()
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        self._flying -= 1
+        while self._waiting and self._flying < self.limit:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                self._flying += 1
+
+    def note(self, trouble: _Trouble | None) -> None:
+        if trouble is None:
+            more = 1 / self.limit if self._was_busy else 1.0
+            self.limit = min(MOST_AT_ONCE, self.limit + more)
+        elif trouble.is_busy:
+            self._was_busy, now = True, monotonic()
+            if now - self._halved > 1:  # replies to one burst are one sign
+                self.limit, self._halved = max(1.0, self.limit / 2), now
+            self._resumes = max(self._resumes, now + trouble.after)
+
+
+class Client:
+    def __init__(self, endpoint: Endpoint) -> None:
+        import httpx
+
+        self.endpoint, self._key = endpoint, endpoint.secret()
+        value = f"Bearer {self._key}" if endpoint.header == BEARER else self._key
+        self._errors = httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, TimeoutError
+        self._http = httpx.AsyncClient(
+            headers={endpoint.header: value} if self._key else {},
+            timeout=httpx.Timeout(endpoint.timeout, connect=10, pool=None),
+            limits=httpx.Limits(max_connections=MOST_AT_ONCE, max_keepalive_connections=128),
+            follow_redirects=False,
+            trust_env=not endpoint.is_here,  # no proxy between here and here
+        )
+        self._pace, self._heard = Pace(), monotonic()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="endpoint", daemon=True)
+        self._thread.start()
+
+    async def run(self, work: Coroutine[Any, Any, R]) -> R:
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+    def wait(self, work: Coroutine[Any, Any, R]) -> R:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def close(self) -> None:
+        if self._loop.is_closed():
+            return
+        self.wait(self._http.aclose())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def ask(
+        self, path: str, body: Mapping[str, Any] | None = None, *, is_probe: bool = False
+    ) -> Json:
+        """The server's reply to a POST of this body, or to a GET where there is none; a probe, to
+        find out what a server can, is not tried for long."""
+        since = failed = monotonic()
+        tries = held_back = 0
+        while True:
+            async with self._pace:
+                reply = await self._once(path, body)
+                self._pace.note(reply if isinstance(reply, _Trouble) else None)
+            if not isinstance(reply, _Trouble):
+                self._heard = monotonic()
+                return reply
+            tries += 1
+            held_back += self._heard > failed and not reply.is_busy  # others are answered
+            failed = monotonic()
+            if held_back >= TRIES or (is_probe and tries > 1 and not reply.is_busy):
+                raise Unanswered(f"the server gave no answer in {tries} tries: {reply.words}")
+            gone = monotonic() - max(self._heard, since)
+            if max(gone, reply.after) > self.endpoint.wait:
+                raise GivenUp(
+                    f"endpoint {self.endpoint.url}: no answer for {self.endpoint.wait:g} s "
+                    f"(model.endpoint.wait): {reply.words}"
+                )
+            pause = min(LONGEST_PAUSE, 0.25 * 2**tries) * random.uniform(0.5, 1)
+            await asyncio.sleep(max(pause, reply.after))
+
+    async def _once(self, path: str, body: Mapping[str, Any] | None) -> Json | _Trouble:
+        content, method = bytearray(), "GET" if body is None else "POST"
+        try:
+            async with (
+                asyncio.timeout(self.endpoint.timeout),
+                self._http.stream(method, self.endpoint.at(path), json=body) as reply,
+            ):
+                async for chunk in reply.aiter_bytes():
+                    content += chunk
+                    if len(content) > LARGEST:
+                        raise Unanswered(f"a reply of more than {LARGEST >> 20} MiB was refused")
+        except self._errors as error:
+            return _Trouble(self._words(f"{type(error).__name__} {error}"))
+        status, headers = reply.status_code, reply.headers
+        words = self._words(f"HTTP {status} {content[: 8 * WORDS].decode(errors='replace')}")
+        if status in (401, 403):
+            raise UserError(f"endpoint {self.endpoint.url}: the key is refused: {words}")
+        if 300 <= status < 400:
+            to = self._words(headers.get("location", "nowhere"))
+            raise UserError(f"endpoint {self.endpoint.url}: it sends on to {to}: name that URL")
+        if status in (408, 409, 425, 429) or (status >= 500 and status != 501):
+            return _Trouble(words, status in (429, 503), _seconds(headers.get("retry-after", "")))
+        if status >= 400:  # what it has not got, or not for this request
+            raise Unanswered(f"the server refused the request: {words}", status)
+        try:
+            found = json.loads(content)
+        except ValueError:
+            return _Trouble(self._words(f"no JSON: {content[:WORDS].decode(errors='replace')}"))
+        return found if isinstance(found, dict) else _Trouble("a reply that is no JSON object")
+
+    def _words(self, text: str) -> str:
+        text = text.replace(self._key, "…") if self._key else text
+        return one_line(without_secrets(text), WORDS)
+
+
+def _seconds(after: str) -> float:
+    """Of `Retry-After`, a number of seconds or a date; 0 where it is neither."""
+    try:
+        return max(0.0, float(after))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(after).timestamp() - time())
+    except (ValueError, TypeError):
+        return 0.0

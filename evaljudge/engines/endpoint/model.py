@@ -1,0 +1,266 @@
+"""An endpoint as a model: `write`, `choose` and `weigh` over HTTP.
+
+What content makes impossible, or the server refuses or garbles for one request, is a Failed reply;
+a server that is gone for too long ends the run (client.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from asyncio import to_thread
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
+from math import inf
+from operator import itemgetter
+from typing import Any, TypeVar
+
+from evaljudge.engines.endpoint.bounds import Row, read_samples, read_shown
+from evaljudge.engines.endpoint.client import Client, Json, Unanswered
+from evaljudge.engines.endpoint.served import Served, of_ids, reading, reading_ids
+from evaljudge.engines.endpoint.texts import neutralised
+from evaljudge.engines.labels import CompiledOptions, compile_options
+from evaljudge.engines.sentences import Encoders
+from evaljudge.engines.source import LowMass, ModelSource
+from evaljudge.engines.template import COMPLETION_TAIL, DrawKey, Rendered
+from evaljudge.engines.tokens import REMEMBERED_PARTS, Ids
+from evaljudge.model.asks import (
+    Chosen,
+    Failed,
+    Options,
+    Prompt,
+    Sample,
+    Token,
+    Vector,
+    Weighed,
+    Writing,
+    Written,
+    sound,
+)
+
+R = TypeVar("R")
+Asked = Rendered | str
+"""A prompt as the server takes it: with token ids, or as text."""
+FIRST_TOKENS = 8
+MOST_TOKENS = 24
+"""The most of a reply that is read to tell options apart."""
+ALIKE = 0.01
+NO_WEIGHING = "this server gives no log-probabilities of a text that is given"
+
+
+class EndpointModel:
+    cache_block: int | None = None
+
+    def __init__(self, client: Client, served: Served, source: ModelSource, seed: int) -> None:
+        self._client, self._served, self._seed = client, served, seed
+        self._exactness, self._encoders = source.exactness, Encoders()
+        self._threads = ThreadPoolExecutor(16)
+        """In which texts are tokenised, each with a request of its own."""
+        self._compiled = lru_cache(None)(self._compile)
+        self._neutralised = lru_cache(REMEMBERED_PARTS)(neutralised)
+
+    def _compile(self, options: Options) -> CompiledOptions | None:
+        served = self._served
+        if served.template is None or served.texts is None:
+            return None
+        return compile_options(options, served.texts, served.template)
+
+    def prepare(self, options: Options) -> None:
+        self._compiled(options)
+
+    def prepare_encoder(self, encoder: str) -> None:
+        self._encoders.load(encoder)
+
+    async def low_mass(self, prompt: Prompt, options: Options, least: float) -> LowMass | None:
+        (chosen,) = await self.choose([prompt], options)
+        if isinstance(chosen, Failed) or chosen.mass + chosen.left_out >= least:
+            return None
+        (written,) = await self.write([prompt], Writing(FIRST_TOKENS))
+        return LowMass(chosen.mass, "" if isinstance(written, Failed) else written.text)
+
+    def close(self) -> None:
+        self._encoders.close()
+        self._client.close()
+        self._threads.shutdown()
+
+    async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
+        body = {"temperature": how.temperature, "top_p": how.top_p} | self._form(how)
+
+        async def written(asked: Asked) -> Written | Failed:
+            samples, replies = list[Sample](), list[Json]()
+            while len(samples) < how.n:  # some servers give one answer, whatever `n` is
+                more = {"n": how.n - len(samples)} if how.n > 1 else {}
+                replies.append(await self._ask(asked, how.max_tokens, **body, **more))
+                for text, finish in self._answers(replies[-1]):
+                    if finish not in ("stop", "length"):
+                        return Failed(f"the server gave the reply up: {finish}")
+                    samples.append(Sample(text, "stop" if finish == "stop" else "length"))
+            return Written(tuple(samples[: how.n]), self._served.spent(*replies))
+
+        return await self._each([(prompt, None) for prompt in prompts], how.max_tokens, written)
+
+    def _form(self, how: Writing) -> Json:
+        """The reply's form, and for prompts of ids all that else the server would choose."""
+        if (template := self._served.template) is None:
+            schema = {"name": "reply", "strict": True, "schema": json.loads(how.schema or "{}")}
+            form = {"type": "json_schema", "json_schema": schema}
+            return {"response_format": form} if how.schema else {}
+        usual = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0, "min_tokens": 1}
+        usual |= {"stop_token_ids": sorted(template.ends)} if template.ends else {}
+        form = {"regex": how.regex} if how.regex else {}
+        if how.schema:
+            form = {"json": json.loads(how.schema), "disable_any_whitespace": True}
+        return usual | ({"structured_outputs": form} if form else {})
+
+    async def choose(
+        self, prompts: Sequence[Prompt], options: Options, samples: int = 0
+    ) -> list[Chosen | Failed]:
+        labels = self._compiled(options)
+        room = labels.deepest + 1 if labels else MOST_TOKENS
+
+        async def chosen(asked: Asked) -> Chosen | Failed:
+            if labels and isinstance(asked, Rendered):
+                reply = await self._read_exactly(asked, labels)
+            else:
+                reply = await self._read_partly(asked, options)
+            if isinstance(reply, Chosen):
+                reply = sound(reply)
+            widest = self._client.endpoint.widest
+            if isinstance(reply, Chosen) and reply.within > widest:
+                close = f"the answers' probabilities are known only to within {reply.within:.2g}"
+                return Failed(f"{close}, and `widest` is {widest:g}", reply.spent)
+            return reply.drawn(samples) if samples and isinstance(reply, Chosen) else reply
+
+        return await self._each([(prompt, None) for prompt in prompts], room, chosen)
+
+    async def _read_exactly(self, asked: Rendered, labels: CompiledOptions) -> Chosen:
+        """Node by node of the options' trie, as far as `exactness` needs it (labels.py)."""
+        found, nodes, replies = dict[Ids, dict[int, float]](), [labels.root], list[Json]()
+        while True:
+            for node in nodes:
+                ids = asked.ids + node.path
+                replies.append(await self._ask(ids, 1, **reading_ids(node.ids)))
+                with reading():
+                    row = of_ids(self._served.rows(replies[-1])[0])
+                    found[node.path] = {i: row[i] for i in node.ids}
+            logprobs, left_out, further = labels.read(found, self._exactness)
+            if not (nodes := [node.without_chain() for node in further]):
+                spent, key = self._served.spent(*replies), DrawKey(self._seed, asked.parts)
+                return Chosen(logprobs, (), spent, key, left_out)
+
+    async def _read_partly(self, asked: Asked, options: Options) -> Chosen | Failed:
+        """By the tokens that the server shows, or by sampled answers where it shows none."""
+        served, longest = self._served, min(MOST_TOKENS, max(map(len, options.names)) + 2)
+        key = f"{self._seed} {asked}"
+        if not served.top:
+            wanted, answers, replies = self._client.endpoint.samples, list[str](), list[Json]()
+            while len(answers) < wanted:
+                more = {"n": wanted - len(answers), "temperature": 1.0}
+                replies.append(await self._ask(asked, longest, **more))
+                answers += [text for text, _ in self._answers(replies[-1])]
+            known = read_samples(options, answers[:wanted])
+            spent = served.spent(*replies)
+            return known if isinstance(known, Failed) else known.chosen(key, spent)
+        how = served.log_probabilities(served.top)
+        replies = [await self._ask(asked, 1, temperature=1.0, **how)]
+        first = served.rows(replies[0])[:1]
+        known = read_shown(options, first, served.top)
+        if not isinstance(known, Failed) and known.goes_on:
+            replies.append(await self._ask(asked, longest, temperature=0.0, **how))
+            rows = served.rows(replies[-1])
+            if rows and _alike(first[0], rows[0]):  # else it shows what the temperature made
+                rows[0] = Row(rows[0].token, first[0].shown)
+                known = read_shown(options, rows, served.top)
+        return known if isinstance(known, Failed) else known.chosen(key, served.spent(*replies))
+
+    async def weigh(
+        self, prompts: Sequence[Prompt], texts: Sequence[str]
+    ) -> list[Weighed | Failed]:
+        async def weighed(asked: Asked) -> Weighed | Failed:
+            if not isinstance(asked, Rendered):
+                return Failed(NO_WEIGHING)
+            reply = await self._ask(asked, 1, temperature=0.0, prompt_logprobs=0)
+            spent, tokens, end = self._served.spent(reply), list[Token](), 0
+            with reading():
+                rows = reply["choices"][0]["prompt_logprobs"][asked.text_at :]
+                for row, token in zip(rows, asked.ids[asked.text_at :], strict=True):
+                    start, end = end, end + len(row[f"{token}"]["decoded_token"])
+                    tokens.append(Token(start, end, float(row[f"{token}"]["logprob"])))
+            if any(token.logprob != token.logprob for token in tokens):
+                return Failed("the model's probabilities are not numbers", spent)
+            return Weighed(tuple(tokens), spent)
+
+        return await self._each(list(zip(prompts, texts, strict=True)), 1, weighed)
+
+    async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
+        return await to_thread(self._encoders.vectors, encoder, texts)
+
+    async def _each(
+        self,
+        prompts: Sequence[tuple[Prompt, str | None]],
+        room: int,
+        work: Callable[[Asked], Coroutine[Any, Any, R | Failed]],
+    ) -> list[R | Failed]:
+        """Ask in the order of the prompts' beginnings, which a server may keep; answer in the order
+        of the prompts. The first error of the run itself ends all."""
+        loop, template = asyncio.get_running_loop(), self._served.template
+        render = partial(self._rendered, prompts, room)
+        rendered = await loop.run_in_executor(self._threads, render) if template else render()
+        replies: dict[int, R | Failed] = {}
+        order = list[tuple[Any, int]]()
+        for place, asked in enumerate(rendered):
+            if isinstance(asked, Failed):
+                replies[place] = asked
+            else:
+                order.append((_prompt(asked), place))
+
+        async def ask(place: int) -> None:
+            try:
+                replies[place] = await work(rendered[place])
+            except Unanswered as error:
+                replies[place] = Failed(error.reason)
+
+        async def ask_all() -> None:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for _, place in sorted(order):
+                        group.create_task(ask(place))
+            except ExceptionGroup as errors:
+                raise errors.exceptions[0] from None
+
+        await self._client.run(ask_all())
+        return [replies[place] for place in range(len(prompts))]
+
+    def _rendered(
+        self, prompts: Sequence[tuple[Prompt, str | None]], room: int
+    ) -> list[Asked | Failed]:
+        served, made = self._served, list[Asked | Failed]()
+        template, texts = served.template, served.texts
+        for prompt, text in prompts:
+            if template is None or texts is None:
+                tail = "" if served.is_chat else COMPLETION_TAIL + served.reply
+                made.append("".join([*map(self._neutralised, prompt.parts), tail]))
+                continue
+            try:
+                made.append(template.render(prompt, texts, room, served.context or inf, text))
+            except Unanswered as error:
+                made.append(Failed(error.reason))
+        return made
+
+    async def _ask(self, asked: Asked | Ids, most: int, **how: Any) -> Json:
+        return await self._served.ask(self._client, _prompt(asked), most, **how)
+
+    def _answers(self, reply: Json) -> list[tuple[str, str]]:
+        if answers := self._served.replies(reply):
+            return answers
+        raise Unanswered("the reply holds no answer")
+
+
+def _prompt(asked: Asked | Ids) -> Ids | str:
+    return asked.ids if isinstance(asked, Rendered) else asked
+
+
+def _alike(one: Row, other: Row) -> bool:
+    text, value = max(one.shown, key=itemgetter(1))
+    return abs(value - dict(other.shown).get(text, inf)) < ALIKE

@@ -1,0 +1,65 @@
+"""An endpoint described on the driver, and opened on a worker."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from evaljudge.engines.endpoint.client import Client
+from evaljudge.engines.endpoint.model import EndpointModel
+from evaljudge.engines.endpoint.served import Served, find_out
+from evaljudge.engines.endpoint.settings import Endpoint
+from evaljudge.engines.source import Identity, ModelFacts, ModelSource
+from evaljudge.errors import UserError
+from evaljudge.model.asks import Options, Prompt, Spent
+
+KEPT_FOR = 60.0
+LETTERS_PER_TOKEN = 4
+_facts: dict[str, tuple[float, ModelFacts]] = {}
+
+
+def describe_endpoint(source: ModelSource, endpoint: Endpoint) -> ModelFacts:
+    """Asked of the server once a minute: a driver asks for it several times as it begins."""
+    since, facts = _facts.get(repr(source), (0.0, None))
+    if facts is None or monotonic() - since > KEPT_FOR:
+        client = Client(endpoint)
+        try:
+            served = find_out(client, source)
+        finally:
+            client.close()
+        facts = ModelFacts(
+            _identity(served, source, endpoint), served.context, weighs=served.by_ids
+        )
+        _facts[repr(source)] = monotonic(), facts
+    return facts
+
+
+def _identity(served: Served, source: ModelSource, endpoint: Endpoint) -> Identity:
+    model, exactness = served.model or served.name, source.exactness if served.by_ids else None
+    return Identity(
+        *(served.name, model, source.chat, {}),
+        commit=model,
+        exactness=exactness,
+        endpoint=endpoint.url,
+        way=served.way,
+    ).settled_as(source, served.chat, served.reply)
+
+
+def open_endpoint(source: ModelSource, endpoint: Endpoint, seed: int) -> EndpointModel:
+    """Refused where it is not what the driver saw, by another server behind the same name, say."""
+    client = Client(endpoint)
+    try:
+        served = find_out(client, source)
+        now = _identity(served, source, endpoint)
+        if source.way and (now.way, now.revision) != (source.way, source.revision):
+            raise UserError(
+                f"endpoint {endpoint.url}: it was {source.revision} ({source.way}), and is "
+                f"{now.revision} ({now.way}) now"
+            )
+        return EndpointModel(client, served, source, seed)
+    except BaseException:
+        client.close()
+        raise
+
+
+def estimated_tokens(prompt: Prompt, options: Options | None = None) -> tuple[Spent, ...]:
+    return (Spent(len(prompt.text) // LETTERS_PER_TOKEN + 1, 0, 1),)

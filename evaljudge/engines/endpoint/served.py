@@ -1,0 +1,213 @@
+"""What a server can, found out by one probe of a few short questions before anything is judged.
+
+    Served(name="qwen", model="qwen", way="exact to 0.0001 by token ids", …)
+
+Probabilities come in the first of three ways that the server has: exact ones of given tokens, after
+a prompt of token ids; the most probable tokens, and so bounds; answers that are drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from evaljudge.engines.endpoint.bounds import Row
+from evaljudge.engines.endpoint.client import Client, Json, Unanswered
+from evaljudge.engines.endpoint.texts import ServedTemplate, ServedTexts, served_template
+from evaljudge.engines.source import ModelSource
+from evaljudge.engines.template import Template, settled
+from evaljudge.engines.tokens import WORD, Ids
+from evaljudge.errors import GivenUp, UserError
+from evaljudge.model.asks import Spent
+
+TOPS = (20, 5, 0)
+"""How many of the most probable tokens are asked for: OpenAI shows 20, some servers 5."""
+LIMITS = ("max_tokens", "max_completion_tokens")
+PROBE = "Answer with one word: is water wet, Yes or No?"
+
+
+@dataclass(frozen=True)
+class Served:
+    name: str
+    """By which the model is asked for."""
+    model: str
+    """As the server names it in its replies."""
+    way: str = ""
+    template: Template | None = None
+    """Where prompts go as token ids."""
+    texts: ServedTexts | None = None
+    chat: Mapping[str, Any] | None = field(default_factory=dict)
+    reply: str = ""
+    is_chat: bool = True
+    """Prompts go as messages; else as text or ids to be completed."""
+    limit: str = "max_tokens"
+    top: int = 0
+    context: int | None = None
+
+    @property
+    def by_ids(self) -> bool:
+        return self.template is not None
+
+    async def ask(
+        self, client: Client, prompt: Ids | str, most: int, *, is_probe: bool = False, **how: Any
+    ) -> Json:
+        """The server's reply of at most so many tokens."""
+        if self.is_chat:
+            path, asked = "chat/completions", {"messages": [{"role": "user", "content": prompt}]}
+            asked |= {"chat_template_kwargs": dict(self.chat)} if self.chat else {}
+        else:
+            path, asked = "completions", {"prompt": prompt}
+        body = {"model": self.name, self.limit: most, **asked, **how}
+        reply = await client.ask(path, body, is_probe=is_probe)
+        named = reply.get("model")
+        if self.model and named and named != self.model:
+            raise GivenUp(
+                f"endpoint {client.endpoint.url}: the model is {named!r} now, and was "
+                f"{self.model!r}: a run has one model; begin another in another `out`"
+            )
+        return reply
+
+    def log_probabilities(self, top: int) -> Json:
+        return {"logprobs": True, "top_logprobs": top} if self.is_chat else {"logprobs": top}
+
+    def rows(self, reply: Json) -> list[Row]:
+        """The tokens shown in each place of the reply; none where the server shows none."""
+        with reading():
+            shown = reply["choices"][0].get("logprobs") or {}
+            if self.is_chat:
+                return [
+                    Row(place["token"], [(t["token"], float(t["logprob"])) for t in tokens])
+                    for place in shown.get("content") or []
+                    if (tokens := place.get("top_logprobs"))
+                ]
+            places = zip(shown.get("tokens") or [], shown.get("top_logprobs") or [], strict=False)
+            return [
+                Row(token, [(text, float(value)) for text, value in tokens.items()])
+                for token, tokens in places
+                if tokens
+            ]
+
+    def replies(self, reply: Json) -> list[tuple[str, str]]:
+        """Each answer, and why it ended."""
+        with reading():
+            return [
+                (
+                    (c["message"]["content"] if self.is_chat else c["text"]) or "",
+                    c["finish_reason"],
+                )
+                for c in reply["choices"]
+            ]
+
+    def spent(self, *replies: Json) -> tuple[Spent, ...]:
+        usages = [reply.get("usage") or {} for reply in replies]
+        return tuple(
+            Spent(
+                int(usage.get("prompt_tokens") or 0),
+                int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0),
+                int(usage.get("completion_tokens") or 0),
+            )
+            for usage in usages
+        )
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """A reply that lacks what is read in this block is none."""
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        what = f"{type(error).__name__} {error}"
+        raise Unanswered(f"the reply is not as the API has it: {what[:80]}") from None
+
+
+def of_ids(row: Row) -> dict[int, float]:
+    """A row that names its tokens by their ids: `token_id:271`."""
+    with reading():
+        return {int(token.removeprefix("token_id:")): value for token, value in row.shown}
+
+
+def reading_ids(ids: Sequence[int]) -> Json:
+    return {
+        "temperature": 0.0,
+        "logprobs": 1,
+        "logprob_token_ids": list(ids),
+        "return_tokens_as_token_ids": True,
+    }
+
+
+def find_out(client: Client, source: ModelSource) -> Served:
+    """Called from a thread, not from the client's own loop."""
+    url = client.endpoint.url
+    try:
+        name, context = _name(client, "" if source.source == url else source.source)
+        return _by_ids(client, source, name, context) or _by_text(client, source, name)
+    except Unanswered as error:
+        raise UserError(f"endpoint {url}: {error.reason}") from None
+
+
+def _name(client: Client, wanted: str) -> tuple[str, int | None]:
+    try:
+        listed = client.wait(client.ask("models", is_probe=True)).get("data")
+    except Unanswered as error:
+        if not error.status:
+            raise Unanswered(f"it cannot be asked: {error.reason}") from None
+        listed = None
+    with reading():
+        known = {str(model["id"]): model.get("max_model_len") for model in listed or ()}
+    if not wanted and len(known) != 1:
+        has = f"it has {', '.join(list(known)[:5])}" if known else "it lists none"
+        raise Unanswered(f"name the model, `name: …` beside `endpoint`: {has}")
+    name = wanted or next(iter(known))
+    return name, known.get(name)
+
+
+def _by_ids(client: Client, source: ModelSource, name: str, context: int | None) -> Served | None:
+    """None where the server takes no token ids, or shows no probabilities of given ones."""
+    try:
+        texts = ServedTexts(client, name)
+        asked = settled(source, ServedTemplate.of(texts))
+        template = served_template(texts, asked.chat, asked.reply or "")
+        ids = (*template.head, *texts.marked(WORD), *template.tail)
+        kind = Served(name, "", is_chat=False)
+        wanted = sorted({*ids})[:4]
+        how = reading_ids(wanted) | {"prompt_logprobs": 0}
+        reply = client.wait(kind.ask(client, ids, 1, is_probe=True, **how))
+        if not {*wanted} <= of_ids(kind.rows(reply)[0]).keys():
+            return None
+        with reading():
+            _ = reply["choices"][0]["prompt_logprobs"][-1][f"{ids[-1]}"]["logprob"]
+    except (Unanswered, IndexError):
+        return None
+    texts.is_probing = False
+    exact = f"exact to {source.exactness or 0:g} by token ids"
+    served = (name, str(reply.get("model", "")), exact, template, texts)
+    return Served(*served, asked.chat, asked.reply or "", is_chat=False, context=context)
+
+
+def _by_text(client: Client, source: ModelSource, name: str) -> Served:
+    refusal = Unanswered("it has neither chat nor completions")
+    for is_chat in (True, False) if source.chat is not None else (False,):
+        if is_chat and source.reply:
+            raise Unanswered("its chat route has no place for `reply`: leave it out")
+        for limit, top in product(LIMITS, TOPS):
+            chat, reply = source.chat, source.reply or ""
+            served = Served(name, "", "", None, None, chat, reply, is_chat, limit)
+            how = served.log_probabilities(top) if top else {}
+            try:
+                asking = served.ask(client, PROBE, 1, is_probe=True, temperature=1.0, **how)
+                answer = client.wait(asking)
+                rows = served.rows(answer)
+                shown = min(top, len(rows[0].shown)) if rows else 0
+            except Unanswered as error:
+                refusal = error
+                if error.status == 404:  # not this route
+                    break
+                continue
+            samples = f"{client.endpoint.samples} sampled answers, with their standard error"
+            way = f"bounds by the top {shown} tokens" if shown else samples
+            model = str(answer.get("model", ""))
+            return Served(name, model, way, None, None, chat, reply, is_chat, limit, shown)
+    raise refusal
