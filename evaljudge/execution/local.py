@@ -53,7 +53,7 @@ from evaljudge.execution.protocol import (
     T,
     Watch,
 )
-from evaljudge.execution.shards import PurseOf, ShardWork
+from evaljudge.execution.shards import ShardWork
 from evaljudge.storage import Output, Shard
 from evaljudge.storage.disk import refusing_disk_errors
 
@@ -64,16 +64,14 @@ LOCAL = "local"
 class LocalExecutor(Executor):
     """The engine itself says what this machine lacks, as it is loaded."""
 
-    def __init__(self, out: str, purse_of: PurseOf | None = None) -> None:
-        """`purse_of`: in place of a budget's."""
-        self._out, self._purse_of = out, purse_of
+    def __init__(self, out: str) -> None:
+        self._out = out
 
     def ask(
         self, assignment: Assignment, orders: Sequence[Order], watch: Watch, budget: Budget | None
     ) -> None:
-        purse_of = self._purse_of or _purse(assignment, budget)
         with noting_crashes(assignment.open_output()):
-            _Asking(assignment, orders, watch, purse_of, budget).do_all()
+            _Asking(assignment, orders, watch, budget).do_all()
 
     def in_order(self, work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
         return Output(self._out).ahead(work, items)
@@ -98,10 +96,10 @@ class _Asking:
         assignment: Assignment,
         orders: Sequence[Order],
         watch: Watch,
-        purse_of: PurseOf,
         budget: Budget | None,
     ) -> None:
-        self._purse_of, self._budget, self._unasked = purse_of, budget, False
+        self._budget, self._unasked = budget, False
+        self._purse = _purse(assignment, budget) if budget else None
         self._assignment, self._watch, self._receipts = assignment, watch, Receipts(watch)
         self._left = {order.shard: order for order in orders}
 
@@ -146,7 +144,7 @@ class _Asking:
         here = _here(assignment.session, assignment.open_output())
         with noting_loading(here):
             gpus = _gpus(assignment.source)
-            return ShardWork(assignment, here, gpus=gpus, tell=tell, purse_of=self._purse_of)
+            return ShardWork(assignment, here, gpus=gpus, tell=tell, purse=self._purse)
 
     async def _do_while_it_lives(self, work: ShardWork) -> EngineDead | None:
         """What the engine died of, if it did, once all shards that were begun have ended."""
@@ -178,13 +176,10 @@ class _Asking:
         return dead[0] if dead else None
 
 
-def _purse(assignment: Assignment, budget: Budget | None) -> PurseOf:
-    if budget is None:
-        return lambda shard: None
+def _purse(assignment: Assignment, budget: Budget) -> WorkerPurse:
     calls = partial(budget.take, LOCAL), partial(budget.settle, LOCAL)
     price = assignment.source.price, assignment.price.of(1, _gpus(assignment.source))
-    purse = WorkerPurse(*calls, *price)
-    return lambda shard: purse
+    return WorkerPurse(*calls, *price)
 
 
 @contextmanager

@@ -78,8 +78,6 @@ class Superseded(Exception):
     """Another worker's work on this shard counts."""
 
 
-PurseOf = Callable[[Shard], Purse | None]
-"""What limits the asks about a shard."""
 MayCommit = Callable[[int, Stage], Awaitable[dict[str, float] | None]]
 """None: no; else what others did of this stage of the shard, in vain."""
 
@@ -103,7 +101,7 @@ class ShardWork:
         gpus: float = 0,
         tell: Tell = lambda events: None,
         may_commit: MayCommit = always,
-        purse_of: PurseOf = lambda shard: None,
+        purse: Purse | None = None,
     ) -> None:
         self._since = time.monotonic()  # loading the engine is time that is paid for
         self._job, self._here, self._gpus = assignment, here, gpus
@@ -112,7 +110,7 @@ class ShardWork:
         times = TIMES_AT_A_SERVER if assignment.source.endpoint else 1
         self._slots, self._counts = CaseSlots(MOST_OPEN_CASES * times), Counts(tell)
         self.shards_at_once = SHARDS_AT_ONCE * times
-        self._purse_of = purse_of
+        self._purse = purse
         self._heads: set[int] = set()
         self._untried = {judge.name for judge in assignment.judges}
         """The judges that have no scored verdict yet."""
@@ -138,11 +136,11 @@ class ShardWork:
         attempt = await asyncio.to_thread(Attempt, name, self._here)
         cases = await asyncio.to_thread(self._output.cases, order.shard)
         known = await asyncio.to_thread(self._known_briefs, order, attempt)
-        had, purse, keeping = {}, self._purse_of(order.shard), None
+        had, keeping = dict[str, Any](), None
         if order.shard in self._job.replied:
             had = await asyncio.to_thread(self._output.replies, order.shard)
-        if had or purse:
-            keeping = Keeping(self._engine, purse, had)
+        if had or self._purse:
+            keeping = Keeping(self._engine, self._purse, had)
         attempt.model = self._common.over(keeping or self._engine)
         work = {"prepare": self._prepare, "judge": self._judge}
         try:

@@ -103,9 +103,8 @@ class Keeping(ModelAround):
 
 def plain(reply: Reply) -> dict[str, Any]:
     """A reply for JSON. Blocks of a prefix cache are left out: they are counted in one process."""
-    spent = tuple(replace(each, blocks=()) for each in reply.spent)
-    changed = {"key": str(reply.key)} if isinstance(reply, Chosen) else {}
-    return asdict(replace(reply, spent=spent, **changed))
+    made = asdict(replace(reply, spent=tuple(replace(s, blocks=()) for s in reply.spent)))
+    return made | ({"key": str(reply.key)} if isinstance(reply, Chosen) else {})
 
 
 def reply_of(stored: Mapping[str, Any]) -> Reply:

@@ -32,7 +32,7 @@ from evaljudge.errors import (
 )
 from evaljudge.execution.protocol import Event, Watch
 from evaljudge.runs.binding import as_begun, bind_and_cut, open_bound
-from evaljudge.runs.job import BOTH, Job, make_job, required
+from evaljudge.runs.job import BOTH, Job, Pass, make_job, required
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.planning import Plan, longest_ask, make_plan
 from evaljudge.runs.progress import watcher as usual_watcher
@@ -249,12 +249,7 @@ class ClaimedJob:
         left, n = dict.fromkeys(stages, 0), dict.fromkeys(stages, 0)
         passes = [(part, lacking(part, output, stages)) for part in self.job.passes]
         for part, todo in passes:
-            unprepared = [shard for shard, wanted in todo.items() if "prepare" in wanted]
-            if part.job.references and unprepared:
-                self.watcher.entering("taking over the references given")
-                given, judges = part.job.references, part.job.judges
-                writer, mine = required(part.job.writer).identity, output.of(part.job.panel)
-                put_references(given, judges, writer, mine, unprepared)
+            self.take_references(part, output, todo)
             for stage in (stage for stage in part.stages if stage in n):
                 n[stage] += total
                 left[stage] += sum(shard.cases for shard, wanted in todo.items() if stage in wanted)
@@ -270,6 +265,16 @@ class ClaimedJob:
             output.tidy()
         if "judge" in stages:
             output.forget_replies()
+
+    def take_references(
+        self, part: Pass, output: Output, todo: Mapping[Shard, Sequence[Stage]]
+    ) -> None:
+        unprepared = [shard for shard, wanted in todo.items() if "prepare" in wanted]
+        if part.job.references and unprepared:
+            self.watcher.entering("taking over the references given")
+            given, judges = part.job.references, part.job.judges
+            writer, mine = required(part.job.writer).identity, output.of(part.job.panel)
+            put_references(given, judges, writer, mine, unprepared)
 
     def measure(self, output: Output, shards: Sequence[Shard]) -> None:
         if todo := unmeasured(self.job, output, shards):

@@ -74,6 +74,7 @@ _MARKER = re.compile(r"(\d{5,})\.(json|zip)")
 _BUNDLES = re.compile(rf"({BUNDLED}\w+?)(?:-(\w+))?")
 """A folder of bundled briefs: a run, and the panel of that run, if it is not the first."""
 _PARQUET = re.compile(r"\d{5,}\.parquet")
+BATCH = "replies/batch.json"
 SCORED_TOGETHER = 32
 AT_ONCE, AT_ONCE_HERE = 16, 1
 """Threads for work that waits for other machines, and for work with files of this one, where
@@ -310,6 +311,13 @@ class Output(RunFiles):
 
     def keep_replies(self, shard: Shard, replies: Mapping[str, Any]) -> None:
         self._write_json(self._replies_file(shard), replies)
+
+    def batch_replies(self) -> dict[str, Any]:
+        """The replies of batch files to what is not done yet, by the ids of the questions."""
+        return self._find_json(BATCH) or {}
+
+    def keep_batch_replies(self, replies: Mapping[str, Any]) -> None:
+        self._write_json(BATCH, replies)
 
     def forget_replies(self) -> None:
         self.place.remove_folder("replies")

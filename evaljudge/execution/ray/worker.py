@@ -125,7 +125,7 @@ class Worker(TurnTaker):
                 gpus=gpus,
                 tell=tell,
                 may_commit=may_commit,
-                purse_of=lambda shard: purse if is_capped else None,
+                purse=purse if is_capped else None,
             )
             tell([Event("loaded")])
         except (UserError, GivenUp) as error:  # said by the driver; a retry would not help
