@@ -481,8 +481,8 @@ class Config(Settings):
         if not (workers.price_per_gpu_hour or workers.price_per_worker_hour):
             for model in (model for model in self.models if not model.price_per_million):
                 raise ValueError(
-                    f"most.cost: model {model.source} has no price: name `price_per_million: "
-                    "{prompt: …, generated: …}` beside its source, or a price of `workers`"
+                    f"most.cost: model {model.source or model.name} has no price: write "
+                    "`price_per_million: {prompt: …, generated: …}` in it, or a price of `workers`"
                 )
         return self
 

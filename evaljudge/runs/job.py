@@ -16,6 +16,7 @@ from evaljudge.analysis.mixes import Mix, mixes_of
 from evaljudge.config import Condition, Config, ModelConfig
 from evaljudge.corpora import CorpusSource
 from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines, identity_bound
+from evaljudge.engines.endpoint.batch import OF_FILES, BatchEngines
 from evaljudge.engines.source import NO_PRICE
 from evaljudge.errors import Mistakes, UserError, unknown
 from evaljudge.execution import make_executor
@@ -28,7 +29,7 @@ from evaljudge.metrics import Metric, cautions_of, known_metrics, make_metrics
 from evaljudge.prompts import NANO, Task, load_task
 from evaljudge.records import ANY_AXIS
 from evaljudge.runs.references import take_references
-from evaljudge.storage import Panel, Stage
+from evaljudge.storage import Output, Panel, Stage
 
 R = TypeVar("R")
 BOTH: tuple[Stage, ...] = ("prepare", "judge")
@@ -303,6 +304,14 @@ def make_job(
     An encoder that cannot be had is refused now, and not after a judge has done its work. `bound`,
     a finished run's fingerprint, stands in for models and an engine that are not at hand.
     """
+    if engines is None and bound is None and config.study is None:
+        there = Output(
+            config.out
+        )  # a run by batch files goes on as it was begun, and by no other way
+        known = (there.run() or {}).get("fingerprint", {})
+        models = known.get("model"), *(j.get("model") for j in known.get("judges", {}).values())
+        if any(model and model.get("way", "").endswith(OF_FILES) for model in models):
+            engines, bound = BatchEngines(there.batch_replies()), known
     job = assemble_job(config, engines, bound)
     for look in encoders_of(job, afresh=bound is None):
         look()

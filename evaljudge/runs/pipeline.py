@@ -28,6 +28,7 @@ from evaljudge.errors import (
     Damaged,
     GivenUp,
     StorageLost,
+    Unasked,
     UserError,
 )
 from evaljudge.execution.protocol import Event, Watch
@@ -52,6 +53,9 @@ from evaljudge.runs.watching import Todo, Watcher
 from evaljudge.settings import AnyPath
 from evaljudge.storage import Claim, Output, Shard, Stage, claimed
 
+BY_FILES = (
+    "questions wait for replies of batch files: `evaljudge export {} asks --to FILE` writes them"
+)
 Given = AnyPath | Mapping[str, Any] | Config
 R = TypeVar("R")
 
@@ -253,18 +257,21 @@ class ClaimedJob:
             for stage in (stage for stage in part.stages if stage in n):
                 n[stage] += total
                 left[stage] += sum(shard.cases for shard, wanted in todo.items() if stage in wanted)
-        spending = Spending(job, output, self.claim) if job.config.most else None
-        with self._watching({s: (left[s], n[s]) for s in stages}, spending) as watch:
-            for part, todo in passes:
-                if todo:
-                    longest = longest_ask(part, output, todo)
-                    do_pass(
-                        part, output, todo, watch, longest, spending.budget if spending else None
-                    )
+        is_capped = job.config.most and any(left.values())
+        spending = Spending(job, output, self.claim) if is_capped else None
+        budget = spending.budget if spending else None
+        try:
+            with self._watching({s: (left[s], n[s]) for s in stages}, spending) as watch:
+                for part, todo in passes:
+                    if todo:
+                        longest = longest_ask(part, output, todo)
+                        do_pass(part, output, todo, watch, longest, budget)
+        except Unasked:
+            raise UserError(f"{output.uri}: {BY_FILES.format(output.uri)}") from None
         if any(left.values()):  # else the notes there are of measuring
             output.tidy()
-        if "judge" in stages:
-            output.forget_replies()
+            if "judge" in stages:
+                output.forget_replies()
 
     def take_references(
         self, part: Pass, output: Output, todo: Mapping[Shard, Sequence[Stage]]

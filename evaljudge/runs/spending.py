@@ -45,6 +45,8 @@ class Spending:
                 raise Unasked
             yield
         except Unasked:
+            if self.budget.has_room():
+                raise
             raise CapReached(self._said()) from None
         finally:
             self._over.set()

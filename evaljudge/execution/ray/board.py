@@ -105,7 +105,7 @@ class Board:
     """Sent by value, as are `CountedWorker` and the budget: an import of evaljudge may be what ends
     processes."""
 
-    def __init__(self, budget: tuple[Amounts, Amounts] | None, may_copy: bool) -> None:
+    def __init__(self, may_copy: bool, budget: tuple[Amounts, Amounts] | None = None) -> None:
         self._name, self._may_copy = uuid.uuid4().hex, may_copy and not budget
         self._budget = Budget(*(budget or (NOTHING, NOTHING)))
         self._orders = dict[int, _Order]()
@@ -475,7 +475,7 @@ def reading_board(
     lasting = {"num_cpus": 0, "max_restarts": -1, "max_task_retries": -1}
     lasting |= {"max_concurrency": MOST_CALLS}
     terms = (budget.most, budget.spent) if budget else None
-    board = ray.remote(**lasting, scheduling_strategy=here)(Board).remote(terms, may_copy)
+    board = ray.remote(**lasting, scheduling_strategy=here)(Board).remote(may_copy, terms)
     reader = BoardReader(board, orders, watch, budget)
     with reader.looking():
         yield reader
