@@ -155,7 +155,8 @@ class Accounts:
             return cost
         of_tokens = (self._price.of_tokens(*part, tokens) for part, tokens in self._tokens.items())
         money = round(self._price.of(seconds, gpu_seconds) + sum(of_tokens), 6)
-        return cost | {"money": money, "price": asdict(self._price)}
+        price = {name: value for name, value in asdict(self._price).items() if value != {}}
+        return cost | {"money": money, "price": price}
 
     def costs(self, documents: int, scores: Mapping[tuple[str, str], int]) -> list[CostRow]:
         """A row per stage, judge and axis; `scores`: how many each judge gave on each axis.

@@ -125,6 +125,8 @@ class Common(ModelAround):
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
         is_free = how.n == 1 and how.schema is None and how.regex is None
         ours = [is_free and prompt.is_common for prompt in prompts]
+        if not any(ours):
+            return await self._model.write(prompts, how)
         others = [prompt for prompt, is_ours in zip(prompts, ours, strict=True) if not is_ours]
         replies = iter(await self._model.write(others, how) if others else [])
         mine = (prompt for prompt, is_ours in zip(prompts, ours, strict=True) if is_ours)
