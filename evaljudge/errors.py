@@ -77,6 +77,8 @@ class Damaged(UserError):
 class GivenUp(Exception):
     """A failure that is not the user's, after enough tries: said in one line, exit code 1."""
 
+    exit_code = 1
+
     def _render_traceback_(self) -> list[str]:
         return [f"{type(self).__name__}: {self}"]
 
@@ -90,7 +92,9 @@ class ClaimLost(GivenUp):
 
 
 class CapReached(GivenUp):
-    """The run has spent all that it may; it has an exit code of its own."""
+    """The run has spent all that it may."""
+
+    exit_code = 5
 
 
 class Crashed(GivenUp):

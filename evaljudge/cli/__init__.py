@@ -25,13 +25,13 @@ from evaljudge.cli.gone import Commands, refuse_gone_options
 from evaljudge.cli.probe import studies_app
 from evaljudge.commands.options import Command
 from evaljudge.commands.supervised import FINISH_SECONDS
-from evaljudge.errors import CapReached, GivenUp, UserError, plain_words, seconds_in
+from evaljudge.errors import GivenUp, UserError, plain_words, seconds_in
 from evaljudge.plugins import added_code, folders, found_in_files
 from evaljudge.runs.json_lines import json_is_wanted, logging_json
 from evaljudge.text import without_secrets
 
 __path__ = folders("cli")  # one that the environment names is a part of this package
-EXIT_GIVEN_UP, USER_MISTAKE, EXIT_CAPPED = 1, 2, 5
+USER_MISTAKE = 2
 
 
 class _Command(TyperCommand):
@@ -93,9 +93,7 @@ def _one_line_each() -> Iterator[None]:
         message = " ".join(without_secrets(str(error)).split())  # a corpus' own words may be in it
         shown = "".join(c if c.isprintable() else " " for c in message)
         print(f"evaljudge: {shown}", file=sys.stderr)
-        is_capped = isinstance(error, CapReached)
-        given_up = EXIT_CAPPED if is_capped else EXIT_GIVEN_UP
-        sys.exit(given_up if isinstance(error, GivenUp) else USER_MISTAKE)
+        sys.exit(error.exit_code if isinstance(error, GivenUp) else USER_MISTAKE)
 
 
 def _print_version(is_asked: bool) -> None:

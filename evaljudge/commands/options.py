@@ -364,7 +364,7 @@ class ExportOptions(Declared):
     another run takes the file by the key judges.synthetic.references. Questions are exported by the
     judge that asked them, and answered by people.
 
-    What is left to ask of a model (`asks`) is a batch file, and `evaljudge import` takes the replies.
+    What is left to ask of a model (`asks`) is a batch file; `evaljudge import` takes replies.
     In place of OUT, the configuration of a run that is not begun will do.
 
     Example: evaljudge export runs/demo/run references --to references.jsonl

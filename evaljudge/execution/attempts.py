@@ -24,7 +24,7 @@ from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
-from evaljudge.errors import GivenUp, Unasked, UserError
+from evaljudge.errors import GivenUp, UserError
 from evaljudge.model import Model
 
 ENGINE_DIED = "engine died"
@@ -75,7 +75,7 @@ class CaseSlots:
         try:
             yield
         except BaseException as error:
-            if not isinstance(error, asyncio.CancelledError | Unasked):
+            if not isinstance(error, asyncio.CancelledError):
                 self._error = self._error or error
             raise
         finally:

@@ -12,7 +12,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from itertools import takewhile
+from math import inf
 
 from evaljudge.model.counting import Reply, cost
 from evaljudge.model.keeping import Amounts, Ask
@@ -105,3 +107,13 @@ class WorkerPurse:
             self._came = added(self._came, spent)
         self._since = now
         await self._settle(total, spent)
+
+
+def purse_of(
+    budget: Budget, price: Sequence[float] = (0.0, 0.0, 0.0), per_second: float = 0.0
+) -> WorkerPurse:
+    """That of the only worker."""
+    return WorkerPurse(partial(budget.take, ""), partial(budget.settle, ""), price, per_second)
+
+
+UNLIMITED = Budget((inf, inf, inf), NOTHING)

@@ -18,7 +18,6 @@ import uuid
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -39,7 +38,7 @@ from evaljudge.errors import (
     first_words,
 )
 from evaljudge.execution.attempts import Here, noting_loading
-from evaljudge.execution.budget import Budget, WorkerPurse
+from evaljudge.execution.budget import Budget, WorkerPurse, purse_of
 from evaljudge.execution.measuring import MeasuringWork
 from evaljudge.execution.protocol import (
     Assignment,
@@ -99,14 +98,17 @@ class _Asking:
         budget: Budget | None,
     ) -> None:
         self._budget, self._unasked = budget, False
-        self._purse = _purse(assignment, budget) if budget else None
+        self._purse: WorkerPurse | None = None
+        if budget:
+            price = assignment.source.price, assignment.price.of(1, _gpus(assignment.source))
+            self._purse = purse_of(budget, *price)
         self._assignment, self._watch, self._receipts = assignment, watch, Receipts(watch)
         self._left = {order.shard: order for order in orders}
 
     def do_all(self) -> None:
         """Engines are opened outside the loop, where an interrupt finds them."""
         dead: EngineDead | None = None
-        while self._left and not self._is_spent:
+        while self._left:
             if finishing.is_set():
                 raise Ended(TERMINATED)
             self._watch(Event("loading"))
@@ -129,10 +131,6 @@ class _Asking:
         if self._unasked:
             raise Unasked
 
-    @property
-    def _is_spent(self) -> bool:
-        return self._budget is not None and self._budget.is_over
-
     def _opened(self) -> ShardWork:
         """An engine, unless the ones before it died while they were loaded."""
 
@@ -151,9 +149,7 @@ class _Asking:
         waiting, dead = iter(list(self._left.values())), list[EngineDead]()
 
         async def take_turns() -> None:
-            while not (dead or self._is_spent or finishing.is_set()) and (
-                order := next(waiting, None)
-            ):
+            while not (dead or finishing.is_set()) and (order := next(waiting, None)):
                 receipts = list[Receipt]()
                 try:
                     async for receipt in work.do(order):
@@ -163,7 +159,10 @@ class _Asking:
                     return
                 except Unasked:
                     self._unasked = True
-                del self._left[order.shard]
+                    if self._budget and self._budget.is_over:
+                        self._left.clear()
+                        return
+                self._left.pop(order.shard, None)
                 for receipt in receipts:
                     self._receipts.add(receipt)
 
@@ -174,12 +173,6 @@ class _Asking:
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
         return dead[0] if dead else None
-
-
-def _purse(assignment: Assignment, budget: Budget) -> WorkerPurse:
-    calls = partial(budget.take, LOCAL), partial(budget.settle, LOCAL)
-    price = assignment.source.price, assignment.price.of(1, _gpus(assignment.source))
-    return WorkerPurse(*calls, *price)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 from evaljudge.engines import Engine
 from evaljudge.errors import Unasked
 from evaljudge.execution.attempts import ENGINE_DIED, Attempt, CaseSlots, Here
+from evaljudge.execution.budget import UNLIMITED, purse_of
 from evaljudge.execution.case import Asked, Models, add_counts, case_models, try_scoring
 from evaljudge.execution.protocol import Assignment, Event, Order, Tell
 from evaljudge.identity import brief_key, common_key
@@ -137,10 +138,11 @@ class ShardWork:
         cases = await asyncio.to_thread(self._output.cases, order.shard)
         known = await asyncio.to_thread(self._known_briefs, order, attempt)
         had, keeping = dict[str, Any](), None
+        replies_file = self._output.replies_file(order.shard)
         if order.shard in self._job.replied:
-            had = await asyncio.to_thread(self._output.replies, order.shard)
+            had = await asyncio.to_thread(self._output.kept, replies_file)
         if had or self._purse:
-            keeping = Keeping(self._engine, self._purse, had)
+            keeping = Keeping(self._engine, self._purse or purse_of(UNLIMITED), had)
         attempt.model = self._common.over(keeping or self._engine)
         work = {"prepare": self._prepare, "judge": self._judge}
         try:
@@ -153,8 +155,7 @@ class ShardWork:
                 yield receipt or await work[stage](order.shard, cases, known, attempt)
         except Unasked:
             if keeping and keeping.new:
-                replies = had | keeping.new
-                await asyncio.to_thread(self._output.keep_replies, order.shard, replies)
+                await asyncio.to_thread(self._output.keep, replies_file, had | keeping.new)
             raise
         finally:
             for case in cases:
@@ -220,15 +221,20 @@ class ShardWork:
     ) -> list[R]:
         done = 0
 
-        async def counted(case: Case) -> R:
+        async def counted(case: Case) -> Iterator[R]:
             nonlocal done
-            result = await work(case)
-            done += 1
-            self._counts.note(stage, shard.number, done)
-            return result
+            with suppress(Unasked):  # the others go on, as far as they may
+                result = await work(case)
+                done += 1
+                self._counts.note(stage, shard.number, done)
+                return iter((result,))
+            return iter(())
 
         self._counts.note(stage, shard.number, done)
-        return await _together(map(counted, cases))
+        results = [*chain.from_iterable(await _together(map(counted, cases)))]
+        if len(results) < len(cases):
+            raise Unasked
+        return results
 
     async def _claim(self, shard: Shard, stage: Stage) -> dict[str, float]:
         if (repeated := await self._may_commit(shard.number, stage)) is None:
@@ -243,17 +249,19 @@ class ShardWork:
     ) -> dict[str, Briefs]:
         """Briefs by kind: what one judge has written, the next judge of its kind need not write."""
         briefs: dict[str, Briefs] = {kind: {} for kind in known}
-        turns = _Turns()
+        open_ = len(self._job.judges)  # each has its turn, though one before it may not ask
         async with attempt.opening(case.document.doc_id, self._slots):
             models = self._models(case, attempt)
             for judge in self._job.judges:
                 mine = briefs[judge.kind]
                 there = known[judge.kind] | mine
-                with turns.next(), asked[judge.name].timed():
+                with suppress(Unasked), asked[judge.name].timed():
                     had, new = await self._brief(judge, case, there, attempt, models)
                     asked[judge.name].add_axes(new)
                     mine |= {brief.key: brief for brief in (*had, *new)}
-            turns.end()
+                    open_ -= 1
+        if open_:
+            raise Unasked
         add_counts(asked, models)
         return briefs
 
@@ -276,7 +284,7 @@ class ShardWork:
         self, case: Case, known: Known, attempt: Attempt, asked: Mapping[str, Asked]
     ) -> dict[str, Judged]:
         """All judges of one case after each other, so that its prefixes are still in the cache."""
-        judged_by, turns = dict[str, Judged](), _Turns()
+        judged_by: dict[str, Judged] = {}
         async with attempt.opening(case.document.doc_id, self._slots):
             models = self._models(case, attempt)
             for judge in self._job.judges:
@@ -286,14 +294,15 @@ class ShardWork:
                 if killed_the_writer or case.document.doc_id in attempt.quarantined:
                     judged_by[judge.name] = Judged(_quarantined_verdicts(judge, case))
                     continue
-                with turns.next(), asked[judge.name].timed():
+                with suppress(Unasked), asked[judge.name].timed():
                     judged = await verdicts_of(judge, case, briefs, models[judge.name])
                     judged_by[judge.name] = judged
                     if judge.name in self._untried and try_scoring(judge, case, judged.verdicts):
                         self._untried.remove(judge.name)
                     for records in judged:
                         asked[judge.name].add_axes(records)
-            turns.end()
+        if len(judged_by) < len(self._job.judges):
+            raise Unasked
         add_counts(asked, models)
         return judged_by
 
@@ -360,36 +369,15 @@ class ShardWork:
         return (await asyncio.to_thread(self._output.prove, marker))[0]
 
 
-class _Turns:
-    """Every judge has its turn, though one before it may not ask; then the case is left open."""
-
-    def __init__(self) -> None:
-        self._unasked: Unasked | None = None
-
-    @contextmanager
-    def next(self) -> Iterator[None]:
-        try:
-            yield
-        except Unasked as error:
-            self._unasked = error
-
-    def end(self) -> None:
-        if self._unasked:
-            raise self._unasked
-
-
 async def _together(work: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
-    """All results; where one fails, the others are cancelled, and where one may not ask, the others
-    go on till they end, too."""
+    """All results; where one fails, the others are cancelled."""
     tasks = [asyncio.create_task(item) for item in work]
     try:
         return await asyncio.gather(*tasks)
-    except BaseException as error:
-        for task in tasks if not isinstance(error, Unasked) else ():
+    except BaseException:
+        for task in tasks:
             task.cancel()
-        ended = await asyncio.gather(*tasks, return_exceptions=True)
-        if failed := [e for e in ended if isinstance(e, Exception) and isinstance(error, Unasked)]:
-            raise failed[0] from None
+        await asyncio.gather(*tasks, return_exceptions=True)
         raise
 
 

@@ -10,7 +10,7 @@ A key is a digest of the whole question, so a reply belongs to no other.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
@@ -50,55 +50,47 @@ class Purse(Protocol):
 
 
 class Keeping(ModelAround):
-    """`had`: the replies that are known by their keys, as they are stored. `new` are those of a
-    model with a purse."""
+    """`had`: the replies that are known by their keys, as they are stored."""
 
-    def __init__(self, model: Model, purse: Purse | None, had: Mapping[str, Any]) -> None:
+    def __init__(self, model: Model, purse: Purse, had: Mapping[str, Any]) -> None:
         super().__init__(model)
         self._purse, self._had, self.new = purse, had, dict[str, Any]()
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Any]:
-        asks = [Ask(prompt, how) for prompt in prompts]
-        return await self._each(
-            asks, lambda some: self._model.write([prompts[n] for n in some], how)
-        )
+        return await self._each([Ask(prompt, how) for prompt in prompts])
 
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Any]:
-        asks = [Ask(prompt, options) for prompt in prompts]
-        return await self._each(
-            asks, lambda some: self._model.choose([prompts[n] for n in some], options)
-        )
+        return await self._each([Ask(prompt, options) for prompt in prompts])
 
     async def weigh(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Any]:
-        asks = [Ask(prompt, text) for prompt, text in zip(prompts, texts, strict=True)]
-        return await self._each(
-            asks,
-            lambda some: self._model.weigh([prompts[n] for n in some], [texts[n] for n in some]),
-        )
+        return await self._each([Ask(*both) for both in zip(prompts, texts, strict=True)])
 
-    async def _each(
-        self, asks: Sequence[Ask], ask: Callable[[Sequence[int]], Awaitable[Sequence[Reply]]]
-    ) -> list[Reply]:
-        """`ask` asks for those at these indices."""
+    async def _each(self, asks: Sequence[Ask]) -> list[Reply]:
         keys = [each.key for each in asks]
         replies = {n: reply_of(self._had[key]) for n, key in enumerate(keys) if key in self._had}
         left = [n for n in range(len(asks)) if n not in replies]
-        while left and self._purse:
-            held = await self._purse.take([asks[n] for n in left])
+        while left:
+            held, came = await self._purse.take([asks[n] for n in left]), None
             if not held:
                 raise Unasked
-            now, left, came = left[: len(held)], left[len(held) :], None
+            now, left = left[: len(held)], left[len(held) :]
             try:
-                came = await ask(now)
-                replies |= zip(now, came, strict=True)
-                self.new |= {keys[n]: plain(replies[n]) for n in now}
+                came = await self._answers([asks[n] for n in now])
             finally:
                 await self._purse.settle(held, came)
-        if left:
-            replies |= zip(left, await ask(left), strict=True)
+            replies |= zip(now, came, strict=True)
+            self.new |= {keys[n]: plain(replies[n]) for n in now}
         return [replies[n] for n in range(len(asks))]
+
+    async def _answers(self, asks: Sequence[Ask]) -> Sequence[Reply]:
+        prompts, how = [ask.prompt for ask in asks], asks[0].how
+        if isinstance(how, Writing):
+            return await self._model.write(prompts, how)
+        if isinstance(how, Options):
+            return await self._model.choose(prompts, how)
+        return await self._model.weigh(prompts, [str(ask.how) for ask in asks])
 
 
 def plain(reply: Reply) -> dict[str, Any]:

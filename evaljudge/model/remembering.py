@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from asyncio import Future, gather, get_running_loop
+from asyncio import Future, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self
 
 from evaljudge.errors import Unasked
 from evaljudge.model import Model, ModelAround
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Sample, Weighed, Writing, Written
 
-R = TypeVar("R")
 Memory = dict[bytes, "Future[Any]"]
 """Replies by a digest of the question: the prompts would be most of a worker's memory."""
 Ask = Callable[[list[int]], Awaitable[list[Any]]]
@@ -125,13 +125,15 @@ class Common(ModelAround):
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
         is_free = how.n == 1 and how.schema is None and how.regex is None
         ours = [is_free and prompt.is_common for prompt in prompts]
-        if not any(ours):
-            return await self._model.write(prompts, how)
         others = [prompt for prompt, is_ours in zip(prompts, ours, strict=True) if not is_ours]
         replies = iter(await self._model.write(others, how) if others else [])
-        mine = (prompt for prompt, is_ours in zip(prompts, ours, strict=True) if is_ours)
-        written = iter(await in_order(*(self._write(prompt, how) for prompt in mine)))
-        return [next(written if is_ours else replies) for is_ours in ours]
+        written = list[Written | Failed]()
+        for prompt, is_ours in zip(prompts, ours, strict=True):
+            with suppress(Unasked):  # the others may be known, or are wanted, too
+                written.append(await self._write(prompt, how) if is_ours else next(replies))
+        if len(written) < len(prompts):
+            raise Unasked
+        return written
 
     async def _write(self, prompt: Prompt, how: Writing) -> Written | Failed:
         name = self._name(prompt, how)
@@ -155,14 +157,6 @@ class Common(ModelAround):
             return reply
         first = await asyncio.to_thread(self._find, name)
         return replace(_read(first or content), spent=reply.spent)
-
-
-async def in_order(*work: Awaitable[R]) -> list[R]:
-    """All results, once everything has ended; then the first error is raised."""
-    results = await gather(*work, return_exceptions=True)
-    if errors := [result for result in results if isinstance(result, BaseException)]:
-        raise errors[0]
-    return cast("list[R]", results)
 
 
 def digest(prompt: Prompt, asked: str) -> bytes:

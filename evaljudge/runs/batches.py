@@ -26,7 +26,7 @@ from evaljudge.runs.pipeline import ClaimedJob
 from evaljudge.runs.reporting import accounts_of, write_run
 from evaljudge.runs.stages import do_pass, lacking
 from evaljudge.runs.watching import Watcher
-from evaljudge.storage import Output, claimed, open_to_read, to_write
+from evaljudge.storage import BATCH, REPLIES, Output, claimed, open_to_read, to_write
 from evaljudge.text import counted, one_line
 
 NAMED = 3
@@ -68,7 +68,7 @@ def _opened(run: str, samples: int = 0) -> Iterator[_Batches]:
     else:
         raise UserError(f"{run}: its run.json has no configuration: name its file in place of OUT")
     there = Output(config.out)
-    engines = BatchEngines(there.batch_replies(), samples)
+    engines = BatchEngines(there.kept(BATCH), samples)
     job = as_begun(make_job(config, engines, (there.run() or {}).get("fingerprint")))
     if others := [source for source in job.sources if not source.way.endswith(OF_FILES)]:
         raise UserError(
@@ -114,10 +114,10 @@ def import_replies(run: str, files: Sequence[str]) -> str:
                 new[key] = reply
         wrong |= {"missing": missing} if (missing := [k for k in asked if k not in new]) else {}
         engines.replies = still | new
-        output.keep_batch_replies(engines.replies)
+        output.keep(BATCH, engines.replies)
         left = len(batches.ask())
         if not left:
-            output.forget_replies()
+            output.place.remove_folder(REPLIES)
         write_run(batches.held.job, output, accounts_of(batches.held.job, output))
     said = f"{counted(len(new), 'reply', 'replies')} taken, of {len(asked):,} asked\n"
     for kind, places in wrong.items():

@@ -29,7 +29,7 @@ from evaljudge.metrics import Metric, cautions_of, known_metrics, make_metrics
 from evaljudge.prompts import NANO, Task, load_task
 from evaljudge.records import ANY_AXIS
 from evaljudge.runs.references import take_references
-from evaljudge.storage import Output, Panel, Stage
+from evaljudge.storage import BATCH, Output, Panel, Stage
 
 R = TypeVar("R")
 BOTH: tuple[Stage, ...] = ("prepare", "judge")
@@ -311,7 +311,7 @@ def make_job(
         known = (there.run() or {}).get("fingerprint", {})
         models = known.get("model"), *(j.get("model") for j in known.get("judges", {}).values())
         if any(model and model.get("way", "").endswith(OF_FILES) for model in models):
-            engines, bound = BatchEngines(there.batch_replies()), known
+            engines, bound = BatchEngines(there.kept(BATCH)), known
     job = assemble_job(config, engines, bound)
     for look in encoders_of(job, afresh=bound is None):
         look()

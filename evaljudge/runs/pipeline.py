@@ -51,7 +51,7 @@ from evaljudge.runs.spending import Spending
 from evaljudge.runs.stages import do_pass, lacking, measure, missing, unmeasured
 from evaljudge.runs.watching import Todo, Watcher
 from evaljudge.settings import AnyPath
-from evaljudge.storage import Claim, Output, Shard, Stage, claimed
+from evaljudge.storage import REPLIES, Claim, Output, Shard, Stage, claimed
 
 BY_FILES = (
     "questions wait for replies of batch files: `evaljudge export {} asks --to FILE` writes them"
@@ -271,7 +271,7 @@ class ClaimedJob:
         if any(left.values()):  # else the notes there are of measuring
             output.tidy()
             if "judge" in stages:
-                output.forget_replies()
+                output.place.remove_folder(REPLIES)
 
     def take_references(
         self, part: Pass, output: Output, todo: Mapping[Shard, Sequence[Stage]]

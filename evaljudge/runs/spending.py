@@ -16,7 +16,7 @@ from evaljudge.errors import CapReached, GivenUp, Unasked, UserError
 from evaljudge.execution.budget import Budget
 from evaljudge.runs.job import Job, required
 from evaljudge.runs.reporting import accounts_of
-from evaljudge.storage import Claim, Output
+from evaljudge.storage import SPENT, Claim, Output
 
 NAMES = "asks", "tokens", "cost"
 EVERY = 5.0
@@ -25,7 +25,7 @@ EVERY = 5.0
 
 class Spending:
     def __init__(self, job: Job, output: Output, claim: Claim) -> None:
-        accounts, noted = accounts_of(job, output), output.spent()
+        accounts, noted = accounts_of(job, output), output.kept(SPENT)
         total, cost = accounts.total, accounts.cost.get("money", 0.0)
         done = total["asks"], total["prompt"] + total["generated"], cost
         asks, tokens, money = (
@@ -60,7 +60,7 @@ class Spending:
 
     def _note(self) -> None:
         self._claim.check()
-        self._output.write_spent(dict(zip(NAMES, self.budget.spent, strict=True)))
+        self._output.keep(SPENT, dict(zip(NAMES, self.budget.spent, strict=True)))
 
     def _said(self) -> str:
         asks, tokens, cost = self.budget.spent

@@ -74,7 +74,7 @@ _MARKER = re.compile(r"(\d{5,})\.(json|zip)")
 _BUNDLES = re.compile(rf"({BUNDLED}\w+?)(?:-(\w+))?")
 """A folder of bundled briefs: a run, and the panel of that run, if it is not the first."""
 _PARQUET = re.compile(r"\d{5,}\.parquet")
-BATCH = "replies/batch.json"
+REPLIES, BATCH = "replies", "replies/batch.json"
 SCORED_TOGETHER = 32
 AT_ONCE, AT_ONCE_HERE = 16, 1
 """Threads for work that waits for other machines, and for work with files of this one, where
@@ -147,7 +147,7 @@ class Output(RunFiles):
 
         What was measured without a model counts only in a run that has no judge.
         """
-        if self.place.names("replies"):
+        if self.place.names(REPLIES):
             return False
         if not self.begun("prepare"):
             return self.is_untouched
@@ -297,37 +297,21 @@ class Output(RunFiles):
 
     # what was answered of shards that are not done, and what was spent in all
 
-    def _replies_file(self, shard: Shard) -> str:
-        return f"replies/{ended(f'{shard.number:05d}', (self.panel or Panel()).judge)}.json"
+    def replies_file(self, shard: Shard) -> str:
+        return f"{REPLIES}/{ended(f'{shard.number:05d}', (self.panel or Panel()).judge)}.json"
 
     def replied(self) -> frozenset[Shard]:
         """The shards of which replies are kept."""
-        if not (there := {f"replies/{name}" for name in self.place.names("replies")}):
-            return frozenset()
-        return frozenset(shard for shard in self.shards() if self._replies_file(shard) in there)
+        there = {f"{REPLIES}/{name}" for name in self.place.names(REPLIES)}
+        shards = self.shards() if there else ()
+        return frozenset(shard for shard in shards if self.replies_file(shard) in there)
 
-    def replies(self, shard: Shard) -> dict[str, Any]:
-        return self._find_json(self._replies_file(shard)) or {}
+    def kept(self, name: str) -> dict[str, Any]:
+        """What such a file holds; empty where there is none."""
+        return self._find_json(name) or {}
 
-    def keep_replies(self, shard: Shard, replies: Mapping[str, Any]) -> None:
-        self._write_json(self._replies_file(shard), replies)
-
-    def batch_replies(self) -> dict[str, Any]:
-        """The replies of batch files to what is not done yet, by the ids of the questions."""
-        return self._find_json(BATCH) or {}
-
-    def keep_batch_replies(self, replies: Mapping[str, Any]) -> None:
-        self._write_json(BATCH, replies)
-
-    def forget_replies(self) -> None:
-        self.place.remove_folder("replies")
-
-    def spent(self) -> dict[str, float]:
-        """What all goes have spent, where there was a most."""
-        return self._find_json(SPENT) or {}
-
-    def write_spent(self, spent: Mapping[str, float]) -> None:
-        self._write_json(SPENT, spent)
+    def keep(self, name: str, content: Mapping[str, Any]) -> None:
+        self._write_json(name, content)
 
     # the keys of sheets that people fill in
 
