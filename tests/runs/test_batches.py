@@ -19,6 +19,7 @@ from tests.build import command
 
 TOKENS = ("Better", "Worse", "Similar", "1", "2", "3", "4", "5", "Well")
 JUDGES = {"synthetic": {"levels": 3}, "geval": {}, "direct": {"steps": False}}
+AXES = ["fluency", "coherence"]
 MODEL = {"endpoint": {"url": "https://api.example.org/v1", "widest": 1}, "name": "gpt-x"}
 
 
@@ -61,7 +62,7 @@ class Provider(BatchEngines):
 
 @pytest.fixture
 def bench(tmp_path: Path) -> build.Bench:
-    bench = build.Bench(tmp_path, judges=JUDGES, model=MODEL)
+    bench = build.Bench(tmp_path, judges=JUDGES, model=MODEL, axes=AXES)
     bench.corpus(build.numbered(*range(5)))
     return bench
 
@@ -111,10 +112,10 @@ def test_a_run_by_files_equals_one_over_the_wire(
             assert f"unknown    1: {replies}:4 (else)\n" in said
             assert "missing    2: " in said
     assert len(asked) - 2 == len({*asked}), "what came is not asked again"
-    assert rounds < 7
+    assert rounds == 5, "references, those between, comparisons, checks; one more for what was lost"
     assert "all is answered; next: evaljudge report" in said
     command(capsys, "report", str(config))
     assert tables(bench.out) == tables(bench.folder / "direct")
     assert not (bench.out / "replies").exists()
     # the steps, which all documents share, were answered before a case of theirs was done
-    assert total(bench.out, "asks") == total(bench.folder / "direct", "asks") - 1
+    assert total(bench.folder / "direct", "asks") - total(bench.out, "asks") <= len(AXES)
