@@ -13,7 +13,7 @@ import evaljudge
 from evaljudge.engines import ModelSource
 from evaljudge.engines.endpoint.batch import BatchEngines
 from evaljudge.engines.endpoint.model import EndpointModel
-from evaljudge.engines.scripted import noise
+from evaljudge.engines.scripted import ScriptedEngines, noise
 from tests import build
 from tests.build import command
 
@@ -114,8 +114,22 @@ def test_a_run_by_files_equals_one_over_the_wire(
     assert len(asked) - 2 == len({*asked}), "what came is not asked again"
     assert rounds == 5, "references, those between, comparisons, checks; one more for what was lost"
     assert "all is answered; next: evaljudge report" in said
-    command(capsys, "report", str(config))
+    command(capsys, "run" if samples else "report", str(config))
     assert tables(bench.out) == tables(bench.folder / "direct")
     assert not (bench.out / "replies").exists()
     # the steps, which all documents share, were answered before a case of theirs was done
     assert total(bench.folder / "direct", "asks") - total(bench.out, "asks") <= len(AXES)
+
+
+def test_a_run_is_asked_by_files_alone_or_not_at_all(
+    bench: build.Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = bench.config(model="m", workers={"executor": "local"})
+    evaljudge.run(given, engines=ScriptedEngines())
+    wanted = ["export", str(bench.out), "asks", "--to", str(bench.folder / "asks.jsonl")]
+    assert "begun with another way of reading" in command(capsys, *wanted, code=2)[1]
+    config = bench.folder / "config.json"
+    config.write_text(json.dumps(bench.config(out=str(bench.folder / "files"))))
+    command(capsys, "export", str(config), *wanted[2:])
+    said = command(capsys, "run", str(config), code=2)[1]
+    assert "questions wait for replies of batch files: `evaljudge export" in said
