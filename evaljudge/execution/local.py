@@ -91,11 +91,7 @@ class _Asking:
     """All orders of one pool: as many shards at once as one of Ray's workers does."""
 
     def __init__(
-        self,
-        assignment: Assignment,
-        orders: Sequence[Order],
-        watch: Watch,
-        budget: Budget | None,
+        self, assignment: Assignment, orders: Sequence[Order], watch: Watch, budget: Budget | None
     ) -> None:
         self._budget, self._unasked = budget, False
         self._purse: WorkerPurse | None = None

@@ -305,9 +305,8 @@ def make_job(
     a finished run's fingerprint, stands in for models and an engine that are not at hand.
     """
     if engines is None and bound is None and config.study is None:
-        there = Output(
-            config.out
-        )  # a run by batch files goes on as it was begun, and by no other way
+        # a run by batch files goes on as it was begun, and in no other way
+        there = Output(config.out)
         known = (there.run() or {}).get("fingerprint", {})
         models = known.get("model"), *(j.get("model") for j in known.get("judges", {}).values())
         if any(model and model.get("way", "").endswith(OF_FILES) for model in models):
