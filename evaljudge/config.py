@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,7 +20,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 
 from evaljudge.corpora.memory import CorpusFile, file_of, is_in_memory
 from evaljudge.engines.endpoint.settings import Endpoint
-from evaljudge.engines.source import EXACTNESS, THINKING, ModelSource, Need
+from evaljudge.engines.source import EXACTNESS, NO_PRICE, THINKING, ModelSource, Need
 from evaljudge.engines.trust import secret_in
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import kind_of, plugin, plugins
@@ -60,6 +61,8 @@ PathName = Annotated[Name, AfterValidator(_plain_path)]
 Choice = Annotated[str, Field(pattern=r"^!?([\w.-]+|in\([\w.-]+(, ?[\w.-]+)*\))$")]
 Selector = Annotated[dict[Name, Choice], Field(min_length=1)]
 """Labels that a machine has, by Ray's rules: `spot`, `!spot`, `in(L4, L40S)`, `!in(T4)`."""
+Amount = Annotated[float, Field(ge=0)]
+Money = Annotated[str, BeforeValidator(str), Field(pattern=r"^\d+(\.\d+)?( [A-Z]{3})?$")]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 Draws = Annotated[int, Field(ge=0, le=1_000_000)]
 """More, of resamples or of texts on a page, take days and all memory, and tell no more."""
@@ -78,6 +81,14 @@ class CorpusConfig(Settings):
     """Which of our fields each column or key of the corpus stands for."""
 
 
+class TokenPrice(Settings):
+    """Of a million tokens; cached prompt tokens cost as much as others unless it is said."""
+
+    prompt: Amount = Field(description="the price of a million prompt tokens")
+    generated: Amount = Field(description="the price of a million generated tokens")
+    cached: Amount | None = None
+
+
 class ModelConfig(Settings):
     shorthand = "source"
     source: PathName | None = None
@@ -89,6 +100,7 @@ class ModelConfig(Settings):
     allow: list[Need] = []
     exactness: Annotated[float, Field(ge=0, lt=1)] | None = None
     adapter: PathName | None = None
+    price_per_million: TokenPrice | None = None
     endpoint: Endpoint | None = None
     """The server that has it, in place of a `source` that is loaded here."""
     name: str | None = None
@@ -135,6 +147,9 @@ class ModelConfig(Settings):
         chat = None if self.chat == "none" else dict(self.chat)
         if chat and self.reply:
             chat.pop(THINKING, None)
+        price, each = NO_PRICE, self.price_per_million
+        if each:
+            price = each.prompt, each.prompt if each.cached is None else each.cached, each.generated
         return ModelSource(
             str(self.source or self.name or (self.endpoint and self.endpoint.url)),
             self.revision,
@@ -144,6 +159,7 @@ class ModelConfig(Settings):
             exactness=EXACTNESS if self.exactness is None else self.exactness,
             adapter=self.adapter,
             reply=self.reply,
+            price=price,
             least_mass=self.least_mass,
             endpoint=self.endpoint,
         )
@@ -161,8 +177,8 @@ class WorkersConfig(Settings):
     labels: Selector | list[Selector] = []
     """Which machines a worker may have, by their labels; a list is tried in order."""
     accelerator_type: Name | None = None
-    price_per_gpu_hour: Annotated[float, Field(ge=0)] = 0
-    price_per_worker_hour: Annotated[float, Field(ge=0)] = 0
+    price_per_gpu_hour: Amount = 0
+    price_per_worker_hour: Amount = 0
     """Beside that of its GPUs: the price of a worker without GPUs, or of a GPU's machine."""
     currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = "USD"
 
@@ -205,6 +221,19 @@ class WorkersConfig(Settings):
             "`labels`": bool(self.selectors),
         }
         return next((setting for setting, is_made in settings.items() if is_made), "")
+
+
+class MostConfig(Settings):
+    """What a run may spend, all its goes together; it stops there, and resumes with more."""
+
+    asks: Annotated[int, Field(ge=1)] | None = None
+    tokens: Annotated[int, Field(ge=1)] | None = None
+    cost: Money | None = None
+    """`20 USD`, or a number in the currency of `workers`."""
+
+    @property
+    def amounts(self) -> tuple[float, float, float]:
+        return self.asks or inf, self.tokens or inf, float((self.cost or "inf").split()[0])
 
 
 class AgreementConfig(Settings):
@@ -342,6 +371,7 @@ class Config(Settings):
     families: dict[str, Annotated[Names, Field(min_length=1)]] = {}
     """The systems that come from the family of each judge's model."""
     workers: WorkersConfig = WorkersConfig()
+    most: MostConfig | None = None
     calibrate: Names = []
     select: Annotated[list[Selection], AfterValidator(_other_names)] = []
     agreement: AgreementConfig = AgreementConfig()
@@ -440,6 +470,22 @@ class Config(Settings):
                 raise ValueError("model: a study needs one, study.models or study.pairs")
         elif self.model is None and any(s.get("model") is None for s in self.judges.values()):
             raise ValueError("model: judges need one (a hub name, a path or a URI)")
+        return self
+
+    @model_validator(mode="after")
+    def _cost_has_prices(self) -> Config:
+        workers, cost = self.workers, self.most and self.most.cost
+        if not cost:
+            return self
+        if cost[-3:].isalpha() and not cost.endswith(workers.currency):
+            raise ValueError(f"most.cost: is {cost}, and prices are in {workers.currency}: set "
+                             "`workers: {currency: …}`")  # fmt: skip
+        if not (workers.price_per_gpu_hour or workers.price_per_worker_hour):
+            for model in (model for model in self.models if not model.price_per_million):
+                raise ValueError(
+                    f"most.cost: model {model.source or model.name} has no price: write "
+                    "`price_per_million: {prompt: …, generated: …}` in it, or a price of `workers`"
+                )
         return self
 
     @model_validator(mode="after")

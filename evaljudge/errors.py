@@ -75,6 +75,8 @@ class Damaged(UserError):
 class GivenUp(Exception):
     """A failure that is not the user's, after enough tries: said in one line, exit code 1."""
 
+    exit_code = 1
+
     def _render_traceback_(self) -> list[str]:
         return [f"{type(self).__name__}: {self}"]
 
@@ -87,8 +89,19 @@ class ClaimLost(GivenUp):
     """Another job works on the folder now, so this one must not write there."""
 
 
+class CapReached(GivenUp):
+    """The run has spent all that it may."""
+
+    exit_code = 5
+
+
 class Crashed(GivenUp):
     """The engine died and this process cannot load another; the next run counts the death."""
+
+
+class Unasked(BaseException):
+    """A question that may not be put to the model now, so its case stays open. Not an Exception:
+    code that asks is not to mistake it for a failure."""
 
 
 class EngineDead(Exception):

@@ -11,12 +11,13 @@ verdicts, and verdicts into scores:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import add, attrgetter
 from typing import Any, Literal
 
 Status = Literal["ok", "unscored"]
+MILLION = 1_000_000
 ANY_AXIS = "*"
 """The axis of a scorer that has no axes of its own."""
 ANY_SYSTEM = "*"
@@ -108,6 +109,11 @@ class Tokens:
     @property
     def prefilled(self) -> int:
         return self.prompt - self.cached
+
+    def priced(self, price: Sequence[float]) -> float:
+        """`price`: of a million prompt tokens, of those that were cached, and of generated ones."""
+        counts = self.prefilled, self.cached, self.generated
+        return sum(n * each for n, each in zip(counts, price, strict=True)) / MILLION
 
     def __add__(self, other: Tokens) -> Tokens:
         return Tokens(*map(add, self.counts, other.counts))

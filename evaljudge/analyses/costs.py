@@ -27,8 +27,8 @@ SECONDS = (
 )
 GPU_SECONDS = "GPU seconds: the same, times the GPUs of each worker."
 PRICED = (
-    "In money: the time of the workers at {price}. Loading the model is counted; the head node, "
-    "storage, and machines while they have no worker are not."
+    "In money: what was used, at {price}. Of workers' time, loading the model is counted; the head "
+    "node, storage, and machines while they have no worker are not."
 )
 EACH = (
     "Under “documents, each” and “scores, each” stand how many there are, and beside it what one "
@@ -36,7 +36,7 @@ EACH = (
 )
 READING = "Each bar is a share of the workers' seconds, largest first."
 MOST_BARS = 12  # where judges and axes are more, a bar is a judge with all its axes
-_ADDED = "asks requests prompt prefilled generated further seconds gpu_seconds".split()
+_ADDED = "asks requests prompt prefilled generated further seconds gpu_seconds for_tokens".split()
 
 
 def rows(run: RunFrame) -> Sequence[CostRow]:
@@ -101,7 +101,7 @@ def _pictures(price: Price, rows: Sequence[CostRow]) -> list[Bars]:
         share = row.seconds / whole
         figure = f"{percent(share)}, {row.seconds:,.1f} seconds"
         if price:
-            figure += f", {price.money(price.of(row.seconds, row.gpu_seconds))}"
+            figure += f", {price.money(price.of_row(row))}"
         names = filter(None, (row.judge, axis_name(row.axis)))
         bars.append(BarRow(" · ".join(names), share, figure))
     return [Bars("Cost", "Share of the workers' seconds", READING, bars)]
@@ -111,7 +111,7 @@ def _money(findings: Findings, rows: Sequence[CostRow]) -> Table:
     price, texts = findings.price, max(1, findings.candidates)
     amounts = dict.fromkeys((row.judge for row in rows), 0.0)
     for row in rows:
-        amounts[row.judge] += price.of(row.seconds, row.gpu_seconds)
+        amounts[row.judge] += price.of_row(row)
     columns = {
         "judge": lambda item: item[0],
         "cost": lambda item: price.money(item[1]),

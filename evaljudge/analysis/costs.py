@@ -11,8 +11,8 @@ computed for each stage, judge and axis.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self, TypeVar
 
 from evaljudge.model.counting import Masses
@@ -49,6 +49,7 @@ class CostRow:
     gpu_seconds: float
     documents: int
     scores: int
+    for_tokens: float = 0.0  # money, beside what the seconds cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +59,30 @@ class Price:
     per_gpu_hour: float = 0
     per_worker_hour: float = 0
     currency: str = "USD"
+    per_million: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """What each judge's model takes for a million tokens in each stage (`judge synthetic`), as
+    `Tokens.priced` has it."""
 
     def __bool__(self) -> bool:
+        return bool(self.by_hour or self.per_million)
+
+    @property
+    def by_hour(self) -> bool:
         return bool(self.per_gpu_hour or self.per_worker_hour)
 
     def __str__(self) -> str:
         per = {"GPU-hour": self.per_gpu_hour, "worker-hour": self.per_worker_hour}
-        return " and ".join(f"{n:g} {self.currency} per {unit}" for unit, n in per.items() if n)
+        said = [f"{n:g} {self.currency} per {unit}" for unit, n in per.items() if n]
+        for prompt, _, generated in dict.fromkeys(map(tuple, self.per_million.values())):
+            tokens = f"{prompt:g} {self.currency} per million prompt tokens"
+            said.append(f"{tokens}, {generated:g} {self.currency} per million generated")
+        return " and ".join(said)
+
+    def of_row(self, row: CostRow) -> float:
+        return self.of(row.seconds, row.gpu_seconds) + row.for_tokens
+
+    def of_tokens(self, stage: str, judge: str, tokens: Tokens) -> float:
+        return tokens.priced(self.per_million.get(f"{stage} {judge}", (0, 0, 0)))
 
     def of(self, worker_seconds: float, gpu_seconds: float) -> float:
         by_hour = worker_seconds * self.per_worker_hour + gpu_seconds * self.per_gpu_hour
@@ -150,8 +168,10 @@ class Accounts:
             cost["repeated"] = {name: round(n, 1) for name, n in self._repeated.items()}
         if not self._price:
             return cost
-        money = round(self._price.of(seconds, gpu_seconds), 6)
-        return cost | {"money": money, "price": asdict(self._price)}
+        of_tokens = (self._price.of_tokens(*part, tokens) for part, tokens in self._tokens.items())
+        money = round(self._price.of(seconds, gpu_seconds) + sum(of_tokens), 6)
+        price = {name: value for name, value in asdict(self._price).items() if value != {}}
+        return cost | {"money": money, "price": price}
 
     def costs(self, documents: int, scores: Mapping[tuple[str, str], int]) -> list[CostRow]:
         """A row per stage, judge and axis; `scores`: how many each judge gave on each axis.
@@ -167,7 +187,8 @@ class Accounts:
             tokens = (t.asks, t.requests, t.prompt, t.prefilled, t.generated, t.further)
             times = (round(seconds, 3), round(gpu_seconds, 3))
             sizes = (documents, scores.get((judge, axis), 0))
-            rows.append(CostRow(stage, judge, axis, *tokens, *times, *sizes))
+            money = round(self._price.of_tokens(stage, judge, t), 6)
+            rows.append(CostRow(stage, judge, axis, *tokens, *times, *sizes, money))
         return rows
 
     def _shares(self) -> dict[Part, tuple[float, float]]:

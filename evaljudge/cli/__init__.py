@@ -2,7 +2,8 @@
 folder that the environment variable EVALJUDGE_CLI names, or of an installed package's entry point
 in the group `evaljudge.cli`.
 
-Exit codes: 0 done, 1 given up, 2 the user's mistake, 3 low coverage, 4 a condition of `diff` holds.
+Exit codes: 0 done, 1 given up, 2 the user's mistake, 3 low coverage, 4 a condition of `diff` holds,
+5 a cap of `most` is reached.
 """
 
 import inspect
@@ -28,7 +29,7 @@ from evaljudge.runs.json_lines import json_is_wanted, logging_json
 from evaljudge.text import without_secrets
 
 __path__ = folders("cli")  # one that the environment names is a part of this package
-EXIT_GIVEN_UP, USER_MISTAKE = 1, 2
+USER_MISTAKE = 2
 
 
 class _Command(TyperCommand):
@@ -55,8 +56,8 @@ def app() -> typer.Typer:
         pretty_exceptions_enable=False,
         help="Absolute scores for machine-written text, by a language model that compares.",
         epilog="Exit codes: 0 done; 1 given up, run it again to resume; 2 a mistake to correct; 3 "
-        "too few texts scored; 4 a mean fell (`diff --fail-if-lower`). Documentation: README.md, "
-        "docs/.",
+        "too few texts scored; 4 a mean fell (`diff --fail-if-lower`); 5 a cap of `most` is "
+        "reached. Documentation: README.md, docs/.",
     )
     commands = found_in_files("cli", "COMMANDS", Command)
     for name, command in sorted(commands.items(), key=lambda item: item[1].place):
@@ -90,7 +91,7 @@ def _one_line_each() -> Iterator[None]:
         message = " ".join(without_secrets(str(error)).split())  # a corpus' own words may be in it
         shown = "".join(c if c.isprintable() else " " for c in message)
         print(f"evaljudge: {shown}", file=sys.stderr)
-        sys.exit(EXIT_GIVEN_UP if isinstance(error, GivenUp) else USER_MISTAKE)
+        sys.exit(error.exit_code if isinstance(error, GivenUp) else USER_MISTAKE)
 
 
 def _print_version(is_asked: bool) -> None:

@@ -32,6 +32,7 @@ COMMANDS = {
     "check": _entry(_LOOK, 32, options.CheckOptions, "check:checked", _JSON),
     "diff": _entry(_LOOK, 33, options.DiffOptions, "diff:compare_runs", _JSON),
     "export": _entry(_LOOK, 34, options.ExportOptions, "export:exported"),
+    "import": _entry(_JUDGE, 26, options.ImportOptions, "export:imported"),
     "label": _entry(_PEOPLE, 40, options.LabelOptions, "label:label_texts"),
     "agree": _entry(_PEOPLE, 41, options.AgreeOptions, "agree:agreed", *_AGREE),
     "calibrate": _entry(_PEOPLE, 42, options.CalibrateOptions, "calibrate:calibrated", *_CALIBRATE),

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
-from evaljudge.commands.options import ExportOptions
+from evaljudge.commands.options import ExportOptions, ImportOptions
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import plugins
+from evaljudge.runs.batches import export_asks, import_replies
 from evaljudge.runs.outcome import open_run
 from evaljudge.runs.references import export_references
 from evaljudge.storage import to_write
@@ -24,8 +25,12 @@ from evaljudge.text import counted
 if TYPE_CHECKING:
     import pyarrow as pa
 
-REFERENCES = "references"
+REFERENCES, ASKS = "references", "asks"
 TABLES = ("scores", "verdicts")
+
+
+def imported(wanted: ImportOptions) -> str:
+    return import_replies(wanted.run, wanted.replies)
 
 
 def exported(wanted: ExportOptions) -> str:
@@ -38,9 +43,11 @@ def exported(wanted: ExportOptions) -> str:
         return f"{made.references:,} references of {made.documents:,} documents: {to}{missing}\n"
     if what in TABLES:
         return _table(run, what, to, wanted.judge)
+    if what == ASKS:
+        return export_asks(run, to, wanted.samples)
     exports = {name: write for kind in plugins().values() for name, write in kind.exports.items()}
     if what not in exports:
-        raise UserError(unknown("export", what, [REFERENCES, *TABLES, *exports]))
+        raise UserError(unknown("export", what, [REFERENCES, ASKS, *TABLES, *exports]))
     if wanted.briefs:
         raise UserError("--briefs: only references are read from briefs, so leave it out")
     return exports[what](run, to, wanted.judge) + "\n"

@@ -344,7 +344,7 @@ class ShowOptions(Declared):
 
 
 class ExportOptions(Declared):
-    """Write a part of a run to a file: its scores, verdicts, references, or questions for people.
+    """Write a part of a run to a file: scores, verdicts, references, or what is left to ask.
 
     The tables of `scores` and `verdicts` are for other tools: the ending of the file says whether
     it is Parquet, JSONL or CSV (which leaves out columns that hold several values).
@@ -352,6 +352,9 @@ class ExportOptions(Declared):
     The `references` are texts of known quality that the judge `synthetic` has the model write;
     another run takes the file by the key judges.synthetic.references. Questions are exported by the
     judge that asked them, and answered by people.
+
+    What is left to ask of a model (`asks`) is a batch file; `evaljudge import` takes replies.
+    In place of OUT, the configuration of a run that is not begun will do.
 
     Example: evaljudge export runs/demo/run references --to references.jsonl
     """
@@ -361,12 +364,34 @@ class ExportOptions(Declared):
         str,
         typer.Argument(
             metavar="WHAT",
-            help="Scores, verdicts, references, or what a kind of judge exports, such as entities.",
+            help="Scores, verdicts, references, asks, or what a kind of judge exports (entities).",
         ),
     ]
-    to: str = option("The file to write (a path or URI), JSONL unless it is a table.", NEEDED)
+    to: str = option(
+        "The file to write (a path or URI), JSONL unless it is a table.", NEEDED, "--to", "--out"
+    )
     judge: str | None = option("The judge, if the run has several.")
     briefs: str | None = BRIEFS()
+    samples: int = option(
+        "Of `asks`: have so many answers drawn, where a provider shows no log-probabilities.",
+        0,
+        min=0,
+    )
+
+
+class ImportOptions(Declared):
+    """Take the replies to a batch file that `evaljudge export OUT asks` wrote.
+
+    Each is checked to belong to what was asked. Then export again: what is asked next depends on
+    the replies. When all is there, `evaljudge report` scores the run.
+
+    Example: evaljudge import runs/first replies.jsonl
+    """
+
+    run: RunFolder
+    replies: Annotated[
+        list[str], typer.Argument(metavar="REPLIES", help="The files that the provider gave.")
+    ]
 
 
 class ViewOptions(Declared):

@@ -95,7 +95,7 @@ def planned(
             with problems.looking_at("counts"):
                 jobs = [as_begun(job) for job in jobs]
                 plans = _plans(jobs, [run.label for run in runs])
-                counts = list(_lines(plans, jobs[0], throughput, card))
+                counts = [*_lines(plans, jobs[0], throughput, card), *_money(plans, jobs)]
                 for job, (_, plan) in zip(jobs, plans, strict=True):
                     with problems.looking_at("out"):
                         output = Output(job.config.out, job.config.briefs)
@@ -154,8 +154,23 @@ def _lines(
             yield _memory(source, job.engines.describe(source).context, longest, card)
     if throughput:
         yield from _cost(plans, job, throughput)
-    elif job.price:
+    elif job.price.by_hour:
         yield NO_RATE
+
+
+def _money(labelled: Sequence[tuple[str, Plan]], jobs: Sequence[Job]) -> Iterator[str]:
+    """What the tokens cost by the models' prices; and which cap of `most` a run will come to."""
+    for (label, plan), job in zip(labelled, jobs, strict=True):
+        price, total, start = job.price, plan.total, f"{label}: " if label else ""
+        money = sum(price.of_tokens(*part, tokens) for part, tokens in plan.asked.items())
+        if price.per_million:
+            said = f"{start}An estimate of the cost of the tokens: {price.money(money)}"
+            yield f"{said}, at {price}; a server that caches prompts may take less"
+        planned = total.asks, total.prompt + total.generated, money
+        caps = job.config.most.amounts if job.config.most else planned
+        for what, n, cap in zip(("asks", "tokens", "cost"), planned, caps, strict=True):
+            if n > cap:
+                yield f"{start}most: {cap:,g} of {n:,.6g} planned ({what}): the run will stop there"
 
 
 def _table(label: str, plan: Plan) -> Iterator[str]:
@@ -214,7 +229,7 @@ def _cost(plans: Sequence[Plan], job: Job, throughput: float) -> Iterator[str]:
         f"At {throughput:,.0f} tokens a second: {least:,.3g} GPU-hours with a perfect prefix "
         f"cache, {most:,.3g} without any (loading the model and further requests apart)"
     )
-    if price := job.price:
+    if (price := job.price).by_hour:
         gpus = per_engine if gpus_asked == "auto" else gpus_asked
         low, high = (price.money(price.of(each, each * gpus)) for each in seconds)
         yield (

@@ -23,6 +23,7 @@ BY_TEMPLATE = " (by its template)"
 VLLM = "vllm:"
 """The prefix of an encoder's name that vLLM is to serve."""
 EXACTNESS = 1e-4
+NO_PRICE = (0.0, 0.0, 0.0)
 Need = Literal["pickle", "remote-code"]
 PICKLE: Need = "pickle"
 REMOTE_CODE: Need = "remote-code"
@@ -57,6 +58,8 @@ class ModelSource:
     is refused as it opens. It is no part of the identity."""
     reply: str | None = None
     """What stands behind the generation prompt; None: what the template asks for (template.py)."""
+    price: tuple[float, float, float] = field(default=NO_PRICE, repr=False, compare=False)
+    """Of a million prompt tokens, of those that were cached, and of generated ones."""
     least_mass: float = 0.0
     """A judge's options must hold this much of its probability, or nothing is judged."""
     endpoint: Endpoint | None = None

@@ -33,11 +33,13 @@ from evaljudge.errors import (
     Ended,
     EngineDead,
     GivenUp,
+    Unasked,
     UserError,
     finishing,
     first_words,
 )
 from evaljudge.execution.attempts import Here, noting_loading
+from evaljudge.execution.budget import Budget, WorkerPurse, purse_of
 from evaljudge.execution.measuring import MeasuringWork
 from evaljudge.execution.protocol import (
     Assignment,
@@ -46,6 +48,7 @@ from evaljudge.execution.protocol import (
     Measuring,
     Order,
     R,
+    Receipt,
     Receipts,
     T,
     Watch,
@@ -61,9 +64,11 @@ class LocalExecutor(Executor):
     def __init__(self, out: str) -> None:
         self._out = out
 
-    def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
+    def ask(
+        self, assignment: Assignment, orders: Sequence[Order], watch: Watch, budget: Budget | None
+    ) -> None:
         with noting_crashes(assignment.output.uri) as notes:
-            _Asking(assignment, orders, watch, notes).do_all()
+            _Asking(assignment, orders, watch, budget, notes).do_all()
 
     def in_order(self, work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
         return Output(self._out).ahead(work, items)
@@ -84,8 +89,18 @@ class _Asking:
     """All orders of one pool: as many shards at once as one of Ray's workers does."""
 
     def __init__(
-        self, assignment: Assignment, orders: Sequence[Order], watch: Watch, notes: LocalNotes
+        self,
+        assignment: Assignment,
+        orders: Sequence[Order],
+        watch: Watch,
+        budget: Budget | None,
+        notes: LocalNotes,
     ) -> None:
+        self._budget, self._unasked = budget, False
+        self._purse: WorkerPurse | None = None
+        if budget:
+            price = assignment.source.price, assignment.price.of(1, _gpus(assignment.source))
+            self._purse = purse_of(budget, *price)
         self._assignment, self._watch, self._receipts = assignment, watch, Receipts(watch)
         self._notes = notes
         self._left = {order.shard: order for order in orders}
@@ -113,6 +128,8 @@ class _Asking:
             if dead and self._left and not finishing.is_set():
                 message = f"the engine died and is loaded again: {dead}"
                 print(message, file=sys.stderr, flush=True)
+        if self._unasked:
+            raise Unasked
 
     def _opened(self) -> ShardWork:
         """An engine, unless the ones before it died while they were loaded."""
@@ -124,7 +141,8 @@ class _Asking:
         assignment = self._assignment
         here = _here(self._notes)
         with noting_loading(here):
-            return ShardWork(assignment, here, gpus=_gpus(assignment.source), tell=tell)
+            gpus = _gpus(assignment.source)
+            return ShardWork(assignment, here, gpus=gpus, tell=tell, purse=self._purse)
 
     async def _do_while_it_lives(self, work: ShardWork) -> EngineDead | None:
         """What the engine died of, if it did, once all shards that were begun have ended."""
@@ -132,12 +150,19 @@ class _Asking:
 
         async def take_turns() -> None:
             while not (dead or finishing.is_set()) and (order := next(waiting, None)):
+                receipts = list[Receipt]()
                 try:
-                    receipts = [receipt async for receipt in work.do(order)]
+                    async for receipt in work.do(order):
+                        receipts.append(receipt)
                 except EngineDead as error:
                     dead.append(error)
                     return
-                del self._left[order.shard]
+                except Unasked:
+                    self._unasked = True
+                    if self._budget and self._budget.is_over:
+                        self._left.clear()
+                        return
+                self._left.pop(order.shard, None)
                 for receipt in receipts:
                     self._receipts.add(receipt)
 

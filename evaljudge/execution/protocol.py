@@ -23,8 +23,10 @@ from dataclasses import asdict, dataclass
 from math import inf
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from evaljudge.analysis.costs import NO_PRICE, Price
 from evaljudge.engines import Engine, Engines, Identity, ModelSource
 from evaljudge.errors import GivenUp, UserError, first_words
+from evaljudge.execution.budget import Budget
 from evaljudge.judges.protocol import Judge
 from evaljudge.metrics import Metric
 from evaljudge.model.asks import Options, Prompt
@@ -69,6 +71,10 @@ class Assignment:
     """Seconds after which what is new of a shard in hand is saved."""
     metrics: Sequence[Metric] = ()
     """Measured by the worker that judges, with the signatures of their names."""
+    price: Price = NO_PRICE
+    """What a worker's time costs, where a run may spend only so much."""
+    replied: frozenset[Shard] = frozenset()
+    """The shards of which replies are kept (model/keeping.py)."""
 
     def open_engine(self) -> Engine:
         """The engine; one that cannot be loaded is a UserError, whatever a library raises."""
@@ -195,8 +201,12 @@ class Executor(ABC):
         return nullcontext()
 
     @abstractmethod
-    def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
-        """Have every order done, each shard committed before `watch` gets its event."""
+    def ask(
+        self, assignment: Assignment, orders: Sequence[Order], watch: Watch, budget: Budget | None
+    ) -> None:
+        """Have every order done, each shard committed before `watch` gets its event.
+
+        Raises Unasked where the budget did not allow that."""
 
     @abstractmethod
     def in_order(self, work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:

@@ -19,6 +19,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
@@ -26,7 +27,9 @@ from math import ceil, inf
 from typing import Any, TypeVar
 
 from evaljudge.engines import Engine, ModelSource
+from evaljudge.errors import Unasked
 from evaljudge.execution.attempts import ENGINE_DIED, Attempt, CaseSlots, Here
+from evaljudge.execution.budget import UNLIMITED, purse_of
 from evaljudge.execution.case import Asked, Models, add_counts, case_models, try_scoring
 from evaljudge.execution.measuring import measured_beside
 from evaljudge.execution.protocol import Assignment, Event, Order, Tell
@@ -34,6 +37,7 @@ from evaljudge.execution.saving import Briefs, Finished
 from evaljudge.identity import brief_key, common_key
 from evaljudge.judges.checked import briefs_of, own_code, verdicts_of
 from evaljudge.judges.protocol import Judge, Judged
+from evaljudge.model.keeping import Keeping, Purse
 from evaljudge.model.remembering import Common
 from evaljudge.reasons import by_kind
 from evaljudge.records import Brief, Case, Document, Verdict
@@ -107,6 +111,7 @@ class ShardWork:
         gpus: float = 0,
         tell: Tell = lambda events: None,
         may_commit: MayCommit = always,
+        purse: Purse | None = None,
     ) -> None:
         self._since = time.monotonic()  # loading the engine is time that is paid for
         self._job, self._here, self._gpus = assignment, here, gpus
@@ -114,6 +119,7 @@ class ShardWork:
         self._output, self._may_commit = assignment.output, may_commit
         times = TIMES_AT_A_SERVER if assignment.source.endpoint else 1
         self._slots, self._counts = CaseSlots(MOST_OPEN_CASES * times), Counts(tell)
+        self._purse = purse
         self._heads: set[int] = set()
         self._untried = {judge.name for judge in assignment.judges}
         """The judges that have no scored verdict yet."""
@@ -124,7 +130,7 @@ class ShardWork:
         """By shard; also of work that was cut short, unless it was dropped."""
         self._prepared: dict[int, dict[str, Any]] = {}
         """Receipts of stage one, each to be read with the one of stage two."""
-        self._model = Common(
+        self._common = Common(
             self._engine,
             self._output.common_reply,
             self._output.keep_common_reply,
@@ -142,6 +148,13 @@ class ShardWork:
         order = replace(order, is_again=order.is_again or not attempt.is_first)
         cases = await asyncio.to_thread(self._output.cases, order.shard)
         known = await asyncio.to_thread(self._known_briefs, order)
+        had, keeping = dict[str, Any](), None
+        replies_file = self._output.replies_file(order.shard)
+        if order.shard in self._job.replied:
+            had = await asyncio.to_thread(self._output.kept, replies_file)
+        if had or self._purse:
+            keeping = Keeping(self._engine, self._purse or purse_of(UNLIMITED), had)
+        attempt.model = self._common.over(keeping or self._engine)
         work = {"prepare": self._prepare, "judge": self._judge}
         try:
             for stage in order.stages:
@@ -151,6 +164,10 @@ class ShardWork:
                 if receipt and not self._output.is_bundled:
                     receipt = receipt if receipt["session"] == self._job.session else None
                 yield receipt or await work[stage](order, cases, known, attempt)
+        except Unasked:
+            if keeping and keeping.new:
+                await asyncio.to_thread(self._output.keep, replies_file, had | keeping.new)
+            raise
         finally:
             for case in cases:
                 self._blocks.pop(case.document.doc_id, None)
@@ -185,7 +202,7 @@ class ShardWork:
             mine.update((brief.key, brief) for brief in briefs)
             missing += [brief.reason for brief in briefs if brief.status == "unscored"]
             files.append(await asyncio.to_thread(self._output.write_briefs, kind, shard, briefs))
-        files += map(common_file, self._model.kept)
+        files += map(common_file, self._common.kept)
         receipt = await self._commit("prepare", shard, started, asked, missing, files, repeated)
         if receipt["worker"] != self._here.worker:  # it was first, and its briefs count
             for kind, mine in known.items():
@@ -239,12 +256,15 @@ class ShardWork:
 
         async def done(case: Case) -> None:
             if case.document.doc_id not in results:
-                results[case.document.doc_id] = await work(case)
+                with suppress(Unasked):  # the others go on, as far as they may
+                    results[case.document.doc_id] = await work(case)
             self._counts.note(stage, number, len(results))
 
         self._counts.note(stage, number, len(results))
         async with finished.saved(inf if order.is_copy else self._job.commit_every):
             await _together(map(done, cases))
+        if len(results) < len(cases):
+            raise Unasked
         return [results[case.document.doc_id] for case in cases]
 
     async def _claim(self, shard: Shard, stage: Stage) -> dict[str, float]:
@@ -262,14 +282,16 @@ class ShardWork:
         briefs: dict[str, Briefs] = {kind: {} for kind in known}
         new_of: dict[str, list[Brief]] = {}
         async with attempt.opening(case.document.doc_id, self._slots):
-            models = self._models(case)
+            models = self._models(case, attempt)
             for judge in self._job.judges:
                 mine = briefs[judge.kind]
                 there = known[judge.kind] | mine
-                with asked[judge.name].timed():
+                with suppress(Unasked), asked[judge.name].timed():
                     had, new = await self._brief(judge, case, there, attempt, models)
-                new_of[judge.name] = new
-                mine |= {brief.key: brief for brief in (*had, *new)}
+                    new_of[judge.name] = new
+                    mine |= {brief.key: brief for brief in (*had, *new)}
+        if len(new_of) < len(self._job.judges):  # each had its turn, though one may not ask
+            raise Unasked
         add_counts(asked, models)
         for name, new in new_of.items():
             asked[name].add_axes(new)
@@ -296,27 +318,29 @@ class ShardWork:
         """All judges of one case after each other, so that its prefixes are still in the cache."""
         judged_by: dict[str, Judged] = {}
         async with attempt.opening(case.document.doc_id, self._slots):
-            models = self._models(case)
+            models = self._models(case, attempt)
             for judge in self._job.judges:
                 keys = self._keys(judge, case.document).values()
                 briefs = [known[judge.kind][key] for key in keys if key in known[judge.kind]]
                 killed_the_writer = any(brief.reason == ENGINE_DIED for brief in briefs)
                 if killed_the_writer or case.document.doc_id in attempt.quarantined:
                     judged_by[judge.name] = Judged(_quarantined_verdicts(judge, case))
-                else:
-                    with asked[judge.name].timed():
-                        judged = await verdicts_of(judge, case, briefs, models[judge.name])
+                    continue
+                with suppress(Unasked), asked[judge.name].timed():
+                    judged = await verdicts_of(judge, case, briefs, models[judge.name])
                     judged_by[judge.name] = judged
                     if judge.name in self._untried and try_scoring(judge, case, judged.verdicts):
                         self._untried.remove(judge.name)
+        if len(judged_by) < len(self._job.judges):
+            raise Unasked
         add_counts(asked, models)
         for name, judged in judged_by.items():
             asked[name].add_axes([*judged.verdicts, *judged.checks])
         return judged_by
 
-    def _models(self, case: Case) -> Models:
+    def _models(self, case: Case, attempt: Attempt) -> Models:
         blocks = self._blocks[case.document.doc_id]
-        return case_models(self._model, self._job.judges, self._heads, blocks)
+        return case_models(attempt.model, self._job.judges, self._heads, blocks)
 
     def _keys(self, judge: Judge, document: Document) -> Mapping[tuple[str, str], str]:
         """The keys of the judge's briefs, cached for the second stage while the case is open."""

@@ -4,10 +4,13 @@ import asyncio
 import hashlib
 from asyncio import Future, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
+from evaljudge.errors import Unasked
 from evaljudge.model import Model, ModelAround
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Sample, Weighed, Writing, Written
 
@@ -34,7 +37,7 @@ class Remembering(ModelAround):
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
         asked = repr(how)
-        keys = [_digest(prompt, asked) for prompt in prompts]
+        keys = [digest(prompt, asked) for prompt in prompts]
         return await self._recall(
             keys, lambda new: self._model.write([prompts[i] for i in new], how)
         )
@@ -43,7 +46,7 @@ class Remembering(ModelAround):
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
         asked = repr(options)
-        keys = [_digest(prompt, asked) for prompt in prompts]
+        keys = [digest(prompt, asked) for prompt in prompts]
         replies = await self._recall(
             keys, lambda new: self._model.choose([prompts[i] for i in new], options)
         )
@@ -54,7 +57,7 @@ class Remembering(ModelAround):
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]:
-        keys = [_digest(p, f"weigh {t!r}") for p, t in zip(prompts, texts, strict=True)]
+        keys = [digest(p, f"weigh {t!r}") for p, t in zip(prompts, texts, strict=True)]
         return await self._recall(
             keys,
             lambda new: self._model.weigh([prompts[i] for i in new], [texts[i] for i in new]),
@@ -79,9 +82,13 @@ class Remembering(ModelAround):
     async def _learn(self, new: dict[bytes, int], ask: Ask) -> None:
         try:
             replies = await ask(list(new.values()))
-        except BaseException:
+        except BaseException as error:
             for key in new:  # only this case waits for these, and it ends here
-                self._memory.pop(key).cancel()
+                waited_for = self._memory.pop(key)
+                if isinstance(error, Unasked):  # nobody was cancelled
+                    waited_for.set_exception(error)
+                    waited_for.exception()  # it may be that nobody waits
+                waited_for.cancel()
             raise
         for key, reply in zip(new, replies, strict=True):
             self._memory[key].set_result(reply)
@@ -107,15 +114,24 @@ class Common(ModelAround):
     def kept(self) -> list[str]:
         return list(self._known)
 
+    def over(self, model: Model) -> Self:
+        """The same answers, and another model that is asked for those that are not known."""
+        other = copy(self)
+        other._model = model
+        return other
+
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
         is_free = how.n == 1 and how.schema is None and how.regex is None
         ours = [is_free and prompt.is_common for prompt in prompts]
         others = [prompt for prompt, is_ours in zip(prompts, ours, strict=True) if not is_ours]
         replies = iter(await self._model.write(others, how) if others else [])
-        return [
-            await self._write(prompt, how) if is_ours else next(replies)
-            for prompt, is_ours in zip(prompts, ours, strict=True)
-        ]
+        written = list[Written | Failed]()
+        for prompt, is_ours in zip(prompts, ours, strict=True):
+            with suppress(Unasked):  # the others may be known, or are wanted, too
+                written.append(await self._write(prompt, how) if is_ours else next(replies))
+        if len(written) < len(prompts):
+            raise Unasked
+        return written
 
     async def _write(self, prompt: Prompt, how: Writing) -> Written | Failed:
         name = self._name(prompt, how)
@@ -141,7 +157,7 @@ class Common(ModelAround):
         return replace(_read(first or content), spent=reply.spent)
 
 
-def _digest(prompt: Prompt, asked: str) -> bytes:
+def digest(prompt: Prompt, asked: str) -> bytes:
     """A question's; `asked`: what is wanted of the prompt."""
     rest = repr((prompt.head, prompt.about, asked)).encode()
     parts = b"".join(map(_digest_of_part, prompt.parts))

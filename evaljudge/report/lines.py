@@ -37,8 +37,8 @@ def asked_line(findings: Findings) -> str:
     price, costs = findings.price, findings["costs"]
     if not price or not costs:
         return line
-    amount = price.of(sum(row.seconds for row in costs), sum(row.gpu_seconds for row in costs))
-    return f"{line}; the workers' time cost {price.money(amount)}"
+    what = "the workers' time cost" if not price.per_million else "which cost"
+    return f"{line}; {what} {price.money(sum(map(price.of_row, costs)))}"
 
 
 def floor_line(findings: Findings) -> str:

@@ -159,7 +159,7 @@ def open_bound(job: Job) -> Output:
 def _bind(output: Output, job: Job, now: Fingerprint) -> dict[str, Any]:
     name = BUNDLED + uuid.uuid4().hex[:8]  # never that of a run whose briefs are still there
     bound = {"id": name, "layout": LAYOUTS[BUNDLED], "state": "begun"}
-    bound |= {"fingerprint": now, "briefs": job.config.briefs}
+    bound |= {"fingerprint": now, "briefs": job.config.briefs, "config": job.config.as_given()}
     if job.panel_ends:
         bound["panels"] = job.panel_ends
     output.try_briefs()

@@ -16,6 +16,8 @@ from evaljudge.analysis.mixes import Mix, mixes_of
 from evaljudge.config import Condition, Config, ModelConfig
 from evaljudge.corpora import CorpusSource
 from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines, identity_bound
+from evaljudge.engines.endpoint.batch import OF_FILES, BatchEngines
+from evaljudge.engines.source import NO_PRICE
 from evaljudge.errors import Mistakes, UserError, unknown
 from evaljudge.execution import make_executor
 from evaljudge.execution.protocol import Executor
@@ -27,7 +29,7 @@ from evaljudge.metrics import Metric, cautions_of, known_metrics, make_metrics
 from evaljudge.prompts import NANO, Task, load_task
 from evaljudge.records import ANY_AXIS
 from evaljudge.runs.references import take_references
-from evaljudge.storage import Panel, Stage
+from evaljudge.storage import BATCH, Output, Panel, Stage
 
 R = TypeVar("R")
 BOTH: tuple[Stage, ...] = ("prepare", "judge")
@@ -130,7 +132,14 @@ class Job:
     @property
     def price(self) -> Price:
         workers = self.config.workers
-        return Price(workers.price_per_gpu_hour, workers.price_per_worker_hour, workers.currency)
+        per_million = dict[str, tuple[float, float, float]]()
+        for panel in self.panels:
+            models = {"prepare": panel.writer, "judge": panel.model}
+            for stage, model in models.items():
+                if (price := required(model).source.price) != NO_PRICE:
+                    per_million |= {f"{stage} {judge.name}": price for judge in panel.judges}
+        hours = workers.price_per_gpu_hour, workers.price_per_worker_hour
+        return Price(*hours, workers.currency, per_million)
 
     @property
     def kinds(self) -> list[str]:
@@ -295,6 +304,13 @@ def make_job(
     An encoder that cannot be had is refused now, and not after a judge has done its work. `bound`,
     a finished run's fingerprint, stands in for models and an engine that are not at hand.
     """
+    if engines is None and bound is None and config.study is None:
+        # a run by batch files goes on as it was begun, and in no other way
+        there = Output(config.out)
+        known = (there.run() or {}).get("fingerprint", {})
+        models = known.get("model"), *(j.get("model") for j in known.get("judges", {}).values())
+        if any(model and model.get("way", "").endswith(OF_FILES) for model in models):
+            engines, bound = BatchEngines(there.kept(BATCH)), known
     job = assemble_job(config, engines, bound)
     for look in encoders_of(job, afresh=bound is None):
         look()

@@ -22,27 +22,33 @@ from evaljudge.engines import Engines
 from evaljudge.errors import (
     KEPT,
     NOTHING_KEPT,
+    CapReached,
     ClaimLost,
     Crashed,
     Damaged,
     GivenUp,
     StorageLost,
+    Unasked,
     UserError,
 )
 from evaljudge.execution.protocol import Event, Watch
 from evaljudge.runs import reporting
 from evaljudge.runs.binding import as_begun, bind_and_cut, open_bound
-from evaljudge.runs.job import BOTH, Job, make_job, required
+from evaljudge.runs.job import BOTH, Job, Pass, make_job, required
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.planning import Plan, longest_ask, make_plan
 from evaljudge.runs.progress import watcher as usual_watcher
 from evaljudge.runs.references import put_references
 from evaljudge.runs.repair import Faulty, left_out, until_whole
+from evaljudge.runs.spending import Spending
 from evaljudge.runs.stages import do_pass, lacking, measure, missing, unmeasured
 from evaljudge.runs.watching import Todo, Watcher
 from evaljudge.settings import AnyPath
-from evaljudge.storage import Claim, Output, Shard, Stage, claimed
+from evaljudge.storage import REPLIES, Claim, Output, Shard, Stage, claimed
 
+BY_FILES = (
+    "questions wait for replies of batch files: `evaljudge export {} asks --to FILE` writes them"
+)
 Given = AnyPath | Mapping[str, Any] | Config
 R = TypeVar("R")
 
@@ -183,7 +189,7 @@ def _saying_what_is_kept(job: Job) -> Iterator[None]:
     except SystemExit as end:
         end.add_note(NOTHING_KEPT if output.is_untouched else KEPT)
         raise
-    except (StorageLost, ClaimLost, Crashed):  # out of reach, another job's, or with its own advice
+    except (StorageLost, ClaimLost, Crashed, CapReached):  # with advice of their own
         raise
     except GivenUp as error:
         if output.is_untouched:
@@ -237,24 +243,38 @@ class ClaimedJob:
     def ask(self, output: Output, stages: Sequence[Stage]) -> None:
         if not self.job.judges:
             return
-        total = sum(shard.cases for shard in output.shards())
+        job, total = self.job, sum(shard.cases for shard in output.shards())
         left, n = dict.fromkeys(stages, 0), dict.fromkeys(stages, 0)
         passes = [(part, lacking(part, output, stages)) for part in self.job.passes]
         for part, todo in passes:
-            unprepared = [shard for shard, wanted in todo.items() if "prepare" in wanted]
-            if part.job.references and unprepared:
-                self.watcher.entering("taking over the references given")
-                given, judges = part.job.references, part.job.judges
-                writer, mine = required(part.job.writer).identity, output.of(part.job.panel)
-                put_references(given, judges, writer, mine, unprepared)
+            self.take_references(part, output, todo)
             for stage in (stage for stage in part.stages if stage in n):
                 n[stage] += total
                 left[stage] += sum(shard.cases for shard, wanted in todo.items() if stage in wanted)
-        with self._watching({stage: (left[stage], n[stage]) for stage in stages}) as watch:
-            for part, todo in passes:
-                if todo:
-                    do_pass(part, output, todo, watch, longest_ask(part, output, todo))
+        is_capped = job.config.most and any(left.values())
+        spending = Spending(job, output, self.claim) if is_capped else None
+        budget = spending.budget if spending else None
+        try:
+            with self._watching({s: (left[s], n[s]) for s in stages}, spending) as watch:
+                for part, todo in passes:
+                    if todo:
+                        longest = longest_ask(part, output, todo)
+                        do_pass(part, output, todo, watch, longest, budget)
+        except Unasked:
+            raise UserError(f"{output.uri}: {BY_FILES.format(output.uri)}") from None
         output.forget_saved()
+        if "judge" in stages and any(left.values()):
+            output.place.remove_folder(REPLIES)
+
+    def take_references(
+        self, part: Pass, output: Output, todo: Mapping[Shard, Sequence[Stage]]
+    ) -> None:
+        unprepared = [shard for shard, wanted in todo.items() if "prepare" in wanted]
+        if part.job.references and unprepared:
+            self.watcher.entering("taking over the references given")
+            given, judges = part.job.references, part.job.judges
+            writer, mine = required(part.job.writer).identity, output.of(part.job.panel)
+            put_references(given, judges, writer, mine, unprepared)
 
     def measure(self, output: Output, shards: Sequence[Shard]) -> None:
         rest = [shard for shard in shards if shard.number not in self.measured]
@@ -264,7 +284,7 @@ class ClaimedJob:
                 measure(self.job, output, todo, watch)
 
     @contextmanager
-    def _watching(self, todo: Todo) -> Iterator[Watch]:
+    def _watching(self, todo: Todo, spending: Spending | None = None) -> Iterator[Watch]:
         def watch(event: Event) -> None:
             if event.kind == "measured":
                 if event.n == len(self.job.metrics):
@@ -276,7 +296,8 @@ class ClaimedJob:
 
         self.watcher.starting(todo)
         try:
-            yield watch
+            with spending.noted() if spending else nullcontext():
+                yield watch
         finally:
             self.watcher.done()
 

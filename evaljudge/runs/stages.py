@@ -16,7 +16,8 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 
-from evaljudge.execution.protocol import Assignment, Measuring, Order, Probe, Watch
+from evaljudge.execution.budget import Budget
+from evaljudge.execution.protocol import Assignment, Executor, Measuring, Order, Probe, Watch
 from evaljudge.metrics import CorpusMetric, Metric
 from evaljudge.metrics.measuring import drawn
 from evaljudge.metrics.protocol import Part
@@ -30,15 +31,22 @@ Lacking = dict[Shard, list[str]]
 
 
 def do_pass(
-    part: Pass, output: Output, todo: Mapping[Shard, list[Stage]], watch: Watch, longest: int
+    part: Pass,
+    output: Output,
+    todo: Mapping[Shard, list[Stage]],
+    watch: Watch,
+    longest: int = 0,
+    budget: Budget | None = None,
+    executor: Executor | None = None,
 ) -> None:
-    """Have these shards asked; `longest`: what is known of a prompt (see `ModelSource.longest`)."""
+    """Have these shards asked; `longest`: what is known of a prompt (see `ModelSource.longest`);
+    `executor`: in place of the job's."""
     output = output.of(part.job.panel)
     files = _brief_files(part.job, output, list(todo))
     saved = set[int]().union(*map(output.saved, part.stages))
     orders = [Order(s, stages, files[s], s.number in saved) for s, stages in todo.items()]
     part = replace(part, source=replace(part.source, longest=longest))
-    part.job.executor.ask(_assignment(part, output, orders), orders, watch)
+    (executor or part.job.executor).ask(_assignment(part, output, orders), orders, watch, budget)
 
 
 def missing(job: Job, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:
@@ -84,6 +92,8 @@ def _assignment(part: Pass, output: Output, orders: Sequence[Order]) -> Assignme
         probes=probes,
         commit_every=job.config.commit_every,
         metrics=light if output.is_bundled and not job.panel.judge else (),
+        price=job.price,
+        replied=output.replied(),
     )
 
 

@@ -3,9 +3,11 @@
 from evaljudge.storage.checking import DERIVED, Fault, Inspected, digests, inspect, was_finished
 from evaljudge.storage.claim import Claim, claimed, holder, this_machine
 from evaljudge.storage.disk import Index, index_on_disk
-from evaljudge.storage.files import BUNDLED, GONE, LAYOUTS, RUN, SHARDS, Panel, panels_of
+from evaljudge.storage.files import BUNDLED, GONE, LAYOUTS, RUN, SHARDS, SPENT, Panel, panels_of
 from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read, to_write
 from evaljudge.storage.output import (
+    BATCH,
+    REPLIES,
     Output,
     Shard,
     Stage,
@@ -20,13 +22,16 @@ from evaljudge.storage.streams import PIECE
 from evaljudge.storage.tables import as_stored
 
 __all__ = [
+    "BATCH",
     "BUNDLED",
     "DERIVED",
     "GONE",
     "LAYOUTS",
     "PIECE",
+    "REPLIES",
     "RUN",
     "SHARDS",
+    "SPENT",
     "Claim",
     "Fault",
     "Index",

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, get_args
 
 from evaljudge.errors import Damaged, first_words
 from evaljudge.storage.disk import NOT_PERMITTED, DiskError
-from evaljudge.storage.files import BUNDLED, COMMON, GONE, RUN, SHARDS
+from evaljudge.storage.files import BUNDLED, COMMON, GONE, RUN, SHARDS, SPENT
 from evaljudge.storage.output import Output, Shard, Stage, judge_kinds, marked_in, marker
 from evaljudge.storage.streams import PIECE
 
@@ -29,10 +29,10 @@ CHANGED = "is not as the last report wrote it"
 _REPORT = re.compile(r"report/\w+\.(json|md|html)")
 _SHARD = r"\d{5,}\.parquet"
 _OURS = re.compile(
-    rf"run\.json|shards\.json|commits/({'|'.join(STAGES)})(-\w+)?/\d{{5,}}\.(json|zip)"
+    rf"(run|shards|spent)\.json|commits/({'|'.join(STAGES)})(-\w+)?/\d{{5,}}\.(json|zip)"
     rf"|(cases|scores)/{_SHARD}|scores/\d{{5,}}-{_SHARD}|briefs/{BUNDLED}\w+(-\w+)?/\d{{5,}}\.zip"
     rf"|(verdicts|checks|measures)/[^/]+/{_SHARD}|briefs/common/\w+\.json"
-    r"|briefs/[^/]+/\d{5,}(-\w+){1,2}\.parquet|(attempts|labels|partial/[\w-]+)/[\w.-]+\.json"
+    r"|briefs/[^/]+/\d{5,}(-\w+){1,2}\.parquet|(attempts|labels|replies|partial/[\w-]+)/[\w.-]+\.json"
     r"|corpus/rows-\w+\.(jsonl|parquet)|(damaged|briefs/damaged)/.+|\.claim|(.*/)?\..+\.part"
 )
 
@@ -129,6 +129,7 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
         *(_File(f"cases/{shard.file}", shard, seal=shard.seal) for shard in shards),
         *(file for file in named.values() if not file.name.startswith(COMMON)),
         *map(_File, briefs),
+        *(_File(name) for name in there if name == SPENT or name.startswith("replies/")),
     ]
     if with_derived:  # a run that goes on needs none of the common files that markers name
         common |= {name for name in named if name.startswith(COMMON)}

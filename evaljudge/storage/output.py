@@ -3,7 +3,7 @@
     run.json  shards.json  cases/00003.parquet  scores/00000-00007.parquet
     commits/judge/00003.zip  commits/measure/00003.zip  briefs/z1f0c9a2b/00003.zip
     partial/judge/00003.json  briefs/common/4e1d….json  selected/good.jsonl  report/agreement.json
-    labels/sheet.json
+    labels/sheet.json  replies/00003.json  spent.json
 
 A stage of a shard is one bundle, which is written when the stage is done and is its marker, too.
 What is in it is asked for by the names that its parts have:
@@ -50,6 +50,7 @@ from evaljudge.storage.files import (
     RUN,
     SEALED,
     SHARDS,
+    SPENT,
     Panel,
     RunFiles,
     ended,
@@ -71,6 +72,7 @@ _MARKER = re.compile(r"(\d{5,})\.(json|zip)")
 _BUNDLES = re.compile(rf"({BUNDLED}\w+?)(?:-(\w+))?")
 """A folder of bundled briefs: a run, and the panel of that run, if it is not the first."""
 _PARQUET = re.compile(r"\d{5,}\.parquet")
+REPLIES, BATCH = "replies", "replies/batch.json"
 SCORED_TOGETHER = 8
 AT_ONCE, AT_ONCE_HERE = 16, 1
 """Threads for work that waits for other machines, and for work with files of this one, where
@@ -141,6 +143,8 @@ class Output(RunFiles):
 
         What was measured without a model counts only in a run that has no judge.
         """
+        if self.place.names(REPLIES):
+            return False
         if not self.begun("prepare"):
             return self.is_untouched
         receipts = chain(self.receipts("prepare"), self.receipts("judge"))
@@ -149,8 +153,8 @@ class Output(RunFiles):
 
     def release(self) -> None:
         """Free the folder for another run. Briefs stay: their keys say who can reuse them."""
-        self.place.remove(SHARDS)
-        self.place.remove(RUN)
+        for name in (SHARDS, RUN, SPENT):
+            self.place.remove(name)
         self.reread()
         for folder in ("cases", "commits", "verdicts", "checks", "measures", "attempts", "partial"):
             self.place.remove_folder(folder)
@@ -278,6 +282,24 @@ class Output(RunFiles):
         self.place.sweep()
         if self._shared and self.name:
             self._shared.sweep(f"/{self.name}" if self.is_bundled else f"-{self.name}.")
+
+    # what was answered of shards that are not done, and what was spent in all
+
+    def replies_file(self, shard: Shard) -> str:
+        return f"{REPLIES}/{ended(f'{shard.number:05d}', (self.panel or Panel()).judge)}.json"
+
+    def replied(self) -> frozenset[Shard]:
+        """The shards of which replies are kept."""
+        there = {f"{REPLIES}/{name}" for name in self.place.names(REPLIES)}
+        shards = self.shards() if there else ()
+        return frozenset(shard for shard in shards if self.replies_file(shard) in there)
+
+    def kept(self, name: str) -> dict[str, Any]:
+        """What such a file holds; empty where there is none."""
+        return self._find_json(name) or {}
+
+    def keep(self, name: str, content: Mapping[str, Any]) -> None:
+        self._write_json(name, content)
 
     # the keys of sheets that people fill in
 

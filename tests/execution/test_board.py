@@ -50,7 +50,7 @@ class Bench:
         return True
 
     async def receipts(self, up: frozenset[str] = UP) -> list[tuple[int, str]]:
-        _, _, _, receipts = await self.board.told(up, frozenset(), False)
+        _, _, _, receipts, *_ = await self.board.told(up, frozenset(), False)
         return [(receipt["shard"], receipt["stage"]) for receipt in receipts]
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import evaljudge
+from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import Ended, EngineDead
 from evaljudge.execution import shards
@@ -81,8 +82,7 @@ def job(out: Path, every: float = 1e-3) -> Any:
     Output(str(out), run=RUN).write_cases(SHARD, cases)
     judges = make_judges({"synthetic": {"levels": 3}, "geval": {}}, load_task("summary"))
     signatures = dict.fromkeys((s for judge in judges for s in judge.scorers), "signed")
-    made = assignment(out, judges=judges, signatures=signatures, commit_every=every)
-    return replace(made, run=RUN)
+    return assignment(out, run=RUN, judges=judges, signatures=signatures, commit_every=every)
 
 
 def do(out: Path, model: Dying, every: float = 1e-3, **order: Any) -> ShardWork:

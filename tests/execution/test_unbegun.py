@@ -16,6 +16,7 @@ import pytest
 import evaljudge
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
+from evaljudge.execution import budget
 from evaljudge.execution.ray import board as boards
 from evaljudge.execution.ray import executor
 from tests import build
@@ -73,7 +74,8 @@ def test_given_up_with_what_to_look_at(
 def test_what_counts_the_deaths_imports_nothing_that_may_be_their_cause() -> None:
     import ray.cloudpickle
 
-    ray.cloudpickle.register_pickle_by_value(boards)
+    for module in (boards, budget):
+        ray.cloudpickle.register_pickle_by_value(module)
     for counting in (boards.Board, boards.CountedWorker):
         packed = ray.cloudpickle.dumps(counting)
         read = "import sys; sys.modules['evaljudge'] = None; import ray.cloudpickle as p; "

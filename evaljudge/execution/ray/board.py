@@ -38,7 +38,9 @@ from typing import Any, NamedTuple
 
 from evaljudge.errors import finishing
 from evaljudge.execution.attempts import MOST_LOADS
+from evaljudge.execution.budget import NOTHING, Budget
 from evaljudge.execution.protocol import Event, Receipts, Watch
+from evaljudge.model.keeping import Amounts
 
 EVERY = 1.0
 """Seconds between two looks at the board."""
@@ -95,13 +97,17 @@ class Told(NamedTuple):
     waiting: int
     events: Sequence[tuple[Any, ...]]
     receipts: Sequence[dict[str, Any]]
+    spent: Amounts
+    has_spent_all: bool
 
 
 class Board:
-    """Sent by value, as is `CountedWorker`: an import of evaljudge may be what ends processes."""
+    """Sent by value, as are `CountedWorker` and the budget: an import of evaljudge may be what ends
+    processes."""
 
-    def __init__(self, may_copy: bool) -> None:
-        self._name, self._may_copy = uuid.uuid4().hex, may_copy
+    def __init__(self, may_copy: bool, budget: tuple[Amounts, Amounts] | None = None) -> None:
+        self._name, self._may_copy = uuid.uuid4().hex, may_copy and not budget
+        self._budget = Budget(*(budget or (NOTHING, NOTHING)))
         self._orders = dict[int, _Order]()
         self._queue = deque[int]()
         self._hands = defaultdict[str, set[int]](set)
@@ -147,7 +153,12 @@ class Board:
             await self.finish()
         events, self._events = self._events, {}
         receipts, self._receipts = self._receipts, []
-        return self._name, len(self._queue), list(events.values()), receipts
+        spent = self._budget.spent, self._budget.is_over
+        return self._name, len(self._queue), list(events.values()), receipts, *spent
+
+    async def was_spent(self, amounts: Amounts) -> None:
+        """What the driver knows of a board that was lost."""
+        self._budget.spent = amounts
 
     async def finish(self) -> None:
         """No other order is begun."""
@@ -265,6 +276,17 @@ class Board:
             while self._idle:
                 self._wake(self._idle.pop())
 
+    async def spend(self, worker: str, wanted: list[Amounts]) -> int:
+        return await self._budget.take(worker, wanted)
+
+    async def settle(self, worker: str, held: Amounts, spent: Amounts) -> None:
+        await self._budget.settle(worker, held, spent)
+
+    async def unasked(self, worker: str, shard: int) -> None:
+        """Nothing may be asked about it any more."""
+        self._drop(worker, shard)
+        await self.finish()
+
     async def lost(self, worker: str, shard: int) -> None:
         """Answers when the shard is no longer in this worker's hands."""
         while shard in self._hands[worker]:
@@ -303,6 +325,7 @@ class Board:
         """`is_suspect`: a shard that it had in hand may be what it died of."""
         self._dead.add(worker)
         self._nodes.pop(worker, None)
+        self._budget.bury(worker)
         for shard in [*self._hands[worker]]:
             self._orders[shard].has_killed |= is_suspect
             self._drop(worker, shard)
@@ -361,8 +384,11 @@ class CountedWorker:
 class BoardReader:
     """The driver's side: hands the orders over, and tells `watch` what workers tell."""
 
-    def __init__(self, board: Any, orders: Iterable[Given], watch: Watch) -> None:
+    def __init__(
+        self, board: Any, orders: Iterable[Given], watch: Watch, budget: Budget | None
+    ) -> None:
         self.board, self._orders, self._watch = board, iter(orders), watch
+        self.budget = budget
         self._receipts, self._name = Receipts(watch), ""
         self._left = dict[int, Given]()
         """The orders that were handed over and are not done."""
@@ -396,6 +422,10 @@ class BoardReader:
 
     def _hear(self, told: Told) -> None:
         is_another, self._name = told.board != self._name, told.board
+        if self.budget and is_another:
+            self.board.was_spent.remote(self.budget.spent)
+        elif self.budget:
+            self.budget.spent, self.budget.is_over = told.spent, told.has_spent_all
         for event in told.events:
             self._watch(Event(*event))
         for receipt in told.receipts:
@@ -438,19 +468,21 @@ class BoardReader:
 
 @contextmanager
 def reading_board(
-    orders: Iterable[Given], watch: Watch, *, may_copy: bool
+    orders: Iterable[Given], watch: Watch, budget: Budget | None = None, *, may_copy: bool
 ) -> Iterator[BoardReader]:
     """The board lies on the driver's node, which outlives those of workers. It takes no CPU of
     Ray's, so no worker has less room for it."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    for module in (__name__, Budget.__module__):
+        ray.cloudpickle.register_pickle_by_value(sys.modules[module])
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
     lasting = {"num_cpus": 0, "max_restarts": -1, "max_task_retries": -1}
     lasting |= {"max_concurrency": MOST_CALLS}
-    board = ray.remote(**lasting, scheduling_strategy=here)(Board).remote(may_copy)
-    reader = BoardReader(board, orders, watch)
+    terms = (budget.most, budget.spent) if budget else None
+    board = ray.remote(**lasting, scheduling_strategy=here)(Board).remote(may_copy, terms)
+    reader = BoardReader(board, orders, watch, budget)
     with reader.looking():
         yield reader
 

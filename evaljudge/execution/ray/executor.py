@@ -26,8 +26,9 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from evaljudge.config import WorkersConfig
-from evaljudge.errors import TERMINATED, Ended, GivenUp, UserError, finishing
+from evaljudge.errors import TERMINATED, Ended, GivenUp, Unasked, UserError, finishing
 from evaljudge.execution.attempts import LOADING_KILLS, MEASURING_KILLS
+from evaljudge.execution.budget import Budget
 from evaljudge.execution.protocol import (
     Assignment,
     Event,
@@ -102,7 +103,9 @@ class RayExecutor(Executor):
     def session(self) -> AbstractContextManager[None]:
         return ray_session(self._workers)
 
-    def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
+    def ask(
+        self, assignment: Assignment, orders: Sequence[Order], watch: Watch, budget: Budget | None
+    ) -> None:
         """A worker without a shard would load a model for nothing, so there are no such workers."""
         most = min(self._workers.max, len(orders))
         least = min(self._workers.min, most)
@@ -110,8 +113,8 @@ class RayExecutor(Executor):
         with ray_session(workers):
             taking = place(workers, assignment.source.gpus_per_engine, ray_cluster())
             watch(Event("loading"))
-            with reading_board(map(_given, orders), watch, may_copy=True) as reader:
-                made = LOADING_KILLS, Worker, assignment, taking.gpus
+            with reading_board(map(_given, orders), watch, budget, may_copy=True) as reader:
+                made = LOADING_KILLS, Worker, assignment, taking.gpus, budget is not None
                 turns = shards_at_once([order.shard for order in orders], assignment.source)
                 packed, pool = _counted(reader.board, *made), Pool(most, turns, taking)
                 _take_turns(_turns("the workers", packed, pool), reader)
@@ -248,6 +251,8 @@ def _take_turns(turns: Generator[Ending, None, None], reader: BoardReader) -> No
             reader.board.end.remote()
     if finishing.is_set():
         raise Ended(TERMINATED)
+    if reader.budget and reader.budget.is_over:
+        raise Unasked
     raise ending or GivenUp("the workers ended before their work was done (Ray's logs say more)")
 
 

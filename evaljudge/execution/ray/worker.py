@@ -17,11 +17,13 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import Any
 
-from evaljudge.errors import EngineDead, GivenUp, UserError
+from evaljudge.errors import EngineDead, GivenUp, Unasked, UserError
 from evaljudge.execution.attempts import Here
+from evaljudge.execution.budget import WorkerPurse
 from evaljudge.execution.measuring import MeasuringWork
 from evaljudge.execution.protocol import Assignment, Event, Measuring, Order, Receipt
 from evaljudge.execution.ray.board import Taken
@@ -81,7 +83,10 @@ class TurnTaker(ABC):
         for task in (work, lost):
             task.cancel()
         with suppress(asyncio.CancelledError, Superseded):
-            await work
+            try:
+                await work
+            except Unasked:
+                await self._board.unasked.remote(self._name, taken.shard)
 
     async def _do(self, taken: Taken) -> None:
         async for receipt in self.do(taken):
@@ -108,7 +113,12 @@ class TurnTaker(ABC):
 
 class Worker(TurnTaker):
     def __init__(
-        self, board: Any, who: tuple[str, str, str], assignment: Assignment, gpus: float
+        self,
+        board: Any,
+        who: tuple[str, str, str],
+        assignment: Assignment,
+        gpus: float,
+        is_capped: bool,
     ) -> None:
         super().__init__(board, who)
         self._refusal: UserError | GivenUp | None = None
@@ -120,9 +130,16 @@ class Worker(TurnTaker):
         def tell(events: Sequence[Event]) -> None:
             board.post.remote(name, list(map(tuple, events)))
 
+        calls = partial(board.spend.remote, name), partial(board.settle.remote, name)
+        purse = WorkerPurse(*calls, assignment.source.price, assignment.price.of(1, gpus))
         try:
             self._work = ShardWork(
-                assignment, self._here, gpus=gpus, tell=tell, may_commit=may_commit
+                assignment,
+                self._here,
+                gpus=gpus,
+                tell=tell,
+                may_commit=may_commit,
+                purse=purse if is_capped else None,
             )
             tell([Event("loaded")])
         except (UserError, GivenUp) as error:  # said by the driver; a retry would not help

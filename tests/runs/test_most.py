@@ -1,0 +1,145 @@
+"""Caps: a run stops at the most that it may spend, and resumes with more to the same tables."""
+
+import json
+import os
+import re
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaljudge
+from evaljudge.commands.plan import planned_text
+from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
+from evaljudge.errors import CapReached, UserError
+from evaljudge.model.asks import Prompt, Writing
+from evaljudge.runs import job as job_module
+from evaljudge.runs import spending
+from tests import build
+
+JUDGES = {"synthetic": {"levels": 3}, "geval": {}, "direct": {"steps": False}}
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> build.Bench:
+    bench = build.Bench(tmp_path, judges=JUDGES)
+    bench.corpus(build.numbered(*range(12)))
+    return bench
+
+
+def tables(out: Path) -> dict[str, Any]:
+    """What readers see of a run; and what it asked in all."""
+    rows = {name: build.stored(out / name) for name in ("scores", "verdicts", "briefs")}
+    for row in rows["briefs"]:
+        del row["tokens"]  # which document's steps were the first is chance
+    run = json.loads((out / "run.json").read_text())
+    total = {name: n for name, n in run["total"].items() if name != "floor"}
+    return {**{name: sorted(map(repr, some)) for name, some in rows.items()}, "total": total}
+
+
+def spent(bench: build.Bench) -> dict[str, float]:
+    noted: dict[str, float] = json.loads((bench.out / "spent.json").read_text())
+    return noted
+
+
+def test_a_run_stops_at_its_cap_and_resumes_to_the_same(bench: build.Bench) -> None:
+    whole = bench.config(out=str(bench.folder / "whole"))
+    evaljudge.run(whole, engines=ScriptedEngines())
+    expected, engines = tables(bench.folder / "whole"), build.Counted()
+    for cap in (7, 20, 100, 131):
+        with pytest.raises(CapReached, match="^most: asks reached: "):
+            evaljudge.run(bench.config(most={"asks": cap}), engines=ScriptedEngines())
+        assert spent(bench)["asks"] == cap
+    with pytest.raises(CapReached):  # and nothing is opened in vain
+        evaljudge.run(bench.config(most={"asks": 131}), engines=engines)
+    assert not engines.opened
+    evaljudge.run(bench.config(), engines=ScriptedEngines())
+    assert tables(bench.out) == expected
+    assert not (bench.out / "replies").exists()
+    assert expected["total"]["asks"] > 131
+
+
+@pytest.mark.ray
+def test_workers_of_ray_have_one_budget(bench: build.Bench) -> None:
+    workers = {"executor": "ray", "min": 2, "max": 2}
+    whole = bench.config(out=str(bench.folder / "whole"), workers=workers)
+    evaljudge.run(whole, engines=ScriptedEngines())
+    for cap in (50, 90):
+        given = bench.config(most={"asks": cap}, workers=workers)
+        with pytest.raises(CapReached):
+            evaljudge.run(given, engines=ScriptedEngines())
+        assert spent(bench)["asks"] == cap
+    evaljudge.run(bench.config(workers=workers), engines=ScriptedEngines())
+    assert tables(bench.out) == tables(bench.folder / "whole")
+
+
+def test_caps_of_tokens_and_of_money(
+    bench: build.Bench, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words are the scripted model's tokens; the last asks before a cap may go beyond."""
+    price = {"source": "m", "price_per_million": {"prompt": 1000, "generated": 5000}}
+    workers = {"executor": "local", "currency": "EUR"}
+    given = bench.config(model=price, workers=workers, most={"tokens": 3000, "cost": "90 EUR"})
+    with pytest.raises(CapReached, match="tokens reached: .* and .* EUR are spent"):
+        evaljudge.run(given, engines=ScriptedEngines())
+    there = spent(bench)
+    assert 3000 <= there["tokens"] < 3000 + 200
+    prompt = there["tokens"] - there["asks"]
+    assert there["cost"] == pytest.approx(prompt / 1000 + there["asks"] / 200)
+    monkeypatch.setattr(job_module, "VllmEngines", ScriptedEngines)
+    file = bench.folder / "config.json"
+    file.write_text(json.dumps(bench.config(model=price, most={"cost": 6})))
+    _, said = build.command(capsys, "run", str(file), code=5)
+    assert "most: cost reached: " in said
+    assert 6 <= spent(bench)["cost"] < 6 + 1
+    planned = planned_text(
+        bench.config(model=price, out="new", most={"cost": 6}), engines=ScriptedEngines()
+    )
+    money = float(
+        re.findall(r"cost of the tokens: ([\d.]+) USD, at 1000 USD per million", planned)[0]
+    )
+    evaljudge.run(bench.config(model=price), engines=ScriptedEngines())
+    run = json.loads((bench.out / "run.json").read_text())
+    assert run["cost"]["money"] == pytest.approx(money, rel=0.3)  # texts are not written yet
+    assert re.search(r"most: 6 of 2\d.\d+ planned \(cost\): the run will stop there", planned)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"most": {"cost": "20 USD"}}, "most.cost: model m has no price: write `price_per_million"),
+        ({"most": {"cost": "20 EUR"}}, "most.cost: is 20 EUR, and prices are in USD"),
+        ({"most": {"cost": "much"}}, "most.cost: "),
+        ({"most": {"asks": 0}}, "most.asks: "),
+    ],
+)
+def test_caps_that_cannot_be_kept_are_refused(
+    bench: build.Bench, changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UserError, match=said):
+        evaljudge.run(bench.config(**changes), engines=ScriptedEngines())
+
+
+def test_what_a_killed_run_has_spent_counts(bench: build.Bench, monkeypatch: Any) -> None:
+    """All but its last seconds."""
+    monkeypatch.setattr(spending, "EVERY", 0.01)
+    if (child := os.fork()) == 0:
+
+        def writes(prompt: Prompt, how: Writing) -> str:
+            if len(asked := [*asked_before, prompt]) > 30:
+                time.sleep(0.2)
+                os.kill(os.getpid(), signal.SIGKILL)
+            asked_before[:] = asked
+            return any_text(prompt, how)
+
+        asked_before = list[Prompt]()
+        engines = ScriptedEngines(lambda: Scripted(writes))
+        evaljudge.run(bench.config(most={"asks": 1000}), engines=engines)
+    os.waitpid(child, 0)
+    before = spent(bench)["asks"]
+    assert before >= 20
+    with pytest.raises(CapReached):
+        evaljudge.run(bench.config(most={"asks": before + 10}), engines=(now := build.Counted()))
+    assert now.asked.total() <= 10
