@@ -1,7 +1,5 @@
 """Engines, which answer with a real language model; heavy imports happen when one is opened."""
 
-from __future__ import annotations
-
 from evaljudge.engines.opening import VllmEngines, identity_of
 from evaljudge.engines.source import (
     Engine,

@@ -8,8 +8,6 @@ those of a narrower model into a corner of the wider matrices. An adapter that w
 or a wrong one, is refused here, as far as possible before anything is loaded.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What a checkpoint's config.json says of a model, before anything of it is loaded."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

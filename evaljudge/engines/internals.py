@@ -8,8 +8,6 @@ Opening an engine goes through all of them, before anything is asked: where vLLM
 Python's error about it is said as the reason why the model cannot be loaded.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import os

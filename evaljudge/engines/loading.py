@@ -1,7 +1,5 @@
 """Loading a checkpoint: vLLM's environment and arguments, the engine, the tokenizer."""
 
-from __future__ import annotations
-
 import logging
 import os
 import warnings

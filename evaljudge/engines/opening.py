@@ -1,7 +1,5 @@
 """Which revision of a model is meant, what its small files say, and how vLLM opens it."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What is asked of a prompt, as vLLM's sampling parameters, and how its output is read."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Without a script its answers are random but fixed: they depend on the prompt alo
 killed and resumed must end like one that was not.
 """
 
-from __future__ import annotations
-
 import hashlib
 from asyncio import sleep
 from collections.abc import Callable, Mapping, Sequence

@@ -8,8 +8,6 @@ take all of the GPUs' memory, and the texts here are short and few. With `vllm:`
 encoder is served by vLLM, where the engine is: for large ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial

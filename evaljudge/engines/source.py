@@ -4,8 +4,6 @@
 not exist is refused there, before anything is loaded) and opens it on a worker.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace

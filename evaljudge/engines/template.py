@@ -13,8 +13,6 @@ the text between the generation prompt and this reply is what a new reply lacks.
     Today is {{ strftime_now(…) }}  every day another prompt: here it is always the same day
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@ from which torch is hidden, reads the tokenizer and the chat template, and hands
 needed to count tokens.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

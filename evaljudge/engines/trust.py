@@ -8,8 +8,6 @@ Both can do anything that the user can do, so both are refused unless the config
 beside the model's name: `model: {source: …, allow: [pickle, remote-code]}`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections import defaultdict

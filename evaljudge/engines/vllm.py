@@ -6,8 +6,6 @@ before those about a later one. What content makes impossible is a Failed reply;
 that goes wrong in the engine raises EngineDead.
 """
 
-from __future__ import annotations
-
 from asyncio import to_thread
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache, partial

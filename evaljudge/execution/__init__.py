@@ -8,8 +8,6 @@ workers: {executor: auto}     Ray where there is a cluster or where the configur
                               more than one process can give; otherwise local
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import Literal

@@ -15,8 +15,6 @@ lives. A local run's worker is the driver: there they lie in a temporary folder 
 outlive a crash, until the next run there ends otherwise (local.py). No storage sees any.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext

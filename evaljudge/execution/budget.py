@@ -7,8 +7,6 @@ asked at once as the budget has room for, and it ends within what the last asks 
 On Ray the budget is the board's, whose process must import nothing of evaljudge (ray/board.py).
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence

@@ -3,8 +3,6 @@
 A worker opens cases over its engine, `plan` over a model that only imagines.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ The worker that judges a shard commits with its verdicts what metrics that load 
 say; the stage `measure` does all else, and what that worker could not.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress

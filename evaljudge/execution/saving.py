@@ -9,8 +9,6 @@ with what was saved, too, but saves nothing itself, so that it takes nothing fro
 a copy of. Once the stage is committed nobody reads this, and it is removed when all is asked.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Mapping

@@ -4,8 +4,6 @@ Nothing here knows Ray. Cases of several shards are open at once over one engine
 that no round of one waits for a round of another; a shard is committed when all its cases are done.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import defaultdict

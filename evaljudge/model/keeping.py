@@ -8,8 +8,6 @@ not ask it again. Replies of batch files come back in the same way.
 A key is a digest of the whole question, so a reply belongs to no other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol

@@ -11,8 +11,6 @@ that writes down what it is asked. Where a judge's next question depends on a re
 stands for the reply.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -7,8 +7,6 @@ The judges' own code asks a model that answers from the replies there are, and n
 asked (engines/endpoint/batch.py). Shards of which all is answered are committed as in any run.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -6,8 +6,6 @@ their cases are there. Once a model has answered for a committed shard, the run 
 Human ratings change no ask: they are refreshed in place.
 """
 
-from __future__ import annotations
-
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

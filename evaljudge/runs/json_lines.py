@@ -7,8 +7,6 @@ configuration itself are written in this form, too. This module imports little: 
 watches a command writes in this form as well (commands/supervised.py).
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -10,8 +10,6 @@ and `left_seconds` are there once they are known:
      "unscored": 3, "rate": 14.2, "left_seconds": 287, "gpu_hours": 0.21}
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

@@ -18,8 +18,6 @@ The file's digest stands in place of its path in the run's fingerprint, so that 
 another run. Files have many rows: they are read and written row by row, with an index on disk.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

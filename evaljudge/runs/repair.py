@@ -7,8 +7,6 @@ Nothing is searched for damage while all is well: a file that is read proves its
 not, all files are looked at, so that one rerun repairs everything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple
 from typing import TypeVar

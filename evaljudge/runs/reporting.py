@@ -1,7 +1,5 @@
 """From a run's verdicts to its report: which shards, their scores, what is found, and run.json."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -11,8 +11,6 @@ evidence and the report that any run has. Where no `out` is named, the folder is
 that is removed as soon as nothing refers to the outcome any more.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

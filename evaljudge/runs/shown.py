@@ -3,8 +3,6 @@
 shown_texts(output, shards, [("d1", "A")], ["good"], ratings)  ->  [PageText(…)]
 """
 
-from __future__ import annotations
-
 import io
 import json
 from collections import defaultdict

@@ -6,8 +6,6 @@ Receipts know of shards that are done only; the note also counts what was asked 
 again. A process that is killed has noted all but its last seconds.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

@@ -7,8 +7,6 @@ A metric is missing where its signature is not the one that a shard was measured
 change between reports, and only what changed is measured.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -10,8 +10,6 @@ stage of which fewer than five cases are done says nothing yet. The cases of an 
 at first, as they began together, so first figures are too pessimistic.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import deque

@@ -10,8 +10,6 @@ as a file of its own, as in runs of earlier versions. Its end, where the receipt
 lie, can be read without the rest.
 """
 
-from __future__ import annotations
-
 import io
 import struct
 import zlib

@@ -6,8 +6,6 @@ A shard's marker names the files that it is of, or is a bundle with them. Where 
 shard must have one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

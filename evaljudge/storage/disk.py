@@ -8,8 +8,6 @@ memory stays flat, however many rows there are.
         index.execute("INSERT OR IGNORE INTO seen VALUES (?)", ("d1",)).rowcount  ->  1
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """What a user's path names: the files of a corpus, a file to read, a folder to copy here."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os

@@ -5,8 +5,6 @@ access denied) are raised at once, in one line that names the place. A place tha
 is given up after seconds: its address is wrong, or nothing there can be reached from here.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import sys

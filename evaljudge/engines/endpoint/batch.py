@@ -7,8 +7,6 @@ No judge knows of it: it is an endpoint's model with another client, which answe
 that came and notes what else is asked. Where a case asks for one of these it stays open.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Coroutine, Mapping

@@ -10,8 +10,6 @@ share lies between e / (Σe + L) and (e + L) / (Σe + L), so it is known to with
 elsewhere (labels.py), only whole spellings count, not a word spelt letter by letter.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ What one request is refused for is `Unanswered`, with a reason; a server that is
 or that refuses the key, ends the run in one line.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

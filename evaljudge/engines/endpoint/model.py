@@ -4,8 +4,6 @@ What content makes impossible, or the server refuses or garbles for one request,
 a server that is gone for too long ends the run (client.py).
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from asyncio import to_thread

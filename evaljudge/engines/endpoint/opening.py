@@ -1,7 +1,5 @@
 """An endpoint described on the driver, and opened on a worker."""
 
-from __future__ import annotations
-
 from evaljudge.engines.endpoint.client import Client
 from evaljudge.engines.endpoint.model import EndpointModel
 from evaljudge.engines.endpoint.served import Served, find_out

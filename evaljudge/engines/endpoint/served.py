@@ -6,8 +6,6 @@ Probabilities come in the first of three ways that the server has: exact ones of
 a prompt of token ids; the most probable tokens, and so bounds; answers that are drawn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What a user says of an endpoint: `endpoint: URL` or `endpoint: {url: …, key: VARIABLE, …}`."""
 
-from __future__ import annotations
-
 import os
 import re
 from ipaddress import ip_address

@@ -4,8 +4,6 @@ So prompts go as token ids, and `<pad>` written in a document stays text: what l
 token and is one is cut in two before it is tokenised.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -20,8 +20,6 @@ what is committed. The notes of attempts are lost with a board, which only costs
 Each worker also notes that it begins, before anything of evaljudge is imported in its process.
 """
 
-from __future__ import annotations
-
 import asyncio
 import pickle
 import sys

@@ -9,8 +9,6 @@ each name and, after those of counters, `_total`; it adds the labels of the node
 before its first count, and the dashboard takes it for 0 then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -11,8 +11,6 @@ judges does both stages over one pool, each engine loaded once; different models
 first released before the second starts.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -11,8 +11,6 @@ Ray's own autoscaler reads what it may add from the file that the head was start
 this module. An autoscaler that lives elsewhere (Kubernetes) is known by the label of its nodes.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The Ray that a run works on: the one it finds itself in, the one named, or a local one."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

@@ -5,8 +5,6 @@
 A turn ends with the error that ends the run, if there is one, and whether that is at once.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
