@@ -118,6 +118,6 @@ def contract(out: Path, selections: tuple[str, ...] = ()) -> set[str]:
             *([f"commits/measure/{n}.zip"] if (out / "commits/measure").exists() else []),
         )
     }
-    firsts = {32 * (int(n) // 32) for n in numbers}
-    scores = {f"scores/{n:05d}-{n + 31:05d}.parquet" for n in firsts}
+    firsts = {8 * (int(n) // 8) for n in numbers}
+    scores = {f"scores/{n:05d}-{n + 7:05d}.parquet" for n in firsts}
     return {"run.json", "shards.json"} | reports | selected | shards | scores
