@@ -113,7 +113,7 @@ def test_a_run_killed_before_its_first_commit_binds_nothing(config):
 
 def test_what_is_committed_binds_and_resumes(config):
     kept = "the engine is gone; what was committed is kept, and a rerun resumes"
-    for after, said in ((1, "the engine is gone"), (20, kept)):
+    for after, said in ((1, "the engine is gone"), (23, kept)):
         with pytest.raises(GivenUp) as given_up:
             evaljudge.run(config, engines=failing(GivenUp("the engine is gone"), after))
         assert str(given_up.value) == said
