@@ -74,5 +74,5 @@ def judged_run(
         for name in (judge.name for judge in job.judges):
             of_each = (verdicts(*text, name) for *text, _ in output.texts(shard))
             output.write_verdicts(name, shard, [v for some in of_each for v in some])
-        output.commit("judge", shard, told)
+        output.commit("judge", shard, told | {"shard": shard.number})
     return job, output

@@ -29,7 +29,7 @@ EXECUTORS = ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.lo
 
 @pytest.fixture
 def config(tmp_path, executor):
-    jsonl(tmp_path / "cases.jsonl", (document(n, "A") for n in range(12)))
+    jsonl(tmp_path / "cases.jsonl", (document(n, "A") for n in range(40)))
     workers = {"executor": executor}
     return usual(tmp_path, judges={"synthetic": {"levels": 2}}, workers=workers)
 
@@ -113,7 +113,7 @@ def test_a_run_killed_before_its_first_commit_binds_nothing(config):
 
 def test_what_is_committed_binds_and_resumes(config):
     kept = "the engine is gone; what was committed is kept, and a rerun resumes"
-    for after, said in ((1, "the engine is gone"), (23, kept)):
+    for after, said in ((1, "the engine is gone"), (60, kept)):
         with pytest.raises(GivenUp) as given_up:
             evaljudge.run(config, engines=failing(GivenUp("the engine is gone"), after))
         assert str(given_up.value) == said
@@ -133,7 +133,7 @@ def test_nothing_is_said_to_resume_before_anything_is_committed(tmp_path, comman
     assert (process.returncode, said) == (130, "evaljudge: interrupted\n")
 
 
-@pytest.mark.parametrize(("asks", "note"), [(0, NOTHING_KEPT), (23, KEPT)])
+@pytest.mark.parametrize(("asks", "note"), [(0, NOTHING_KEPT), (60, KEPT)])
 def test_a_signal_s_end_says_whether_anything_is_kept(config, asks, note):
     with pytest.raises(Ended) as end:
         evaljudge.run(config, engines=failing(Ended(130), asks))
