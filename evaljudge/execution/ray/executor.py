@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping, 
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import astuple
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import TERMINATED, Ended, GivenUp, Unasked, UserError, finishing
@@ -158,7 +158,7 @@ class RayExecutor(Executor):
                 if not begun:
                     return
                 done = next(iter(begun)) if in_order else ray.wait(list(begun))[0][0]
-                yield begun.pop(done), ray.get(done)
+                yield begun.pop(done), ray.cloudpickle.loads(ray.get(done))
         except ray.exceptions.RayTaskError as error:  # with the worker's traceback in its text
             raise error.cause from None
         except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError) as error:
@@ -177,9 +177,12 @@ def _fetched(fetch: Callable[[], None]) -> Iterator[None]:
         print(f"the model could not be fetched: {error}", file=sys.stderr, flush=True)
 
 
-def _done(work: Callable[[T], R], item: T) -> R:
+def _done(work: Callable[[T], object], item: T) -> bytes:
+    """Pickled, since arrays that lie in Ray's object store cannot be added to."""
+    import ray
+
     expect_answers()
-    return work(item)
+    return cast(bytes, ray.cloudpickle.dumps(work(item)))
 
 
 def _counted(board: Any, refusal: str, worker: type, *arguments: object) -> tuple[Any, ...]:
