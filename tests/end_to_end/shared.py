@@ -107,15 +107,17 @@ def contract(out: Path, selections: tuple[str, ...] = ()) -> set[str]:
     others += ("entities", "entity_agreement", "without_outliers", "fitted", "roles", "systems")
     others += ("length", "replacing", "people_scale", "labelled", "intervals", "reliability")
     others += ("ratings",)
-    some = (f"report/{name}.json" for name in others)
+    some = [f"report/{name}.json" for name in others]
+    some += [f"commits/measure/{n}.zip" for n in numbers]  # of shards that were begun twice
     reports |= {name for name in some if (out / name).exists()}  # as far as there is any
     selected = {f"selected/{name}.{end}" for name in selections for end in ("json", "jsonl")}
     shards = {
         name
         for n in numbers
         for name in (
-            *(f"cases/{n}.parquet", f"commits/judge/{n}.zip", f"briefs/{run['id']}/{n}.zip"),
-            *([f"commits/measure/{n}.zip"] if (out / "commits/measure").exists() else []),
+            f"cases/{n}.parquet",
+            f"commits/judge/{n}.zip",
+            f"briefs/{run['id']}/{n}.zip",
         )
     }
     firsts = {8 * (int(n) // 8) for n in numbers}
