@@ -8,6 +8,10 @@ seed. For each, the nearest tests run in a process of their own, forked from thi
 imports, so that a mutant takes seconds. Those that no test notices are printed, and
 benches/mutants.json has them all. A survivor that turns out to be no fault is explained there under
 `no_faults`, with the reason, and drawn no more; the others want a test.
+
+Each verdict is kept as it comes, so a draw may be ended at any time (`timeout 600 python …`) and
+goes on with the same command: a mutant whose module and tests are as they were is not tried again,
+unless --afresh is given. With --only nothing is kept.
 """
 
 import argparse
@@ -24,8 +28,10 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -144,6 +150,18 @@ class Mutant:
     def name(self) -> str:
         return f"{self.module} {self.function}: {self.fault}"
 
+    @property
+    def row(self) -> dict[str, str]:
+        named = {"module": self.module, "function": self.function, "fault": self.fault}
+        return named | {"of": _digest(self.module)}
+
+
+@cache
+def _digest(module: str) -> str:
+    """Of the module and the tests that are to notice a fault in it."""
+    files = [PACKAGE / module, *(ROOT / "tests" / test for test in TARGETS[module])]
+    return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
+
 
 # the faults
 
@@ -207,7 +225,7 @@ def _is_text(node: ast.AST) -> bool:
     )
 
 
-def mutants_of(module: str) -> list[Mutant]:
+def mutants_of(module: str, *, with_source: bool = True) -> list[Mutant]:
     """Every fault that could be planted in it, in the order of its text."""
     tree = ast.parse((PACKAGE / module).read_text())
     mutants, seen = [], Counter[str]()
@@ -220,7 +238,8 @@ def mutants_of(module: str) -> list[Mutant]:
             seen[f"{function} {name}"] += 1
             again = seen[f"{function} {name}"]
             name += f" ({again})" if again > 1 else ""
-            mutants.append(Mutant(module, function, name, ast.unparse(tree)))
+            source = ast.unparse(tree) if with_source else ""
+            mutants.append(Mutant(module, function, name, source))
             _set(place, field, node)
     return mutants
 
@@ -280,7 +299,7 @@ def _words(node: ast.AST) -> str:
 def drawn(areas: Sequence[str], most: int, seed: int) -> list[Mutant]:
     """So many of those that are faults, by a hash of the seed and their names: where the code or
     EXPLAINED changes, the others stay."""
-    everything = [mutant for module in areas for mutant in mutants_of(module)]
+    everything = [m for module in areas for m in mutants_of(module, with_source=False)]
     places = {mutant.name: number for number, mutant in enumerate(everything)}
     faults = [mutant for mutant in everything if mutant.name not in EXPLAINED]
 
@@ -326,33 +345,37 @@ class Trial:
     """Seconds."""
 
 
-@dataclass(frozen=True)
-class Ended:
-    verdict: Verdict
-    seconds: float
-
-
 def verdicts_on(
-    trials: Sequence[Trial], at_once: int, tell: Callable[[int, Verdict], None]
-) -> list[Ended]:
-    """So many at once, each in a process of its own; in the order of the trials."""
-    ended: dict[int, Ended] = {}
+    trials: Sequence[Trial], at_once: int, tell: Callable[[Trial, Verdict], None]
+) -> None:
+    """So many at once, each in a process of its own."""
+    left = len(trials)
     running: dict[int, tuple[int, float]] = {}
     waiting = iter(enumerate(trials))
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        while len(ended) < len(trials):
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder, _ended_with(running):
+        while left:
             while len(running) < at_once and (begun := next(waiting, None)):
                 number, trial = begun
                 process = _begin(trial, Path(folder, str(number)))
                 running[process] = number, time.monotonic()
             time.sleep(0.02)
             for process, (number, since) in list(running.items()):
-                seconds = time.monotonic() - since
-                if verdict := _verdict(process, seconds > trials[number].patience):
+                is_late = time.monotonic() - since > trials[number].patience
+                if verdict := _verdict(process, is_late):
                     del running[process]
-                    ended[number] = Ended(verdict, seconds)
-                    tell(number, verdict)
-    return [ended[number] for number in range(len(trials))]
+                    left -= 1
+                    tell(trials[number], verdict)
+
+
+@contextmanager
+def _ended_with(running: Mapping[int, object]) -> Iterator[None]:
+    """If this process is ended, so are those that run."""
+    try:
+        yield
+    finally:
+        for process in running:
+            with suppress(ProcessLookupError):
+                os.killpg(process, signal.SIGKILL)
 
 
 def _begin(trial: Trial, folder: Path) -> int:
@@ -406,67 +429,80 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="modules whose path begins so")
     parser.add_argument("--at-once", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--afresh", action="store_true", help="forget the verdicts that are kept")
     how = parser.parse_args()
     modules = [module for module in TARGETS if module.startswith(how.only)]
     chosen = drawn(modules, how.mutants, how.seed)
+    kept = {} if how.afresh or how.only else _kept()
+    verdicts = {
+        m.name: kept[m.name] for m in chosen if kept.get(m.name, {}).items() >= m.row.items()
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in SLOW:
             importlib.import_module(name)
-    usual = _seconds_without_fault(modules, how.at_once)
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as `timeout` ends it
+
+    def tell(trial: Trial, verdict: Verdict) -> None:
+        assert trial.mutant
+        verdicts[trial.mutant.name] = trial.mutant.row | {"verdict": verdict}
+        place = f"{len(verdicts):>4}/{len(chosen)}"
+        print(f"{place}  {verdict:<11}  {trial.mutant.name}", flush=True)
+        if not how.only:
+            _keep(chosen, verdicts, how.seed)
+
+    for module in modules:
+        left = {m.name for m in chosen if m.module == module} - verdicts.keys()
+        if left:
+            patience = 10 + SLOWER * _seconds_without_fault(TARGETS[module])
+            planted = [mutant for mutant in mutants_of(module) if mutant.name in left]
+            trials = [Trial(mutant, TARGETS[module], patience) for mutant in planted]
+            verdicts_on(trials, how.at_once, tell)
+    survivors = [name for name, row in verdicts.items() if row["verdict"] == "survived"]
+    noticed = len(chosen) - len(survivors)
+    print(f"\n{noticed} of {len(chosen)} noticed ({noticed / len(chosen):.1%})")
+    for name in survivors:
+        print(f"survived: {name}")
+    return int(bool(survivors))
+
+
+@cache
+def _seconds_without_fault(tests: tuple[str, ...]) -> float:
+    """How long these tests take; those that fail without any fault would notice every one."""
+
+    def tell(_: Trial, verdict: Verdict) -> None:
+        if verdict != "survived":
+            raise SystemExit(f"without any fault: {' '.join(tests)}: {verdict}")
+
     began = time.monotonic()
-
-    def tell(number: int, verdict: Verdict) -> None:
-        print(f"{number + 1:>4}/{len(chosen)}  {verdict:<11}  {chosen[number].name}", flush=True)
-
-    trials = [
-        Trial(mutant, TARGETS[mutant.module], 10 + SLOWER * usual[TARGETS[mutant.module]])
-        for mutant in chosen
-    ]
-    verdicts = [ended.verdict for ended in verdicts_on(trials, how.at_once, tell)]
-    _tell(chosen, verdicts, how, time.monotonic() - began)
-    return int(bool(survivors(chosen, verdicts)))
+    verdicts_on([Trial(None, tests)], 1, tell)
+    return time.monotonic() - began
 
 
-def _seconds_without_fault(modules: Sequence[str], at_once: int) -> dict[tuple[str, ...], float]:
-    """Seconds of each group of tests; those that fail without any fault would notice every one."""
-    groups = sorted({TARGETS[module] for module in modules})
-    trials = [Trial(None, tests) for tests in groups]
-    ended = dict(zip(groups, verdicts_on(trials, at_once, _say_nothing), strict=True))
-    for tests, end in ended.items():
-        if end.verdict != "survived":
-            raise SystemExit(f"without any fault: {' '.join(tests)}: {end.verdict}")
-    return {tests: end.seconds for tests, end in ended.items()}
+Row = dict[str, str]
 
 
-def _say_nothing(number: int, verdict: Verdict) -> None: ...
+def _kept() -> dict[str, Row]:
+    rows: list[Row] = json.loads(KEPT.read_text())["rows"]
+    return {f"{row['module']} {row['function']}: {row['fault']}": row for row in rows}
 
 
-def survivors(chosen: Sequence[Mutant], verdicts: Sequence[Verdict]) -> list[Mutant]:
-    return [m for m, verdict in zip(chosen, verdicts, strict=True) if verdict == "survived"]
-
-
-def _tell(chosen: Sequence[Mutant], verdicts: Sequence[Verdict], how: Any, seconds: float) -> None:
-    left = survivors(chosen, verdicts)
-    killed = len(chosen) - len(left)
-    print(f"\n{killed} of {len(chosen)} noticed ({killed / len(chosen):.1%}), {seconds:.0f} s")
-    for mutant in left:
-        print(f"survived: {mutant.name}")
-    rows = [
-        {k: v for k, v in asdict(mutant).items() if k != "source"} | {"verdict": verdict}
-        for mutant, verdict in zip(chosen, verdicts, strict=True)
-    ]
+def _keep(chosen: Sequence[Mutant], verdicts: Mapping[str, Row], seed: int) -> None:
+    rows = [verdicts[mutant.name] for mutant in chosen if mutant.name in verdicts]
     figures = {
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "python": platform.python_version(),
-        "seed": how.seed,
+        "seed": seed,
         "mutants": len(chosen),
-        "noticed": killed,
-        "seconds": round(seconds),
+        "tried": len(rows),
+        "noticed": sum(row["verdict"] != "survived" for row in rows),
         "no_faults": EXPLAINED,
         "rows": rows,
     }
-    KEPT.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
+    whole = KEPT.with_suffix(".new")
+    whole.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
+    whole.replace(KEPT)  # so that an end at any time leaves one of the two
 
 
 if __name__ == "__main__":

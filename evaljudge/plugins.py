@@ -85,8 +85,8 @@ def found_in_files(what: str, attribute: str, kind: type[T]) -> dict[str, T]:
             print(f"evaljudge: {place}: {reason}; it is left out", file=sys.stderr)
             continue
         for entry_name, entry in entries.items():
-            _add(f"entries of {what}", entry_name, place, homes)
-            loaded[entry_name] = entry
+            if _add(f"entries of {what}", entry_name, place, homes):
+                loaded[entry_name] = entry
     return dict(sorted(loaded.items()))
 
 
@@ -96,8 +96,8 @@ def _modules(what: str, attribute: str) -> Iterator[tuple[str, str, str, str]]:
     for folder in folders(what):
         for module in iter_modules([folder]):
             place = str(Path(folder, f"{module.name}.py"))
-            _add(f"files of {what}", module.name, place, places)
-            yield module.name, place, f"evaljudge.{what}.{module.name}", attribute
+            if _add(f"files of {what}", module.name, place, places):
+                yield module.name, place, f"evaljudge.{what}.{module.name}", attribute
     for point in entry_points(group=f"evaljudge.{what}"):
         yield point.name, point.value, point.module, point.attr or attribute
 
@@ -130,11 +130,16 @@ def kinds() -> Mapping[str, str]:
     return kinds
 
 
-def _add(what: str, name: str, place: str, places: dict[str, str]) -> None:
-    if places.setdefault(name, place) != place:
-        raise UserError(
-            f"two {what} are called {name!r}: {places[name]} and {place}; rename or remove one"
-        )
+def _add(what: str, name: str, place: str, places: dict[str, str]) -> bool:
+    """Whether no other has its name. Two are refused, but of two commands the first is taken, so
+    that all others go on: no number depends on which is meant."""
+    if places.setdefault(name, place) == place:
+        return True
+    said = f"two {what} are called {name!r}: {places[name]} and {place}; rename or remove one"
+    if not what.endswith(" cli"):
+        raise UserError(said)
+    print(f"evaljudge: {said}; the second is left out", file=sys.stderr)
+    return False
 
 
 @cache

@@ -28,6 +28,9 @@ def test_the_modules_and_tests_of_mutants_are_there(monkeypatch: pytest.MonkeyPa
     assert [module for module in mutants.TARGETS if not (mutants.PACKAGE / module).exists()] == []
     tests = {test for of_module in mutants.TARGETS.values() for test in of_module}
     assert [test for test in tests if not (mutants.ROOT / "tests" / test).exists()] == []
+    explained = {name.partition(" ")[0] for name in mutants.EXPLAINED}
+    faults = [m.name for area in explained for m in mutants.mutants_of(area, with_source=False)]
+    assert mutants.EXPLAINED.keys() - set(faults) == set()
 
 
 @pytest.mark.long

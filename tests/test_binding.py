@@ -55,6 +55,16 @@ def without_a_model(error: Exception) -> ScriptedEngines:
     return ScriptedEngines(opens)
 
 
+@pytest.mark.parametrize("executor", ["local"], indirect=True)
+def test_a_report_of_somebody_else_is_not_overwritten(config):
+    page = Path(config["out"], "report/index.html")
+    page.parent.mkdir(parents=True)
+    page.write_text("mine")
+    with pytest.raises(UserError, match=r"report/index\.html: not of a run.*take another `out`"):
+        evaljudge.run(config, engines=ScriptedEngines())
+    assert page.read_text() == "mine" and not Path(config["out"], "run.json").exists()
+
+
 @pytest.mark.parametrize("executor", EXECUTORS, indirect=True)
 @pytest.mark.parametrize(
     "error",

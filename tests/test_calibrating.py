@@ -215,7 +215,7 @@ def test_names_of_strangers_become_names_of_files(tmp_path: Path) -> None:
         ({"good": 4, "precision": 1, "confidence": 0.9}, "--confidence needs a --precision below"),
         ({"scores": [row | {"scorer": "mine.calibrated"} for row in SCORES],
           "good": 4, "precision": 0.9, "confidence": 0.9},
-         "--confidence: mine.calibrated was fitted to ratings.*, with --scorer mine$"),
+         "--confidence: mine.calibrated was fitted to ratings.*, with --scorer$"),
     ],
 )  # fmt: skip
 def test_mistakes_are_said(tmp_path: Path, more: dict[str, Any], said: str) -> None:

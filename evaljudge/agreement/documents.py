@@ -32,6 +32,7 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 ALPHA = 0.05
 TAILS = (2.5, 97.5)
 EQUAL = 1e-9  # correlations that differ by less do so by rounding
+ROUNDING = 1e-12  # a standard error that is no larger, relative to the value, is rounding
 _LIBRARIES = ThreadpoolController()  # those loaded by now: numpy's and scipy's
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -128,9 +129,20 @@ def reach(error: Floats | float, freedom: Floats | float, choices: int = 1) -> F
     return np.asarray(stdtrit(freedom, 1 - ALPHA / choices / 2) * error)
 
 
+def one_sided(value: Floats | float, error: Floats | float, freedom: Floats | float) -> Floats:
+    """The p of a value with this error being at least 0, by Student's t.
+
+    Parts that are all alike have no error to judge by: then it is that of their signs alone.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = stdtr(freedom, np.divide(value, error))
+    by_signs = np.where(np.less(value, 0), 0.5 ** (freedom + 1), 1.0)
+    return np.where(error <= ROUNDING * np.abs(value), by_signs, p)
+
+
 def two_sided(value: Floats | float, error: Floats | float, freedom: Floats | float) -> Floats:
-    """The p of a value with this error being 0, by Student's t."""
-    return np.asarray(2 * stdtr(freedom, -np.abs(value) / error))
+    """The p of a value with this error being 0, likewise."""
+    return np.minimum(1.0, 2 * one_sided(-np.abs(value), error, freedom))
 
 
 def jackknife_error(without: Floats, centre: Floats | float) -> float:
@@ -164,18 +176,13 @@ def interval(
 
 
 def p_value(difference: float, parts: Floats) -> float | None:
-    """Two-sided, that the mean of the parts is 0 but for chance; None of fewer than two.
-
-    Parts that are all alike have no spread to judge by: then it is that of their signs alone.
-    """
+    """Two-sided, that the mean of the parts is 0 but for chance; None of fewer than two."""
     spread, count = error(parts)
     if not np.isfinite(spread):
         return None
     if abs(difference) < EQUAL:
         return 1.0
-    if spread < EQUAL:
-        return float(2.0 ** (1 - count))
-    return float(two_sided(difference, spread, count - 1))
+    return float(two_sided(difference, 0.0 if spread < EQUAL else spread, count - 1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from evaljudge.agreement.rated import Floats, Key, Rated
 from evaljudge.analysis.mixes import VERSION, Mix, check_axes, check_new_name, mixed
 from evaljudge.analysis.scoring import Further
 from evaljudge.config import CombineConfig, Rule
+from evaljudge.corpora.scores import BY_AGREEMENT
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS, Score
 
@@ -125,7 +126,7 @@ class Weights:
     def signature(self) -> str:
         weights = " + ".join(f"{w:.3f}*{name}" for name, w in zip(self.of, self.whole, strict=True))
         return (
-            f"{self.scorer}@{VERSION} | weighted by agreement {weights} | {len(self.folds)} folds "
+            f"{self.scorer}@{VERSION}{BY_AGREEMENT}{weights} | {len(self.folds)} folds "
             f"by document | {self.documents} documents | evaljudge {evaljudge.__version__}"
         )
 

@@ -14,7 +14,6 @@ from functools import cache, wraps
 from typing import Annotated, Any
 
 import typer
-from typer import BadParameter
 from typer.core import TyperCommand
 from typer.exceptions import TyperException
 
@@ -25,7 +24,7 @@ from evaljudge.commands.options import Command
 from evaljudge.commands.supervised import FINISH_SECONDS
 from evaljudge.errors import GivenUp, UserError, plain_words, seconds_in
 from evaljudge.plugins import added_code, folders, found_in_files
-from evaljudge.runs.json_lines import json_is_wanted, logging_json
+from evaljudge.runs.json_lines import logging_json
 from evaljudge.text import without_secrets
 
 __path__ = folders("cli")  # one that the environment names is a part of this package
@@ -41,7 +40,8 @@ class _Command(TyperCommand):
         refuse_gone_options(str(ctx.info_name), args)
         try:
             return super().parse_args(ctx, args)
-        except BadParameter as error:
+        except TyperException as error:
+            error.ctx = ctx  # type: ignore[attr-defined]
             if isinstance(error.__cause__, ValidationError):
                 error.message = plain_words(error.__cause__.errors()[0])
             raise
@@ -71,14 +71,14 @@ def app() -> typer.Typer:
     return made
 
 
-def _run_of(name: str, command: Command) -> Callable[..., Any]:
+def _run_of(name: str, command: Command) -> Callable[..., None]:
     """The command, whose mistakes are one line where it was added."""
 
     @wraps(command.run)
-    def run(*args: Any, **options: Any) -> Any:
+    def run(*args: Any, **options: Any) -> None:
         passing = (typer.Exit, typer.Abort, TyperException)
         with added_code(f"the command {name}", command.run.__module__, *passing):
-            return command.run(*args, **options)
+            command.run(*args, **options)
 
     return run
 
@@ -113,13 +113,13 @@ def main(arguments: list[str] | None = None) -> None:
     """A command in this process: a user's mistake is one line on stderr, never a traceback."""
     with _one_line_each(), logging_json(), _one_line_each():
         seconds_in(FINISH_SECONDS, 0)  # refused now, not at a signal
-        if not json_is_wanted():
-            app()(arguments, prog_name="evaljudge")
-            return
         try:
-            # else an unknown option is a drawing
+            # else a mistake is a drawing
             code = app()(arguments, prog_name="evaljudge", standalone_mode=False)
         except TyperException as error:
-            message = error.format_message() or "name a command: `evaljudge --help` lists them"
-            raise UserError(message) from None
-        sys.exit(code)
+            message = error.format_message() or "name a command"
+            path = getattr(getattr(error, "ctx", None), "command_path", "evaljudge")
+            raise UserError(f"{message.rstrip('.')} (see `{path} --help`)") from None
+        except typer.Abort:
+            code = "evaljudge: aborted"
+        sys.exit(code or 0)

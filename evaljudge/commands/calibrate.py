@@ -6,7 +6,7 @@ A scorer's axis meets the human axis of the same name; a scorer without axes is 
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -62,19 +62,21 @@ def calibrated(wanted: CalibrateOptions) -> CalibratedScores:
     _check(wanted)
     read = read_rated(wanted, "calibrate to")
     frame, warnings = read.frame, [*read.left_out, *read.notes]
-    rows = list(_rows(wanted, frame, warnings))
+    rows = list(_rows(wanted, frame, read.fitted, warnings))
     bodies = [candidate.text for case in read.cases for candidate in case.candidates]
     return CalibratedScores(rows, warnings, wanted.folds, frame.texts, bodies)
 
 
-def _rows(wanted: CalibrateOptions, frame: Rated, warnings: list[str]) -> Iterator[CalibratedRow]:
+def _rows(
+    wanted: CalibrateOptions, frame: Rated, fitted: Collection[str], warnings: list[str]
+) -> Iterator[CalibratedRow]:
     """The rows of the wanted scorers and axes; each that cannot be calibrated gives a warning."""
     pairs, number = _matched(wanted, frame, warnings), 0
     for (scorer, _), _ in pairs:
-        if wanted.confidence is not None and scorer.endswith(SUFFIX):
+        if wanted.confidence is not None and (scorer.endswith(SUFFIX) or scorer in fitted):
             raise UserError(
                 f"--confidence: {scorer} was fitted to ratings, so they cannot certify it: name "
-                f"what it is made of, with --scorer {scorer.removesuffix(SUFFIX)}"
+                "what it is made of, with --scorer"
             )
     highest = max(float(np.nanmax(frame.human[axis])) for _, axis in pairs)
     if wanted.good is not None and wanted.good > highest:

@@ -27,6 +27,8 @@ class RatedCases:
     corpus: Corpus
     given: Given
     reasons: Reasons
+    fitted: Collection[str]
+    """Scorers that are combinations by agreement."""
     left_out: Sequence[str]
     """A warning, where scores belong to no candidate."""
     notes: Sequence[str]
@@ -57,7 +59,7 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     named = wanted.column if isinstance(wanted.column, Mapping) else named_columns(wanted.column)
     source = source_of(wanted.cases, wanted.format, wanted.sources, named)
     scores = as_paths(wanted.scores, "scores")
-    scored, reasons = read_all_given(scores)
+    scored, reasons, fitted = read_all_given(scores)
     with open_corpus(source, "skip" if wanted.skip_bad_rows else "fail") as corpus:
         cases = list(corpus)
     name = source.path if isinstance(source.path, str) else ", ".join(source.path)
@@ -74,7 +76,8 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     left_out = f"{counted(unmet, one, many)} to no candidate of the corpus: left out"
     notes = notes_on(corpus.skipped_rows, corpus.absent_ratings)
     notes += [f"corpus: {note}" for note in corpus.unread]
-    return RatedCases(name, cases, corpus, scored, reasons, [left_out] if unmet else [], notes)
+    warnings = [left_out] if unmet else []
+    return RatedCases(name, cases, corpus, scored, reasons, fitted, warnings, notes)
 
 
 def refuse_unknown(

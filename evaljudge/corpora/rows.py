@@ -23,7 +23,7 @@ KNOWN_FIELDS = (
     *("doc_id", "source", "references", "context"),
     *("candidates", "system", "text", "ratings"),
 )
-SCORE_FIELDS = ("scorer", "axis", "value", "scores", "reason")
+SCORE_FIELDS = ("scorer", "axis", "value", "scores", "reason", "signature")
 """What rows of given scores have besides `doc_id` and `system` (see scores.py)."""
 NOT_UTF8 = "not UTF-8"
 OTHER_FORMS = {

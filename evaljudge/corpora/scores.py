@@ -22,13 +22,16 @@ Given = dict[tuple[str, str], dict[tuple[str, str], float | None]]
 """The value of each (doc_id, system), by (scorer, axis)."""
 Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
 """Why there is no value, as far as known, with the same keys."""
+BY_AGREEMENT = " | weighted by agreement "
+"""In the signature of a combination's scores: they were fitted to people's ratings."""
 
 
-def read_all_given(paths: Iterable[str]) -> tuple[Given, Reasons]:
-    """Read scores in JSONL, Parquet or CSV, or in runs' folders, and what the rows say about
-    missing values."""
+def read_all_given(paths: Iterable[str]) -> tuple[Given, Reasons, set[str]]:
+    """Read scores in JSONL, Parquet or CSV, or in runs' folders, what the rows say about missing
+    values, and which scorers are combinations by agreement."""
     scores: Given = {}
     reasons: Reasons = {}
+    fitted = set[str]()
     for path in paths:
         before = set(scores)
         for row in map(accepted, read_generic((_in_run(path),))):
@@ -39,6 +42,8 @@ def read_all_given(paths: Iterable[str]) -> tuple[Given, Reasons]:
                 if key in before:
                     message = f"scorer {key[0]!r} is in another --scores file already"
                     raise UserError(f"{path}: {message}")
+                if BY_AGREEMENT in f"{row.fields.get('signature')}":
+                    fitted.add(key[0])
                 column = scores.setdefault(key, {})
                 if at in column:
                     raise UserError(f"{row.place}: a second score of {at[1]!r} for {at[0]!r}")
@@ -54,7 +59,7 @@ def read_all_given(paths: Iterable[str]) -> tuple[Given, Reasons]:
                 f"scorer {scorer!r} has scores of axis {axis!r} and scores without an axis: "
                 "it is unclear which belongs to which; give one of them another name"
             )
-    return scores, reasons
+    return scores, reasons, fitted
 
 
 def _in_run(path: str) -> str:

@@ -26,11 +26,10 @@ from numpy.typing import ArrayLike
 
 from evaljudge.agreement import LEVELS, Coefficient, Level
 from evaljudge.agreement.agree import estimates
-from evaljudge.agreement.documents import Estimate, error, reach, two_sided
+from evaljudge.agreement.documents import ROUNDING, Estimate, error, one_sided, reach, two_sided
 from evaljudge.agreement.rated import Floats
 from evaljudge.agreement.significance import paired_values
 
-ROUNDING = 1e-12  # a standard error that is no larger, relative to the value, is rounding
 Maybe = float | None  # None where undefined
 Four = tuple[Floats, Floats, Floats, Floats]
 """The first scores, the second ones, and the ratings that each are compared with: a row a text."""
@@ -78,18 +77,13 @@ def paired_difference(first: ArrayLike, second: ArrayLike) -> PairedDifference:
 
 
 def p_lower(paired: PairedDifference, tolerance: float) -> float | None:
-    """The one-sided p of the difference being at least -tolerance; None of fewer than 2 documents.
-
-    Where every document changed by the same, it is that of their signs alone.
-    """
-    from scipy.special import stdtr
-
+    """The p of the difference being at least -tolerance; None of fewer than 2 documents."""
     if paired.difference is None or paired.error is None:
         return None
-    beyond = paired.difference + tolerance
-    if paired.error <= ROUNDING * max(abs(paired.difference), tolerance):
-        return float(0.5**paired.n) if beyond < -ROUNDING * tolerance else 1.0
-    return float(stdtr(paired.n - 1, beyond / paired.error))
+    rounding = ROUNDING * max(abs(paired.difference), tolerance)
+    both = paired.difference + tolerance, paired.error
+    beyond, error = (0.0 if abs(number) <= rounding else number for number in both)
+    return float(one_sided(beyond, error, paired.n - 1))
 
 
 def _mean(values: Floats) -> float | None:
@@ -99,13 +93,14 @@ def _mean(values: Floats) -> float | None:
 def student(value: float, error: float, units: int) -> tuple[Maybe, Maybe, Maybe]:
     """The 95% interval of a value with this standard error, and the p of its being 0.
 
-    Where nothing changed, the interval is 0 alone. Where every unit changed by the same, it is not
-    defined: how far other units would be from these is not known.
+    Where nothing changed, the interval is 0 alone. Where every unit changed by the same, there is
+    none: how far other units would be from these is not known.
     """
+    p = float(two_sided(value, error, units - 1))
     if error <= ROUNDING * abs(value):
-        return (None, None, None) if value else (0.0, 0.0, 1.0)
+        return (None, None, p) if value else (0.0, 0.0, p)
     half = float(reach(error, units - 1))
-    return value - half, value + half, float(two_sided(value, error, units - 1))
+    return value - half, value + half, p
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special  # type: ignore[import-untyped, unused-ignore]
 from scipy.stats import (  # type: ignore[import-untyped, unused-ignore]
     false_discovery_control,
 )
 
-from evaljudge.agreement.documents import error, jackknife_error, means, reach
+from evaljudge.agreement.documents import error, jackknife_error, means, one_sided, reach
 from evaljudge.agreement.pairs import Codes, Floats
 
 FEWEST_TEXTS = 30
@@ -101,7 +100,7 @@ def replacing(
         p_clustered = None
         if there.size > 1:
             spread = jackknife_error(without[there], value)
-            p_clustered = _p(value - epsilon, spread, there.size - 1)
+            p_clustered = float(one_sided(value - epsilon, spread, there.size - 1))
         raters.append(
             BesideRater(
                 rater=rater,
@@ -109,7 +108,7 @@ def replacing(
                 documents=there.size,
                 judge=float(closer.mean()),
                 itself=float(itself.mean()),
-                p=_p(value - epsilon, error(lead)[0], lead.size - 1),
+                p=float(one_sided(value - epsilon, error(lead)[0], lead.size - 1)),
                 p_corrected=np.nan,
                 p_clustered=p_clustered,
                 p_clustered_corrected=None,
@@ -152,12 +151,6 @@ def _interval(value: float, without: Floats) -> tuple[float | None, float | None
         return None, None
     half = reach(jackknife_error(without, value), without.size - 1)
     return max(0.0, float(value - half)), min(1.0, float(value + half))
-
-
-def _p(lead: float, error: float, freedom: int) -> float:
-    if error == 0:
-        return 0.0 if lead < 0 else 1.0
-    return float(special.stdtr(freedom, lead / error))
 
 
 def _corrected(p: Sequence[float]) -> list[float]:

@@ -60,6 +60,7 @@ def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
         bound = output.run()
         if bound is None:
             _refuse_remains(output, output.has_listing, "run.json")
+            _refuse_foreign(output)
             bound = _bind(output, job, now)
         output = Output(config.out, config.briefs, bound["id"])
         listing = output.listing()
@@ -137,6 +138,16 @@ def _refuse_remains(output: Output, remains: object, gone: str) -> None:
         raise UserError(
             f"{output.uri}: {gone} is gone, and shards of a run lie there: put it back, or take "
             "another `out`"
+        )
+
+
+def _refuse_foreign(output: Output) -> None:
+    """A report that is not ours would be overwritten; in ours `findings.json` comes first."""
+    names = set(output.place.names("report"))
+    if "findings.json" not in names and (theirs := names & {"index.html", "agreement.md"}):
+        raise UserError(
+            f"{output.uri}/report/{min(theirs)}: not of a run, which would overwrite it: move it, "
+            "or take another `out`"
         )
 
 

@@ -195,6 +195,10 @@ def test_combinations_are_scorers_like_others(config: dict[str, Any]) -> None:
     assert came.coverage == 1.0
     assert came.findings.signatures["votes"].startswith("votes@1 | majority of a, b, twice | ")
     assert "weighted by agreement" in came.findings.signatures["weighted on fluency"]
+    with pytest.raises(UserError, match=r"^confidence: weighted was fitted to ratings"):
+        evaljudge.calibrate(
+            config["corpus"], came, scorer="weighted", good=2, precision=0.5, confidence=0.9
+        )
     warned = [one for one in came.warnings if "count alike" in one]
     assert warned == ["weighted on relevance: all scorers count alike: nobody rated this axis"]
     rows = came.findings

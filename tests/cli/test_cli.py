@@ -97,6 +97,23 @@ def test_what_is_gone_ends_with_the_new_call(
     assert call in HELPED
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("", "name a command (see `evaljudge --help`)"),
+        ("rnu", "No such command 'rnu'. Did you mean 'run'? (see `evaljudge --help`)"),
+        ("--nope", "No such option: --nope (see `evaljudge --help`)"),
+        ("run", "Missing argument 'CONFIG' (see `evaljudge run --help`)"),
+        ("probe position", "Missing option '--votes' (see `evaljudge probe position --help`)"),
+        ("run c.yaml --set", "Option '--set' requires an argument (see `evaljudge run --help`)"),
+    ],
+)
+def test_how_a_command_is_not_called(
+    words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(capsys, *words.split(), code=2)[1] == f"evaljudge: {said}\n"
+
+
 def test_a_job_s_own_folder_is_no_place_for_a_run(
     said: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:

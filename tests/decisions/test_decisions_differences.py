@@ -28,7 +28,7 @@ def test_documents_weigh_the_same_whatever_their_number_of_texts() -> None:
     ("first", "second", "spread"),
     [
         ([[1.0], [2.0]], [[1.0], [2.0]], (0.0, 0.0, 0.0, 1.0)),
-        ([[1.1], [2.3], [0.7]], [[2.1], [3.3], [1.7]], (1.0, None, None, None)),
+        ([[1.1], [2.3], [0.7]], [[2.1], [3.3], [1.7]], (1.0, None, None, 2 / 2**3)),
         ([[1.0]], [[2.0]], (1.0, None, None, None)),
         ([[1.0]], [[NAN]], (None, None, None, None)),
         (np.empty((0, 0)), np.empty((0, 0)), (None, None, None, None)),

@@ -201,6 +201,8 @@ def test_equal_scores_have_no_interval() -> None:
     assert found["C"].low is not None
     pair = next(pair for pair in ranked(table).pairs if {pair.first, pair.second} == {"A", "B"})
     assert (pair.low, pair.high, pair.p) == (None, None, 2 / 2**7)
+    alike = np.array([[0.1, 0.1], [0.1, np.nan], [0.1, 0.1]])  # of a pair, two documents alone
+    assert systems._t_ps(alike).tolist() == [2 / 2**3, 2 / 2**2]
 
 
 def test_what_is_not_there_is_none() -> None:
