@@ -2,9 +2,9 @@
 
     python benches/ten_million.py
 
-Computed from what each further shard took of a bucket (`scale.py 2000 20000 --s3`), from what the
-driver took to read (`scale.py`) and to report (docs/performance.md, "On a cluster"), and from the
-prompt tokens that one H200 computed a second for a model of 8B (`gpu.py`). Prices are assumptions.
+Computed from what shards took of a bucket, and the driver to read (`scale.py 2000 20000 --s3
+--ray`) and to report (docs/performance.md, "On a cluster"), and from the prompt tokens that one
+H200 computed for a model of 8B (`gpu.py`). Prices are assumptions.
 """
 
 import json
@@ -17,43 +17,44 @@ from evaljudge.runs.binding import MOST_TOKENS
 
 DOCUMENTS, WORKERS = 10_000_000, 800
 IN_A_SHARD = {"`direct`": 80, "`synthetic`": 18}
-"""Documents of 400 words with 16 texts each: docs/performance.md, "Shards"."""
+"""Documents of 400 words with 16 texts each, on four axes: docs/performance.md, "Shards"."""
 WRITES, READS, CARD_HOUR = 5e-6, 4e-7, 3.0
-"""Dollars: of a request that writes or lists, of one that reads, of an hour of a card."""
+"""Dollars: of a request that writes, of one that reads, of an hour of a card."""
 REPORTING = 48e-6 * 32
 """Processor seconds of the driver for each shard; those measured had 32 documents."""
-BY_TIME = ("PUT /scale/out", "GET /scale/out")
-"""Nearly all of these renew the run's claim, every five seconds."""
+OF_SHARDS = ("cases", "briefs", "commits", "scores")
 
 
 def read(bench: str) -> Any:
     return json.loads((HERE / bench).with_suffix(".json").read_text())
 
 
-def of_store(run: dict[str, Any]) -> tuple[float, ...]:
-    """Shards, requests, their price, and objects."""
-    asked = {key: times for key, times in run["requests"].items() if key not in BY_TIME}
-    writes = sum(n for key, n in asked.items() if key.startswith(("PUT", "GET listing")))
-    price = writes * WRITES + (sum(asked.values()) - writes) * READS
-    return asked["PUT /scale/out/cases"], sum(asked.values()), price, run["objects"]
+def reading(run: dict[str, Any]) -> float:
+    return sum(each["cpu_seconds"] for each in run["phases"] if each["phase"] == "reading")
 
 
 def columns() -> Iterator[list[str]]:
-    few, many = map(of_store, read("scale_s3")["runs"])
-    more, *rest = (b - a for a, b in zip(few, many, strict=True))
-    requests, price, objects = (each / more for each in rest)
-    large, card = read("scale")["runs"][-1], read("gpu")["rows"][2]
-    (reading,) = (p["cpu_seconds"] for p in large["phases"] if p["phase"] == "reading")
+    few, many = read("scale_s3")["runs"]
+    asked, counted = many["requests"], many["requests"]["PUT /scale/out/cases"]
+
+    def of_a_shard(verb: str) -> float:
+        starts = tuple(f"{verb} /scale/out/{folder}" for folder in OF_SHARDS)
+        return sum(n for key, n in asked.items() if key.startswith(starts)) / counted
+
+    writes, reads = of_a_shard("PUT"), of_a_shard("GET")
+    a_document = (reading(many) - reading(few)) / (many["cases"] - few["cases"])
+    card = read("gpu")["rows"][2]
     seconds = MOST_TOKENS * sum(card["seconds"]) / len(card["seconds"]) / card["prefilled"]
     for judge, documents in IN_A_SHARD.items():
         shards = DOCUMENTS / documents
-        hours = shards * seconds / 3600
+        hours, requests = shards * seconds / 3600, shards * (writes + reads)
         yield [
-            *(judge, f"{shards:,.0f}", f"{shards * requests:,.0f}", f"{shards * objects:,.0f}"),
+            *(judge, f"{shards:,.0f}", f"{requests:,.0f}", f"{shards * writes:,.0f}"),
             *(f"{hours:,.0f}", f"{hours / WORKERS:.1f}"),
-            f"{shards * requests / (hours / WORKERS * 3600):,.0f}",
-            f"{DOCUMENTS * reading / large['cases'] / 60:.0f}",
-            *(f"{shards * REPORTING / 60:.0f}", f"{shards * price:,.0f}"),
+            f"{requests / (hours / WORKERS * 3600):,.0f}",
+            f"{DOCUMENTS * a_document / 60:.0f}",
+            f"{shards * REPORTING / 60:.0f}",
+            f"{shards * (writes * WRITES + reads * READS):,.0f}",
             f"{hours * CARD_HOUR:,.0f}",
         ]
 
