@@ -7,7 +7,8 @@ Does whole runs (corpus, shards, both stages, scores, report, selection) on the 
 which answers at once, each in a process of its own. That process asks and scores itself, so that
 its processor seconds are all there are; with --ray, two of Ray's workers do. With --s3 the folder
 lies in a bucket that counts requests. --smallest adds a run of cases with one candidate and one
-ask. Prints what each phase takes and the memory at its end, and writes benches/scale.json.
+ask. Prints what each phase takes and the memory at its end, and writes benches/scale.json, or
+scale_s3.json.
 """
 
 import argparse
@@ -45,7 +46,7 @@ def main(sizes: list[int], smallest: int | None, how: list[str]) -> None:
     seen["runs"] = [run(size, *how) for size in sizes]
     if smallest:
         seen["smallest"] = run(smallest, "--smallest", *how)
-    keep("scale", seen)
+    keep("scale_s3" if on_s3 else "scale", seen)
 
 
 if __name__ == "__main__":

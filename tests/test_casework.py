@@ -239,7 +239,7 @@ def test_judges_of_a_case_share_a_memory_and_cases_do_not() -> None:
     async def ask() -> list[dict[str, int]]:
         found = []
         for _ in range(2):
-            models = case_models(model, made, set(), set())
+            models = case_models(model, [judge.name for judge in made], set(), set())
             for judge in made:
                 view = models[judge.name]
                 briefs = await judge.brief(CASES[0].document, [], view)

@@ -106,7 +106,7 @@ def test_briefs_that_another_run_wrote_are_found_by_their_writer(bench: Bench) -
     assert not any(bench.counted()[f"write {model}"] for model in "mn")
 
 
-@pytest.mark.parametrize("writer", [None, "w", "m"])
+@pytest.mark.parametrize("writer", [None, "w", "m", "n"])
 def test_asks_equal_the_plan(bench: Bench, writer: str | None) -> None:
     plan = evaljudge.plan(bench.config(writer=writer), engines=Noting(bench.log))
     bench.run(writer=writer)
@@ -136,14 +136,22 @@ def test_a_writer_that_is_named_writes_for_all_models(bench: Bench) -> None:
         bench.run()
 
 
-def test_a_writer_named_like_the_model_for_all_is_no_run_without_a_writer(bench: Bench) -> None:
-    bench.run(writer="m")
-    assert bench.counted()["write n"] == 0
+@pytest.mark.parametrize("writer", ["m", "n"])
+def test_a_writer_that_judges_too_is_loaded_once_and_judges_first(
+    bench: Bench, writer: str
+) -> None:
+    bench.run(writer=writer)
+    assert bench.opened() == [writer, *(model for model in "mnt" if model != writer)]
+    asked = bench.counted()
+    assert {name: n for name, n in asked.items() if name.startswith("write")} == {
+        f"write {writer}": WRITES + len(AXES)
+    }
+    assert (asked["choose m"], asked["choose n"]) == (CHOOSES, CHOOSES)
     with pytest.raises(UserError, match="is bound to another run: writer"):
         bench.run()
 
 
-@pytest.mark.parametrize("writer", [None, "w"])
+@pytest.mark.parametrize("writer", [None, "w", "n"])
 def test_the_stages_can_be_done_one_by_one(bench: Bench, writer: str | None) -> None:
     bench.run(writer=writer)
     whole, out = scores(bench), bench.out
@@ -151,11 +159,11 @@ def test_the_stages_can_be_done_one_by_one(bench: Bench, writer: str | None) -> 
     given = bench.config(writer=writer)
     bench.log.write_text("")
     evaljudge.prepare(given, engines=Noting(bench.log), progress=False)
-    assert bench.opened() == (["w"] if writer else ["m", "n", "t"])
+    assert bench.opened() == ([writer] if writer else ["m", "n", "t"])
     assert not [line for line in bench.counted() if line.startswith("choose")]
     bench.log.write_text("")
     evaljudge.judge(given, engines=Noting(bench.log), progress=False)
-    assert bench.opened() == ["m", "n", "t"]
+    assert bench.opened() == (["n", "m", "t"] if writer == "n" else ["m", "n", "t"])
     evaljudge.make_report(given, engines=Noting(bench.log), progress=False)
     assert scores(bench) == whole
 
@@ -284,6 +292,7 @@ def test_a_case_that_one_model_dies_of_is_unscored_by_its_judges_alone(bench: Be
 @pytest.mark.long
 @pytest.mark.ray
 def test_on_ray_as_in_this_process(bench: Bench, local_ray: None) -> None:
+    bench.usual["writer"] = "n"
     bench.run()
     whole, out = scores(bench), bench.out
     out.rename(bench.folder / "here")

@@ -123,9 +123,10 @@ def test_one_engine_answers_all_calls_and_is_closed_at_last(tmp_path: Path) -> N
     assert {key[0] for key in values(second.out)} == {"d3"}
 
 
-def test_a_writer_stays_open_beside_the_judge() -> None:
-    engines = Engines()
-    with evaljudge.Scorer(**USUAL, writer="other", engines=engines) as scorer:
+@pytest.mark.parametrize("more", [{}, {"geval": {"model": "other"}}])
+def test_a_writer_stays_open_beside_the_judge(more: dict[str, Any]) -> None:
+    engines, given = Engines(), USUAL | {"judges": SYNTHETIC | more, "writer": "other"}
+    with evaljudge.Scorer(**given, engines=engines) as scorer:
         for n in range(3):
             assert scorer.score(texts(n)).coverage == 1
         assert sorted(engines.opened) == ["other", "scripted"]

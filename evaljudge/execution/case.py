@@ -59,13 +59,13 @@ def add_counts(asked: Mapping[str, Asked], models: Models) -> None:
         asked[name].add(model.counting)
 
 
-def case_models(model: Model, judges: Sequence[Judge], heads: set[int], blocks: set[int]) -> Models:
-    """The judges' models for one case: what any of these judges has asked, no other asks again.
+def case_models(model: Model, names: Iterable[str], heads: set[int], blocks: set[int]) -> Models:
+    """These judges' models for one case: what any of these judges has asked, no other asks again.
 
     `heads`, `blocks`: what the model has read of the templates, and of this case in either stage.
     """
     memory = Memory()
-    return {j.name: CaseModel(CountingModel(model, heads, blocks), memory) for j in judges}
+    return {name: CaseModel(CountingModel(model, heads, blocks), memory) for name in names}
 
 
 def try_scoring(judge: Judge, case: Case, verdicts: Sequence[Verdict]) -> bool:

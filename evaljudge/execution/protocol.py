@@ -73,6 +73,8 @@ class Assignment:
     """Measured by the worker that judges, with the signatures of their names."""
     price: Price = NO_PRICE
     """What a worker's time costs, where a run may spend only so much."""
+    judging: Sequence[Judge] = ()
+    """The judges that judge with this model, where it writes for others, too; empty: all."""
     replied: frozenset[Shard] = frozenset()
     """The shards of which replies are kept (model/keeping.py)."""
 

@@ -119,7 +119,8 @@ class ShardWork:
         self._slots, self._counts = CaseSlots(MOST_OPEN_CASES * times), Counts(tell)
         self._purse = purse
         self._heads: set[int] = set()
-        self._untried = {judge.name for judge in assignment.judges}
+        self._judging = assignment.judging or assignment.judges
+        self._untried = {judge.name for judge in self._judging}
         """The judges that have no scored verdict yet."""
         self._blocks: defaultdict[str, set[int]] = defaultdict(set)
         self._brief_keys: dict[tuple[str, str], Mapping[tuple[str, str], str]] = {}
@@ -189,7 +190,7 @@ class ShardWork:
     ) -> dict[str, Any]:
         """Stage one: every brief that these documents lack; the files hold those they had too."""
         started, shard = time.monotonic(), order.shard
-        asked, missing = self._nothing_asked(), list[str]()
+        asked, missing = {judge.name: Asked() for judge in self._job.judges}, list[str]()
         briefs_of = partial(self._briefs, known=known, attempt=attempt, asked=asked)
         finished = Finished[dict[str, Briefs]](self._output, "prepare", shard, asked)
         written = await self._done_for_each(finished, order, cases, briefs_of)
@@ -215,7 +216,7 @@ class ShardWork:
     ) -> dict[str, Any]:
         """Stage two: every candidate before every judge."""
         started, shard = time.monotonic(), order.shard
-        asked, unscored = self._nothing_asked(), list[str]()
+        asked, unscored = {judge.name: Asked() for judge in self._judging}, list[str]()
         metrics = self._job.metrics if attempt.is_first else ()
         measured = await asyncio.to_thread(measured_beside, metrics, cases, self._job.signatures)
         verdicts_of = partial(self._verdicts, known=known, attempt=attempt, asked=asked)
@@ -223,7 +224,7 @@ class ShardWork:
         judged = await self._done_for_each(finished, order, cases, verdicts_of)
         repeated = await self._claim(shard, "judge")
         files, output = list[str](), self._output
-        for judge in self._job.judges:
+        for judge in self._judging:
             verdicts = [verdict for each in judged for verdict in each[judge.name][0]]
             checks = [check for each in judged for check in each[judge.name][1]]
             unscored += [verdict.reason for verdict in verdicts if verdict.status == "unscored"]
@@ -270,9 +271,6 @@ class ShardWork:
             raise Superseded
         return repeated
 
-    def _nothing_asked(self) -> dict[str, Asked]:
-        return {judge.name: Asked() for judge in self._job.judges}
-
     async def _briefs(
         self, case: Case, known: Known, attempt: Attempt, asked: Mapping[str, Asked]
     ) -> dict[str, Briefs]:
@@ -280,7 +278,7 @@ class ShardWork:
         briefs: dict[str, Briefs] = {kind: {} for kind in known}
         new_of: dict[str, list[Brief]] = {}
         async with attempt.opening(case.document.doc_id, self._slots):
-            models = self._models(case, attempt)
+            models = self._models(case, attempt, asked)
             for judge in self._job.judges:
                 mine = briefs[judge.kind]
                 there = known[judge.kind] | mine
@@ -316,8 +314,8 @@ class ShardWork:
         """All judges of one case after each other, so that its prefixes are still in the cache."""
         judged_by: dict[str, Judged] = {}
         async with attempt.opening(case.document.doc_id, self._slots):
-            models = self._models(case, attempt)
-            for judge in self._job.judges:
+            models = self._models(case, attempt, asked)
+            for judge in self._judging:
                 keys = self._keys(judge, case.document).values()
                 briefs = [known[judge.kind][key] for key in keys if key in known[judge.kind]]
                 killed_the_writer = any(brief.reason == ENGINE_DIED for brief in briefs)
@@ -329,16 +327,16 @@ class ShardWork:
                     judged_by[judge.name] = judged
                     if judge.name in self._untried and try_scoring(judge, case, judged.verdicts):
                         self._untried.remove(judge.name)
-        if len(judged_by) < len(self._job.judges):
+        if len(judged_by) < len(self._judging):
             raise Unasked
         add_counts(asked, models)
         for name, judged in judged_by.items():
             asked[name].add_axes([*judged.verdicts, *judged.checks])
         return judged_by
 
-    def _models(self, case: Case, attempt: Attempt) -> Models:
+    def _models(self, case: Case, attempt: Attempt, names: Iterable[str]) -> Models:
         blocks = self._blocks[case.document.doc_id]
-        return case_models(attempt.model, self._job.judges, self._heads, blocks)
+        return case_models(attempt.model, names, self._heads, blocks)
 
     def _keys(self, judge: Judge, document: Document) -> Mapping[tuple[str, str], str]:
         """The keys of the judge's briefs, cached for the second stage while the case is open."""

@@ -107,11 +107,16 @@ class Job:
 
     @property
     def passes(self) -> list[Pass]:
+        """Each model has one: it is loaded once, whether it writes, judges or does both."""
         panels = self.panels
         if all(panel.one_model for panel in panels):
             return [Pass(panel, BOTH, required(panel.model).source) for panel in panels]
-        judging = [Pass(panel, ("judge",), required(panel.model).source) for panel in panels]
-        return [Pass(self, ("prepare",), required(self.writer).source), *judging]
+        own = next((panel for panel in panels if panel.one_model), None)
+        others = [Pass(p, ("judge",), required(p.model).source) for p in panels if p is not own]
+        if own is None:
+            return [Pass(self, ("prepare",), required(self.writer).source), *others]
+        whole = replace(self, panel=own.panel)
+        return [Pass(whole, BOTH, required(own.model).source, own.judges), *others]
 
     @property
     def sources(self) -> list[ModelSource]:
@@ -282,6 +287,12 @@ class Pass:
     job: Job
     stages: tuple[Stage, ...]
     source: ModelSource
+    own: Sequence[Judge] = ()
+    """The judges that judge with this model, where it writes for others, too."""
+
+    @property
+    def judging(self) -> Sequence[Judge]:
+        return self.own or self.job.judges
 
 
 def required(value: R | None) -> R:

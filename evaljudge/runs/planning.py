@@ -199,7 +199,8 @@ class _PassPlan:
     """Adds to a plan what one pass asks."""
 
     def __init__(self, part: Pass, briefs: KnownBriefs, output: Output | None, plan: Plan) -> None:
-        self._job, self._source, self._stages = part.job, part.source, part.stages
+        self._job, self._judging = part.job, part.judging
+        self._source, self._stages = part.source, part.stages
         self._writer = required(part.job.writer).identity
         self._briefs, self._output, self._plan = briefs, output, plan
         # reading a tokenizer takes time, so it is read only where there is something to count
@@ -209,7 +210,8 @@ class _PassPlan:
 
     async def add(self, work: Iterable[Work], metrics: Sequence[Metric]) -> None:
         asked: dict[Stage, dict[str, Asked]] = {
-            stage: {judge.name: Asked() for judge in self._job.judges} for stage in BOTH
+            "prepare": {judge.name: Asked() for judge in self._job.judges},
+            "judge": {judge.name: Asked() for judge in self._judging},
         }
         for case, stages in work:
             self._blocks = set()
@@ -244,7 +246,7 @@ class _PassPlan:
         self, case: Case, briefs: Mapping[str, list[Brief]], asked: Mapping[str, Asked]
     ) -> None:
         with self._counted_models(case, asked) as models:
-            for judge in self._job.judges:
+            for judge in self._judging:
                 judged = await verdicts_of(judge, case, briefs[judge.name], models[judge.name])
                 unscored = [v.reason for v in judged.verdicts if v.status == "unscored"]
                 self._foresee(judge.name, unscored)
@@ -268,7 +270,7 @@ class _PassPlan:
             lambda name, reply: common.setdefault(name, reply) is reply,
             lambda prompt, how: common_key(prompt, how, self._writer),
         )
-        models = case_models(model, self._job.judges, self._heads, self._blocks)
+        models = case_models(model, asked, self._heads, self._blocks)
         yield models
         add_counts(asked, models)
         longest = self._plan.longest

@@ -76,11 +76,12 @@ def _assignment(part: Pass, output: Output, orders: Sequence[Order]) -> Assignme
     job, probes = part.job, list[Probe]()
     judged = next((order.shard for order in orders if "judge" in order.stages), None)
     if judged and part.source.least_mass:
-        probes = probes_of(job.judges, output.cases(judged)[0])
+        probes = probes_of(part.judging, output.cases(judged)[0])
     light = [metric for metric in job.metrics if getattr(metric, "is_light", False)]
     return Assignment(
         output=output,
         judges=job.judges,
+        judging=part.judging,
         engines=job.engines,
         source=part.source,
         writer=required(job.writer).identity,

@@ -120,7 +120,7 @@ def leaning(target: str, reference: str, relation: str) -> Answers:
 @pytest.mark.parametrize("levels", [2, 3, 5, 9])
 def test_both_orders_are_averaged(predict: str, p: Answers, mass: float, levels: int) -> None:
     one, asked = judge(predict=predict, swap="both", levels=levels), list[tuple[str, str, str]]()
-    model = case_models(scripted(leaning, asked), [one], set(), set())[one.name]
+    model = case_models(scripted(leaning, asked), [one.name], set(), set())[one.name]
     found = verdict(one, model, briefs(levels))
     for level in found.evidence["levels"]:
         assert answers_of([level])[0] == pytest.approx(p)

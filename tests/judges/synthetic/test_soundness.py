@@ -36,7 +36,7 @@ def checks_of(
     judge: Synthetic, model: Scripted, told: list[Brief], case: Case = CASE
 ) -> tuple[list[Verdict], Verdict]:
     """The verdicts and the check of one axis, with a model that remembers what was asked."""
-    remembering = case_models(model, [judge], set(), set())[judge.name]
+    remembering = case_models(model, [judge.name], set(), set())[judge.name]
     verdicts, (check,) = asyncio.run(judge.verdicts(case, told, remembering))
     return verdicts, check
 
