@@ -185,7 +185,6 @@ def run_chain(moments: list[Moment], chain: Chain, whole: Path) -> None:
 
 FEW = {
     "local": [
-        Moment(signal.SIGINT, 0.1),
         Moment(signal.SIGTERM, 0.4),
         Moment(signal.SIGINT, asks=20),
         Moment(signal.SIGTERM, is_reporting=True),

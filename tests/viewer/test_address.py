@@ -129,6 +129,7 @@ def test_a_texts_link_says_whose_evidence_comes_first(browser: Any, tmp_path: Pa
         assert page.text_content("#difference") == "No score differs between the two runs."
 
 
+@pytest.mark.long
 def test_heads_and_order_are_in_step(alone: str, browser: Any) -> None:
     with listed(browser, alone) as page:
         for word, number, orders in (
@@ -154,6 +155,7 @@ def test_heads_and_order_are_in_step(alone: str, browser: Any) -> None:
         assert marked.count() == 0
 
 
+@pytest.mark.long
 def test_orders_are_the_same_on_the_page_and_over_the_whole_run(
     outcome: evaljudge.Outcome, alone: str, browser: Any
 ) -> None:
