@@ -295,7 +295,7 @@ def test_a_run_of_rows_is_resumed_refused_and_whole(tmp_path: Path) -> None:
 # with the judge in the box
 
 NANO: dict[str, Any] = {
-    "judges": {"synthetic": {"max_tokens": 96}},
+    "judges": {"synthetic": {"levels": 2, "max_tokens": 96}},
     "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 28}},
     "prompts": "nano",
     "axes": ["fluency"],

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -35,10 +35,23 @@ def written(folder: Path) -> Path:
     return folder / "clear"
 
 
-def told(environment: dict[str, str], *arguments: str, status: int = 0) -> str:
-    command = [sys.executable, "-m", "evaljudge", *arguments]
+SCRIPTED = ["-c", (
+    "from evaljudge.engines.scripted import ScriptedEngines\nfrom evaljudge.runs import job\n"
+    "job.VllmEngines = ScriptedEngines\nfrom evaljudge.__main__ import main\nmain()"
+)]  # fmt: skip
+"""The command, whose model answers at once."""
+
+
+def told(
+    environment: dict[str, str], *arguments: str, status: int = 0,
+    command: Sequence[str] = ("-m", "evaljudge"),
+) -> str:  # fmt: skip
     done = subprocess.run(
-        command, env=os.environ | environment, capture_output=True, text=True, check=False
+        [sys.executable, *command, *arguments],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == status, done.stderr
     return done.stdout + done.stderr
@@ -74,12 +87,11 @@ def looked_at(out: Path) -> None:
     assert "clear" in {row["scorer"] for row in agreement}
 
 
-@pytest.mark.engine
 def test_a_judge_in_a_folder_of_one_s_own(tmp_path: Path, config: dict[str, Any]) -> None:
     environment = {"EVALJUDGE_JUDGES": str(written(tmp_path / "mine").parent)}
     file = saved(tmp_path / "config.yaml", config)
     assert re.search(r"judge +clear +18 ", told(environment, "plan", file))
-    assert "What is clear" in told(environment, "run", file, "--full")
+    assert "What is clear" in told(environment, "run", file, "--full", command=SCRIPTED)
     looked_at(tmp_path / "out")
 
 

@@ -87,11 +87,11 @@ TRIED = [
     (write_it, "error"), (write_it, "reset after"), (write_much, "torn upload"),
     (read_it, "torn answer"), (list_it, "slow down"), (clear_it, "reset before"),
 ]  # fmt: skip
-FURTHER = [
+FURTHER = dict.fromkeys([
     *((write_it, fault) for fault in TRANSIENT[:5]),
     *((use, "torn answer") for use in (read_table_of_it, open_it, list_it)),
     *zip(USES, cycle(("slow down", "reset after")), strict=False),
-]
+])  # fmt: skip
 
 
 def furnish(place: Place, s3: Any) -> None:
