@@ -86,7 +86,16 @@ PASSING = {
 }
 
 
-@pytest.mark.parametrize("bad", PASSING.values(), ids=PASSING.keys())
+ORDINARY = ("429 with a time", "500", "a cut reply")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        pytest.param(bad, id=name, marks=[] if name in ORDINARY else pytest.mark.long)
+        for name, bad in PASSING.items()
+    ],
+)
 def test_what_passes_is_asked_again_and_nothing_is_lost_or_doubled(
     tmp_path: Path, server: Server, bad: Callable[[Ask], Reply]
 ) -> None:
