@@ -87,11 +87,6 @@ TRIED = [
     (write_it, "error"), (write_it, "reset after"), (write_much, "torn upload"),
     (read_it, "torn answer"), (list_it, "slow down"), (clear_it, "reset before"),
 ]  # fmt: skip
-FURTHER = dict.fromkeys([
-    *((write_it, fault) for fault in TRANSIENT[:5]),
-    *((use, "torn answer") for use in (read_table_of_it, open_it, list_it)),
-    *zip(USES, cycle(("slow down", "reset after")), strict=False),
-])  # fmt: skip
 
 
 def furnish(place: Place, s3: Any) -> None:
@@ -160,10 +155,7 @@ def test_no_word_of_the_credentials(s3: Any, s3_proxy: Any, patience: Any) -> No
 # what is waited out
 
 
-@pytest.mark.parametrize(
-    ("use", "fault"),
-    [*TRIED, *(pytest.param(*one, marks=pytest.mark.long) for one in FURTHER if one not in TRIED)],
-)
+@pytest.mark.parametrize(("use", "fault"), TRIED)
 def test_a_use_that_fails_for_a_while_is_done_in_the_end(
     use: Use, fault: str, s3: Any, s3_proxy: Any, patience: Any
 ) -> None:
