@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -35,23 +35,17 @@ def written(folder: Path) -> Path:
     return folder / "clear"
 
 
-SCRIPTED = ["-c", (
-    "from evaljudge.engines.scripted import ScriptedEngines\nfrom evaljudge.runs import job\n"
-    "job.VllmEngines = ScriptedEngines\nfrom evaljudge.__main__ import main\nmain()"
-)]  # fmt: skip
-"""The command, whose model answers at once."""
+SCRIPTED = """from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.runs import job
+job.VllmEngines = ScriptedEngines
+from evaljudge.__main__ import main
+main()"""
 
 
-def told(
-    environment: dict[str, str], *arguments: str, status: int = 0,
-    command: Sequence[str] = ("-m", "evaljudge"),
-) -> str:  # fmt: skip
+def told(environment: dict[str, str], *arguments: str, status: int = 0) -> str:
+    command = [sys.executable, "-c", SCRIPTED, *arguments]
     done = subprocess.run(
-        [sys.executable, *command, *arguments],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
+        command, env=os.environ | environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == status, done.stderr
     return done.stdout + done.stderr
@@ -91,12 +85,11 @@ def test_a_judge_in_a_folder_of_one_s_own(tmp_path: Path, config: dict[str, Any]
     environment = {"EVALJUDGE_JUDGES": str(written(tmp_path / "mine").parent)}
     file = saved(tmp_path / "config.yaml", config)
     assert re.search(r"judge +clear +18 ", told(environment, "plan", file))
-    assert "What is clear" in told(environment, "run", file, "--full", command=SCRIPTED)
+    assert "What is clear" in told(environment, "run", file, "--full")
     looked_at(tmp_path / "out")
 
 
 @pytest.mark.long
-@pytest.mark.engine
 def test_its_settings_make_a_study(tmp_path: Path, config: dict[str, Any]) -> None:
     environment = {"EVALJUDGE_JUDGES": str(written(tmp_path / "mine").parent)}
     judges = [{"judge": "clear", "at_least": [0.0, 0.1]}]
@@ -107,7 +100,6 @@ def test_its_settings_make_a_study(tmp_path: Path, config: dict[str, Any]) -> No
 
 
 @pytest.mark.long
-@pytest.mark.engine
 def test_a_judge_of_an_installed_package(tmp_path: Path, config: dict[str, Any]) -> None:
     """What makes a package installed, for Python, is that its metadata lie beside it."""
     site = tmp_path / "site"
