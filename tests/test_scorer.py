@@ -306,6 +306,7 @@ def of_the_world(seed: int) -> list[dict[str, Any]]:
     return [json.loads(line) for line in as_jsonl(make_cases(2, seed=seed)).splitlines()]
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_a_warm_engine_answers_as_a_new_run_does(tmp_path: Path, shared_engines: Any) -> None:
     cold = as_run(tmp_path, of_the_world(2), shared_engines, **NANO)

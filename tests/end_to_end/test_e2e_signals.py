@@ -214,6 +214,7 @@ def test_where_ray_is_lost_one_line_says_so_and_a_rerun_resumes(part: str, tmp_p
     run_chain([], chain, tmp_path / "whole")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "executor",
     [
