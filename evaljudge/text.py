@@ -46,6 +46,8 @@ _OPENING = re.compile(r"^([-+=#]|\d+(?=[.)]))")
 
 def one_line(text: str, longest: int = SHORT) -> str:
     """Spaces for line breaks, pictures for controls, at most `longest` characters."""
+    if text.isascii() and text.isprintable():  # as most are
+        return _cut(" ".join(text.split()), longest)
     shown = _DIRECTING.sub("\ufffd", "".join(map(_visible, text)))
     line = _cut(" ".join(shown.split()), longest)
     return f"{_ISOLATE}{line}{_END_ISOLATE}" if any(map(_is_right_to_left, line)) else line

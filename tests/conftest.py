@@ -40,9 +40,10 @@ os.environ.pop("COLUMNS", None)
 
 OTHERS = ("engine", "ray", "service", "browser", "long")
 """Marks; a test that bears none of them is a `unit` test."""
-LANES = ("engine", "ray")
+LANES = ("engine", "ray", "browser")
 """Tests that bear one of these run one after the other, each lane in a process of its own: two
-engines at once take each other's cores, and what kills processes waits for others."""
+engines at once take each other's cores, what kills processes waits for others, and pages share a
+run."""
 TOLD_LANES = "EVALJUDGE_TEST_LANES"
 """The variable that names the file of lanes."""
 WANTED_BY = {

@@ -21,7 +21,7 @@ CASE = {"id": "d1", "question": "Why?", "a": "IT rained HERE", "b": "I"}
 pytestmark = pytest.mark.service
 
 
-@pytest.fixture(params=["folder", "package"])
+@pytest.fixture(params=["package", pytest.param("folder", marks=pytest.mark.long)])
 def environment(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
     """In which both files are found; what makes a package installed is metadata beside it."""
     for name, text in FILE.findall(PAGE.read_text(encoding="utf-8")):
@@ -131,26 +131,29 @@ def test_an_analysis(environment: dict[str, str], tmp_path: Path) -> None:
             "measure(self, cases): return 1 / 0",
             "metrics.own: its `measure` fails at own.py:7: Zero",
         ),
-        (
+        pytest.param(
             "metrics",
             "measure(self, cases): return [[None] * 2] * 2",
             "it gives None in place of a number",
+            marks=pytest.mark.long,
         ),
         (
             "analyses",
             "rows(run): return 1 / 0",
             "`rows` of the analysis own fails at own.py:2: ZeroDivisionError",
         ),
-        (
+        pytest.param(
             "analyses",
             "rows(run): return [5]",
             "`rows` of the analysis own fails: TypeError: 5 is no Row",
+            marks=pytest.mark.long,
         ),
         ("cli", "own(): return 1 / 0", "the command own fails at own.py:2: ZeroDivisionError"),
-        (
+        pytest.param(
             "analyses",
             "rows(run): pass\nraise SystemExit",
             "own.py: SystemExit: SystemExit; it is left out",
+            marks=pytest.mark.long,
         ),
     ],
 )

@@ -165,7 +165,6 @@ def test_the_readme_is_short_and_has_its_picture() -> None:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder but for what `evaljudge demo` begins with; commands run there, and can import
     what they find there."""
-    write_demo(tmp_path / "runs/demo", 36, 0)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     write_demo(Path("runs/demo"), 36, 0)
@@ -303,6 +302,7 @@ def test_the_demo_and_its_study_print_what_is_shown(
     carry_out([block for page in pages for block in blocks_of(page) if block.needs_engine])
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_the_commands_of_their_page_print_what_is_shown(
     folder: Path, shared_engines: VllmEngines, monkeypatch: pytest.MonkeyPatch

@@ -116,8 +116,9 @@ def test_a_plan_foresees_what_depends_on_no_reply(config: dict[str, Any]) -> Non
     assert "prompt too long" not in planned_text(config, engines=ScriptedEngines())
 
 
+@pytest.mark.long
 @pytest.mark.engine
-@pytest.mark.parametrize("judge", [pytest.param("direct", marks=pytest.mark.long), "likelihood"])
+@pytest.mark.parametrize("judge", ["direct", "likelihood"])
 def test_a_plan_knows_the_context_that_the_engine_has(
     config: dict[str, Any], tiny: Any, judge: str
 ) -> None:

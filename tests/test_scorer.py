@@ -296,7 +296,7 @@ def test_a_run_of_rows_is_resumed_refused_and_whole(tmp_path: Path) -> None:
 # with the judge in the box
 
 NANO: dict[str, Any] = {
-    "judges": {"synthetic": {"max_tokens": 96}},
+    "judges": {"synthetic": {"levels": 2, "max_tokens": 96}},
     "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 28}},
     "prompts": "nano",
     "axes": ["fluency"],
@@ -307,6 +307,7 @@ def of_the_world(seed: int) -> list[dict[str, Any]]:
     return [json.loads(line) for line in as_jsonl(make_cases(2, seed=seed)).splitlines()]
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_a_warm_engine_answers_as_a_new_run_does(tmp_path: Path, shared_engines: Any) -> None:
     cold = as_run(tmp_path, of_the_world(2), shared_engines, **NANO)

@@ -72,7 +72,7 @@ def rows_with(names):
 ROWS = {form: rows_with(names.split()) for form, names in NAMES.items()}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.sampled_from(sorted(ROWS)), st.data())
 def test_any_json_in_a_published_form(read, form, chance):
     found = chance.draw(ROWS[form])
@@ -89,7 +89,7 @@ HEADS = {
 cells = st.sampled_from([b"1", b"2", b"x", b"", b"nan", b"arXiv", b"\xff", b'"a\nb"', b"&lt;<p>"])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.sampled_from(sorted(HEADS)), st.lists(st.lists(cells, min_size=5, max_size=12)))
 def test_any_cells_in_a_published_form(read, form, found):
     content = HEADS[form] + b"\n".join(map(b",".join, found))

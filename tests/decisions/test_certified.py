@@ -133,12 +133,12 @@ def drawn(world: World, documents: int, times: int) -> list[Certified]:
 
 
 def test_promises_are_kept_and_the_plug_in_rule_breaks_its_own() -> None:
-    """Of 60 worlds of each kind, 8 or more would break it by chance once in 100 times at 5%."""
-    one_at_a_time = islice(rows(60, seed=1), len(WORLDS) - 2)
+    """Of 30 worlds of each kind, 6 or more would break it by chance once in 300 times at 5%."""
+    one_at_a_time = islice(rows(30, seed=1), len(WORLDS) - 2)
     found = {str(row["world"]): row for row in one_at_a_time}
     promised = [row["kept"] for row in found.values() if row["bound"] == "at least"]
-    assert min(promised) >= 53  # type: ignore[type-var,operator]
-    assert found["200 of 600 texts, drawn by doubt"]["kept"] < 40  # type: ignore[operator]
+    assert min(promised) >= 25  # type: ignore[type-var,operator]
+    assert found["200 of 600 texts, drawn by doubt"]["kept"] < 20  # type: ignore[operator]
     usual = found["100 documents, 6 candidates each"]
-    assert usual["certified"] >= 20 and usual["plug_in_kept"] < 50  # type: ignore[operator]
+    assert usual["certified"] >= 10 and usual["plug_in_kept"] < 25  # type: ignore[operator]
     assert found["60 documents, an inverted judge"]["certified"] == 0

@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.service
+pytestmark = [pytest.mark.service, pytest.mark.long]
 
 BENCHES = Path(__file__).parents[2] / "benches"
-SEEDS = [seed if seed == 3 else pytest.param(seed, marks=pytest.mark.long) for seed in range(12)]
 SMALL: dict[str, Any] = {
     "cases": 3, "systems": "AB", "axes": ("coherence",), "oddities": (), "judges": 0,
     "writer": None, "metrics": ("words",), "selects": True, "briefs_elsewhere": False,
@@ -46,19 +45,16 @@ def survived(chaos: Any, stage: Any, storage: str, *faults: tuple[str, float, st
     return outcome
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("error", "moment"), [("ENOSPC", 0.6), ("EIO", 0.9)])
 def test_a_disk_that_fails(error: str, moment: float, chaos: Any, stage: Any) -> None:
     survived(chaos, stage, "disk", (error, moment, "operations"))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("refusal", ["denied", "full"])
 def test_a_bucket_that_refuses(refusal: str, chaos: Any, stage: Any) -> None:
     survived(chaos, stage, "s3", (refusal, 0.4, "operations"))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "faults",
     [("error", "slow down"), ("reset before", "reset after"), ("torn upload", "torn answer")],
@@ -69,14 +65,12 @@ def test_a_bucket_that_fails_now_and_then(faults: tuple[str, ...], chaos: Any, s
     assert not outcome.repeated
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("outage", "repeats"), [("outage", True), ("short outage", False)])
 def test_a_bucket_out_of_reach(outage: str, repeats: bool, chaos: Any, stage: Any) -> None:
     outcome = survived(chaos, stage, "s3", (outage, 0.5, "asks"))
     assert repeats or not outcome.repeated
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("storage", "kinds"), [("disk", 6), ("s3", 2)])
 def test_files_damaged_between_two_lives(storage: str, kinds: int, chaos: Any, stage: Any) -> None:
     worlds = import_module("chaos_worlds")
@@ -89,13 +83,12 @@ def test_files_damaged_between_two_lives(storage: str, kinds: int, chaos: Any, s
     assert all(one["struck"] for one in outcome.faults), outcome
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", range(12))
 def test_a_world_that_is_drawn(seed: int, chaos: Any, stage: Any) -> None:
     outcome = chaos.run_seed(stage, seed, "local")
     assert outcome.is_well, f"again: python benches/chaos.py --only {seed} --executor local"
 
 
-@pytest.mark.long
 def test_a_real_disk_that_is_full(chaos: Any, stage: Any, small_disk: Path, tmp_path: Path) -> None:
     world = import_module("chaos_worlds").World(**SMALL | {"cases": 12}, storage="disk")
     run = import_module("chaos_stage").Run(stage, world, tmp_path / "run")
@@ -116,7 +109,6 @@ def test_a_real_disk_that_is_full(chaos: Any, stage: Any, small_disk: Path, tmp_
     assert set(run.files()) == run.contract(iter(undisturbed.patterns))
 
 
-@pytest.mark.long
 @pytest.mark.ray
 @pytest.mark.parametrize("executor", ["ray", "second node"])
 def test_a_world_on_ray(executor: str, chaos: Any, stage: Any) -> None:

@@ -169,10 +169,11 @@ def homes(out: Path) -> dict[str, int]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.engine
 @pytest.mark.parametrize(
     ("executor", "victim"),
-    [("local", "driver"), pytest.param("ray", "all", marks=[pytest.mark.ray, pytest.mark.long])],
+    [("local", "driver"), pytest.param("ray", "all", marks=pytest.mark.ray)],
 )
 def test_the_real_engine_killed_leaves_nothing_running_and_loses_nothing(
     executor: str, victim: str, tmp_path: Path

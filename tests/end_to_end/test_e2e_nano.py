@@ -4,12 +4,13 @@ What is asserted is far under what it reaches, and far above what a broken pipel
 Better and Worse exchanged, or the true levels shuffled, the same check fails.
 """
 
+import io
 import json
 import random
 import re
 import shutil
-import subprocess
-import sys
+from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +22,18 @@ from scipy.stats import spearmanr
 import evaljudge
 from evaljudge.bundled.world.corpus import SYSTEMS
 from evaljudge.bundled.world.texts import AXES
+from evaljudge.cli import main
 from evaljudge.commands.options import ViewOptions
 from evaljudge.commands.view import viewing
 from evaljudge.judges import make_judges
 from evaljudge.prompts import load_task
 from evaljudge.records import Verdict
+from evaljudge.runs import job
 from tests import build
 from tests.end_to_end import shared
 from tests.world.oracle import levels_of, read_report
 
-pytestmark = [pytest.mark.engine, pytest.mark.ray]
+pytestmark = pytest.mark.engine
 DOCUMENTS = 10
 CLEARLY = 0.5
 """Chance is 0, give or take 0.14: ten documents of six candidates."""
@@ -38,18 +41,18 @@ Levels = dict[tuple[str, str], float]
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Its folder, and what it printed."""
-    out = tmp_path_factory.mktemp("demo") / "demo"
-    command = [sys.executable, "-m", "evaljudge", "demo", "--out", str(out)]
-    done = subprocess.run(
-        [*command, "--documents", str(DOCUMENTS), "--seed", "5"],
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
-    return out, done.stdout
+def demo(tmp_path_factory: pytest.TempPathFactory, shared_engines: Any) -> tuple[Path, str]:
+    """Its folder, and what it printed; in this process, which test_e2e_submit.py has on Ray."""
+    out, printed = tmp_path_factory.mktemp("demo") / "demo", io.StringIO()
+    words = ["demo", f"--out={out}", f"--documents={DOCUMENTS}", "--seed=5"]
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
+        patch.setattr(job, "VllmEngines", lambda: shared_engines)
+        here = partial(evaljudge.run, changes=["workers.executor=local"])
+        patch.setattr("evaljudge.commands.demo.run", here)
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+    assert not ended.value.code
+    return out, printed.getvalue()
 
 
 def true_levels(out: Path, axis: str) -> Levels:
@@ -138,14 +141,14 @@ def test_the_report_has_what_was_recomputed_here(demo: tuple[Path, str]) -> None
 
 
 @pytest.mark.long
-def test_without_ray_it_comes_to_the_same(demo: tuple[Path, str], shared_engines: Any) -> None:
-    """To the last digit: the demo ran on Ray."""
+@pytest.mark.ray
+def test_on_ray_it_comes_to_the_same(demo: tuple[Path, str]) -> None:
+    """To the last digit."""
     out, _ = demo
     config = yaml.safe_load((out / "config.yaml").read_text())
     assert config["workers"] == {"executor": "ray"}
-    here = {"out": str(out / "here"), "workers": {"executor": "local"}}
-    evaljudge.run(config | here, engines=shared_engines)
-    there, here = (shared.lasting(out / name) for name in ("run", "here"))
+    evaljudge.run(config | {"out": str(out / "ray")})
+    there, here = (shared.lasting(out / name) for name in ("ray", "run"))
     assert len(here["verdicts"]) == DOCUMENTS * len(SYSTEMS) * len(AXES)
     assert not shared.differences(there, here)
 

@@ -185,7 +185,6 @@ def run_chain(moments: list[Moment], chain: Chain, whole: Path) -> None:
 
 FEW = {
     "local": [
-        Moment(signal.SIGINT, 0.1),
         Moment(signal.SIGTERM, 0.4),
         Moment(signal.SIGINT, asks=20),
         Moment(signal.SIGTERM, is_reporting=True),
@@ -215,6 +214,7 @@ def test_where_ray_is_lost_one_line_says_so_and_a_rerun_resumes(part: str, tmp_p
     run_chain([], chain, tmp_path / "whole")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "executor",
     [

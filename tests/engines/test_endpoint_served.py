@@ -102,9 +102,8 @@ def comparisons(asks: int) -> list[Prompt]:
 LONGER = [("First", "Finally", "Then"), ("Mr Zelley moved", "Mr Fenwick"), ("Similar", "Similarly")]
 
 
-@pytest.mark.parametrize(
-    "asks", [100, pytest.param(1000, marks=pytest.mark.long)], ids=["100", "1,000"]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("asks", [100, 1000], ids=["100", "1,000"])
 @pytest.mark.parametrize("top", [5, 20])
 def test_the_exact_probability_lies_within_every_stated_bound(
     judge: VllmServer, top: int, asks: int
@@ -127,9 +126,9 @@ def test_the_exact_probability_lies_within_every_stated_bound(
     assert sorted(wide[:asks])[asks // 2] < 0.1
 
 
-def scored(folder: Path, model: Any) -> list[dict[str, Any]]:
+def scored(folder: Path, model: Any, documents: int = 40) -> list[dict[str, Any]]:
     folder.mkdir(exist_ok=True)
-    jsonl(folder / "cases.jsonl", [document(n, "ABC", fluency=3) for n in range(40)])
+    jsonl(folder / "cases.jsonl", [document(n, "ABC", fluency=3) for n in range(documents)])
     judges = {"synthetic": {"levels": 3, "max_tokens": 24}, "direct": {"steps": False}}
     run(config(folder, model=model, judges=judges, axes=["fluency", "relevance"]))
     return sorted(stored(folder / "out/scores"), key=lambda row: f"{sorted(row.items())[1:4]}")
@@ -148,8 +147,8 @@ def test_a_run_through_it_has_the_tables_of_a_run_here(
     server: VllmServer, tiny: Any, tmp_path: Path
 ) -> None:
     least = {"least_mass": 0}
-    here = scored(tmp_path / "here", {"source": str(tiny()), "engine": SMALL} | least)
-    there = scored(tmp_path / "there", {"endpoint": server.url, "name": "m"} | least)
+    here = scored(tmp_path / "here", {"source": str(tiny()), "engine": SMALL} | least, 4)
+    there = scored(tmp_path / "there", {"endpoint": server.url, "name": "m"} | least, 4)
     assert any(row["status"] == "ok" for row in here)
     same(here, there)
 

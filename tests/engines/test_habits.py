@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from transformers import AutoTokenizer
+import transformers
 
 from evaljudge.commands.plan import planned_text
 from evaljudge.config import ModelConfig
@@ -118,14 +118,14 @@ def test_the_engine_s_template_has_what_was_recognised(with_habit, text):
     assert template is not None and template.text == text
     asked = settled(ModelSource(str(folder)), template)
     assert asked.chat is not None and asked.reply is not None
-    tokeniser = Tokeniser(AutoTokenizer.from_pretrained(folder))
+    tokeniser = Tokeniser(transformers.AutoTokenizer.from_pretrained(folder))
     read = read_template(tokeniser, asked.chat, frozenset(), asked.reply)
     assert read.tail_text == template.around(asked.chat)[1] + asked.reply
     assert "Today" not in text or "Today is 26 Jul 2024." in read.head_text
 
 
 def test_a_reply_s_special_tokens_are_special(tiny):
-    tokeniser = Tokeniser(AutoTokenizer.from_pretrained(tiny()))
+    tokeniser = Tokeniser(transformers.AutoTokenizer.from_pretrained(tiny()))
     template = read_template(tokeniser, {}, frozenset(), "<|user|>so")
     assert "<|user|>" in tokeniser.hf.convert_ids_to_tokens(template.tail)
 
@@ -209,7 +209,7 @@ def test_least_mass_does_not_bind_a_run():
 
 @pytest.fixture
 def thinker(tiny):
-    hf = AutoTokenizer.from_pretrained(tiny("bytes"))
+    hf = transformers.AutoTokenizer.from_pretrained(tiny("bytes"))
     hf.chat_template = NO_THINK
     return Tokeniser(hf)
 
@@ -234,7 +234,7 @@ def test_a_template_that_drops_the_message_is_refused(thinker):
 
 
 def test_a_model_without_a_template_completes(tiny):
-    tokeniser = Tokeniser(AutoTokenizer.from_pretrained(tiny("bytes", False)))
+    tokeniser = Tokeniser(transformers.AutoTokenizer.from_pretrained(tiny("bytes", False)))
     template = read_template(tokeniser, None, frozenset())
     ids, _ = template.around(Prompt(("Which is better?",)), tokeniser)
     assert tokeniser.hf.decode(ids) == "Which is better?\n\nAnswer:"

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from transformers import AutoTokenizer
+import transformers
 
 from evaljudge.engines import ModelSource
 from evaljudge.engines.loop import Further, Request
@@ -42,7 +42,7 @@ def test_special_tokens_in_texts_reach_the_engine_as_text(engine, tiny, pieces, 
         return ask(requests, further, turn)
 
     monkeypatch.setattr(model._steps, "ask", noting)
-    hf = AutoTokenizer.from_pretrained(tiny(pieces, chat))
+    hf = transformers.AutoTokenizer.from_pretrained(tiny(pieces, chat))
     specials = list(hf.added_tokens_encoder)
     hostile = "News: " + " and ".join(specials) + " " + "".join(specials) + " end."
     plain = "News: nothing of the kind."
@@ -60,7 +60,7 @@ def test_special_tokens_in_texts_reach_the_engine_as_text(engine, tiny, pieces, 
 
 @pytest.mark.parametrize("pieces", PIECES)
 def test_a_harmless_prompt_is_tokenised_as_the_template_would(tiny, pieces):
-    tokeniser = Tokeniser(AutoTokenizer.from_pretrained(tiny(pieces)))
+    tokeniser = Tokeniser(transformers.AutoTokenizer.from_pretrained(tiny(pieces)))
     template = read_template(tokeniser, {}, frozenset())
     prompt = compare("The river rose after rain.", "A flood closed the bridge.")
     ids, head = template.around(prompt, tokeniser)
@@ -74,7 +74,7 @@ def test_a_harmless_prompt_is_tokenised_as_the_template_would(tiny, pieces):
 
 
 def test_every_character_survives(tiny):
-    tokeniser = Tokeniser(AutoTokenizer.from_pretrained(tiny("bytes")))
+    tokeniser = Tokeniser(transformers.AutoTokenizer.from_pretrained(tiny("bytes")))
     text = "null \0 bell \a emoji 👩‍👩‍👧 عربي ‮right‬ \ufffd \U0001f600 end"
     assert tokeniser.hf.decode(tokeniser.part(text)) == text
 
@@ -95,7 +95,7 @@ def test_the_token_counter_counts_as_the_whole_prompts_ids_do(tiny, pieces, chat
     switches = {} if chat else None
     source = ModelSource(str(tiny(pieces, chat)), chat=switches)
     token_counter = make_token_counter(source, size)
-    tokeniser = Tokeniser(AutoTokenizer.from_pretrained(source.path))
+    tokeniser = Tokeniser(transformers.AutoTokenizer.from_pretrained(source.path))
     template, random = read_template(tokeniser, switches, frozenset()), Random(size)
     texts = ["Judge this.", "\n<article>\n", "The river rose.", "A <pad> flood.\n", " </s> é 雨"]
     for _ in range(300):

@@ -102,6 +102,7 @@ class Noting(ScriptedEngines):
         note(self._folder)
 
 
+@pytest.mark.long
 def test_a_run_fetches_its_model_if_there_is_anything_to_ask(
     tmp_path: Path, local_ray: None
 ) -> None:

@@ -35,8 +35,15 @@ def written(folder: Path) -> Path:
     return folder / "clear"
 
 
+SCRIPTED = """from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.runs import job
+job.VllmEngines = ScriptedEngines
+from evaljudge.__main__ import main
+main()"""
+
+
 def told(environment: dict[str, str], *arguments: str, status: int = 0) -> str:
-    command = [sys.executable, "-m", "evaljudge", *arguments]
+    command = [sys.executable, "-c", SCRIPTED, *arguments]
     done = subprocess.run(
         command, env=os.environ | environment, capture_output=True, text=True, check=False
     )
@@ -74,7 +81,6 @@ def looked_at(out: Path) -> None:
     assert "clear" in {row["scorer"] for row in agreement}
 
 
-@pytest.mark.engine
 def test_a_judge_in_a_folder_of_one_s_own(tmp_path: Path, config: dict[str, Any]) -> None:
     environment = {"EVALJUDGE_JUDGES": str(written(tmp_path / "mine").parent)}
     file = saved(tmp_path / "config.yaml", config)
@@ -84,7 +90,6 @@ def test_a_judge_in_a_folder_of_one_s_own(tmp_path: Path, config: dict[str, Any]
 
 
 @pytest.mark.long
-@pytest.mark.engine
 def test_its_settings_make_a_study(tmp_path: Path, config: dict[str, Any]) -> None:
     environment = {"EVALJUDGE_JUDGES": str(written(tmp_path / "mine").parent)}
     judges = [{"judge": "clear", "at_least": [0.0, 0.1]}]
@@ -95,7 +100,6 @@ def test_its_settings_make_a_study(tmp_path: Path, config: dict[str, Any]) -> No
 
 
 @pytest.mark.long
-@pytest.mark.engine
 def test_a_judge_of_an_installed_package(tmp_path: Path, config: dict[str, Any]) -> None:
     """What makes a package installed, for Python, is that its metadata lie beside it."""
     site = tmp_path / "site"

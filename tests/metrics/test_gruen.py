@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import torch
+import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk.metrics.distance import edit_distance  # type: ignore[import-untyped]
-from transformers import BertForMaskedLM, BertForSequenceClassification, BertTokenizerFast
 
 from evaljudge.metrics import make_metrics
 from evaljudge.metrics.gruen import edits, grammaticality, separated, ways_alike
@@ -91,7 +91,7 @@ def test_ways_by_definition(a: str, b: str) -> None:
 
 @pytest.fixture(scope="module")
 def models(make_bert: Callable[..., Path]) -> tuple[Path, Path]:
-    return make_bert(initializer_range=0.3), make_bert("BertForSequenceClassification")
+    return make_bert(initializer_range=0.3), make_bert("transformers.BertForSequenceClassification")
 
 
 def values(models: tuple[Path, Path], *texts: str, **settings: Any) -> list[Value]:
@@ -103,9 +103,9 @@ def values(models: tuple[Path, Path], *texts: str, **settings: Any) -> list[Valu
 
 def second_implementation(models: tuple[Path, Path], sentences: Sequence[str]) -> float:
     """Sentence by sentence, with transformers' own losses."""
-    tokenizer = BertTokenizerFast.from_pretrained(models[0])
-    language = BertForMaskedLM.from_pretrained(models[0]).eval()
-    classifier = BertForSequenceClassification.from_pretrained(models[1]).eval()
+    tokenizer = transformers.BertTokenizerFast.from_pretrained(models[0])
+    language = transformers.BertForMaskedLM.from_pretrained(models[0]).eval()
+    classifier = transformers.BertForSequenceClassification.from_pretrained(models[1]).eval()
     perplexity = acceptability = 0.0
     for sentence in sentences:
         given = tokenizer(sentence, return_tensors="pt", truncation=True, max_length=64)

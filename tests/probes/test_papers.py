@@ -22,7 +22,10 @@ SHOWN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("call", SHOWN)
+@pytest.mark.parametrize(
+    "call",
+    [call if "mixes" in call else pytest.param(call, marks=pytest.mark.long) for call in SHOWN],
+)
 def test_a_script_prints_its_table_and_draws_it(
     call: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -87,7 +87,7 @@ def test_select_metrics_workers_and_floor_change_freely(bench: Bench) -> None:
     assert (bench.out / "selected/some.jsonl").read_text() == ""
 
 
-@pytest.mark.parametrize(("before", "after", "new"), [(3, 5, 2), (5, 9, 4), (5, 3, 0), (2, 9, 7)])
+@pytest.mark.parametrize(("before", "after", "new"), [(3, 5, 2), (5, 3, 0)])
 def test_levels_that_exist_are_reused(bench: Bench, before: int, after: int, new: int) -> None:
     bench.asked(judges=synthetic(before))
     briefs = str(bench.out / "briefs")

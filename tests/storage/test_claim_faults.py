@@ -13,11 +13,17 @@ from evaljudge.storage.claim import BEAT
 
 pytestmark = [pytest.mark.service, pytest.mark.usefixtures("hasty")]
 
-TRANSIENT = ("error", "slow down", "reset before", "reset after", "torn upload", "torn answer")
+OTHERS = ("error", "slow down", "reset before", "torn answer")
 
 
-@pytest.mark.parametrize("fault", TRANSIENT)
-@pytest.mark.parametrize("first", range(3))
+@pytest.mark.parametrize(
+    ("first", "fault"),
+    [
+        *((first, "reset after") for first in range(3)),
+        (0, "torn upload"),
+        *(pytest.param(n, one, marks=pytest.mark.long) for n in range(3) for one in OTHERS),
+    ],
+)
 def test_a_claim_is_taken_and_left_whatever_fails(
     first: int, fault: str, s3: Any, s3_proxy: Any, patience: Any, refused: Any
 ) -> None:

@@ -84,10 +84,8 @@ USES = (
 
 
 TRIED = [
-    *((write_it, fault) for fault in TRANSIENT[:5]),
-    *((write_much, fault) for fault in ("reset after", "torn upload")),
-    *((use, "torn answer") for use in (read_it, read_table_of_it, open_it, list_it)),
-    *zip(USES, cycle(("slow down", "reset after")), strict=False),
+    (write_it, "error"), (write_it, "reset after"), (write_much, "torn upload"),
+    (read_it, "torn answer"), (list_it, "slow down"), (clear_it, "reset before"),
 ]  # fmt: skip
 
 

@@ -49,7 +49,9 @@ def test_of_changes_at_once_none_is_lost(place: Place, ground: Any) -> None:
 
 
 @pytest.mark.parametrize("size", [3, len(BIG)])
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt, pytest.param(ValueError, marks=pytest.mark.long)]
+)
 def test_a_block_that_ends_badly_leaves_what_was(
     size: int, error: type[BaseException], place: Place, ground: Any
 ) -> None:

@@ -13,7 +13,7 @@ from tests.viewer.pages import looking, make_run
 CHROMIUM = shutil.which("chromium")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> evaljudge.Outcome:
     return make_run(tmp_path_factory.mktemp("view"), "run")
 

@@ -107,6 +107,7 @@ def test_a_table_and_the_threshold_are_moved_by_the_keyboard(link: str, browser:
         page.wait_for_selector("#borderline li")
 
 
+@pytest.mark.long
 def test_on_paper_tables_and_pictures_are_whole_and_controls_are_not(
     link: str, browser: Any
 ) -> None:

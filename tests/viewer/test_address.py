@@ -129,6 +129,7 @@ def test_a_texts_link_says_whose_evidence_comes_first(browser: Any, tmp_path: Pa
         assert page.text_content("#difference") == "No score differs between the two runs."
 
 
+@pytest.mark.long
 def test_heads_and_order_are_in_step(alone: str, browser: Any) -> None:
     with listed(browser, alone) as page:
         for word, number, orders in (
@@ -152,22 +153,3 @@ def test_heads_and_order_are_in_step(alone: str, browser: Any) -> None:
         assert marked.all_text_contents() == ["score"]
         choose(page, "#sort", "as in the corpus")
         assert marked.count() == 0
-
-
-def test_orders_are_the_same_on_the_page_and_over_the_whole_run(
-    outcome: evaljudge.Outcome, alone: str, browser: Any
-) -> None:
-    orders = []
-    with looking(outcome) as whole:
-        for link in (alone, whole):
-            with listed(browser, f"{link}#texts?scorer=geval&sort=disagreement") as page:
-                while page.is_visible("#more"):
-                    page.click("#more")
-                    settle(page)
-                orders.append(page.locator("#list tbody tr").evaluate_all(
-                    "all => all.map((row) => [...row.cells].slice(0, 2).map((c) => c.innerText))"
-                ))  # fmt: skip
-    on_page, in_run = orders
-    assert len(on_page) == 60 and len(in_run) == 120
-    rated = [text for text in on_page if int(text[0][1:]) < 30]
-    assert rated == [text for text in in_run if text in rated]

@@ -107,6 +107,7 @@ def sheets(page: Any) -> list[tuple[float, float]]:
     return [(float(width), float(height)) for width, height in found]
 
 
+@pytest.mark.long
 def test_paper_says_what_the_list_and_the_threshold_show(link: str, browser: Any) -> None:
     with opened(browser, link) as page:
         shown(page, SCREEN)

@@ -89,6 +89,7 @@ def test_an_unscored_text_says_why(link: str, browser: Any) -> None:
         assert page.text_content(".plain-text") == "(the text is empty)"
 
 
+@pytest.mark.long
 def test_nearest_to_the_threshold_is_by_its_scorer(link: str, browser: Any) -> None:
     with listed(browser, link) as page:
         choose(page, "#by-scorer", "words")

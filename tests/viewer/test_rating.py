@@ -64,7 +64,7 @@ def test_text_and_source_are_side_by_side_over_the_ratings(browser: Any, tmp_pat
         assert page.locator("#text-panel").evaluate("panel => panel.scrollTop") == 0
 
 
-@pytest.mark.parametrize("long", ["", LONG])
+@pytest.mark.parametrize("long", [pytest.param("", marks=pytest.mark.long), LONG])
 def test_on_a_phone_the_source_is_folded_under_the_ratings(
     browser: Any, tmp_path: Path, long: str
 ) -> None:
@@ -161,7 +161,7 @@ def test_a_rating_that_is_not_saved_is_named(browser: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
-@pytest.mark.parametrize("width", [375, 1280])
+@pytest.mark.parametrize("width", [pytest.param(375, marks=pytest.mark.long), 1280])
 def test_axe_finds_nothing_at_the_end(
     browser: Any, tmp_path: Path, scheme: str, width: int
 ) -> None:

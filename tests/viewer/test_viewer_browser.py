@@ -1,6 +1,7 @@
 """The page in a real browser: list, filters, links, threshold, two runs, labels."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -205,8 +206,8 @@ def test_twenty_texts_are_rated_blind(
     from evaljudge.commands.label import label_texts
     from evaljudge.commands.options import LabelOptions
 
-    sheet = tmp_path / "sheet.jsonl"
-    label_texts(LabelOptions(outcome.out, str(sheet), n=20))
+    sheet, out = tmp_path / "sheet.jsonl", str(shutil.copytree(outcome.out, tmp_path / "run"))
+    label_texts(LabelOptions(out, str(sheet), n=20))
     with labelling(sheet) as link, opened(browser, link) as page:
         shown = page.text_content("#data") + page.inner_text("body")
         assert "system" not in shown and "score" not in shown
@@ -225,13 +226,13 @@ def test_twenty_texts_are_rated_blind(
     assert {row["rater"] for row in found} == {"anna"}
     assert line == {"ratings": [str(sheet)]}
     given = {"corpus": str(Path(outcome.out).with_suffix(".jsonl")), **line}
-    config = {**given, "out": outcome.out, "model": "m", "axes": ["fluency"], "metrics": ["words"],
+    config = {**given, "out": out, "model": "m", "axes": ["fluency"], "metrics": ["words"],
               "judges": {"synthetic": {}, "geval": {"samples": 4}, "direct": {"steps": False},
                          "entities": {}, "roles": {}, "pairs": {}},
               "workers": {"executor": "local"}, "coverage_floor": 0}  # fmt: skip
     again = evaljudge.make_report(config, engines=ScriptedEngines())
     assert again.findings["labelled"]
-    index = RunIndex(scored_run(outcome.out))
+    index = RunIndex(scored_run(out))
     given = {text: one.ratings["fluency"] for text, one in index.further.items()}
     shown = dict(zip(index.texts, index.human["fluency"].tolist(), strict=True))
     assert len(given) == 20 and given.items() <= shown.items()

@@ -85,7 +85,7 @@ def scores_of(judge: PairsJudge, case: Case, model: Scripted) -> dict[str, float
 # ranking
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(
     st.integers(2, 16).flatmap(lambda n: st.permutations(range(n))),
     st.sampled_from(METHODS),
