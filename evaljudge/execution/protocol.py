@@ -73,8 +73,6 @@ class Assignment:
     """Measured by the worker that judges, with the signatures of their names."""
     price: Price = NO_PRICE
     """What a worker's time costs, where a run may spend only so much."""
-    replied: frozenset[Shard] = frozenset()
-    """The shards of which replies are kept (model/keeping.py)."""
 
     def open_engine(self) -> Engine:
         """The engine; one that cannot be loaded is a UserError, whatever a library raises."""
@@ -126,7 +124,7 @@ class Order:
     stages: Sequence[Stage]
     brief_files: Mapping[str, Sequence[str]]
     is_again: bool = False
-    """Some of it may be committed already, by a worker of this session, or saved (saving.py)."""
+    """Some of it may be committed already, by a worker of this session, or kept (saving.py)."""
     is_copy: bool = False
     """Another worker has it in hand, too."""
 

@@ -27,15 +27,15 @@ from typing import Any, TypeVar
 from evaljudge.engines import Engine, ModelSource
 from evaljudge.errors import Unasked
 from evaljudge.execution.attempts import ENGINE_DIED, Attempt, CaseSlots, Here
-from evaljudge.execution.budget import UNLIMITED, purse_of
+from evaljudge.execution.budget import Mine, Paying
 from evaljudge.execution.case import Asked, Models, add_counts, case_models, try_scoring
 from evaljudge.execution.measuring import measured_beside
 from evaljudge.execution.protocol import Assignment, Event, Order, Tell
-from evaljudge.execution.saving import Briefs, Finished
+from evaljudge.execution.saving import Briefs, Kept
 from evaljudge.identity import brief_key, common_key
 from evaljudge.judges.checked import briefs_of, own_code, verdicts_of
 from evaljudge.judges.protocol import Judge, Judged
-from evaljudge.model.keeping import Keeping, Purse
+from evaljudge.model import Model
 from evaljudge.model.remembering import Common
 from evaljudge.reasons import by_kind
 from evaljudge.records import Brief, Case, Document, Verdict
@@ -109,27 +109,30 @@ class ShardWork:
         gpus: float = 0,
         tell: Tell = lambda events: None,
         may_commit: MayCommit = always,
-        purse: Purse | None = None,
+        budget: Mine | None = None,
     ) -> None:
         self._since = time.monotonic()  # loading the engine is time that is paid for
         self._job, self._here, self._gpus = assignment, here, gpus
         self._engine = engine or assignment.open_engine()
+        asked: Model = self._engine
+        if budget:
+            price = assignment.source.price, assignment.price.of(1, gpus)
+            asked = Paying(asked, budget, *price, self._since)
         self._output, self._may_commit = assignment.output, may_commit
         times = TIMES_AT_A_SERVER if assignment.source.endpoint else 1
         self._slots, self._counts = CaseSlots(MOST_OPEN_CASES * times), Counts(tell)
-        self._purse = purse
         self._heads: set[int] = set()
         self._untried = {judge.name for judge in assignment.judges}
         """The judges that have no scored verdict yet."""
         self._blocks: defaultdict[str, set[int]] = defaultdict(set)
         self._brief_keys: dict[tuple[str, str], Mapping[tuple[str, str], str]] = {}
         """The brief's key for each axis and part, by document and judge; open cases only."""
-        self._in_hand: dict[int, Finished[Any]] = {}
+        self._in_hand: dict[int, Kept[Any]] = {}
         """By shard; also of work that was cut short, unless it was dropped."""
         self._prepared: dict[int, dict[str, Any]] = {}
         """Receipts of stage one, each to be read with the one of stage two."""
         self._common = Common(
-            self._engine,
+            asked,
             self._output.common_reply,
             self._output.keep_common_reply,
             lambda prompt, how: common_key(prompt, how, assignment.writer),
@@ -146,13 +149,6 @@ class ShardWork:
         order = replace(order, is_again=order.is_again or not attempt.is_first)
         cases = await asyncio.to_thread(self._output.cases, order.shard)
         known = await asyncio.to_thread(self._known_briefs, order)
-        had, keeping = dict[str, Any](), None
-        replies_file = self._output.replies_file(order.shard)
-        if order.shard in self._job.replied:
-            had = await asyncio.to_thread(self._output.kept, replies_file)
-        if had or self._purse:
-            keeping = Keeping(self._engine, self._purse or purse_of(UNLIMITED), had)
-        attempt.model = self._common.over(keeping or self._engine)
         work = {"prepare": self._prepare, "judge": self._judge}
         try:
             for stage in order.stages:
@@ -162,10 +158,6 @@ class ShardWork:
                 if receipt and not self._output.is_bundled:
                     receipt = receipt if receipt["session"] == self._job.session else None
                 yield receipt or await work[stage](order, cases, known, attempt)
-        except Unasked:
-            if keeping and keeping.new:
-                await asyncio.to_thread(self._output.keep, replies_file, had | keeping.new)
-            raise
         finally:
             for case in cases:
                 self._blocks.pop(case.document.doc_id, None)
@@ -175,7 +167,7 @@ class ShardWork:
 
     async def save(self) -> None:
         """What is done of all shards that were begun and are not committed."""
-        await asyncio.gather(*(finished.save() for finished in self._in_hand.values()))
+        await asyncio.gather(*(kept.save() for kept in self._in_hand.values()))
 
     def drop(self, shard: int) -> None:
         """Its work is given up, as another worker's counts."""
@@ -190,9 +182,9 @@ class ShardWork:
         """Stage one: every brief that these documents lack; the files hold those they had too."""
         started, shard = time.monotonic(), order.shard
         asked, missing = self._nothing_asked(), list[str]()
-        briefs_of = partial(self._briefs, known=known, attempt=attempt, asked=asked)
-        finished = Finished[dict[str, Briefs]](self._output, "prepare", shard, asked)
-        written = await self._done_for_each(finished, order, cases, briefs_of)
+        kept = Kept[dict[str, Briefs]](self._output, "prepare", shard, asked)
+        briefs_of = partial(self._briefs, known=known, attempt=attempt, kept=kept)
+        written = await self._done_for_each(kept, order, cases, briefs_of)
         repeated = await self._claim(shard, "prepare")
         files = list[str]()
         for kind, mine in known.items():
@@ -218,9 +210,9 @@ class ShardWork:
         asked, unscored = self._nothing_asked(), list[str]()
         metrics = self._job.metrics if attempt.is_first else ()
         measured = await asyncio.to_thread(measured_beside, metrics, cases, self._job.signatures)
-        verdicts_of = partial(self._verdicts, known=known, attempt=attempt, asked=asked)
-        finished = Finished[dict[str, Judged]](self._output, "judge", shard, asked)
-        judged = await self._done_for_each(finished, order, cases, verdicts_of)
+        kept = Kept[dict[str, Judged]](self._output, "judge", shard, asked)
+        verdicts_of = partial(self._verdicts, known=known, attempt=attempt, kept=kept)
+        judged = await self._done_for_each(kept, order, cases, verdicts_of)
         repeated = await self._claim(shard, "judge")
         files, output = list[str](), self._output
         for judge in self._job.judges:
@@ -240,28 +232,30 @@ class ShardWork:
 
     async def _done_for_each(
         self,
-        finished: Finished[R],
+        kept: Kept[R],
         order: Order,
         cases: Sequence[Case],
         work: Callable[[Case], Coroutine[Any, Any, R]],
     ) -> list[R]:
         """What each case gives. Those that were saved are not done again (see saving.py)."""
-        results, stage, number = finished.results, finished.stage, order.shard.number
+        results, stage, number = kept.results, kept.stage, order.shard.number
         if order.is_again or order.is_copy:
-            await asyncio.to_thread(finished.find)
+            await asyncio.to_thread(kept.find)
         if not order.is_copy:
-            self._in_hand[number] = finished
+            self._in_hand[number] = kept
 
         async def done(case: Case) -> None:
             if case.document.doc_id not in results:
                 with suppress(Unasked):  # the others go on, as far as they may
                     results[case.document.doc_id] = await work(case)
+                    kept.replies.pop(case.document.doc_id)
             self._counts.note(stage, number, len(results))
 
         self._counts.note(stage, number, len(results))
-        async with finished.saved(inf if order.is_copy else self._job.commit_every):
+        async with kept.saved(inf if order.is_copy else self._job.commit_every):
             await _together(map(done, cases))
         if len(results) < len(cases):
+            await kept.save()
             raise Unasked
         return [results[case.document.doc_id] for case in cases]
 
@@ -274,25 +268,25 @@ class ShardWork:
         return {judge.name: Asked() for judge in self._job.judges}
 
     async def _briefs(
-        self, case: Case, known: Known, attempt: Attempt, asked: Mapping[str, Asked]
+        self, case: Case, known: Known, attempt: Attempt, kept: Kept[Any]
     ) -> dict[str, Briefs]:
         """Briefs by kind: what one judge has written, the next judge of its kind need not write."""
         briefs: dict[str, Briefs] = {kind: {} for kind in known}
         new_of: dict[str, list[Brief]] = {}
         async with attempt.opening(case.document.doc_id, self._slots):
-            models = self._models(case, attempt)
+            models = self._models(case, kept)
             for judge in self._job.judges:
                 mine = briefs[judge.kind]
                 there = known[judge.kind] | mine
-                with suppress(Unasked), asked[judge.name].timed():
+                with suppress(Unasked), kept.asked[judge.name].timed():
                     had, new = await self._brief(judge, case, there, attempt, models)
                     new_of[judge.name] = new
                     mine |= {brief.key: brief for brief in (*had, *new)}
         if len(new_of) < len(self._job.judges):  # each had its turn, though one may not ask
             raise Unasked
-        add_counts(asked, models)
+        add_counts(kept.asked, models)
         for name, new in new_of.items():
-            asked[name].add_axes(new)
+            kept.asked[name].add_axes(new)
         return briefs
 
     async def _brief(
@@ -311,12 +305,12 @@ class ShardWork:
         )
 
     async def _verdicts(
-        self, case: Case, known: Known, attempt: Attempt, asked: Mapping[str, Asked]
+        self, case: Case, known: Known, attempt: Attempt, kept: Kept[Any]
     ) -> dict[str, Judged]:
         """All judges of one case after each other, so that its prefixes are still in the cache."""
         judged_by: dict[str, Judged] = {}
         async with attempt.opening(case.document.doc_id, self._slots):
-            models = self._models(case, attempt)
+            models = self._models(case, kept)
             for judge in self._job.judges:
                 keys = self._keys(judge, case.document).values()
                 briefs = [known[judge.kind][key] for key in keys if key in known[judge.kind]]
@@ -324,21 +318,22 @@ class ShardWork:
                 if killed_the_writer or case.document.doc_id in attempt.quarantined:
                     judged_by[judge.name] = Judged(_quarantined_verdicts(judge, case))
                     continue
-                with suppress(Unasked), asked[judge.name].timed():
+                with suppress(Unasked), kept.asked[judge.name].timed():
                     judged = await verdicts_of(judge, case, briefs, models[judge.name])
                     judged_by[judge.name] = judged
                     if judge.name in self._untried and try_scoring(judge, case, judged.verdicts):
                         self._untried.remove(judge.name)
         if len(judged_by) < len(self._job.judges):
             raise Unasked
-        add_counts(asked, models)
+        add_counts(kept.asked, models)
         for name, judged in judged_by.items():
-            asked[name].add_axes([*judged.verdicts, *judged.checks])
+            kept.asked[name].add_axes([*judged.verdicts, *judged.checks])
         return judged_by
 
-    def _models(self, case: Case, attempt: Attempt) -> Models:
-        blocks = self._blocks[case.document.doc_id]
-        return case_models(attempt.model, self._job.judges, self._heads, blocks)
+    def _models(self, case: Case, kept: Kept[Any]) -> Models:
+        doc_id, judges = case.document.doc_id, self._job.judges
+        read = self._heads, self._blocks[doc_id]
+        return case_models(self._common, judges, *read, kept.replies[doc_id])
 
     def _keys(self, judge: Judge, document: Document) -> Mapping[tuple[str, str], str]:
         """The keys of the judge's briefs, cached for the second stage while the case is open."""

@@ -104,6 +104,10 @@ class Failed:
     spent: tuple[Spent, ...] = ()
 
 
+UNASKED = Failed("no reply has come yet")
+"""A question that may not be put to the model now: its case stays open (remembering.py)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
     """A token of a text: where it stands in it, and its log-probability."""

@@ -44,7 +44,7 @@ from evaljudge.runs.spending import Spending
 from evaljudge.runs.stages import do_pass, lacking, measure, missing, unmeasured
 from evaljudge.runs.watching import Todo, Watcher
 from evaljudge.settings import AnyPath
-from evaljudge.storage import REPLIES, Claim, Output, Shard, Stage, claimed
+from evaljudge.storage import Claim, Output, Shard, Stage, claimed
 
 BY_FILES = (
     "questions wait for replies of batch files: `evaljudge export {} asks --to FILE` writes them"
@@ -262,9 +262,8 @@ class ClaimedJob:
                         do_pass(part, output, todo, watch, longest, budget)
         except Unasked:
             raise UserError(f"{output.uri}: {BY_FILES.format(output.uri)}") from None
-        output.forget_saved()
-        if "judge" in stages and any(left.values()):
-            output.place.remove_folder(REPLIES)
+        if "judge" in stages:
+            output.forget_saved()
 
     def take_references(
         self, part: Pass, output: Output, todo: Mapping[Shard, Sequence[Stage]]

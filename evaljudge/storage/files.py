@@ -65,7 +65,6 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "briefs": "remove it, and `evaljudge run CONFIG` writes it again",
         COMMON: "put it back from a copy: without it, `--extend` asks for it again, and the answer "
         "may differ from the one that the other documents have",
-        "replies": "remove it: then its questions are asked again",
         SPENT: "remove it: then only what is committed counts for `most`",
         "labels": "put it back from a copy: without it, its sheet's ratings belong to no text",
         **dict.fromkeys(("measures", "scores", "report", "selected"), _BY_REPORT),

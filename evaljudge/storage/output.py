@@ -3,7 +3,7 @@
     run.json  shards.json  cases/00003.parquet  scores/00000-00007.parquet
     commits/judge/00003.zip  commits/measure/00003.zip  briefs/z1f0c9a2b/00003.zip
     partial/judge/00003.json  briefs/common/4e1d….json  selected/good.jsonl  report/agreement.json
-    labels/sheet.json  replies/00003.json  spent.json
+    labels/sheet.json  spent.json
 
 A stage of a shard is one bundle, which is written when the stage is done and is its marker, too.
 What is in it is asked for by the names that its parts have:
@@ -72,7 +72,7 @@ _MARKER = re.compile(r"(\d{5,})\.(json|zip)")
 _BUNDLES = re.compile(rf"({BUNDLED}\w+?)(?:-(\w+))?")
 """A folder of bundled briefs: a run, and the panel of that run, if it is not the first."""
 _PARQUET = re.compile(r"\d{5,}\.parquet")
-REPLIES, BATCH = "replies", "replies/batch.json"
+BATCH = "partial/replies.json"
 SCORED_TOGETHER = 8
 AT_ONCE, AT_ONCE_HERE = 16, 1
 """Threads for work that waits for other machines, and for work with files of this one, where
@@ -143,9 +143,7 @@ class Output(RunFiles):
 
         What was measured without a model counts only in a run that has no judge.
         """
-        if self.place.names(REPLIES):
-            return False
-        if not self.begun("prepare"):
+        if self.place.entries("partial") or not self.begun("prepare"):
             return self.is_untouched
         receipts = chain(self.receipts("prepare"), self.receipts("judge"))
         asked = (judge["tokens"]["asks"] for r in receipts for judge in r["asked"].values())
@@ -283,16 +281,7 @@ class Output(RunFiles):
         if self._shared and self.name:
             self._shared.sweep(f"/{self.name}" if self.is_bundled else f"-{self.name}.")
 
-    # what was answered of shards that are not done, and what was spent in all
-
-    def replies_file(self, shard: Shard) -> str:
-        return f"{REPLIES}/{ended(f'{shard.number:05d}', (self.panel or Panel()).judge)}.json"
-
-    def replied(self) -> frozenset[Shard]:
-        """The shards of which replies are kept."""
-        there = {f"{REPLIES}/{name}" for name in self.place.names(REPLIES)}
-        shards = self.shards() if there else ()
-        return frozenset(shard for shard in shards if self.replies_file(shard) in there)
+    # what came of batch files, and what was spent in all
 
     def kept(self, name: str) -> dict[str, Any]:
         """What such a file holds; empty where there is none."""
