@@ -8,8 +8,6 @@ writes a fatal signal to a file, which the next run looks for. The notes of atte
 in this machine's temporary folder, so a run that goes on elsewhere knows of no crash.
 """
 
-from __future__ import annotations
-
 import asyncio
 import faulthandler
 import json
@@ -95,7 +93,7 @@ class _Asking:
         orders: Sequence[Order],
         watch: Watch,
         budget: Budget | None,
-        notes: LocalNotes,
+        notes: "LocalNotes",
     ) -> None:
         self._budget, self._unasked = budget, False
         self._assignment, self._watch, self._receipts = assignment, watch, Receipts(watch)

@@ -11,8 +11,6 @@ events:
     Event("measured", "judge", 3, 1)    how many metrics are committed with its verdicts
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from abc import ABC, abstractmethod
@@ -132,7 +130,7 @@ class Order:
         return json.dumps(asdict(self))
 
     @classmethod
-    def read(cls, text: str, **changes: Any) -> Order:
+    def read(cls, text: str, **changes: Any) -> "Order":
         spec = json.loads(text) | changes
         return cls(**spec | {"shard": Shard(**spec["shard"])})
 

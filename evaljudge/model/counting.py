@@ -1,7 +1,5 @@
 """A model that counts what was asked, what it cost, and the least that it could have cost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -25,7 +23,7 @@ class Masses:
     low: int = 0
     left_out: float = 0.0
 
-    def __add__(self, other: Masses) -> Masses:
+    def __add__(self, other: "Masses") -> "Masses":
         sums = self.choices + other.choices, self.total + other.total, self.low + other.low
         return Masses(*sums, max(self.left_out, other.left_out))
 

@@ -7,8 +7,6 @@ Agreement(scorer='synthetic', axis='coherence', level='sample', coefficient='spe
 The same functions stand behind the command line, `jobs/*.py` and notebooks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -75,7 +73,7 @@ def run_job(job: Job, watcher: Watcher, *, extend: bool = False) -> Outcome:
     for read in files_of_report(job).values():  # so that a mistake there shows at once
         read()
 
-    def work(held: ClaimedJob) -> Outcome:
+    def work(held: "ClaimedJob") -> Outcome:
         output = held.bind(BOTH, extend)
         with held.one_session(output) as begun:
             held.ask(output, BOTH)
@@ -114,7 +112,7 @@ def judge(
 
 
 def _do_until(stages: Sequence[Stage], job: Job, extend: bool, watcher: Watcher) -> str:
-    def work(held: ClaimedJob) -> str:
+    def work(held: "ClaimedJob") -> str:
         output = held.bind(stages, extend)
         held.ask(output, stages)
         reporting.write_run(held.job, output, reporting.accounts_of(held.job, output))
@@ -167,7 +165,7 @@ def _config(given: Given, changes: Sequence[str]) -> Config:
     return load_config(given, changes)
 
 
-def _done_whole(job: Job, watcher: Watcher, work: Callable[[ClaimedJob], R]) -> R:
+def _done_whole(job: Job, watcher: Watcher, work: "Callable[[ClaimedJob], R]") -> R:
     """Claims the job's folder, once its workers can be placed, and does the work there."""
     sizes = [source.gpus_per_engine for source in job.sources]
     with (

@@ -26,8 +26,6 @@ error, Damaged, which says what to do. Files of other names than these are not o
 them.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections import deque
@@ -113,11 +111,11 @@ class Shard:
 class Output(RunFiles):
     """Reads and writes a run's files."""
 
-    def of(self, panel: Panel) -> Output:
+    def of(self, panel: Panel) -> "Output":
         """The same files, as one panel of the run reads and writes them."""
         return self._but(panel=panel)
 
-    def of_judge(self, judge: str) -> Output:
+    def of_judge(self, judge: str) -> "Output":
         """The output as this judge's panel reads it."""
         return self.of(panels_of(self.run() or {}).get(judge, Panel()))
 
@@ -330,7 +328,7 @@ class Output(RunFiles):
         rows = self.case_table(shard, ["doc_id", *nested]).to_pylist()
         return [(row["doc_id"], c["system"], c[field]) for row in rows for c in row["candidates"]]
 
-    def case_table(self, shard: Shard, columns: list[str]) -> pa.Table:
+    def case_table(self, shard: Shard, columns: list[str]) -> "pa.Table":
         """These columns of the shard's cases, as they are stored."""
         with self._gone_or_elsewhere():
             return self.table(f"cases/{shard.file}", columns, shard.seal)
@@ -426,7 +424,7 @@ class Output(RunFiles):
     def _part_of_scores(self, shard: Shard) -> str:
         return f"{shard.number}" if self.is_bundled else ""
 
-    def score_table(self, shard: Shard, columns: list[str] | None = None) -> pa.Table:
+    def score_table(self, shard: Shard, columns: list[str] | None = None) -> "pa.Table":
         """The shard's scores as they are stored; `columns`: others than all but signatures."""
         few = ["doc_id", "system", "scorer", "axis", "value", "reason", "doubt"]
         part = self._part_of_scores(shard)
@@ -467,7 +465,7 @@ class Output(RunFiles):
 
     # briefs: their files carry the run's name too, since other runs may write beside them
 
-    def loose(self) -> Output:
+    def loose(self) -> "Output":
         """The same, as it writes briefs that are no part of a bundle: those that the shards' own
         will be made from."""
         return self._but(name=self.name.replace(BUNDLED, SEALED, 1)) if self.is_bundled else self
