@@ -124,6 +124,22 @@ def test_what_was_saved_is_not_asked_again_and_all_comes_to_the_same(
         assert (out / f"partial/{stage}/00003.json").read_bytes() == saved
 
 
+def test_no_reply_of_a_document_that_was_open_is_asked_again(tmp_path: Path) -> None:
+    class Midway(Dying):
+        async def choose(self, prompts: Any, options: Any, samples: int = 0) -> Any:
+            if "number 3." in prompts[0].text and 3 in self.asked["judge"]:
+                raise EngineDead("one judge had its replies, and the next has none")
+            return await super().choose(prompts, options, samples)
+
+    do(tmp_path / "whole", whole := Dying())
+    work = do(out := tmp_path / "out", first := Midway(), every=60)
+    asyncio.run(work.save())
+    do(out, second := Dying(), is_again=True)
+    asked = first.asked["judge"] + second.asked["judge"]
+    assert first.asked["judge"].count(3) and Counter(asked) == Counter(whole.asked["judge"])
+    assert came_to(out) == came_to(tmp_path / "whole")
+
+
 def test_a_shard_that_is_done_sooner_writes_nothing_but_itself(tmp_path: Path) -> None:
     do(tmp_path, Dying(), every=60)
     files = {str(f.relative_to(tmp_path)) for f in tmp_path.rglob("*") if f.is_file()}
