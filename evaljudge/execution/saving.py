@@ -23,8 +23,9 @@ of their lines (runs/batches.py); what comes of them is kept here.
 
 import asyncio
 import sys
+import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Generic, TypeVar
 
@@ -33,7 +34,7 @@ from pydantic_core import to_json
 
 from evaljudge.errors import Damaged, GivenUp, UserError
 from evaljudge.execution.case import Asked
-from evaljudge.judges.protocol import Judged
+from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.model.remembering import Memory
 from evaljudge.records import Brief
 from evaljudge.storage import Output, Shard, Stage
@@ -52,9 +53,10 @@ class Kept(Generic[R]):
     """Of a stage of a shard: what each case gave that is done, and the replies of those that are
     open, by document."""
 
-    def __init__(self, output: Output, stage: Stage, shard: Shard, asked: dict[str, Asked]) -> None:
-        """`asked` counts what the cases that are done asked for each judge."""
-        self.stage, self.asked, self._output, self._shard = stage, asked, output, shard
+    def __init__(self, output: Output, stage: Stage, shard: Shard, judges: Iterable[Judge]) -> None:
+        self.stage, self._output, self._shard, self.since = stage, output, shard, time.monotonic()
+        self.asked = {judge.name: Asked() for judge in judges}
+        """By the cases that are done, for each judge."""
         self.results, self.replies = dict[str, R](), defaultdict[str, Memory](Memory)
         self._saved, self._saving = self._extent, asyncio.Lock()
 

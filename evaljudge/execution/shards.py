@@ -28,7 +28,7 @@ from evaljudge.engines import Engine, ModelSource
 from evaljudge.errors import Unasked
 from evaljudge.execution.attempts import ENGINE_DIED, Attempt, CaseSlots, Here
 from evaljudge.execution.budget import Mine, Paying
-from evaljudge.execution.case import Asked, Models, add_counts, case_models, try_scoring
+from evaljudge.execution.case import Models, add_counts, case_models, try_scoring
 from evaljudge.execution.measuring import measured_beside
 from evaljudge.execution.protocol import Assignment, Event, Order, Tell
 from evaljudge.execution.saving import Briefs, Kept
@@ -180,20 +180,17 @@ class ShardWork:
         self, order: Order, cases: Sequence[Case], known: Known, attempt: Attempt
     ) -> dict[str, Any]:
         """Stage one: every brief that these documents lack; the files hold those they had too."""
-        started, shard = time.monotonic(), order.shard
-        asked, missing = self._nothing_asked(), list[str]()
-        kept = Kept[dict[str, Briefs]](self._output, "prepare", shard, asked)
+        shard, files, missing = order.shard, list[str](), list[str]()
+        kept = Kept[dict[str, Briefs]](self._output, "prepare", shard, self._job.judges)
         briefs_of = partial(self._briefs, known=known, attempt=attempt, kept=kept)
-        written = await self._done_for_each(kept, order, cases, briefs_of)
-        repeated = await self._claim(shard, "prepare")
-        files = list[str]()
+        written, repeated = await self._done_for_each(kept, order, cases, briefs_of)
         for kind, mine in known.items():
             briefs = [brief for each in written for brief in each[kind].values()]
             mine.update((brief.key, brief) for brief in briefs)
             missing += [brief.reason for brief in briefs if brief.status == "unscored"]
             files.append(await asyncio.to_thread(self._output.write_briefs, kind, shard, briefs))
         files += map(common_file, self._common.kept)
-        receipt = await self._commit("prepare", shard, started, asked, missing, files, repeated)
+        receipt = await self._commit(kept, shard, missing, files, repeated)
         if receipt["worker"] != self._here.worker:  # it was first, and its briefs count
             for kind, mine in known.items():
                 theirs = await asyncio.to_thread(self._output.own_briefs, kind, shard)
@@ -206,15 +203,12 @@ class ShardWork:
         self, order: Order, cases: Sequence[Case], known: Known, attempt: Attempt
     ) -> dict[str, Any]:
         """Stage two: every candidate before every judge."""
-        started, shard = time.monotonic(), order.shard
-        asked, unscored = self._nothing_asked(), list[str]()
+        shard, output, files, unscored = order.shard, self._output, list[str](), list[str]()
+        kept = Kept[dict[str, Judged]](output, "judge", shard, self._job.judges)
         metrics = self._job.metrics if attempt.is_first else ()
         measured = await asyncio.to_thread(measured_beside, metrics, cases, self._job.signatures)
-        kept = Kept[dict[str, Judged]](self._output, "judge", shard, asked)
         verdicts_of = partial(self._verdicts, known=known, attempt=attempt, kept=kept)
-        judged = await self._done_for_each(kept, order, cases, verdicts_of)
-        repeated = await self._claim(shard, "judge")
-        files, output = list[str](), self._output
+        judged, repeated = await self._done_for_each(kept, order, cases, verdicts_of)
         for judge in self._job.judges:
             verdicts = [verdict for each in judged for verdict in each[judge.name][0]]
             checks = [check for each in judged for check in each[judge.name][1]]
@@ -227,8 +221,7 @@ class ShardWork:
                 files.append(await asyncio.to_thread(output.write_checks, *written))
         for name, scores in measured.items():
             files.append(output.write_measures(f"judge/{name}", shard, scores))
-        done = started, asked, unscored, files, repeated, measured
-        return await self._commit("judge", shard, *done)
+        return await self._commit(kept, shard, unscored, files, repeated, measured)
 
     async def _done_for_each(
         self,
@@ -236,8 +229,9 @@ class ShardWork:
         order: Order,
         cases: Sequence[Case],
         work: Callable[[Case], Coroutine[Any, Any, R]],
-    ) -> list[R]:
-        """What each case gives. Those that were saved are not done again (see saving.py)."""
+    ) -> tuple[list[R], dict[str, float]]:
+        """What each case gives, and what others did in vain, once it may be committed. Cases that
+        were saved are not done again (see saving.py)."""
         results, stage, number = kept.results, kept.stage, order.shard.number
         if order.is_again or order.is_copy:
             await asyncio.to_thread(kept.find)
@@ -257,15 +251,9 @@ class ShardWork:
         if len(results) < len(cases):
             await kept.save()
             raise Unasked
-        return [results[case.document.doc_id] for case in cases]
-
-    async def _claim(self, shard: Shard, stage: Stage) -> dict[str, float]:
-        if (repeated := await self._may_commit(shard.number, stage)) is None:
+        if (repeated := await self._may_commit(number, stage)) is None:
             raise Superseded
-        return repeated
-
-    def _nothing_asked(self) -> dict[str, Asked]:
-        return {judge.name: Asked() for judge in self._job.judges}
+        return [results[case.document.doc_id] for case in cases], repeated
 
     async def _briefs(
         self, case: Case, known: Known, attempt: Attempt, kept: Kept[Any]
@@ -357,10 +345,8 @@ class ShardWork:
 
     async def _commit(
         self,
-        stage: Stage,
+        kept: Kept[Any],
         shard: Shard,
-        started: float,
-        asked: Mapping[str, Asked],
         reasons: Sequence[str],
         files: Sequence[str],
         repeated: Mapping[str, float],
@@ -369,7 +355,7 @@ class ShardWork:
         """The receipt that counts: of two workers that did the same the first one's.
 
         `reasons`: why each unscored brief or verdict has no score."""
-        now = time.monotonic()
+        stage, now = kept.stage, time.monotonic()
         self.drop(shard.number)
         receipt = {
             "stage": stage,
@@ -378,8 +364,8 @@ class ShardWork:
             "candidates": shard.candidates,
             "unscored": len(reasons),
             "reasons": by_kind(reasons),
-            "asked": {judge: asdict(counts) for judge, counts in asked.items()},
-            "seconds": round(now - started, 3),
+            "asked": {judge: asdict(counts) for judge, counts in kept.asked.items()},
+            "seconds": round(now - kept.since, 3),
             "session": self._job.session,
             "worker": self._here.worker,
             "worker_seconds": round(now - self._since, 3),
