@@ -26,6 +26,7 @@ from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document
 from evaljudge.storage import Output, Shard, Stage
 from tests import build
+from tests.end_to_end.scripted_run import noting
 from tests.execution.test_shards import assignment, here
 
 RUN, CASES = "z1f0c9a2b", 6
@@ -39,7 +40,7 @@ def one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "MOST_OPEN_CASES", 1)
 
 
-class Dying(Scripted):
+class Dying(noting()):  # type: ignore[misc]
     """Notes the documents that it is asked about in each stage; in one stage it dies at a document,
     as soon as those before it are saved or at once."""
 
@@ -48,15 +49,7 @@ class Dying(Scripted):
         self._stage, self._at, self._partial = stage, at, partial
         self.asked = {stage: list[int]() for stage in BOTH}
 
-    async def write(self, prompts: Any, how: Any) -> Any:
-        await self._note("prepare", prompts)
-        return await super().write(prompts, how)
-
-    async def choose(self, prompts: Any, options: Any, samples: int = 0) -> Any:
-        await self._note("judge", prompts)
-        return await super().choose(prompts, options, samples)
-
-    async def _note(self, stage: str, prompts: Any) -> None:
+    async def note(self, stage: str, prompts: Any) -> None:
         numbers = [int(n) for prompt in prompts for n in re.findall(r"is number (\d)", prompt.text)]
         self.asked[stage] += numbers
         while stage == self._stage and self._at in numbers:
