@@ -49,7 +49,7 @@ GIVEN: Mapping[Stage, Any] = {
 """What cases give, by document: in one stage briefs by kind, in the other verdicts by judge."""
 
 
-class Kept(Generic[R]):
+class InHand(Generic[R]):
     """Of a stage of a shard: what each case gave that is done, and the replies of those that are
     open, by document."""
 

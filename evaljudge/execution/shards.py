@@ -31,7 +31,7 @@ from evaljudge.execution.budget import Mine, Paying
 from evaljudge.execution.case import Models, add_counts, case_models, try_scoring
 from evaljudge.execution.measuring import measured_beside
 from evaljudge.execution.protocol import Assignment, Event, Order, Tell
-from evaljudge.execution.saving import Briefs, Kept
+from evaljudge.execution.saving import Briefs, InHand
 from evaljudge.identity import brief_key, common_key
 from evaljudge.judges.checked import briefs_of, own_code, verdicts_of
 from evaljudge.judges.protocol import Judge, Judged
@@ -127,7 +127,7 @@ class ShardWork:
         self._blocks: defaultdict[str, set[int]] = defaultdict(set)
         self._brief_keys: dict[tuple[str, str], Mapping[tuple[str, str], str]] = {}
         """The brief's key for each axis and part, by document and judge; open cases only."""
-        self._in_hand: dict[int, Kept[Any]] = {}
+        self._in_hand: dict[int, InHand[Any]] = {}
         """By shard; also of work that was cut short, unless it was dropped."""
         self._prepared: dict[int, dict[str, Any]] = {}
         """Receipts of stage one, each to be read with the one of stage two."""
@@ -181,7 +181,7 @@ class ShardWork:
     ) -> dict[str, Any]:
         """Stage one: every brief that these documents lack; the files hold those they had too."""
         shard, files, missing = order.shard, list[str](), list[str]()
-        kept = Kept[dict[str, Briefs]](self._output, "prepare", shard, self._job.judges)
+        kept = InHand[dict[str, Briefs]](self._output, "prepare", shard, self._job.judges)
         briefs_of = partial(self._briefs, known=known, attempt=attempt, kept=kept)
         written, repeated = await self._done_for_each(kept, order, cases, briefs_of)
         for kind, mine in known.items():
@@ -204,7 +204,7 @@ class ShardWork:
     ) -> dict[str, Any]:
         """Stage two: every candidate before every judge."""
         shard, output, files, unscored = order.shard, self._output, list[str](), list[str]()
-        kept = Kept[dict[str, Judged]](output, "judge", shard, self._job.judges)
+        kept = InHand[dict[str, Judged]](output, "judge", shard, self._job.judges)
         metrics = self._job.metrics if attempt.is_first else ()
         measured = await asyncio.to_thread(measured_beside, metrics, cases, self._job.signatures)
         verdicts_of = partial(self._verdicts, known=known, attempt=attempt, kept=kept)
@@ -225,7 +225,7 @@ class ShardWork:
 
     async def _done_for_each(
         self,
-        kept: Kept[R],
+        kept: InHand[R],
         order: Order,
         cases: Sequence[Case],
         work: Callable[[Case], Coroutine[Any, Any, R]],
@@ -256,7 +256,7 @@ class ShardWork:
         return [results[case.document.doc_id] for case in cases], repeated
 
     async def _briefs(
-        self, case: Case, known: Known, attempt: Attempt, kept: Kept[Any]
+        self, case: Case, known: Known, attempt: Attempt, kept: InHand[Any]
     ) -> dict[str, Briefs]:
         """Briefs by kind: what one judge has written, the next judge of its kind need not write."""
         briefs: dict[str, Briefs] = {kind: {} for kind in known}
@@ -293,7 +293,7 @@ class ShardWork:
         )
 
     async def _verdicts(
-        self, case: Case, known: Known, attempt: Attempt, kept: Kept[Any]
+        self, case: Case, known: Known, attempt: Attempt, kept: InHand[Any]
     ) -> dict[str, Judged]:
         """All judges of one case after each other, so that its prefixes are still in the cache."""
         judged_by: dict[str, Judged] = {}
@@ -318,7 +318,7 @@ class ShardWork:
             kept.asked[name].add_axes([*judged.verdicts, *judged.checks])
         return judged_by
 
-    def _models(self, case: Case, kept: Kept[Any]) -> Models:
+    def _models(self, case: Case, kept: InHand[Any]) -> Models:
         doc_id, judges = case.document.doc_id, self._job.judges
         read = self._heads, self._blocks[doc_id]
         return case_models(self._common, judges, *read, kept.replies[doc_id])
@@ -345,7 +345,7 @@ class ShardWork:
 
     async def _commit(
         self,
-        kept: Kept[Any],
+        kept: InHand[Any],
         shard: Shard,
         reasons: Sequence[str],
         files: Sequence[str],
