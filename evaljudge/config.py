@@ -7,8 +7,6 @@ model: Qwen/Qwen3-8B
 judges: {synthetic: {levels: 5}}
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
@@ -107,7 +105,7 @@ class ModelConfig(Settings):
     """What a study calls it, needed where it has one model in two forms; and what a server does."""
 
     @model_validator(mode="after")
-    def _is_one_kind(self) -> ModelConfig:
+    def _is_one_kind(self) -> "ModelConfig":
         beside = ("source", "revision", "engine", "allow", "adapter")
         if self.endpoint and (both := [name for name in beside if getattr(self, name)]):
             raise ValueError(f"has `endpoint` and `{both[0]}`: a server has loaded its model")
@@ -198,7 +196,7 @@ class WorkersConfig(Settings):
         return value
 
     @model_validator(mode="after")
-    def _can_be_met(self) -> WorkersConfig:
+    def _can_be_met(self) -> "WorkersConfig":
         if self.min > self.max:
             raise ValueError(f"min {self.min} is more than max {self.max}")
         if self.executor == "local" and (setting := self.needs_ray):
@@ -268,7 +266,7 @@ class Condition(Settings):
     confidence: Annotated[float, Field(gt=0, lt=1)] | None = None
 
     @model_validator(mode="after")
-    def _asks_something(self) -> Condition:
+    def _asks_something(self) -> "Condition":
         if self.precision is not None and self.good is None:
             raise ValueError("`precision` needs `good`: from which rating on a candidate is good")
         if self.good is not None and (self.precision, self.at_least) == (None, None):
@@ -329,7 +327,7 @@ class StudyConfig(Settings):
     """Each judge in a run of its own, so that it shares no question and its cost is its own."""
 
     @model_validator(mode="after")
-    def _pairs_stand_alone(self) -> StudyConfig:
+    def _pairs_stand_alone(self) -> "StudyConfig":
         if self.pairs and (self.models or self.writers):
             raise ValueError("`pairs` name both: leave out `models` and `writers`")
         return self
@@ -454,7 +452,7 @@ class Config(Settings):
         return ", ".join(listed(self.corpus.path))
 
     @model_validator(mode="after")
-    def _names_differ(self) -> Config:
+    def _names_differ(self) -> "Config":
         if self.study is not None:
             if "judges" in self.model_fields_set:
                 raise ValueError("judges: a study names its own, under study.judges")
@@ -473,7 +471,7 @@ class Config(Settings):
         return self
 
     @model_validator(mode="after")
-    def _cost_has_prices(self) -> Config:
+    def _cost_has_prices(self) -> "Config":
         workers, cost = self.workers, self.most and self.most.cost
         if not cost:
             return self
@@ -489,7 +487,7 @@ class Config(Settings):
         return self
 
     @model_validator(mode="after")
-    def _keys_fit_judges(self) -> Config:
+    def _keys_fit_judges(self) -> "Config":
         """The judges of a study are known to its runs alone."""
         for key, value in self.of_judges.items() if self.study is None else ():
             kind = _keys_of_judges()[key]

@@ -9,8 +9,6 @@ verdicts, and verdicts into scores:
     Score("d1", "A", "synthetic.level", "coherence", 3.9, …)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import add, attrgetter
@@ -115,7 +113,7 @@ class Tokens:
         counts = self.prefilled, self.cached, self.generated
         return sum(n * each for n, each in zip(counts, price, strict=True)) / MILLION
 
-    def __add__(self, other: Tokens) -> Tokens:
+    def __add__(self, other: "Tokens") -> "Tokens":
         return Tokens(*map(add, self.counts, other.counts))
 
     @property

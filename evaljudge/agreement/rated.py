@@ -8,8 +8,6 @@
 A scorer's axis meets the human axis of the same name; a scorer without axes meets them all.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -71,13 +69,13 @@ class Rated:
     def system_names(self) -> Ids:
         return np.array([system for _, system in self.texts], dtype=object)
 
-    def on(self, axes: Sequence[str]) -> Rated:
+    def on(self, axes: Sequence[str]) -> "Rated":
         """The ratings with these human axes alone."""
         human = {axis: column for axis, column in self.human.items() if axis in axes}
         raters = {axis: ratings for axis, ratings in self.raters.items() if axis in axes}
         return replace(self, human=human, raters=raters)
 
-    def with_few_axes(self) -> Rated:
+    def with_few_axes(self) -> "Rated":
         """The ratings with at most MOST_AXES: the scorers' own, then those rated most often."""
         if len(self.human) <= MOST_AXES:
             return self
@@ -85,7 +83,7 @@ class Rated:
         often = sorted(self.human, key=lambda axis: -int(np.isfinite(self.human[axis]).sum()))
         return self.on(list(dict.fromkeys([*shared, *often]))[:MOST_AXES])
 
-    def without_repetitions(self) -> Rated:
+    def without_repetitions(self) -> "Rated":
         """The ratings without further, or shorter, trials of a scorer: `synthetic.n10#2`."""
         scores = {key: c for key, c in self.scores.items() if not is_repetition(key[0])}
         return replace(self, scores=scores)
@@ -106,7 +104,7 @@ class Rated:
         columns = zip_longest(*self.raters[axis], fillvalue=np.nan)
         return np.array(list(columns), dtype=np.float64).T
 
-    def sampled(self, most: int, seed: int) -> tuple[Rated, bool]:
+    def sampled(self, most: int, seed: int) -> "tuple[Rated, bool]":
         """The ratings of as many random documents as hold at most so many candidates."""
         if self.documents.size <= most:
             return self, False
@@ -136,7 +134,7 @@ class Grid:
     for rating; NaN where it is not known."""
 
     @classmethod
-    def of(cls, rated: Rated, is_sample: bool, probabilities: Mapping[str, Floats]) -> Grid:
+    def of(cls, rated: Rated, is_sample: bool, probabilities: Mapping[str, Floats]) -> "Grid":
         """The grid of these rows; each document has at most one text of a system."""
         documents, systems = (
             tuple(sorted(set(column))) for column in (rated.doc_ids, rated.system_names)
@@ -156,7 +154,7 @@ class Grid:
             {axis: placed(column) for axis, column in probabilities.items()},
         )
 
-    def on(self, axes: Sequence[str]) -> Grid:
+    def on(self, axes: Sequence[str]) -> "Grid":
         """The grid with these axes alone; scorers without axes stay."""
         scores = {key: table for key, table in self.scores.items() if key[1] in (*axes, ANY_AXIS)}
         human = {axis: table for axis, table in self.human.items() if axis in axes}

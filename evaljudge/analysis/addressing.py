@@ -11,8 +11,6 @@ Texts that are nearly a reference of their document: a text that is its referenc
 wherever the two are compared (see text.py). With a few words changed it is compared.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -63,7 +61,7 @@ class Noticed:
             self.found[kind] += 1
             self.first.setdefault(kind, f"{where}: {what}" if where else what)
 
-    def __iadd__(self, other: Noticed) -> Self:
+    def __iadd__(self, other: "Noticed") -> Self:
         """Add what lies in later shards."""
         self.seen.update(other.seen)
         self.found.update(other.found)

@@ -11,8 +11,6 @@ again, with the calibrated scores beside the others. `evaljudge calibrate` does 
 from anywhere (docs/calibration.md).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -52,7 +50,7 @@ NO_ENDS: Ends = (None, None)
 
 def calibrate_shards(
     wanted: Mapping[str, Sequence[str]], seed: int, further: Further
-) -> tuple[list[Fit], list[str]]:
+) -> "tuple[list[Fit], list[str]]":
     """Adds the calibrated scores to the score files and the tables of shards that are scored; gives
     the fits, and warnings.
 
@@ -73,7 +71,7 @@ def calibrate_shards(
     return fits, warnings
 
 
-def _calibrated(fits: Sequence[Fit], scores: Sequence[Score]) -> Iterator[Score]:
+def _calibrated(fits: "Sequence[Fit]", scores: Sequence[Score]) -> Iterator[Score]:
     ends = {}
     for fit in fits:
         scored = [score for score in scores if (score.scorer, score.axis) == (fit.scorer, fit.own)]
@@ -85,7 +83,7 @@ def _calibrated(fits: Sequence[Fit], scores: Sequence[Score]) -> Iterator[Score]
                 yield fit.of(score, next(ends[fit.key]))
 
 
-def _fit(key: Key, axis: str, rated: Rated, seed: int) -> Fit | None:
+def _fit(key: Key, axis: str, rated: Rated, seed: int) -> "Fit | None":
     """None where fewer than two documents have both a score and a rating."""
     if axis not in rated.human:
         return None
@@ -94,7 +92,7 @@ def _fit(key: Key, axis: str, rated: Rated, seed: int) -> Fit | None:
     return None if fitted is None else fit_of(key, axis, rated, fitted, seed)
 
 
-def _doubts(scorer: str, tried: Mapping[str, Fit | None]) -> Iterator[str]:
+def _doubts(scorer: str, tried: "Mapping[str, Fit | None]") -> Iterator[str]:
     if not tried:
         yield f"{scorer}: not calibrated: no candidate has human ratings"
     lacking = [axis for axis, fit in tried.items() if fit is None]

@@ -8,8 +8,6 @@ worker took in all, loading its model included, is divided in proportion to the 
 computed for each stage, judge and axis.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -132,7 +130,7 @@ class Accounts:
             for axis, tokens in asked.get("axes", {}).items():
                 parts[stage, judge, axis] += Tokens(**tokens)
 
-    def __iadd__(self, other: Accounts) -> Self:
+    def __iadd__(self, other: "Accounts") -> Self:
         """Add what receipts of later shards say."""
         _add(self._tokens, other._tokens)
         _add(self._by_block, other._by_block)

@@ -8,8 +8,6 @@ their types; keys that it does not name are left out. A shard whose file is dama
 with a warning at the end.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -55,7 +53,7 @@ ShardTables: TypeAlias = "tuple[pa.Schema, Iterator[pa.Table]]"
 @dataclass(frozen=True)
 class Details:
     read: ReadJson | None  # None: the JSON text itself is the one column
-    types: Mapping[str, pa.DataType]
+    types: "Mapping[str, pa.DataType]"
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ class RunTables:
         schema = _chosen(whole, columns)
         return schema, self._each(partial(self._scores, schema), self._scored)
 
-    def wide_scores(self) -> Iterator[pa.Table]:
+    def wide_scores(self) -> "Iterator[pa.Table]":
         """A row for each candidate, with a column for each scorer and axis and for people's."""
         return self._each(self._wide, self._scored)
 
@@ -82,7 +80,7 @@ class RunTables:
         details = details_of(self._kind(judge), "verdict_columns")
         schema = _chosen(_with_details(schema_of(Verdict), EVIDENCE, details), columns)
 
-        def read(shard: Shard) -> pa.Table:
+        def read(shard: Shard) -> "pa.Table":
             return self._detailed(f"verdicts/{judge}/{shard.file}", EVIDENCE, schema, details)
 
         return schema, self._each(read, self._committed("judge", self.output.of_judge(judge)))
@@ -92,7 +90,7 @@ class RunTables:
         details = details_of(kind, "brief_columns")
         schema = _chosen(_signed(_with_details(schema_of(Brief), CONTENT, details)), columns)
 
-        def read(shard: Shard) -> pa.Table:
+        def read(shard: Shard) -> "pa.Table":
             file = f"briefs/{kind}/{mine.brief_file(shard)}"
             return self._detailed(file, CONTENT, schema, details)
 
@@ -118,11 +116,11 @@ class RunTables:
         return [s for s in self.output.shards() if self._is_done or s.number in there]
 
     def _each(
-        self, read: Callable[[Shard], pa.Table], shards: Sequence[Shard]
-    ) -> Iterator[pa.Table]:
+        self, read: "Callable[[Shard], pa.Table]", shards: Sequence[Shard]
+    ) -> "Iterator[pa.Table]":
         damaged = list[Damaged]()
 
-        def tried(shard: Shard) -> pa.Table | Damaged:
+        def tried(shard: Shard) -> "pa.Table | Damaged":
             try:
                 return read(shard)
             except Damaged as error:
@@ -136,7 +134,7 @@ class RunTables:
         if damaged:
             warnings.warn(_left_out(self.output, damaged), stacklevel=2)
 
-    def _scores(self, schema: pa.Schema, shard: Shard) -> pa.Table:
+    def _scores(self, schema: "pa.Schema", shard: Shard) -> "pa.Table":
         import pyarrow as pa
 
         needed = {*schema.names, "doc_id", "system"} - {RATINGS}
@@ -148,7 +146,7 @@ class RunTables:
             table = table.append_column(RATINGS, human)
         return _shaped(table, schema)
 
-    def _wide(self, shard: Shard) -> pa.Table:
+    def _wide(self, shard: Shard) -> "pa.Table":
         import pyarrow as pa
 
         read = ShardScores(self.output, shard)
@@ -161,8 +159,8 @@ class RunTables:
         )
 
     def _detailed(
-        self, file: str, json_column: str, schema: pa.Schema, details: Details
-    ) -> pa.Table:
+        self, file: str, json_column: str, schema: "pa.Schema", details: Details
+    ) -> "pa.Table":
         import pyarrow as pa
 
         wanted = [name for name in schema.names if name in details.types]
@@ -185,7 +183,7 @@ def _left_out(output: Output, damaged: Sequence[Damaged]) -> str:
 # schemas
 
 
-def _signed(schema: pa.Schema) -> pa.Schema:
+def _signed(schema: "pa.Schema") -> "pa.Schema":
     """Signatures are long, and few: each is kept once."""
     import pyarrow as pa
 
@@ -193,7 +191,7 @@ def _signed(schema: pa.Schema) -> pa.Schema:
     return schema.set(at, pa.field("signature", pa.dictionary(pa.int32(), pa.string())))
 
 
-def _with_details(schema: pa.Schema, json_column: str, details: Details) -> pa.Schema:
+def _with_details(schema: "pa.Schema", json_column: str, details: Details) -> "pa.Schema":
     """The judge's own columns stand in place of the one with JSON."""
     import pyarrow as pa
 
@@ -203,7 +201,7 @@ def _with_details(schema: pa.Schema, json_column: str, details: Details) -> pa.S
     return pa.schema([*fields[:at], *details_fields, *fields[at + 1 :]])
 
 
-def _chosen(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
+def _chosen(schema: "pa.Schema", columns: Sequence[str] | None) -> "pa.Schema":
     import pyarrow as pa
 
     for name in columns or ():
@@ -252,7 +250,7 @@ def _column(value: Any) -> Any:
     return [_column(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def arrow_type(hint: Any) -> pa.DataType:
+def arrow_type(hint: Any) -> "pa.DataType":
     """list[str] -> list<string>; Mapping[str, float] -> map<string, double>; a TypedDict or a
     dataclass -> a struct; float | None, or float | Failed -> double."""
     import pyarrow as pa
@@ -287,11 +285,11 @@ def _rows(texts: Sequence[str], read: ReadJson | None) -> Sequence[Mapping[str, 
     return [next(rows) if json_text else None for json_text in kept]
 
 
-def _shaped(table: pa.Table, schema: pa.Schema) -> pa.Table:
+def _shaped(table: "pa.Table", schema: "pa.Schema") -> "pa.Table":
     """The table with exactly these columns; what an earlier version did not write is null."""
     import pyarrow as pa
 
-    def column(field: pa.Field) -> pa.ChunkedArray:
+    def column(field: "pa.Field") -> "pa.ChunkedArray":
         if field.name not in table.column_names:
             return pa.nulls(table.num_rows, field.type)
         stored = table[field.name]

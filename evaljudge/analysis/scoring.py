@@ -11,8 +11,6 @@ is scored. What it fitted lies in report/fitted.json, and the signature of its s
 hash of that.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -48,7 +46,7 @@ class Scored:
     uncounted: int = 0
     """Shards of which it is not known what preparing them cost."""
 
-    def __iadd__(self, other: Scored) -> Self:
+    def __iadd__(self, other: "Scored") -> Self:
         """Add what lies in later shards."""
         self.tables += other.tables
         for judge, collector in other.collected.items():

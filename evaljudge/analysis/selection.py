@@ -18,8 +18,6 @@ certified, or there is none (decisions/certified.py).
 Workers read the shards and choose the lines, which the driver writes in the order of the corpus.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter
@@ -133,7 +131,7 @@ def select(
     return selected
 
 
-def _chosen(output: Output, filters: Sequence[_Filter], shards: Sequence[Shard]) -> list[Chosen]:
+def _chosen(output: Output, filters: "Sequence[_Filter]", shards: Sequence[Shard]) -> list[Chosen]:
     counts, lines = [Counter[str]() for _ in filters], [b""] * len(filters)
     for shard in shards:
         scores = ShardScores(output, shard, with_bodies=True)

@@ -7,8 +7,6 @@ leaves the worker that scores it. Counts and means are of all candidates. Tables
 add up, in the order of the shards.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -44,12 +42,12 @@ class Column:
     counts: Counter[str] = field(default_factory=Counter)  # the number of scored texts by system
     sums: dict[str, list[float]] = field(default_factory=dict)
     """Numbers by system with exactly the sum of its scores, whatever the order of adding."""
-    kept: array[float] = field(default_factory=lambda: array("d"))
+    kept: "array[float]" = field(default_factory=lambda: array("d"))
     """The score of every candidate that is kept; NaN: unscored."""
-    doubts: array[float] = field(default_factory=lambda: array("f"))
+    doubts: "array[float]" = field(default_factory=lambda: array("f"))
     """How undecided the judge was about each; NaN where the scorer does not say."""
     is_whole: bool = False
-    every: array[float] = field(default_factory=lambda: array("d"))
+    every: "array[float]" = field(default_factory=lambda: array("d"))
     """All of its scores, where it is to be whole."""
     lowest: float = inf
     highest: float = -inf
@@ -73,7 +71,7 @@ class Column:
             self.kept.append(nan if value is None else value)
             self.doubts.append(nan if score.doubt is None else score.doubt)
 
-    def __iadd__(self, other: Column) -> Self:
+    def __iadd__(self, other: "Column") -> Self:
         self.reasons.update(other.reasons)
         self.kept.extend(other.kept)
         self.doubts.extend(other.doubts)
@@ -157,7 +155,7 @@ class Tables:
         for column in self.columns.values():
             column.reasons[reason] += candidates
 
-    def __iadd__(self, other: Tables) -> Self:
+    def __iadd__(self, other: "Tables") -> Self:
         """What lies in later shards, scored by the same scorers."""
         for key, column in other.columns.items():
             self.columns[key] += column

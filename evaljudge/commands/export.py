@@ -6,8 +6,6 @@ scores.csv        the columns that hold one value
 references.jsonl  for another run, and what each judge exports
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
@@ -71,7 +69,7 @@ def _table(run: str, what: str, to: str, judge: str | None) -> str:
     return f"{counted(rows, 'row', 'rows')}: {to}\n"
 
 
-def _as_parquet(stream: IO[bytes], tables: Iterator[pa.Table]) -> Iterator[int]:
+def _as_parquet(stream: IO[bytes], tables: "Iterator[pa.Table]") -> Iterator[int]:
     import pyarrow.parquet as pq
 
     first = next(tables)
@@ -81,14 +79,14 @@ def _as_parquet(stream: IO[bytes], tables: Iterator[pa.Table]) -> Iterator[int]:
             yield table.num_rows
 
 
-def _as_jsonl(stream: IO[bytes], tables: Iterator[pa.Table]) -> Iterator[int]:
+def _as_jsonl(stream: IO[bytes], tables: "Iterator[pa.Table]") -> Iterator[int]:
     for table in tables:
         for row in table.to_pylist(maps_as_pydicts="lossy"):
             stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
         yield table.num_rows
 
 
-def _as_csv(stream: IO[bytes], tables: Iterator[pa.Table]) -> Iterator[int]:
+def _as_csv(stream: IO[bytes], tables: "Iterator[pa.Table]") -> Iterator[int]:
     from pyarrow import csv, types
 
     first = next(tables)

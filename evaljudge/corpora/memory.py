@@ -8,8 +8,6 @@ find it, and an error names a row as `rows-5b0f1c2e9a31.jsonl:3`: the third one,
 still there. The file is named after its content, so another corpus never takes its place.
 """
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -102,7 +100,7 @@ def _as_parquet(table: Any) -> bytes:
     return stream.getvalue()
 
 
-def _as_arrow(table: Any) -> pa.Table:
+def _as_arrow(table: Any) -> "pa.Table":
     import pyarrow as pa
 
     has_arrow = hasattr(table, "iloc") or hasattr(table, "__arrow_c_stream__")

@@ -21,8 +21,6 @@ Intervals are 95%, Student's t over a jackknife: all of it is estimated again wi
 document, or without each of GROUPS groups of documents where there are more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -77,7 +75,7 @@ class FamilyPairs:
             return "no pair without the family has both scores: two systems outside it are needed"
         return ""
 
-    def only(self, rows: Own) -> FamilyPairs:
+    def only(self, rows: Own) -> "FamilyPairs":
         won = self.won_by_own[rows], self.won_elsewhere[rows]
         return FamilyPairs(self.tables[:, rows], self.with_own, self.elsewhere, *won)
 

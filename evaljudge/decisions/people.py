@@ -14,8 +14,6 @@ it is corrected likewise: by the mean of being good, given whether a text passes
     passes 62%    good, by the ratings alone 57% [41%, 72%]    good, corrected 60% [47%, 73%]
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -78,7 +76,7 @@ class PeopleScale:
     effective: float | None = None  # as many labels alone would give means as exact
     effective_of_differences: float | None = None
     p_random: float | None = None  # for random labels differing so much in score from all texts
-    pass_rates: Sequence[PassRate] = ()
+    pass_rates: "Sequence[PassRate]" = ()
     scorer: str = ""
     axis: str = ""
     sampled: bool = False  # a seeded sample of the documents without any rating

@@ -24,8 +24,6 @@ few labels), or with the probabilities given: a label drawn with probability 0.1
 texts. A rated text without a probability was not drawn, so it is no label.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -56,7 +54,7 @@ NOTHING = Bounded(None, None, None)
 class Terms:
     """What every estimate of a sample is made of."""
 
-    def __init__(self, sample: Labelled) -> None:
+    def __init__(self, sample: "Labelled") -> None:
         self.is_labelled: Bools = sample.is_labelled
         self.is_unlabelled: Bools = sample.is_scored & ~sample.is_labelled
         self.texts, self.labels = sample.texts, sample.labels
@@ -91,8 +89,8 @@ class Powered:
     """Estimates from the labels alone, and corrected with all scores."""
 
     slope: float
-    by_labels: Combined
-    corrected: Combined
+    by_labels: "Combined"
+    corrected: "Combined"
 
     def effective(self, labels: int) -> float | None:
         """The number of labels alone that would be as exact, over all estimates together."""
@@ -107,7 +105,7 @@ def powered(terms: Terms, sums: Floats, tuned_for: Floats) -> Powered:
     return Powered(slope, by_labels, _combined(terms, slope, influences, sums))
 
 
-def powered_together(sample: Labelled) -> Powered:
+def powered_together(sample: "Labelled") -> Powered:
     """The mean of all texts."""
     ones = np.ones((1, 1))
     return powered(Terms(sample.together()), ones, ones)
@@ -183,7 +181,7 @@ def _combined(terms: Terms, slope: float, by_document: Floats, sums: Floats) -> 
     return Combined(means @ sums, variances, free, is_known)
 
 
-def _unlike(sample: Labelled) -> Bools:
+def _unlike(sample: "Labelled") -> Bools:
     """Labels whose rating is not the most common one of their system."""
     is_unlike = sample.is_labelled.copy()
     for system, is_labelled in enumerate(sample.is_labelled.T):
@@ -238,7 +236,7 @@ class Labelled:
         """Whether some of the texts are labelled, not all and not none."""
         return bool(0 < self.is_labelled.sum() < self.is_scored.sum())
 
-    def of(self, systems: Bools) -> Labelled:
+    def of(self, systems: Bools) -> "Labelled":
         """The labels and scores of these systems alone."""
         return Labelled(*(getattr(self, table.name)[:, systems] for table in fields(self)))
 
@@ -252,7 +250,7 @@ class Labelled:
         lacking = (self.labels == 0) & (expected >= FEWEST)
         return bool(self.is_labelled.any(axis=1).sum() >= FEWEST and not lacking.any())
 
-    def together(self) -> Labelled:
+    def together(self) -> "Labelled":
         """One column: of each document, the means of its texts and of its labels."""
         sizes, weights = self.sizes.sum(axis=1), self.weights.sum(axis=1)
 

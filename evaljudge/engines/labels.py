@@ -9,8 +9,6 @@ it could hold as its probability. Only canonical tokenisations of a spelling are
 could also spell `Better` letter by letter, and that (tiny) probability is not in the mass.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,7 +45,7 @@ class Node:
         """The path of the first node of the trie that it reads."""
         return self.path[: self.since]
 
-    def without_chain(self) -> Node:
+    def without_chain(self) -> "Node":
         ids = self.path[self.since : self.since + 1] or self.ids
         return Node(self.head, ids, self.since)
 

@@ -11,8 +11,6 @@ other documents would find its prefixes gone from the cache, so the batch of an 
 first: here, and in the engine's own queue (`scheduling_policy: priority`).
 """
 
-from __future__ import annotations
-
 import asyncio
 import queue
 import threading
@@ -48,7 +46,7 @@ class _Batch:
         self.unfinished = [0] * size
         self.left = size
 
-    def opened(self, number: int, requests: Sequence[Request]) -> list[tuple[_Ask, Request]]:
+    def opened(self, number: int, requests: Sequence[Request]) -> "list[tuple[_Ask, Request]]":
         outputs = self.outputs[number]
         first = len(outputs)
         outputs += [None] * len(requests)

@@ -12,8 +12,6 @@ counted as vLLM (0.32) counts it to decide whether an engine may start. What com
 measures on the card; here it is an estimate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil
@@ -96,7 +94,7 @@ class Footprint:
     """What computing a token takes, at the widest layer."""
     vocabulary: int
 
-    def on(self, gpus: int) -> Footprint:
+    def on(self, gpus: int) -> "Footprint":
         """What each of several GPUs holds, by tensor parallelism."""
         return replace(
             self,

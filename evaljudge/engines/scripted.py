@@ -116,8 +116,7 @@ class Scripted:
         reply = self._chooses(prompt, options)
         if isinstance(reply, Failed):
             return reply
-        chosen = sound(Chosen(reply, (), _words(prompt), key=prompt.text))
-        return chosen.drawn(samples) if samples and isinstance(chosen, Chosen) else chosen
+        return sound(Chosen(reply, (), _words(prompt), key=prompt.text), samples)
 
 
 def _words(prompt: Prompt) -> tuple[Spent, ...]:

@@ -8,23 +8,41 @@ take all of the GPUs' memory, and the texts here are short and few. With `vllm:`
 encoder is served by vLLM, where the engine is: for large ones.
 """
 
+from asyncio import to_thread
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import partial
+from functools import lru_cache, partial
 from threading import Lock
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from evaljudge.engines.internals import CPU_BUILD, installed_build, shut_down
 from evaljudge.engines.source import VLLM
 from evaljudge.errors import UserError, first_words
-from evaljudge.model.asks import Vector
+from evaljudge.model.asks import Options, Vector
 
+Compiled = TypeVar("Compiled")
 DIGITS = 6
 """Digits kept of each number: machines differ in those after them."""
 MEMORY = 0.05
 """The part of the memory that vLLM may take; an encoder keeps no cache of what it has read."""
 Encode = Callable[[list[str]], Any]
 """Texts to unit vectors."""
+
+
+class Prepared(Generic[Compiled]):
+    """What engines have ready before anything is asked: options, compiled once, and encoders."""
+
+    def __init__(self, compile_: Callable[[Options], Compiled]) -> None:
+        self._compiled, self._encoders = lru_cache(None)(compile_), Encoders()
+
+    def prepare(self, options: Options) -> None:
+        self._compiled(options)
+
+    def prepare_encoder(self, encoder: str) -> None:
+        self._encoders.load(encoder)
+
+    async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
+        return await to_thread(self._encoders.vectors, encoder, texts)
 
 
 class Encoders:

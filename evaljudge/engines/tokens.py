@@ -6,8 +6,6 @@ document is tokenised once for all its prompts: a part that begins with a break 
 word, any other as after a line break, which is where packs put the texts of a corpus.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -189,7 +187,7 @@ class Beginning(NamedTuple):
     blocks: tuple[int, ...] = ()
     rest: Ids = ()
 
-    def followed_by(self, ids: Ids) -> Beginning:
+    def followed_by(self, ids: Ids) -> "Beginning":
         names, rest = list(self.blocks), self.rest + ids
         _name_further(names, rest, self.size)
         in_blocks = len(rest) // self.size * self.size

@@ -6,7 +6,6 @@ before those about a later one. What content makes impossible is a Failed reply;
 that goes wrong in the engine raises EngineDead.
 """
 
-from asyncio import to_thread
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import count
@@ -26,7 +25,7 @@ from evaljudge.engines.internals import (
 from evaljudge.engines.labels import CompiledOptions, Found, Node, Reading, compile_options
 from evaljudge.engines.loop import Request, Steps
 from evaljudge.engines.sampling import Sampling
-from evaljudge.engines.sentences import Encoders
+from evaljudge.engines.sentences import Prepared
 from evaljudge.engines.source import LowMass, ModelSource
 from evaljudge.engines.template import DrawKey, Rendered, Template, read_template
 from evaljudge.engines.tokens import Blocks, Ids, Tokeniser
@@ -37,11 +36,11 @@ from evaljudge.model.asks import (
     Prompt,
     Sample,
     Spent,
-    Vector,
     Weighed,
     Writing,
     Written,
     sound,
+    weighed,
 )
 
 R = TypeVar("R")
@@ -50,7 +49,7 @@ FIRST_TOKENS = 8
 REMEMBERED_TURNS = 4096
 
 
-class VllmModel:
+class VllmModel(Prepared[CompiledOptions]):
     def __init__(self, engine: Any, tokeniser: Tokeniser, source: ModelSource, seed: int) -> None:
         self._tokeniser, self._seed, self.exactness = tokeniser, seed, source.exactness
         self._template: Template = read_template(
@@ -62,19 +61,12 @@ class VllmModel:
         self._sampling = Sampling(self._template.ends, takes_rows=by_rows)
         # on a CPU the first model runner dies of a seeded prompt that it reads in two steps
         self._takes_seeds = by_rows or installed_build() != CPU_BUILD
-        compile_ = partial(compile_options, tokeniser=tokeniser, template=self._template)
-        self._compiled: Callable[[Options], CompiledOptions] = lru_cache(None)(compile_)
+        super().__init__(partial(compile_options, tokeniser=tokeniser, template=self._template))
         turns = count()
         self._turn: Callable[[tuple[str, ...]], int]
         self._turn = lru_cache(REMEMBERED_TURNS)(lambda beginning: next(turns))
         name_blocks(engine)
-        self._steps, self._encoders = Steps(engine, adapter_request(source)), Encoders()
-
-    def prepare(self, options: Options) -> None:
-        self._compiled(options)
-
-    def prepare_encoder(self, encoder: str) -> None:
-        self._encoders.load(encoder)
+        self._steps = Steps(engine, adapter_request(source))
 
     async def low_mass(self, prompt: Prompt, options: Options, least: float) -> LowMass | None:
         (chosen,) = await self.choose([prompt], options)
@@ -129,8 +121,7 @@ class VllmModel:
             spent = self._spent(outputs, asked)
             logprobs, left_out, _ = read(asked, outputs)
             key = DrawKey(self._seed, asked.parts)
-            chosen = sound(Chosen(logprobs, (), spent, key, left_out))
-            return chosen.drawn(samples) if samples and isinstance(chosen, Chosen) else chosen
+            return sound(Chosen(logprobs, (), spent, key, left_out), samples)
 
         first = self._sampling.reading(labels.root.ids)
         return await self._each(rendered, lambda _: first, reply, further)
@@ -161,29 +152,24 @@ class VllmModel:
     ) -> list[Weighed | Failed]:
         rendered = [self._render(p, 1, text) for p, text in zip(prompts, texts, strict=True)]
 
-        def weighed(asked: Rendered, output: Any) -> tuple[float, ...] | None:
+        def values_of(asked: Rendered, output: Any) -> tuple[float, ...] | None:
             return self._sampling.of_prompt(output, asked.ids, asked.text_at)
 
         def request(asked: Rendered, from_cache: bool = True) -> Any:
             return self._sampling.weighing(asked.ids, asked.text_at, from_cache)
 
         def further(asked: Rendered, outputs: list[Any]) -> list[Request]:
-            if len(outputs) > 1 or weighed(asked, outputs[0]) is not None:
+            if len(outputs) > 1 or values_of(asked, outputs[0]) is not None:
                 return []
             return [(asked.ids, request(asked, from_cache=False))]
 
         def reply(asked: Rendered, outputs: list[Any]) -> Weighed | Failed:
-            values, spent = weighed(asked, outputs[-1]), self._spent(outputs, asked)
+            values, spent = values_of(asked, outputs[-1]), self._spent(outputs, asked)
             if values is None:
                 return Failed("the engine gave no probability of a token of the text", spent)
-            if any(value != value for value in values):
-                return Failed("the model's probabilities are not numbers", spent)
-            return Weighed(self._tokeniser.placed(asked.ids[asked.text_at :], values), spent)
+            return weighed(self._tokeniser.placed(asked.ids[asked.text_at :], values), spent)
 
         return await self._each(rendered, request, reply, further)
-
-    async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
-        return await to_thread(self._encoders.vectors, encoder, texts)
 
     async def _each(
         self,

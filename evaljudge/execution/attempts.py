@@ -22,7 +22,6 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 from evaljudge.errors import GivenUp, UserError
-from evaljudge.model import Model
 
 ENGINE_DIED = "engine died"
 DEATHS_ALONE = 2
@@ -130,9 +129,6 @@ class Here:
 
 class Attempt:
     """One try to ask for a shard."""
-
-    model: Model
-    """What its cases ask."""
 
     def __init__(self, name: str, here: Here) -> None:
         self._name, self._here, self._notes = name, here, here.notes

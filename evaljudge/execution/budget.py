@@ -1,4 +1,4 @@
-"""What a run may spend at most: one budget for all its workers, and each worker's purse.
+"""What a run may spend at most: one budget for all its workers, and what each worker pays from it.
 
     Budget(most=(1000, inf, 20.0), spent=(400, 1.2e6, 8.5))     asks, tokens, money
 
@@ -10,14 +10,19 @@ On Ray the budget is the board's, whose process must import nothing of evaljudge
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from itertools import takewhile
-from math import inf
+from typing import Any
 
+from evaljudge.model import Model, ModelAround
+from evaljudge.model.asks import UNASKED, Options, Prompt, Writing
 from evaljudge.model.counting import Reply, cost
-from evaljudge.model.keeping import Amounts, Ask
 from evaljudge.records import MILLION
 
+Amounts = tuple[float, float, float]
+"""Asks, tokens, and money."""
+Mine = tuple[
+    Callable[[list[Amounts]], Awaitable[int]], Callable[[Amounts, Amounts], Awaitable[None]]
+]
 NOTHING: Amounts = (0.0, 0.0, 0.0)
 
 
@@ -71,47 +76,65 @@ class Budget:
         self._spend(self._held.pop(who, NOTHING))
 
 
-class WorkerPurse:
-    """A worker's part in it. `take` and `settle`: the budget's, for this worker; `price`: of a
-    million tokens; `per_second`: what the worker's own time costs."""
+class Paying(ModelAround):
+    """A worker's engine, which is asked as much as the budget allows; to the rest of a call it
+    gives UNASKED.
+
+    `mine`: the budget's `take` and `settle`, for this worker; `price`: of a million tokens;
+    `per_second`: what the worker's own time costs, since then.
+    """
 
     def __init__(
-        self,
-        take: Callable[[list[Amounts]], Awaitable[int]],
-        settle: Callable[[Amounts, Amounts], Awaitable[None]],
-        price: Sequence[float],
-        per_second: float,
+        self, model: Model, mine: Mine, price: Sequence[float], per_second: float, since: float
     ) -> None:
-        self._take, self._settle, self._price, self._per_second = take, settle, price, per_second
-        self._since, self._came = time.monotonic(), NOTHING
+        super().__init__(model)
+        (self._take, self._settle), self._price, self._per_second = mine, price, per_second
+        self._since, self._came = since, NOTHING
+        """What was answered so far, and what it cost."""
 
-    async def take(self, asks: Sequence[Ask]) -> list[Amounts]:
-        """What each may cost: the mean of those before; at first, a token for each character."""
+    async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Any]:
+        return await self._each(prompts, lambda now: self._model.write(prompts[now], how))
+
+    async def choose(
+        self, prompts: Sequence[Prompt], options: Options, samples: int = 0
+    ) -> list[Any]:
+        return await self._each(prompts, lambda now: self._model.choose(prompts[now], options))
+
+    async def weigh(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Any]:
+        return await self._each(prompts, lambda now: self._model.weigh(prompts[now], texts[now]))
+
+    async def _each(
+        self, prompts: Sequence[Prompt], ask: Callable[[slice], Awaitable[list[Any]]]
+    ) -> list[Any]:
+        replies = list[Any]()
+        while left := prompts[len(replies) :]:
+            each = self._cost_of_one(left)
+            fit = await self._take([each] * len(left))
+            if not fit:
+                return replies + [UNASKED] * len(left)
+            came = None
+            try:
+                came = await ask(slice(len(replies), len(replies) + fit))
+            finally:
+                await self._pay((each[0] * fit, each[1] * fit, each[2] * fit), came)
+            replies += came
+        return replies
+
+    def _cost_of_one(self, prompts: Sequence[Prompt]) -> Amounts:
+        """The mean of those before; at first, a token for each character."""
         answered, tokens, money = self._came
-        size = sum(len(part) for ask in asks for part in ask.prompt.parts) / len(asks)
-        each = (1.0, size, size * max(self._price) / MILLION)
         if answered:
-            each = (1.0, tokens / answered, money / answered)
-        return [each] * await self._take([each] * len(asks))
+            return 1.0, tokens / answered, money / answered
+        size = sum(len(part) for prompt in prompts for part in prompt.parts) / len(prompts)
+        return 1.0, size, size * max(self._price) / MILLION
 
-    async def settle(self, held: Sequence[Amounts], replies: Sequence[Reply] | None) -> None:
-        a, b, c = zip(*held, strict=True)
-        total = spent = (sum(a), sum(b), sum(c))
-        now = time.monotonic()
+    async def _pay(self, held: Amounts, replies: Sequence[Reply] | None) -> None:
+        """`replies`: None where it is not known what was spent."""
+        spent, now = held, time.monotonic()
         if replies is not None:
             tokens, time_cost = cost(replies), (now - self._since) * self._per_second
             money = tokens.priced(self._price) + time_cost
             spent = (float(tokens.asks), float(tokens.prompt + tokens.generated), money)
             self._came = added(self._came, spent)
         self._since = now
-        await self._settle(total, spent)
-
-
-def purse_of(
-    budget: Budget, price: Sequence[float] = (0.0, 0.0, 0.0), per_second: float = 0.0
-) -> WorkerPurse:
-    """That of the only worker."""
-    return WorkerPurse(partial(budget.take, ""), partial(budget.settle, ""), price, per_second)
-
-
-UNLIMITED = Budget((inf, inf, inf), NOTHING)
+        await self._settle(held, spent)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from evaljudge.judges.checked import check_scores, own_code
 from evaljudge.judges.protocol import Judge
 from evaljudge.model import Model
-from evaljudge.model.counting import CountingModel, Masses
+from evaljudge.model.counting import CountingModel, Masses, Reply
 from evaljudge.model.remembering import Memory, Remembering
 from evaljudge.records import Brief, Case, Tokens, Verdict
 from evaljudge.storage import as_stored
@@ -49,6 +49,9 @@ class CaseModel(Remembering):
         super().__init__(counting, memory)
         self.counting = counting
 
+    def _count(self, had: list[Reply]) -> None:
+        self.counting.count(had)
+
 
 Models = Mapping[str, CaseModel]
 """The keys are the judges' names."""
@@ -59,12 +62,18 @@ def add_counts(asked: Mapping[str, Asked], models: Models) -> None:
         asked[name].add(model.counting)
 
 
-def case_models(model: Model, names: Iterable[str], heads: set[int], blocks: set[int]) -> Models:
+def case_models(
+    model: Model,
+    names: Iterable[str],
+    heads: set[int],
+    blocks: set[int],
+    memory: Memory | None = None,
+) -> Models:
     """These judges' models for one case: what any of these judges has asked, no other asks again.
 
     `heads`, `blocks`: what the model has read of the templates, and of this case in either stage.
     """
-    memory = Memory()
+    memory = Memory() if memory is None else memory
     return {name: CaseModel(CountingModel(model, heads, blocks), memory) for name in names}
 
 

@@ -8,8 +8,6 @@ writes a fatal signal to a file, which the next run looks for. The notes of atte
 in this machine's temporary folder, so a run that goes on elsewhere knows of no crash.
 """
 
-from __future__ import annotations
-
 import asyncio
 import faulthandler
 import json
@@ -21,6 +19,7 @@ import uuid
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -39,7 +38,7 @@ from evaljudge.errors import (
     first_words,
 )
 from evaljudge.execution.attempts import Here, noting_loading
-from evaljudge.execution.budget import Budget, WorkerPurse, purse_of
+from evaljudge.execution.budget import Budget
 from evaljudge.execution.measuring import MeasuringWork
 from evaljudge.execution.protocol import (
     Assignment,
@@ -94,13 +93,9 @@ class _Asking:
         orders: Sequence[Order],
         watch: Watch,
         budget: Budget | None,
-        notes: LocalNotes,
+        notes: "LocalNotes",
     ) -> None:
         self._budget, self._unasked = budget, False
-        self._purse: WorkerPurse | None = None
-        if budget:
-            price = assignment.source.price, assignment.price.of(1, _gpus(assignment.source))
-            self._purse = purse_of(budget, *price)
         self._assignment, self._watch, self._receipts = assignment, watch, Receipts(watch)
         self._notes = notes
         self._left = {order.shard: order for order in orders}
@@ -138,11 +133,11 @@ class _Asking:
             for event in events:
                 self._watch(event)
 
-        assignment = self._assignment
-        here = _here(self._notes)
+        assignment, here, all_of_it = self._assignment, _here(self._notes), self._budget
+        mine = (partial(all_of_it.take, ""), partial(all_of_it.settle, "")) if all_of_it else None
         with noting_loading(here):
             gpus = _gpus(assignment.source)
-            return ShardWork(assignment, here, gpus=gpus, tell=tell, purse=self._purse)
+            return ShardWork(assignment, here, gpus=gpus, tell=tell, budget=mine)
 
     async def _do_while_it_lives(self, work: ShardWork) -> EngineDead | None:
         """What the engine died of, if it did, once all shards that were begun have ended."""

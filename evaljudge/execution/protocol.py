@@ -11,8 +11,6 @@ events:
     Event("measured", "judge", 3, 1)    how many metrics are committed with its verdicts
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from abc import ABC, abstractmethod
@@ -75,8 +73,6 @@ class Assignment:
     """What a worker's time costs, where a run may spend only so much."""
     judging: Sequence[Judge] = ()
     """The judges that judge with this model, where it writes for others, too; empty: all."""
-    replied: frozenset[Shard] = frozenset()
-    """The shards of which replies are kept (model/keeping.py)."""
 
     def open_engine(self) -> Engine:
         """The engine; one that cannot be loaded is a UserError, whatever a library raises."""
@@ -128,7 +124,7 @@ class Order:
     stages: Sequence[Stage]
     brief_files: Mapping[str, Sequence[str]]
     is_again: bool = False
-    """Some of it may be committed already, by a worker of this session, or saved (saving.py)."""
+    """Some of it may be committed already, by a worker of this session, or kept (saving.py)."""
     is_copy: bool = False
     """Another worker has it in hand, too."""
 
@@ -136,7 +132,7 @@ class Order:
         return json.dumps(asdict(self))
 
     @classmethod
-    def read(cls, text: str, **changes: Any) -> Order:
+    def read(cls, text: str, **changes: Any) -> "Order":
         spec = json.loads(text) | changes
         return cls(**spec | {"shard": Shard(**spec["shard"])})
 

@@ -27,15 +27,15 @@ from typing import Any, TypeVar
 from evaljudge.engines import Engine, ModelSource
 from evaljudge.errors import Unasked
 from evaljudge.execution.attempts import ENGINE_DIED, Attempt, CaseSlots, Here
-from evaljudge.execution.budget import UNLIMITED, purse_of
-from evaljudge.execution.case import Asked, Models, add_counts, case_models, try_scoring
+from evaljudge.execution.budget import Mine, Paying
+from evaljudge.execution.case import Models, add_counts, case_models, try_scoring
 from evaljudge.execution.measuring import measured_beside
 from evaljudge.execution.protocol import Assignment, Event, Order, Tell
-from evaljudge.execution.saving import Briefs, Finished
+from evaljudge.execution.saving import Briefs, InHand
 from evaljudge.identity import brief_key, common_key
 from evaljudge.judges.checked import briefs_of, own_code, verdicts_of
 from evaljudge.judges.protocol import Judge, Judged
-from evaljudge.model.keeping import Keeping, Purse
+from evaljudge.model import Model
 from evaljudge.model.remembering import Common
 from evaljudge.reasons import by_kind
 from evaljudge.records import Brief, Case, Document, Verdict
@@ -109,15 +109,18 @@ class ShardWork:
         gpus: float = 0,
         tell: Tell = lambda events: None,
         may_commit: MayCommit = always,
-        purse: Purse | None = None,
+        budget: Mine | None = None,
     ) -> None:
         self._since = time.monotonic()  # loading the engine is time that is paid for
         self._job, self._here, self._gpus = assignment, here, gpus
         self._engine = engine or assignment.open_engine()
+        asked: Model = self._engine
+        if budget:
+            price = assignment.source.price, assignment.price.of(1, gpus)
+            asked = Paying(asked, budget, *price, self._since)
         self._output, self._may_commit = assignment.output, may_commit
         times = TIMES_AT_A_SERVER if assignment.source.endpoint else 1
         self._slots, self._counts = CaseSlots(MOST_OPEN_CASES * times), Counts(tell)
-        self._purse = purse
         self._heads: set[int] = set()
         self._judging = assignment.judging or assignment.judges
         self._untried = {judge.name for judge in self._judging}
@@ -125,12 +128,12 @@ class ShardWork:
         self._blocks: defaultdict[str, set[int]] = defaultdict(set)
         self._brief_keys: dict[tuple[str, str], Mapping[tuple[str, str], str]] = {}
         """The brief's key for each axis and part, by document and judge; open cases only."""
-        self._in_hand: dict[int, Finished[Any]] = {}
+        self._in_hand: dict[int, InHand[Any]] = {}
         """By shard; also of work that was cut short, unless it was dropped."""
         self._prepared: dict[int, dict[str, Any]] = {}
         """Receipts of stage one, each to be read with the one of stage two."""
         self._common = Common(
-            self._engine,
+            asked,
             self._output.common_reply,
             self._output.keep_common_reply,
             lambda prompt, how: common_key(prompt, how, assignment.writer),
@@ -147,13 +150,6 @@ class ShardWork:
         order = replace(order, is_again=order.is_again or not attempt.is_first)
         cases = await asyncio.to_thread(self._output.cases, order.shard)
         known = await asyncio.to_thread(self._known_briefs, order)
-        had, keeping = dict[str, Any](), None
-        replies_file = self._output.replies_file(order.shard)
-        if order.shard in self._job.replied:
-            had = await asyncio.to_thread(self._output.kept, replies_file)
-        if had or self._purse:
-            keeping = Keeping(self._engine, self._purse or purse_of(UNLIMITED), had)
-        attempt.model = self._common.over(keeping or self._engine)
         work = {"prepare": self._prepare, "judge": self._judge}
         try:
             for stage in order.stages:
@@ -163,10 +159,6 @@ class ShardWork:
                 if receipt and not self._output.is_bundled:
                     receipt = receipt if receipt["session"] == self._job.session else None
                 yield receipt or await work[stage](order, cases, known, attempt)
-        except Unasked:
-            if keeping and keeping.new:
-                await asyncio.to_thread(self._output.keep, replies_file, had | keeping.new)
-            raise
         finally:
             for case in cases:
                 self._blocks.pop(case.document.doc_id, None)
@@ -176,7 +168,7 @@ class ShardWork:
 
     async def save(self) -> None:
         """What is done of all shards that were begun and are not committed."""
-        await asyncio.gather(*(finished.save() for finished in self._in_hand.values()))
+        await asyncio.gather(*(kept.save() for kept in self._in_hand.values()))
 
     def drop(self, shard: int) -> None:
         """Its work is given up, as another worker's counts."""
@@ -189,20 +181,17 @@ class ShardWork:
         self, order: Order, cases: Sequence[Case], known: Known, attempt: Attempt
     ) -> dict[str, Any]:
         """Stage one: every brief that these documents lack; the files hold those they had too."""
-        started, shard = time.monotonic(), order.shard
-        asked, missing = {judge.name: Asked() for judge in self._job.judges}, list[str]()
-        briefs_of = partial(self._briefs, known=known, attempt=attempt, asked=asked)
-        finished = Finished[dict[str, Briefs]](self._output, "prepare", shard, asked)
-        written = await self._done_for_each(finished, order, cases, briefs_of)
-        repeated = await self._claim(shard, "prepare")
-        files = list[str]()
+        shard, files, missing = order.shard, list[str](), list[str]()
+        kept = InHand[dict[str, Briefs]](self._output, "prepare", shard, self._job.judges)
+        briefs_of = partial(self._briefs, known=known, attempt=attempt, kept=kept)
+        written, repeated = await self._done_for_each(kept, order, cases, briefs_of)
         for kind, mine in known.items():
             briefs = [brief for each in written for brief in each[kind].values()]
             mine.update((brief.key, brief) for brief in briefs)
             missing += [brief.reason for brief in briefs if brief.status == "unscored"]
             files.append(await asyncio.to_thread(self._output.write_briefs, kind, shard, briefs))
         files += map(common_file, self._common.kept)
-        receipt = await self._commit("prepare", shard, started, asked, missing, files, repeated)
+        receipt = await self._commit(kept, shard, missing, files, repeated)
         if receipt["worker"] != self._here.worker:  # it was first, and its briefs count
             for kind, mine in known.items():
                 theirs = await asyncio.to_thread(self._output.own_briefs, kind, shard)
@@ -215,15 +204,12 @@ class ShardWork:
         self, order: Order, cases: Sequence[Case], known: Known, attempt: Attempt
     ) -> dict[str, Any]:
         """Stage two: every candidate before every judge."""
-        started, shard = time.monotonic(), order.shard
-        asked, unscored = {judge.name: Asked() for judge in self._judging}, list[str]()
+        shard, output, files, unscored = order.shard, self._output, list[str](), list[str]()
+        kept = InHand[dict[str, Judged]](output, "judge", shard, self._judging)
         metrics = self._job.metrics if attempt.is_first else ()
         measured = await asyncio.to_thread(measured_beside, metrics, cases, self._job.signatures)
-        verdicts_of = partial(self._verdicts, known=known, attempt=attempt, asked=asked)
-        finished = Finished[dict[str, Judged]](self._output, "judge", shard, asked)
-        judged = await self._done_for_each(finished, order, cases, verdicts_of)
-        repeated = await self._claim(shard, "judge")
-        files, output = list[str](), self._output
+        verdicts_of = partial(self._verdicts, known=known, attempt=attempt, kept=kept)
+        judged, repeated = await self._done_for_each(kept, order, cases, verdicts_of)
         for judge in self._judging:
             verdicts = [verdict for each in judged for verdict in each[judge.name][0]]
             checks = [check for each in judged for check in each[judge.name][1]]
@@ -236,61 +222,60 @@ class ShardWork:
                 files.append(await asyncio.to_thread(output.write_checks, *written))
         for name, scores in measured.items():
             files.append(output.write_measures(f"judge/{name}", shard, scores))
-        done = started, asked, unscored, files, repeated, measured
-        return await self._commit("judge", shard, *done)
+        return await self._commit(kept, shard, unscored, files, repeated, measured)
 
     async def _done_for_each(
         self,
-        finished: Finished[R],
+        kept: InHand[R],
         order: Order,
         cases: Sequence[Case],
         work: Callable[[Case], Coroutine[Any, Any, R]],
-    ) -> list[R]:
-        """What each case gives. Those that were saved are not done again (see saving.py)."""
-        results, stage, number = finished.results, finished.stage, order.shard.number
+    ) -> tuple[list[R], dict[str, float]]:
+        """What each case gives, and what others did in vain, once it may be committed. Cases that
+        were saved are not done again (see saving.py)."""
+        results, stage, number = kept.results, kept.stage, order.shard.number
         if order.is_again or order.is_copy:
-            await asyncio.to_thread(finished.find)
+            await asyncio.to_thread(kept.find)
         if not order.is_copy:
-            self._in_hand[number] = finished
+            self._in_hand[number] = kept
 
         async def done(case: Case) -> None:
             if case.document.doc_id not in results:
                 with suppress(Unasked):  # the others go on, as far as they may
                     results[case.document.doc_id] = await work(case)
+                    kept.replies.pop(case.document.doc_id)
             self._counts.note(stage, number, len(results))
 
         self._counts.note(stage, number, len(results))
-        async with finished.saved(inf if order.is_copy else self._job.commit_every):
+        async with kept.saved(inf if order.is_copy else self._job.commit_every):
             await _together(map(done, cases))
         if len(results) < len(cases):
+            await kept.save()
             raise Unasked
-        return [results[case.document.doc_id] for case in cases]
-
-    async def _claim(self, shard: Shard, stage: Stage) -> dict[str, float]:
-        if (repeated := await self._may_commit(shard.number, stage)) is None:
+        if (repeated := await self._may_commit(number, stage)) is None:
             raise Superseded
-        return repeated
+        return [results[case.document.doc_id] for case in cases], repeated
 
     async def _briefs(
-        self, case: Case, known: Known, attempt: Attempt, asked: Mapping[str, Asked]
+        self, case: Case, known: Known, attempt: Attempt, kept: InHand[Any]
     ) -> dict[str, Briefs]:
         """Briefs by kind: what one judge has written, the next judge of its kind need not write."""
         briefs: dict[str, Briefs] = {kind: {} for kind in known}
         new_of: dict[str, list[Brief]] = {}
         async with attempt.opening(case.document.doc_id, self._slots):
-            models = self._models(case, attempt, asked)
+            models = self._models(case, kept)
             for judge in self._job.judges:
                 mine = briefs[judge.kind]
                 there = known[judge.kind] | mine
-                with suppress(Unasked), asked[judge.name].timed():
+                with suppress(Unasked), kept.asked[judge.name].timed():
                     had, new = await self._brief(judge, case, there, attempt, models)
                     new_of[judge.name] = new
                     mine |= {brief.key: brief for brief in (*had, *new)}
         if len(new_of) < len(self._job.judges):  # each had its turn, though one may not ask
             raise Unasked
-        add_counts(asked, models)
+        add_counts(kept.asked, models)
         for name, new in new_of.items():
-            asked[name].add_axes(new)
+            kept.asked[name].add_axes(new)
         return briefs
 
     async def _brief(
@@ -309,12 +294,12 @@ class ShardWork:
         )
 
     async def _verdicts(
-        self, case: Case, known: Known, attempt: Attempt, asked: Mapping[str, Asked]
+        self, case: Case, known: Known, attempt: Attempt, kept: InHand[Any]
     ) -> dict[str, Judged]:
         """All judges of one case after each other, so that its prefixes are still in the cache."""
         judged_by: dict[str, Judged] = {}
         async with attempt.opening(case.document.doc_id, self._slots):
-            models = self._models(case, attempt, asked)
+            models = self._models(case, kept)
             for judge in self._judging:
                 keys = self._keys(judge, case.document).values()
                 briefs = [known[judge.kind][key] for key in keys if key in known[judge.kind]]
@@ -322,21 +307,22 @@ class ShardWork:
                 if killed_the_writer or case.document.doc_id in attempt.quarantined:
                     judged_by[judge.name] = Judged(_quarantined_verdicts(judge, case))
                     continue
-                with suppress(Unasked), asked[judge.name].timed():
+                with suppress(Unasked), kept.asked[judge.name].timed():
                     judged = await verdicts_of(judge, case, briefs, models[judge.name])
                     judged_by[judge.name] = judged
                     if judge.name in self._untried and try_scoring(judge, case, judged.verdicts):
                         self._untried.remove(judge.name)
         if len(judged_by) < len(self._judging):
             raise Unasked
-        add_counts(asked, models)
+        add_counts(kept.asked, models)
         for name, judged in judged_by.items():
-            asked[name].add_axes([*judged.verdicts, *judged.checks])
+            kept.asked[name].add_axes([*judged.verdicts, *judged.checks])
         return judged_by
 
-    def _models(self, case: Case, attempt: Attempt, names: Iterable[str]) -> Models:
-        blocks = self._blocks[case.document.doc_id]
-        return case_models(attempt.model, names, self._heads, blocks)
+    def _models(self, case: Case, kept: InHand[Any]) -> Models:
+        doc_id = case.document.doc_id
+        read = self._heads, self._blocks[doc_id]
+        return case_models(self._common, kept.asked, *read, kept.replies[doc_id])
 
     def _keys(self, judge: Judge, document: Document) -> Mapping[tuple[str, str], str]:
         """The keys of the judge's briefs, cached for the second stage while the case is open."""
@@ -360,10 +346,8 @@ class ShardWork:
 
     async def _commit(
         self,
-        stage: Stage,
+        kept: InHand[Any],
         shard: Shard,
-        started: float,
-        asked: Mapping[str, Asked],
         reasons: Sequence[str],
         files: Sequence[str],
         repeated: Mapping[str, float],
@@ -372,7 +356,7 @@ class ShardWork:
         """The receipt that counts: of two workers that did the same the first one's.
 
         `reasons`: why each unscored brief or verdict has no score."""
-        now = time.monotonic()
+        stage, now = kept.stage, time.monotonic()
         self.drop(shard.number)
         receipt = {
             "stage": stage,
@@ -381,8 +365,8 @@ class ShardWork:
             "candidates": shard.candidates,
             "unscored": len(reasons),
             "reasons": by_kind(reasons),
-            "asked": {judge: asdict(counts) for judge, counts in asked.items()},
-            "seconds": round(now - started, 3),
+            "asked": {judge: asdict(counts) for judge, counts in kept.asked.items()},
+            "seconds": round(now - kept.since, 3),
             "session": self._job.session,
             "worker": self._here.worker,
             "worker_seconds": round(now - self._since, 3),

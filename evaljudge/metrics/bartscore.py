@@ -18,8 +18,6 @@ encoder–decoder of transformers will do, if its tokenizer puts the same marks 
 and what is written (BART, T5, Pegasus).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -84,7 +82,7 @@ class BartScore(OverModel):
                     yield from pairs_of(self.settings.part, candidate.text, other)
 
     def _comparing(
-        self, model: EncoderDecoder, logprobs: Mapping[Pair, float], other: str
+        self, model: "EncoderDecoder", logprobs: Mapping[Pair, float], other: str
     ) -> Comparison:
         def value(text: str) -> Value:
             if not model.reads(text):
@@ -108,7 +106,7 @@ def pairs_of(part: Direction, text: str, other: str) -> list[Pair]:
 
 
 @cache
-def opened_pair(folder: str, unpickles: bool = False) -> EncoderDecoder:
+def opened_pair(folder: str, unpickles: bool = False) -> "EncoderDecoder":
     """Loaded once per process."""
     kind = "AutoModelForSeq2SeqLM"
     return EncoderDecoder(*pretrained(kind, folder, unpickles, local_files_only=True))

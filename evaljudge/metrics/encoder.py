@@ -9,8 +9,6 @@ not depend on the texts encoded with it. The encoder runs on the CPU: metrics sh
 engines, which take the GPUs' memory for themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -80,7 +78,7 @@ class Windows:
 
 
 @cache
-def opened(source: str, revision: str | None, unpickles: bool = False) -> TokenEncoder:
+def opened(source: str, revision: str | None, unpickles: bool = False) -> "TokenEncoder":
     """Loaded once per process."""
     hf, model = pretrained("AutoModel", source, unpickles, revision=revision or "main")
     return TokenEncoder(hf, model.get_encoder() if model.config.is_encoder_decoder else model)

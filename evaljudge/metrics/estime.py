@@ -26,8 +26,6 @@ source has no alarms to count, so it is unscored, where the code counts all of i
 The model is read from this machine alone: from its folder, or from the hub's local cache.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -68,7 +66,7 @@ class EstimeSettings(LayerSettings):
     part: Literal["alarms", "all", "soft"] = "alarms"
 
 
-def estime(name: str, given: Mapping[str, Any]) -> Estime:
+def estime(name: str, given: Mapping[str, Any]) -> "Estime":
     where = f"metrics.{name}"
     settings = read_settings(EstimeSettings, given, where)
     library = libraries(where, "transformers", "torch")

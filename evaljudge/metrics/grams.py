@@ -9,8 +9,6 @@ n-grams, the probability that any two coincide is about one in forty. The two re
 importance come from the authors' released code: `salient` keeps peaks, `novel` new tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -37,7 +35,7 @@ class Grams:
     texts: Counts
     at: Counts  # where each begins among the tokens
 
-    def part(self, first: int, last: int) -> Grams:
+    def part(self, first: int, last: int) -> "Grams":
         """The grams of the texts from `first` to before `last`, numbered from 0."""
         start, end = np.searchsorted(self.texts, [first, last])
         return Grams(self.keys[start:end], self.texts[start:end] - first, self.at[start:end])
@@ -66,7 +64,7 @@ class Frequencies:
     tokens: int
 
     @classmethod
-    def of(cls, grams: Grams, tokens: TokenIds) -> Frequencies:
+    def of(cls, grams: Grams, tokens: TokenIds) -> "Frequencies":
         """A text without a token is no document of the corpus."""
         order = np.lexsort((grams.keys, grams.texts))
         keys, texts = grams.keys[order], grams.texts[order]
@@ -77,7 +75,7 @@ class Frequencies:
         return cls(distinct, counts, documents, int(tokens.lengths.sum()))
 
     @classmethod
-    def added(cls, parts: Iterable[Frequencies]) -> Frequencies:
+    def added(cls, parts: "Iterable[Frequencies]") -> "Frequencies":
         """The sum of all parts, of which a bounded amount is held at a time."""
         total, waiting, keys = cls(np.zeros(0, np.uint64), np.zeros(0, np.int64), 0, 0), [], 0
         for part in parts:
@@ -92,7 +90,7 @@ class Frequencies:
         return {"keys": self.keys, "counts": self.counts, "sizes": sizes}
 
     @classmethod
-    def from_part(cls, part: Part) -> Frequencies:
+    def from_part(cls, part: Part) -> "Frequencies":
         documents, tokens = map(int, part["sizes"])
         return cls(part["keys"].astype(np.uint64), part["counts"], documents, tokens)
 

@@ -25,8 +25,6 @@ word do not count, and one is cut at 510 tokens for the perplexity, at 126 for t
 Two parts are missing (docs/metrics.md says why), and so the metric is named 2 of 4.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -84,7 +82,7 @@ class GruenSettings(ModelSettings):
         return model
 
 
-def gruen(name: str, given: Mapping[str, Any]) -> Gruen:
+def gruen(name: str, given: Mapping[str, Any]) -> "Gruen":
     where = f"metrics.{name}"
     settings = read_settings(GruenSettings, given, where)
     return Gruen(name, settings, libraries(where, "transformers", "torch"))

@@ -28,8 +28,6 @@ sentence for one word.
     spaced("东京tower")                ->  " 东  京 tower"
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -139,7 +137,7 @@ def _chrf(words: int, reference: str) -> Comparison:
     return _sacrebleu(CHRF(word_order=words, references=[[spaced(reference)]]))
 
 
-def _sacrebleu(metric: SacreBleu) -> Comparison:
+def _sacrebleu(metric: "SacreBleu") -> Comparison:
     """Each text a corpus of one, against the reference that the metric was made with."""
     return lambda text: float(metric.corpus_score([spaced(text)], None).score) / 100
 

@@ -9,8 +9,6 @@
 into pieces that are frequent in the corpus. A character that its sample lacks is UNKNOWN.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -151,7 +149,7 @@ def _hash(word: str) -> int:
 
 
 @lru_cache(maxsize=4)
-def _read(learnt: str) -> tuple[Trained, dict[str, Sequence[int]]]:
+def _read(learnt: str) -> "tuple[Trained, dict[str, Sequence[int]]]":
     """The tokenizer, and the pieces it has encoded."""
     from tokenizers import Tokenizer
 

@@ -104,6 +104,10 @@ class Failed:
     spent: tuple[Spent, ...] = ()
 
 
+UNASKED = Failed("no reply has come yet")
+"""A question that may not be put to the model now: its case stays open (remembering.py)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
     """A token of a text: where it stands in it, and its log-probability."""
@@ -176,10 +180,10 @@ class Chosen:
         return replace(self, samples=tuple(names[min(pick, len(names) - 1)] for pick in picks))
 
 
-def sound(chosen: Chosen) -> Chosen | Failed:
+def sound(chosen: Chosen, samples: int = 0) -> Chosen | Failed:
     """A choice, unless the model's numbers are none: NaN (an overflow), or no mass at all."""
     if all(value == value for value in chosen.logprobs.values()) and chosen.mass > 0:
-        return chosen
+        return chosen.drawn(samples) if samples else chosen
     return Failed("the model's probabilities of the answers are not numbers", chosen.spent)
 
 
@@ -197,6 +201,13 @@ class Weighed:
     @property
     def total(self) -> float:
         return fsum(self.logprobs)
+
+
+def weighed(tokens: tuple[Token, ...], spent: tuple[Spent, ...]) -> Weighed | Failed:
+    """A text's tokens, unless the model's numbers are none."""
+    if any(token.logprob != token.logprob for token in tokens):
+        return Failed("the model's probabilities are not numbers", spent)
+    return Weighed(tokens, spent)
 
 
 def word_tokens(text: str, logprobs: Sequence[float]) -> tuple[Token, ...]:

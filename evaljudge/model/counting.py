@@ -1,7 +1,5 @@
 """A model that counts what was asked, what it cost, and the least that it could have cost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -11,7 +9,7 @@ from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Spent, Weighed
 from evaljudge.records import Tokens
 
 Reply = Written | Chosen | Weighed | Failed
-R = TypeVar("R", Written | Failed, Chosen | Failed, Weighed | Failed)
+R = TypeVar("R", Written | Failed, Chosen | Failed, Weighed | Failed, Reply)
 LOW_MASS = 0.5
 
 
@@ -25,7 +23,7 @@ class Masses:
     low: int = 0
     left_out: float = 0.0
 
-    def __add__(self, other: Masses) -> Masses:
+    def __add__(self, other: "Masses") -> "Masses":
         sums = self.choices + other.choices, self.total + other.total, self.low + other.low
         return Masses(*sums, max(self.left_out, other.left_out))
 
@@ -48,24 +46,23 @@ class CountingModel(ModelAround):
         self.masses = Masses()
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
-        return self._count(await super().write(prompts, how))
+        return self.count(await super().write(prompts, how))
 
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
-        replies = self._count(await super().choose(prompts, options, samples))
-        for reply in replies:
-            if isinstance(reply, Chosen):
-                mass = reply.mass
-                self.masses += Masses(1, mass, int(mass < LOW_MASS), reply.left_out)
-        return replies
+        return self.count(await super().choose(prompts, options, samples))
 
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]:
-        return self._count(await super().weigh(prompts, texts))
+        return self.count(await super().weigh(prompts, texts))
 
-    def _count(self, replies: list[R]) -> list[R]:
+    def count(self, replies: list[R]) -> list[R]:
+        for reply in replies:
+            if isinstance(reply, Chosen):
+                mass = reply.mass
+                self.masses += Masses(1, mass, int(mass < LOW_MASS), reply.left_out)
         floor = sum(self._floor(spent) for reply in replies for spent in reply.spent)
         self.tokens += cost(replies) + Tokens(floor=floor)
         return replies

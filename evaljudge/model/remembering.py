@@ -4,23 +4,61 @@ import asyncio
 import hashlib
 from asyncio import Future, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
-from copy import copy
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Self
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from evaljudge.errors import Unasked
 from evaljudge.model import Model, ModelAround
-from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Sample, Weighed, Writing, Written
+from evaljudge.model.asks import (
+    UNASKED,
+    Chosen,
+    Failed,
+    Options,
+    Prompt,
+    Sample,
+    Weighed,
+    Writing,
+    Written,
+)
+from evaljudge.model.counting import Reply
 
-Memory = dict[bytes, "Future[Any]"]
-"""Replies by a digest of the question: the prompts would be most of a worker's memory."""
+_REPLY = TypeAdapter[Reply](Reply)
 Ask = Callable[[list[int]], Awaitable[list[Any]]]
 Find = Callable[[str], Mapping[str, Any] | None]
 Keep = Callable[[str, Mapping[str, Any]], bool]
 """Whether it was kept; False where another answer was there first."""
 Name = Callable[[Prompt, Writing], str]
+
+
+class Memory:
+    """The replies that one case has, by a digest of the question: the prompts would be most of a
+    worker's memory. `had`: those that were kept of it (execution/saving.py), as they are stored."""
+
+    def __init__(self, had: Mapping[str, Any] = MappingProxyType({})) -> None:
+        self.asked, self._had = dict[bytes, Future[Reply]](), dict(had)
+
+    def __len__(self) -> int:
+        return len(self.asked) + len(self._had)
+
+    def had(self, key: bytes) -> Reply | None:
+        stored = self._had.get(key.hex())
+        return None if stored is None else _REPLY.validate_python(stored)
+
+    def to_keep(self) -> dict[str, Any]:
+        done = ((key, asked) for key, asked in self.asked.items() if asked.done())
+        return self._had | {
+            key.hex(): _plain(asked.result()) for key, asked in done if not asked.cancelled()
+        }
+
+
+def _plain(reply: Reply) -> Reply:
+    """Blocks of a prefix cache are left out: they are counted in one process."""
+    reply = replace(reply, spent=tuple(replace(each, blocks=()) for each in reply.spent))
+    return replace(reply, key=str(reply.key)) if isinstance(reply, Chosen) else reply
 
 
 class Remembering(ModelAround):
@@ -29,11 +67,17 @@ class Remembering(ModelAround):
     A remembered reply has spent nothing. Failures are remembered too: the content that made a
     reply impossible has not changed. Samples are drawn from what is remembered, so that a judge
     that samples and one that reads the probabilities ask the same question once.
+
+    Where a question may not be put to the model now, what else was asked is remembered, and the
+    judge ends as Unasked.
     """
 
     def __init__(self, model: Model, memory: Memory | None = None) -> None:
         super().__init__(model)
-        self._memory: Memory = {} if memory is None else memory
+        self._memory = Memory() if memory is None else memory
+
+    def _count(self, had: list[Reply]) -> None:
+        """Replies of an earlier worker, which nobody has counted here."""
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
         asked = repr(how)
@@ -65,14 +109,14 @@ class Remembering(ModelAround):
 
     async def _recall(self, keys: Sequence[bytes], ask: Ask) -> list[Any]:
         """The replies by key; `ask` asks for those at the indices where a key is new."""
-        new: dict[bytes, int] = {}
+        asked, new = self._memory.asked, dict[bytes, int]()
         for index, key in enumerate(keys):
-            if key not in self._memory:
-                self._memory[key] = get_running_loop().create_future()
+            if key not in asked:
+                asked[key] = get_running_loop().create_future()
                 new[key] = index
         if new:
             await self._learn(new, ask)
-        replies = [await self._memory[key] for key in keys]
+        replies = [await asked[key] for key in keys]
         first_asked = set(new.values())
         return [
             reply if index in first_asked else replace(reply, spent=())
@@ -80,18 +124,25 @@ class Remembering(ModelAround):
         ]
 
     async def _learn(self, new: dict[bytes, int], ask: Ask) -> None:
+        asked, found = self._memory.asked, ((key, self._memory.had(key)) for key in new)
+        replies = {key: reply for key, reply in found if reply}
+        self._count(list(replies.values()))
+        left, came = [key for key in new if key not in replies], list[Reply]()
         try:
-            replies = await ask(list(new.values()))
-        except BaseException as error:
-            for key in new:  # only this case waits for these, and it ends here
-                waited_for = self._memory.pop(key)
-                if isinstance(error, Unasked):  # nobody was cancelled
-                    waited_for.set_exception(error)
+            came = await ask([new[key] for key in left]) if left else []
+        finally:
+            replies |= zip(left, came, strict=False)
+            for key in new:
+                if (reply := replies.get(key, UNASKED)) != UNASKED:
+                    asked[key].set_result(reply)
+                    continue
+                waited_for = asked.pop(key)  # only by this case, and it ends here
+                if came:  # nobody was cancelled
+                    waited_for.set_exception(Unasked())
                     waited_for.exception()  # it may be that nobody waits
                 waited_for.cancel()
-            raise
-        for key, reply in zip(new, replies, strict=True):
-            self._memory[key].set_result(reply)
+        if UNASKED in came:
+            raise Unasked
 
 
 class Common(ModelAround):
@@ -114,24 +165,15 @@ class Common(ModelAround):
     def kept(self) -> list[str]:
         return list(self._known)
 
-    def over(self, model: Model) -> Self:
-        """The same answers, and another model that is asked for those that are not known."""
-        other = copy(self)
-        other._model = model
-        return other
-
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
         is_free = how.n == 1 and how.schema is None and how.regex is None
         ours = [is_free and prompt.is_common for prompt in prompts]
         others = [prompt for prompt, is_ours in zip(prompts, ours, strict=True) if not is_ours]
         replies = iter(await self._model.write(others, how) if others else [])
-        written = list[Written | Failed]()
-        for prompt, is_ours in zip(prompts, ours, strict=True):
-            with suppress(Unasked):  # the others may be known, or are wanted, too
-                written.append(await self._write(prompt, how) if is_ours else next(replies))
-        if len(written) < len(prompts):
-            raise Unasked
-        return written
+        return [
+            await self._write(prompt, how) if is_ours else next(replies)
+            for prompt, is_ours in zip(prompts, ours, strict=True)
+        ]
 
     async def _write(self, prompt: Prompt, how: Writing) -> Written | Failed:
         name = self._name(prompt, how)

@@ -14,8 +14,6 @@ A template may inherit from others of its pack and include them: `{% extends "en
 Together they are a family: it is fenced by the markers of all of them, and hashed as a whole.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata
@@ -225,11 +223,11 @@ def _refusing(name: str, slots: Iterable[str] = ()) -> Iterator[None]:
 
 
 @cache
-def _compiled(family: Family) -> Template:
+def _compiled(family: Family) -> "Template":
     return _environment(dict(family)).get_template(family[0][0])
 
 
-def _environment(templates: Mapping[str, str]) -> Environment:
+def _environment(templates: Mapping[str, str]) -> "Environment":
     from jinja2 import DictLoader, StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 

@@ -24,7 +24,7 @@ from evaljudge.runs.pipeline import ClaimedJob
 from evaljudge.runs.reporting import accounts_of, write_run
 from evaljudge.runs.stages import do_pass, lacking
 from evaljudge.runs.watching import Watcher
-from evaljudge.storage import BATCH, REPLIES, Output, claimed, open_to_read, to_write
+from evaljudge.storage import BATCH, Output, claimed, open_to_read, to_write
 from evaljudge.text import counted, one_line
 
 NAMED = 3
@@ -42,7 +42,6 @@ class _Batches:
         """Commits what can be; gives what else is asked now."""
         job, output, engines = self.held.job, self.output, self.engines
         engines.asked.clear()
-        engines.used.clear()
         output.reread()
         for part in job.passes:
             todo, mine = lacking(part, output, BOTH), output.of(part.job.panel)
@@ -53,7 +52,6 @@ class _Batches:
             with suppress(Unasked):
                 executor = LocalExecutor(job.config.out)
                 do_pass(part, output, todo, lambda event: None, executor=executor)
-        output.forget_saved()
         return engines.asked
 
 
@@ -100,22 +98,21 @@ def import_replies(run: str, files: Sequence[str]) -> str:
     """Gives lines that say what came, what did not belong, and what is open."""
     with _opened(run) as batches:
         asked, engines, output = dict(batches.ask()), batches.engines, batches.output
-        still = {key: reply for key, reply in engines.replies.items() if key in engines.used}
         new, wrong = dict[str, Any](), dict[str, list[str]]()
         for where, key, reply in _lines_of(files):
             kind = "unknown" if key not in asked else "error" if isinstance(reply, str) else ""
-            kind = "doubled" if key in new or key in still else kind
+            kind = "doubled" if key in new or key in engines.replies else kind
             if kind:
                 reason = f": {one_line(reply)}" if isinstance(reply, str) else ""
                 wrong.setdefault(kind, []).append(f"{where} ({key}{reason})")
             else:
                 new[key] = reply
         wrong |= {"missing": missing} if (missing := [k for k in asked if k not in new]) else {}
-        engines.replies = still | new
+        engines.replies |= new
         output.keep(BATCH, engines.replies)
         left = len(batches.ask())
         if not left:
-            output.place.remove_folder(REPLIES)
+            output.forget_saved()
         write_run(batches.held.job, output, accounts_of(batches.held.job, output))
     said = f"{counted(len(new), 'reply', 'replies')} taken, of {len(asked):,} asked\n"
     for kind, places in wrong.items():

@@ -1,7 +1,5 @@
 """A configuration made ready: its task, judges and models known and checked, nothing asked yet."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -43,7 +41,7 @@ class FoundModel(NamedTuple):
     source: ModelSource
     identity: Identity
 
-    def without(self, rules: Sequence[str]) -> FoundModel:
+    def without(self, rules: Sequence[str]) -> "FoundModel":
         none: dict[str, Any] = dict.fromkeys(rules)
         return FoundModel(replace(self.source, **none), replace(self.identity, **none))
 
@@ -67,7 +65,7 @@ class Job:
     panel: Panel = Panel()
     since: float = field(default_factory=time.monotonic)
 
-    def without_rules(self, names: Sequence[str]) -> Job:
+    def without_rules(self, names: Sequence[str]) -> "Job":
         """The job with models as in versions without these fields (`exactness`, `dtype`)."""
         return replace(
             self,
@@ -82,7 +80,7 @@ class Job:
         return required(self.model).identity == required(self.writer).identity
 
     @property
-    def panels(self) -> list[Job]:
+    def panels(self) -> "list[Job]":
         """A job for each model, with the judges that ask it.
 
         Unless the configuration names a writer, each model writes the briefs of its own judges.
@@ -94,7 +92,7 @@ class Job:
             alike.setdefault(end, []).append(judge)
         return [self._panel(end, judges) for end, judges in alike.items()]
 
-    def _panel(self, end: str, judges: Sequence[Judge]) -> Job:
+    def _panel(self, end: str, judges: Sequence[Judge]) -> "Job":
         names = {judge.name for judge in judges}
         references = {name: path for name, path in self.references.items() if name in names}
         panel = replace(self, judges=judges, references=references, own_models={})
@@ -106,7 +104,7 @@ class Job:
         return replace(panel, model=model, writer=model, panel=Panel(end, end))
 
     @property
-    def passes(self) -> list[Pass]:
+    def passes(self) -> "list[Pass]":
         """Each model has one: it is loaded once, whether it writes, judges or does both."""
         panels = self.panels
         if all(panel.one_model for panel in panels):

@@ -7,8 +7,6 @@ Agreement(scorer='synthetic', axis='coherence', level='sample', coefficient='spe
 The same functions stand behind the command line, `jobs/*.py` and notebooks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -44,7 +42,7 @@ from evaljudge.runs.spending import Spending
 from evaljudge.runs.stages import do_pass, lacking, measure, missing, unmeasured
 from evaljudge.runs.watching import Todo, Watcher
 from evaljudge.settings import AnyPath
-from evaljudge.storage import REPLIES, Claim, Output, Shard, Stage, claimed
+from evaljudge.storage import Claim, Output, Shard, Stage, claimed
 
 BY_FILES = (
     "questions wait for replies of batch files: `evaljudge export {} asks --to FILE` writes them"
@@ -75,7 +73,7 @@ def run_job(job: Job, watcher: Watcher, *, extend: bool = False) -> Outcome:
     for read in files_of_report(job).values():  # so that a mistake there shows at once
         read()
 
-    def work(held: ClaimedJob) -> Outcome:
+    def work(held: "ClaimedJob") -> Outcome:
         output = held.bind(BOTH, extend)
         with held.one_session(output) as begun:
             held.ask(output, BOTH)
@@ -114,7 +112,7 @@ def judge(
 
 
 def _do_until(stages: Sequence[Stage], job: Job, extend: bool, watcher: Watcher) -> str:
-    def work(held: ClaimedJob) -> str:
+    def work(held: "ClaimedJob") -> str:
         output = held.bind(stages, extend)
         held.ask(output, stages)
         reporting.write_run(held.job, output, reporting.accounts_of(held.job, output))
@@ -167,7 +165,7 @@ def _config(given: Given, changes: Sequence[str]) -> Config:
     return load_config(given, changes)
 
 
-def _done_whole(job: Job, watcher: Watcher, work: Callable[[ClaimedJob], R]) -> R:
+def _done_whole(job: Job, watcher: Watcher, work: "Callable[[ClaimedJob], R]") -> R:
     """Claims the job's folder, once its workers can be placed, and does the work there."""
     sizes = [source.gpus_per_engine for source in job.sources]
     with (
@@ -262,9 +260,8 @@ class ClaimedJob:
                         do_pass(part, output, todo, watch, longest, budget)
         except Unasked:
             raise UserError(f"{output.uri}: {BY_FILES.format(output.uri)}") from None
-        output.forget_saved()
-        if "judge" in stages and any(left.values()):
-            output.place.remove_folder(REPLIES)
+        if "judge" in stages:
+            output.forget_saved()
 
     def take_references(
         self, part: Pass, output: Output, todo: Mapping[Shard, Sequence[Stage]]

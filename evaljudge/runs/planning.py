@@ -8,8 +8,6 @@ takes further requests, which depend on the replies and are not planned (a run c
 `further`).
 """
 
-from __future__ import annotations
-
 import pickle
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -78,12 +76,12 @@ class Plan:
         return not any(t.asks for (stage, _), t in self.asked.items() if stage == "prepare")
 
 
-def make_plan(job: Job, written: KnownBriefs | None = None) -> Plan:
+def make_plan(job: Job, written: "KnownBriefs | None" = None) -> Plan:
     """`written`: the briefs of the runs planned before this one, to which its own are added."""
     return complete(_planned(job, written))
 
 
-async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
+async def _planned(job: Job, written: "KnownBriefs | None") -> Plan:
     with open_corpus(job.corpus, job.config.bad_rows) as corpus:
         refuse_empty(corpus, job.config.corpus_name, "judge")
         refuse_lone_texts(corpus, job)
@@ -142,8 +140,8 @@ def longest_ask(part: Pass, output: Output, todo: Iterable[Shard]) -> int:
 
 @contextmanager
 def _all_briefs(
-    job: Job, output: Output, corpus: Corpus, written: KnownBriefs | None
-) -> Iterator[KnownBriefs]:
+    job: Job, output: Output, corpus: Corpus, written: "KnownBriefs | None"
+) -> "Iterator[KnownBriefs]":
     with nullcontext(written) if written is not None else known_briefs() as briefs:
         for panel in job.panels:
             briefs.add(given_briefs(panel, (case.document for case in corpus)))
@@ -172,7 +170,7 @@ def _remaining(part: Pass, output: Output, corpus: Corpus, plan: Plan) -> Iterat
 
 
 @contextmanager
-def known_briefs() -> Iterator[KnownBriefs]:
+def known_briefs() -> "Iterator[KnownBriefs]":
     """The briefs that are there already, by key: an index on disk, as there may be many."""
     table = "CREATE TABLE briefs (key TEXT PRIMARY KEY, brief BLOB) WITHOUT ROWID;"
     with index_on_disk(table) as index:

@@ -92,7 +92,6 @@ def _assignment(part: Pass, output: Output, orders: Sequence[Order]) -> Assignme
         commit_every=job.config.commit_every,
         metrics=light if output.is_bundled and not job.panel.judge else (),
         price=job.price,
-        replied=output.replied(),
     )
 
 

@@ -8,8 +8,6 @@ A cell on the left side holds words from outside, or a list of names, each with 
 the right holds a figure of our own. The writer of a table escapes the words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,7 +38,7 @@ class Placed(str):
     place: Place
     beside: str
 
-    def __new__(cls, figure: str, place: Place, beside: str = "") -> Placed:
+    def __new__(cls, figure: str, place: Place, beside: str = "") -> "Placed":
         made = super().__new__(cls, figure + beside)
         made.figure, made.place, made.beside = figure, place, beside
         return made

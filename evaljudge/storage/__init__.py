@@ -7,7 +7,6 @@ from evaljudge.storage.files import BUNDLED, GONE, LAYOUTS, RUN, SHARDS, SPENT, 
 from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read, to_write
 from evaljudge.storage.output import (
     BATCH,
-    REPLIES,
     Output,
     Shard,
     Stage,
@@ -28,7 +27,6 @@ __all__ = [
     "GONE",
     "LAYOUTS",
     "PIECE",
-    "REPLIES",
     "RUN",
     "SHARDS",
     "SPENT",

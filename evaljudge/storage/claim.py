@@ -9,8 +9,6 @@ is still the one written before. Another job takes it over when the holder is kn
 process of this machine), or has not written for a while by the other job's own clock.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
@@ -39,7 +37,7 @@ class Claim(Protocol):
         """Raise ClaimLost where another job has taken the folder over."""
 
 
-_mine: list[_Lock | _Lease] = []
+_mine: "list[_Lock | _Lease]" = []
 
 
 @contextmanager
@@ -60,7 +58,7 @@ def holder(uri: str) -> str:
     return _claim_of(uri).holder()
 
 
-def _claim_of(uri: str) -> _Lock | _Lease:
+def _claim_of(uri: str) -> "_Lock | _Lease":
     place = Place(uri)
     if not place.is_local and not uri.startswith(SCHEME):
         raise UserError(f"{uri}: a run's folder lies on a local path or on {SCHEME}")

@@ -13,8 +13,6 @@ Where the run's id says so, what a stage of a shard writes is a part of the stag
 A file that is not as it was written is a Damaged, which says what can be done.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -65,7 +63,6 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "briefs": "remove it, and `evaljudge run CONFIG` writes it again",
         COMMON: "put it back from a copy: without it, `--extend` asks for it again, and the answer "
         "may differ from the one that the other documents have",
-        "replies": "remove it: then its questions are asked again",
         SPENT: "remove it: then only what is committed counts for `most`",
         "labels": "put it back from a copy: without it, its sheet's ratings belong to no text",
         **dict.fromkeys(("measures", "scores", "report", "selected"), _BY_REPORT),
@@ -326,14 +323,14 @@ class RunFiles:
 
     def table(
         self, name: str, columns: list[str] | None = None, seal: str = "", part: str = ""
-    ) -> pa.Table:
+    ) -> "pa.Table":
         """What a Parquet file of the run holds, of these columns those that it has; `part`: of
         which shard, where it holds several."""
         return self._parquet(name, columns, seal, part)[0]
 
     def _parquet(
         self, name: str, columns: list[str] | None = None, seal: str = "", part: str = ""
-    ) -> tuple[pa.Table, bool]:
+    ) -> "tuple[pa.Table, bool]":
         content = self._read(name)
         must, was_proven = self._is_sealed(name), self._recent.is_proven(name, content)
         how = {"is_sealed": must, "is_proven": was_proven}
@@ -361,7 +358,7 @@ class RunFiles:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise self.damaged(name, f"cannot be read ({first_words(error)})") from None
 
-    def _write_table(self, name: str, table: pa.Table) -> bytes:
+    def _write_table(self, name: str, table: "pa.Table") -> bytes:
         content = parquet(table, self._sealed_name(name))
         self._put(name, content)
         return content

@@ -3,7 +3,7 @@
     run.json  shards.json  cases/00003.parquet  scores/00000-00007.parquet
     commits/judge/00003.zip  commits/measure/00003.zip  briefs/z1f0c9a2b/00003.zip
     partial/judge/00003.json  briefs/common/4e1d….json  selected/good.jsonl  report/agreement.json
-    labels/sheet.json  replies/00003.json  spent.json
+    labels/sheet.json  spent.json
 
 A stage of a shard is one bundle, which is written when the stage is done and is its marker, too.
 What is in it is asked for by the names that its parts have:
@@ -25,8 +25,6 @@ Every file that others are made of is sealed (seals.py). One that is not as it w
 error, Damaged, which says what to do. Files of other names than these are not ours: nobody reads
 them.
 """
-
-from __future__ import annotations
 
 import os
 import re
@@ -72,7 +70,7 @@ _MARKER = re.compile(r"(\d{5,})\.(json|zip)")
 _BUNDLES = re.compile(rf"({BUNDLED}\w+?)(?:-(\w+))?")
 """A folder of bundled briefs: a run, and the panel of that run, if it is not the first."""
 _PARQUET = re.compile(r"\d{5,}\.parquet")
-REPLIES, BATCH = "replies", "replies/batch.json"
+BATCH = "partial/replies.json"
 SCORED_TOGETHER = 8
 AT_ONCE, AT_ONCE_HERE = 16, 1
 """Threads for work that waits for other machines, and for work with files of this one, where
@@ -113,11 +111,11 @@ class Shard:
 class Output(RunFiles):
     """Reads and writes a run's files."""
 
-    def of(self, panel: Panel) -> Output:
+    def of(self, panel: Panel) -> "Output":
         """The same files, as one panel of the run reads and writes them."""
         return self._but(panel=panel)
 
-    def of_judge(self, judge: str) -> Output:
+    def of_judge(self, judge: str) -> "Output":
         """The output as this judge's panel reads it."""
         return self.of(panels_of(self.run() or {}).get(judge, Panel()))
 
@@ -143,9 +141,7 @@ class Output(RunFiles):
 
         What was measured without a model counts only in a run that has no judge.
         """
-        if self.place.names(REPLIES):
-            return False
-        if not self.begun("prepare"):
+        if self.place.entries("partial") or not self.begun("prepare"):
             return self.is_untouched
         receipts = chain(self.receipts("prepare"), self.receipts("judge"))
         asked = (judge["tokens"]["asks"] for r in receipts for judge in r["asked"].values())
@@ -283,16 +279,7 @@ class Output(RunFiles):
         if self._shared and self.name:
             self._shared.sweep(f"/{self.name}" if self.is_bundled else f"-{self.name}.")
 
-    # what was answered of shards that are not done, and what was spent in all
-
-    def replies_file(self, shard: Shard) -> str:
-        return f"{REPLIES}/{ended(f'{shard.number:05d}', (self.panel or Panel()).judge)}.json"
-
-    def replied(self) -> frozenset[Shard]:
-        """The shards of which replies are kept."""
-        there = {f"{REPLIES}/{name}" for name in self.place.names(REPLIES)}
-        shards = self.shards() if there else ()
-        return frozenset(shard for shard in shards if self.replies_file(shard) in there)
+    # what came of batch files, and what was spent in all
 
     def kept(self, name: str) -> dict[str, Any]:
         """What such a file holds; empty where there is none."""
@@ -341,7 +328,7 @@ class Output(RunFiles):
         rows = self.case_table(shard, ["doc_id", *nested]).to_pylist()
         return [(row["doc_id"], c["system"], c[field]) for row in rows for c in row["candidates"]]
 
-    def case_table(self, shard: Shard, columns: list[str]) -> pa.Table:
+    def case_table(self, shard: Shard, columns: list[str]) -> "pa.Table":
         """These columns of the shard's cases, as they are stored."""
         with self._gone_or_elsewhere():
             return self.table(f"cases/{shard.file}", columns, shard.seal)
@@ -437,7 +424,7 @@ class Output(RunFiles):
     def _part_of_scores(self, shard: Shard) -> str:
         return f"{shard.number}" if self.is_bundled else ""
 
-    def score_table(self, shard: Shard, columns: list[str] | None = None) -> pa.Table:
+    def score_table(self, shard: Shard, columns: list[str] | None = None) -> "pa.Table":
         """The shard's scores as they are stored; `columns`: others than all but signatures."""
         few = ["doc_id", "system", "scorer", "axis", "value", "reason", "doubt"]
         part = self._part_of_scores(shard)
@@ -478,7 +465,7 @@ class Output(RunFiles):
 
     # briefs: their files carry the run's name too, since other runs may write beside them
 
-    def loose(self) -> Output:
+    def loose(self) -> "Output":
         """The same, as it writes briefs that are no part of a bundle: those that the shards' own
         will be made from."""
         return self._but(name=self.name.replace(BUNDLED, SEALED, 1)) if self.is_bundled else self

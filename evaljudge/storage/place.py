@@ -7,8 +7,6 @@ A file appears whole or not at all (see streams.py), so a reader never finds hal
 the writer was killed. Operations on other machines are tried again (see patience.py).
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -40,7 +38,7 @@ R = TypeVar("R")
 GOOGLE = ("gs://", "gcs://")
 
 
-def locate(uri: str) -> tuple[fs.FileSystem, str]:
+def locate(uri: str) -> "tuple[fs.FileSystem, str]":
     """The filesystem that holds a URI or a local path, and the path in it."""
     from pyarrow import ArrowInvalid, fs
 
@@ -75,7 +73,7 @@ class Place:
         self._is_s3 = self.uri.startswith(SCHEME)
         self._has_bucket = False
 
-    def __reduce__(self) -> tuple[type[Place], tuple[str]]:
+    def __reduce__(self) -> "tuple[type[Place], tuple[str]]":
         return Place, (self.uri,)
 
     def at(self, name: str) -> str:
@@ -120,13 +118,13 @@ class Place:
             return sorted(os.fsencode(path).decode(errors="replace") for path in paths)
         return sorted(info.path[start:] for info in self._files_in("", and_below=True))
 
-    def _files_in(self, folder: str, *, and_below: bool = False) -> list[fs.FileInfo]:
+    def _files_in(self, folder: str, *, and_below: bool = False) -> "list[fs.FileInfo]":
         from pyarrow.fs import FileType
 
         kinds = FileType.File, FileType.Unknown  # a pipe lies in the place of a file, too
         return [info for info in self._infos(folder, and_below=and_below) if info.type in kinds]
 
-    def _infos(self, folder: str, *, and_below: bool = False) -> list[fs.FileInfo]:
+    def _infos(self, folder: str, *, and_below: bool = False) -> "list[fs.FileInfo]":
         from pyarrow import fs
 
         selector = fs.FileSelector(self._path(folder), allow_not_found=True, recursive=and_below)
@@ -181,7 +179,7 @@ class Place:
         stream = self._try(name, lambda: self._opened(name))
         return stream if self.is_local else PatientFile(stream, self.at(name))  # type: ignore[return-value]
 
-    def _opened(self, name: str) -> pa.NativeFile:
+    def _opened(self, name: str) -> "pa.NativeFile":
         """Refuses what waits for a writer or never ends, as pipes and devices do."""
         path = self._path(name)
         if self.is_local:

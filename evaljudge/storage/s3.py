@@ -7,8 +7,6 @@ endpoint are the environment's (AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL, …) 
 role, never the URI's.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from functools import cache
@@ -27,7 +25,7 @@ NOT_BUILT = {405, 501}
 """Answers of a server that lacks what S3 has."""
 
 
-def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
+def open_s3(uri: str) -> "tuple[fs.FileSystem, str]":
     """The filesystem of a bucket, and the path in it."""
     from pyarrow import fs
 

@@ -11,8 +11,6 @@ Parquet pages have checksums besides, as other readers know them. Files of earli
 seal: of those it is only known that they can be read.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from hashlib import sha256
@@ -73,7 +71,7 @@ def seal_of(content: bytes) -> str:
     return content[at : at + NOTED].decode()
 
 
-def parquet(table: pa.Table, name: str = "", parts: Mapping[str, pa.Table] = NO_PARTS) -> bytes:
+def parquet(table: "pa.Table", name: str = "", parts: "Mapping[str, pa.Table]" = NO_PARTS) -> bytes:
     """The file of few rows: without statistics, as nobody searches by them, and with a dictionary
     only of what repeats and is long. So a file is smaller, and read in less time.
 
@@ -108,7 +106,7 @@ def read_parquet(
     *,
     is_sealed: bool,
     is_proven: bool = False,
-) -> tuple[pa.Table, bool]:
+) -> "tuple[pa.Table, bool]":
     """The table in the file, or a part of it, and whether a seal proves it.
 
     `is_sealed`: it must have a seal; `is_proven`: it has proven itself before.
@@ -132,7 +130,7 @@ def read_parquet(
         raise Unsound(f"cannot be read ({first_words(error)})") from None
 
 
-def parts_of(metadata: pq.FileMetaData) -> list[str]:
+def parts_of(metadata: "pq.FileMetaData") -> list[str]:
     noted: Mapping[bytes, bytes] = metadata.metadata or {}
     return noted.get(PARTS.encode(), b"").decode().split()
 

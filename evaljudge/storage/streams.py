@@ -4,8 +4,6 @@ A local file is written beside its place and renamed. Any other is written to a 
 uploaded when it is whole: a put is atomic, and one that fails can be tried again from the start.
 """
 
-from __future__ import annotations
-
 import fcntl
 import io
 import os
@@ -79,7 +77,7 @@ def alone(path: str) -> Iterator[None]:
 
 @contextmanager
 def whole_upload(
-    system: fs.FileSystem, path: str, uri: str, put: Callable[[bytes], None] | None
+    system: "fs.FileSystem", path: str, uri: str, put: Callable[[bytes], None] | None
 ) -> Iterator[IO[bytes]]:
     """A file on object storage; `put` takes a small one, where there is such a way."""
 
@@ -101,7 +99,7 @@ def whole_upload(
 class PatientFile(io.RawIOBase):
     """A remote file that is read piece by piece; each read is tried again where it fails."""
 
-    def __init__(self, stream: pa.NativeFile, uri: str) -> None:
+    def __init__(self, stream: "pa.NativeFile", uri: str) -> None:
         self._stream, self._uri, self._at = stream, uri, 0
         self._size = int(patiently(uri, stream.size))
 

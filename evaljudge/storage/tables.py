@@ -1,7 +1,5 @@
 """Records as Parquet tables and back. The columns are a contract: they may grow, not change."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -23,7 +21,7 @@ _encoded = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @cache
-def _schemas() -> dict[type, pa.Schema]:
+def _schemas() -> "dict[type, pa.Schema]":
     import pyarrow as pa
 
     text, number = pa.string(), pa.float64()
@@ -47,11 +45,11 @@ def _schemas() -> dict[type, pa.Schema]:
     }
 
 
-def schema_of(kind: type[R]) -> pa.Schema:
+def schema_of(kind: type[R]) -> "pa.Schema":
     return _schemas()[kind]
 
 
-def to_table(kind: type[R], records: Iterable[R]) -> pa.Table:
+def to_table(kind: type[R], records: Iterable[R]) -> "pa.Table":
     import pyarrow as pa
 
     if kind is Case:
@@ -62,7 +60,7 @@ def to_table(kind: type[R], records: Iterable[R]) -> pa.Table:
 
 def score_tables(
     scores: Sequence[Sequence[Score]], signatures: Mapping[str, str]
-) -> list[pa.Table]:
+) -> "list[pa.Table]":
     """The scores with these signatures by scorer; others keep theirs. The ends of intervals are
     columns where any score has one."""
     have_ends = any(score.low is not None for some in scores for score in some)
@@ -71,7 +69,7 @@ def score_tables(
 
 def _score_table(
     scores: Sequence[Score], signatures: Mapping[str, str], have_ends: bool
-) -> pa.Table:
+) -> "pa.Table":
     import pyarrow as pa
 
     signed = [signatures.get(score.scorer, score.signature) for score in scores]
@@ -81,7 +79,7 @@ def _score_table(
     return table
 
 
-def _table(kind: type[R], records: Sequence[R], **given_columns: list[Any]) -> pa.Table:
+def _table(kind: type[R], records: Sequence[R], **given_columns: list[Any]) -> "pa.Table":
     """`given_columns`: columns in place of the records' own."""
     import pyarrow as pa
 
@@ -93,7 +91,7 @@ def _table(kind: type[R], records: Sequence[R], **given_columns: list[Any]) -> p
     return pa.Table.from_pydict(columns, schema=schema)
 
 
-def from_table(kind: type[R], table: pa.Table) -> Iterator[R]:
+def from_table(kind: type[R], table: "pa.Table") -> Iterator[R]:
     if kind is Case:
         return map(_case, table.to_pylist())  # type: ignore[arg-type]
     names = (name for name in kind.__match_args__ if name in table.column_names)

@@ -5,8 +5,6 @@ index = RunIndex(scored_run("runs/first"))
 index.column("score:3")  ->  bytes: a float32 for each text, NaN where it is unscored
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from functools import cached_property, lru_cache
@@ -48,7 +46,7 @@ MOST_ROWS = 500  # in one request
 class RunIndex(RunScores):
     """A run, on its own or beside another one, on the texts of the first."""
 
-    def __init__(self, run: ScoredRun, other: RunIndex | None = None) -> None:
+    def __init__(self, run: ScoredRun, other: "RunIndex | None" = None) -> None:
         super().__init__(run.output, run.scored, np.float32)
         self.run, self.other = run, other
         self.systems = sorted({system for _, system in self.texts})
@@ -116,7 +114,7 @@ class RunIndex(RunScores):
 
     # the run beside it
 
-    def beside(self, text: Text) -> tuple[RunIndex, int] | None:
+    def beside(self, text: Text) -> "tuple[RunIndex, int] | None":
         """The run that is compared and the text's row in it, if there is one."""
         row = self.other.row_of.get(text) if self.other else None
         return None if self.other is None or row is None else (self.other, row)
@@ -235,11 +233,11 @@ class RunSite:
         return Response(matches.to_numpy(zero_copy_only=False).astype(np.uint8).tobytes(), BYTES)
 
     @cached_property
-    def _words(self) -> pa.ChunkedArray:
+    def _words(self) -> "pa.ChunkedArray":
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        def words_of(shard: Shard) -> pa.Array:
+        def words_of(shard: Shard) -> "pa.Array":
             texts = (" ".join(text) for text in self.index.run.output.texts(shard))
             return pc.utf8_lower(pa.array(texts, pa.large_string()))
 

@@ -22,27 +22,37 @@ from evaljudge.engines.scripted import Scripted, ScriptedEngines, noise
 from evaljudge.errors import GivenUp, UserError
 
 
-def noting_engines(log: str | Path, seconds: float = 0, most: int = sys.maxsize) -> ScriptedEngines:
-    """Engines whose models note every ask, and refuse after `most` of them.
+def noting() -> Any:
+    """A scripted model whose subclasses `note` the stage and the prompts of all that it is asked.
 
-    Their classes are local, so that they travel to a worker by value, whoever made them.
+    It is a local class, so that it travels to a worker by value, whoever made it.
     """
 
     class Noting(Scripted):
+        async def write(self, prompts: Any, how: Any) -> Any:
+            await self.note("prepare", prompts)
+            return await super().write(prompts, how)
+
+        async def choose(self, prompts: Any, options: Any, samples: int = 0) -> Any:
+            await self.note("judge", prompts)
+            return await super().choose(prompts, options, samples)
+
+        async def note(self, stage: str, prompts: Any) -> None:
+            raise NotImplementedError
+
+    return Noting
+
+
+def noting_engines(log: str | Path, seconds: float = 0, most: int = sys.maxsize) -> ScriptedEngines:
+    """Engines whose models note every ask, and refuse after `most` of them."""
+
+    class Noting(noting()):  # type: ignore[misc]
         def __init__(self, name: str) -> None:
             super().__init__()
             self._name, self._left = name, most
             self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
-        async def write(self, prompts: Any, how: Any) -> Any:
-            await self._note("prepare", prompts)
-            return await super().write(prompts, how)
-
-        async def choose(self, prompts: Any, options: Any, samples: int = 0) -> Any:
-            await self._note("judge", prompts)
-            return await super().choose(prompts, options, samples)
-
-        async def _note(self, stage: str, prompts: Any) -> None:
+        async def note(self, stage: str, prompts: Any) -> None:
             for prompt in prompts:
                 self._left -= 1
                 if self._left < 0:

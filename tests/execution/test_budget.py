@@ -1,11 +1,13 @@
 """One budget for all workers: what may be asked at once, and what the dead may have spent."""
 
 import asyncio
+from functools import partial
 from math import inf
+from typing import Any
 
-from evaljudge.execution.budget import NOTHING, Budget, purse_of
-from evaljudge.model.asks import Prompt, Spent, Written
-from evaljudge.model.keeping import Ask
+from evaljudge.engines.scripted import Scripted
+from evaljudge.execution.budget import NOTHING, Budget, Paying
+from evaljudge.model.asks import UNASKED, Prompt, Spent, Weighed
 
 ONE = (1.0, 10.0, 0.0)
 
@@ -29,12 +31,18 @@ def test_what_is_held_is_room_for_nobody_else() -> None:
 
 def test_an_ask_may_cost_what_those_before_did() -> None:
     async def work() -> None:
-        budget = Budget((inf, 1000.0, inf), NOTHING)
-        purse, asks = purse_of(budget), [Ask(Prompt(("x" * 100,)), "text")] * 99
-        held = await purse.take(asks)
-        assert len(held) == 10, "at first each letter is a token"
-        await purse.settle(held, [Written((), (Spent(20, 0, 5),))] * 10)
-        assert budget.spent == (10.0, 250.0, 0.0)
-        assert len(await purse.take(asks)) == 30
+        budget, held = Budget((inf, 1000.0, inf), NOTHING), list[int]()
+
+        class Engine(Scripted):
+            async def weigh(self, prompts: Any, texts: Any) -> Any:
+                held.append(len(prompts))
+                return [Weighed((), (Spent(20, 0, 5),)) for _ in prompts]
+
+        mine = partial(budget.take, ""), partial(budget.settle, "")
+        paying = Paying(Engine(), mine, (0, 0, 0), 0, since=0)
+        replies = await paying.weigh([Prompt(("x" * 100,))] * 99, ["text"] * 99)
+        assert held == [10, 30], "at first each letter is a token"
+        assert budget.spent == (40.0, 1000.0, 0.0)
+        assert replies[40:] == [UNASKED] * 59 and UNASKED not in replies[:40]
 
     asyncio.run(work())

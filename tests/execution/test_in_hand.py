@@ -14,7 +14,7 @@ from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import EngineDead
 from evaljudge.execution import shards
 from evaljudge.execution.protocol import Event
-from evaljudge.execution.saving import Finished
+from evaljudge.execution.saving import InHand
 from evaljudge.execution.shards import Counts
 from evaljudge.runs import binding
 from evaljudge.runs.watching import LOADING, ProgressTally, Todo, Watcher
@@ -139,10 +139,10 @@ def test_counts_of_a_worker_that_is_lost_are_taken_back(
 ) -> None:
     """It has saved nothing."""
 
-    async def save(finished: Finished[Any]) -> None:
+    async def save(kept: InHand[Any]) -> None:
         pass
 
-    monkeypatch.setattr(Finished, "save", save)
+    monkeypatch.setattr(InHand, "save", save)
     first, *heard = run(tmp_path / "died")
     again = heard.index(LOADING)
     before, after = heard[:again], heard[again + 1 :]

@@ -26,6 +26,7 @@ from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document
 from evaljudge.storage import Output, Shard, Stage
 from tests import build
+from tests.end_to_end.scripted_run import noting
 from tests.execution.test_shards import assignment, here
 
 RUN, CASES = "z1f0c9a2b", 6
@@ -39,7 +40,7 @@ def one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "MOST_OPEN_CASES", 1)
 
 
-class Dying(Scripted):
+class Dying(noting()):  # type: ignore[misc]
     """Notes the documents that it is asked about in each stage; in one stage it dies at a document,
     as soon as those before it are saved or at once."""
 
@@ -48,15 +49,7 @@ class Dying(Scripted):
         self._stage, self._at, self._partial = stage, at, partial
         self.asked = {stage: list[int]() for stage in BOTH}
 
-    async def write(self, prompts: Any, how: Any) -> Any:
-        await self._note("prepare", prompts)
-        return await super().write(prompts, how)
-
-    async def choose(self, prompts: Any, options: Any, samples: int = 0) -> Any:
-        await self._note("judge", prompts)
-        return await super().choose(prompts, options, samples)
-
-    async def _note(self, stage: str, prompts: Any) -> None:
+    async def note(self, stage: str, prompts: Any) -> None:
         numbers = [int(n) for prompt in prompts for n in re.findall(r"is number (\d)", prompt.text)]
         self.asked[stage] += numbers
         while stage == self._stage and self._at in numbers:
@@ -122,6 +115,22 @@ def test_what_was_saved_is_not_asked_again_and_all_comes_to_the_same(
     assert came_to(out) == came_to(tmp_path / "whole")
     if is_copy:  # it takes nothing from the one that it is a copy of
         assert (out / f"partial/{stage}/00003.json").read_bytes() == saved
+
+
+def test_no_reply_of_a_document_that_was_open_is_asked_again(tmp_path: Path) -> None:
+    class Midway(Dying):
+        async def choose(self, prompts: Any, options: Any, samples: int = 0) -> Any:
+            if "number 3." in prompts[0].text and 3 in self.asked["judge"]:
+                raise EngineDead("one judge had its replies, and the next has none")
+            return await super().choose(prompts, options, samples)
+
+    do(tmp_path / "whole", whole := Dying())
+    work = do(out := tmp_path / "out", first := Midway(), every=60)
+    asyncio.run(work.save())
+    do(out, second := Dying(), is_again=True)
+    asked = first.asked["judge"] + second.asked["judge"]
+    assert first.asked["judge"].count(3) and Counter(asked) == Counter(whole.asked["judge"])
+    assert came_to(out) == came_to(tmp_path / "whole")
 
 
 def test_a_shard_that_is_done_sooner_writes_nothing_but_itself(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_a_run_by_files_equals_one_over_the_wire(
     assert "all is answered; next: evaljudge report" in said
     command(capsys, "run" if samples else "report", str(config))
     assert tables(bench.out) == tables(bench.folder / "direct")
-    assert not (bench.out / "replies").exists()
+    assert not (bench.out / "partial").exists()
     # the steps, which all documents share, were answered before a case of theirs was done
     assert total(bench.folder / "direct", "asks") - total(bench.out, "asks") <= len(AXES)
 

@@ -57,7 +57,7 @@ def test_a_run_stops_at_its_cap_and_resumes_to_the_same(bench: build.Bench) -> N
     assert not engines.opened
     evaljudge.run(bench.config(), engines=ScriptedEngines())
     assert tables(bench.out) == expected
-    assert not (bench.out / "replies").exists()
+    assert not (bench.out / "partial").exists()
     assert expected["total"]["asks"] > 131
 
 

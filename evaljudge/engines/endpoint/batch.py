@@ -9,7 +9,7 @@ that came and notes what else is asked. Where a case asks for one of these it st
 
 import hashlib
 import json
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from typing import Any, TypeVar, cast
 
 from evaljudge.engines.endpoint.client import Client, Json, Unanswered
@@ -18,21 +18,20 @@ from evaljudge.engines.endpoint.served import Served
 from evaljudge.engines.endpoint.settings import Endpoint
 from evaljudge.engines.opening import VllmEngines
 from evaljudge.engines.source import Identity, LowMass, ModelFacts, ModelSource
-from evaljudge.errors import Unasked, UserError
-from evaljudge.model.asks import Failed, Options, Prompt
+from evaljudge.errors import UserError
+from evaljudge.model.asks import UNASKED, Options, Prompt
 
 R = TypeVar("R")
 TOP = 20
 OF_FILES = " of batch files"
-NOT_YET = "no reply has come yet"
 
 
 class BatchEngines(VllmEngines):
     """`samples`: how many answers are drawn where a provider shows no log-probabilities."""
 
-    def __init__(self, replies: Mapping[str, Json], samples: int = 0) -> None:
+    def __init__(self, replies: dict[str, Json], samples: int = 0) -> None:
         self.replies, self._samples = replies, samples
-        self.asked, self.used = dict[str, Json](), set[str]()
+        self.asked = dict[str, Json]()
 
     @property
     def version(self) -> str:
@@ -68,23 +67,16 @@ class _Files:
 
     async def ask(self, path: str, body: Json, *, is_probe: bool = False) -> Json:
         key = hashlib.blake2b(json.dumps([path, body]).encode(), digest_size=20).hexdigest()
-        self._engines.used.add(key)
         if key in self._engines.replies:
             return self._engines.replies[key]
         line = {"custom_id": key, "method": "POST", "url": f"/v1/{path}", "body": body}
         self._engines.asked[key] = line
-        raise Unanswered(NOT_YET)
+        raise Unanswered(UNASKED.reason)
 
     def close(self) -> None:
         """Nothing is held."""
 
 
 class _BatchModel(EndpointModel):
-    async def _each(self, *asked: Any) -> list[Any]:
-        replies = await super()._each(*asked)
-        if any(isinstance(reply, Failed) and reply.reason == NOT_YET for reply in replies):
-            raise Unasked
-        return replies
-
     async def low_mass(self, prompt: Prompt, options: Options, least: float) -> LowMass | None:
         """Not known before all is asked."""

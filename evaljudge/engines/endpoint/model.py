@@ -6,7 +6,6 @@ a server that is gone for too long ends the run (client.py).
 
 import asyncio
 import json
-from asyncio import to_thread
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
@@ -19,7 +18,7 @@ from evaljudge.engines.endpoint.client import Client, Json, Unanswered
 from evaljudge.engines.endpoint.served import Served, of_ids, reading, reading_ids
 from evaljudge.engines.endpoint.texts import neutralised
 from evaljudge.engines.labels import CompiledOptions, compile_options
-from evaljudge.engines.sentences import Encoders
+from evaljudge.engines.sentences import Prepared
 from evaljudge.engines.source import LowMass, ModelSource
 from evaljudge.engines.template import COMPLETION_TAIL, DrawKey, Rendered
 from evaljudge.engines.tokens import REMEMBERED_PARTS, Ids
@@ -31,11 +30,11 @@ from evaljudge.model.asks import (
     Sample,
     Spent,
     Token,
-    Vector,
     Weighed,
     Writing,
     Written,
     sound,
+    weighed,
 )
 
 R = TypeVar("R")
@@ -48,16 +47,15 @@ ALIKE = 0.01
 NO_WEIGHING = "this server gives no log-probabilities of a text that is given"
 
 
-class EndpointModel:
+class EndpointModel(Prepared[CompiledOptions | None]):
     cache_block: int | None = None
 
     def __init__(self, client: Client, served: Served, source: ModelSource, seed: int) -> None:
+        super().__init__(self._compile)
         self._client, self._served, self._seed = client, served, seed
-        self._exactness, self._encoders = source.exactness, Encoders()
-        self._widest = client.endpoint.widest
+        self._exactness, self._widest = source.exactness, client.endpoint.widest
         self._threads = ThreadPoolExecutor(16)
         """In which texts are tokenised, each with a request of its own."""
-        self._compiled = lru_cache(None)(self._compile)
         self._neutralised = lru_cache(REMEMBERED_PARTS)(neutralised)
 
     def _compile(self, options: Options) -> CompiledOptions | None:
@@ -65,12 +63,6 @@ class EndpointModel:
         if served.template is None or served.texts is None:
             return None
         return compile_options(options, served.texts, served.template)
-
-    def prepare(self, options: Options) -> None:
-        self._compiled(options)
-
-    def prepare_encoder(self, encoder: str) -> None:
-        self._encoders.load(encoder)
 
     async def low_mass(self, prompt: Prompt, options: Options, least: float) -> LowMass | None:
         (chosen,) = await self.choose([prompt], options)
@@ -120,11 +112,10 @@ class EndpointModel:
                 read: Chosen | Failed = await self._read_exactly(asked, labels)
             else:
                 read = await self._read_partly(asked, options)
-            read, widest = sound(read) if isinstance(read, Chosen) else read, self._widest
-            if isinstance(read, Chosen) and read.within > widest:
+            if isinstance(read, Chosen) and read.within > (widest := self._widest):
                 close = f"the answers' probabilities are known only to within {read.within:.2g}"
                 return Failed(f"{close}, and `widest` is {widest:g}", read.spent)
-            return read.drawn(samples) if samples and isinstance(read, Chosen) else read
+            return read if isinstance(read, Failed) else sound(read, samples)
 
         return await self._each([(prompt, None) for prompt in prompts], room, chosen)
 
@@ -167,7 +158,7 @@ class EndpointModel:
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]:
-        async def weighed(asked: Asked) -> Weighed | Failed:
+        async def reply_to(asked: Asked) -> Weighed | Failed:
             if not isinstance(asked, Rendered):
                 return Failed(NO_WEIGHING)
             reply = await self._ask(asked, 1, temperature=0.0, prompt_logprobs=0)
@@ -177,14 +168,9 @@ class EndpointModel:
                 for row, token in zip(rows, asked.ids[asked.text_at :], strict=True):
                     start, end = end, end + len(row[f"{token}"]["decoded_token"])
                     tokens.append(Token(start, end, float(row[f"{token}"]["logprob"])))
-            if any(token.logprob != token.logprob for token in tokens):
-                return Failed("the model's probabilities are not numbers", spent)
-            return Weighed(tuple(tokens), spent)
+            return weighed(tuple(tokens), spent)
 
-        return await self._each(list(zip(prompts, texts, strict=True)), 1, weighed)
-
-    async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
-        return await to_thread(self._encoders.vectors, encoder, texts)
+        return await self._each(list(zip(prompts, texts, strict=True)), 1, reply_to)
 
     async def _each(
         self,

@@ -36,9 +36,8 @@ from typing import Any, NamedTuple
 
 from evaljudge.errors import finishing
 from evaljudge.execution.attempts import MOST_LOADS
-from evaljudge.execution.budget import NOTHING, Budget
+from evaljudge.execution.budget import NOTHING, Amounts, Budget
 from evaljudge.execution.protocol import Event, Receipts, Watch
-from evaljudge.model.keeping import Amounts
 
 EVERY = 1.0
 """Seconds between two looks at the board."""

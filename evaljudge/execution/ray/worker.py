@@ -21,7 +21,6 @@ from typing import Any
 
 from evaljudge.errors import EngineDead, GivenUp, Unasked, UserError
 from evaljudge.execution.attempts import Here
-from evaljudge.execution.budget import WorkerPurse
 from evaljudge.execution.measuring import MeasuringWork
 from evaljudge.execution.protocol import Assignment, Event, Measuring, Order, Receipt
 from evaljudge.execution.ray.board import Taken
@@ -128,8 +127,7 @@ class Worker(TurnTaker):
         def tell(events: Sequence[Event]) -> None:
             board.post.remote(name, list(map(tuple, events)))
 
-        calls = partial(board.spend.remote, name), partial(board.settle.remote, name)
-        purse = WorkerPurse(*calls, assignment.source.price, assignment.price.of(1, gpus))
+        budget = partial(board.spend.remote, name), partial(board.settle.remote, name)
         try:
             self._work = ShardWork(
                 assignment,
@@ -137,7 +135,7 @@ class Worker(TurnTaker):
                 gpus=gpus,
                 tell=tell,
                 may_commit=may_commit,
-                purse=purse if is_capped else None,
+                budget=budget if is_capped else None,
             )
             tell([Event("loaded")])
         except (UserError, GivenUp) as error:  # said by the driver; a retry would not help
