@@ -24,8 +24,8 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from evaljudge.agreement.rated import Text
-from evaljudge.corpora.rows import DOTTED, Row, name_in
-from evaljudge.corpora.sheets import LABEL, RATER, rating_in, read_sheet
+from evaljudge.corpora.rows import DOTTED, LABEL, RATER, Row, name_in
+from evaljudge.corpora.sheets import rating_in, read_sheet
 from evaljudge.errors import UserError
 from evaljudge.records import Case
 from evaljudge.storage import DERIVED, Output, Place
