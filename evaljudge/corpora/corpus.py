@@ -17,6 +17,7 @@ from evaljudge.corpora.fragment import case_row
 from evaljudge.corpora.grouping import Grouped, Grouping
 from evaljudge.corpora.naming import NamedRows
 from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows
+from evaljudge.corpora.slips import slips
 from evaljudge.decisions.systems import MOST_SYSTEMS
 from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case
@@ -47,8 +48,8 @@ class Corpus(Grouped):
     rows and of nested or flat form."""
     ratings_digest: str
     unread: tuple[str, ...]
-    """Notes on columns and keys that nothing reads, and on names that were made; only for the
-    generic form."""
+    """Notes on ratings that may be slips; for the generic form also on columns and keys that
+    nothing reads, and on names that were made."""
 
 
 def notes_on(skipped: int, absent: int) -> list[str]:
@@ -113,6 +114,7 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
         digest=digest,
         ratings_digest=ratings_digest,
         unread=(
+            *slips(grouping.each_rating()),
             *theirs.notes(),
             *unread.notes(),
             *(_many_of(grouping) if own else ()),

@@ -126,7 +126,11 @@ def test_a_run_a_plan_and_agree_say_what_is_not_read(
     assert any(warning.startswith(said) for warning in before.warnings)
     assert f"warning: {said}" in planned_text(config, engines=ScriptedEngines())
     config["corpus"] = {"path": path, "columns": {"fluency": "ratings.fluency"}}
-    assert "rated by people: fluency 10\n" in planned_text(config, engines=ScriptedEngines())
+    slip = "cases.csv:10: fluency 55 is far from all other ratings (1 to 4): is it a slip?"
+    planned = planned_text(config, engines=ScriptedEngines())
+    assert "rated by people: fluency 10\n" in planned and f"warning: corpus: {slip}\n" in planned
+    after = evaljudge.run(config | {"out": f"{tmp_path}/2"}, engines=ScriptedEngines()).findings
+    assert f"corpus: {slip}" in after.warnings[:3]
     shown = command(capsys, "agree", "--cases", path, "--metrics", "words", code=2)[1]
     assert "these look like ratings: `fluency`" in shown
 
