@@ -477,7 +477,7 @@ class RatedOptions(Declared):
     run: Annotated[
         AnyPath | None,
         typer.Argument(
-            metavar="[OUT]",
+            metavar="OUT",
             show_default=False,
             help="A run's folder: its cases, ratings and, unless others are named, scores.",
         ),
