@@ -96,6 +96,7 @@ sbom: $(READY)
 FIND_LINKS := $(or $(UV_FIND_LINKS),$(PIP_FIND_LINKS))
 TORCH      := $(if $(FIND_LINKS),,--torch-backend=cpu)
 UV         := UV_FIND_LINKS="$(FIND_LINKS)" VIRTUAL_ENV=$(VENV) $(VENV)/bootstrap/bin/uv pip
+PLAIN      := --config-settings editable_mode=compat  # a path, which type checkers follow, too
 LOCKED     := $(shell $(PYTHON) -c 'import sys, platform as p; print(int( \
   (*sys.version_info[:2], p.system(), p.machine()) == (3, 11, "Linux", "x86_64")))')
 
@@ -108,11 +109,11 @@ $(READY): pyproject.toml .requirements-uv.txt .requirements-cpu.txt .overrides.t
 	@$(VENV)/bootstrap/bin/uv venv -q --allow-existing --python $(PYTHON) $(VENV)
 ifeq ($(LOCKED),1)
 	@$(UV) install -q $(TORCH) --no-deps --require-hashes -r .requirements-cpu.txt
-	@$(UV) install -q --no-deps --no-build-isolation -e .
+	@$(UV) install -q --no-deps --no-build-isolation $(PLAIN) -e .
 else  # the lock has the hash of one wheel of torch only, and may lack what another Python needs
 	@sed '/^torch==/,/[^\\]$$/d' .requirements-cpu.txt > $(VENV)/constraints.txt
 	@$(UV) install -q $(TORCH) --constraints $(VENV)/constraints.txt --overrides .overrides.txt \
-	  -e ".[cpu,s3,embeddings,dev]"
+	  $(PLAIN) -e ".[cpu,s3,embeddings,dev]"
 endif
 	@touch $(READY)
 

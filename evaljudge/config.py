@@ -467,7 +467,8 @@ class Config(Settings):
             if any(model is None for model, _ in self.study.pairs_of(self.model, self.writer)):
                 raise ValueError("model: a study needs one, study.models or study.pairs")
         elif self.model is None and any(s.get("model") is None for s in self.judges.values()):
-            raise ValueError("model: judges need one (a hub name, a path or a URI)")
+            metrics = "for metrics alone, write `judges: {}`"
+            raise ValueError(f"model: judges need one (a hub name, a path or a URI); {metrics}")
         return self
 
     @model_validator(mode="after")
@@ -516,24 +517,26 @@ def load_config(given: AnyPath | Mapping[str, Any], changes: Sequence[str] = ())
     spec = dict(given) if isinstance(given, Mapping) else _read_file(Path(file))
     for change in listed(changes):
         spec = _changed(spec, change)
-    spec, in_memory = _corpus_as_file(spec)
+    spec, in_memory = _memory_as_files(spec)
     refuse_unplain(spec)
     spec = as_plain(spec)
     place = f"{file}{' with --set' if changes else ''}: " if file else ""
     config = read_settings(Config, spec, "", place)
     config._place = place
-    if in_memory:
-        in_memory.write(config.out)
+    for made in in_memory:
+        made.write(config.out)
     return config
 
 
-def _corpus_as_file(spec: Mapping[str, Any]) -> tuple[dict[str, Any], CorpusFile | None]:
-    corpus = spec.get("corpus")
+def _memory_as_files(spec: Mapping[str, Any]) -> tuple[dict[str, Any], list[CorpusFile]]:
+    corpus, out = spec.get("corpus"), str(as_plain(spec.get("out", "")))
     settings = corpus if isinstance(corpus, Mapping) else {"path": corpus}
-    if not is_in_memory(settings.get("path")):
-        return dict(spec), None
-    made, out = file_of(settings["path"]), str(as_plain(spec.get("out", "")))
-    return {**spec, "corpus": {**settings, "path": made.path_in(out)}}, made
+    rows = {"corpus": settings.get("path"), "ratings": spec.get("ratings")}
+    made = {key: file_of(value, key) for key, value in rows.items() if is_in_memory(value)}
+    paths: dict[str, Any] = {key: file.path_in(out) for key, file in made.items()}
+    if "corpus" in paths:
+        paths["corpus"] = {**settings, "path": paths["corpus"]}
+    return {**spec, **paths}, list(made.values())
 
 
 def _read_file(file: Path) -> dict[str, Any]:

@@ -13,5 +13,7 @@ from evaljudge.commands.calibrate import CalibratedScores as CalibratedScores
 from evaljudge.commands.check import Checked as Checked
 from evaljudge.commands.diff import Diffed as Diffed
 from evaljudge.commands.label import WrittenSheet as WrittenSheet
+from evaljudge.commands.show import ShownDocument as ShownDocument
 from evaljudge.probes.results import ProbeResult as ProbeResult
 from evaljudge.runs.planning import Plan as Plan
+from evaljudge.sections.rows import Rows as Rows

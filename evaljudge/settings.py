@@ -31,7 +31,6 @@ from evaljudge.text import QUOTED, is_encodable, one_line, shown, without_secret
 
 M = TypeVar("M", bound="Settings")
 AnyPath = str | PathLike[str]
-Paths = AnyPath | Sequence[AnyPath]
 SHOULD_BE = "should be "
 DEEPEST, MOST_VALUES = 30, 10_000
 """The most levels and values of a configuration: one whose YAML repeats a part of itself can have
@@ -118,11 +117,6 @@ def as_path(value: AnyPath, argument: str) -> str:
         kind = type(value).__name__
         raise UserError(f"{argument}: give a path as a text, not a value of type {kind}")
     return fspath(value)
-
-
-def as_paths(value: Paths, argument: str) -> tuple[str, ...]:
-    several = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-    return tuple(as_path(path, argument) for path in several)
 
 
 def as_plain(value: Any) -> Any:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 import evaljudge
@@ -86,8 +85,8 @@ def test_messages_name_arguments_and_not_options(cases: str, scores: str) -> Non
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [
-        (lambda: evaljudge.agree([{"doc_id": "d1"}]), "cases"),
-        (lambda: evaljudge.agree("c.jsonl", pa.table({"a": [1]})), "scores"),
+        (lambda: evaljudge.agree(3), "cases"),
+        (lambda: evaljudge.agree("c.jsonl", ["s.jsonl", 3]), "scores"),
         (lambda: evaljudge.open_run(3), "out"),
         (lambda: evaljudge.score([], out=3), "out"),
     ],

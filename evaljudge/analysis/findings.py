@@ -14,6 +14,7 @@ from evaljudge.analysis.costs import Price
 from evaljudge.analysis.telling import Disagreement, Spread
 from evaljudge.judges.collector import JudgeFindings
 from evaljudge.sections.figures import count, percent
+from evaljudge.sections.rows import Rows
 from evaljudge.text import means_selfsame, one_line
 
 
@@ -83,12 +84,12 @@ class Findings:
     """What the values of each scorer mean, in a sentence, where that is known."""
     rows: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
-    def __getitem__(self, analysis: str) -> Sequence[Any]:
+    def __getitem__(self, analysis: str) -> Rows[Any]:
         """The rows of this analysis; none where it found nothing."""
-        return self.rows.get(analysis, ())
+        return Rows(self.rows.get(analysis, ()))
 
     @property
-    def agreement(self) -> Sequence[Agreement]:
+    def agreement(self) -> Rows[Agreement]:
         return self["agreement"]
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ have been drawn for several sheets, which are drawn independently.
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -24,16 +24,14 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from evaljudge.agreement.rated import Text
-from evaljudge.corpora.rows import DOTTED, Row, name_in
-from evaljudge.corpora.sheets import LABEL, RATER, rating_in, read_sheet
+from evaljudge.corpora.rows import DOTTED, LABEL, RATER, Row, name_in
+from evaljudge.corpora.sheets import rating_in, read_sheet
+from evaljudge.corpora.slips import slips
 from evaljudge.errors import UserError
 from evaljudge.records import Case
 from evaljudge.storage import DERIVED, Output, Place
 from evaljudge.text import shown
 
-FEWEST_OTHERS, FAR = 3, 2
-"""A rating is far from the others where these have so many different values, and it is so many
-times their range away from the nearest."""
 BESIDE = {LABEL, RATER, "doc_id", "system", "source", "context", "text"}
 """The columns that are no axes."""
 BEGINNING = 60
@@ -86,7 +84,8 @@ def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> F
         }
         for axis, each in chances.items()
     }
-    return FurtherRatings(collected.texts(), probabilities, uneven, [*warnings, *collected.slips()])
+    warnings += slips(collected.rated())
+    return FurtherRatings(collected.texts(), probabilities, uneven, warnings)
 
 
 def keep_ratings(place: Place, further: ByText) -> None:
@@ -187,22 +186,9 @@ class _Collected:
                 several[axis] = tuple(each)
         return {text: RatedText(*both) for text, both in by_text.items()}
 
-    def slips(self) -> Iterator[str]:
-        """Ratings far outside all others: as a rule slips of the hand, such as 55 for 5."""
-        places: dict[str, dict[float, str]] = {}
-        for (_, axis), by_rater in self.found.items():
-            places.setdefault(axis, {}).update(by_rater.values())
-        for axis, by_value in places.items():
-            values = sorted(by_value)
-            for odd, others in ((values[0], values[1:]), (values[-1], values[:-1])):
-                if len(others) < FEWEST_OTHERS:
-                    continue
-                gap, width = min(abs(odd - rating) for rating in others), others[-1] - others[0]
-                if gap > FAR * width:
-                    yield (
-                        f"{by_value[odd]}: {axis} {odd:g} is far from all other ratings "
-                        f"({others[0]:g} to {others[-1]:g}): is it a slip?"
-                    )
+    def rated(self) -> Iterable[tuple[str, float, str]]:
+        return ((axis, *each) for (_, axis), by_rater in self.found.items()
+                for each in by_rater.values())  # fmt: skip
 
 
 @dataclass

@@ -27,6 +27,7 @@ from evaljudge.report import agreement_text, coverage_text, write_report
 from evaljudge.report.lines import on_axis
 from evaljudge.runs.outcome import DONE, UNDER_FLOOR
 from evaljudge.sections.figures import count, percent
+from evaljudge.sections.rows import Rows
 from evaljudge.settings import AnyPath, as_path, read_settings
 from evaljudge.storage import Place
 from evaljudge.text import counted, listed, one_line
@@ -42,7 +43,7 @@ class Agreed(Shown):
     findings: Findings
 
     @property
-    def agreement(self) -> Sequence[Agreement]:
+    def agreement(self) -> Rows[Agreement]:
         return self.findings.agreement
 
     @property

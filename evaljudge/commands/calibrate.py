@@ -1,4 +1,4 @@
-"""`evaljudge calibrate`: given scores as the ratings people would give, and what to select by.
+"""`evaljudge calibrate`: scores as the ratings people would give, and what to select by.
 
     calibrated(CalibrateOptions("cases.jsonl", "scores.jsonl", good=4, precision=0.8)).rows
 
@@ -30,6 +30,7 @@ from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS
 from evaljudge.report.calibrated import calibrated_text
 from evaljudge.sections.figures import short
+from evaljudge.sections.rows import Rows
 from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import Place
 from evaljudge.text import listed
@@ -37,7 +38,7 @@ from evaljudge.text import listed
 
 @dataclass(frozen=True, repr=False)
 class CalibratedScores(Shown):
-    rows: Sequence[CalibratedRow]
+    rows: Rows[CalibratedRow]
     """A scorer on a human axis each."""
     warnings: Sequence[str]
     folds: int
@@ -61,8 +62,10 @@ class CalibratedScores(Shown):
 def calibrated(wanted: CalibrateOptions) -> CalibratedScores:
     _check(wanted)
     read = read_rated(wanted, "calibrate to")
+    if not read.given:
+        raise UserError("--scores: name a run, or a file of scores to calibrate")
     frame, warnings = read.frame, [*read.left_out, *read.notes]
-    rows = list(_rows(wanted, frame, read.fitted, warnings))
+    rows = Rows(_rows(wanted, frame, read.fitted, warnings))
     bodies = [candidate.text for case in read.cases for candidate in case.candidates]
     return CalibratedScores(rows, warnings, wanted.folds, frame.texts, bodies)
 
@@ -112,8 +115,6 @@ def _rows(
 
 
 def _check(wanted: CalibrateOptions) -> None:
-    if not wanted.scores:
-        raise UserError("--scores: name a file of scores to calibrate")
     if (wanted.good is None) != (wanted.precision is None):
         asked, needed = ("precision", "good") if wanted.good is None else ("good", "precision")
         raise UserError(

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaljudge.agreement.rated import Floats, Rated, Text, codes
+from evaljudge.analysis.ratings import kept_ratings, with_ratings
 from evaljudge.analysis.tables import rating_columns
 from evaljudge.commands.options import RatedOptions
 from evaljudge.corpora import Corpus, notes_on, open_corpus, refuse_empty, source_of
 from evaljudge.corpora.columns import named_columns
+from evaljudge.corpora.files import run_in
+from evaljudge.corpora.memory import as_inputs
 from evaljudge.corpora.scores import Given, Reasons, read_all_given
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import Case
-from evaljudge.settings import as_paths
+from evaljudge.storage import Output
 from evaljudge.text import counted
 
 NAMED = 5
@@ -55,23 +58,29 @@ def _column(values: Mapping[Text, float | None], texts: Sequence[Text]) -> Float
 
 
 def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
-    """`purpose`: what ratings are needed for, as in "agree with"."""
+    """`purpose`: what ratings are needed for, as in "agree with". A run stands for its cases, its
+    ratings from sheets among them, and for its scores where no others are named."""
+    if (given := wanted.cases if wanted.run is None else wanted.run) is None:
+        raise UserError("name a run's folder, or cases by --cases")
     named = wanted.column if isinstance(wanted.column, Mapping) else named_columns(wanted.column)
-    source = source_of(wanted.cases, wanted.format, wanted.sources, named)
-    scores = as_paths(wanted.scores, "scores")
+    source = source_of(given, wanted.format, wanted.sources, named)
+    scores = as_inputs(wanted.scores, "scores")
+    run = run_in(source.inputs[0]) if len(source.inputs) == 1 else None
+    scores = scores or (source.inputs if run else ())
     scored, reasons, fitted = read_all_given(scores)
+    further = kept_ratings(Output(run)) if run else {}
     with open_corpus(source, "skip" if wanted.skip_bad_rows else "fail") as corpus:
-        cases = list(corpus)
-    name = source.path if isinstance(source.path, str) else ", ".join(source.path)
+        cases = [with_ratings(case, further) for case in corpus]
+    name = ", ".join(map(str, source.inputs))
     refuse_empty(corpus, name, purpose)
-    if not corpus.rated:
+    if not any(text.ratings for case in cases for text in case.candidates):
         # columns that nothing reads may have been meant as ratings
         unread = "".join(f"; {note}" for note in corpus.unread)
         raise UserError(f"{name}: no candidate has human ratings to {purpose}{unread}")
     known = {(case.document.doc_id, c.system) for case in cases for c in case.candidates}
     unmet = sum(at not in known for values in scored.values() for at in values)
     if scored and unmet == sum(map(len, scored.values())):
-        raise UserError(f"{', '.join(scores)}: no score belongs to a candidate of {name}")
+        raise UserError(f"{', '.join(map(str, scores))}: no score belongs to a candidate of {name}")
     one, many = "score belongs", "scores belong"
     left_out = f"{counted(unmet, one, many)} to no candidate of the corpus: left out"
     notes = notes_on(corpus.skipped_rows, corpus.absent_ratings)

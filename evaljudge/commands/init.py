@@ -1,4 +1,4 @@
-"""`evaljudge init`: a configuration that runs, made from four answers and a look at the corpus.
+"""`evaljudge init`: a configuration that runs, made from a few answers and a look at the corpus.
 
 What it leaves out, such as an axis that needs a context where the corpus has none, is what could
 not be judged.
@@ -6,7 +6,7 @@ not be judged.
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,9 +14,12 @@ from typing import Any, TypeVar
 import typer
 import yaml
 
+from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import InitOptions, Shown
-from evaljudge.corpora import CorpusSource, likely_columns, open_corpus
-from evaljudge.corpora.rows import DOTTED
+from evaljudge.corpora import CorpusSource, open_corpus, unread_columns
+from evaljudge.corpora.columns import OPTIONS, ColumnNames, Unread, named, named_columns
+from evaljudge.corpora.corpus import NEEDED
+from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS
 from evaljudge.errors import UserError
 from evaljudge.judges import kind_of, make_judges, plugin
 from evaljudge.plugins import kinds
@@ -28,11 +31,15 @@ T = TypeVar("T")
 Ask = Callable[[str, str], str]
 """Asks a question on a terminal; the second text is the answer of who only presses Enter."""
 FIFTH = 0.2
+NO_MODEL, RIGHT = "none", "ok"
 QUESTIONS = {
     "corpus": "Where are the texts to judge (a file, folder, glob or URI)?",
     "task": f"What are they ({', '.join(BUILT_IN)}, or a path to a task file)?",
-    "model": "Which model judges (a hub name such as Qwen/Qwen3-8B, a folder, a URI, or nano, the "
-    "small one for trying things out)?",
+    "column": "Its columns: {}. Press Enter if this is right, or write changes with commas, such "
+    "as THEIRS=source (or doc_id, system, text, references, context, ratings.AXIS; THEIRS= for one "
+    "that is not to be read).",
+    "model": "Which model judges (a hub name such as Qwen/Qwen3-8B, a folder, a URI, nano, the "
+    "small one for trying things out, or none, for metrics alone)?",
     "judge": "By which judges ({}; several with commas)?",
 }
 
@@ -40,6 +47,7 @@ QUESTIONS = {
 @dataclass(frozen=True)
 class Started(Shown):
     file: Path
+    columns: str
     summary: str
     warnings: Sequence[str]
 
@@ -51,7 +59,8 @@ class Started(Shown):
     def text(self) -> str:
         file = shlex.quote(str(self.file))
         commands = "".join(f"  evaljudge {name} {file}\n" for name in ("plan", "run"))
-        return f"wrote {self.file}: {self.summary}\nnext:\n{commands}"
+        columns = f"columns: {self.columns}\n" if self.columns else ""
+        return f"wrote {self.file}: {self.summary}\n{columns}next:\n{commands}"
 
 
 class _Seen:
@@ -59,13 +68,13 @@ class _Seen:
         self.path, self.columns = path, columns
         systems, sources = set[str](), set[int]()
         self.has_references = self.has_context = False
-        with open_corpus(CorpusSource(path, columns=columns), "skip") as corpus:
+        with open_corpus(CorpusSource(path, columns=columns, advice=OPTIONS), "skip") as corpus:
             for case in corpus:
                 systems.update(candidate.system for candidate in case.candidates)
                 sources.add(hash(case.document.source))
                 self.has_references |= bool(case.document.references)
                 self.has_context |= bool(case.document.context)
-            self.bad, self.bad_rows = corpus.skipped, corpus.skipped_rows
+            self.bad, self.bad_rows, self.notes = corpus.skipped, corpus.skipped_rows, corpus.unread
             self.documents, self.texts = corpus.cases, corpus.candidates
             rated = corpus.rated_on().items()
         if not self.texts:
@@ -97,41 +106,94 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     if wanted.to.exists() and not wanted.force:
         raise UserError(f"{wanted.to}: is there already: choose another file by --to, or --force")
 
-    def corpus(path: str) -> tuple[str, Mapping[str, str]]:
-        likely = likely_columns(path)
-        if ask is not None:  # one without a text to judge is refused before more is asked
-            _Seen(path, {name: to for name, to in likely.items() if not to.startswith(DOTTED)})
-        return path, likely
-
-    path, likely = _answer("corpus", wanted.corpus, "", ask, corpus)
+    path, theirs = _answer("corpus", wanted.corpus, "", ask, lambda p: (p, unread_columns(p)))
+    pairs = wanted.column
+    given = dict(pairs) if isinstance(pairs, Mapping) else named_columns(pairs)
+    likely = _columns(path, theirs, given, ask)
     task_asked = wanted.task, _likely_task(likely)
     name, task = _answer("task", *task_asked, ask, lambda name: (name, load_task(name)))
     axes = {f"{DOTTED}{axis.name}" for axis in task.axes}  # other numbers are no ratings
-    columns = {name: to for name, to in likely.items() if to in axes or not to.startswith(DOTTED)}
+    columns = {
+        name: to
+        for name, to in likely.items()
+        if name in given or to in axes or not to.startswith(DOTTED)
+    }
     seen = _Seen(path, columns)
     model = _answer("model", wanted.model, "", ask, _named)
-    chosen = ",".join(wanted.judges or ()) or None
-    judges = _answer("judge", chosen, "synthetic", ask, _judges)
+    judges = list[str]()
+    if model != NO_MODEL:
+        chosen = ",".join(wanted.judges or ()) or None
+        judges = _answer("judge", chosen, "synthetic", ask, _judges)
     lines = _lines(seen, name, task, model, judges, wanted.out)
     wanted.to.parent.mkdir(parents=True, exist_ok=True)
     wanted.to.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return Started(wanted.to, seen.summary, list(_warnings(seen, likely)))
+    read = _read_so(columns, theirs)
+    return Started(wanted.to, read, seen.summary, list(_warnings(seen, likely)))
+
+
+def _columns(
+    path: str, theirs: Unread, given: dict[str, str], ask: Ask | None
+) -> Mapping[str, str]:
+    """What the columns stand for, as it was given or is likely; a terminal is asked whether it is
+    right, and what it changes is given, too."""
+    columns = _changed(theirs.likely(), given)
+
+    def checked(answer: str) -> Mapping[str, str]:
+        nonlocal columns
+        changes = {} if answer == RIGHT else named_columns(map(str.strip, answer.split(",")))
+        refuse_unknown("--column", "column", changes, [*theirs.names, *KNOWN_FIELDS])
+        ColumnNames(changed := _changed(columns, changes), OPTIONS)
+        columns = changed
+        given.update(changes)
+        _Seen(path, columns)
+        return columns
+
+    if ask is None or not theirs.names:
+        return checked(RIGHT)
+    return _answer("column", None, RIGHT, ask, checked, lambda: _read_so(columns, theirs, NEEDED))
+
+
+def _changed(columns: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
+    """A field other than ratings has one column; without a field, a column is not read."""
+    taken = {to for to in changes.values() if not to.startswith(DOTTED)}
+    kept = {name: to for name, to in columns.items() if to not in taken}
+    return {name: to for name, to in {**kept, **changes}.items() if to}
+
+
+def _read_so(columns: Mapping[str, str], theirs: Unread, needed: Iterable[str] = ()) -> str:
+    rest = [name for name in theirs.names if name not in columns]
+    there = {*theirs.known, *columns.values()}
+    lacking = [] if "candidates" in there else [field for field in needed if field not in there]
+    parts = [", ".join(f"{name} = {to}" for name, to in columns.items())]
+    parts += [f"not read: {named(rest)}"] if rest else []
+    parts += [f"needed: {named(lacking)}"] if lacking else []
+    return "; ".join(filter(None, parts))
 
 
 def _answer(
-    option: str, value: str | None, default: str, ask: Ask | None, read: Callable[[str], T]
+    option: str,
+    value: str | None,
+    default: str,
+    ask: Ask | None,
+    read: Callable[[str], T],
+    about: Callable[[], str] = lambda: ", ".join(kinds()),
 ) -> T:
-    """What was given, or the answer to the question; a wrong answer is asked for again."""
+    """What was given, or the answer to the question. A wrong answer is asked for again, until it
+    is given twice."""
     if value is not None:
         return read(value)
     if ask is None:
         raise UserError(f"--{option} is missing, and nobody is at a terminal to ask: give it")
+    before = None
     while True:
-        answer = ask(QUESTIONS[option].format(", ".join(kinds())), default)
+        answer = ask(QUESTIONS[option].format(about()), default)
         try:
             return read(answer)
         except UserError as error:
+            if answer == before:
+                raise
             print(error)
+        before = answer
 
 
 def _named(answer: str) -> str:
@@ -166,9 +228,10 @@ def _warnings(seen: _Seen, likely: Mapping[str, str]) -> Iterator[str]:
             f"{seen.path}: every text has a document of its own, though {seen.sources:,} sources "
             f"serve {seen.documents:,} documents: `doc_id` should name the source, not the text"
         )
-    for theirs in (name for name in likely if name not in seen.columns):
-        advice = f"to read it, add `{theirs}: {likely[theirs]}` to `columns`"
-        yield f"`{theirs}` looks like a rating on an axis that the task lacks: {advice}"
+    yield from (note for note in seen.notes if not note.startswith("not read"))
+    if rest := {name: to for name, to in likely.items() if name not in seen.columns}:
+        advice = f"to read them, give {OPTIONS.columns(rest)}"
+        yield f"not read, but these look like ratings on other axes: {named(rest)}; {advice}"
 
 
 def _lines(
@@ -199,18 +262,20 @@ def _lines(
         yield "model: nano"
         yield "# It knows these prompts only; for another model, remove this line."
         yield "prompts: nano"
-    else:
+    elif judges:
         yield f"model: {_flow(model)}"
     yield "# Each judge is a method; `evaljudge list judges` shows what each of them needs."
     settings = {
         kind: {} if seen.has_references else dict(plugin(kind).without_references)
         for kind in judges
     }
-    yield "judges:"
+    yield "judges:" if judges else "judges: {}  # metrics alone, without a model"
     yield from (f"  {kind}: {_flow(options)}" for kind, options in settings.items())
     yield "# Metrics ask no model; a good judge agrees better with people than the number of words."
     metrics = ["words"] + ["importance"] * (seen.documents > 1) + ["rouge1"] * seen.has_references
     yield f"metrics: {_flow(metrics)}"
+    if not judges:
+        return
     yield "# The best fifth of the texts by this scorer and axis is written to selected/."
     task = load_task(name, axes or None, NANO if model == NANO else None)
     (judge,) = make_judges({judges[0]: settings[judges[0]]}, task)

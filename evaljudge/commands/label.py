@@ -22,7 +22,8 @@ from evaljudge.analysis.ratings import beginning
 from evaljudge.analysis.run_scores import RunScores
 from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import LabelOptions, Shown
-from evaljudge.corpora.sheets import JSONL, LABEL, RATER, ending_of, sheet
+from evaljudge.corpora.rows import LABEL, RATER
+from evaljudge.corpora.sheets import JSONL, ending_of, sheet
 from evaljudge.decisions.sampling import draw, inclusion
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, Candidate, Document

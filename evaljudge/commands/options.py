@@ -20,7 +20,7 @@ import typer
 from evaljudge.agreement import Correlation
 from evaljudge.corpora import known_formats
 from evaljudge.errors import naming_arguments
-from evaljudge.settings import AnyPath, Paths
+from evaljudge.settings import AnyPath
 from evaljudge.text import one_line
 
 P = ParamSpec("P")
@@ -54,11 +54,14 @@ SEED = partial(option, "Seed of everything random: one seed gives the same numbe
 RESAMPLES = partial(
     option, "Random resamples for each interval; 0: no intervals.", 1000, min=0, max=1_000_000
 )
-FULL = partial(option, "Print all tables, not only a summary.", False)
-_SCORES = partial(
+Columns = Mapping[str, str] | Sequence[str] | None
+COLUMN = partial(
     option,
-    "A run's folder, or a file of scores by any tool (JSONL, Parquet, CSV). May be repeated.",
+    "What a column of the texts means, such as human=ratings.coherence. May be repeated.",
+    metavar="THEIRS=OURS",
+    typed=list[str] | None,
 )
+FULL = partial(option, "Print all tables, not only a summary.", False)
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ def command(options: type[Any], work: str, json: str = "", out: str = "") -> Cal
     terminal alone. Those that a class shares with others come after its own."""
     hints = get_type_hints(options, include_extras=True)
     declared = {each.name: each.metadata for each in fields(options)}
-    own = {"config", "changes", "cases", "scores", *options.__annotations__}
+    own = {"config", "changes", "run", "cases", "scores", *options.__annotations__}
 
     def made(**given: Any) -> None:
         is_json, place = given.pop("as_json", False), given.pop("to_folder", None)
@@ -202,10 +205,13 @@ class InitOptions(Declared):
 
     corpus: str | None = option("The texts to judge: a file, a folder, a glob pattern or a URI.")
     task: str | None = option("Their kind: summary, dialogue, story, or a path to a task file.")
-    model: str | None = option("The judging model: a hub name, a folder, a URI, or nano.")
+    model: str | None = option(
+        "The judging model: a hub name, a folder, a URI, nano, or none for metrics alone."
+    )
     judges: list[str] | None = option(
         "A judge, as `evaljudge list judges` names it. May be repeated.", None, "--judge"
     )
+    column: Columns = COLUMN()
     to: Path = option("The file to write.", Path("config.yaml"))
     out: str = option("Where the run's files will go.", "runs/first")
     force: bool = option("Overwrite the file.", False)
@@ -334,7 +340,7 @@ class ShowOptions(Declared):
     Example: evaljudge show runs/demo/run --doc test-0-0000 --system steady
     """
 
-    out: RunFolder
+    out: Annotated[AnyPath, _RUN]
     doc_id: str = option("The document's id, as in the corpus (`doc_id`).", NEEDED, "--doc")
     system: str | None = option("The system whose text is shown, else all with their scores.")
     judge: str | None = option("Show the scores and the evidence of this judge only.")
@@ -455,15 +461,27 @@ class LabelOptions(Declared):
 
 
 class RatedOptions(Declared):
-    """What is said of cases that people rated, and of scores beside them."""
+    """What is said of cases that people rated, and of scores beside them. In Python, rows in
+    memory will do for both (dicts, an Arrow table, a data frame)."""
 
-    cases: Paths = option(
+    cases: Any = option(
         "The cases (documents with each system's text) and their human ratings: a path or a URI.",
-        NEEDED,
-        typed=str,
+        typed=str | None,
     )
-    scores: Paths = _SCORES(NEEDED, typed=list[str])
+    scores: Any = option(
+        "A run's folder, or a file of scores by any tool (JSONL, Parquet, CSV). May be repeated.",
+        (),
+        typed=list[str] | None,
+    )
     _: KW_ONLY
+    run: Annotated[
+        AnyPath | None,
+        typer.Argument(
+            metavar="OUT",
+            show_default=False,
+            help="A run's folder: its cases, ratings and, unless others are named, scores.",
+        ),
+    ] = None
     axis: Names = option("Use only this axis of the human ratings. May be repeated.", ())
     format: str = option(
         f"The format of the cases. One of: {', '.join(known_formats())}. `evaljudge list formats` "
@@ -473,11 +491,7 @@ class RatedOptions(Declared):
     sources: AnyPath | None = option(
         "The documents of a benchmark that publishes them apart (summeval, arxiv, govreport)."
     )
-    column: Mapping[str, str] | Sequence[str] | None = option(
-        "What a column of the cases means, such as human=ratings.coherence. May be repeated.",
-        metavar="THEIRS=OURS",
-        typed=list[str] | None,
-    )
+    column: Columns = COLUMN()
     skip_bad_rows: bool = option("Leave out rows that cannot be read, and count them.", False)
     resamples: int = RESAMPLES()
     seed: int = SEED()
@@ -488,10 +502,9 @@ class AgreeOptions(RatedOptions):
 
     The scores may come from any tool. The exit code is 3 if too many of them are missing.
 
-    Example: evaljudge agree --cases cases.jsonl --scores scores.jsonl --metrics rouge1
+    Example: evaljudge agree runs/demo/run --metrics rouge1
     """
 
-    scores: Paths = _SCORES((), typed=list[str] | None)
     _: KW_ONLY
     metrics: str | Sequence[str] | Mapping[str, Mapping[str, Any]] = option(
         "Metrics, such as importance,rouge1 or {rouge1: {against: best}}.", (), typed=str | None
@@ -513,7 +526,7 @@ class AgreeOptions(RatedOptions):
 class CalibrateOptions(RatedOptions):
     """Map scores to the scale of human ratings, and find thresholds that select good texts.
 
-    Example: evaljudge calibrate --cases cases.jsonl --scores scores.jsonl --good 4 --precision 0.9
+    Example: evaljudge calibrate runs/demo/run --good 4 --precision 0.9
     """
 
     _: KW_ONLY

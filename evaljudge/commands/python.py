@@ -1,4 +1,4 @@
-"""The commands as functions: `evaljudge.agree`, `calibrate`, `check`, `diff` and `label`.
+"""The commands as functions: `evaljudge.agree`, `calibrate`, `check`, `diff`, `label` and `show`.
 
 They give what the commands print as typed values, and print nothing themselves. Their arguments
 have the names of the commands' options, with `_` for `-`.
@@ -11,9 +11,11 @@ from evaljudge.commands.check import checked
 from evaljudge.commands.diff import compare_runs
 from evaljudge.commands.label import label_texts
 from evaljudge.commands.options import function
+from evaljudge.commands.show import show_text
 
 agree = function(options.AgreeOptions, agreed)
 calibrate = function(options.CalibrateOptions, calibrated)
 check = function(options.CheckOptions, checked)
 diff = function(options.DiffOptions, compare_runs)
 label = function(options.LabelOptions, label_texts)
+show = function(options.ShowOptions, show_text)

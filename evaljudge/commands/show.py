@@ -22,6 +22,7 @@ from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Score, Verdict
 from evaljudge.report.screen import WIDEST_PROSE, on_screen
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import NONE, bounded, cell, tabled
+from evaljudge.settings import as_path
 from evaljudge.storage import Output, Shard, judge_kinds
 from evaljudge.text import counted, harmless, one_line
 
@@ -31,7 +32,7 @@ PEOPLE = "people"
 NOT_SCORED = "No scores of this document yet: `evaljudge run CONFIG` computes them."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ShownDocument(Shown):
     wanted: ShowOptions
     case: Case
@@ -65,7 +66,7 @@ class ShownDocument(Shown):
             parts = {name: _rows_of(every, candidate) for name, every in rows_by_name.items()}
             rows.append(asdict(candidate) | {"raters": raters} | parts)
         document = asdict(self.case.document)
-        shown = {"out": self.wanted.out, "document": document, "candidates": rows}
+        shown = {"out": as_path(self.wanted.out, "out"), "document": document, "candidates": rows}
         return json.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     @property
@@ -150,8 +151,9 @@ class ShownDocument(Shown):
 
 
 def show_text(wanted: ShowOptions) -> ShownDocument:
-    run = Output(wanted.out).known_run()
-    output = Output(wanted.out, wanted.briefs or run.get("briefs"), run["id"])
+    out = as_path(wanted.out, "out")
+    run = Output(out).known_run()
+    output = Output(out, wanted.briefs or run.get("briefs"), run["id"])
     judges, axes = judge_kinds(run), list(run["fingerprint"]["task"]["axes"])
     refuse_unknown("--judge", "judge", [wanted.judge], judges)
     refuse_unknown("--axis", "axis", [wanted.axis], axes)

@@ -11,17 +11,30 @@ OPTIONS.columns({"human": "ratings.tone"})  ->  "`--column human=ratings.tone`"
 
 unread = Unread(); unread.see({"doc_id": "d1", "system": "A", "tone": 4}); unread.notes()
 ->  ["not read, but these look like ratings: `tone`. If so, give …"]
+
+Several columns may be the raters of one axis: {"tone_r1": "ratings.tone", "tone_r2": …}
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
+from itertools import islice
 from shlex import quote
 from typing import Any
 
-from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS, RefusedError, in_candidates, is_number
+from evaljudge.corpora.rows import (
+    DOTTED,
+    KNOWN_FIELDS,
+    OF_RATER,
+    RefusedError,
+    in_candidates,
+    is_number,
+)
 from evaljudge.errors import UserError, unknown
+from evaljudge.prompts import BUILT_IN, load_task
 from evaljudge.text import shown
 
 MOST = 100
@@ -30,31 +43,38 @@ MOST_NAMED = 10
 OF_DOCUMENT, OF_CANDIDATE = KNOWN_FIELDS[:5], KNOWN_FIELDS[5:]
 MOST_RATERS = 20
 """A longer list of numbers is a vector, not one rating for each rater."""
-OTHER_NAMES = {
-    other: ours
-    for ours, others in {
-        "doc_id": "id docid document_id example_id doc",
-        "source": "document article input dialogue prompt source_text",
-        "references": "reference ref refs gold target highlights",
-        "system": "model model_name model_id system_id system_name",
-        "text": "summary output response candidate prediction hypothesis generated",
+_WORDS = {
+    word: ours
+    for ours, words in {
+        "doc_id": "doc docid example sample item instance row case topic uid qid pid",
+        "source": "source src document article input dialogue dialog conversation prompt question "
+        "query instruction passage post transcript history original",
+        "references": "reference references ref refs gold golden target highlights truth expected "
+        "human",
+        "context": "context",
+        "system": "system model bot chatbot engine llm generator writer",
+        "text": "summary output response answer candidate prediction pred hypothesis hyp generated "
+        "generation completion continuation reply story decoded",
     }.items()
-    for other in others.split()
+    for word in words.split()
 }
-"""What others call our fields."""
+"""Words in what others call our fields."""
 _NO_RATING = re.compile(
     r"(^|.*[_ ])(id|idx|index|no|number|n|len|length|year|count|words|tokens|seed|fold|rank)"
-    r"|unnamed.*|",
+    r"|unnamed.*|.*(rouge|bleu|chrf|meteor|bertscore|perplexity|logprob|latency).*|",
     re.IGNORECASE,
 )
+_RATER = r"(r|a|ann|rater|annotator|judge|expert|worker|coder|reviewer)[ _.-]?\d+"
+_OF_RATER = re.compile(rf"^{_RATER}([ _.:/-]+|$)|(?<=.)[ _.:/-]+({_RATER}|\d+)$", re.IGNORECASE)
+"""What says whose rating it is: `_r1` in `fluency_r1`."""
 _ABSENT = {"", "-", "–", "n/a", "na", "nan", "nil", "none", "null", "?"}
 _AROUND = re.compile(
     r"^((human|expert|mean|avg|ratings?|scores?)[_ ./:-]+)+"
-    r"|([_ ./:-]+(human|expert|mean|avg|ratings?|scores?))+$",
+    r"|([_ ./:-]+(human|expert|mean|avg|ratings?|scores?|\(.*\)))+$",
     re.IGNORECASE,
 )
 _BARE = r"[A-Za-z_][\w.-]*"  # what YAML needs no quotes for
-_OVERALL = ("rating", "ratings", "score", "scores", "human")
+_OVERALL = ("rating", "ratings", "score", "scores", "human", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +104,7 @@ CONFIGURATION = Advice(False, "set `bad_rows: skip`")
 OPTIONS = Advice(True, "give `--skip-bad-rows`")
 
 
-def named_columns(pairs: Sequence[str] | None) -> dict[str, str]:
+def named_columns(pairs: Iterable[str] | None) -> dict[str, str]:
     """A command line's THEIRS=OURS, split at the last `=`, since THEIRS may contain one."""
     named = {}
     for pair in pairs or ():
@@ -104,11 +124,16 @@ class ColumnNames:
                 known = [*KNOWN_FIELDS, "ratings.AXIS"]
                 raise UserError(f"{advice.column(theirs, ours)}: {unknown('field', ours, known)}")
         self.advice = advice
-        self._names = names
-        self._unseen, self._seen = dict.fromkeys(names), dict[str, None]()
+        self._names, fields = names, list(names.values())
+        self._fields = dict(names)
+        for place, (theirs, field) in enumerate(names.items()):
+            if field.startswith(DOTTED) and fields.count(field) > 1:
+                self._fields[theirs] = f"{field}{OF_RATER}{fields[:place].count(field)}"
+        self._unseen, self.seen = dict.fromkeys(names), dict[str, None]()
 
     def header(self, names: Iterable[str], file: str) -> list[str]:
-        """A table's columns renamed. Two of the same name are refused: one would hide the other."""
+        """A table's columns renamed. Two of the same name are refused: one would hide the other;
+        but several may be raters of one axis (see `with_ratings`)."""
         renamed = list(map(self._name, names))
         for name in renamed:
             if name and renamed.count(name) > 1:
@@ -127,14 +152,14 @@ class ColumnNames:
     def refuse_unseen(self) -> None:
         """A name in the mapping that no row has is a mistake."""
         for name in self._unseen:
-            message = unknown("column", name, self._seen)
+            message = unknown("column", name, self.seen)
             raise UserError(f"{self.advice.column(name, self._names[name])}: {message}")
 
     def _name(self, name: str) -> str:
         self._unseen.pop(name, None)
-        if self._names and len(self._seen) < MOST:
-            self._seen[name] = None
-        return self._names.get(name, name)
+        if len(self.seen) < MOST:
+            self.seen[name] = None
+        return self._fields.get(name, name)
 
 
 AS_THEY_ARE = ColumnNames({})
@@ -148,7 +173,7 @@ class Unread:
         self._ratings = dict[str, str | None]()
         """The field that each name would be, `ratings.tone`; empty if some value is no rating, None
         if there is no value."""
-        self._known = set[str]()
+        self.known = set[str]()
         """Our fields that have a value in some row."""
 
     def see(self, fields: Mapping[str, Any]) -> None:
@@ -162,20 +187,19 @@ class Unread:
         for name, value in fields.items():
             if name in known or name.startswith(DOTTED):
                 if value is not None:
-                    self._known.add(name.partition(".")[0])
+                    self.known.add(name.partition(".")[0])
             elif name in self._ratings or len(self._ratings) < MOST:
                 before = self._ratings.setdefault(name, None)
                 if before != "" and not _is_absent(value):
                     self._ratings[name] = _rating_field(name, value)
 
     def notes(self) -> list[str]:
-        ratings = {name: field for name, field in self._ratings.items() if field}
-        rest = [f"`{name}`" for name in self._ratings if name not in {**ratings, **self._fields()}]
-        more = f" and {len(rest) - MOST_NAMED} more" if len(rest) > MOST_NAMED else ""
+        ratings = [name for name, field in self._ratings.items() if field]
+        rest = [name for name in self._ratings if name not in {*ratings, *self._fields()}]
         return [
             *self._note("these look like ratings", ratings),
             *self.hints(),
-            *([f"not read: {', '.join(rest[:MOST_NAMED])}{more}"] if rest else []),
+            *([f"not read: {named(rest)}"] if rest else []),
         ]
 
     def hints(self) -> list[str]:
@@ -183,25 +207,54 @@ class Unread:
         return self._note("these have likely names", self._fields())
 
     def likely(self) -> dict[str, str]:
-        """Which of our fields each name probably stands for; of two for one field, the first."""
+        """Which of our fields each name probably stands for; of two for one field, the first, but
+        all columns of single raters."""
         ratings = {name: field for name, field in self._ratings.items() if field}
-        return _first_for_each(self._fields() | ratings)
+        found = _first_for_each(self._fields()) | _of_raters(ratings)
+        return {name: found[name] for name in self._ratings if name in found}
 
-    def _note(self, about: str, ours: Mapping[str, str]) -> list[str]:
-        named = ", ".join(f"`{name}`" for name in ours)
-        advised = self.advice.columns(_first_for_each(ours))
-        return [f"not read, but {about}: {named}. If so, give {advised}"] if ours else []
+    @property
+    def is_empty(self) -> bool:
+        return not (self.known or self._ratings)
+
+    @property
+    def names(self) -> list[str]:
+        """Those that are none of ours."""
+        return list(self._ratings)
+
+    def _note(self, about: str, names: Collection[str]) -> list[str]:
+        likely = {name: field for name, field in self.likely().items() if name in names}
+        advised = self.advice.columns(likely)
+        return [f"not read, but {about}: {named(names)}. If so, give {advised}"] if names else []
 
     def _fields(self) -> dict[str, str]:
         """The field other than ratings that each name probably stands for."""
-        lacking = [f for f in KNOWN_FIELDS if f not in self._known and f != "ratings"]
+        lacking = [f for f in KNOWN_FIELDS if f not in self.known and f != "ratings"]
         found = dict[str, str]()
         for name in (name for name, rating in self._ratings.items() if not rating):
             near = get_close_matches(name.casefold(), lacking, n=1, cutoff=0.8)
-            field = OTHER_NAMES.get(name.casefold()) or "".join(near)
+            field = _field_called(name) or "".join(near)
             if field in lacking and field != name:
                 found[name] = field
         return found
+
+
+def named(names: Collection[str]) -> str:
+    """The first names, each in backticks."""
+    first = ", ".join(f"`{name}`" for name in islice(names, MOST_NAMED))
+    return f"{first} and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else first
+
+
+def _field_called(name: str) -> str:
+    """`generated_text` -> text, `articleId` -> doc_id, `gold_answer` -> references, `source_url` ->
+    nothing: what the last word says. An id of texts or of raters is no id of documents."""
+    apart = re.sub("(?<=[a-z])(?=[A-Z])", " ", name).casefold()
+    words = [word for word in re.findall("[a-z]+", apart) if word not in ("text", "name")]
+    known = [_WORDS.get(word, "") for word in words if word != "id"]
+    last = known[-1] if known else "doc_id"
+    if words[-1:] == ["id"]:
+        return last if last == "system" else "doc_id" if last in ("doc_id", "source") else ""
+    return "references" if last and "references" in known else last if words else ""
 
 
 def _is_absent(value: Any) -> bool:
@@ -213,9 +266,33 @@ def _rating_field(name: str, value: Any) -> str:
     if isinstance(value, Mapping) and name != "ratings":
         numbers = [inner for inner in value.values() if not _is_absent(inner)]
         return "ratings" if numbers and all(map(_may_be_rating, numbers)) else ""
-    axis = "overall" if name.casefold() in _OVERALL else _AROUND.sub("", name)
+    axis = _axis(name)
     is_rating = _may_be_rating(value) and not _NO_RATING.fullmatch(name) and not axis.isdecimal()
     return f"{DOTTED}{axis}" if is_rating else ""
+
+
+def _axis(name: str) -> str:
+    axis = "overall" if name.casefold() in _OVERALL else _AROUND.sub("", name)
+    axis = axis.casefold() if axis.casefold() in _known_axes() else axis
+    return _axis(_OF_RATER.sub("", name)) if axis.isdecimal() and axis != name else axis
+
+
+def _of_raters(ratings: Mapping[str, str]) -> dict[str, str]:
+    """The axis of each column, in which columns of single raters share one (`fluency_r1`,
+    `fluency_r2`); a column of their means is left out beside them."""
+    bare = {name: _OF_RATER.sub("", name) for name in ratings}
+    for name, head in ((name, name.rpartition("_")[0]) for name in ratings):
+        bare[name] = head if head in _known_axes() else bare[name]
+    axes = {name: f"{DOTTED}{_axis(bare[name])}" for name in ratings if bare[name] != name}
+    shared = Counter(axis for name, axis in axes.items() if axis != ratings[name])
+    raters = {n: a for n, a in axes.items() if shared[a] > 1 and a != ratings[n]}
+    others = {n: a for n, a in ratings.items() if n not in raters and a not in raters.values()}
+    return raters | _first_for_each(others)
+
+
+@cache
+def _known_axes() -> Collection[str]:
+    return {axis.name for task in BUILT_IN for axis in load_task(task).axes}
 
 
 def _may_be_rating(value: Any) -> bool:

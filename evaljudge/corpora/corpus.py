@@ -12,10 +12,12 @@ from math import isnan
 from typing import Any, Literal
 
 from evaljudge.agreement.rated import MOST_AXES
-from evaljudge.corpora.columns import ColumnNames, Unread
+from evaljudge.corpora.columns import ColumnNames
 from evaljudge.corpora.fragment import case_row
 from evaljudge.corpora.grouping import Grouped, Grouping
-from evaljudge.corpora.rows import BadRow, RefusedError, Row
+from evaljudge.corpora.naming import NamedRows
+from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows
+from evaljudge.corpora.slips import slips
 from evaljudge.decisions.systems import MOST_SYSTEMS
 from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case
@@ -27,6 +29,7 @@ NAMED_ON_FAILURE = 3
 NAMED_WHEN_SKIPPED = 20
 FIELDS_NAMED = 20
 DIGEST_BYTES = 32
+NEEDED = {"source": "the document's text", "text": "what a system wrote"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,8 @@ class Corpus(Grouped):
     rows and of nested or flat form."""
     ratings_digest: str
     unread: tuple[str, ...]
-    """Notes on columns and keys that nothing reads; only for the generic form."""
+    """Notes on ratings that may be slips; for the generic form also on columns and keys that
+    nothing reads, and on names that were made."""
 
 
 def notes_on(skipped: int, absent: int) -> list[str]:
@@ -67,18 +71,15 @@ def refuse_empty(corpus: Corpus, name: str, consequence: str) -> None:
     raise UserError(f"{name}: holds no document, so there is nothing to {consequence}")
 
 
-def gather(
-    rows: Iterable[Row | BadRow], index: Index, bad_rows: BadRows, columns: ColumnNames, own: bool
-) -> Corpus:
+def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, own: bool) -> Corpus:
     """`own`: the names of fields are the user's own, and may be mistakes."""
-    grouping, unread, seen = Grouping(index), Unread(columns.advice), dict[str, None]()
-    bad, named, absent, has_source = 0, list[str](), 0, False
-    for row in rows:
+    grouping, theirs = Grouping(index), NamedRows(rows if own else iter(()), columns.advice)
+    bad, named, absent, lacking, unread = 0, list[str](), 0, list(NEEDED), theirs.unread
+    for row in theirs if own else rows:
         problem = row.problem if isinstance(row, BadRow) else ""
         if isinstance(row, Row):
-            unread.see(row.fields)
-            has_source = has_source or "source" in row.fields
-            seen.update(dict.fromkeys(islice(row.fields, FIELDS_NAMED - len(seen))))
+            present = {"text", *row.fields} if "candidates" in row.fields else row.fields
+            lacking = [field for field in lacking if field not in present]
             try:
                 read = case_row(row.fields)
                 grouping.add(row.place, read)
@@ -91,12 +92,13 @@ def gather(
     hints = "".join(f"; {hint}" for hint in unread.hints())
     if own:
         columns.refuse_unseen()
-    if seen and not has_source:
-        values = ", ".join(map(shown, seen))
-        raise UserError(
-            f"no row of the corpus has a field `source`, the document's text; seen: {values}"
-            + (hints or f"; name the column: {columns.advice.columns({'THEIRS': 'source'})}")
-        )
+    if lacking and not unread.is_empty:
+        needed = " or ".join(f"a field `{field}` ({NEEDED[field]})" for field in lacking)
+        likely = unread.likely().values()
+        unknown = {f"THEIR_{field.upper()}": field for field in lacking if field not in likely}
+        advice = f"; name the column: {columns.advice.columns(unknown)}" if unknown else ""
+        names = ", ".join(map(shown, islice(columns.seen, FIELDS_NAMED)))
+        raise UserError(f"no row of the corpus has {needed}; seen: {names}{hints}{advice}")
     if bad and bad_rows == "fail":
         first = f", the first {NAMED_ON_FAILURE}" if bad > NAMED_ON_FAILURE else ""
         rows_are = f"{counted(bad, 'bad row', 'bad rows')} in the corpus{first}"
@@ -111,7 +113,12 @@ def gather(
         absent_ratings=absent,
         digest=digest,
         ratings_digest=ratings_digest,
-        unread=(*unread.notes(), *_many_of(grouping)) if own else (),
+        unread=(
+            *slips(grouping.each_rating()),
+            *theirs.notes(),
+            *unread.notes(),
+            *(_many_of(grouping) if own else ()),
+        ),
     )
 
 

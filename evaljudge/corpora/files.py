@@ -3,22 +3,24 @@
     read_files(("data/cases.jsonl", "more/*.csv"), {".jsonl": read_jsonl, ".csv": read_csv})
     -> Row("cases.jsonl:1", {"doc_id": …}), …
 
-The generic form is JSON lines, CSV or Parquet, as a file, a folder, a glob, or several of them.
+The generic form is JSON lines, CSV or Parquet, as a file, a folder, a glob, or several of them; a
+run's folder, which has its cases and its scores in that form; or rows in memory.
 """
 
 import gzip
 import io
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import IO
+from typing import IO, Literal
 
 from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
+from evaljudge.corpora.memory import Input
 from evaljudge.corpora.readers import PARQUET, read_csv, read_jsonl, read_parquet
 from evaljudge.corpora.rows import KnownFormat, Reader, Row, Rows, accepted, refuse_other_forms
 from evaljudge.errors import UserError, first_line
-from evaljudge.storage import expand, open_to_read
+from evaljudge.storage import RUN, expand, open_to_read
 
 Readers = Mapping[str, Reader]
 """The keys are file endings, which tell whether a file is compressed; Parquet compresses inside."""
@@ -29,19 +31,29 @@ GENERIC_READERS: Mapping[str, Callable[..., Rows]] = {
     PARQUET: read_parquet,
 }
 PACKED = ".gz"
+Part = Literal["cases", "scores"]
 BUFFER = 1 << 20
 
 
-def read_generic(paths: tuple[str, ...], columns: ColumnNames = AS_THEY_ARE) -> Rows:
+def read_generic(
+    inputs: Sequence[Input], columns: ColumnNames = AS_THEY_ARE, part: Part = "cases"
+) -> Rows:
+    """`part`: what is read of a run's folder."""
     readers = {end: partial(read, columns=columns) for end, read in GENERIC_READERS.items()}
-    return read_files(paths, readers)
+    return read_files(inputs, readers, part)
 
 
-def read_files(paths: tuple[str, ...], readers: Readers) -> Rows:
-    files = dict(pair for path in paths for pair in _files(path, readers))
+def read_files(inputs: Sequence[Input], readers: Readers, part: Part = "cases") -> Rows:
+    files = dict(pair for one in inputs for pair in _files(one, readers, part))
     shared = Counter(map(_base, files))
     for file, reader in files.items():
-        yield from _rows(file, _base(file) if shared[_base(file)] == 1 else file, reader)
+        yield from _rows(file, _base(file) if shared[_base(file)] == 1 else str(file), reader)
+
+
+def run_in(path: Input) -> str | None:
+    """The folder, with a slash at its end, if a run is there."""
+    files = expand(path) if isinstance(path, str) else []
+    return next((f.removesuffix(RUN) for f in files if f.endswith(f"/{RUN}")), None)
 
 
 def rows_of(file: str, see: Callable[[bytes], None] = lambda line: None) -> Iterator[Row]:
@@ -61,12 +73,15 @@ def _seen(lines: Iterable[bytes], see: Callable[[bytes], None]) -> Iterator[byte
         yield line
 
 
-def _files(path: str, readers: Readers) -> list[tuple[str, Reader]]:
-    matches = expand(path)
+def _files(path: Input, readers: Readers, part: Part) -> list[tuple[Input, Reader]]:
+    matches: list[Input] = [path]
+    if isinstance(path, str):
+        run = run_in(path)
+        matches = [*expand(f"{run}{part}" if run else path)]
     readable = [
         (file, readers[ending])
         for file in matches
-        if (ending := next(filter(file.lower().endswith, readers), None))
+        if (ending := next(filter(str(file).lower().endswith, readers), None))
     ]
     if readable:
         return readable
@@ -76,14 +91,18 @@ def _files(path: str, readers: Readers) -> list[tuple[str, Reader]]:
     raise UserError(f"{path}: no file here ends in one of {endings}")
 
 
-def _rows(file: str, name: str, reader: Reader) -> Rows:
+def _rows(file: Input, name: str, reader: Reader) -> Rows:
     try:
-        with open_to_read(file) as stream, _unpacked(stream, file) as content:
+        with _opened(file) as stream, _unpacked(stream, str(file)) as content:
             if isinstance(content, io.BufferedReader | gzip.GzipFile):
                 refuse_other_forms(name, content.peek(4))
             yield from reader(content, name)
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{file}: cannot be read ({first_line(error)})") from None
+
+
+def _opened(file: Input) -> IO[bytes]:
+    return open_to_read(file) if isinstance(file, str) else io.BytesIO(file.content)
 
 
 def _unpacked(stream: IO[bytes], file: str) -> IO[bytes]:
@@ -94,8 +113,8 @@ def _unpacked(stream: IO[bytes], file: str) -> IO[bytes]:
     return gzip.GzipFile(fileobj=buffered) if packed else buffered  # type: ignore[return-value]
 
 
-def _base(file: str) -> str:
-    return file.rpartition("/")[2]
+def _base(file: Input) -> str:
+    return str(file).rpartition("/")[2]
 
 
 FORMATS = {

@@ -1,20 +1,23 @@
-"""A corpus in memory (rows, an Arrow table or a data frame) becomes a file in the run's folder.
+"""Rows in memory (dicts, an Arrow table or a data frame) as a file, wherever a path is taken.
 
     file_of([{"doc_id": "d1", "source": "The river …", "system": "A", "text": "A flood."}])
     ->  CorpusFile("rows-5b0f1c2e9a31.jsonl", b'{"doc_id": "d1", …}\\n')
 
-From then on it is read like any corpus. So a run of it can be resumed, workers on other machines
-find it, and an error names a row as `rows-5b0f1c2e9a31.jsonl:3`: the third one, in a file that is
-still there. The file is named after its content, so another corpus never takes its place.
+From then on it is read like any file. That of a run's corpus is written into the run's folder: so
+the run can be resumed, workers on other machines find it, and an error names a row as
+`rows-5b0f1c2e9a31.jsonl:3`: the third one, in a file that is still there. The file is named after
+its content, so another corpus never takes its place.
 """
 
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from evaljudge.errors import UserError, first_line
+from evaljudge.settings import as_path
 from evaljudge.storage import Place
 
 if TYPE_CHECKING:
@@ -25,9 +28,13 @@ _INDEX = "__index_level_"
 """How pyarrow names the column of an index that has no name."""
 
 
-class CorpusFile(NamedTuple):
+@dataclass(frozen=True)
+class CorpusFile:
     name: str
     content: bytes
+
+    def __str__(self) -> str:
+        return self.name
 
     def path_in(self, out: str) -> str:
         return f"{out.rstrip('/')}/{FOLDER}/{self.name}"
@@ -36,8 +43,20 @@ class CorpusFile(NamedTuple):
         Place(out).write(f"{FOLDER}/{self.name}", self.content)
 
 
+Input = str | CorpusFile
+
+
+def as_inputs(value: Any, argument: str) -> tuple[Input, ...]:
+    """What an argument names: a path, rows in memory, or several of these."""
+    is_one = is_in_memory(value) or not isinstance(value, list | tuple)
+    return tuple(
+        file_of(one, argument) if is_in_memory(one) else as_path(one, argument)
+        for one in ([value] if is_one else value)
+    )
+
+
 def is_in_memory(value: Any) -> bool:
-    """Whether it is a corpus itself, and neither a path, nor paths, nor settings of a corpus."""
+    """Whether it is rows itself, and neither a path, nor paths, nor settings of a corpus."""
     if _is_table(value):
         return True
     if isinstance(value, Sequence):
@@ -45,10 +64,9 @@ def is_in_memory(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, Mapping)
 
 
-def file_of(corpus: Any) -> CorpusFile:
-    content, ending = (
-        (_as_parquet(corpus), ".parquet") if _is_table(corpus) else (_as_jsonl(corpus), ".jsonl")
-    )
+def file_of(rows: Any, argument: str = "corpus") -> CorpusFile:
+    write, ending = (_as_parquet, ".parquet") if _is_table(rows) else (_as_jsonl, ".jsonl")
+    content = write(rows, argument)
     return CorpusFile(f"rows-{blake2b(content, digest_size=6).hexdigest()}{ending}", content)
 
 
@@ -59,22 +77,22 @@ def _is_table(value: Any) -> bool:
     return any(hasattr(value, name) for name in ("__arrow_c_stream__", "to_arrow", "iloc"))
 
 
-def _as_jsonl(rows: Iterable[Any]) -> bytes:
-    lines = (f"{_line(number, row)}\n" for number, row in enumerate(rows, 1))
+def _as_jsonl(rows: Iterable[Any], argument: str) -> bytes:
+    lines = (f"{_line(f'{argument}: row {n}', row)}\n" for n, row in enumerate(rows, 1))
     # a lone surrogate becomes `\udc80`, which is its form in JSON
     return "".join(lines).encode("utf-8", "backslashreplace")
 
 
-def _line(number: int, row: Any) -> str:
+def _line(place: str, row: Any) -> str:
     """A cell that is empty in a data frame is NaN in its rows."""
     if not isinstance(row, Mapping):
-        raise UserError(f"corpus: row {number} is {type(row).__name__}: each row is a dict")
+        raise UserError(f"{place} is {type(row).__name__}: each row is a dict")
     is_nan = {name for name, cell in row.items() if isinstance(cell, float) and cell != cell}
     cells = {str(name): None if name in is_nan else cell for name, cell in row.items()}
     try:
         return json.dumps(cells, default=_plain, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
-        message = f"corpus: row {number} cannot be written as JSON ({first_line(error)})"
+        message = f"{place} cannot be written as JSON ({first_line(error)})"
         raise UserError(f"{message}: give texts, numbers, lists or dicts") from None
 
 
@@ -85,7 +103,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"it holds {type(value).__name__}")
 
 
-def _as_parquet(table: Any) -> bytes:
+def _as_parquet(table: Any, argument: str) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -94,7 +112,7 @@ def _as_parquet(table: Any) -> bytes:
         pq.write_table(_as_arrow(table), stream)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise UserError(
-            f"corpus: this {type(table).__name__} cannot be written as Parquet "
+            f"{argument}: this {type(table).__name__} cannot be written as Parquet "
             f"({first_line(error)}): leave that column out, or give rows as a list of dicts"
         ) from None
     return stream.getvalue()

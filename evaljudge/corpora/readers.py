@@ -31,7 +31,9 @@ from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
 from evaljudge.corpora.rows import (
     DOTTED,
     KNOWN_FIELDS,
+    LABEL,
     NOT_UTF8,
+    RATER,
     SCORE_FIELDS,
     SURROGATE,
     BadRow,
@@ -54,7 +56,7 @@ LONGEST_CELL = 1 << 28
 ABSENT_WHEN_EMPTY = ("source", "references", "context", "candidates")
 
 PARQUET = ".parquet"
-GENERIC = frozenset(KNOWN_FIELDS + SCORE_FIELDS)
+GENERIC = frozenset((*KNOWN_FIELDS, *SCORE_FIELDS, LABEL, RATER))
 ROWS_AT_A_TIME = 256
 """Few, because a row may hold an article with all its candidates."""
 

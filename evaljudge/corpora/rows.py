@@ -25,6 +25,8 @@ KNOWN_FIELDS = (
 )
 SCORE_FIELDS = ("scorer", "axis", "value", "scores", "reason", "signature")
 """What rows of given scores have besides `doc_id` and `system` (see scores.py)."""
+LABEL, RATER = "label", "rater"
+"""What rows of sheets have (see sheets.py)."""
 NOT_UTF8 = "not UTF-8"
 OTHER_FORMS = {
     b"PAR1": "a Parquet file: let its name end in .parquet",
@@ -35,6 +37,8 @@ OTHER_FORMS = {
 }
 DOTTED = "ratings."
 """The beginning of a column's name that holds the ratings of one axis."""
+OF_RATER = "\x1f"
+"""What stands between that name and the place of a rater, where there is a column for each."""
 
 
 class RefusedError(Exception):
@@ -139,12 +143,20 @@ def with_ratings(fields: Mapping[str, Any]) -> dict[str, Any]:
     """`{"ratings": '{"ease": 3}', "ratings.tone": 4}`: with `{"ratings": {"ease": 3, "tone": 4}}`.
 
     So in candidates, too. Ratings that are no object are left for fragment.py to refuse. An axis in
-    both is refused, because it is not clear which of the two is meant.
+    both is refused, because it is not clear which of the two is meant. Columns of several raters
+    become a list with a place for each; the `raters` of a run's own cases are such lists.
     """
     joined, ratings = dict(fields), fields.get("ratings")
     dotted = {k.removeprefix(DOTTED): v for k, v in fields.items() if k.startswith(DOTTED)}
+    for column in [column for column in dotted if OF_RATER in column]:
+        axis, _, place = column.partition(OF_RATER)
+        each = dotted.setdefault(axis, [])
+        each += [None] * (int(place) + 1 - len(each))
+        each[int(place)] = dotted.pop(column)
     if isinstance(ratings, str):
         joined["ratings"] = ratings = json_or_text(ratings) if ratings else None
+    if isinstance(fields.get("raters"), Mapping) and isinstance(ratings, Mapping | None):
+        joined["ratings"] = ratings = {**(ratings or {}), **joined.pop("raters")}
     if dotted and isinstance(ratings, Mapping | None):
         for axis in dotted.keys() & (ratings or {}).keys():
             both = f"in `ratings` and as `{DOTTED}{axis}`"

@@ -12,10 +12,10 @@ from math import isfinite
 from typing import Any
 
 from evaljudge.corpora.files import read_generic
+from evaljudge.corpora.memory import Input
 from evaljudge.corpora.rows import Row, accepted, json_or_text, name_in
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, HUMAN
-from evaljudge.storage import RUN, expand
 
 _NEEDED = 'needs `scorer` and `value`, or `scores`, such as {"bleu": 0.3}'
 Given = dict[tuple[str, str], dict[tuple[str, str], float | None]]
@@ -26,15 +26,15 @@ BY_AGREEMENT = " | weighted by agreement "
 """In the signature of a combination's scores: they were fitted to people's ratings."""
 
 
-def read_all_given(paths: Iterable[str]) -> tuple[Given, Reasons, set[str]]:
-    """Read scores in JSONL, Parquet or CSV, or in runs' folders, what the rows say about missing
-    values, and which scorers are combinations by agreement."""
+def read_all_given(inputs: Iterable[Input]) -> tuple[Given, Reasons, set[str]]:
+    """Read scores in JSONL, Parquet or CSV, in runs' folders or in memory, what the rows say about
+    missing values, and which scorers are combinations by agreement."""
     scores: Given = {}
     reasons: Reasons = {}
     fitted = set[str]()
-    for path in paths:
+    for path in inputs:
         before = set(scores)
-        for row in map(accepted, read_generic((_in_run(path),))):
+        for row in map(accepted, read_generic((path,), part="scores")):
             at = (name_in(row, "doc_id"), name_in(row, "system"))
             for key, value in _values(row):
                 if key[0] == HUMAN:
@@ -60,12 +60,6 @@ def read_all_given(paths: Iterable[str]) -> tuple[Given, Reasons, set[str]]:
                 "it is unclear which belongs to which; give one of them another name"
             )
     return scores, reasons, fitted
-
-
-def _in_run(path: str) -> str:
-    """The folder of scores inside a run's folder; any other path as it is."""
-    runs = [file for file in expand(path) if file.endswith(f"/{RUN}")]
-    return f"{runs[0].removesuffix(RUN)}scores" if runs else path
 
 
 def _values(row: Row) -> Iterator[tuple[tuple[str, str], float | None]]:

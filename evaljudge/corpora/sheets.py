@@ -20,14 +20,21 @@ from itertools import zip_longest
 from typing import Any
 
 from evaljudge.corpora.columns import AS_THEY_ARE
-from evaljudge.corpora.files import rows_of
+from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.readers import csv_records, read_jsonl
-from evaljudge.corpora.rows import DOTTED, Row, accepted, is_number, kind, refuse_other_forms
+from evaljudge.corpora.rows import (
+    DOTTED,
+    LABEL,
+    Row,
+    accepted,
+    is_number,
+    kind,
+    refuse_other_forms,
+)
 from evaljudge.errors import UserError, first_line
 from evaljudge.storage import open_to_read
 from evaljudge.text import shown
 
-LABEL, RATER = "label", "rater"
 CSV, JSONL = ".csv", ".jsonl"
 LARGEST = 1e300
 FORMULAS = tuple("=+-@\t\r\n＝＋－＠'")
@@ -61,7 +68,8 @@ def harmless_cell(text: str) -> str:
 
 def read_sheet(file: str) -> Iterator[Row]:
     """The sheet's rows; a CSV's cells are texts, and missing cells are empty."""
-    return map(_dotted, _csv_rows(file) if ending_of(file) == CSV else rows_of(file))
+    is_csv = file.lower().endswith(CSV)
+    return map(_dotted, _csv_rows(file) if is_csv else map(accepted, read_generic((file,))))
 
 
 def jsonl_rows(content: bytes, file: str) -> Iterator[Row]:

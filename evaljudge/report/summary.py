@@ -33,6 +33,7 @@ from evaljudge.report.lines import asked_line, certified_together, floor_line, o
 from evaljudge.report.screen import counts_on, fits, on_screen, whole, wrapped
 from evaljudge.sections import Named, Section, Table
 from evaljudge.sections.figures import NONE, count, estimate, notes_on, only, percent, tabled
+from evaljudge.sections.rows import html_table
 from evaljudge.text import LONG, counted, one_line
 
 MOST_LINES = 30
@@ -136,13 +137,8 @@ def outcome_text(findings: Findings, out: str) -> str:
 
 
 def outcome_html(findings: Findings, out: str) -> str:
-    rows = [
-        [escape(one_line(cell)) for cell in (row.scorer, row.axis, estimate(row))]
-        for row in spearmans(findings, "sample")
-    ]
-    heads = "<tr><th>scorer</th><th>axis</th><th>Spearman within documents</th></tr>"
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    table = f"<table>{heads}{body}</table>" if rows else ""
+    rows = [(row.scorer, row.axis, estimate(row)) for row in spearmans(findings, "sample")]
+    table = html_table(["scorer", "axis", "Spearman within documents"], rows) if rows else ""
     place = escape(one_line(out))
     return f"<p>{place}: {findings.sizes}</p>{table}<p>report: {place}/report/index.html</p>"
 

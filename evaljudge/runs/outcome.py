@@ -14,13 +14,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Findings, Selected
 from evaljudge.analysis.run_tables import RunTables
 from evaljudge.errors import UserError
 from evaljudge.report import outcome_html, outcome_text, read_findings
+from evaljudge.sections.rows import Rows
 from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import DERIVED, GONE, Output, judge_kinds
 
@@ -59,12 +60,19 @@ class Outcome:
         return self.findings.share
 
     @property
-    def agreement(self) -> Sequence[Agreement]:
+    def agreement(self) -> Rows[Agreement]:
         return self.findings.agreement
 
     @property
-    def selections(self) -> Sequence[Selected]:
-        return self.findings.selections
+    def selections(self) -> Rows[Selected]:
+        return Rows(self.findings.selections)
+
+    def show(self, doc_id: str, system: str | None = None, **options: Any) -> Any:
+        """One text with its scores and the evidence of each judge, as `evaljudge show` has it;
+        without a system, all systems with their scores."""
+        import evaljudge
+
+        return evaljudge.show(self, doc_id, system, **options)
 
     @property
     def warnings(self) -> Sequence[str]:

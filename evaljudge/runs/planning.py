@@ -19,7 +19,6 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from evaljudge.agreement.rated import nearly_same
 from evaljudge.corpora import Corpus, open_corpus, refuse_empty
 from evaljudge.engines.memory import footprint
 from evaljudge.errors import UserError
@@ -55,8 +54,6 @@ class Plan:
     asked: dict[tuple[Stage, str], Tokens] = field(default_factory=dict)
     rated: Mapping[str, int] = field(default_factory=dict)
     """How many candidates people rated on each axis."""
-    unread: Sequence[str] = ()
-    """Notes on columns and keys of the corpus that nothing reads."""
     unscored: dict[str, Counter[str]] = field(default_factory=dict)
     """Why each judge's and metric's candidates cannot be scored, whatever the reply."""
     refused: Sequence[str] = ()
@@ -85,10 +82,8 @@ async def _planned(job: Job, written: "KnownBriefs | None") -> Plan:
     with open_corpus(job.corpus, job.config.bad_rows) as corpus:
         refuse_empty(corpus, job.config.corpus_name, "judge")
         refuse_lone_texts(corpus, job)
-        judged = [axis.name for axis in job.task.axes if job.judges]
         plan = Plan(corpus.cases, corpus.candidates)
         plan.rated = corpus.rated_on()
-        plan.unread = [*corpus.unread, *nearly_same(judged, plan.rated)]
         if job.judges:
             output = Output(job.config.out, job.config.briefs)
             with _all_briefs(job, output, corpus, written) as briefs:

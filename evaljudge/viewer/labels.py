@@ -14,7 +14,8 @@ from typing import Any, Self
 
 import yaml
 
-from evaljudge.corpora.sheets import JSONL, LABEL, RATER, jsonl_rows, sheet
+from evaljudge.corpora.rows import LABEL, RATER
+from evaljudge.corpora.sheets import JSONL, jsonl_rows, sheet
 from evaljudge.errors import UserError
 from evaljudge.report.page import environment, file_text, parts
 from evaljudge.storage import Place, to_write

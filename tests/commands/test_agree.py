@@ -5,8 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
+import evaljudge
 from evaljudge.analysis.findings import Findings
 from evaljudge.commands.agree import agreement_of
 from evaljudge.commands.options import AgreeOptions
@@ -66,11 +68,35 @@ def test_forms_agree(cases: str, tmp_path: Path, kind: str) -> None:
     assert findings.share == 1.0
 
 
-def test_a_run_s_folder_stands_for_its_scores(cases: str, tmp_path: Path) -> None:
-    (tmp_path / "run/scores").mkdir(parents=True)
-    (tmp_path / "run/run.json").write_text("{\n}")
-    written(tmp_path / "run/scores", SCORES, "parquet")
-    assert agreed(cases, f"{tmp_path}/run") == agreed(cases, f"{tmp_path}/run/scores")
+def test_a_run_is_an_input_and_so_are_rows_in_memory(tmp_path: Path) -> None:
+    """With the ratings that it was given in sheets, it agrees as its own report says."""
+    rated = [[1, 2, 3], [3, 1, 2], [4, 5, 1]]
+    corpus = [
+        {"doc_id": f"d{d}", "source": "s", "system": system, "text": "word " * (d + rating),
+         "ratings": {"ease": [rating, 6 - rating], "tone": 4}}
+        for d, ratings in enumerate(rated) for system, rating in zip("ABC", ratings, strict=True)
+    ]  # fmt: skip
+    sheet = pd.DataFrame([{"doc_id": f"d{d}", "system": system, "ratings.fluency": rating}
+                          for d, ratings in enumerate(rated)
+                          for system, rating in zip("ABC", ratings, strict=True)])  # fmt: skip
+    config = {"corpus": corpus, "ratings": sheet, "out": str(tmp_path / "run"), "judges": {},
+              "metrics": ["words"], "agreement": {"resamples": 10}}  # fmt: skip
+    outcome = evaljudge.run(config, progress=False)
+    assert {row.axis for row in outcome.agreement} == {"ease", "tone", "fluency"}
+    for found in (evaljudge.agree(outcome), evaljudge.agree(run=outcome.out, scores=outcome)):
+        assert found.agreement == outcome.agreement
+        assert found.findings["ceiling"] == outcome.findings["ceiling"]
+    calibrated = evaljudge.calibrate(outcome, axis="fluency", resamples=10)
+    assert calibrated.rows.to_pandas()["fit.axis"].tolist() == ["fluency"]
+    frames = evaljudge.agree(pd.DataFrame(corpus), outcome.scores(), axis="ease")
+    ease = [row for row in outcome.agreement if row.axis == "ease"]
+    assert frames.agreement == ease
+    assert "<td>words</td><td>ease</td>" in frames.agreement._repr_html_()
+    assert "words   *     1.000  –" in repr(outcome.show("d0", "A"))
+    with pytest.raises(UserError, match="name a run's folder, or cases by cases"):
+        evaljudge.agree()
+    with pytest.raises(UserError, match="scores: row 2 is str: each row is a dict"):
+        evaljudge.agree(corpus, ({"a": 1}, "b"))
 
 
 @pytest.mark.parametrize(

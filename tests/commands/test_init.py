@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ from evaljudge.commands.init import Ask, Started, init
 from evaljudge.commands.options import InitOptions
 from evaljudge.commands.plan import planned
 from evaljudge.config import load_config
+from evaljudge.corpora import open_corpus
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.plugins import kinds
+from evaljudge.runs.job import corpus_of
 from tests.build import command
 
 THEIRS = ("id", "article", "model", "summary", "human_fluency")
@@ -120,7 +123,7 @@ def test_an_axis_that_needs_a_context_is_left_out_where_there_is_none() -> None:
 def test_ratings_on_an_axis_that_the_task_lacks_are_warned_of() -> None:
     rows = [row | {"tone": 3} for row in as_rows(THEIRS)]
     (warning,) = made(write("csv", rows)).warnings
-    assert warning.startswith("`tone` looks like a rating on an axis that the task lacks")
+    assert warning.startswith("not read, but these look like ratings on other axes: `tone`; ")
     assert "tone" not in load_config("config.yaml").corpus.columns
 
 
@@ -157,34 +160,85 @@ def test_names_that_yaml_reads_otherwise_are_quoted() -> None:
 def test_it_asks_for_what_was_not_given_and_again_after_a_mistake(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    answers = iter([write("csv", as_rows(THEIRS)), "sumary", "summary", "m", "direct, geval"])
+    given = write("csv", [row | {"url": "x.org"} for row in as_rows(THEIRS)])
+    answers = iter([given, "a=b", "url=context", "sumary", "summary", "m", "direct, geval"])
     asked = list[tuple[str, str]]()
 
     def ask(question: str, default: str) -> str:
         asked.append((question, default))
         return next(answers)
 
-    init(InitOptions(None, None, None, [], Path("config.yaml"), "runs/first"), ask)
-    assert [default for _, default in asked] == ["", "summary", "summary", "", "synthetic"]
-    assert "did you mean 'summary'?" in capsys.readouterr().out
-    assert list(load_config("config.yaml").judges) == ["direct", "geval"]
+    init(InitOptions(), ask)
+    assert [default for _, default in asked] == [
+        *("", "ok", "ok", "summary", "summary", "", "synthetic")
+    ]
+    said = capsys.readouterr().out
+    assert "unknown column 'a'" in said and "did you mean 'summary'?" in said
+    read = ", ".join(f"{theirs} = {ours}" for theirs, ours in COLUMNS.items())
+    assert asked[1][0].startswith(f"Its columns: {read}; not read: `url`. ")
+    config = load_config("config.yaml")
+    assert list(config.judges) == ["direct", "geval"]
+    assert config.corpus.columns == COLUMNS | {"url": "context"}
 
 
-@pytest.mark.parametrize("names", [("a", "b", "c", "d", "e"), ("doc_id", "article", "c", "d", "e")])
-def test_a_corpus_that_cannot_be_read_is_refused_before_more_is_asked(
-    names: tuple[str, ...],
+@pytest.mark.parametrize(
+    ("names", "lacking"),
+    [(("a", "b", "c", "d", "e"), "source"), (("doc_id", "article", "c", "d", "e"), "text")],
+)
+def test_columns_that_are_not_known_are_asked_for_but_not_for_ever(
+    names: tuple[str, ...], lacking: str
 ) -> None:
-    questions = list[str]()
+    file, questions = write("csv", as_rows(names)), list[str]()
 
     def ask(question: str, default: str) -> str:
         questions.append(question)
         return default
 
-    with pytest.raises(
-        UserError, match="no row of the corpus has a field `source`|no text to judge"
-    ):
-        made(write("csv", as_rows(names)), ask, task=None)
-    assert not questions
+    said = f"no .*field `{lacking}` .*; seen: .*`--column .*THEIR_{lacking.upper()}={lacking}"
+    with pytest.raises(UserError, match=said):
+        made(file, ask, task=None)
+    assert len(questions) == 2 and all(f"needed: `{lacking}`" in one for one in questions)
+    with pytest.raises(UserError, match=said):
+        made(file)
+    made(
+        file,
+        column=[
+            f"{theirs}={ours}" for theirs, ours in zip(names, OURS, strict=True) if theirs != ours
+        ],
+    )
+    passes()
+
+
+HEADERS = """
+article_id=doc_id article=source bot=system generated_text=text fluency_r1=ratings.fluency \
+fluency_r2=ratings.fluency
+id=doc_id question=source model=system answer=text gold=references rater_1 rater_2
+prompt=source completion=text
+prompt_id=doc_id prompt=source model_name=system model_output=text human_fluency=ratings.fluency url
+docId=doc_id sourceText=source systemName=system modelResponse=text source_url response_tokens
+example_id=doc_id conversation=source chatbot=system reply=text context coherence_anna=\
+ratings.coherence coherence_ben=ratings.coherence coherence_mean
+document=source reference_summary=references system system_summary=text annotator_id
+uid=doc_id input=source output=text expected_output=references rouge_1 rater1 rater2
+doc=doc_id source llm=system prediction=text Fluency_(1-5)=ratings.fluency
+"""
+
+
+@pytest.mark.parametrize("header", HEADERS.replace("\\\n", "").strip().splitlines())
+def test_plausible_headers_are_understood(header: str) -> None:
+    """Documents and texts without names get some; columns of raters share an axis."""
+    columns = {theirs: ours for theirs, _, ours in (c.partition("=") for c in header.split())}
+    rated = re.compile(r"[Ff]luency|coherence|rater|annotator|rouge")
+    rows = [{c: 1 + n % 4 if rated.search(c) else f"{c} {n}" for c in columns} for n in range(6)]
+    made(write("csv", rows))
+    config = load_config("config.yaml")
+    assert config.corpus.columns == {theirs: ours for theirs, ours in columns.items() if ours}
+    with open_corpus(corpus_of(config)) as corpus:
+        case = next(iter(corpus))
+    assert (corpus.cases, len(case.candidates), bool(case.document.source)) == (6, 1, True)
+    axes = [axis for axis, *_ in case.candidates[0].raters]
+    assert len(axes) == ("_r2" in header or "_ben" in header)
+    passes()
 
 
 @pytest.mark.parametrize("missing", ["corpus", "task", "model", "judge"])

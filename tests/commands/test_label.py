@@ -17,6 +17,7 @@ from evaljudge.analysis.labelling import METHODS, entropies
 from evaljudge.commands.check import check_run
 from evaljudge.commands.label import WrittenSheet, label_texts
 from evaljudge.commands.options import LabelOptions
+from evaljudge.corpora.slips import slips
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_SYSTEM
@@ -169,6 +170,14 @@ def test_a_slip_of_the_hand_is_warned_of(loop: Loop) -> None:
     assert not any(row.scorer == "human" for row in findings["systems"])
     rows[4]["fluency"] = "7"
     assert not any("slip" in one for one in loop.report(loop.fill(rows)).findings.warnings)
+
+
+def test_several_slips_are_found_among_thousands_of_values() -> None:
+    rated = [("tone", number / 1000, f"c.csv:{number}") for number in range(5000)]
+    odd = [("tone", 55.0, "c.csv:9000"), ("tone", 44.0, "c.csv:9001"), ("ease", 9.0, "c.csv:1")]
+    assert [said.partition(" is far")[0] for said in slips([*rated, *odd])] == [
+        "c.csv:9001: tone 44", "c.csv:9000: tone 55",
+    ]  # fmt: skip
 
 
 def test_a_bad_file_of_ratings_is_refused_before_anything_is_asked(tmp_path: Path) -> None:

@@ -126,7 +126,8 @@ def test_no_source_anywhere_names_the_fields_seen(refusal, read, lines):
     said = refusal(*rows)
     assert "seen: 'doc_id', 'article', 'summary'; not read, but these have likely names" in said
     assert said.endswith("`corpus: {path: …, columns: {article: source, summary: text}}`")
-    assert "columns: {THEIRS: source}" in refusal({"Ticket": 1, "Note": "a"})
+    theirs = "columns: {THEIR_SOURCE: source, THEIR_TEXT: text}"
+    assert theirs in refusal({"Ticket": 1, "Note": "a"})
     with pytest.raises(UserError, match="no row of the corpus has a field `source`"):
         read(lines(*rows), "skip")
 

@@ -8,7 +8,7 @@ import pytest
 
 import evaljudge
 from evaljudge.commands.plan import planned_text
-from evaljudge.corpora import CorpusSource, likely_columns, open_corpus, source_of
+from evaljudge.corpora import CorpusSource, open_corpus, source_of, unread_columns
 from evaljudge.corpora.columns import named_columns
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
@@ -72,7 +72,7 @@ def test_a_missing_field_is_looked_for(tmp_path: Path) -> None:
     row = {"id": "d1", "article": "Rain fell.", "model_name": "A", "summary": "Rain."}
     path = written(tmp_path, "csv", [row])
     columns = {"id": "doc_id", "article": "source", "model_name": "system", "summary": "text"}
-    assert likely_columns(path) == columns
+    assert unread_columns(path).likely() == columns
     with pytest.raises(UserError, match="`id`, `article`, `model_name`, `summary`"):
         opened(path)
     assert opened(path, columns) == ((), {})
@@ -113,8 +113,8 @@ def test_a_published_form_takes_no_mapping(tmp_path: Path) -> None:
 def test_a_run_a_plan_and_agree_say_what_is_not_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [FLAT | {"doc_id": f"d{n}", "system": s, "fluency": n + 1}
-            for n in range(3) for s in "AB"]  # fmt: skip
+    rows = [FLAT | {"doc_id": f"d{n}", "system": s, "fluency": rating}
+            for n, rating in enumerate([1, 2, 3, 4, 55]) for s in "AB"]  # fmt: skip
     path = written(tmp_path, "csv", rows)
     config: Row = {
         "corpus": path, "out": str(tmp_path / "out"), "model": "m", "axes": ["fluency"],
@@ -126,7 +126,11 @@ def test_a_run_a_plan_and_agree_say_what_is_not_read(
     assert any(warning.startswith(said) for warning in before.warnings)
     assert f"warning: {said}" in planned_text(config, engines=ScriptedEngines())
     config["corpus"] = {"path": path, "columns": {"fluency": "ratings.fluency"}}
-    assert "rated by people: fluency 6\n" in planned_text(config, engines=ScriptedEngines())
+    slip = "cases.csv:10: fluency 55 is far from all other ratings (1 to 4): is it a slip?"
+    planned = planned_text(config, engines=ScriptedEngines())
+    assert "rated by people: fluency 10\n" in planned and f"warning: corpus: {slip}\n" in planned
+    after = evaljudge.run(config | {"out": f"{tmp_path}/2"}, engines=ScriptedEngines()).findings
+    assert f"corpus: {slip}" in after.warnings[:3]
     shown = command(capsys, "agree", "--cases", path, "--metrics", "words", code=2)[1]
     assert "these look like ratings: `fluency`" in shown
 
@@ -191,7 +195,9 @@ NOTES: list[tuple[str, list[Row], list[str]]] = [
     ("jsonl", [BESIDE], [f"{REST}`ratings`"]),
     ("jsonl", [FLAT | MANY | {"doc_id": f"d{n}", "system": f"id{n}"} for n in range(201)],
      ["201 systems: the 200 with the most", "31 axes are rated: statistics cover 30"]),
-    ("csv", [FLAT | dict.fromkeys(["rating_1", "rating_2"], 4)], [f"{REST}`rating_1`, `rating_2`"]),
+    ("csv", [FLAT | dict.fromkeys(["rating_1", "rating_2"], 4)],
+     [f"{RATED}`rating_1`, `rating_2`"]),
+    ("csv", [FLAT | {"rouge_1": 0.4, "annotator_id": 7}], [f"{REST}`rouge_1`, `annotator_id`"]),
     ("jsonl", [FLAT | {"tone": "4,5"}], [f"{RATED}`tone`"]),
 ]  # fmt: skip
 

@@ -205,7 +205,7 @@ def test_parquet_that_arrow_cannot_turn_into_rows_is_refused(read, parquet):
 
 
 def test_parquet_without_a_text_column_or_with_bytes(read, parquet):
-    with pytest.raises(UserError, match="text: is needed"):
+    with pytest.raises(UserError, match="no row of the corpus has a field `text`"):
         read(parquet({"doc_id": ["a"], "source": ["s"], "system": ["A"]}))
     with pytest.raises(UserError, match="source: must be a string, not bytes"):
         read(parquet({"doc_id": ["a"], "source": [b"s"], "system": ["A"], "text": ["t"]}))
