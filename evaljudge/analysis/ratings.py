@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from evaljudge.agreement.rated import Text
 from evaljudge.corpora.rows import DOTTED, Row, name_in
-from evaljudge.corpora.sheets import LABEL, RATER, rating_in, read_sheet
+from evaljudge.corpora.sheets import LABEL, NOTE, RATER, rating_in, read_sheet
 from evaljudge.errors import UserError
 from evaljudge.records import Case
 from evaljudge.storage import DERIVED, Output, Place
@@ -34,7 +34,7 @@ from evaljudge.text import shown
 FEWEST_OTHERS, FAR = 3, 2
 """A rating is far from the others where these have so many different values, and it is so many
 times their range away from the nearest."""
-BESIDE = {LABEL, RATER, "doc_id", "system", "source", "context", "text"}
+BESIDE = {LABEL, RATER, NOTE, "doc_id", "system", "source", "context", "text"}
 """The columns that are no axes."""
 BEGINNING = 60
 KEPT = "report/ratings.json"
