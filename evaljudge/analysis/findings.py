@@ -71,6 +71,7 @@ class Findings:
     signatures: Mapping[str, str]
     tokens: Sequence[Mapping[str, Any]]
     warnings: Sequence[str]
+    serious: int = 0  # how many of the warnings, which come first, put the scores in doubt
     rated_by: str = "people"
     price: Price = Price()
     judged: JudgeFindings = JudgeFindings()  # what the judges say of the run, each of its own

@@ -49,6 +49,12 @@ class RatedText(NamedTuple):
 ByText = Mapping[Text, RatedText]
 
 
+class Note(NamedTuple):
+    text: Text
+    rater: str
+    note: str
+
+
 @dataclass(frozen=True)
 class FurtherRatings:
     texts: ByText = field(default_factory=dict)
@@ -56,11 +62,13 @@ class FurtherRatings:
     """The probability that a text was drawn and rated, by axis; only for texts of sheets."""
     uneven: Collection[str] = ()  # the axes whose sheets were drawn with unequal probabilities
     warnings: Sequence[str] = ()
+    notes: Sequence[Note] = ()
 
 
 def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> FurtherRatings:
     """`axes`: those of the run's task; others have columns called `ratings.AXIS`."""
     collected, sheets, warnings = _Collected(), _Sheets(output), list[str]()
+    notes = list[Note]()
     for file in files:
         rated, unread = 0, dict[str, None]()
         for row in read_sheet(file):
@@ -70,6 +78,8 @@ def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> F
                 text = sheets.text(row, [axis for axis, _ in ratings])
                 named = str(row.fields.get(RATER) or "").strip()
                 collected.add(text, ratings, row, named or file.rpartition("/")[2])
+                if note := str(row.fields.get(NOTE) or "").strip():
+                    notes.append(Note(text, named, note))
                 rated += 1
         if not rated:
             advice = "".join(f"; {_advice(column, axes)}" for column in unread)
@@ -86,7 +96,8 @@ def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> F
         }
         for axis, each in chances.items()
     }
-    return FurtherRatings(collected.texts(), probabilities, uneven, [*warnings, *collected.slips()])
+    warnings += collected.slips()
+    return FurtherRatings(collected.texts(), probabilities, uneven, warnings, notes)
 
 
 def keep_ratings(place: Place, further: ByText) -> None:

@@ -409,8 +409,11 @@ class ViewOptions(Declared):
     """
 
     out: RunFolder
-    beside: str | None = option(
-        "Another run, whose scores stand beside, the largest differences first.", metavar="OTHER"
+    beside: Names = option(
+        "Another run, whose scores stand beside, the largest differences first. Repeated: the "
+        "means of all these runs are shown as a trend.",
+        (),
+        metavar="OTHER",
     )
     label: str | None = option(
         "A sheet of `evaljudge label` (.jsonl), which is then filled in.", metavar="SHEET"
