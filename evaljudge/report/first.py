@@ -262,7 +262,8 @@ def _by_length(findings: Findings, headline: Headline) -> Iterator[str]:
     if row is not None and headline.ranking.axis == ANY_AXIS:
         for length in spearmans(findings, row.level):
             is_other = length.scorer in LENGTHS and length.scorer != row.scorer
-            if is_other and length.axis == headline.axis and length.value > row.value:
+            is_better = (length.value or 0.0) > (row.value or 0.0)
+            if is_other and is_better and length.axis == headline.axis:
                 yield f"Length alone agrees better: {length.scorer} {estimate(length)}."
 
 
