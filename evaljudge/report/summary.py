@@ -36,7 +36,7 @@ from evaljudge.sections.figures import (
     notes_on,
     percent,
 )
-from evaljudge.text import LONG, counted, one_line
+from evaljudge.text import LONG, columns, counted, fitted, one_line
 
 MOST_LINES = 30
 MOST_REASONS, MOST_WARNINGS = 3, 6
@@ -230,12 +230,13 @@ def _unscored(findings: Findings) -> _Part:
 def _answers(findings: Findings, out: str) -> Iterator[_Part]:
     """For each axis what the page's first screen says of it."""
     shown = answers(findings)
+    wide = max([10, *(columns(one_line(answer.axis)) for answer in shown)])
     rows = list[str]()
     for answer in shown:
         by = f"by {answer.scorer}" + (f"; {answer.people}" if answer.people else "")
         said = f"{answer.sentence} ({by})"
-        rows.append(f"{axis_name(one_line(answer.axis)):<10} {one_line(said, LONG)}")
-        rows[-1] += f"\n{'':<10} {one_line(' '.join([answer.trust, *answer.notes]), LONG)}"
+        rows.append(f"{fitted(one_line(axis_name(answer.axis)), wide)} {one_line(said, LONG)}")
+        rows[-1] += f"\n{'':<{wide}} {one_line(' '.join([answer.trust, *answer.notes]), LONG)}"
     yield _Part(["", TITLE if rows else nothing(findings)], rows, _and_more("axes"))
     hint = f"`evaljudge label {out} --to sheet.csv` draws texts for people to rate."
     last = [] if findings.rated else [hint]
