@@ -428,24 +428,19 @@ function drawMatrix() {
     all.push(list.scores[row]);
   }
   const mean = meanOf(all);
-  const systems = new Map([...bySystem].map(([key, rows]) => [key, meanOf(rows.map((row) => list.scores[row]))]));
-  let squares = 0;
+  const meanIn = (rows) => meanOf(rows.map((row) => list.scores[row]));
+  const means = new Map([...bySystem].map(([system, rows]) => [system, meanIn(rows)]));
   const lines = [...byDocument].map(([doc, rows]) => {
-    const own = meanOf(rows.map((row) => list.scores[row]));
-    const apart = new Map(rows.map((row) => [list.systems[row], [row, list.scores[row] - own - systems.get(list.systems[row]) + mean]]));
-    let most = 0;
-    for (const [, distance] of apart.values()) {
-      squares += distance * distance;
-      most = Math.max(most, Math.abs(distance));
-    }
-    return { doc, apart, most };
+    const own = meanIn(rows) - mean;
+    const distances = rows.map((row) => list.scores[row] - own - means.get(list.systems[row]));
+    return { doc, apart: new Map(rows.map((row, at) => [list.systems[row], [row, distances[at]]])), most: Math.max(...distances.map(Math.abs)), squares: distances.reduce((sum, one) => sum + one * one, 0) };
   }).sort((a, b) => b.most - a.most);
-  const spread = Math.sqrt(squares / all.length) || 1;
-  const shownSystems = [...systems.keys()].sort((a, b) => systems.get(b) - systems.get(a));
-  const heads = ["document", ...shownSystems.map((system) => data.systems[system])].map((name) => Object.assign(make("th", name), { scope: "col" }));
+  const spread = Math.sqrt(lines.reduce((sum, one) => sum + one.squares, 0) / all.length) || 1;
+  const systems = [...means.keys()].sort((a, b) => means.get(b) - means.get(a));
+  const head = (name, scope) => Object.assign(make("th", name), { scope });
   const body = lines.slice(0, MOST_DOCUMENTS).map(({ doc, apart }) => {
     const made = make("tr");
-    made.append(Object.assign(make("th", doc), { scope: "row" }), ...shownSystems.map((system) => {
+    made.append(head(doc, "row"), ...systems.map((system) => {
       const [row, distance] = apart.get(system) ?? [-1, 0];
       if (row < 0) return make("td", "–", "number");
       const cell = make("td", undefined, `number ${distance < 0 ? "minus" : "plus"}${Math.min(9, Math.round(3 * Math.abs(distance) / spread))}`);
@@ -459,7 +454,7 @@ function drawMatrix() {
   });
   $("matrix-of").textContent = harmless(`${nameOf(data.scorers[list.scorer])}: ${body.length.toLocaleString("en")} of ${lines.length.toLocaleString("en")} documents of the list, those with the oddest score first.`);
   const table = $("matrix").querySelector("table");
-  table.tHead.rows[0].replaceChildren(...heads);
+  table.tHead.rows[0].replaceChildren(...["document", ...systems.map((system) => data.systems[system])].map((name) => head(name, "col")));
   table.tBodies[0].replaceChildren(...body);
 }
 
@@ -495,7 +490,9 @@ const OF_THE_RUN = ["system", "status", "selected", "people"];
 const defaultOf = (id) => list.defaults[Object.keys(CONTROLS).find((name) => CONTROLS[name] === id)];
 const asGiven = (hash) => new URLSearchParams(hash.split(/\?(.*)/s)[1]);
 
-function address() {
+const isAt = (part) => new RegExp(`^#${part}(\\?|$)`).test(location.hash);
+
+function address(part = isAt("thresholds") ? "thresholds" : "texts") {
   const given = new URLSearchParams(Number($("by-scorer").value) === leadIn(data.scorers) ? {} : data.scorers[$("by-scorer").value]);
   for (const [name, id] of Object.entries(CONTROLS)) {
     if ($(id).value !== list.defaults[name]) given.set(name, $(id).value);
@@ -505,10 +502,8 @@ function address() {
     given.set("of", nameOf(threshold.spread));
     for (const name of ["axis", "good"]) given.set(`cut-${name}`, $(`threshold-${name}`).value);
   }
-  return String(given) ? `#${isAt("thresholds") ? "thresholds" : "texts"}?${given}` : "#texts";
+  return String(given) ? `#${part}?${given}` : `#${part}`;
 }
-
-const isAt = (part) => new RegExp(`^#${part}(\\?|$)`).test(location.hash);
 
 // The controls as an address has them; what the run does not have is said above the list.
 function setControls(given) {
@@ -578,12 +573,12 @@ async function changed(event) {
   }
   if (event?.target.id === "by-scorer") $("by-low").value = $("by-high").value = "";  // of another scale
   $("unknown").hidden = true;
-  if (opened() === null) history.replaceState(null, "", address());
+  if (opened() === null) history.replaceState(null, "", address("texts"));
   await refresh();
 }
 
 async function openList(isClicked) {
-  if (!isAt("texts") && !location.hash.startsWith("#thresholds?")) return;
+  if (!isAt("texts") && !isAt("thresholds")) return;
   $("unknown").hidden = true;
   if (String(asGiven(location.hash)) !== String(asGiven(address()))) {
     setControls(asGiven(location.hash));
@@ -743,7 +738,8 @@ function nearestPlace(n, apart) {
 
 const threshold = {
   value: 0,
-  isSet: false,  // by the reader, so that the address has it
+  isSet: false,  // by the reader or a link, so that the address has it
+  isMoved: false,  // since the address was written
   get spread() { return data.spreads[Number($("threshold-scorer").value)]; },
 
   choose() {
@@ -810,11 +806,10 @@ const threshold = {
   // Once the slider rests.
   borderline: later(100, async () => {
     const { value, spread } = threshold;
-    if (threshold.isSet && opened() === null) history.replaceState(null, "", address());
-    if ($("sort").value === "threshold") {
-      followThreshold();
-      refresh();
-    }
+    if ($("sort").value === "threshold") followThreshold();
+    if (threshold.isMoved && opened() === null) history.replaceState(null, "", address($("sort").value === "threshold" ? "texts" : "thresholds"));
+    threshold.isMoved = false;
+    if ($("sort").value === "threshold") refresh();
     const at = data.scorers.findIndex((scale) => scale.scorer === spread.scorer && scale.axis === spread.axis);
     const scores = await source.column(`score:${at}`);
     const nearest = nearestTo(value, scores);
@@ -839,8 +834,7 @@ function beginThreshold() {
   const moves = { scorer: () => threshold.choose(), axis: () => threshold.chooseGood(), good: () => threshold.move(), at: () => threshold.move() };
   for (const [name, move] of Object.entries(moves)) {
     $(`threshold-${name}`).addEventListener("input", () => {
-      threshold.isSet = true;
-      if (!opened() && list.systems && !isAt("thresholds")) history.replaceState(null, "", "#thresholds");
+      threshold.isSet = threshold.isMoved = true;
       move();
     });
   }
@@ -894,10 +888,10 @@ async function beginTexts() {
   });
   window.addEventListener("hashchange", () => { openText(); openList(); });
   document.addEventListener("click", (event) => {
-    const link = event.target.closest('a[href^="#texts"]');
+    const link = event.target.closest('a[href^="#texts"], a[href="#thresholds"]');
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    const hash = link.closest("nav") ? address() : link.hash;  // by the page's menu it stays as it is
+    const hash = link.closest("nav") ? address(link.hash.slice(1)) : link.hash;  // by the page's menu it stays as it is
     if (hash !== location.hash) history.pushState(null, "", hash);
     openList(true);
   });

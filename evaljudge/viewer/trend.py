@@ -24,39 +24,25 @@ READING = (
 def trend(runs: Mapping[str, Findings]) -> Iterator[Section]:
     """For the scorers of the first run's first screen."""
     for headline in headlines(next(iter(runs.values()))):
-        scorer, axis = headline.ranking.scorer, headline.ranking.axis
+        scale = headline.ranking.scorer, headline.ranking.axis
         means: dict[str, dict[str, RankedSystem]] = {}
         for name, findings in runs.items():
             for row in findings["systems"]:
-                if (row.scorer, row.axis) == (scorer, axis):
-                    for system in row.systems:
-                        means.setdefault(system.system, {})[name] = system
-        title = f"{scorer}, {axis_name(axis)}"
-        cells = [
-            [system, *(_figure(by_run.get(name)) for name in runs)]
-            for system, by_run in means.items()
-        ]
+                for system in row.systems if (row.scorer, row.axis) == scale else ():
+                    means.setdefault(system.system, {})[name] = system
+        title = f"{scale[0]}, {axis_name(scale[1])}"
+        cells = [[system, *(_figure(of.get(n)) for n in runs)] for system, of in means.items()]
         table = Table(title, ["system", *runs], cells, "l" + "r" * len(runs))
-        ends = [end for by_run in means.values() for s in by_run.values()
-                for end in (s.mean, s.low, s.high) if end is not None]  # fmt: skip
-        edge = (max(ends) - min(ends)) * 0.1 or 0.5
-        pictures = [
-            Bars(
-                "Trend",
-                f"{system}: {title}",
-                READING,
-                [
-                    BarRow(
-                        name, s.mean, _figure(s), s.low, s.high, next(iter(by_run.values())).mean
-                    )
-                    for name, s in by_run.items()
-                ],
-                min(ends) - edge,
-                max(ends) + edge,
-                is_change=True,
-            )
-            for system, by_run in means.items()
-        ]
+        all_means = [mean for of in means.values() for mean in of.values()]
+        least = min(s.mean if s.low is None else s.low for s in all_means)
+        most = max(s.mean if s.high is None else s.high for s in all_means)
+        edge = (most - least) * 0.1 or 0.5
+        pictures = []
+        for system, of in means.items():
+            first = next(iter(of.values())).mean
+            dots = [BarRow(n, s.mean, _figure(s), s.low, s.high, first) for n, s in of.items()]
+            ends = least - edge, most + edge
+            pictures.append(Bars("Trend", f"{system}: {title}", READING, dots, *ends, True))
         yield Section("Trend", [ABOUT], [table], (), pictures)
 
 
