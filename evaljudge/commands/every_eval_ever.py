@@ -10,7 +10,6 @@ out. The same run gives the same files.
 import json
 import re
 from calendar import timegm
-from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import PurePath
 from time import strptime
@@ -18,16 +17,15 @@ from typing import Any
 from uuid import UUID
 
 import evaljudge
-from evaljudge.analysis.findings import Findings
 from evaljudge.decisions.systems import RankedSystem, SystemRanking
 from evaljudge.errors import UserError
-from evaljudge.records import ANY_AXIS, HUMAN
+from evaljudge.records import HUMAN
 from evaljudge.runs.outcome import Outcome, open_run
+from evaljudge.sections.figures import axis_name
 from evaljudge.storage import Output, to_write
 from evaljudge.text import counted
 
 SCHEMA = "0.3.0"
-UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}
 Record = dict[str, Any]
 
 
@@ -39,8 +37,8 @@ def export_records(run: str, to: str) -> str:
             results.setdefault(system.system, []).append(_result(outcome, row, system))
     if not results:
         raise UserError(f"{run}: holds no scores")
-    ended = Output(run).known_run()["ended"]
-    since_1970 = str(timegm(strptime(ended, "%Y-%m-%dT%H:%M:%SZ")))
+    ended = strptime(Output(run).known_run()["ended"], "%Y-%m-%dT%H:%M:%SZ")
+    since_1970 = str(timegm(ended))
     for system, of_system in results.items():
         developer, _, model = system.rpartition("/")
         path = [_plain(part) for part in (_corpus(outcome), developer or "unknown", model)]
@@ -61,8 +59,8 @@ def export_records(run: str, to: str) -> str:
             "evaluation_results": of_system,
         }
         own = blake2b(f"{key} {system}".encode(), digest_size=16).digest()
-        file = f"{UUID(bytes=own, version=4)}.json"
-        place, name = to_write("/".join([to.rstrip("/"), *path, file]))
+        file = "/".join([to.rstrip("/"), *path, f"{UUID(bytes=own, version=4)}.json"])
+        place, name = to_write(file)
         place.write(name, json.dumps(record, ensure_ascii=False, indent=1).encode())
     return f"{counted(len(results), 'record', 'records')} of Every Eval Ever {SCHEMA}: {to}\n"
 
@@ -76,12 +74,24 @@ def _plain(name: str) -> str:
 
 
 def _model(key: str, name: str) -> Record:
-    return {"name": name, "id": key, "additional_details": UNKNOWN}
+    unknown = dict.fromkeys(("deployment_type", "model_availability"), "unknown")
+    return {"name": name, "id": key, "additional_details": unknown}
 
 
 def _result(outcome: Outcome, row: SystemRanking, system: RankedSystem) -> Record:
-    findings, axis = outcome.findings, "all axes" if row.axis == ANY_AXIS else row.axis
+    findings, axis = outcome.findings, axis_name(row.axis)
     scorer = findings.rated_by if row.scorer == HUMAN else row.scorer
+    metric: Record = {"metric_id": f"evaljudge/{scorer}", "metric_name": scorer}
+    metric["lower_is_better"] = False
+    if meaning := findings.meanings.get(row.scorer):
+        metric["evaluation_description"] = meaning
+    if signature := findings.signatures.get(row.scorer):
+        metric["additional_details"] = {"signature": signature}
+        if (judge := re.split("[.#]", row.scorer)[0]) in outcome.judges:
+            model = signature.split(" | ")[1]
+            prompts = f"the prompts of evaljudge's judge {judge}: see the signature"
+            judges = [{"model_info": _model(model, model)}]
+            metric["llm_scoring"] = {"judges": judges, "input_prompt": prompts}
     uncertainty: Record = {"num_samples": system.n}
     if system.low is not None and system.high is not None:
         ends = {"lower": system.low, "upper": system.high, "confidence_level": 0.95}
@@ -90,24 +100,6 @@ def _result(outcome: Outcome, row: SystemRanking, system: RankedSystem) -> Recor
         "evaluation_result_id": f"{axis}/{scorer}",
         "evaluation_name": axis,
         "source_data": {"dataset_name": _corpus(outcome), "source_type": "other"},
-        "metric_config": _metric(outcome, row, scorer),
+        "metric_config": metric,
         "score_details": {"score": system.mean, "uncertainty": uncertainty},
     }
-
-
-def _metric(outcome: Outcome, row: SystemRanking, scorer: str) -> Record:
-    findings: Findings = outcome.findings
-    about: Record = {"metric_id": f"evaljudge/{scorer}", "metric_name": scorer}
-    about["lower_is_better"] = False
-    if meaning := findings.meanings.get(row.scorer):
-        about["evaluation_description"] = meaning
-    signature = findings.signatures.get(row.scorer, "")
-    judge = re.split("[.#]", row.scorer)[0]
-    if judge in outcome.judges and signature:
-        model = signature.split(" | ")[1]
-        about["llm_scoring"] = {
-            "judges": [{"model_info": _model(model, model)}],
-            "input_prompt": f"the prompts of evaljudge's judge {judge}: see the signature",
-        }
-    details: Mapping[str, str] = {"signature": signature} if signature else {}
-    return about | {"additional_details": details}
