@@ -19,7 +19,7 @@ from evaljudge.agreement.rated import Grid, Rated
 from evaljudge.analysis.combining import Combination, Weights
 from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.findings import Findings as Findings
-from evaljudge.analysis.ratings import Note
+from evaljudge.analysis.ratings import RaterNote
 from evaljudge.analysis.selection import NONE_FOUND, Found
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import AgreementConfig, Config
@@ -75,7 +75,7 @@ class RunFrame:
     """The fitted weights, by combination and axis."""
     intervals: Sequence[Covered] = ()
     thresholds: Found = field(default_factory=lambda: NONE_FOUND)
-    notes: Sequence[Note] = ()
+    notes: Sequence[RaterNote] = ()
 
     @cached_property
     def compared(self) -> Rated:

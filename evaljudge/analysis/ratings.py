@@ -49,7 +49,7 @@ class RatedText(NamedTuple):
 ByText = Mapping[Text, RatedText]
 
 
-class Note(NamedTuple):
+class RaterNote(NamedTuple):
     text: Text
     rater: str
     note: str
@@ -62,13 +62,13 @@ class FurtherRatings:
     """The probability that a text was drawn and rated, by axis; only for texts of sheets."""
     uneven: Collection[str] = ()  # the axes whose sheets were drawn with unequal probabilities
     warnings: Sequence[str] = ()
-    notes: Sequence[Note] = ()
+    notes: Sequence[RaterNote] = ()
 
 
 def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> FurtherRatings:
     """`axes`: those of the run's task; others have columns called `ratings.AXIS`."""
     collected, sheets, warnings = _Collected(), _Sheets(output), list[str]()
-    notes = list[Note]()
+    notes = list[RaterNote]()
     for file in files:
         rated, unread = 0, dict[str, None]()
         for row in read_sheet(file):
@@ -79,7 +79,7 @@ def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> F
                 named = str(row.fields.get(RATER) or "").strip()
                 collected.add(text, ratings, row, named or file.rpartition("/")[2])
                 if note := str(row.fields.get(NOTE) or "").strip():
-                    notes.append(Note(text, named, note))
+                    notes.append(RaterNote(text, named, note))
                 rated += 1
         if not rated:
             advice = "".join(f"; {_advice(column, axes)}" for column in unread)

@@ -305,23 +305,17 @@ def lead(findings: Findings) -> dict[str, str]:
 
 def by_severity(findings: Findings) -> dict[str, Sequence[str]]:
     at, warnings = findings.serious, findings.warnings
+    if at is None:
+        return {"All warnings": warnings}
     kinds = {"What puts the scores in doubt": warnings[:at], "Less serious": warnings[at:]}
     return {kind: some for kind, some in kinds.items() if some}
 
 
 def warnings_line(findings: Findings) -> str:
-    serious, others = findings.serious, len(findings.warnings) - findings.serious
-    line = counted(serious, "serious warning", "serious warnings") if serious else ""
-    less = (
-        counted(
-            others,
-            "less serious one" if serious else "less serious warning",
-            "less serious ones" if serious else "less serious warnings",
-        )
-        if others
-        else ""
-    )
-    return " and ".join(filter(None, [line, less]))
+    number, serious = len(findings.warnings), findings.serious
+    line = counted(number, "warning", "warnings")
+    of = "" if number == 1 else f"{serious} of them "
+    return f"{line}, {of}serious" if serious else line
 
 
 # what has no score

@@ -143,4 +143,4 @@ def test_warnings_are_listed_by_severity(browser: Any, outcome: evaljudge.Outcom
         heads = page.locator("#warnings h3").all_text_contents()
         assert heads[0] == "What puts the scores in doubt"
         card = page.text_content(".caveat strong")
-        assert f"{outcome.findings.serious} serious warning" in card
+        assert f"{outcome.findings.serious} of them serious" in card
