@@ -15,12 +15,7 @@ from dataclasses import dataclass
 from html import escape
 
 from evaljudge.analyses import sections
-from evaljudge.analyses.agreement import (
-    INTERVALS,
-    levels,
-    nothing,
-    spearman_table,
-)
+from evaljudge.analyses.agreement import INTERVALS, levels, nothing, spearman_table
 from evaljudge.analysis.findings import Findings, Selected
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS
@@ -28,14 +23,7 @@ from evaljudge.report.first import answers, spearmans, stand_in
 from evaljudge.report.lines import asked_line, certified_together, floor_line, on_axis, reasons
 from evaljudge.report.screen import counts_on, on_screen, wrapped
 from evaljudge.sections import Section
-from evaljudge.sections.figures import (
-    NONE,
-    axis_name,
-    count,
-    estimate,
-    notes_on,
-    percent,
-)
+from evaljudge.sections.figures import NONE, axis_name, count, estimate, notes_on, percent
 from evaljudge.text import LONG, columns, counted, fitted, one_line
 
 MOST_LINES = 30
