@@ -19,6 +19,7 @@ from evaljudge.agreement.rated import Grid, Rated
 from evaljudge.analysis.combining import Combination, Weights
 from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.findings import Findings as Findings
+from evaljudge.analysis.ratings import RaterNote
 from evaljudge.analysis.selection import NONE_FOUND, Found
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import AgreementConfig, Config
@@ -74,6 +75,7 @@ class RunFrame:
     """The fitted weights, by combination and axis."""
     intervals: Sequence[Covered] = ()
     thresholds: Found = field(default_factory=lambda: NONE_FOUND)
+    notes: Sequence[RaterNote] = ()
 
     @cached_property
     def compared(self) -> Rated:
@@ -138,11 +140,14 @@ def _added(part: str, name: str, analysis: Analysis[Any]) -> AbstractContextMana
     return added_code(f"`{part}` of the analysis {name}", analysis.rows.__module__)
 
 
-def in_order(texts: Mapping[Rank, Sequence[str]], warned: Iterable[Warned]) -> list[str]:
-    """The texts of all warnings, by rank; those of analyses come after others of their rank."""
+def in_order(texts: Mapping[Rank, Sequence[str]], warned: Iterable[Warned]) -> dict[str, Any]:
+    """The texts of all warnings, by rank; those of analyses come after others of their rank. And
+    how many of them, the first ones, put scores or their agreement in doubt."""
     ranked = [(rank, text) for rank, some in texts.items() for text in some]
     ranked += [(warning.rank, warning.text) for warning in warned]
-    return [text for _, text in sorted(ranked, key=lambda warning: warning[0])]
+    ranked.sort(key=lambda warning: warning[0])
+    serious = sum(rank <= Rank.AGREEMENT for rank, _ in ranked)
+    return {"warnings": [text for _, text in ranked], "serious": serious}
 
 
 def sections(findings: Findings, in_short: bool = False) -> list[Section]:

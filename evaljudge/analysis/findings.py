@@ -72,6 +72,8 @@ class Findings:
     signatures: Mapping[str, str]
     tokens: Sequence[Mapping[str, Any]]
     warnings: Sequence[str]
+    serious: int | None = None
+    """How many of the warnings, the first ones, put the scores in doubt; None: not known."""
     rated_by: str = "people"
     price: Price = Price()
     judged: JudgeFindings = JudgeFindings()  # what the judges say of the run, each of its own

@@ -24,7 +24,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from evaljudge.agreement.rated import Text
-from evaljudge.corpora.rows import DOTTED, LABEL, RATER, Row, name_in
+from evaljudge.corpora.rows import DOTTED, LABEL, NOTE, RATER, Row, name_in
 from evaljudge.corpora.sheets import rating_in, read_sheet
 from evaljudge.corpora.slips import slips
 from evaljudge.errors import UserError
@@ -32,7 +32,7 @@ from evaljudge.records import Case
 from evaljudge.storage import DERIVED, Output, Place
 from evaljudge.text import shown
 
-BESIDE = {LABEL, RATER, "doc_id", "system", "source", "context", "text"}
+BESIDE = {LABEL, RATER, NOTE, "doc_id", "system", "source", "context", "text"}
 """The columns that are no axes."""
 BEGINNING = 60
 KEPT = "report/ratings.json"
@@ -47,6 +47,12 @@ class RatedText(NamedTuple):
 ByText = Mapping[Text, RatedText]
 
 
+class RaterNote(NamedTuple):
+    text: Text
+    rater: str
+    note: str
+
+
 @dataclass(frozen=True)
 class FurtherRatings:
     texts: ByText = field(default_factory=dict)
@@ -54,11 +60,13 @@ class FurtherRatings:
     """The probability that a text was drawn and rated, by axis; only for texts of sheets."""
     uneven: Collection[str] = ()  # the axes whose sheets were drawn with unequal probabilities
     warnings: Sequence[str] = ()
+    notes: Sequence[RaterNote] = ()
 
 
 def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> FurtherRatings:
     """`axes`: those of the run's task; others have columns called `ratings.AXIS`."""
     collected, sheets, warnings = _Collected(), _Sheets(output), list[str]()
+    notes = list[RaterNote]()
     for file in files:
         rated, unread = 0, dict[str, None]()
         for row in read_sheet(file):
@@ -68,6 +76,8 @@ def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> F
                 text = sheets.text(row, [axis for axis, _ in ratings])
                 named = str(row.fields.get(RATER) or "").strip()
                 collected.add(text, ratings, row, named or file.rpartition("/")[2])
+                if note := str(row.fields.get(NOTE) or "").strip():
+                    notes.append(RaterNote(text, named, note))
                 rated += 1
         if not rated:
             advice = "".join(f"; {_advice(column, axes)}" for column in unread)
@@ -85,7 +95,7 @@ def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> F
         for axis, each in chances.items()
     }
     warnings += slips(collected.rated())
-    return FurtherRatings(collected.texts(), probabilities, uneven, warnings)
+    return FurtherRatings(collected.texts(), probabilities, uneven, warnings, notes)
 
 
 def keep_ratings(place: Place, further: ByText) -> None:

@@ -26,8 +26,10 @@ from typing import (
     is_typeddict,
 )
 
+import numpy as np
 from pydantic_core import from_json
 
+from evaljudge.analysis.ratings import ByText, RatedText, kept_ratings
 from evaljudge.analysis.run_scores import ShardScores, scale_name
 from evaljudge.errors import Damaged, UserError, unknown
 from evaljudge.judges import plugin
@@ -75,6 +77,10 @@ class RunTables:
     def wide_scores(self) -> "Iterator[pa.Table]":
         """A row for each candidate, with a column for each scorer and axis and for people's."""
         return self._each(self._wide, self._scored)
+
+    def texts(self) -> "Iterator[pa.Table]":
+        """The same, with the reasons for missing scores, the text and its source."""
+        return self._each(partial(self._wide, with_texts=True), self._scored)
 
     def verdicts(self, judge: str, columns: Sequence[str] | None) -> ShardTables:
         details = details_of(self._kind(judge), "verdict_columns")
@@ -146,17 +152,35 @@ class RunTables:
             table = table.append_column(RATINGS, human)
         return _shaped(table, schema)
 
-    def _wide(self, shard: Shard) -> "pa.Table":
+    @cached_property
+    def _further(self) -> ByText:
+        return kept_ratings(self.output)
+
+    def _wide(self, shard: Shard, *, with_texts: bool = False) -> "pa.Table":
         import pyarrow as pa
 
-        read = ShardScores(self.output, shard)
+        read = ShardScores(self.output, shard, with_bodies=with_texts)
         columns = {scale_name(*key): values for key, values in read.scores.items()}
-        columns |= {f"{HUMAN}.{axis}": values for axis, values in read.human.items()}
+        columns |= {f"{HUMAN}.{axis}": values.copy() for axis, values in read.human.items()}
+        for row, text in enumerate(read.texts):
+            for axis, rating in self._further.get(text, RatedText({}, {})).ratings.items():
+                empty = np.full(len(read.texts), np.nan)
+                columns.setdefault(f"{HUMAN}.{axis}", empty)[row] = rating
         numbers = {name: pa.array(column, from_pandas=True) for name, column in columns.items()}
         doc_ids, systems = ([text[side] for text in read.texts] for side in (0, 1))
-        return pa.table(
-            {"doc_id": pa.array(doc_ids, "string"), "system": pa.array(systems, "string")} | numbers
-        )
+        names = {"doc_id": pa.array(doc_ids, "string"), "system": pa.array(systems, "string")}
+        table = pa.table(names | numbers)
+        if with_texts:
+            whys: list[list[str]] = [[] for _ in read.texts]
+            for key, reasons in read.reasons.items():
+                for row, why in reasons.items():
+                    whys[row].append(f"{scale_name(*key)}: {why}")
+            cases = self.output.case_table(shard, ["doc_id", "source"]).to_pylist()
+            sources = {case["doc_id"]: case["source"] for case in cases}
+            table = table.append_column("unscored", pa.array(map("; ".join, whys), "string"))
+            table = table.append_column("text", read.bodies)
+            table = table.append_column("source", [[sources[doc_id] for doc_id in doc_ids]])
+        return table
 
     def _detailed(
         self, file: str, json_column: str, schema: "pa.Schema", details: Details

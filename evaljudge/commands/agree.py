@@ -140,7 +140,7 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
         selections=(),
         signatures=signatures | {mixed: mix.signature(mixed) for mixed, mix in mixes.items()},
         tokens=(),
-        warnings=in_order({Rank.MISSING: warnings}, warned_of(run, rows)),
+        **in_order({Rank.MISSING: warnings}, warned_of(run, rows)),
         rows=rows,
     )
 

@@ -12,7 +12,7 @@ alarm does not grow with their number.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from evaljudge.agreement import LEVELS
@@ -29,6 +29,7 @@ from evaljudge.commands.options import DiffOptions, Shown
 from evaljudge.decisions.differences import AgreementDifference, p_lower
 from evaljudge.errors import UserError, unknown
 from evaljudge.report.lines import on_axis
+from evaljudge.report.markdown import table_markdown
 from evaljudge.report.screen import on_screen
 from evaljudge.sections import Table
 from evaljudge.sections.figures import (
@@ -43,7 +44,7 @@ from evaljudge.sections.figures import (
     short,
 )
 from evaljudge.settings import as_path
-from evaljudge.text import LONG, listed, one_line
+from evaljudge.text import LONG, listed, markdown, one_line
 
 LOWER = 4
 """The exit code where a mean that `--fail-if-lower` looks at is lower."""
@@ -68,6 +69,7 @@ class Looked:
 class Diffed(Shown):
     differences: RunDifferences
     looked: Sequence[Looked]
+    is_markdown: bool = False
 
     @property
     def failed(self) -> list[str]:
@@ -84,7 +86,11 @@ class Diffed(Shown):
 
     @property
     def text(self) -> str:
-        return "\n".join(_lines(self.differences)) + "\n"
+        said = _blocks(self.differences)
+        if not self.is_markdown:
+            return "\n".join(_on_screen(block) for block in said) + "\n"
+        heads = [f"- {markdown(f'failed: {lower}', LONG)}" for lower in self.failed]
+        return "\n\n".join([*heads, *map(_in_markdown, said)]) + "\n"
 
     @property
     def json(self) -> str:
@@ -104,7 +110,8 @@ class Diffed(Shown):
 def compare_runs(wanted: DiffOptions) -> Diffed:
     first, second = as_path(wanted.a, "a"), as_path(wanted.b, "b")
     differences = run_differences(scored_run(first), scored_run(second))
-    return Diffed(differences, lower(listed(wanted.fail_if_lower), wanted.tolerance, differences))
+    looked = lower(listed(wanted.fail_if_lower), wanted.tolerance, differences)
+    return Diffed(differences, looked, wanted.markdown)
 
 
 def lower(names: Sequence[str], tolerance: float, differences: RunDifferences) -> list[Looked]:
@@ -148,12 +155,36 @@ def _scales(name: str, differences: RunDifferences) -> list[MeanChange]:
     raise UserError(f"--fail-if-lower {name}: {unknown('scorer', name, scales)}")
 
 
-def _lines(differences: RunDifferences) -> Iterator[str]:
+Block = str | Table
+"""A line, or a table with its title."""
+
+
+def _on_screen(block: Block) -> str:
+    if isinstance(block, str):
+        return block
+    shown = on_screen(replace(block, rows=block.rows[:MOST_ROWS]))
+    return f"\n{block.title}\n{shown}{_left_out(block)}"
+
+
+def _in_markdown(block: Block) -> str:
+    if isinstance(block, str):
+        return markdown(block, LONG)
+    shown = table_markdown(replace(block, rows=block.rows[:MOST_ROWS]))
+    return f"### {markdown(block.title)}\n\n{shown}{_left_out(block)}"
+
+
+def _left_out(table: Table) -> str:
+    """All rows are in the JSON."""
+    more = len(table.rows) - MOST_ROWS
+    return f"\n… and {count(more)} more: --json" if more > 0 else ""
+
+
+def _blocks(differences: RunDifferences) -> Iterator[Block]:
     yield f"A          {one_line(differences.first)}"
     yield f"B          {one_line(differences.second)}"
     for warning in differences.warnings:
         yield f"warning    {one_line(warning, LONG)}"
-    parts = {
+    parts: dict[str, list[Block]] = {
         "settings": list(_settings(differences.settings)),
         "corpus": list(_corpus(differences.corpus)),
         "scorers": list(
@@ -165,9 +196,9 @@ def _lines(differences: RunDifferences) -> Iterator[str]:
         "selections": list(_selections(differences)),
         "cost": list(_cost(differences.cost)),
     }
-    for lines in parts.values():
-        yield from lines
-    same = [name for name, lines in parts.items() if not lines]
+    for blocks in parts.values():
+        yield from blocks
+    same = [name for name, blocks in parts.items() if not blocks]
     if len(same) == len(parts):
         yield "nothing changed"
     else:
@@ -176,15 +207,12 @@ def _lines(differences: RunDifferences) -> Iterator[str]:
 
 def _table(
     title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], sides: str
-) -> Iterator[str]:
-    """The table with at most so many rows; all of them are in the JSON."""
+) -> Iterator[Table]:
     if rows:
-        shown = on_screen(Table("", heads, rows[:MOST_ROWS], sides))
-        more = len(rows) - MOST_ROWS
-        yield f"\n{title}\n{shown}" + (f"\n… and {count(more)} more: --json" if more > 0 else "")
+        yield Table(title, heads, rows, sides)
 
 
-def _settings(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _settings(rows: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
     shown = [
         [row["key"]]
         + [json.dumps(row[side], ensure_ascii=False) if side in row else "absent" for side in SIDES]
@@ -193,7 +221,7 @@ def _settings(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield from _table("Settings", ["key", "A", "B"], shown, "lll")
 
 
-def _corpus(corpus: CorpusChange) -> Iterator[str]:
+def _corpus(corpus: CorpusChange) -> Iterator[Block]:
     if corpus.is_none:
         return
     heads = ["", "only in A", "only in B", "in both", "not the same"]
@@ -215,7 +243,7 @@ def _only(what: str, sides: Sequence[Sequence[str]]) -> Iterator[str]:
             yield f"\n{what} only in {side}: {one_line(', '.join(names))}"
 
 
-def _coverage(differences: RunDifferences) -> Iterator[str]:
+def _coverage(differences: RunDifferences) -> Iterator[Table]:
     rows = []
     for change in differences.coverage:
         if not all(change.expected) or change.is_none:
@@ -230,7 +258,7 @@ def _coverage(differences: RunDifferences) -> Iterator[str]:
     yield from _table("Scored", heads, rows, "llrrl")
 
 
-def _means(differences: RunDifferences) -> Iterator[str]:
+def _means(differences: RunDifferences) -> Iterator[Table]:
     changed = [row for row in differences.means if row.system is None and row.found.changed]
     overall = sorted(changed, key=lambda row: 1.0 if row.found.p is None else row.found.p)
     heads = ["scorer", "axis", "A", "B", "B - A", "p", "documents"]
@@ -258,7 +286,7 @@ def _mean_cells(row: MeanChange) -> list[str]:
     return [row.scorer, row.axis, *means, change, p, count(paired.n)]
 
 
-def _agreement(differences: RunDifferences) -> Iterator[str]:
+def _agreement(differences: RunDifferences) -> Iterator[Table]:
     """The differences alone, a column for each level."""
     by_scale = dict[tuple[str, str], dict[str, AgreementDifference]]()
     for change in differences.agreement:
@@ -293,7 +321,7 @@ def _selections(differences: RunDifferences) -> Iterator[str]:
                 yield f"           only in {name}: {one_line(text)}"
 
 
-def _cost(cost: Mapping[str, tuple[float | None, float | None]]) -> Iterator[str]:
+def _cost(cost: Mapping[str, tuple[float | None, float | None]]) -> Iterator[Table]:
     rows = [
         [name, *(NONE if side is None else f"{side:,}" for side in two)]
         for name, two in cost.items()

@@ -3,6 +3,8 @@
 scores.parquet    with people's ratings; verdicts.parquet with the judge's own columns
 scores.jsonl      the same, a row each line
 scores.csv        the columns that hold one value
+texts.csv         a row for each text with all its scores, for a spreadsheet
+data/…/UUID.json  a record of Every Eval Ever for each system
 references.jsonl  for another run, and what each judge exports
 """
 
@@ -11,7 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
+from evaljudge.commands.every_eval_ever import export_records
 from evaljudge.commands.options import ExportOptions, ImportOptions
+from evaljudge.corpora.sheets import spreadsheet
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import plugins
 from evaljudge.runs.batches import export_asks, import_replies
@@ -23,50 +27,54 @@ from evaljudge.text import counted
 if TYPE_CHECKING:
     import pyarrow as pa
 
-REFERENCES, ASKS = "references", "asks"
-TABLES = ("scores", "verdicts")
-
 
 def imported(wanted: ImportOptions) -> str:
     return import_replies(wanted.run, wanted.replies)
 
 
 def exported(wanted: ExportOptions) -> str:
-    run, what, to = wanted.run, wanted.what, wanted.to
-    if what == REFERENCES:
-        if wanted.judge:
-            raise UserError("--judge: the references of all judges are written, so leave it out")
-        made = export_references(run, to, wanted.briefs)
-        missing = f"; {made.unscored:,} could not be written by that run" if made.unscored else ""
-        return f"{made.references:,} references of {made.documents:,} documents: {to}{missing}\n"
-    if what in TABLES:
-        return _table(run, what, to, wanted.judge)
-    if what == ASKS:
-        return export_asks(run, to, wanted.samples)
-    exports = {name: write for kind in plugins().values() for name, write in kind.exports.items()}
-    if what not in exports:
-        raise UserError(unknown("export", what, [REFERENCES, ASKS, *TABLES, *exports]))
-    if wanted.briefs:
+    judges = {name: write for kind in plugins().values() for name, write in kind.exports.items()}
+    if wanted.what not in {**EXPORTS, **judges}:
+        raise UserError(unknown("export", wanted.what, [*EXPORTS, *judges]))
+    write, judged = EXPORTS.get(wanted.what), (*judges, "verdicts")
+    if wanted.judge and wanted.what not in judged:
+        raise UserError(f"--judge: goes with {' or '.join(judged)}, so leave it out")
+    if wanted.briefs and wanted.what != "references":
         raise UserError("--briefs: only references are read from briefs, so leave it out")
-    return exports[what](run, to, wanted.judge) + "\n"
+    if write is None:
+        return judges[wanted.what](wanted.run, wanted.to, wanted.judge) + "\n"
+    return write(wanted)
 
 
-def _table(run: str, what: str, to: str, judge: str | None) -> str:
-    """What was written, as a line; read and written shard by shard."""
-    ending = to.rpartition(".")[2].lower()
+def _references(wanted: ExportOptions) -> str:
+    made = export_references(wanted.run, wanted.to, wanted.briefs)
+    missing = f"; {made.unscored:,} could not be written by that run" if made.unscored else ""
+    return f"{made.references:,} references of {made.documents:,} documents: {wanted.to}{missing}\n"
+
+
+def _table(wanted: ExportOptions) -> str:
+    """Scores or verdicts, read and written shard by shard."""
+    ending = wanted.to.rpartition(".")[2].lower()
     if ending not in WRITERS:
-        raise UserError(f"{to}: should end in .parquet, .jsonl or .csv")
-    if what == "scores" and judge:
-        raise UserError("--judge: the scores of all scorers are written, so leave it out")
-    outcome, (place, name) = open_run(run), to_write(to)
-    tables = outcome.iter_scores() if what == "scores" else outcome.iter_verdicts(judge)
+        raise UserError(f"{wanted.to}: should end in .parquet, .jsonl or .csv")
+    outcome = open_run(wanted.run)
+    is_scores = wanted.what == "scores"
+    tables = outcome.iter_scores() if is_scores else outcome.iter_verdicts(wanted.judge)
+    return _written(wanted, tables, WRITERS[ending])
+
+
+def _spreadsheet(wanted: ExportOptions) -> str:
+    """A row for each text, with its scores and ratings."""
+    return _written(wanted, open_run(wanted.run).iter_texts(), _as_spreadsheet)
+
+
+def _written(wanted: ExportOptions, tables: "Iterator[pa.Table]", write: "Writer") -> str:
     if (first := next(tables, None)) is None:
-        raise UserError(f"{run}: holds no {what}")
-    rows = 0
+        raise UserError(f"{wanted.run}: holds no {wanted.what}")
+    place, name = to_write(wanted.to)
     with place.writing(name) as stream:
-        for each in WRITERS[ending](stream, chain([first], tables)):
-            rows += each
-    return f"{counted(rows, 'row', 'rows')}: {to}\n"
+        rows = sum(write(stream, chain([first], tables)))
+    return f"{counted(rows, 'row', 'rows')}: {wanted.to}\n"
 
 
 def _as_parquet(stream: IO[bytes], tables: "Iterator[pa.Table]") -> Iterator[int]:
@@ -97,8 +105,21 @@ def _as_csv(stream: IO[bytes], tables: "Iterator[pa.Table]") -> Iterator[int]:
             yield table.num_rows
 
 
-WRITERS: Mapping[str, Callable[[IO[bytes], Iterator[Any]], Iterator[int]]] = {
-    "parquet": _as_parquet,
-    "jsonl": _as_jsonl,
-    "csv": _as_csv,
+def _as_spreadsheet(stream: IO[bytes], tables: "Iterator[pa.Table]") -> Iterator[int]:
+    rows = [row for table in tables for row in table.to_pylist()]
+    last = dict.fromkeys(["unscored", "text", "source"])
+    columns = [name for name in dict.fromkeys(chain.from_iterable(rows)) if name not in last]
+    stream.write(spreadsheet([*columns, *last], rows))
+    yield len(rows)
+
+
+Writer = Callable[[IO[bytes], Iterator[Any]], Iterator[int]]
+WRITERS: Mapping[str, Writer] = {"parquet": _as_parquet, "jsonl": _as_jsonl, "csv": _as_csv}
+EXPORTS: Mapping[str, Callable[[ExportOptions], str]] = {
+    "scores": _table,
+    "verdicts": _table,
+    "csv": _spreadsheet,
+    "eee": lambda wanted: export_records(wanted.run, wanted.to),
+    "references": _references,
+    "asks": lambda wanted: export_asks(wanted.run, wanted.to, wanted.samples),
 }

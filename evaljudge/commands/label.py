@@ -22,8 +22,9 @@ from evaljudge.analysis.ratings import beginning
 from evaljudge.analysis.run_scores import RunScores
 from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import LabelOptions, Shown
-from evaljudge.corpora.rows import LABEL, RATER
-from evaljudge.corpora.sheets import JSONL, ending_of, sheet
+from evaljudge.corpora import label_studio
+from evaljudge.corpora.rows import LABEL, NOTE, RATER
+from evaljudge.corpora.sheets import JSON, JSONL, ending_of, sheet
 from evaljudge.decisions.sampling import draw, inclusion
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, Candidate, Document
@@ -34,12 +35,14 @@ from evaljudge.text import listed
 LETTERS = "bcdfghjkmnpqrstvwxz"
 """The letters of labels. Without vowels no label is a word, or a number in a spreadsheet."""
 LONG = 10
+PAGE = ".xml"
 UNEVEN = (
     "some texts were more probable to be drawn than others, so thresholds with `confidence` cannot "
     "be certified by this sheet: for that, use --by random"
 )
 GONE = {"neyman": "stratified", "near-threshold": "random"}
 """Methods of earlier versions, and what is used in place of each."""
+FORMS = ("label-studio",)
 THERE = "is there already, and may hold ratings: take another name"
 Texts = Mapping[str, tuple[Document, Candidate]]
 """The texts by label."""
@@ -76,6 +79,9 @@ class WrittenSheet(Shown):
         if ending_of(self.to) == JSONL:
             run, to = quote(self.run), quote(self.to)
             return f"people rate on a page: evaljudge view {run} --label {to} --rater NAME"
+        if ending_of(self.to) == JSON:
+            page = self.to.removesuffix(JSON) + PAGE
+            return f"import it into Label Studio, with {page} as labeling interface; export JSON"
         return "people fill in the columns of axes and `rater`, in one file or in copies"
 
 
@@ -98,6 +104,9 @@ def label_texts(wanted: LabelOptions) -> WrittenSheet:
         try:
             if not place.create(name, sheet(_columns(texts, axes), _rows(texts), ending)):
                 raise UserError(f"{to}: {THERE}")
+            if ending == JSON:
+                page = label_studio.interface(_columns(texts, axes)[1:], axes)
+                place.write(name.removesuffix(ending) + PAGE, page.encode())
         except BaseException:
             output.forget_label_key(key)  # so that the same command can be given again
             raise
@@ -127,7 +136,11 @@ def _checked(wanted: LabelOptions, to: str) -> str:
         raise UserError(f"--n {wanted.n}: at least one text")
     if wanted.scorer is not None and wanted.by != "stratified":
         raise UserError("--scorer goes with --by stratified")
-    return ending_of(to)
+    ending = ending_of(to)
+    refuse_unknown("--as", "form", [wanted.form], FORMS)
+    if (ending == JSON) != bool(wanted.form):
+        raise UserError(f"{to}: --as label-studio goes with a file that ends in {JSON}")
+    return ending
 
 
 def _new_key(output: Output, name: str) -> str:
@@ -233,7 +246,7 @@ def _labels(number: int) -> list[str]:
 
 def _columns(texts: Texts, axes: Sequence[str]) -> list[str]:
     has_context = any(document.context for document, _ in texts.values())
-    return [LABEL, "source", *(["context"] if has_context else []), "text", *axes, RATER]
+    return [LABEL, "source", *(["context"] if has_context else []), "text", *axes, RATER, NOTE]
 
 
 def _rows(texts: Texts) -> Iterator[dict[str, str | None]]:

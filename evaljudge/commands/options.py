@@ -353,7 +353,8 @@ class ExportOptions(Declared):
     """Write a part of a run to a file: scores, verdicts, references, or what is left to ask.
 
     The tables of `scores` and `verdicts` are for other tools: the ending of the file says whether
-    it is Parquet, JSONL or CSV (which leaves out columns that hold several values).
+    it is Parquet, JSONL or CSV (which leaves out columns that hold several values). `csv` has a row
+    for each text, for a spreadsheet; `eee` writes records of Every Eval Ever to a folder.
 
     The `references` are texts of known quality that the judge `synthetic` has the model write;
     another run takes the file by the key judges.synthetic.references. Questions are exported by the
@@ -370,11 +371,15 @@ class ExportOptions(Declared):
         str,
         typer.Argument(
             metavar="WHAT",
-            help="Scores, verdicts, references, asks, or what a kind of judge exports (entities).",
+            help="Scores, verdicts, csv, eee, references, asks, or what a kind of judge exports "
+            "(entities).",
         ),
     ]
     to: str = option(
-        "The file to write (a path or URI), JSONL unless it is a table.", NEEDED, "--to", "--out"
+        "The file to write (a path or URI), JSONL unless it is a table; of `eee` the folder.",
+        NEEDED,
+        "--to",
+        "--out",
     )
     judge: str | None = option("The judge, if the run has several.")
     briefs: str | None = BRIEFS()
@@ -410,8 +415,11 @@ class ViewOptions(Declared):
     """
 
     out: RunFolder
-    beside: str | None = option(
-        "Another run, whose scores stand beside, the largest differences first.", metavar="OTHER"
+    beside: Names = option(
+        "Another run, whose scores stand beside, the largest differences first. Repeated: the "
+        "means of all these runs are shown as a trend.",
+        (),
+        metavar="OTHER",
     )
     label: str | None = option(
         "A sheet of `evaljudge label` (.jsonl), which is then filled in.", metavar="SHEET"
@@ -435,6 +443,7 @@ class DiffOptions(Declared):
         metavar="SCORER[.AXIS]",
     )
     tolerance: float = option("By how much a mean may fall without being lower.", 0.0)
+    markdown: bool = option("Print Markdown, for the text of a pull request.", False)
 
 
 class LabelOptions(Declared):
@@ -449,6 +458,12 @@ class LabelOptions(Declared):
     run: Annotated[AnyPath, _RUN]
     to: AnyPath = option("The sheet to write: a path or URI that ends in .csv or .jsonl.", NEEDED)
     _: KW_ONLY
+    form: str | None = option(
+        "Write tasks for Label Studio (.json), and its labeling interface (.xml) beside them.",
+        None,
+        "--as",
+        metavar="label-studio",
+    )
     n: int = option("How many texts to draw.", 200)
     by: str = option(
         "How texts are drawn: at random (random), evenly over the scores (stratified), or more "

@@ -10,10 +10,13 @@ from evaljudge.analysis.run_scores import scored_run
 from evaljudge.commands.options import ViewOptions
 from evaljudge.errors import UserError
 from evaljudge.runs.outcome import open_run
+from evaljudge.sections import merged
 from evaljudge.storage import to_write
+from evaljudge.text import listed
 from evaljudge.viewer.labels import LabelSheet, label_site
 from evaljudge.viewer.server import Site, served
 from evaljudge.viewer.site import RunSite
+from evaljudge.viewer.trend import trend
 
 
 def view(options: ViewOptions) -> None:
@@ -33,11 +36,14 @@ def made_site(options: ViewOptions) -> Site:
         return _label_site(options, options.label)
     if options.rater:
         raise UserError("--rater is for a sheet of texts to rate: name it with --label")
-    other = scored_run(options.beside) if options.beside else None
-    run_site = RunSite(scored_run(options.out), open_run(options.out).findings, other)
+    others, findings = listed(options.beside or ()), open_run(options.out).findings
+    other = scored_run(others[0]) if others else None
+    runs = {out: open_run(out).findings for out in others}
+    more = merged(trend({options.out: findings} | runs)) if len(others) > 1 else ()
+    run_site = RunSite(scored_run(options.out), findings, other, more)
     if other is not None and not run_site.index.shared_texts:
         raise UserError(
-            f"{options.beside}: it has no text of {options.out} (by document and system), so there "
+            f"{other.out}: it has no text of {options.out} (by document and system), so there "
             "is nothing to compare"
         )
     return run_site.site

@@ -25,7 +25,7 @@ KNOWN_FIELDS = (
 )
 SCORE_FIELDS = ("scorer", "axis", "value", "scores", "reason", "signature")
 """What rows of given scores have besides `doc_id` and `system` (see scores.py)."""
-LABEL, RATER = "label", "rater"
+LABEL, RATER, NOTE = "label", "rater", "note"
 """What rows of sheets have (see sheets.py)."""
 NOT_UTF8 = "not UTF-8"
 OTHER_FORMS = {

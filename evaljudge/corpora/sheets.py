@@ -17,14 +17,17 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
+from pathlib import PurePath
 from typing import Any
 
+from evaljudge.corpora import label_studio
 from evaljudge.corpora.columns import AS_THEY_ARE
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.readers import csv_records, read_jsonl
 from evaljudge.corpora.rows import (
     DOTTED,
     LABEL,
+    RATER,
     Row,
     accepted,
     is_number,
@@ -33,10 +36,11 @@ from evaljudge.corpora.rows import (
 )
 from evaljudge.errors import UserError, first_line
 from evaljudge.storage import open_to_read
-from evaljudge.text import shown
+from evaljudge.text import one_line, shown
 
-CSV, JSONL = ".csv", ".jsonl"
+CSV, JSONL, JSON = ".csv", ".jsonl", ".json"
 LARGEST = 1e300
+LARGEST_CELL = 32_000
 FORMULAS = tuple("=+-@\t\r\n＝＋－＠'")
 """Beginnings of cells, some of them full-width, that an apostrophe is put before."""
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*|,\d{1,2})?", re.ASCII)
@@ -44,10 +48,12 @@ Fields = Mapping[str, Any]
 
 
 def ending_of(file: str) -> str:
-    for ending in (CSV, JSONL):
+    for ending in (CSV, JSONL, JSON):
         if file.lower().endswith(ending):
             return ending
-    raise UserError(f"{file}: unknown ending; a sheet ends in {CSV} or {JSONL}")
+    raise UserError(
+        f"{file}: unknown ending; a sheet ends in {CSV} or {JSONL}, Label Studio's in {JSON}"
+    )
 
 
 def sheet(columns: Sequence[str], rows: Iterable[Fields], ending: str) -> bytes:
@@ -55,10 +61,14 @@ def sheet(columns: Sequence[str], rows: Iterable[Fields], ending: str) -> bytes:
     if ending == JSONL:
         lines = [json.dumps({c: row.get(c) for c in columns}, ensure_ascii=False) for row in rows]
         return "".join(f"{line}\n" for line in lines).encode()
+    if ending == JSON:
+        return label_studio.tasks(rows)
+    return _csv(columns, ([harmless_cell(row.get(c) or "") for c in columns] for row in rows))
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     written = io.StringIO()
-    writer = csv.writer(written)
-    writer.writerow(columns)
-    writer.writerows([harmless_cell(row.get(c) or "") for c in columns] for row in rows)
+    csv.writer(written).writerows([columns, *rows])
     return written.getvalue().encode("utf-8-sig")  # by its mark spreadsheets know that it is UTF-8
 
 
@@ -66,10 +76,27 @@ def harmless_cell(text: str) -> str:
     return f"'{text}" if text.startswith(FORMULAS) else text
 
 
+def spreadsheet(columns: Sequence[str], rows: Iterable[Fields]) -> bytes:
+    """A table to look at, in CSV: each text is one line, and no longer than a cell may be."""
+    cells = ([_shown_cell(row.get(c)) for c in columns] for row in rows)
+    return _csv(list(map(_shown_cell, columns)), cells)
+
+
+def _shown_cell(value: Any) -> Any:
+    """Where semicolons separate cells, what follows one would begin a cell."""
+    if not isinstance(value, str):
+        return value
+    return harmless_cell(re.sub(r";(?=\S)", "; ", one_line(value, LARGEST_CELL)))
+
+
 def read_sheet(file: str) -> Iterator[Row]:
     """The sheet's rows; a CSV's cells are texts, and missing cells are empty."""
-    is_csv = file.lower().endswith(CSV)
-    return map(_dotted, _csv_rows(file) if is_csv else map(accepted, read_generic((file,))))
+    read = {CSV: _csv_rows, JSON: _studio_rows}.get(PurePath(file).suffix.lower(), _generic_rows)
+    return map(_dotted, read(file))
+
+
+def _generic_rows(file: str) -> Iterator[Row]:
+    return map(accepted, read_generic((file,)))
 
 
 def jsonl_rows(content: bytes, file: str) -> Iterator[Row]:
@@ -102,12 +129,21 @@ def rating_in(row: Row, column: str) -> float | None:
     return float(value) + 0.0
 
 
-def _csv_rows(file: str) -> Iterator[Row]:
+def _content(file: str) -> bytes:
     try:
         with open_to_read(file) as stream:
-            content = stream.read()
+            return stream.read()
     except OSError as error:
         raise UserError(f"{file}: cannot be read ({first_line(error)})") from None
+
+
+def _studio_rows(file: str) -> Iterator[Row]:
+    for place, rater, fields in label_studio.exported(_content(file), file):
+        yield Row(place, fields | {RATER: rater})
+
+
+def _csv_rows(file: str) -> Iterator[Row]:
+    content = _content(file)
     refuse_other_forms(file, content)
     records = csv_records(io.StringIO(_decoded(content), newline=""), file)[1]
     first = [cell.strip() for cell in next(records, ("", []))[1]]

@@ -51,10 +51,10 @@ class AxisAnswer:
     is_trusted: bool | None  # None: nobody rated, or too few did
     notes: Sequence[str]
     dots: Sequence[dict[str, Any]]
-    """Each system's dot: its place, the ends of its interval, its letters, the figures as text."""
+    """Each system's dot: its place, the ends of its interval, its letters, the figures as text,
+    and the link to the list of its texts, the worst first."""
     ticks: Ticks
     hidden: int  # systems that are not drawn
-    worst_texts: str  # the link to the list of the first system's texts, the worst first
 
 
 def headlines(findings: Findings) -> list[Headline]:
@@ -62,7 +62,8 @@ def headlines(findings: Findings) -> list[Headline]:
     rows = leading(findings, findings["systems"])
     if not rows or rows[0].axis != ANY_AXIS:
         return [Headline(row.axis, row) for row in rows]
-    by_scorer = {row.scorer: row for row in rows}
+    named = [row for row in rows if row.scorer not in LENGTHS]
+    by_scorer = {row.scorer: row for row in named or rows}
     best: dict[str, Agreement] = {}
     for level in ("summary", "sample"):  # pooled only where it is undefined within documents
         rows_of_level = [row for row in spearmans(findings, level) if row.scorer in by_scorer]
@@ -105,7 +106,7 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
     row, low, high = headline.ranking, min(ends), max(ends)
     edge = (high - low) * 0.04 or abs(low) * 0.1 or 0.5
     low, high = low - edge, high + edge
-    dots = [
+    dots: list[dict[str, Any]] = [
         {
             "system": system.system,
             "at": place_of(system.mean, low, high),
@@ -125,9 +126,11 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
         and lost.low is not None
         and lost.low > 0
     ]
-    wanted = {"scorer": row.scorer, "axis": row.axis, "system": row.systems[0].system}
-    if headline.axis != row.axis:  # the scorer has no axes: people's ratings are on this one
-        wanted["people"] = headline.axis
+    for dot in dots:
+        wanted = {"scorer": row.scorer, "axis": row.axis, "system": str(dot["system"])}
+        if headline.axis != row.axis:  # the scorer has no axes: people's ratings are on this one
+            wanted["people"] = headline.axis
+        dot["texts"] = _list_of(**wanted, sort="low")
     trust, is_trusted = _trust(findings, headline)
     return AxisAnswer(
         axis=headline.axis,
@@ -136,11 +139,10 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
         people=_peoples_best(findings, headline.axis),
         trust=trust,
         is_trusted=is_trusted,
-        notes=gained,
+        notes=[*gained, *_by_length(findings, headline)],
         dots=dots,
         ticks=ticks(low, high),
         hidden=len(row.systems) - len(dots),
-        worst_texts=_list_of(**wanted, sort="low"),
     )
 
 
@@ -254,6 +256,17 @@ def _trust(findings: Findings, headline: Headline) -> tuple[str, bool | None]:
     ), True
 
 
+def _by_length(findings: Findings, headline: Headline) -> Iterator[str]:
+    """Where the length of a text agrees better with people than the metric that leads."""
+    row = _agreement_of(findings, headline, "sample")
+    if row is not None and headline.ranking.axis == ANY_AXIS:
+        for length in spearmans(findings, row.level):
+            is_other = length.scorer in LENGTHS and length.scorer != row.scorer
+            is_better = (length.value or 0.0) > (row.value or 0.0)
+            if is_other and is_better and length.axis == headline.axis:
+                yield f"Length alone agrees better: {length.scorer} {estimate(length)}."
+
+
 def _agreement_of(findings: Findings, headline: Headline, level: str) -> Agreement | None:
     rows = (r for r in spearmans(findings, level) if r.scorer == headline.ranking.scorer)
     return next((row for row in rows if headline.axis in (row.axis, ANY_AXIS)), None)
@@ -279,6 +292,30 @@ def _why_not(findings: Findings, headline: Headline) -> str:
     if not row.documents:
         return "each document has a text of one system only"
     return "in each of them all scores or all ratings are equal"
+
+
+def lead(findings: Findings) -> dict[str, str]:
+    """The scale with which lists begin: that of the first answer."""
+    rows = [headline.ranking for headline in headlines(findings)[:1]]
+    return {"scorer": rows[0].scorer, "axis": rows[0].axis} if rows else {}
+
+
+# warnings
+
+
+def by_severity(findings: Findings) -> dict[str, Sequence[str]]:
+    at, warnings = findings.serious, findings.warnings
+    if at is None:
+        return {"All warnings": warnings}
+    kinds = {"What puts the scores in doubt": warnings[:at], "Less serious": warnings[at:]}
+    return {kind: some for kind, some in kinds.items() if some}
+
+
+def warnings_line(findings: Findings) -> str:
+    number, serious = len(findings.warnings), findings.serious
+    line = counted(number, "warning", "warnings")
+    of = "" if number == 1 else f"{serious} of them "
+    return f"{line}, {of}serious" if serious else line
 
 
 # what has no score

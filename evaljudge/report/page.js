@@ -91,6 +91,13 @@ function unfold(hash) {
   target.scrollIntoView();
 }
 
+if ($("print")) {
+  $("print").addEventListener("click", () => {
+    document.body.classList.add("alone");
+    print();
+    document.body.classList.remove("alone");
+  });
+}
 if ($("unfold")) $("unfold").addEventListener("click", () => folded().forEach((one) => { one.open = true; }));
 
 // ---- on paper: a text that is open and its evidence alone, with prompts only where the reader has
@@ -222,6 +229,9 @@ const served = {
 
 const source = data.token ? served : embedded;
 
+// The scale of the first screen's first answer, with which lists begin.
+const leadIn = (scales) => Math.max(scales.findIndex((one) => one.scorer === data.lead?.scorer && one.axis === data.lead.axis), 0);
+
 // ---- the list of texts
 
 const PAGE = 50;
@@ -350,6 +360,7 @@ async function refresh() {
   $("filters-set").textContent = set ? ` (${set} set)` : "";
   markHeads();
   if (data.other) sayDifference();
+  drawMatrix();
   await showRows(0);
 }
 
@@ -400,6 +411,53 @@ function line(row, begins) {
   return made;
 }
 
+// ---- the matrix of documents and systems: how far each score is from what its document and its
+// system suggest; documents with the farthest score come first
+
+const MOST_DOCUMENTS = 30;
+const meanOf = (values) => values.reduce((sum, one) => sum + one, 0) / values.length;
+
+function drawMatrix() {
+  if (!$("matrix").open) return;
+  const [byDocument, bySystem, all] = [new Map(), new Map(), []];
+  for (const row of list.order) {
+    if (Number.isNaN(list.scores[row])) continue;
+    for (const [groups, key] of [[byDocument, list.names[row]], [bySystem, list.systems[row]]]) {
+      if (groups.has(key)) groups.get(key).push(row); else groups.set(key, [row]);
+    }
+    all.push(list.scores[row]);
+  }
+  const mean = meanOf(all);
+  const meanIn = (rows) => meanOf(rows.map((row) => list.scores[row]));
+  const means = new Map([...bySystem].map(([system, rows]) => [system, meanIn(rows)]));
+  const lines = [...byDocument].map(([doc, rows]) => {
+    const own = meanIn(rows) - mean;
+    const distances = rows.map((row) => list.scores[row] - own - means.get(list.systems[row]));
+    return { doc, apart: new Map(rows.map((row, at) => [list.systems[row], [row, distances[at]]])), most: Math.max(...distances.map(Math.abs)), squares: distances.reduce((sum, one) => sum + one * one, 0) };
+  }).sort((a, b) => b.most - a.most);
+  const spread = Math.sqrt(lines.reduce((sum, one) => sum + one.squares, 0) / all.length) || 1;
+  const systems = [...means.keys()].sort((a, b) => means.get(b) - means.get(a));
+  const head = (name, scope) => Object.assign(make("th", name), { scope });
+  const body = lines.slice(0, MOST_DOCUMENTS).map(({ doc, apart }) => {
+    const made = make("tr");
+    made.append(head(doc, "row"), ...systems.map((system) => {
+      const [row, distance] = apart.get(system) ?? [-1, 0];
+      if (row < 0) return make("td", "–", "number");
+      const cell = make("td", undefined, `number ${distance < 0 ? "minus" : "plus"}${Math.min(9, Math.round(3 * Math.abs(distance) / spread))}`);
+      const link = make("a", fixed(list.scores[row], list.decimals[0]));
+      link.href = linkTo(row);
+      link.title = `${shown(Math.abs(distance))} ${distance < 0 ? "below" : "above"} what its document and its system suggest`;
+      cell.append(link);
+      return cell;
+    }));
+    return made;
+  });
+  $("matrix-of").textContent = harmless(`${nameOf(data.scorers[list.scorer])}: ${body.length.toLocaleString("en")} of ${lines.length.toLocaleString("en")} documents of the list, those with the oddest score first.`);
+  const table = $("matrix").querySelector("table");
+  table.tHead.rows[0].replaceChildren(...["document", ...systems.map((system) => data.systems[system])].map((name) => head(name, "col")));
+  table.tBodies[0].replaceChildren(...body);
+}
+
 // ---- heads that sort the list, as Order does
 
 const sortHeads = () => [...document.querySelectorAll("#list th[data-orders]")];
@@ -432,13 +490,19 @@ const OF_THE_RUN = ["system", "status", "selected", "people"];
 const defaultOf = (id) => list.defaults[Object.keys(CONTROLS).find((name) => CONTROLS[name] === id)];
 const asGiven = (hash) => new URLSearchParams(hash.split(/\?(.*)/s)[1]);
 
-function address() {
-  const given = new URLSearchParams($("by-scorer").value === "0" ? {} : data.scorers[$("by-scorer").value]);
+const isAt = (part) => new RegExp(`^#${part}(\\?|$)`).test(location.hash);
+
+function address(part = isAt("thresholds") ? "thresholds" : "texts") {
+  const given = new URLSearchParams(Number($("by-scorer").value) === leadIn(data.scorers) ? {} : data.scorers[$("by-scorer").value]);
   for (const [name, id] of Object.entries(CONTROLS)) {
     if ($(id).value !== list.defaults[name]) given.set(name, $(id).value);
   }
-  if ($("sort").value === "threshold") given.set("cut", $("threshold-at").value);
-  return String(given) ? `#texts?${given}` : "#texts";
+  if (threshold.isSet) {
+    given.set("cut", $("threshold-at").value);
+    given.set("of", nameOf(threshold.spread));
+    for (const name of ["axis", "good"]) given.set(`cut-${name}`, $(`threshold-${name}`).value);
+  }
+  return String(given) ? `#${part}?${given}` : `#${part}`;
 }
 
 // The controls as an address has them; what the run does not have is said above the list.
@@ -459,26 +523,34 @@ function setControls(given) {
     $(id).value = list.defaults[name];
     unknown.push(`There is no ${CALLED[name] || name} '${wanted}'${OF_THE_RUN.includes(name) ? ` ${where}` : ""}.`);
   }
-  if ($("sort").value === "threshold") setThreshold(given.get("cut"));
+  if (given.has("cut") || $("sort").value === "threshold") setThreshold(given);
   $("unknown").textContent = harmless(unknown.join(" "));
   $("unknown").hidden = !unknown.length;
 }
 
-// As a link to texts near a threshold has it; the list's scorer is the threshold's.
-function setThreshold(cut) {
-  const { scorer, axis } = data.scorers[$("by-scorer").value];
-  const at = data.spreads.findIndex((one) => one.scorer === scorer && one.axis === axis);
+// As an address has it; where the list is ordered by nearness to it, its scorer is the list's.
+function setThreshold(given) {
+  const scale = nameOf(data.scorers[$("by-scorer").value]);
+  const wanted = $("sort").value === "threshold" ? scale : given.get("of") ?? scale;
+  const at = data.spreads.findIndex((one) => nameOf(one) === wanted);
   if (at < 0) { $("sort").value = list.defaults.sort; return; }
   if ($("threshold-scorer").value !== String(at)) {
     $("threshold-scorer").value = at;
     threshold.choose();
   }
-  if (cut !== null) $("threshold-at").value = cut;
+  if (given.has("cut-axis") && given.get("of") === wanted) {
+    $("threshold-axis").value = given.get("cut-axis");
+    threshold.chooseGood();
+    $("threshold-good").value = given.get("cut-good");
+  }
+  threshold.isSet = true;
+  if (given.has("cut")) $("threshold-at").value = given.get("cut");
   threshold.move();
 }
 
 // The place of a link's scorer and axis; the first where it names none, -1 where there is none such.
 function scaleIn(given) {
+  if (!given.has("scorer") && !given.has("axis")) return leadIn(data.scorers);
   return data.scorers.findIndex((one) => ["scorer", "axis"].every((name) => !given.has(name) || given.get(name) === one[name]));
 }
 
@@ -501,19 +573,19 @@ async function changed(event) {
   }
   if (event?.target.id === "by-scorer") $("by-low").value = $("by-high").value = "";  // of another scale
   $("unknown").hidden = true;
-  if (opened() === null) history.replaceState(null, "", address());
+  if (opened() === null) history.replaceState(null, "", address("texts"));
   await refresh();
 }
 
 async function openList(isClicked) {
-  if (!/^#texts(\?|$)/.test(location.hash)) return;
+  if (!isAt("texts") && !isAt("thresholds")) return;
   $("unknown").hidden = true;
   if (String(asGiven(location.hash)) !== String(asGiven(address()))) {
     setControls(asGiven(location.hash));
     history.replaceState(null, "", address());
     await refresh();
   } else if (!isClicked) return;
-  $("texts").scrollIntoView();
+  $(isAt("texts") ? "texts" : "thresholds").scrollIntoView();
 }
 
 // ---- what differs from another run
@@ -578,6 +650,7 @@ async function openText() {
   $("text-name").replaceChildren(...said);
   $("text-body").replaceChildren(...body);
   const scale = data.scorers[Math.max(scaleIn(given), 0)];
+  if (row >= 0) $("text-body").querySelector(".headline").after(otherSystems(row, scale));
   for (const run of [$("text-body"), ...$("text-body").querySelectorAll(".beside")]) putFirst(run, scale);
   $("text-body").querySelectorAll("table").forEach(makeSortable);
   const at = list.order.indexOf(row);
@@ -588,6 +661,18 @@ async function openText() {
   }
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
+}
+
+// Links to what other systems wrote for the document.
+function otherSystems(row, scale) {
+  const made = make("p", undefined, "soft");
+  list.names.forEach((name, other) => {
+    if (name !== list.names[row] || other === row) return;
+    const link = make("a", systemOf(other));
+    link.href = linkTo(other, scale);
+    made.append(made.childNodes.length ? ", " : "Other systems: ", link);
+  });
+  return made;
 }
 
 function foldOtherAxes(judged) {
@@ -653,6 +738,8 @@ function nearestPlace(n, apart) {
 
 const threshold = {
   value: 0,
+  isSet: false,  // by the reader or a link, so that the address has it
+  isMoved: false,  // since the address was written
   get spread() { return data.spreads[Number($("threshold-scorer").value)]; },
 
   choose() {
@@ -719,11 +806,10 @@ const threshold = {
   // Once the slider rests.
   borderline: later(100, async () => {
     const { value, spread } = threshold;
-    if ($("sort").value === "threshold") {
-      followThreshold();
-      if (opened() === null && location.hash.startsWith("#texts")) history.replaceState(null, "", address());
-      refresh();
-    }
+    if ($("sort").value === "threshold") followThreshold();
+    if (threshold.isMoved && opened() === null) history.replaceState(null, "", address($("sort").value === "threshold" ? "texts" : "thresholds"));
+    threshold.isMoved = false;
+    if ($("sort").value === "threshold") refresh();
     const at = data.scorers.findIndex((scale) => scale.scorer === spread.scorer && scale.axis === spread.axis);
     const scores = await source.column(`score:${at}`);
     const nearest = nearestTo(value, scores);
@@ -744,10 +830,14 @@ const threshold = {
 function beginThreshold() {
   fillScales($("threshold-scorer"), data.spreads);
   $("threshold-at").max = data.bins - 1;
-  $("threshold-scorer").addEventListener("change", () => threshold.choose());
-  $("threshold-axis").addEventListener("change", () => threshold.chooseGood());
-  $("threshold-good").addEventListener("change", () => threshold.move());
-  $("threshold-at").addEventListener("input", () => threshold.move());
+  $("threshold-scorer").value = leadIn(data.spreads);
+  const moves = { scorer: () => threshold.choose(), axis: () => threshold.chooseGood(), good: () => threshold.move(), at: () => threshold.move() };
+  for (const [name, move] of Object.entries(moves)) {
+    $(`threshold-${name}`).addEventListener("input", () => {
+      threshold.isSet = threshold.isMoved = true;
+      move();
+    });
+  }
   $("threshold-copy").addEventListener("click", async () => {
     await navigator.clipboard.writeText($("threshold-line").textContent);
     $("threshold-copy").textContent = "Copied";
@@ -775,6 +865,7 @@ async function beginTexts() {
   foldFilters();
   narrow.addEventListener("change", foldFilters);
   $("clear").addEventListener("click", clearFilters);
+  $("matrix").addEventListener("toggle", drawMatrix);
   beginHeads();
   $("more").addEventListener("click", async () => {
     if ($("list").getAttribute("aria-busy") === "true") return;
@@ -797,19 +888,19 @@ async function beginTexts() {
   });
   window.addEventListener("hashchange", () => { openText(); openList(); });
   document.addEventListener("click", (event) => {
-    const link = event.target.closest('a[href^="#texts"]');
+    const link = event.target.closest('a[href^="#texts"], a[href="#thresholds"]');
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    const hash = link.closest("nav") ? address() : link.hash;  // by the page's menu it stays as it is
+    const hash = link.closest("nav") ? address(link.hash.slice(1)) : link.hash;  // by the page's menu it stays as it is
     if (hash !== location.hash) history.pushState(null, "", hash);
     openList(true);
   });
   setControls(startOf(location.hash));
-  const isOfList = location.hash.startsWith("#texts?");
+  const isOfList = /^#(texts|thresholds)\?/.test(location.hash);
   if (isOfList) history.replaceState(null, "", address());
   await refresh();
   await openText();
-  if (isOfList) $("texts").scrollIntoView();
+  if (isOfList) $(isAt("texts") ? "texts" : "thresholds").scrollIntoView();
   if (data.other) beginComparison();
   if (data.spreads.length) threshold.move();
 }
@@ -820,7 +911,7 @@ function startOf(hash) {
   if (hash.startsWith("#text?")) {
     for (const name of [...given.keys()]) if (!["scorer", "axis"].includes(name)) given.delete(name);
   }
-  return hash.startsWith("#text") ? given : new URLSearchParams();
+  return /^#(text|thresholds)/.test(hash) ? given : new URLSearchParams();
 }
 
 const failure = (error) => (error instanceof TypeError && data.token

@@ -21,7 +21,7 @@ from evaljudge.analysis.findings import Findings
 from evaljudge.records import Score
 from evaljudge.report import first, lines, pictures
 from evaljudge.report.texts import AskedPrompt, PageText, first_of_each, spread_data, text_data
-from evaljudge.sections import View, figures
+from evaljudge.sections import Section, View, figures
 from evaljudge.text import LONG, harmless, one_line, shortened
 
 _HERE = Path(__file__).parent
@@ -33,11 +33,15 @@ Prompts = Literal["all prompts", "first prompts", "no prompts"]
 
 
 def page(
-    findings: Findings, texts: Sequence[PageText] = (), data: Mapping[str, Any] | None = None
+    findings: Findings,
+    texts: Sequence[PageText] = (),
+    data: Mapping[str, Any] | None = None,
+    more: Sequence[Section] = (),
 ) -> str:
-    """`data`: what the server that shows all texts gives in place of a few."""
+    """`data`: what the server that shows all texts gives in place of a few; `more`: sections that
+    come before those of the report."""
     if data:
-        return _page(findings, [], data)
+        return _page(findings, [], data, more)
     shown = {
         (text.document.doc_id, text.candidate.system): (text, text_html(text, "first prompts"))
         for text in texts
@@ -60,8 +64,14 @@ def page(
     return made
 
 
-def _page(findings: Findings, bodies: Sequence[Markup], data: Mapping[str, Any]) -> str:
-    shown = sections(findings)
+def _page(
+    findings: Findings,
+    bodies: Sequence[Markup],
+    data: Mapping[str, Any],
+    more: Sequence[Section] = (),
+) -> str:
+    data = {**data, "lead": first.lead(findings)}
+    shown = [*more, *sections(findings)]
     made: str = (
         environment()
         .get_template("page.html.j2")

@@ -11,41 +11,27 @@ import re
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 
-from evaljudge.agreement import Agreement
 from evaljudge.analyses import sections
-from evaljudge.analyses.agreement import (
-    COEFFICIENTS,
-    INTERVALS,
-    LEVELS,
-    levels,
-    nothing,
-    spearman_table,
-)
-from evaljudge.analyses.systems import close, leader
+from evaljudge.analyses.agreement import INTERVALS, levels, nothing, spearman_table
 from evaljudge.analysis.findings import Findings, Selected
 from evaljudge.reasons import grouped
-from evaljudge.records import ANY_AXIS, HUMAN
-from evaljudge.report.first import best_by, best_of, leading, spearmans, stand_in
+from evaljudge.records import ANY_AXIS
+from evaljudge.report.first import answers, spearmans, stand_in
 from evaljudge.report.lines import asked_line, certified_together, floor_line, on_axis, reasons
-from evaljudge.report.screen import counts_on, fits, on_screen, whole, wrapped
-from evaljudge.sections import Named, Section, Table
-from evaljudge.sections.figures import NONE, count, estimate, notes_on, only, percent, tabled
+from evaljudge.report.screen import counts_on, on_screen, wrapped
+from evaljudge.sections import Section
+from evaljudge.sections.figures import NONE, axis_name, count, estimate, notes_on, percent
 from evaljudge.sections.rows import html_table
-from evaljudge.text import LONG, counted, one_line
+from evaljudge.text import LONG, columns, counted, fitted, one_line
 
 MOST_LINES = 30
 MOST_REASONS, MOST_WARNINGS = 3, 6
-SYSTEMS = "Systems: the best of each axis, by means on the scorer's own scale"
-ONE_SYSTEM = "systems    there is only one, so there is none to compare it with"
+TITLE = "Systems, and how far to trust what the scorer says of them"
+MEANING = "Agreement: 0 is chance, 1 is people's own order."
 COUNTED_ON = "+2: two more names; a wider terminal shows them."
-_LEVELS = {
-    "sample": "within documents (sample level)",
-    "system": "on systems' means (system level)",
-    "summary": "on all texts pooled (summary level)",
-}
 _OUTER_LINES = 8
 """What was scored; coverage; an empty line; where the report and the scores lie; `show`; `--full`;
 coverage again, if it is under the floor."""
@@ -75,13 +61,14 @@ class _Part:
     @property
     def lines(self) -> list[str]:
         end = self.end(len(self.rows) - self.kept)
-        return [*self.head, *self.rows[: self.kept], *([end] if end else [])]
+        rows = (line for row in self.rows[: self.kept] for line in row.splitlines())
+        return [*self.head, *rows, *([end] if end else [])]
 
 
 def summary(findings: Findings, out: str, doc_id: str | None = None) -> Summary:
     """`doc_id`: a document of the run, for an example of `evaljudge show`."""
     parts = [_unscored(findings), _Part([f"asked      {asked_line(findings)}"])]
-    parts += [*_agreement(findings, out), *_systems(findings)]
+    parts += _answers(findings, out)
     warnings, selected = _warnings(findings), _selected(findings, out)
     all_parts = [*parts, warnings, selected]
     while sum(len(part.lines) for part in all_parts) > MOST_LINES - _OUTER_LINES:
@@ -224,85 +211,22 @@ def _unscored(findings: Findings) -> _Part:
     return _Part([], rows, end, MOST_REASONS) if rows else _Part([])
 
 
-def _agreement(findings: Findings, out: str) -> Iterator[_Part]:
-    """The scorer with the highest agreement on each axis, at the first level that there is."""
-    rows = [row for row in findings.agreement if row.value is not None]
-    level = next((name for name in LEVELS if any(row.level == name for row in rows)), None)
-    if level is None:
-        hint = f"`evaljudge label {out} --to sheet.csv` draws texts for people to rate."
-        yield _Part(["", nothing(findings), *([] if findings.rated else [hint])])
-        return
-    best = list(_best(findings, [row for row in rows if row.level == level]))
-    names = " / ".join(dict.fromkeys(COEFFICIENTS[row.coefficient] for row, _ in best))
-    columns = {
-        "axis": lambda item: item[0].axis,
-        "scorer": lambda item: item[0].scorer,
-        "cannot be told from it": lambda item: [*map(Named, item[1])],
-        f"{names} [95%]": lambda item: estimate(item[0]),
-    }
-    title = f"Agreement with people {_LEVELS[level]}: the highest of each axis"
-    yield _table(title, tabled("", best, 3, columns), "axes")
-    lines = [f"0 is chance, 1 is people's own order. {_of_intervals([row for row, _ in best])}"]
-    chosen = max((r.chosen for r in findings["significance"] if r.level == level), default=1)
-    if chosen > 1:
-        lines.append(f"Each interval is widened for the choice among {chosen} scorers.")
-    yield _Part([line for line in (*lines, stand_in(findings)) if line])
-
-
-def _of_intervals(rows: Sequence[Agreement]) -> str:
-    shown = [row for row in rows if row.low is not None and not only(row.level, row.n)]
-    if not shown:
-        return "There is too little for intervals."
-    unsure = [row.axis for row in shown if row.low is not None and row.low <= 0]
-    if not unsure:
-        return "All intervals lie above 0."
-    where = "No agreement is shown where the interval does not lie above 0"
-    return f"{where}: {one_line(', '.join(unsure))}."
-
-
-def _best(
-    findings: Findings, rows: Sequence[Agreement]
-) -> Iterator[tuple[Agreement, Sequence[str]]]:
-    """The best as tested, with those not significantly different from it, and its interval for the
-    choice among all; untested, the highest of Spearman's."""
-    by_scale = {(row.scorer, row.axis, row.coefficient): row for row in rows}
-    level = rows[0].level
-    standings = {row.axis: row for row in findings["significance"] if row.level == level}
-    for axis in dict.fromkeys(row.axis for row in rows):
-        if standing := standings.get(axis):
-            best = by_scale[standing.best, axis, standing.coefficient]
-            yield replace(best, low=standing.low, high=standing.high), standing.indistinguishable
-        elif of_axis := [r for r in rows if (r.axis, r.coefficient) == (axis, "spearman")]:
-            yield max(of_axis, key=lambda row: row.value or 0.0), ()
-
-
-def _systems(findings: Findings) -> Iterator[_Part]:
-    compared = [row for row in findings["systems"] if len(row.systems) > 1]
-    if not compared:
-        yield _Part([ONE_SYSTEM] if findings["systems"] else [])
-        return
-    by_people = {row.axis: "; ".join(best_of(row)) for row in compared if row.scorer == HUMAN}
-    rows = leading(findings, compared)
-    columns = {
-        "axis": "axis",
-        "scorer": "scorer",
-        "best (mean)": leader,
-        "cannot be told from it": close,
-    }
-    if any(row.axis in by_people for row in rows):
-        columns[best_by(findings)] = lambda row: by_people.get(row.axis, NONE)
-    yield _table(SYSTEMS, tabled("", rows, len(columns), columns), "rows")
-
-
-def _table(title: str, table: Table, what: str) -> _Part:
-    if not fits(table):  # lists of several names become their number
-        rows = [
-            [c if isinstance(c, str) or len(c) == 1 else f"{count(len(c))} others" for c in row]
-            for row in table.rows
-        ]
-        table = replace(table, rows=rows)
-    head, *lines = whole(table).splitlines()
-    return _Part(["", title, head], lines, _and_more(what))
+def _answers(findings: Findings, out: str) -> Iterator[_Part]:
+    """For each axis what the page's first screen says of it."""
+    shown = answers(findings)
+    wide = max([10, *(columns(one_line(answer.axis)) for answer in shown)])
+    rows = list[str]()
+    for answer in shown:
+        by = f"by {answer.scorer}" + (f"; {answer.people}" if answer.people else "")
+        said = f"{answer.sentence} ({by})"
+        rows.append(f"{fitted(one_line(axis_name(answer.axis)), wide)} {one_line(said, LONG)}")
+        rows[-1] += f"\n{'':<{wide}} {one_line(' '.join([answer.trust, *answer.notes]), LONG)}"
+    yield _Part(["", TITLE if rows else nothing(findings)], rows, _and_more("axes"))
+    hint = f"`evaljudge label {out} --to sheet.csv` draws texts for people to rate."
+    last = [] if findings.rated else [hint]
+    if any(answer.is_trusted is not None for answer in shown):
+        last = [MEANING, stand_in(findings)]
+    yield _Part([line for line in last if line])
 
 
 def _selected(findings: Findings, out: str) -> _Part:

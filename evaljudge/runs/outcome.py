@@ -104,6 +104,10 @@ class Outcome:
     def iter_scores(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         return self._tables.scores(columns)[1]
 
+    def iter_texts(self) -> Iterator[pa.Table]:
+        """As `scores(wide=True)`, with the reasons for missing scores, the text and its source."""
+        return self._tables.texts()
+
     @property
     def first_document(self) -> str | None:
         """The first document with a score; None where there is no score."""

@@ -134,6 +134,7 @@ def findings_of(
         weights=weights,
         intervals=[interval for fit in fits for interval in fit.intervals],
         thresholds=aims,
+        notes=ratings.notes,
     )
     rows = rows_of(run)
     seen = Found(people, people.code_of, rows["agreement"])
@@ -178,7 +179,7 @@ def findings_of(
         | dict(scoring.signatures)
         | by_scorer(lines),
         tokens=accounts.tokens,
-        warnings=in_order(warned, warned_of(run, rows)),
+        **in_order(warned, warned_of(run, rows)),
         price=job.price,
         judged=all_judges(by_judge),
         combined=list(job.combined),

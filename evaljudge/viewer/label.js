@@ -39,6 +39,7 @@ function show(to) {
   $("previous").disabled = at === 0;
   $("next").disabled = at === data.texts.length - 1;
   $("ratings").replaceChildren(...data.axes.map((axis, place) => group(axis, place, one)));
+  $("note").value = one.ratings.note ?? "";
   $("problem").textContent = "";
   progress();
   scrollTo(0, 0);
@@ -117,12 +118,13 @@ const openNext = () => { if (nextOpen() !== undefined) show(nextOpen()); };
 $("previous").addEventListener("click", () => show(at - 1));
 $("next").addEventListener("click", () => show(at + 1));
 $("open").addEventListener("click", openNext);
+$("note").addEventListener("change", () => rate({ name: "note", shown: "its note" }, data.texts[at], $("note").value.trim() || null));
 $("copy").addEventListener("click", async () => {
   await navigator.clipboard.writeText(data.line);
   $("copy").textContent = "Copied";
 });
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.id === "note") return;
   const fieldset = document.activeElement.closest("fieldset");
   const value = ["0", "Backspace", "Delete"].includes(event.key) ? "" : event.key;
   const key = {

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import yaml
 
-from evaljudge.corpora.rows import LABEL, RATER
+from evaljudge.corpora.rows import LABEL, NOTE, RATER
 from evaljudge.corpora.sheets import JSONL, jsonl_rows, sheet
 from evaljudge.errors import UserError
 from evaljudge.report.page import environment, file_text, parts
@@ -22,7 +22,8 @@ from evaljudge.storage import Place, to_write
 from evaljudge.text import LONG, harmless, one_line
 from evaljudge.viewer.server import HTML, Given, Refused, Response, Site, as_json
 
-BESIDE = (LABEL, "source", "context", "text", RATER)
+BESIDE = (LABEL, "source", "context", "text", RATER, NOTE)
+LONGEST = 2_000  # characters of a note
 SHOWN = ("source", "context", "text")
 LOWEST, HIGHEST = 1, 5  # the ratings that the page offers
 Fields = dict[str, Any]
@@ -50,13 +51,13 @@ class LabelSheet:
         return cls(file, place, name, rater, [c for c in _columns(rows) if c not in BESIDE])
 
     def rate(
-        self, label: str, ratings: Mapping[str, float | None], before: Mapping[str, float | None]
-    ) -> dict[str, float]:
-        """Keep these ratings. Gives those in their place that are not as they were `before`:
-        somebody has rated under the same name elsewhere."""
+        self, label: str, ratings: Mapping[str, Any], before: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Keep these ratings, a `note` among them. Gives those in their place that are not as they
+        were `before`: somebody has rated under the same name elsewhere."""
         for axis, rating in ratings.items():
             self._check(axis, rating)
-        replaced: dict[str, float] = {}
+        replaced: dict[str, Any] = {}
 
         def changed(content: bytes) -> bytes:
             rows = _rows(content, self.file)
@@ -68,13 +69,18 @@ class LabelSheet:
                 if (was := row.get(axis)) is not None and was not in (before.get(axis), rating):
                     replaced[axis] = was
             row |= ratings
-            row[RATER] = self.rater if any(row.get(a) is not None for a in self.axes) else None
+            is_rated = any(row.get(name) is not None for name in (*self.axes, NOTE))
+            row[RATER] = self.rater if is_rated else None
             return sheet(_columns(rows), chain.from_iterable(rows.values()), JSONL)
 
         self.place.change(self.name, changed)
         return replaced
 
-    def _check(self, axis: str, rating: float | None) -> None:
+    def _check(self, axis: str, rating: Any) -> None:
+        if axis == NOTE:
+            if not (rating is None or (isinstance(rating, str) and len(rating) <= LONGEST)):
+                raise ValueError(f"a note has at most {LONGEST:,} characters")
+            return
         if axis not in self.axes:
             raise ValueError(f"there is no axis {axis!r} in this sheet")
         is_number = isinstance(rating, int | float) and not isinstance(rating, bool)
@@ -86,7 +92,7 @@ class LabelSheet:
             for row in rows:
                 if row.get(RATER) == who:
                     return row
-        rows.append(rows[0] | dict.fromkeys(self.axes) | {RATER: None})
+        rows.append(rows[0] | dict.fromkeys((*self.axes, NOTE, RATER)))
         return rows[-1]
 
     def data(self, described: Mapping[str, str]) -> dict[str, Any]:
@@ -98,7 +104,8 @@ class LabelSheet:
         for label, rows in _rows(self.place.read(self.name), self.file).items():
             row = self._own_row(rows)
             words = {part: harmless(row.get(part) or "") for part in SHOWN}
-            texts.append({"label": label, "ratings": {a: row.get(a) for a in self.axes}} | words)
+            given = {name: row.get(name) for name in (*self.axes, NOTE)}
+            texts.append({"label": label, "ratings": given} | words)
         about = {name: one_line(described.get(name, ""), LONG) for name in self.axes}
         return {
             "axes": [{"name": a, "shown": one_line(a), "about": about[a]} for a in self.axes],

@@ -6,7 +6,7 @@ index.column("score:3")  ->  bytes: a float32 for each text, NaN where it is uns
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ from evaljudge.report.page import page, text_html
 from evaljudge.report.texts import beginning, spread_data
 from evaljudge.runs.asked import RunPrompts
 from evaljudge.runs.shown import shown_in
+from evaljudge.sections import Section
 from evaljudge.storage import Shard
 from evaljudge.text import one_line
 from evaljudge.viewer.server import BYTES, HTML, TEXT, Given, Refused, Response, Site, as_json
@@ -158,9 +159,15 @@ class RunIndex(RunScores):
 
 
 class RunSite:
-    def __init__(self, run: ScoredRun, findings: Findings, other: ScoredRun | None = None) -> None:
-        """`other`: a run that is compared with it."""
-        self.findings = findings
+    def __init__(
+        self,
+        run: ScoredRun,
+        findings: Findings,
+        other: ScoredRun | None = None,
+        more: Sequence[Section] = (),
+    ) -> None:
+        """`other`: a run that is compared with it; `more`: what else the page says of the runs."""
+        self.findings, self.more = findings, more
         self.index = RunIndex(run, None if other is None else RunIndex(other))
         routes = (self.names, self.column, self.begins, self.text, self.search)
         self.site = Site({"/": self.page, **{f"/{route.__name__}": route for route in routes}})
@@ -179,7 +186,7 @@ class RunSite:
         if index.other is not None:
             out, name = index.other.run.out, index.other.run.out.rstrip("/").rpartition("/")[2]
             data |= {"other": out, "other_name": name, "compared": index.comparison}
-        return Response(page(self.findings, data=data).encode(), HTML)
+        return Response(page(self.findings, data=data, more=self.more).encode(), HTML)
 
     def names(self, given: Given) -> Response:
         return as_json([doc_id for doc_id, _ in self.index.texts])

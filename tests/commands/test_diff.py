@@ -362,6 +362,10 @@ def test_the_command(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     assert printed.out.startswith(f"A          {a}\nB          {b}\n")
     assert code("--json", "--fail-if-lower", "words") == 0
     assert json.loads(capsys.readouterr().out)["looked"][0]["failed"] is False
+    assert code("--markdown", "--fail-if-lower", "geval") == 4 * failed
+    said = capsys.readouterr().out
+    assert "### Mean scores of the texts that both runs scored\n\n| scorer " in said
+    assert said.startswith("- failed: geval on fluency") is failed
     assert code("--fail-if", "geval.fluency.mean < 0") == 2
     assert "--fail-if-lower SCORER.AXIS --tolerance 0.1" in capsys.readouterr().err
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import fromstring
 
 import pytest
 
@@ -193,7 +194,7 @@ def test_a_bad_file_of_ratings_is_refused_before_anything_is_asked(tmp_path: Pat
 def test_a_sheet_is_blind(loop: Loop, name: str) -> None:
     loop.label(name, n=TEXTS)
     rows, content = loop.sheet(name), (loop.folder / name).read_text()
-    assert list(rows[0]) == ["label", "source", "text", *AXES, "rater"]
+    assert list(rows[0]) == ["label", "source", "text", *AXES, "rater", "note"]
     assert [(row["fluency"], row["rater"]) for row in rows] == [
         (("", "") if name.endswith("csv") else (None, None))
     ] * TEXTS
@@ -204,6 +205,34 @@ def test_a_sheet_is_blind(loop: Loop, name: str) -> None:
     assert len(set(labels)) == TEXTS and all(one.isalpha() for one in labels)
     assert "geval" not in content
     assert not any(f'"{s}"' in content or f",{s}," in content for s in SYSTEMS)
+
+
+def test_label_studio_rates_a_sheet(loop: Loop) -> None:
+    """What it exports is read as a sheet: by whom, with notes; what was skipped is left out."""
+    made = loop.label("tasks.json", n=4, form="label-studio")
+    assert "export JSON" in made.text
+    tasks = json.loads((loop.folder / "tasks.json").read_text())
+    page = fromstring((loop.folder / "tasks.xml").read_text())
+    assert [one.get("value") for one in page.iter("Text")] == ["$source", "$text"]
+    assert [one.get("name") for one in page.iter("Rating")] == AXES
+    assert all(set(task["data"]) == {"label", "source", "text"} for task in tasks)
+
+    def annotation(by: Any, fluency: int, **more: Any) -> Row:
+        rating = {"from_name": "fluency", "type": "rating", "value": {"rating": fluency}}
+        note = {"from_name": "note", "type": "textarea", "value": {"text": ["too long"]}}
+        return {"completed_by": by, "result": [rating, note], **more}
+
+    anna, skipped = {"id": 7, "email": "anna@x"}, annotation(9, 1, was_cancelled=True)
+    for task in tasks:
+        task["annotations"] = [annotation(anna, 4), annotation(8, 2), skipped]
+    (loop.folder / "export.json").write_text(json.dumps(tasks))
+    findings = loop.report("export.json").findings
+    assert findings.rated == 4
+    rated = json.loads((Path(loop.out) / "report/ratings.json").read_text())
+    assert {row["ratings"]["fluency"] for row in rated} == {3.0}
+    (loop.folder / "export.json").write_text('[{"text": "JSON-MIN", "fluency": 4}]')
+    with pytest.raises(UserError, match=r"export\.json: no export of Label Studio as JSON"):
+        loop.report("export.json")
 
 
 def test_no_cell_of_a_csv_is_a_formula(loop: Loop) -> None:
@@ -323,7 +352,7 @@ def test_plain_rows_need_no_key_and_take_the_place_of_the_corpus_s(tmp_path: Pat
     loop.run()
     plain = [{"doc_id": "d1", "system": "A", "ratings": {"fluency": 4.5}, "rater": "x"},
              {"doc_id": "d1", "system": "nobody", "ratings.fluency": 3},
-             {"doc_id": "d2", "system": "A", "fluencey": 3, "note": "see me", "coherence": None,
+             {"doc_id": "d2", "system": "A", "fluencey": 3, "remark": "see me", "coherence": None,
               "ratings.tone": 2}]  # fmt: skip
     (tmp_path / "more.jsonl").write_text("\n".join(map(json.dumps, plain)))
     findings = loop.report("more.jsonl").findings
@@ -333,7 +362,7 @@ def test_plain_rows_need_no_key_and_take_the_place_of_the_corpus_s(tmp_path: Pat
     )
     assert any("more.jsonl: column 'fluencey' is not read: did you mean 'fluency'?" in w
                for w in findings.warnings)  # fmt: skip
-    assert any("column 'note' is not read" in w for w in findings.warnings)
+    assert any("column 'remark' is not read" in w for w in findings.warnings)
     given = json.loads((tmp_path / "run/report/labels.json").read_text())
     assert {row["n"] for row in given if row["of"] == "human"} == {TEXTS}, (
         "d1's A has one rater now"
@@ -365,6 +394,8 @@ def test_check_knows_the_keys(loop: Loop) -> None:
         ({"to": "sheet.xlsx"}, "sheet.xlsx: unknown ending; a sheet ends in .csv or .jsonl"),
         ({"by": "randm"}, "--by: unknown method 'randm': did you mean 'random'?"),
         ({"n": 0}, "--n 0: at least one text"),
+        ({"to": "sheet.json"}, "--as label-studio goes with a file that ends in .json"),
+        ({"form": "label-studio"}, "--as label-studio goes with a file that ends in .json"),
         ({"axis": ["fluencey"]}, "--axis: unknown axis 'fluencey': did you mean 'fluency'?"),
         ({"scorer": "geval"}, "--scorer goes with --by stratified"),
         ({"by": "stratified", "scorer": "gval"}, "unknown scorer 'gval': did you mean 'geval'?"),
@@ -435,7 +466,7 @@ ODD: dict[str, tuple[Callable[[str], bytes], str]] = {
     "old line ends": (lambda text: resaved(text, end="\r"), ""),
     "other columns first": (lambda text: reordered(text), ""),
     "empty rows": (lambda text: ("\n\n" + text + ",,,,,\n\n;\n"[:-2]).encode(), ""),
-    "a column of notes": (lambda text: text.replace("rater", "rater,note").encode(), ""),
+    "a column of remarks": (lambda text: text.replace("rater", "rater,remark").encode(), ""),
     "UTF-16": (lambda text: text.encode("utf-16"), "not UTF-8"),
     "a spreadsheet": (lambda text: b"PK\x03\x04" + text.encode(), "save it as CSV"),
     "no header": (lambda text: text.partition("\n")[2].encode(), "names neither `label`"),

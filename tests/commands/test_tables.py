@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -55,11 +57,74 @@ def test_verdicts_have_the_judges_own_columns(
     assert {level["rating"] for level in first["levels"]} == {1.0, 5.0}
 
 
+def test_a_table_for_spreadsheets_has_no_formula(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In each place that a stranger can fill, a formula is a text, whatever separates cells."""
+    formulas = ["=1+1", "+1+1", "-1+1", "@SUM(1)", "\t=1+1", "a;=1+1", "a\n=1+1", "'=1+1", "＝1+1"]
+    rows = [
+        {"doc_id": f"{one} {n}", "source": one, "candidates": [
+            {"system": one, "text": one, "ratings": {"=1+1": 4}}]}
+        for n, one in enumerate(formulas)
+    ]  # fmt: skip
+    jsonl(tmp_path / "cases.jsonl", rows)
+    made = evaljudge.run(
+        config(tmp_path, judges={"geval": {}}, metrics=["words"], axes=["fluency"]),
+        engines=ScriptedEngines(),
+        progress=False,
+    )
+    to = tmp_path / "texts.csv"
+    said, _ = command(capsys, "export", made.out, "csv", "--to", str(to))
+    assert said == f"9 rows: {to}\n"
+    content = to.read_text(encoding="utf-8-sig")
+    read = list(csv.reader(content.splitlines()))
+    assert read[0] == ["doc_id", "system", "geval.fluency", "words", "human.=1+1",
+                       "unscored", "text", "source"]  # fmt: skip
+    assert len(read) == 10 and all(row[4] == "4.0" for row in read[1:])
+    for cells in (read, csv.reader(content.splitlines(), delimiter=";")):
+        for cell in (cell for row in cells for cell in row):
+            assert not cell.startswith(tuple("=+-@\t＝"))
+    if office := shutil.which("soffice"):
+        as_read = "CSV:44/59,34,76,1,,0,false,true,false,false,false,-1"  # commas or semicolons
+        how = ["--convert-to", "fods", "--outdir", str(tmp_path), f"--infilter={as_read}"]
+        profile = f"-env:UserInstallation=file://{tmp_path}/profile"
+        subprocess.run([office, "--headless", profile, *how, str(to)], check=True, timeout=120)
+        opened = (tmp_path / "texts.fods").read_text()
+        assert opened.count("1+1") > len(formulas) and "table:formula" not in opened
+
+
+def test_records_of_every_eval_ever(
+    done: evaljudge.Outcome, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said, _ = command(capsys, "export", done.out, "eee", "--to", str(tmp_path / "data"))
+    assert said == f"2 records of Every Eval Ever 0.3.0: {tmp_path / 'data'}\n"
+    files = sorted((tmp_path / "data").glob("*/unknown/*/*.json"))
+    first, _ = map(json.loads, (file.read_text() for file in files))
+    assert first["model_info"]["name"] == files[0].parent.name == "A"
+    assert first["evaluation_id"].startswith("/".join(files[0].parts[-4:-1]))
+    by_id = {row["evaluation_result_id"]: row for row in first["evaluation_results"]}
+    synthetic = by_id["fluency/synthetic"]
+    values = [row["value"] for row in done.scores().to_pylist()
+              if (row["system"], row["scorer"]) == ("A", "synthetic")]  # fmt: skip
+    assert synthetic["score_details"]["score"] == pytest.approx(sum(values) / len(values))
+    assert synthetic["score_details"]["uncertainty"]["num_samples"] == len(values)
+    judges = synthetic["metric_config"]["llm_scoring"]["judges"]
+    assert [judge["model_info"]["name"] for judge in judges] == [done.findings.model]
+    assert "llm_scoring" not in by_id["all axes/words"]["metric_config"]
+    assert "fluency/people" in by_id
+    again = {file: file.read_bytes() for file in files}
+    command(capsys, "export", done.out, "eee", "--to", str(tmp_path / "data"))
+    assert {file: file.read_bytes() for file in (tmp_path / "data").rglob("*.json")} == again
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("scores", "--to", "s.txt"), "s.txt: should end in .parquet, .jsonl or .csv"),
-        (("scores", "--to", "s.csv", "--judge", "geval"), "--judge: the scores of all scorers"),
+        (
+            ("scores", "--to", "s.csv", "--judge", "geval"),
+            "--judge: goes with entities or verdicts",
+        ),
         (("verdicts", "--to", "v.csv"), "name one of the run's judges"),
         (("verdict", "--to", "v.csv"), "did you mean 'verdicts'?"),
     ],

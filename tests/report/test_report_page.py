@@ -28,7 +28,20 @@ POLICY = re.compile(
     r"img-src data:; base-uri 'none'; form-action 'none'"
 )
 ELEMENTS = {
-    *("html", "head", "meta", "title", "style", "body", "header", "main", "section", "h1", "h2"),
+    *(
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "header",
+        "main",
+        "section",
+        "h1",
+        "h2",
+        "h3",
+    ),
     *("nav", "strong", "script", "link", "details", "summary", "button"),
     *("p", "dl", "dt", "dd", "div", "table", "caption", "thead", "tbody", "tr", "th", "td"),
     *("ul", "li", "a", "bdi", "small", "code"),
@@ -187,10 +200,13 @@ def test_without_a_judge_each_rated_axis_has_the_scorer_that_agrees_best(tmp_pat
     }).findings  # fmt: skip
     of = {one.axis: one for one in first.answers(found)}
     assert {axis: one.scorer for axis, one in of.items()} == {
-        "fluency": "words", "relevance": "rouge1",
+        "fluency": "rouge1", "relevance": "rouge1",
     }  # fmt: skip
-    trust = of["fluency"].trust
-    assert trust.startswith("The highest agreement with people of the 2 scorers compared: 1.000 [")
+    assert first.lead(found) == {"scorer": "rouge1", "axis": "*"}
+    assert of["fluency"].is_trusted is False
+    assert of["fluency"].notes == ["Length alone agrees better: words 1.000 [1.000, 1.000]."]
+    trust = of["relevance"].trust
+    assert trust.startswith("The highest agreement with people of the 2 scorers compared: ")
     assert trust.endswith("widened for the choice). The others differ.")
-    assert "axis=%2A" in of["fluency"].worst_texts
-    assert of["fluency"].worst_texts.endswith("people=fluency&sort=low")
+    link = of["fluency"].dots[0]["texts"]
+    assert "axis=%2A" in link and link.endswith("people=fluency&sort=low")

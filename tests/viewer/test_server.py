@@ -229,7 +229,9 @@ def test_two_who_rate_one_sheet_keep_their_own_ratings(sheet: Asker, tmp_path: P
     assert rows(file) == ratings
     ben.end()
     shown = LabelSheet.open(str(file), "ben").data({})["texts"]
-    assert [one["ratings"] for one in shown] == [{"fluency": 1}, {"fluency": 2}]
+    assert [one["ratings"] for one in shown] == [
+        {"fluency": 1, "note": None}, {"fluency": 2, "note": None},
+    ]  # fmt: skip
 
 
 def test_of_one_raters_two_ratings_the_later_stays_and_the_other_is_reported(
