@@ -36,6 +36,16 @@ class UserError(Exception):
         return [f"UserError: {self}"]
 
 
+@contextmanager
+def needing(extra: str, where: str) -> Iterator[None]:
+    """For a block that imports or looks up what an extra brings: one line, where it is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:  # PackageNotFoundError is one, too
+        message = f"{where}: the package {error.name} is missing: install evaljudge[{extra}]"
+        raise UserError(message) from None
+
+
 class SeveralMistakes(UserError):
     """Mistakes that one message reports together; `evaljudge plan` lists them one by one."""
 

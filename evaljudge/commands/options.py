@@ -297,6 +297,19 @@ class DemoOptions(Declared):
     full: bool = FULL()
 
 
+class FilesOptions(Declared):
+    """Copy what a cluster is made with out of the installed package, for people without a clone.
+
+    `cluster`: cluster.yaml for Ray on AWS, manifests for Kubernetes, the Dockerfile of its images,
+    job scripts, and the package itself. Commands of docs/cluster.md work in that folder.
+
+    Example: evaljudge files cluster my-cluster
+    """
+
+    what: Annotated[Literal["cluster"], typer.Argument(metavar="WHAT", help="cluster.")]
+    to: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make.")]
+
+
 class ListOptions(Declared):
     """List the judges, metrics, corpus formats, tasks or analyses that there are.
 

@@ -34,7 +34,6 @@ from evaljudge.metrics.embeddings import (
     NOTHING_TO_COMPARE,
     ModelSettings,
     OverModel,
-    libraries,
     naming_the_model,
 )
 from evaljudge.metrics.encoder import longest_first, marks_around, padded, pretrained
@@ -46,6 +45,7 @@ from evaljudge.metrics.protocol import (
     Value,
     compared_with,
     is_empty,
+    libraries,
     measured,
 )
 from evaljudge.records import Case
