@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: the page of a package index, and the files of clusters in a wheel."""
+"""What pyproject.toml cannot say: the page on a package index, and files of clusters in a wheel."""
 
 import re
 import shutil
