@@ -37,12 +37,14 @@ class UserError(Exception):
 
 
 @contextmanager
-def needing(extra: str, where: str) -> Iterator[None]:
-    """For a block that imports or looks up what an extra brings: one line, where it is missing."""
+def needing(where: str, *extras: str) -> Iterator[None]:
+    """For a block that imports or looks up what any of these extras brings: one line, where it is
+    missing."""
     try:
         yield
     except ModuleNotFoundError as error:  # PackageNotFoundError is one, too
-        message = f"{where}: the package {error.name} is missing: install evaljudge[{extra}]"
+        named = " or ".join(f"evaljudge[{extra}]" for extra in extras)
+        message = f"{where}: the package {error.name} is missing: install {named}"
         raise UserError(message) from None
 
 

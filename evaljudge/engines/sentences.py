@@ -106,7 +106,7 @@ class Encoders:
 
 
 def _in_process(source: str) -> Encode:
-    with needing("embeddings", f"encoder {source}"):
+    with needing(f"encoder {source}", "embeddings"):
         from sentence_transformers import SentenceTransformer
     model = SentenceTransformer(source, device="cpu", trust_remote_code=False)
     return partial(model.encode, normalize_embeddings=True, show_progress_bar=False, batch_size=64)

@@ -32,7 +32,7 @@ def make_executor(workers: WorkersConfig, out: str) -> Executor:
         return LocalExecutor(out)
     from evaljudge.execution.ray.executor import RayExecutor
 
-    with needing("ray", f"workers: {workers.needs_ray or '`executor: ray`'}"):
+    with needing(f"workers: {workers.needs_ray or '`executor: ray`'}", "ray"):
         return RayExecutor(workers)
 
 

@@ -83,7 +83,7 @@ class CorpusMetric(Metric, Protocol):
 
 def libraries(where: str, *packages: str, extra: str = "embeddings") -> str:
     """`transformers 5.19.0, torch 2.13.0`: what the numbers are made with, for the signature."""
-    with needing(extra, where):
+    with needing(where, extra):
         return ", ".join(f"{package} {version(package)}" for package in packages)
 
 

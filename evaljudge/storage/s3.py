@@ -155,7 +155,7 @@ class Objects:
 def _client(bucket: str, patience: float | None, settings: frozenset[tuple[str, str]]) -> Any:
     """A client, made once (it takes a tenth of a second) for these settings of the environment;
     with a short patience its timeouts are short too."""
-    with needing("s3", f"{SCHEME}{bucket}"):
+    with needing(f"{SCHEME}{bucket}", "s3"):
         import boto3
         from botocore.config import Config
         from botocore.exceptions import BotoCoreError
