@@ -13,8 +13,8 @@ BROUGHT = PACKAGE / "bundled" / "cluster"
 def copied(wanted: FilesOptions) -> str:
     """The folder has what `ray up` and `docker build` read in a clone, the package included."""
     if not BROUGHT.is_dir():
-        where = f"its files lie in {PACKAGE.parent}"
-        raise UserError(f"files {wanted.what}: evaljudge is installed from a clone: {where}")
+        which = "evaljudge is installed from a clone, which has these files itself"
+        raise UserError(f"files {wanted.what}: {which}")
     if wanted.to.exists():
         raise UserError(f"{wanted.to}: exists already: name a new folder")
     shutil.copytree(BROUGHT, wanted.to)
