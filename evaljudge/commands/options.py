@@ -300,8 +300,8 @@ class DemoOptions(Declared):
 class FilesOptions(Declared):
     """Copy what a cluster is made with out of the installed package, for people without a clone.
 
-    `cluster`: cluster.yaml for Ray on AWS, manifests for Kubernetes, the Dockerfile of its images,
-    job scripts, and the package itself. Commands of docs/cluster.md work in that folder.
+    These are cluster.yaml for Ray on AWS, manifests for Kubernetes, the Dockerfile of images, job
+    scripts, and the package itself. The commands of docs/cluster.md work in that folder.
 
     Example: evaljudge files cluster my-cluster
     """
