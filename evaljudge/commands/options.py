@@ -306,7 +306,9 @@ class FilesOptions(Declared):
     Example: evaljudge files cluster my-cluster
     """
 
-    what: Annotated[Literal["cluster"], typer.Argument(metavar="WHAT", help="cluster.")]
+    what: Annotated[
+        Literal["cluster"], typer.Argument(metavar="WHAT", help="What they make: cluster.")
+    ]
     to: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make.")]
 
 
