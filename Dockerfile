@@ -12,13 +12,14 @@ FROM python-cpu AS build-cpu
 ENV VIRTUAL_ENV=/opt/evaljudge UV_NO_CACHE=1 UV_COMPILE_BYTECODE=1
 WORKDIR /build
 COPY .requirements-uv.txt .requirements-cpu.txt .overrides.txt pyproject.toml README.md ./
+COPY .packaging .packaging
 RUN python -m venv /opt/uv \
   && /opt/uv/bin/pip install --no-cache-dir --require-hashes -r .requirements-uv.txt
 RUN python -m venv --without-pip /opt/evaljudge
 # This lock also has what development needs. As a list of constraints it says the version and the
 # hashes of each package that is installed, and adds none.
 RUN /opt/uv/bin/uv pip install --torch-backend=cpu --constraints .requirements-cpu.txt \
-  --overrides .overrides.txt -r pyproject.toml --extra cpu --extra s3 --extra embeddings
+  --overrides .overrides.txt -r pyproject.toml --extra cpu --extra all
 COPY evaljudge evaljudge
 RUN /opt/uv/bin/uv pip install --no-deps --no-build-isolation .
 
@@ -26,6 +27,7 @@ FROM python-cuda AS build-cuda
 ENV VIRTUAL_ENV=/opt/evaljudge UV_NO_CACHE=1 UV_COMPILE_BYTECODE=1
 WORKDIR /build
 COPY .requirements-uv.txt .requirements-gpu.txt pyproject.toml README.md ./
+COPY .packaging .packaging
 RUN python -m venv /opt/uv \
   && /opt/uv/bin/pip install --no-cache-dir --require-hashes -r .requirements-uv.txt
 RUN python -m venv --without-pip /opt/evaljudge

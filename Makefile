@@ -96,11 +96,10 @@ sbom: $(READY)
 FIND_LINKS := $(or $(UV_FIND_LINKS),$(PIP_FIND_LINKS))
 TORCH      := $(if $(FIND_LINKS),,--torch-backend=cpu)
 UV         := UV_FIND_LINKS="$(FIND_LINKS)" VIRTUAL_ENV=$(VENV) $(VENV)/bootstrap/bin/uv pip
-PLAIN      := --config-settings editable_mode=compat  # a path, which type checkers follow, too
 LOCKED     := $(shell $(PYTHON) -c 'import sys, platform as p; print(int( \
   (*sys.version_info[:2], p.system(), p.machine()) == (3, 11, "Linux", "x86_64")))')
 
-$(READY): pyproject.toml .requirements-uv.txt .requirements-cpu.txt .overrides.txt
+$(READY): pyproject.toml .packaging/backend.py .requirements-uv.txt .requirements-cpu.txt .overrides.txt
 	@echo "setting up $(VENV) (once; some 3 GB, half a minute with a warm cache)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "evaljudge needs Python 3.11 or newer: make PYTHON=python3.11"; exit 1; }
@@ -109,11 +108,11 @@ $(READY): pyproject.toml .requirements-uv.txt .requirements-cpu.txt .overrides.t
 	@$(VENV)/bootstrap/bin/uv venv -q --allow-existing --python $(PYTHON) $(VENV)
 ifeq ($(LOCKED),1)
 	@$(UV) install -q $(TORCH) --no-deps --require-hashes -r .requirements-cpu.txt
-	@$(UV) install -q --no-deps --no-build-isolation $(PLAIN) -e .
+	@$(UV) install -q --no-deps --no-build-isolation -e .
 else  # the lock has the hash of one wheel of torch only, and may lack what another Python needs
 	@sed '/^torch==/,/[^\\]$$/d' .requirements-cpu.txt > $(VENV)/constraints.txt
 	@$(UV) install -q $(TORCH) --constraints $(VENV)/constraints.txt --overrides .overrides.txt \
-	  $(PLAIN) -e ".[cpu,s3,embeddings,dev]"
+	  -e ".[cpu,all,dev]"
 endif
 	@touch $(READY)
 
@@ -123,9 +122,9 @@ COMPILE = UV_CUSTOM_COMPILE_COMMAND="make lock" $(UV) compile -q --generate-hash
 lock: $(READY)
 	@echo "uv>=0.9" | $(COMPILE) -o .requirements-uv.txt -
 	@$(COMPILE) $(TORCH) --python-version 3.11 --overrides .overrides.txt \
-	  --extra cpu --extra s3 --extra embeddings --extra dev -o .requirements-cpu.txt pyproject.toml
+	  --extra cpu --extra all --extra dev -o .requirements-cpu.txt pyproject.toml
 	@$(COMPILE) --python-version 3.12 \
-	  --extra gpu --extra s3 --extra embeddings -o .requirements-gpu.txt pyproject.toml
+	  --extra gpu --extra all -o .requirements-gpu.txt pyproject.toml
 
 clean:
 	rm -rf $(VENV) runs

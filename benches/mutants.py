@@ -41,7 +41,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 PACKAGE = ROOT / "evaljudge"
 SLOW = ("numpy", "scipy.stats", "scipy.optimize", "sklearn.cluster", "pyarrow.parquet",
-        "pydantic", "jinja2", "yaml", "pytest", "matplotlib.figure", "typer", "rich",
+        "pydantic", "jinja2", "yaml", "pytest", "typer", "rich",
         "sacrebleu", "psutil", "regex")  # fmt: skip
 """What the tests import besides evaljudge, loaded once."""
 SLOWER = 4

@@ -36,6 +36,18 @@ class UserError(Exception):
         return [f"UserError: {self}"]
 
 
+@contextmanager
+def needing(where: str, *extras: str) -> Iterator[None]:
+    """For a block that imports or looks up what any of these extras brings: one line, where it is
+    missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:  # PackageNotFoundError is one, too
+        named = " or ".join(f"evaljudge[{extra}]" for extra in extras)
+        message = f"{where}: the package {error.name} is missing: install {named}"
+        raise UserError(message) from None
+
+
 class SeveralMistakes(UserError):
     """Mistakes that one message reports together; `evaljudge plan` lists them one by one."""
 

@@ -36,5 +36,6 @@ COMMANDS = {
     "label": _entry(_PEOPLE, 40, options.LabelOptions, "label:label_texts"),
     "agree": _entry(_PEOPLE, 41, options.AgreeOptions, "agree:agreed", *_AGREE),
     "calibrate": _entry(_PEOPLE, 42, options.CalibrateOptions, "calibrate:calibrated", *_CALIBRATE),
+    "files": _entry("About the installation", 51, options.FilesOptions, "files:copied"),
     "list": _entry("About the installation", 50, options.ListOptions, "listing:listing", _JSON),
 }

@@ -6,6 +6,7 @@ texts about them whose true levels are known. The judge was trained on the other
 
 import json
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def demo_config(cases: Path, out: Path) -> dict[str, Any]:
         "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 28}},
         "judges": {"synthetic": {"levels": 5, "max_tokens": 96}},
         "metrics": ["importance", "rouge1", "words"],
-        "workers": {"executor": "ray"},
+        "workers": {"executor": "ray" if find_spec("ray") else "local"},
         "calibrate": ["synthetic"],
         "select": [
             {"name": name, "all": [{"scorer": scorer, "axis": "fluency", **asked}]}

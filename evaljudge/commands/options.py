@@ -303,6 +303,21 @@ class DemoOptions(Declared):
     full: bool = FULL()
 
 
+class FilesOptions(Declared):
+    """Copy what a cluster is made with out of the installed package, for people without a clone.
+
+    These are cluster.yaml for Ray on AWS, manifests for Kubernetes, the Dockerfile of images, job
+    scripts, and the package itself. The commands of docs/cluster.md work in that folder.
+
+    Example: evaljudge files cluster my-cluster
+    """
+
+    what: Annotated[
+        Literal["cluster"], typer.Argument(metavar="WHAT", help="What they make: cluster.")
+    ]
+    to: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make.")]
+
+
 class ListOptions(Declared):
     """List the judges, metrics, corpus formats, tasks or analyses that there are.
 

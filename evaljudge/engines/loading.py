@@ -18,7 +18,7 @@ from evaljudge.engines.internals import (
 )
 from evaljudge.engines.source import PICKLE, REMOTE_CODE, ModelSource
 from evaljudge.engines.tokens import Tokeniser
-from evaljudge.errors import UserError, first_words
+from evaljudge.errors import UserError, first_words, needing
 
 QUIET = {
     "VLLM_NO_USAGE_STATS": "1",
@@ -125,7 +125,8 @@ def fetch_checkpoint(source: ModelSource) -> None:
 
 
 def load_tokeniser(source: ModelSource) -> Tokeniser:
-    from transformers import AutoTokenizer
+    with needing(f"the tokenizer of {source.source}", "cpu", "gpu"):
+        from transformers import AutoTokenizer
 
     path, revision, trusts = local_path(source.path), source.revision, REMOTE_CODE in source.allow
     try:

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from evaljudge.engines.internals import CPU_BUILD, installed_build, shut_down
 from evaljudge.engines.source import VLLM
-from evaljudge.errors import UserError, first_words
+from evaljudge.errors import UserError, first_words, needing
 from evaljudge.model.asks import Options, Vector
 
 Compiled = TypeVar("Compiled")
@@ -124,12 +124,7 @@ class Encoders:
 
 
 def _in_process(source: str) -> Encode:
-    try:
+    with needing(f"encoder {source}", "embeddings"):
         from sentence_transformers import SentenceTransformer
-    except ImportError:
-        raise UserError(
-            f"encoder {source}: sentence-transformers is not installed: it comes with the "
-            "extra `embeddings`"
-        ) from None
     model = SentenceTransformer(source, device="cpu", trust_remote_code=False)
     return partial(model.encode, normalize_embeddings=True, show_progress_bar=False, batch_size=64)

@@ -13,6 +13,7 @@ import sys
 from typing import Literal
 
 from evaljudge.config import WorkersConfig
+from evaljudge.errors import needing
 from evaljudge.execution.protocol import Executor
 
 
@@ -31,7 +32,8 @@ def make_executor(workers: WorkersConfig, out: str) -> Executor:
         return LocalExecutor(out)
     from evaljudge.execution.ray.executor import RayExecutor
 
-    return RayExecutor(workers)
+    with needing(f"workers: {workers.needs_ray or '`executor: ray`'}", "ray"):
+        return RayExecutor(workers)
 
 
 def is_on_a_cluster() -> bool:

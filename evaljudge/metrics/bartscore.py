@@ -32,7 +32,6 @@ from evaljudge.metrics.embeddings import (
     NOTHING_TO_COMPARE,
     ModelSettings,
     OverModel,
-    libraries,
     naming_the_model,
 )
 from evaljudge.metrics.encoder import longest_first, marks_around, padded, pretrained
@@ -44,6 +43,7 @@ from evaljudge.metrics.protocol import (
     Value,
     compared_with,
     is_empty,
+    libraries,
     measured,
 )
 from evaljudge.records import Case

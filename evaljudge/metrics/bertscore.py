@@ -25,9 +25,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from evaljudge.metrics.embeddings import LAST, NEEDS_ENCODER, Embeddings, EncoderSettings, libraries
+from evaljudge.metrics.embeddings import LAST, NEEDS_ENCODER, Embeddings, EncoderSettings
 from evaljudge.metrics.encoder import Embedded
-from evaljudge.metrics.protocol import KnownMetric
+from evaljudge.metrics.protocol import KnownMetric, libraries
 from evaljudge.settings import read_settings
 
 Statistic = Literal["f1", "precision", "recall"]

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -201,13 +200,3 @@ def _local(model: str, revision: str | None) -> Path | None:
         return local_folder(ModelSource(model, revision))
     except ValueError:  # no name that a hub could have
         return None
-
-
-def libraries(where: str, *packages: str) -> str:
-    """`transformers 5.19.0, torch 2.13.0`: what the numbers were made with."""
-    try:
-        return ", ".join(f"{package} {version(package)}" for package in packages)
-    except PackageNotFoundError as error:
-        raise UserError(
-            f"{where}: the package {error.name} is missing: install evaljudge[embeddings]"
-        ) from None

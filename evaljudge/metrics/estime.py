@@ -43,11 +43,17 @@ from evaljudge.metrics.embeddings import (
     NOTHING_TO_COMPARE,
     LayerSettings,
     OverEncoder,
-    libraries,
 )
 from evaljudge.metrics.encoder import TokenEncoder, Vectors
 from evaljudge.metrics.lexical import spaced
-from evaljudge.metrics.protocol import Comparison, KnownMetric, Unscored, Value, measured
+from evaljudge.metrics.protocol import (
+    Comparison,
+    KnownMetric,
+    Unscored,
+    Value,
+    libraries,
+    measured,
+)
 from evaljudge.metrics.sentences import sentences
 from evaljudge.records import Case
 from evaljudge.settings import read_settings
@@ -69,6 +75,7 @@ class EstimeSettings(LayerSettings):
 def estime(name: str, given: Mapping[str, Any]) -> "Estime":
     where = f"metrics.{name}"
     settings = read_settings(EstimeSettings, given, where)
+    libraries(where, "nltk")  # whose words they are
     library = libraries(where, "transformers", "torch")
     return Estime(name, settings, library, (settings.layer,))
 

@@ -45,11 +45,10 @@ from evaljudge.metrics.embeddings import (
     OverModel,
     folder_here,
     identified_here,
-    libraries,
     naming_the_model,
 )
 from evaljudge.metrics.encoder import Windows, padded, positions, pretrained
-from evaljudge.metrics.protocol import EMPTY_TEXT, KnownMetric, Unscored, Value, is_empty
+from evaljudge.metrics.protocol import EMPTY_TEXT, KnownMetric, Unscored, Value, is_empty, libraries
 from evaljudge.metrics.sentences import sentences
 from evaljudge.records import Case
 from evaljudge.settings import read_settings

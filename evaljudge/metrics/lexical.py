@@ -33,7 +33,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import regex  # type: ignore[import-untyped, unused-ignore]
@@ -45,6 +44,7 @@ from evaljudge.metrics.protocol import (
     ReferenceSettings,
     Unscored,
     Value,
+    libraries,
     measured,
 )
 from evaljudge.records import Case
@@ -95,9 +95,11 @@ class Lexical:
 
 
 def _rouge(kind: Kind, name: str, given: Mapping[str, Any]) -> Lexical:
-    settings = read_settings(RougeSettings, given, f"metrics.{name}")
-    stemmed_by = {"library": library("nltk")} if settings.stemmer else {}
-    made_by = {"like": LIKE, **stemmed_by}
+    where = f"metrics.{name}"
+    settings = read_settings(RougeSettings, given, where)
+    made_by = {"like": LIKE}
+    if settings.stemmer:
+        made_by["library"] = libraries(where, "nltk", extra="metrics")
     return Lexical(name, settings, made_by, partial(compared, kind, settings.stemmer))
 
 
@@ -105,19 +107,17 @@ rouge1, rouge2, rouge_l = (partial(_rouge, kind) for kind in ("rouge1", "rouge2"
 
 
 def bleu(name: str, given: Mapping[str, Any]) -> Lexical:
-    settings = read_settings(ReferenceSettings, given, f"metrics.{name}")
-    made_by = {"library": library("sacrebleu"), **BLEU_AS}
+    where = f"metrics.{name}"
+    settings = read_settings(ReferenceSettings, given, where)
+    made_by = {"library": libraries(where, "sacrebleu", extra="metrics"), **BLEU_AS}
     return Lexical(name, settings, made_by, _bleu)
 
 
 def chrf(name: str, given: Mapping[str, Any]) -> Lexical:
-    settings = read_settings(ChrfSettings, given, f"metrics.{name}")
-    made_by = {"library": library("sacrebleu")}
+    where = f"metrics.{name}"
+    settings = read_settings(ChrfSettings, given, where)
+    made_by = {"library": libraries(where, "sacrebleu", extra="metrics")}
     return Lexical(name, settings, made_by, partial(_chrf, settings.words))
-
-
-def library(name: str) -> str:
-    return f"{name} {version(name)}"
 
 
 def _bleu(reference: str) -> Comparison:

@@ -29,8 +29,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from evaljudge.errors import UserError
-from evaljudge.metrics.lexical import NO_WORDS, Lexical, library, porter, words
-from evaljudge.metrics.protocol import Comparison, KnownMetric, ReferenceSettings, Value
+from evaljudge.metrics.lexical import NO_WORDS, Lexical, porter, words
+from evaljudge.metrics.protocol import Comparison, KnownMetric, ReferenceSettings, Value, libraries
 from evaljudge.settings import read_settings
 
 WORDNET = [
@@ -51,7 +51,7 @@ class MeteorSettings(ReferenceSettings):
 def meteor(name: str, given: Mapping[str, Any]) -> Lexical:
     where = f"metrics.{name}"
     settings = read_settings(MeteorSettings, given, where)
-    made_by = {"library": library("nltk")}
+    made_by = {"library": libraries(where, "nltk", extra="metrics")}
     if settings.synonyms:
         files = [Path(settings.synonyms, file) for file in WORDNET]
         if lacking := [file.name for file in files if not file.is_file()]:

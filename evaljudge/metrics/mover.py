@@ -38,11 +38,17 @@ from evaljudge.metrics.embeddings import (
     NOTHING_TO_COMPARE,
     Embeddings,
     EncoderSettings,
-    libraries,
 )
 from evaljudge.metrics.encoder import Embedded
 from evaljudge.metrics.grams import Floats, Frequencies, grams
-from evaljudge.metrics.protocol import KnownMetric, Part, Unscored, Value, compared_with
+from evaljudge.metrics.protocol import (
+    KnownMetric,
+    Part,
+    Unscored,
+    Value,
+    compared_with,
+    libraries,
+)
 from evaljudge.metrics.tokens import UNKNOWN, TokenIds
 from evaljudge.records import Document
 from evaljudge.settings import read_settings

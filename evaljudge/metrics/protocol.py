@@ -21,11 +21,13 @@ would be compared with, even the source, is unscored (see `is_selfsame` in text.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from statistics import fmean
 from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 from numpy.typing import NDArray
 
+from evaljudge.errors import needing
 from evaljudge.records import Case, Document
 from evaljudge.settings import Settings
 from evaljudge.text import IS_THE_REFERENCE, is_selfsame
@@ -77,6 +79,12 @@ class CorpusMetric(Metric, Protocol):
 
     def fitted(self, counts: Iterable[Part]) -> Self:
         """A metric that can measure, made from the counts of all documents."""
+
+
+def libraries(where: str, *packages: str, extra: str = "embeddings") -> str:
+    """`transformers 5.19.0, torch 2.13.0`: what the numbers are made with, for the signature."""
+    with needing(where, extra):
+        return ", ".join(f"{package} {version(package)}" for package in packages)
 
 
 Make = Callable[[str, Mapping[str, Any]], Metric]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaljudge.engines.tokens import Tokeniser
-from evaljudge.errors import UserError, first_words
+from evaljudge.errors import UserError, first_words, needing
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Trained
@@ -158,7 +158,8 @@ def _read(learnt: str) -> "tuple[Trained, dict[str, Sequence[int]]]":
 
 @lru_cache(maxsize=4)
 def _pretrained(source: str, commit: str | None) -> Tokeniser:
-    from transformers import AutoTokenizer
+    with needing(f"the tokenizer of {source}", "embeddings"):
+        from transformers import AutoTokenizer
 
     options = {"revision": commit or "main", "trust_remote_code": False}
     return Tokeniser(AutoTokenizer.from_pretrained(source, use_fast=True, **options))

@@ -1,11 +1,10 @@
 """What a probe found: tables for a terminal and for Markdown, rows for JSON, a figure as SVG, in
 which equal values give equal bytes and a name from a corpus is one line, never mathematics."""
 
-import io
 import json
-import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from html import escape
 from math import isfinite
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -13,11 +12,12 @@ from evaljudge.agreement import Measured
 from evaljudge.sections import Table
 from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import Place
-from evaljudge.text import LONG, markdown, one_line
+from evaljudge.text import LONG, columns, markdown, one_line
 
 LEAST_NAME = 36
 LONGEST_NAME = 40
 _MARKED, _PLAIN = "#c1440e", "#2b5d8a"
+_ROW, _WIDTH = 22, 420
 Row = TypeVar("Row")
 
 
@@ -85,35 +85,33 @@ def print_and_write(result: ProbeResult[Any], out: str | None) -> None:
 
 
 def drawn(dots: Sequence[Dot], measure: str) -> str:
-    """A row for each dot, the first at the top, whatever the user's settings of matplotlib are."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
+    """A row for each dot, the first at the top, above a scale of round numbers."""
+    from evaljudge.report.first import ticks
 
-    rows = [(dot, dot.found.value) for dot in dots if dot.found.value is not None]
-    labels = (one_line(dot.label, LONGEST_NAME) for dot, _ in rows)
-    names = [f" {name}" if name.startswith("_") else name for name in labels]  # `_` would hide it
-    written = io.StringIO()
-    with mpl.rc_context(), warnings.catch_warnings():
-        mpl.rcdefaults()
-        mpl.rc("svg", hashsalt="evaljudge", fonttype="none")
-        mpl.rc("text", parse_math=False)
-        mpl.rc("axes.spines", top=False, right=False)
-        mpl.rc("axes", titlesize=10.0)
-        mpl.rc("font", size=9.0)
-        # The reader's fonts will show the text, so that this machine may lack them.
-        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
-        figure = Figure(figsize=(7.5, 1.2 + 0.24 * len(rows)), layout="constrained")
-        axes = figure.add_subplot()
-        axes.grid(visible=True, color="#dddddd", linewidth=0.6)
-        axes.set_axisbelow(True)
-        for place, ((_, measured, is_marked), value) in enumerate(rows):
-            colour = _MARKED if is_marked else _PLAIN
-            if measured.low is not None and measured.high is not None:
-                axes.hlines(place, measured.low, measured.high, color=colour, linewidth=1.4)
-            axes.plot([value], [place], "o", color=colour, markersize=5)
-        axes.set_yticks(range(len(rows)), names)
-        axes.set_ylim(len(rows) - 0.5, -0.5)
-        axes.set_xlabel(one_line(measure))
-        axes.set_ylabel("scorer")
-        figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None})
-    return written.getvalue()
+    rows = [(one_line(dot.label, LONGEST_NAME), dot) for dot in dots if dot.found.value is not None]
+    ends = [end for _, (_, found, _) in rows for end in (found.value, found.low, found.high)]
+    known = [end for end in ends if end is not None] or [0.0, 1.0]
+    low, high = min(known), max(known)
+    left = 30 + 7 * max((columns(name) for name, _ in rows), default=0)
+    bottom = _ROW * len(rows) + 6
+
+    def x(value: float) -> float:
+        return left + _WIDTH * ((value - low) / (high - low) if low < high else 0.5)
+
+    shapes = list[str]()
+    for share, label in ticks(low, high):
+        at = left + _WIDTH * share
+        shapes.append(f'<path d="M{at:.1f},0V{bottom}" stroke="#ddd"/>')
+        shapes.append(f'<text x="{at:.1f}" y="{bottom + 16}" text-anchor="middle">{label}</text>')
+    for place, (name, (_, found, is_marked)) in enumerate(rows):
+        y, colour = _ROW * place + _ROW // 2, _MARKED if is_marked else _PLAIN
+        shapes.append(f'<text x="{left - 14}" y="{y + 4}" text-anchor="end">{escape(name)}</text>')
+        if found.low is not None and found.high is not None:
+            reach = f"M{x(found.low):.1f},{y}H{x(found.high):.1f}"
+            shapes.append(f'<path d="{reach}" stroke="{colour}" stroke-width="1.6"/>')
+        shapes.append(f'<circle cx="{x(found.value or 0):.1f}" cy="{y}" r="3.5" fill="{colour}"/>')
+    shapes.append(f'<text x="{left}" y="{bottom + 36}">{escape(one_line(measure))}</text>')
+    size = f'viewBox="0 0 {left + _WIDTH + 30} {bottom + 44}" width="{left + _WIDTH + 30}"'
+    style = 'font-family="sans-serif" font-size="12" style="background: white"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style}>'
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *shapes, "</svg>\n"])

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import metadata
+from importlib.util import find_spec
 from itertools import chain
 
 import evaljudge
@@ -36,6 +37,7 @@ from evaljudge.runs.stages import corpus_digest, missing
 from evaljudge.storage import DERIVED, Output, Shard, digests, marker, was_finished
 from evaljudge.text import counted, means_selfsame
 
+LIBRARIES = "ray", "pyarrow", "numpy", "scipy"
 MOST_SCORED_HERE = 64
 """Shards that a report scores in this process, before it is worth starting Ray for them."""
 
@@ -294,7 +296,7 @@ def write_run(
         "state": "done" if is_whole and findings else state,
         "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "versions": {"evaljudge": evaljudge.__version__, **engine}
-        | {name: metadata.version(name) for name in ("ray", "pyarrow", "numpy", "scipy")},
+        | {name: metadata.version(name) for name in LIBRARIES if find_spec(name)},
         "counts": {
             "cases": sum(shard.cases for shard in shards),
             "candidates": sum(shard.candidates for shard in shards),

@@ -12,7 +12,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evaljudge.errors import UserError, first_words
+from evaljudge.errors import UserError, first_words, needing
 from evaljudge.storage.patience import patiently, refuse
 
 if TYPE_CHECKING:
@@ -153,12 +153,10 @@ class Objects:
 def _client(bucket: str, patience: float | None, settings: frozenset[tuple[str, str]]) -> Any:
     """A client, made once (it takes a tenth of a second) for these settings of the environment;
     with a short patience its timeouts are short too."""
-    try:
+    with needing(f"{SCHEME}{bucket}", "s3"):
         import boto3
         from botocore.config import Config
         from botocore.exceptions import BotoCoreError
-    except ImportError:
-        raise UserError(f"{SCHEME}{bucket}: wants boto3: install evaljudge[s3]") from None
     patient = Config(
         connect_timeout=patience or CONNECT_TIMEOUT,
         read_timeout=patience or READ_TIMEOUT,

@@ -1,0 +1,176 @@
+"""What is installed: the smallest environment, the wheel, what type checkers find of the clone."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import distribution
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+from tests.build import document, jsonl
+
+BACKEND = "import sys; sys.path.insert(0, '.packaging'); import backend"
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+IN_THE_SMALLEST = """
+import json, sys
+from pathlib import Path
+import evaljudge
+from evaljudge.cli import main
+from evaljudge.commands.options import ViewOptions
+from evaljudge.commands.plan import planned_text
+from evaljudge.commands.view import viewing
+from evaljudge.engines.scripted import ScriptedEngines
+
+config = json.loads(sys.argv[1])
+runs = [evaljudge.run(config | {"out": out}, engines=ScriptedEngines()) for out in ("a", "b")]
+assert all(run.coverage == 1 for run in runs)
+planned_text(config | {"out": "c"}, engines=ScriptedEngines())
+assert evaljudge.agree(config["corpus"], metrics="rouge1,importance", resamples=20).findings
+assert evaljudge.calibrate("cases.jsonl", "a").text
+assert "settings" in evaljudge.diff("a", "b").text
+with viewing(ViewOptions("a")) as link:
+    assert link
+for changes in json.loads(sys.argv[2]):
+    try:
+        evaljudge.run(config | {"out": "e"} | changes, engines=ScriptedEngines())
+    except evaljudge.UserError as error:
+        print(error)
+main(["files", "cluster", "new"])
+"""
+
+
+def smallest(folder: Path) -> dict[str, str]:
+    """The environment of a Python that has what `pip install evaljudge` brings, and no more: links
+    to those packages alone."""
+    todo, done = [Requirement(text) for text in PROJECT["dependencies"]], set[str]()
+    while todo:
+        package = todo.pop()
+        if package.name in done or (package.marker and not package.marker.evaluate({"extra": ""})):
+            continue
+        done.add(package.name)
+        found = distribution(package.name)
+        todo += map(Requirement, found.requires or ())
+        for top in {file.parts[0] for file in found.files or ()} - {"..", "__pycache__"}:
+            if not (folder / top).exists():
+                (folder / top).symlink_to(Path(str(found.locate_file(top))))
+    assert "ray" not in done
+    (folder / "evaljudge").symlink_to(ROOT / "evaljudge")
+    known = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return known | {"PYTHONPATH": str(folder)}
+
+
+@pytest.mark.service
+def test_the_smallest_environment_agrees_runs_and_views(tmp_path: Path) -> None:
+    """Without site-packages, so that other packages are missing, not only hidden."""
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    cases = [document(n, fluency=1 + n % 5) for n in range(12)]
+    for n, case in enumerate(cases):
+        case["references"] = [f"this text is of {n}"]
+    jsonl(tmp_path / "cases.jsonl", cases)
+    config = {"corpus": "cases.jsonl", "model": "m", "axes": ["fluency"], "judges": ["synthetic"],
+              "metrics": ["rouge1", "words"]}  # fmt: skip
+    refused = {
+        "workers: `executor: ray`: the package ray is missing: install evaljudge[ray]": {
+            "workers": {"executor": "ray"}
+        },
+        "workers: `max: 2`: the package ray is missing: install evaljudge[ray]": {
+            "workers": {"max": 2}
+        },
+        "metrics.chrf: the package sacrebleu is missing: install evaljudge[metrics]": {
+            "metrics": ["chrf"]
+        },
+        "metrics.meteor: the package nltk is missing: install evaljudge[metrics]": {
+            "metrics": ["meteor"]
+        },
+        "s3://bucket: the package boto3 is missing: install evaljudge[s3]": {
+            "out": "s3://bucket/runs/a"
+        },
+    }
+    here = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_REGION": "us-east-1"}
+    given = json.dumps(config), json.dumps(list(refused.values()))
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", IN_THE_SMALLEST, *given], cwd=tmp_path,
+        env=smallest(folder) | here, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == list(refused), done.stderr
+    assert done.stderr.splitlines()[-1].startswith("evaljudge: files cluster: ")
+    assert done.returncode == 2  # in a clone, which has these files
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of the files that git knows, unpacked."""
+    folder = tmp_path_factory.mktemp("wheel")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    for name in listed.stdout.splitlines():
+        if not name.startswith(("tests/", "benches/", "docs/")) and (ROOT / name).is_file():
+            (folder / "clone" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / "clone" / name)
+    build = f"{BACKEND}; backend.build_wheel('../built')"
+    (folder / "built").mkdir()
+    subprocess.run([sys.executable, "-c", build], cwd=folder / "clone", check=True,
+                   capture_output=True)  # fmt: skip
+    [made] = (folder / "built").glob("*.whl")
+    with ZipFile(made) as archive:
+        archive.extractall(folder / "unpacked")
+    return folder / "unpacked"
+
+
+@pytest.mark.service
+def test_a_cluster_is_made_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
+    environment = os.environ | {"PYTHONPATH": str(wheel)}
+    call = [sys.executable, "-m", "evaljudge", "files", "cluster", "made"]
+    for code in (0, 2):  # it is there the second time
+        done = subprocess.run(call, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == code, done.stderr
+    made = tmp_path / "made"
+    for mount in yaml.safe_load((ROOT / "cluster.yaml").read_text())["file_mounts"].values():
+        assert mount.startswith("~") or (made / mount).exists(), mount
+    copied = re.findall(r"^COPY (?!--from)(.*) \S+$", (made / "Dockerfile").read_text(), re.M)
+    assert all((made / name).exists() for names in copied for name in names.split())
+    for file in (ROOT / "jobs").rglob("*.*"):
+        assert file.suffix == ".pyc" or (made / file.relative_to(ROOT)).read_bytes() == (
+            file.read_bytes()
+        )
+    assert not list(made.rglob("__pycache__"))
+
+
+@pytest.mark.service
+def test_the_page_of_an_index_has_no_link_that_leads_nowhere(wheel: Path) -> None:
+    [metadata] = wheel.glob("*.dist-info/METADATA")
+    head, _, page = metadata.read_text().partition("\n\n")
+    assert page.startswith("# evaljudge\n")
+    assert len(page) > len((ROOT / "README.md").read_text()) / 2
+    assert [link for link in re.findall(r"\]\(([^)]*)\)", page) if link[:8] != "https://"] == []
+    assert "Author: the evaljudge authors" in head
+
+
+def test_an_extra_for_all_but_the_engine() -> None:
+    extras = PROJECT["optional-dependencies"]
+    named = set(Requirement(extras["all"][0]).extras)
+    assert named == set(extras) - {"cpu", "gpu", "dev", "all"}
+    pinned = [p for name in named for p in extras[name] if "==" in p]
+    assert pinned == []
+
+
+@pytest.mark.service
+def test_type_checkers_find_the_clone_s_package(tmp_path: Path) -> None:
+    """An editable install is a path: a finder of imports would be seen by Python alone."""
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    build = f"{BACKEND}; backend.build_editable({str(tmp_path)!r})"
+    subprocess.run([sys.executable, "-c", build], cwd=ROOT, env=environment, check=True,
+                   capture_output=True)  # fmt: skip
+    [made] = tmp_path.glob("*.whl")
+    with ZipFile(made) as archive:
+        [path] = [name for name in archive.namelist() if name.endswith(".pth")]
+        assert archive.read(path).decode().split() == [str(ROOT)]
