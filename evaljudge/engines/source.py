@@ -81,6 +81,13 @@ class ModelSource:
         tensor = int(self.engine.get("tensor_parallel_size", 1))
         return tensor * int(self.engine.get("pipeline_parallel_size", 1))
 
+    def shared_by(self, workers: int) -> "ModelSource":
+        """As each of so many workers has it: a server is asked by all together what it allows."""
+        if self.endpoint is None:
+            return self
+        each = {"at_once": max(1, self.endpoint.at_once // workers)}
+        return replace(self, endpoint=self.endpoint.model_copy(update=each))
+
 
 OPERATIONAL = frozenset(
     [

@@ -74,6 +74,7 @@ class Server:
     def __init__(self, answers: Callable[[Ask], Reply] = well, port: int = 0) -> None:
         self.answers, self.port, self.asks = answers, port, list[Ask]()
         self.is_noting = True
+        self.flying = self.most_at_once = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
@@ -111,8 +112,13 @@ class Server:
                 ask = Ask(first.split()[1].partition("?")[0], headers, json.loads(content or "{}"))
                 if self.is_noting:
                     self.asks.append(ask)
-                if not await self._write(writer, self.answers(ask)):
-                    break
+                self.flying += 1
+                self.most_at_once = max(self.most_at_once, self.flying)
+                try:
+                    if not await self._write(writer, self.answers(ask)):
+                        break
+                finally:
+                    self.flying -= 1
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:

@@ -203,7 +203,7 @@ def test_a_run_that_ended_is_resumed_and_ends_alike(tmp_path: Path, server: Serv
 
 
 def test_concurrency_follows_the_server() -> None:
-    pace = Pace()
+    pace = Pace(512)
     for _ in range(32):
         pace.note(None)
     assert pace.limit == 64  # twice as many
@@ -213,6 +213,19 @@ def test_concurrency_follows_the_server() -> None:
     for _ in range(32):
         pace.note(None)
     assert 32.9 < pace.limit < 33  # one more
+
+
+@pytest.mark.parametrize("executor", ["local", pytest.param("ray", marks=pytest.mark.ray)])
+def test_all_workers_together_ask_no_more_at_once_than_was_said(
+    tmp_path: Path, server: Server, executor: str
+) -> None:
+    jsonl(tmp_path / "cases.jsonl", [document(n) for n in range(24)])
+    server.answers = lambda ask: replace(well(ask), drip=0.0005)
+    model = {"endpoint": {"url": server.url, "at_once": 6}}
+    workers = {"executor": executor, "min": 2, "max": 2} if executor == "ray" else {}
+    run(config(tmp_path, model=model, judges={"direct": {"steps": False}}, workers=workers))
+    assert len(server.asks) > 24
+    assert 4 <= server.most_at_once <= 6  # of one worker of two: 3
 
 
 def test_samples_stand_in_where_no_log_probabilities_are_shown(server: Server) -> None:

@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Coroutine, Mapping
 from functools import partial
 from itertools import cycle
+from math import ceil
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
@@ -27,7 +28,7 @@ from evaljudge.text import one_line, without_secrets
 
 R = TypeVar("R")
 Json = dict[str, Any]
-FIRST_AT_ONCE, MOST_AT_ONCE = 32, 512
+FIRST_AT_ONCE = 32
 POOLS = 32
 """Of connections: httpx looks through all of one for each request."""
 TRIES = 4
@@ -57,10 +58,11 @@ class _Trouble(NamedTuple):
 
 class Pace:
     """How many requests are in flight: twice as many each round until the server is busy for the
-    first time, from then on one more each round, and half as many whenever it is busy."""
+    first time, from then on one more each round, and half as many whenever it is busy; never more
+    than `most`."""
 
-    def __init__(self) -> None:
-        self.limit = float(FIRST_AT_ONCE)
+    def __init__(self, most: int) -> None:
+        self._most, self.limit = most, float(min(FIRST_AT_ONCE, most))
         self._flying, self._was_busy, self._halved, self.resumes = 0, False, 0.0, 0.0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
@@ -91,7 +93,7 @@ class Pace:
     def note(self, trouble: _Trouble | None) -> None:
         if trouble is None:
             more = 1 / self.limit if self._was_busy else 1.0
-            self.limit = min(MOST_AT_ONCE, self.limit + more)
+            self.limit = min(self._most, self.limit + more)
         elif trouble.is_busy:
             self._was_busy, now = True, monotonic()
             if now - self._halved > 1:  # replies to one burst are one sign
@@ -111,13 +113,13 @@ class Client:
             headers={endpoint.header: value} if self._key else {},
             verify=httpx.create_ssl_context(),
             timeout=httpx.Timeout(endpoint.timeout, connect=10, pool=None),
-            limits=httpx.Limits(max_connections=MOST_AT_ONCE // POOLS),
+            limits=httpx.Limits(max_connections=ceil(endpoint.at_once / POOLS)),
             follow_redirects=False,
             trust_env=not endpoint.is_here,  # no proxy between here and here
         )
         self._pools = [make() for _ in range(POOLS)]
         self._turns = cycle(self._pools)
-        self._pace, self._heard = Pace(), monotonic()
+        self._pace, self._heard = Pace(endpoint.at_once), monotonic()
         self.question: tuple[str, Mapping[str, Any] | None] = "models", None
         """What is asked to see whether a request fails by its own fault."""
         self._loop = asyncio.new_event_loop()

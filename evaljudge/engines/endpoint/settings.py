@@ -32,6 +32,8 @@ class Endpoint(Settings):
     """Seconds that a server may be gone before the run ends."""
     timeout: Annotated[float, Field(gt=0)] = 300.0
     """Seconds that one reply may take."""
+    at_once: Annotated[int, Field(ge=1, le=8192)] = 512
+    """Requests in flight at most, of all workers together."""
 
     @model_validator(mode="after")
     def _is_safe(self) -> Self:

@@ -19,7 +19,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from itertools import islice
 from typing import Any, NamedTuple, cast
 
@@ -108,6 +108,7 @@ class RayExecutor(Executor):
         most = min(self._workers.max, len(orders))
         least = min(self._workers.min, most)
         workers = self._workers.model_copy(update={"max": most, "min": least})
+        assignment = replace(assignment, source=assignment.source.shared_by(most))
         with ray_session(workers):
             taking = place(workers, assignment.source.gpus_per_engine, ray_cluster())
             watch(Event("loading"))
