@@ -153,6 +153,24 @@ def test_a_run_through_it_has_the_tables_of_a_run_here(
     same(here, there)
 
 
+def test_a_jury_has_an_engine_and_a_server(server: VllmServer, tiny: Any, tmp_path: Path) -> None:
+    jsonl(tmp_path / "cases.jsonl", [document(n, "AB") for n in range(3)])
+    least, asked = {"least_mass": 0}, {"judge": "geval", "max_tokens": 16}
+    here = {"source": str(tiny()), "engine": SMALL} | least
+    served = {"endpoint": server.url, "name": "m"} | least
+    judges = {"here": asked, "there": asked | {"model": served}}
+    jury = {"jury": {"of": ["here", "there"], "by": "mean"}}
+    run(config(tmp_path, model=here, judges=judges, combine=jury))
+    rows = stored(tmp_path / "out/scores")
+    assert len(rows) == 3 * 2 * 3
+    by_text: dict[tuple[str, str], dict[str, float]] = {}
+    for row in rows:
+        by_text.setdefault((row["doc_id"], row["system"]), {})[row["scorer"]] = row["value"]
+    for text in by_text.values():
+        assert text["here"] == pytest.approx(text["there"], abs=5 * CLOSE)
+        assert text["jury"] == pytest.approx((text["here"] + text["there"]) / 2)
+
+
 @pytest.mark.long
 def test_a_server_that_is_killed_and_started_again_is_resumed_alike(
     tiny: Any, tmp_path: Path
