@@ -85,7 +85,7 @@ class ModelSource:
         """As each of so many workers has it: a server is asked by all together what it allows."""
         if self.endpoint is None:
             return self
-        each = {"at_once": max(1, self.endpoint.at_once // workers)}
+        each = {"at_once": self.endpoint.at_once // workers}
         return replace(self, endpoint=self.endpoint.model_copy(update=each))
 
 

@@ -186,7 +186,7 @@ def test_the_page_leads_from_the_best_system_to_its_worst_text_and_the_reason(
         said = answer.locator("p").first.inner_text()
         best = said.split(" is ")[0]
         assert re.fullmatch(r"\w+ is (best|first), .*\.", said)
-        answer.get_by_role("link").click()
+        answer.get_by_role("link", name="Worst texts").click()
         page.wait_for_function(
             "best => [...document.querySelectorAll('#list td:nth-child(2)')]"
             ".every((cell) => cell.textContent === best)", arg=best,

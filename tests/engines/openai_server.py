@@ -134,9 +134,9 @@ class Server:
             await writer.drain()
             return False
         for at in range(len(content)) if reply.drip else ():
+            await asyncio.sleep(reply.drip)
             writer.write(content[at : at + 1])
             await writer.drain()
-            await asyncio.sleep(reply.drip)
         writer.write(b"" if reply.drip else content)
         await writer.drain()
         return True

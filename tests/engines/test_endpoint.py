@@ -220,7 +220,9 @@ def test_all_workers_together_ask_no_more_at_once_than_was_said(
     tmp_path: Path, server: Server, executor: str
 ) -> None:
     jsonl(tmp_path / "cases.jsonl", [document(n) for n in range(24)])
-    server.answers = lambda ask: replace(well(ask), drip=0.0005)
+    server.answers = lambda ask: (
+        Reply("ouch", 500) if "13" in ask.text else replace(well(ask), drip=0.0005)
+    )
     model = {"endpoint": {"url": server.url, "at_once": 6}}
     workers = {"executor": executor, "min": 2, "max": 2} if executor == "ray" else {}
     run(config(tmp_path, model=model, judges={"direct": {"steps": False}}, workers=workers))

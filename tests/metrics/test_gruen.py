@@ -91,7 +91,7 @@ def test_ways_by_definition(a: str, b: str) -> None:
 
 @pytest.fixture(scope="module")
 def models(make_bert: Callable[..., Path]) -> tuple[Path, Path]:
-    return make_bert(initializer_range=0.3), make_bert("transformers.BertForSequenceClassification")
+    return make_bert(initializer_range=0.3), make_bert("BertForSequenceClassification")
 
 
 def values(models: tuple[Path, Path], *texts: str, **settings: Any) -> list[Value]:

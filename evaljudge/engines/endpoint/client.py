@@ -182,8 +182,8 @@ class Client:
 
     async def _answers_another(self) -> bool:
         """Whether the server answers the question that it has answered before."""
-        path, body = self.question
-        return not isinstance(await self._once(path, body, is_probe=False), _Trouble)
+        async with self._pace:
+            return not isinstance(await self._once(*self.question, is_probe=False), _Trouble)
 
     async def _once(
         self, path: str, body: Mapping[str, Any] | None, is_probe: bool

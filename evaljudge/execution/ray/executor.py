@@ -104,8 +104,11 @@ class RayExecutor(Executor):
     def ask(
         self, assignment: Assignment, orders: Sequence[Order], watch: Watch, budget: Budget | None
     ) -> None:
-        """A worker without a shard would load a model for nothing, so there are no such workers."""
-        most = min(self._workers.max, len(orders))
+        """A worker without a shard would load a model for nothing, so there are no such workers;
+        nor any that may ask a server nothing."""
+        endpoint = assignment.source.endpoint
+        may_ask = endpoint.at_once if endpoint else self._workers.max
+        most = min(self._workers.max, len(orders), may_ask)
         least = min(self._workers.min, most)
         workers = self._workers.model_copy(update={"max": most, "min": least})
         assignment = replace(assignment, source=assignment.source.shared_by(most))
