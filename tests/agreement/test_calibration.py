@@ -172,7 +172,7 @@ def invented(seed: int) -> tuple[list[int], list[float], list[float]]:
 def test_cross_fitting_by_loops_with_scikit_learn(seed: int) -> None:
     documents, scores, ratings = invented(seed)
     found = cross_fitted(documents, scores, ratings, folds=4, seed=seed)
-    assert found is not None
+    assert found is not None and found.divisions == 10
     for row, score in enumerate(scores):
         values, means = [], []
         for division in found.fold:
