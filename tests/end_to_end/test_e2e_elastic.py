@@ -214,7 +214,7 @@ def wait_for_port(port: int) -> None:
 def test_workers_follow_the_load(
     autoscaled: Nodes, begin: Callable[[str, float, Row], Run], undisturbed: Row
 ) -> None:
-    run = begin(autoscaled.address, 2.5, {"min": 1, "max": 3, "cpus": 1})
+    run = begin(autoscaled.address, 5, {"min": 1, "max": 3, "cpus": 1})
     assert not autoscaled.alive()
 
     run.command.start()
