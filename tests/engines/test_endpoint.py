@@ -340,6 +340,17 @@ def test_a_likely_mistake_is_told_in_a_line(
     assert line in str(refused.value) and "\n" not in str(refused.value)
 
 
+def test_low_mass_is_told_in_an_endpoints_own_words(tmp_path: Path, server: Server) -> None:
+    line = [{"token": "Hm", "logprob": 0.0, "top_logprobs": [{"token": "Hm", "logprob": -0.01}]}]
+
+    def hums(ask: Ask) -> Reply:
+        return changed(well(ask), logprobs={"content": line}) if ask.body else well(ask)
+
+    server.answers = hums
+    with pytest.raises(UserError, match=r"\{endpoint: …, name: .*, chat: none, reply: "):
+        scored(tmp_path, server, widest=1)
+
+
 def test_a_model_with_a_temperature_of_its_own_is_sent_none(server: Server) -> None:
     def fixed(ask: Ask) -> Reply:
         return well(ask) if ask.body.get("temperature", 1) == 1 else Reply({"error": "no"}, 400)
