@@ -25,10 +25,7 @@ HINTS = {
     401: "`key` names the variable that holds the key, `header` how it is sent (Azure: api-key)",
     404: "`url` ends where chat/completions begins, often in /v1; without `name` models are listed",
 }
-THINKS = (
-    "it thinks before it answers: switch that off (`chat: {enable_thinking: false}` where the "
-    "server has it), or name a model that does not"
-)
+THINKS = "it thinks before it answers: switch that off there or by `chat`, or name another model"
 TOPS = (20, 5, 0)
 """How many of the most probable tokens are asked for: OpenAI shows 20, some servers 5."""
 LIMITS = ("max_tokens", "max_completion_tokens")
