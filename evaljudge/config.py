@@ -111,6 +111,8 @@ class ModelConfig(Settings):
             raise ValueError(f"has `endpoint` and `{both[0]}`: a server has loaded its model")
         if not self.endpoint and not self.source:
             raise ValueError("needs a `source` (a hub name, a path or a URI) or an `endpoint`")
+        if (self.source or "").startswith(("http://", "https://")):
+            raise ValueError(f"a server is written as `model: {{endpoint: {self.source}}}`")
         return self
 
     @field_validator("engine", "chat")

@@ -263,7 +263,8 @@ def _lines(
         yield "# It knows these prompts only; for another model, remove this line."
         yield "prompts: nano"
     elif judges:
-        yield f"model: {_flow(model)}"
+        is_url = model.startswith(("http://", "https://"))
+        yield f"model: {_flow({'endpoint': model} if is_url else model)}"
     yield "# Each judge is a method; `evaljudge list judges` shows what each of them needs."
     settings = {
         kind: {} if seen.has_references else dict(plugin(kind).without_references)

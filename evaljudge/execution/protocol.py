@@ -106,12 +106,15 @@ class Assignment:
         if not low:
             return
         source, options = self.source.source, ", ".join(probe.options.names)
+        model = f"source: {source}"
+        if self.source.endpoint:
+            model = f"endpoint: …, name: {source}, chat: none"
         begun = (text for begin, text in BEFORE_AN_ANSWER.items() if begin in low.said)
         reply, said = (json.dumps(t, ensure_ascii=False) for t in (next(begun, "…"), low.said))
         raise UserError(
             f"judges.{probe.judge}: model {source} puts only {low.mass:.1%} of its probability on "
             f"the answers offered ({options}): its reply begins with {said}. Name what must stand "
-            f"before its answers, `model: {{source: {source}, reply: {reply}}}`, or judge all the "
+            f"before its answers, `model: {{{model}, reply: {reply}}}`, or judge all the "
             f"same with `least_mass: 0` (now {least:g})"
         )
 

@@ -157,6 +157,12 @@ def test_names_that_yaml_reads_otherwise_are_quoted() -> None:
     assert (config.corpus.path, config.out) == ("a: b #c/1.csv", "no")
 
 
+def test_a_server_is_written_as_one() -> None:
+    made(write("csv", as_rows(THEIRS)), model="http://localhost:1/v1")
+    model = load_config("config.yaml").model
+    assert model and model.endpoint and model.endpoint.url == "http://localhost:1/v1"
+
+
 def test_it_asks_for_what_was_not_given_and_again_after_a_mistake(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

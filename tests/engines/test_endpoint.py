@@ -105,10 +105,15 @@ def fewer(ask: Ask) -> Reply:
     return changed(well(ask), logprobs={"content": [row | {"top_logprobs": [row]}]})
 
 
+def filtered(ask: Ask) -> Reply:
+    return changed(well(ask), message={}, finish_reason="content_filter", logprobs=None)
+
+
 FAILING = {
     "NaN": (nan, "probabilities of the answers are not numbers"),
     "fewer than asked": (fewer, "known only to within 0"),
     "none": (lambda ask: changed(well(ask), logprobs=None), "the reply shows no log-probabilities"),
+    "filtered": (filtered, "the server gave the reply up: content_filter"),
     "no choices": (lambda ask: Reply({"choices": []}), "the reply is not as the API has it"),
     "other types": (lambda ask: Reply({"choices": 7}), "the reply is not as the API has it"),
     "10 MB": (lambda ask: Reply(b" " * 10_000_000), "a reply of more than 8 MiB was refused"),
@@ -295,17 +300,67 @@ def test_the_way_is_in_the_signature(tmp_path: Path, server: Server) -> None:
         ({"endpoint": "https://example.org/v1?api_key=abc"}, "holds credentials"),
         ({"endpoint": {"url": "http://example.org/v1", "key": "OUR_KEY"}}, "over plain http"),
         ({"endpoint": {"url": "https://example.org/v1", "key": SECRET}}, "not the key"),
+        ("http://a.b/v1", "a server is written as `model: {endpoint: http://a.b/v1}`"),
         ({"endpoint": "https://a.b/v1", "source": "m"}, "has `endpoint` and `source`"),
         ({"endpoint": "https://a.b/v1", "engine": {"x": 1}}, "has `endpoint` and `engine`"),
         ({"endpoint": "https://a.b/v1", "revision": "m"}, "has `endpoint` and `revision`"),
         ({"endpoint": "https://a.b/v1", "adapter": "m"}, "has `endpoint` and `adapter`"),
     ],
 )
-def test_what_is_refused_before_anything_is_asked(model: dict[str, Any], line: str) -> None:
+def test_what_is_refused_before_anything_is_asked(model: dict[str, Any] | str, line: str) -> None:
     with pytest.raises(UserError) as refused:
         load_config({"corpus": "c", "out": "o", "model": model})
     assert line in str(refused.value) and SECRET not in str(refused.value)
     assert "abc" not in str(refused.value) and "\n" not in str(refused.value)
+
+
+def thinking(ask: Ask) -> Reply:
+    return changed(well(ask), message={"content": "", "reasoning": "Hm"}) if ask.body else well(ask)
+
+
+def no_such_model(ask: Ask) -> Reply:
+    is_chat = ask.path.endswith("/chat/completions")
+    return Reply({"error": "model not found"}, 404) if is_chat else well(ask)
+
+
+@pytest.mark.parametrize(
+    ("answers", "line"),
+    [
+        (no_such_model, '"model not found"}; `url` ends where chat/completions begins'),
+        (lambda ask: Reply({}, 401), "HTTP 401 {}; `key` names the variable that holds the key"),
+        (thinking, "it thinks before it answers: switch that off"),
+    ],
+)
+def test_a_likely_mistake_is_told_in_a_line(
+    server: Server, answers: Callable[[Ask], Reply], line: str
+) -> None:
+    server.answers = answers
+    with pytest.raises(UserError) as refused:
+        opened(server)
+    assert line in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_low_mass_is_told_in_an_endpoints_own_words(tmp_path: Path, server: Server) -> None:
+    line = [{"token": "Hm", "logprob": 0.0, "top_logprobs": [{"token": "Hm", "logprob": -0.01}]}]
+
+    def hums(ask: Ask) -> Reply:
+        return changed(well(ask), logprobs={"content": line}) if ask.body else well(ask)
+
+    server.answers = hums
+    with pytest.raises(UserError, match=r"\{endpoint: …, name: .*, chat: none, reply: "):
+        scored(tmp_path, server, widest=1)
+
+
+def test_a_model_with_a_temperature_of_its_own_is_sent_none(server: Server) -> None:
+    def fixed(ask: Ask) -> Reply:
+        return well(ask) if ask.body.get("temperature", 1) == 1 else Reply({"error": "no"}, 400)
+
+    server.answers = fixed
+    model = opened(server)
+    (reply,) = asyncio.run(model.write(PROMPTS[:1], Writing(8, temperature=0.0)))
+    model.close()
+    assert isinstance(reply, Written)
+    assert "temperature" not in server.asks[-1].body
 
 
 def test_a_judge_that_weighs_is_refused_where_nothing_is_weighed(

@@ -81,9 +81,6 @@ class EndpointModel(Prepared[CompiledOptions | None]):
 
         async def written(asked: Asked) -> Written | Failed:
             answers, spent = await self._answers(asked, how.n, how.max_tokens, **body)
-            for _, finish in answers:
-                if finish not in ("stop", "length"):
-                    return Failed(f"the server gave the reply up: {finish}", spent)
             return Written(tuple(Sample(*answer) for answer in answers), spent)
 
         return await self._each([(prompt, None) for prompt in prompts], how.max_tokens, written)
@@ -221,7 +218,12 @@ class EndpointModel(Prepared[CompiledOptions | None]):
         return made
 
     async def _ask(self, asked: Asked | Ids, most: int, **how: Any) -> Json:
-        return await self._served.ask(self._client, _prompt(asked), most, **how)
+        reply = await self._served.ask(self._client, _prompt(asked), most, **how)
+        with reading():
+            ends = {choice.get("finish_reason") for choice in reply["choices"]}
+        if odd := ends - {None, "stop", "length"}:
+            raise Unanswered(f"the server gave the reply up: {odd.pop()}")
+        return reply
 
     async def _answers(
         self, asked: Asked, wanted: int, most: int, **how: Any

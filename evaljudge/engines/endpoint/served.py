@@ -8,7 +8,7 @@ a prompt of token ids; the most probable tokens, and so bounds; answers that are
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -21,6 +21,11 @@ from evaljudge.engines.tokens import WORD, Ids
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.model.asks import Spent
 
+HINTS = {
+    401: "`key` names the variable that holds the key, `header` how it is sent (Azure: api-key)",
+    404: "`url` ends where chat/completions begins, often in /v1; without `name` models are listed",
+}
+THINKS = "it thinks before it answers: switch that off there or by `chat`, or name another model"
 TOPS = (20, 5, 0)
 """How many of the most probable tokens are asked for: OpenAI shows 20, some servers 5."""
 LIMITS = ("max_tokens", "max_completion_tokens")
@@ -43,6 +48,8 @@ class Served:
     """Prompts go as messages; else as text or ids to be completed."""
     limit: str = "max_tokens"
     top: int = 0
+    is_fixed: bool = False
+    """It refuses a temperature of the asker's."""
     context: int | None = None
 
     @property
@@ -58,6 +65,8 @@ class Served:
             asked = {"messages": [{"role": "user", "content": prompt}]}
             asked |= {"chat_template_kwargs": dict(self.chat)} if self.chat else {}
         body = {"model": self.name, self.limit: most, **asked, **how}
+        for name in ("temperature", "top_p") if self.is_fixed else ():
+            body.pop(name, None)
         path = "chat/completions" if self.is_chat else "completions"
         reply = await client.ask(path, body, is_probe=is_probe)
         if is_probe:
@@ -94,7 +103,7 @@ class Served:
         """Each answer of a reply, and why it ended; at least one."""
         with reading():
             said = [
-                c["message"]["content"] if self.is_chat else c["text"] for c in reply["choices"]
+                c["message"].get("content") if self.is_chat else c["text"] for c in reply["choices"]
             ]
             _, ends = said[0], [choice["finish_reason"] for choice in reply["choices"]]
             return [(text or "", end) for text, end in zip(said, ends, strict=True)]
@@ -143,7 +152,8 @@ def find_out(client: Client, source: ModelSource) -> Served:
         name, context = _name(client, "" if source.source == url else source.source)
         return _by_ids(client, source, name, context) or _by_text(client, source, name)
     except Unanswered as error:
-        raise UserError(f"endpoint {url}: {error.reason}") from None
+        hint = f"; {HINTS[error.status]}" if error.status in HINTS else ""
+        raise UserError(f"endpoint {url}: {error.reason}{hint}") from None
 
 
 def _name(client: Client, wanted: str) -> tuple[str, int | None]:
@@ -200,13 +210,28 @@ def _by_text(client: Client, source: ModelSource, name: str) -> Served:
                 rows = served.rows(answer)
                 shown = min(top, len(rows[0].shown)) if rows else 0
             except Unanswered as error:
-                refusal = error
-                if error.status == 404:  # not this route
+                if error.status == 404:  # not this route, or not this model
+                    refusal = refusal if refusal.status else error
                     break
+                refusal = error
                 continue
+            with reading():
+                said = answer["choices"][0].get("message") or {}
+            if not said.get("content") and (said.get("reasoning") or said.get("reasoning_content")):
+                raise Unanswered(THINKS)
             samples = f"{client.endpoint.samples} sampled answers, with their standard error"
             way = f"bounds by the top {shown} tokens" if shown else samples
             way = f"{way} (widest {client.endpoint.widest:g})"
+            if is_fixed := _refuses(client, served, temperature=0.0, top_p=1.0):
+                way += ", at a temperature of its own"
             model = str(answer.get("model", ""))
-            return Served(name, model, way, None, None, chat, reply, is_chat, limit, shown)
+            return replace(served, model=model, way=way, top=shown, is_fixed=is_fixed)
     raise refusal
+
+
+def _refuses(client: Client, served: Served, **how: Any) -> bool:
+    try:
+        client.wait(served.ask(client, PROBE, 1, is_probe=True, **how))
+    except Unanswered as error:
+        return error.status in (400, 422)
+    return False
