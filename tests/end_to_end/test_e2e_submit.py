@@ -26,7 +26,7 @@ from tests.end_to_end import shared
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
-STARTING, RUNNING, STOPPING = 90, 300, 5
+STARTING, RUNNING, STOPPING = 90, 600, 5
 JOB = "the-same-run"
 SELECTION = "best"
 """No checks: asks are easily counted."""
