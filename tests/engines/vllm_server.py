@@ -53,8 +53,9 @@ class VllmServer:
         raise AssertionError(self._log.read_text(errors="replace")[-3000:])
 
     def kill(self) -> None:
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
 
 
 @contextmanager
