@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from math import isfinite, isnan, nan
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, PlainValidator, ValidationError
+from pydantic import BaseModel, Field, PlainValidator, ValidationError
 
 from evaljudge.corpora.rows import RefusedError, clean, is_number, kind
 from evaljudge.errors import first_words
@@ -100,7 +100,9 @@ Text = Annotated[str | None, PlainValidator(_text)]
 class CandidateRow(BaseModel):
     system: Name
     text: Text
-    ratings: Annotated[Ratings, PlainValidator(ratings_of)] = Ratings({}, {}, 0)
+    ratings: Annotated[Ratings, PlainValidator(ratings_of)] = Field(
+        default_factory=lambda: Ratings({}, {}, 0)  # a default would be copied for each row
+    )
 
 
 class CaseRow(BaseModel):

@@ -34,6 +34,7 @@ CREATE TABLE candidate (
     UNIQUE (document, system)
 );
 """
+_ADD = "INSERT OR IGNORE INTO document VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, 0)"
 _FIND = 'SELECT number, source, context, "references" FROM document WHERE doc_id = ?'
 _DOCUMENTS = 'SELECT number, doc_id, source, context, "references" FROM document'
 _CANDIDATES = "SELECT system, text, ratings, raters FROM candidate WHERE document = ?"
@@ -117,7 +118,11 @@ class Grouping(Grouped):
         """Keep it; refused where it contradicts or repeats what was kept before."""
         references = json.dumps(row.references) if row.references else None
         fields = {"source": row.source, "context": row.context, "references": references}
-        self.index.execute("INSERT OR IGNORE INTO document (doc_id) VALUES (?)", (row.doc_id,))
+        places = (None if text is None else place for text in fields.values())
+        made = self.index.execute(_ADD, (row.doc_id, *fields.values(), *places))
+        if made.rowcount:
+            self._keep(made.lastrowid, place, row)
+            return
         number, *texts = self._one(_FIND, row.doc_id)
         new = dict[str, str]()
         for (part, text), before in zip(fields.items(), texts, strict=True):

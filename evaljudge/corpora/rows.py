@@ -117,11 +117,6 @@ def kind(value: Any) -> str:
     return "null" if value is None else type(value).__name__
 
 
-def read_json_text(text: str) -> Any:
-    """Refuses two keys of one name, of which the json module would silently drop the first."""
-    return json.loads(text, object_pairs_hook=_each_key_once)
-
-
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
@@ -129,6 +124,10 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise RefusedError(f"key {shown(twice)} stands twice in one object")
     return fields
+
+
+read_json_text = json.JSONDecoder(object_pairs_hook=_each_key_once).decode
+"""Refuses two keys of one name, of which the json module would silently drop the first."""
 
 
 def json_or_text(cell: str) -> Any:
