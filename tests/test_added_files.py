@@ -108,6 +108,7 @@ def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path: Pat
     assert "two entries of cli are called 'init': " in went_on and "; the second is left" in went_on
 
 
+@pytest.mark.long
 def test_an_analysis(environment: dict[str, str], tmp_path: Path) -> None:
     cases = [document(n, "AB", fluency=n) for n in range(2)]
     given = jsonl(tmp_path / "cases.jsonl", cases)
@@ -178,6 +179,7 @@ def test_a_mistake_in_it_is_one_line(what: str, text: str, printed: str, tmp_pat
     assert printed in shown and "Traceback" not in shown
 
 
+@pytest.mark.long
 def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
     shown = said({"EVALJUDGE_METRICS": str(tmp_path / "none")}, "list", "metrics")
     assert f"EVALJUDGE_METRICS names {tmp_path / 'none'}, which is no folder" in shown

@@ -40,6 +40,7 @@ def finished(
         },
         "metrics": METRICS,
         "axes": list(AXES),
+        "view": 2,
     }
     assert evaljudge.run(config, engines=shared_engines).exit_code == 0
     return folder / "out"

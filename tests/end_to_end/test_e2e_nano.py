@@ -171,6 +171,7 @@ def test_its_references_rise_in_truth(demo: tuple[Path, str]) -> None:
     assert sum(levels == sorted(levels) for levels in in_order) >= 0.6 * DOCUMENTS
 
 
+@pytest.mark.long
 def test_the_page_leads_from_the_best_system_to_its_worst_text_and_the_reason(
     demo: tuple[Path, str],
 ) -> None:

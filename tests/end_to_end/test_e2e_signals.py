@@ -57,7 +57,7 @@ class Chain:
         judges = {"synthetic": {"checks": shared.NONE}}
         more = {"judges": judges, "metrics": ["words"], "agreement": {"resamples": 2000}}
         rows, workers = shared.cases(CASES), {"executor": executor}
-        self.config = shared.config(folder, rows, workers=workers, **more)
+        self.config = shared.config(folder, rows, workers=workers, view=30, **more)
         self._write()
 
     def _write(self) -> None:
@@ -172,7 +172,7 @@ def wait_until(holds: Callable[[], bool], process: subprocess.Popen[bytes]) -> N
     while not holds():
         assert process.poll() is None, "the run ended before its moment"
         assert time.monotonic() < give_up
-        time.sleep(0.01)
+        time.sleep(0.05)
 
 
 def run_chain(moments: list[Moment], chain: Chain, whole: Path) -> None:

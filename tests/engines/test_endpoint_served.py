@@ -143,6 +143,7 @@ def same(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> None:
         assert value == other or isclose(value, other, abs_tol=5 * CLOSE), (key, value, other)
 
 
+@pytest.mark.long
 def test_a_run_through_it_has_the_tables_of_a_run_here(
     server: VllmServer, tiny: Any, tmp_path: Path
 ) -> None:

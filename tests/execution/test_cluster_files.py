@@ -79,6 +79,7 @@ def environment(pod: dict[str, Any]) -> dict[str, str]:
     return {one["name"]: one["value"] for one in container(pod)["env"] if "value" in one}
 
 
+@pytest.mark.long
 @pytest.mark.service
 def test_the_cloud_has_such_machines(
     cluster: dict[str, Any], s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -226,7 +226,7 @@ def in_a_process(work: Callable[[], Any]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
 
-@pytest.mark.parametrize("doing", ["writing", "choosing"])
+@pytest.mark.parametrize("doing", ["writing", pytest.param("choosing", marks=pytest.mark.long)])
 def test_a_case_that_crashes_the_process_is_set_aside_by_the_third_rerun(
     tmp_path: Path, doing: str
 ) -> None:

@@ -60,7 +60,9 @@ class Noting(Watcher):
 class Bench:
     def __init__(self, folder: Path, executor: str) -> None:
         self.file, self.out = folder / "cases.jsonl", folder / "out"
-        self._usual: dict[str, Any] = {"judges": {}, "workers": {"executor": executor}}
+        self._usual: dict[str, Any] = {
+            "judges": {}, "workers": {"executor": executor}, "view": 1,
+        }  # fmt: skip
         self._engines = ScriptedEngines()
 
     def judging(self) -> None:
