@@ -443,7 +443,7 @@ def test_a_run_of_the_first_version_is_read_resumed_and_checked(earlier: Bench) 
         older.run(work)
         assert older.results() == older.unharmed
     for number, name in enumerate([*PAPERS, CASES, *EARLIER[2:]]):
-        bench, damage = older.copied("older hurt"), SHORT[number % 2]
+        bench, damage = older.copied("older hurt"), ("junk", "gone")[number % 2]
         ALL_DAMAGES[damage](bench.find(name))
         assert len(bench.check().problems) == 1, (name, damage)
         try:
