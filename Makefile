@@ -48,7 +48,7 @@ THOROUGH := $(addsuffix .py, $(addprefix tests/, test_damaged test_families test
   end_to_end/test_e2e_resume execution/test_local execution/test_in_order execution/test_saving))
 check: $(READY)
 	@($(LINT)) & lint=$$!; \
-	$(BIN)/pytest $(SLOWEST) -m unit $(if $(TESTS),$(TESTS),$(addprefix --ignore=, $(THOROUGH))); \
+	$(BIN)/pytest $(SLOWEST) -n 2 -m unit $(if $(TESTS),$(TESTS),$(addprefix --ignore=, $(THOROUGH))); \
 	tests=$$?; wait $$lint && exit $$tests
 
 test: $(READY)

@@ -138,10 +138,11 @@ def test_an_analysis(environment: dict[str, str], tmp_path: Path) -> None:
             "it gives None in place of a number",
             marks=pytest.mark.long,
         ),
-        (
+        pytest.param(
             "analyses",
             "rows(run): return 1 / 0",
             "`rows` of the analysis own fails at own.py:2: ZeroDivisionError",
+            marks=pytest.mark.long,
         ),
         pytest.param(
             "analyses",

@@ -30,7 +30,7 @@ SCRIPT = Path(__file__).parent / "supervised_run.py"
 MARK = "EVALJUDGE_TEST_OF_SIGNALS"
 """A variable of the environment, which a process hands down to all that it starts."""
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
-CASES, PAUSE, MOST_SECONDS, A_MINUTE, PATIENCE = 96, 0.2, 10, 60, 240
+CASES, PAUSE, MOST_SECONDS, A_MINUTE, PATIENCE = 48, 0.2, 10, 60, 240
 
 
 @dataclass(frozen=True)

@@ -120,6 +120,7 @@ def test_a_judge_of_an_installed_package(tmp_path: Path, config: dict[str, Any])
     looked_at(tmp_path / "out")
 
 
+@pytest.mark.long
 def test_a_broken_plug_in_is_left_out_with_a_warning_unless_it_is_wanted(
     tmp_path: Path, config: dict[str, Any]
 ) -> None:
