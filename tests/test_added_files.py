@@ -87,6 +87,7 @@ def test_all_are_used_and_listed(environment: dict[str, str], tmp_path: Path) ->
     assert re.search(r"^shouting +no words +1$", said(environment, "unscored", str(out)), re.M)
 
 
+@pytest.mark.long
 def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("import no_such_package")
     (tmp_path / "odd.py").write_text("METRICS = {'odd': len}")

@@ -87,6 +87,7 @@ def test_a_template_s_switches_are_read_apart_too(tiny, tmp_path):
     assert loud[1].head != ()
 
 
+@pytest.mark.long
 def test_to_count_tokens_neither_torch_nor_transformers_is_loaded(tiny):
     code = (
         "import sys; from evaljudge.engines import ModelSource, VllmEngines\n"

@@ -121,6 +121,7 @@ def test_the_writer_s_engine_is_closed_before_the_judge_s_is_opened(tmp_path: Pa
     assert (len(engines.opened), engines.closed, set(held)) == (2, 2, {1})
 
 
+@pytest.mark.long
 @pytest.mark.service
 def test_no_ray_is_loaded(tmp_path: Path) -> None:
     script = (
