@@ -28,7 +28,7 @@ def rule(at_least: float) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> evaljudge.Outcome:
-    return make_run(tmp_path_factory.mktemp("first"), "run", view=1, **JUDGES, **rule(3))
+    return make_run(tmp_path_factory.mktemp("first"), "run", **JUDGES, **rule(3))
 
 
 def test_the_same_run_differs_in_nothing(first: evaljudge.Outcome) -> None:
@@ -41,8 +41,8 @@ def test_the_same_run_differs_in_nothing(first: evaljudge.Outcome) -> None:
 
 
 def test_a_rule_that_differs_is_not_compared(first: evaljudge.Outcome, tmp_path: Path) -> None:
-    other = make_run(tmp_path, "next", view=1, judges={"direct": {"steps": False}}, select=[])
-    there = make_run(tmp_path, "third", view=1, **JUDGES, **rule(4))
+    other = make_run(tmp_path, "next", judges={"direct": {"steps": False}}, select=[])
+    there = make_run(tmp_path, "third", **JUDGES, **rule(4))
     run = scored_run(first.out)
     index = RunIndex(run, RunIndex(scored_run(there.out)))
     assert (index.comparison["shared"], index.comparison["changed"]) == (
@@ -56,7 +56,7 @@ def test_a_rule_that_differs_is_not_compared(first: evaljudge.Outcome, tmp_path:
 
 
 def test_a_scorer_that_is_made_otherwise_is_named(first: evaljudge.Outcome, tmp_path: Path) -> None:
-    other = make_run(tmp_path, "next", view=1, judges={"geval": {"samples": 8}}, **rule(3))
+    other = make_run(tmp_path, "next", judges={"geval": {"samples": 8}}, **rule(3))
     index = RunIndex(scored_run(first.out), RunIndex(scored_run(other.out)))
     assert "geval" in index.comparison["otherwise"]
     assert "words" not in index.comparison["otherwise"]
@@ -65,7 +65,7 @@ def test_a_scorer_that_is_made_otherwise_is_named(first: evaljudge.Outcome, tmp_
 def test_a_run_without_a_common_text_is_no_comparison(
     first: evaljudge.Outcome, tmp_path: Path
 ) -> None:
-    other = make_run(tmp_path, "elsewhere", view=1, more=" Elsewhere", judges={}, select=[])
+    other = make_run(tmp_path, "elsewhere", more=" Elsewhere", judges={}, select=[])
     with pytest.raises(UserError, match=r"elsewhere: it has no text of .* nothing to compare"):
         made_site(ViewOptions(first.out, beside=other.out))
     assert made_site(ViewOptions(first.out, beside=first.out))
