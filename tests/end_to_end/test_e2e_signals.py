@@ -193,11 +193,12 @@ FEW = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "executor",
     [
         pytest.param("local", marks=pytest.mark.service),
-        pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.long]),
+        pytest.param("ray", marks=pytest.mark.ray),
     ],
 )
 def test_a_signal_ends_a_run_at_once_and_a_rerun_resumes(executor: str, tmp_path: Path) -> None:
@@ -219,7 +220,7 @@ def test_where_ray_is_lost_one_line_says_so_and_a_rerun_resumes(part: str, tmp_p
     "executor",
     [
         pytest.param("local", marks=pytest.mark.service),
-        pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.long]),
+        pytest.param("ray", marks=pytest.mark.ray),
     ],
 )
 def test_a_run_that_is_given_time_ends_after_the_shards_in_hand(
