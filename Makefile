@@ -33,22 +33,23 @@ demo: $(READY)
 pictures: $(READY)
 	@$(BIN)/python docs/make_pictures.py runs/demo/run docs/pictures
 
-# Files whose tests are many runs or simulations take four fifths of the time of one process's tests.
-THOROUGH := $(addsuffix .py, $(addprefix tests/, test_damaged test_families test_panels test_scorer \
-  test_planning test_fitting test_given_references test_odd_input test_binding test_calibrating \
-  probes/test_papers probes/test_probes_injection corpora/test_corpus_fuzz corpora/test_corpus_digest \
-  engines/test_reading agreement/test_agreement_laws agreement/test_agreement_by_definition \
-  agreement/test_agreement_literals agreement/test_ceiling_by_definition agreement/test_calibration \
-  decisions/test_certified decisions/test_conformal decisions/test_sampling decisions/test_people_scale \
-  judges/test_plugins judges/test_collectors judges/synthetic/test_soundness judges/pairs/test_pairs \
-  judges/pairs/test_pairs_instructions runs/test_journey runs/test_measures runs/test_batches \
+# Files whose tests are many runs or simulations take most of the time of one process's tests.
+THOROUGH := $(addsuffix .py, $(addprefix tests/, \
+  test_damaged test_panels test_scorer test_planning test_fitting test_given_references \
+  test_odd_input test_binding test_python probes/test_probes_injection \
+  corpora/test_corpus_fuzz engines/test_reading agreement/test_agreement_laws \
+  agreement/test_agreement_by_definition agreement/test_agreement_literals \
+  agreement/test_ceiling_by_definition agreement/test_calibration decisions/test_certified \
+  decisions/test_conformal decisions/test_sampling decisions/test_people_scale \
+  judges/test_plugins judges/test_collectors judges/synthetic/test_soundness \
+  judges/pairs/test_pairs runs/test_journey runs/test_measures runs/test_batches \
   runs/test_outcome runs/test_most commands/test_label commands/test_diff commands/test_agree \
-  commands/test_show metrics/test_lexical report/test_report_page report/test_report_selecting \
-  studies/test_study_prompts studies/test_study_costs viewer/test_view_command viewer/test_server \
-  end_to_end/test_e2e_resume execution/test_local execution/test_in_order execution/test_saving))
+  commands/test_show metrics/test_lexical report/test_report_page viewer/test_view_command \
+  viewer/test_server end_to_end/test_e2e_resume execution/test_local execution/test_in_order \
+  execution/test_saving))
 check: $(READY)
 	@($(LINT)) & lint=$$!; \
-	$(BIN)/pytest $(SLOWEST) -m unit $(if $(TESTS),$(TESTS),$(addprefix --ignore=, $(THOROUGH))); \
+	$(BIN)/pytest $(SLOWEST) -n 2 -m unit $(if $(TESTS),$(TESTS),$(addprefix --ignore=, $(THOROUGH))); \
 	tests=$$?; wait $$lint && exit $$tests
 
 test: $(READY)

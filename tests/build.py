@@ -89,9 +89,10 @@ def tables(folder: Path) -> dict[str, bytes]:
 
 
 def config(folder: Path, **changes: Any) -> dict[str, Any]:
-    """A run in this process over the folder's cases.jsonl, which goes to its out."""
+    """A run in this process over the folder's cases.jsonl, which goes to its out; few texts are on
+    its page, since they take half of a small run's time."""
     usual = {"corpus": str(folder / "cases.jsonl"), "out": str(folder / "out"), "model": "m"}
-    return usual | {"axes": ["fluency"], "workers": {"executor": "local"}} | changes
+    return usual | {"axes": ["fluency"], "view": 1, "workers": {"executor": "local"}} | changes
 
 
 def command(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> tuple[str, str]:

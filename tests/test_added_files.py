@@ -87,6 +87,7 @@ def test_all_are_used_and_listed(environment: dict[str, str], tmp_path: Path) ->
     assert re.search(r"^shouting +no words +1$", said(environment, "unscored", str(out)), re.M)
 
 
+@pytest.mark.long
 def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("import no_such_package")
     (tmp_path / "odd.py").write_text("METRICS = {'odd': len}")
@@ -108,6 +109,7 @@ def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path: Pat
     assert "two entries of cli are called 'init': " in went_on and "; the second is left" in went_on
 
 
+@pytest.mark.long
 def test_an_analysis(environment: dict[str, str], tmp_path: Path) -> None:
     cases = [document(n, "AB", fluency=n) for n in range(2)]
     given = jsonl(tmp_path / "cases.jsonl", cases)
@@ -137,10 +139,11 @@ def test_an_analysis(environment: dict[str, str], tmp_path: Path) -> None:
             "it gives None in place of a number",
             marks=pytest.mark.long,
         ),
-        (
+        pytest.param(
             "analyses",
             "rows(run): return 1 / 0",
             "`rows` of the analysis own fails at own.py:2: ZeroDivisionError",
+            marks=pytest.mark.long,
         ),
         pytest.param(
             "analyses",
@@ -178,6 +181,7 @@ def test_a_mistake_in_it_is_one_line(what: str, text: str, printed: str, tmp_pat
     assert printed in shown and "Traceback" not in shown
 
 
+@pytest.mark.long
 def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
     shown = said({"EVALJUDGE_METRICS": str(tmp_path / "none")}, "list", "metrics")
     assert f"EVALJUDGE_METRICS names {tmp_path / 'none'}, which is no folder" in shown

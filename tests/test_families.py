@@ -173,7 +173,7 @@ FAIR = [
 ]
 
 
-@pytest.mark.parametrize("documents", [8, 40])
+@pytest.mark.parametrize("documents", [8, pytest.param(40, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     "fair", [FAIR[0], *(pytest.param(one, marks=pytest.mark.long) for one in FAIR[1:])]
 )
@@ -190,7 +190,7 @@ def test_a_judge_that_is_fair_is_not_accused(documents: int, fair: dict[str, Any
     ("documents", "biased", "least"),
     [
         (40, {"family": "equal", "noise": 0.7}, 0.85),
-        (200, {"family": "strong", "noise": 1.5}, 0.8),
+        pytest.param(200, {"family": "strong", "noise": 1.5}, 0.8, marks=pytest.mark.long),
         pytest.param(200, {"family": "weak", "noise": 1.5}, 0.8, marks=pytest.mark.long),
     ],
 )

@@ -126,6 +126,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "unpacked"
 
 
+@pytest.mark.long
 @pytest.mark.service
 def test_a_cluster_is_made_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(wheel)}

@@ -78,7 +78,7 @@ SLOW = ("deep", "deep mappings", "billion laughs")
 @pytest.mark.parametrize("kind", VALUES)
 def test_any_value_of_any_key(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for line in KEYS[:: 14 if kind in SLOW else 1]:
+    for line in KEYS[:: 50 if kind in SLOW else 1]:
         own = line.strip().replace("V", VALUES[kind])
         rest = {key: value for key, value in BASE.items() if not own.startswith(f"{key}:")}
         Path("c.yaml").write_text("\n".join([own, *(f"{key}: {v}" for key, v in rest.items())]))

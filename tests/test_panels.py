@@ -36,7 +36,7 @@ CHOOSES = DOCUMENTS * 2 * len(AXES) * 3
 
 class Bench(build.Bench):
     def __init__(self, folder: Path) -> None:
-        how = {"agreement": {"resamples": 10}, "view": 2}
+        how = {"agreement": {"resamples": 10}, "view": 0}
         super().__init__(folder, axes=AXES, judges=JUDGES, **how)
         self.corpus(document(n, fluency=1 + n % 3) for n in range(DOCUMENTS))
 
@@ -106,7 +106,9 @@ def test_briefs_that_another_run_wrote_are_found_by_their_writer(bench: Bench) -
     assert not any(bench.counted()[f"write {model}"] for model in "mn")
 
 
-@pytest.mark.parametrize("writer", [None, "w", "m", "n"])
+@pytest.mark.parametrize(
+    "writer", [None, "n", *(pytest.param(one, marks=pytest.mark.long) for one in "wm")]
+)
 def test_asks_equal_the_plan(bench: Bench, writer: str | None) -> None:
     plan = evaljudge.plan(bench.config(writer=writer), engines=Noting(bench.log))
     bench.run(writer=writer)
@@ -151,7 +153,9 @@ def test_a_writer_that_judges_too_is_loaded_once_and_judges_first(
         bench.run()
 
 
-@pytest.mark.parametrize("writer", [None, "w", "n"])
+@pytest.mark.parametrize(
+    "writer", ["n", *(pytest.param(one, marks=pytest.mark.long) for one in (None, "w"))]
+)
 def test_the_stages_can_be_done_one_by_one(bench: Bench, writer: str | None) -> None:
     bench.run(writer=writer)
     whole, out = scores(bench), bench.out
@@ -237,7 +241,7 @@ def test_a_run_that_is_cut_short_anywhere_goes_on_as_if_it_had_not_been(bench: B
     """Nothing is asked again of a model that had done its work."""
     bench.run()
     whole, total = scores(bench), sum(bench.counted().values())
-    for first in range(0, total, 29):
+    for first in range(0, total, 61):
         bench.out = bench.folder / f"cut-{first}"
         with pytest.raises(UserError, match="asked enough"):
             bench.run(most=first)

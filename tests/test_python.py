@@ -99,7 +99,7 @@ def test_what_is_no_path_is_refused_in_a_line(wrong: Callable[[], Any], named: s
 def test_check_diff_and_label(cases: str, tmp_path: Path) -> None:
     given: dict[str, Any] = {
         "corpus": cases, "model": "m", "judges": {"geval": {}}, "agreement": FEW,
-        "workers": {"executor": "local"},
+        "workers": {"executor": "local"}, "view": 1,
     }  # fmt: skip
     first, second = str(tmp_path / "first"), str(tmp_path / "second")
     for out in (first, second):

@@ -67,7 +67,7 @@ def config(tmp_path: Path) -> dict[str, Any]:
     return {
         "corpus": jsonl(tmp_path / "c.jsonl", rows), "out": str(tmp_path / "o"), "model": "m",
         "axes": ["fluency"], "judges": {"direct": {}}, "metrics": ["rouge1"],
-        "workers": {"executor": "local"}, "coverage_floor": 0,
+        "workers": {"executor": "local"}, "view": 1, "coverage_floor": 0,
     }  # fmt: skip
 
 

@@ -40,7 +40,9 @@ def values(out: str) -> dict[tuple[str, ...], float | None]:
 
 
 def as_run(folder: Path, cases: Any, engines: Any, **settings: Any) -> dict[Any, Any]:
-    given = {"corpus": cases, "out": str(folder / "as-run"), "workers": {"executor": "local"}}
+    given = {
+        "corpus": cases, "out": str(folder / "as-run"), "workers": {"executor": "local"}, "view": 1,
+    }  # fmt: skip
     return values(evaljudge.run(given | settings, engines=engines, progress=False).out)
 
 

@@ -209,6 +209,7 @@ def test_documents_of_a_group_are_left_out_together() -> None:
             assert given == pytest.approx(expected)
 
 
+@pytest.mark.long
 def test_above_200_documents_there_are_200_groups_and_ten_at_system_level() -> None:
     stream = np.random.default_rng(0)
     rows = [(d, s, round(s / 9 + x, 2), float(stream.integers(1, 6)))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf, isfinite, nan
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.agreement import Agreement, agreements
@@ -42,7 +42,6 @@ def test_everything_is_behind_a_value_or_skipped(rows: list[Row]) -> None:
 
 
 @given(wild_rows)
-@settings(max_examples=300)
 def test_any_numbers_give_correlations_or_none(rows: list[Row]) -> None:
     for one in found(rows):
         least = 0 if one.coefficient == "accuracy" else -1

@@ -134,6 +134,7 @@ def test_above_the_limit_whole_documents_are_sampled() -> None:
     assert len(set(chosen)) == chosen.size
 
 
+@pytest.mark.long
 def test_a_sampled_interval_estimates_that_of_all_documents(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

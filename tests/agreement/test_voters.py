@@ -5,7 +5,7 @@ from math import log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 
@@ -148,7 +148,6 @@ def test_all_agree(times: int) -> None:
     assert found.shares[2] == 0
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.01, 0.1, 1.0]))
 def test_no_step_makes_the_votes_less_likely(seed: int, smoothing: float) -> None:
     votes, labels = random_votes(seed)

@@ -122,7 +122,10 @@ def test_a_job_s_own_folder_is_no_place_for_a_run(
 
 
 @pytest.mark.service
-@pytest.mark.parametrize("key", ["corpus", "out", "briefs", "model"])
+@pytest.mark.parametrize(
+    "key",
+    ["out", *(pytest.param(key, marks=pytest.mark.long) for key in ("corpus", "briefs", "model"))],
+)
 def test_a_bucket_out_of_reach_is_said_before_an_engine_is_loaded(
     key: str, said: Said, s3: Any, s3_proxy: Any
 ) -> None:

@@ -337,6 +337,7 @@ MEASURED = {
 """Of metrics measured here, at system level."""
 
 
+@pytest.mark.long
 @needs_shared
 def test_published_and_measured_metrics_on_summeval(capsys: pytest.CaptureFixture[str]) -> None:
     no_stops = "no-stops: {metric: importance, drop_stop_words: true}"

@@ -59,7 +59,7 @@ class Bench:
         cases.write_text("\n".join(map(json.dumps, rows() if corpus is None else corpus)))
         usual = {"corpus": str(cases), "out": str(out), "model": "m", "axes": ["fluency"],
                  "judges": {"geval": {}}, "metrics": ["words"], "workers": {"executor": "local"},
-                 "coverage_floor": 0,
+                 "coverage_floor": 0, "view": 1,
                  "select": [{"name": "good", "all": [GOOD]}]}  # fmt: skip
         evaljudge.run(usual | changes, engines=ScriptedEngines(lambda: Scripted(chooses=chooses)))
         return out

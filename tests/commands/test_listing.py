@@ -86,7 +86,7 @@ def config(tmp_path: Path) -> dict[str, Any]:
         "corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "runs/first"), "model": "m",
         "axes": ["fluency"], "judges": {"synthetic": {}},
         "metrics": ["words"],
-        "briefs": str(tmp_path / "shared"), "workers": {"executor": "local"},
+        "briefs": str(tmp_path / "shared"), "workers": {"executor": "local"}, "view": 1,
     }  # fmt: skip
 
 

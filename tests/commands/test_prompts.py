@@ -31,7 +31,7 @@ def config(tmp_path: Path) -> dict[str, Any]:
     return {
         "corpus": str(tmp_path / "cases.jsonl"), "out": str(tmp_path / "run"), "model": "no/model",
         "axes": ["fluency", "coherence"], "judges": JUDGES, "metrics": ["words"],
-        "workers": {"executor": "local"}, "coverage_floor": 0,
+        "workers": {"executor": "local"}, "view": 1, "coverage_floor": 0,
         "select": [{"name": "x", "all": [{"scorer": "words", "axis": "*", "at_least": 1}]}],
         "agreement": {"resamples": 0},
     }  # fmt: skip

@@ -43,7 +43,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = {
         "corpus": str(folder / "cases.jsonl"), "out": str(folder / "run"), "model": "m",
         "axes": ["fluency", "coherence"], "judges": judges, "metrics": ["words"],
-        "workers": {"executor": "local"}, "coverage_floor": 0,
+        "workers": {"executor": "local"}, "view": 1, "coverage_floor": 0,
         "agreement": {"resamples": 0},
     }  # fmt: skip
     evaljudge.run(config, engines=ScriptedEngines())

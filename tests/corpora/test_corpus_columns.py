@@ -118,7 +118,7 @@ def test_a_run_a_plan_and_agree_say_what_is_not_read(
     path = written(tmp_path, "csv", rows)
     config: Row = {
         "corpus": path, "out": str(tmp_path / "out"), "model": "m", "axes": ["fluency"],
-        "judges": {"synthetic": {"levels": 2}}, "workers": {"executor": "local"},
+        "judges": {"synthetic": {"levels": 2}}, "workers": {"executor": "local"}, "view": 1,
     }  # fmt: skip
     said = "corpus: not read, but these look like ratings: `fluency`"
     before = evaljudge.run(config, engines=ScriptedEngines()).findings

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -76,7 +76,6 @@ def as_set(got):
     }
 
 
-@settings(max_examples=60, deadline=None)
 @given(documents, st.randoms(use_true_random=False))
 def test_forms_and_orders_of_one_corpus_are_equal(read, corpus, chance):
     nested, flat = list(nested_rows(corpus)), list(flat_rows(corpus))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evaljudge.errors import UserError
@@ -43,7 +43,6 @@ def read_or_refuse(read, name, content, form="generic"):
     assert "\n" not in said
 
 
-@settings(max_examples=75, deadline=None)
 @given(st.lists(rows | anything, max_size=8))
 def test_any_json_lines(read, found):
     content = "".join(json.dumps(row) + "\n" for row in found)
@@ -72,7 +71,6 @@ def rows_with(names):
 ROWS = {form: rows_with(names.split()) for form, names in NAMES.items()}
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.sampled_from(sorted(ROWS)), st.data())
 def test_any_json_in_a_published_form(read, form, chance):
     found = chance.draw(ROWS[form])
@@ -89,7 +87,6 @@ HEADS = {
 cells = st.sampled_from([b"1", b"2", b"x", b"", b"nan", b"arXiv", b"\xff", b'"a\nb"', b"&lt;<p>"])
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.sampled_from(sorted(HEADS)), st.lists(st.lists(cells, min_size=5, max_size=12)))
 def test_any_cells_in_a_published_form(read, form, found):
     content = HEADS[form] + b"\n".join(map(b",".join, found))
@@ -99,7 +96,6 @@ def test_any_cells_in_a_published_form(read, form, found):
 pieces = st.lists(st.sampled_from([b'"', b",", b"\n", b"\r", b"\xff", b"\0", b"a", b"{", b"["]))
 
 
-@settings(max_examples=75, deadline=None)
 @given(st.sampled_from(["c.jsonl", "c.csv", "c.parquet", "c.csv.gz"]), pieces)
 def test_any_bytes(read, name, found):
     head = b"" if name.endswith("gz") else b"doc_id,source,system,text\n"
@@ -115,7 +111,6 @@ def table():
     return sink.getvalue().to_pybytes()
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10_000), st.integers(0, 255))
 @example(4, 255)
 @example(310, 128)  # a column whose name is not UTF-8

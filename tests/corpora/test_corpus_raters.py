@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evaljudge.agreement.agree import ceiling
@@ -90,7 +90,6 @@ def written(folder, form, ratings):
 absent = st.none() | st.just(float("nan"))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(absent | st.integers(1, 5).map(float), max_size=5))
 @example([None, 4.0, float("nan"), 5.0, None])
 @example([None])

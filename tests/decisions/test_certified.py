@@ -132,6 +132,7 @@ def drawn(world: World, documents: int, times: int) -> list[Certified]:
     ]
 
 
+@pytest.mark.long
 def test_promises_are_kept_and_the_plug_in_rule_breaks_its_own() -> None:
     """Of 30 worlds of each kind, 6 or more would break it by chance once in 300 times at 5%."""
     one_at_a_time = islice(rows(30, seed=1), len(WORLDS) - 2)

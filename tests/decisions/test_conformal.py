@@ -163,6 +163,7 @@ def test_the_order_of_rows_changes_nothing() -> None:
         assert one.tolist() == same.tolist()
 
 
+@pytest.mark.long
 def test_intervals_hold_the_rating_of_a_random_text_of_a_new_document() -> None:
     """Of 40 at 95%, 6 or more miss it by chance once in 50 times."""
     for row in islice(rows(40, seed=2), 2):

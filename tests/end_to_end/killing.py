@@ -82,7 +82,7 @@ class Command:
         give_up = time.monotonic() + PATIENCE
         while not holds():
             assert time.monotonic() < give_up, f"waited in vain for {what}: {self.said()}"
-            time.sleep(0.02)
+            time.sleep(0.1)
 
 
 class Run:

@@ -49,7 +49,7 @@ def write_cases(file: Path, rows: list[Row]) -> str:
 
 def config(folder: Path, rows: list[Row], **changes: Any) -> Row:
     """A run over these cases, which are written to the folder, on the scripted model."""
-    usual = {"axes": ["coherence"], "model": "scripted", "out": str(folder / "out")}
+    usual = {"axes": ["coherence"], "model": "scripted", "out": str(folder / "out"), "view": 1}
     judges = {"synthetic": {"levels": 3, "checks": NONE}}
     corpus = write_cases(folder / "cases.jsonl", rows)
     return {"corpus": corpus, "judges": judges} | usual | changes

@@ -90,6 +90,7 @@ def desk(tmp_path: Path, gpus: None) -> Desk:
     return Desk(tmp_path)
 
 
+@pytest.mark.long
 @on_ray_with(0)
 def test_no_gpu_where_one_is_needed_is_said_at_once(desk: Desk) -> None:
     assert desk.refused({"gpus": 1}).startswith("workers: each worker needs 1 GPU and ")

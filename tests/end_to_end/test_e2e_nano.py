@@ -34,9 +34,9 @@ from tests.end_to_end import shared
 from tests.world.oracle import levels_of, read_report
 
 pytestmark = pytest.mark.engine
-DOCUMENTS = 10
+DOCUMENTS = 6
 CLEARLY = 0.5
-"""Chance is 0, give or take 0.14: ten documents of six candidates."""
+"""Chance is 0, give or take 0.18: six documents of six candidates."""
 Levels = dict[tuple[str, str], float]
 
 
@@ -171,6 +171,7 @@ def test_its_references_rise_in_truth(demo: tuple[Path, str]) -> None:
     assert sum(levels == sorted(levels) for levels in in_order) >= 0.6 * DOCUMENTS
 
 
+@pytest.mark.long
 def test_the_page_leads_from_the_best_system_to_its_worst_text_and_the_reason(
     demo: tuple[Path, str],
 ) -> None:

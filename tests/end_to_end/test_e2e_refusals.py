@@ -62,7 +62,7 @@ HUB = "nobody/nothing"
     ("changes", "said"),
     [
         ({"modle": "x"}, "config.yaml: unknown key 'modle': did you mean 'model'?"),
-        (JUDGED | {"model": HUB}, "not in the local hub cache"),
+        pytest.param(JUDGED | {"model": HUB}, "not in the local hub cache", marks=pytest.mark.long),
     ],
 )
 def test_a_mistake_in_the_configuration(shell: Shell, changes: Row, said: str) -> None:

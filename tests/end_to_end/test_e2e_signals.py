@@ -30,7 +30,7 @@ SCRIPT = Path(__file__).parent / "supervised_run.py"
 MARK = "EVALJUDGE_TEST_OF_SIGNALS"
 """A variable of the environment, which a process hands down to all that it starts."""
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
-CASES, PAUSE, MOST_SECONDS, A_MINUTE, PATIENCE = 96, 0.2, 10, 60, 240
+CASES, PAUSE, MOST_SECONDS, A_MINUTE, PATIENCE = 48, 0.2, 10, 60, 240
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Chain:
         judges = {"synthetic": {"checks": shared.NONE}}
         more = {"judges": judges, "metrics": ["words"], "agreement": {"resamples": 2000}}
         rows, workers = shared.cases(CASES), {"executor": executor}
-        self.config = shared.config(folder, rows, workers=workers, **more)
+        self.config = shared.config(folder, rows, workers=workers, view=30, **more)
         self._write()
 
     def _write(self) -> None:
@@ -172,7 +172,7 @@ def wait_until(holds: Callable[[], bool], process: subprocess.Popen[bytes]) -> N
     while not holds():
         assert process.poll() is None, "the run ended before its moment"
         assert time.monotonic() < give_up
-        time.sleep(0.01)
+        time.sleep(0.05)
 
 
 def run_chain(moments: list[Moment], chain: Chain, whole: Path) -> None:
@@ -193,11 +193,12 @@ FEW = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "executor",
     [
         pytest.param("local", marks=pytest.mark.service),
-        pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.long]),
+        pytest.param("ray", marks=pytest.mark.ray),
     ],
 )
 def test_a_signal_ends_a_run_at_once_and_a_rerun_resumes(executor: str, tmp_path: Path) -> None:
@@ -219,7 +220,7 @@ def test_where_ray_is_lost_one_line_says_so_and_a_rerun_resumes(part: str, tmp_p
     "executor",
     [
         pytest.param("local", marks=pytest.mark.service),
-        pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.long]),
+        pytest.param("ray", marks=pytest.mark.ray),
     ],
 )
 def test_a_run_that_is_given_time_ends_after_the_shards_in_hand(

@@ -108,6 +108,7 @@ def test_an_adapter_answers_as_merged_weights_do(tiny, tmp_path, shared_engines)
     assert not np.allclose(adapted[0], without[0], atol=0.1)
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_an_adapter_for_other_modules_is_refused(tiny, tmp_path):
     """vLLM itself says nothing, and answers as without it."""

@@ -92,6 +92,7 @@ def asked(sources: int) -> list[Prompt]:
     return [Prompt(("Compare.\n", text, f"\nTarget {n}: {'a town. ' * n}")) for n in range(1, 5)]
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_without_a_prefix_cache_all_of_a_prompt_is_its_least(tiny, engine):
     model = engine(caching=False)

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import cycle
 from math import log
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,7 @@ def every(n: int, bad: Callable[[Ask], Reply]) -> Callable[[Ask], Reply]:
     return answer
 
 
-PASSING = {
+PASSING: dict[str, Callable[[Ask], Reply]] = {
     "429 with a time": lambda ask: Reply({}, 429, {"Retry-After": "0.05"}),
     "500": lambda ask: Reply("ouch", 500),
     "a cut reply": lambda ask: replace(well(ask), cut=True),
@@ -83,15 +84,21 @@ PASSING = {
 }
 
 
-@pytest.mark.parametrize("bad", PASSING.values(), ids=PASSING.keys())
 def test_what_passes_is_asked_again_and_nothing_is_lost_or_doubled(
-    tmp_path: Path, server: Server, bad: Callable[[Ask], Reply]
+    tmp_path: Path, server: Server
 ) -> None:
     (tmp_path / "well").mkdir()
     wanted = scored(tmp_path / "well", server)
     assert {row["status"] for row in wanted} == {"ok"}
+    names, met = cycle(PASSING), Counter[str]()
+
+    def bad(ask: Ask) -> Reply:
+        met[name := next(names)] += 1
+        return PASSING[name](ask)
+
     server.answers = every(7, bad)
     assert scored(tmp_path, server, timeout=0.5) == wanted
+    assert met.keys() == PASSING.keys()
 
 
 def nan(ask: Ask) -> Reply:
@@ -220,7 +227,9 @@ def test_concurrency_follows_the_server() -> None:
     assert 32.9 < pace.limit < 33  # one more
 
 
-@pytest.mark.parametrize("executor", ["local", pytest.param("ray", marks=pytest.mark.ray)])
+@pytest.mark.parametrize(
+    "executor", ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.long])]
+)
 def test_all_workers_together_ask_no_more_at_once_than_was_said(
     tmp_path: Path, server: Server, executor: str
 ) -> None:

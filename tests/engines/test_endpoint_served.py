@@ -143,6 +143,7 @@ def same(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> None:
         assert value == other or isclose(value, other, abs_tol=5 * CLOSE), (key, value, other)
 
 
+@pytest.mark.long
 def test_a_run_through_it_has_the_tables_of_a_run_here(
     server: VllmServer, tiny: Any, tmp_path: Path
 ) -> None:
@@ -153,6 +154,7 @@ def test_a_run_through_it_has_the_tables_of_a_run_here(
     same(here, there)
 
 
+@pytest.mark.long
 def test_a_jury_has_an_engine_and_a_server(server: VllmServer, tiny: Any, tmp_path: Path) -> None:
     jsonl(tmp_path / "cases.jsonl", [document(n, "AB") for n in range(3)])
     least, asked = {"least_mass": 0}, {"judge": "geval", "max_tokens": 16}

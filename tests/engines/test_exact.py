@@ -42,9 +42,14 @@ CASES = {
 
 
 ON_BOTH = {("bytes", True, True), ("bytes", True, False), ("words", False, True)}
-"""Also on the model runner that vLLM has for CUDA, in each CI run; the others are long."""
+"""Also on the model runner that vLLM has for CUDA, in each CI run."""
+OFTEN = {("bytes", True, True), ("words", False, True)}
+"""The others are long."""
 MODELS = [
-    pytest.param(*one, marks=pytest.mark.cuda_path if one in ON_BOTH else pytest.mark.long)
+    pytest.param(
+        *one,
+        marks=[pytest.mark.cuda_path] * (one in ON_BOTH) + [pytest.mark.long] * (one not in OFTEN),
+    )
     for one in product(("bytes", "words"), (True, False), (True, False))
 ]
 

@@ -47,7 +47,7 @@ def assert_equal_to_the_engine_s(folder: str | Path, chat: Mapping[str, Any] | N
 
 @pytest.mark.parametrize(
     ("pieces", "chat"),
-    [("bytes", NONE), ("words", None), pytest.param("words", NONE, marks=pytest.mark.long)],
+    [("bytes", NONE), *(pytest.param("words", a, marks=pytest.mark.long) for a in (None, NONE))],
 )
 def test_a_tiny_model_s(tiny, pieces, chat):
     assert_equal_to_the_engine_s(tiny(pieces, chat is not None), chat)
@@ -75,6 +75,7 @@ def change(file: Path, key: str, value: str) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | {key: value}))
 
 
+@pytest.mark.long
 def test_a_template_s_switches_are_read_apart_too(tiny, tmp_path):
     folder = shutil.copytree(tiny(), tmp_path / "model")
     said = "{% if loud %}LOUD{% endif %}{% for one in messages %}{{ one.content }}{% endfor %}"
@@ -86,6 +87,7 @@ def test_a_template_s_switches_are_read_apart_too(tiny, tmp_path):
     assert loud[1].head != ()
 
 
+@pytest.mark.long
 def test_to_count_tokens_neither_torch_nor_transformers_is_loaded(tiny):
     code = (
         "import sys; from evaljudge.engines import ModelSource, VllmEngines\n"

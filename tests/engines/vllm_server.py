@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx
 
-PATIENCE = 300
+PATIENCE = 600
 COMMAND = [sys.executable, "-W", "ignore", "-m", "vllm.entrypoints.openai.api_server"]
 """The command `vllm` of the CPU build asks for the version of a package that is not there."""
 OPTIONS = ["--host", "127.0.0.1", "--dtype", "float32", "--enforce-eager"]

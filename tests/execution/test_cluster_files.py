@@ -8,22 +8,22 @@ import os
 import re
 import shlex
 import subprocess
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import kubernetes_validate
 import pytest
-import ray
 import yaml
-from ray.autoscaler._private.commands import _bootstrap_config
-from ray.autoscaler._private.util import prepare_config, validate_config
-from ray.scripts.scripts import cli as ray_commands
 
 from evaljudge.commands.plan import planned_text
 from evaljudge.config import Config, WorkersConfig, load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.execution.ray.placement import Cluster, NodeGroup, groups_of, place
+from tests.later import Later
+
+ray_commands = Later("ray.scripts.scripts")
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "jobs" / "configs"
@@ -41,6 +41,8 @@ NOT_IN_THE_REPO = {
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """As `ray up` has it after filling in its defaults."""
+    from ray.autoscaler._private.util import prepare_config
+
     monkeypatch.chdir(ROOT)  # its mounts are relative to the clone
     config: dict[str, Any] = prepare_config(yaml.safe_load((ROOT / "cluster.yaml").read_text()))
     return config
@@ -79,11 +81,15 @@ def environment(pod: dict[str, Any]) -> dict[str, str]:
     return {one["name"]: one["value"] for one in container(pod)["env"] if "value" in one}
 
 
+@pytest.mark.long
 @pytest.mark.service
 def test_the_cloud_has_such_machines(
     cluster: dict[str, Any], s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As far as `ray up` goes before it asks for the first machine, at Moto's EC2."""
+    from ray.autoscaler._private.commands import _bootstrap_config
+    from ray.autoscaler._private.util import validate_config
+
     validate_config(cluster)
     monkeypatch.setenv("HOME", str(tmp_path))  # where it puts the key that it makes for ssh
     kinds = _bootstrap_config(cluster, no_config_cache=True)["available_node_types"]
@@ -157,9 +163,9 @@ def test_no_file_names(file: Path, what: str) -> None:
 def test_the_rayjob_is_of_the_ray_that_is_pinned(manifests: dict[str, Any]) -> None:
     job = manifests["RayJob"]
     assert job["apiVersion"] == "ray.io/v1"
-    assert job["spec"]["rayClusterSpec"]["rayVersion"] == ray.__version__
+    assert job["spec"]["rayClusterSpec"]["rayVersion"] == version("ray")
     lock = (ROOT / ".requirements-gpu.txt").read_text()
-    assert re.search(rf"^ray=={re.escape(ray.__version__)} ", lock, re.MULTILINE)
+    assert re.search(rf"^ray=={re.escape(version('ray'))} ", lock, re.MULTILINE)
     assert job["spec"]["rayClusterSpec"]["authOptions"] == {"mode": "token"}
 
 
@@ -211,7 +217,7 @@ esac""",
     *looks, drained = (tmp_path / "log").read_text().splitlines()
     assert looks == ["looked"] * 2
     _, command, *options = shlex.split(drained)
-    ray_commands.commands[command].make_context(command, options)  # it takes the options
+    ray_commands.cli.commands[command].make_context(command, options)  # it takes the options
 
 
 def test_kubernetes_knows_every_key_of_the_manifests(job: dict[str, Any]) -> None:

@@ -99,6 +99,7 @@ def asked(tmp_path: Path) -> Job:
         "axes": ["fluency", "coherence"],
         "judges": {"synthetic": {"checks": {"exchanged": 1}}, "entities": {}, "roles": {}},
         "workers": {"executor": "local"},
+        "view": 6,
         "agreement": {"resamples": 5},
         "coverage_floor": 0,
     }

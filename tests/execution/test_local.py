@@ -121,6 +121,7 @@ def test_the_writer_s_engine_is_closed_before_the_judge_s_is_opened(tmp_path: Pa
     assert (len(engines.opened), engines.closed, set(held)) == (2, 2, {1})
 
 
+@pytest.mark.long
 @pytest.mark.service
 def test_no_ray_is_loaded(tmp_path: Path) -> None:
     script = (
@@ -226,7 +227,7 @@ def in_a_process(work: Callable[[], Any]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
 
-@pytest.mark.parametrize("doing", ["writing", "choosing"])
+@pytest.mark.parametrize("doing", ["writing", pytest.param("choosing", marks=pytest.mark.long)])
 def test_a_case_that_crashes_the_process_is_set_aside_by_the_third_rerun(
     tmp_path: Path, doing: str
 ) -> None:

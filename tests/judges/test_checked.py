@@ -102,7 +102,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     (tmp_path / "cases.jsonl").write_text(as_jsonl(make_cases(CASES, 0)))
     config = load_config({
         "corpus": str(tmp_path / "cases.jsonl"), "out": str(tmp_path / "out"), "model": "m",
-        "judges": {"direct": {}}, "workers": {"executor": "local"},
+        "judges": {"direct": {}}, "workers": {"executor": "local"}, "view": 1,
     })  # fmt: skip
 
     def run(judge: Judge) -> int:

@@ -129,7 +129,7 @@ def config(tmp_path: Path) -> dict[str, Any]:
     (tmp_path / "cases.jsonl").write_text(as_jsonl(make_cases(3, 0)))
     return {
         "corpus": str(tmp_path / "cases.jsonl"), "out": str(tmp_path / "out"), "model": "m",
-        "axes": ["fluency"], "workers": {"executor": "local"},
+        "axes": ["fluency"], "workers": {"executor": "local"}, "view": 1,
         "judges": {"mine": {"judge": "my_own_judges:Brief"},
                    "stepped": {"judge": "my_own_judges:Stepped"}},
     }  # fmt: skip
@@ -156,6 +156,7 @@ def test_a_run_is_bound_to_its_source(write: Write, config: dict[str, Any], tmp_
         evaljudge.make_report(config, engines=ScriptedEngines())
 
 
+@pytest.mark.long
 @pytest.mark.ray
 def test_a_module_that_ray_s_workers_lack_is_named(
     write: Write, config: dict[str, Any], local_ray: None

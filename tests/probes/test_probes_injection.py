@@ -73,7 +73,7 @@ def probed(folder: Path, chooses: Chooses, documents: int = DOCUMENTS, **changes
     judges = {"synthetic": {"levels": 3, "checks": {"neighbours": 0, "exchanged": 0}}}
     config = {"corpus": str(folder / "cases.jsonl"), "out": str(folder / "x"), "model": "m",
               "axes": ["fluency"], "judges": judges, "metrics": ["words"],
-              "workers": {"executor": "local"}}  # fmt: skip
+              "workers": {"executor": "local"}, "view": 1}  # fmt: skip
     return injection(
         config | changes, out=folder / "out", documents=documents,
         engines=ScriptedEngines(lambda: Scripted(chooses=chooses)),

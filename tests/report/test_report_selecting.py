@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.agreement import Precise, precise
@@ -309,7 +309,6 @@ def passing(rows: Sequence[Row], column: int, asked: dict[str, float]) -> set[tu
     return {at for at, value in scored.items() if least <= value <= asked.get("at_most", value)}
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.tuples(VALUES, VALUES), max_size=5), max_size=4), ASKED, ASKED)
 def test_is_what_sorting_everything_selects(
     values: list[list[tuple[float | None, float | None]]],

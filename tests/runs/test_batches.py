@@ -78,7 +78,7 @@ def total(out: Path, what: str) -> int:
     return int(json.loads((out / "run.json").read_text())["total"][what])
 
 
-@pytest.mark.parametrize("samples", [0, 40])
+@pytest.mark.parametrize("samples", [0, pytest.param(40, marks=pytest.mark.long)])
 def test_a_run_by_files_equals_one_over_the_wire(
     bench: build.Bench, capsys: pytest.CaptureFixture[str], samples: int
 ) -> None:

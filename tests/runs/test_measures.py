@@ -60,7 +60,9 @@ class Noting(Watcher):
 class Bench:
     def __init__(self, folder: Path, executor: str) -> None:
         self.file, self.out = folder / "cases.jsonl", folder / "out"
-        self._usual: dict[str, Any] = {"judges": {}, "workers": {"executor": executor}}
+        self._usual: dict[str, Any] = {
+            "judges": {}, "workers": {"executor": executor}, "view": 1,
+        }  # fmt: skip
         self._engines = ScriptedEngines()
 
     def judging(self) -> None:
@@ -191,8 +193,9 @@ def test_what_a_worker_finds_amiss_is_one_line(bench: Bench, tmp_path: Path) -> 
         bench.run([case(n) for n in range(3)], metrics)
 
 
+@pytest.mark.long
 @pytest.mark.ray
-@pytest.mark.parametrize(("lives", "taken"), [(1, 1), pytest.param(50, 3, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("lives", "taken"), [(1, 1), (50, 3)])
 def test_a_case_that_kills_its_worker_is_set_aside(
     tmp_path: Path, local_ray: None, lives: int, taken: int
 ) -> None:

@@ -61,6 +61,7 @@ def test_a_run_stops_at_its_cap_and_resumes_to_the_same(bench: build.Bench) -> N
     assert expected["total"]["asks"] > 131
 
 
+@pytest.mark.long
 @pytest.mark.ray
 def test_workers_of_ray_have_one_budget(bench: build.Bench) -> None:
     workers = {"executor": "ray", "min": 2, "max": 2}

@@ -78,6 +78,7 @@ def test_names_are_those_of_files_directly_in_a_folder(place: Place, ground: Any
     assert place.names("none") == []
 
 
+@pytest.mark.long
 def test_more_names_than_one_listing_holds(s3: Any) -> None:
     """S3 lists a thousand at a time."""
     place = Place(f"{s3.uri}/many")

@@ -32,7 +32,12 @@ def costs(folder: Path, *, apart: bool, rated: bool = True) -> list[dict[str, An
     judges = [same | {"adaptive": [None, {}]}, same | {"layout": "ladder", "name": "ladder"}]
     study = {"apart": apart, "judges": judges}
     config = {"corpus": str(folder / "cases.jsonl"), "out": str(folder / "out"), "study": study}
-    config |= {"model": "scripted", "axes": ["fluency"], "workers": {"executor": "local"}}
+    config |= {
+        "model": "scripted",
+        "axes": ["fluency"],
+        "workers": {"executor": "local"},
+        "view": 1,
+    }
     made = run_study(config | {"coverage_floor": 0}, engines=ScriptedEngines())
     assert "Scores and cost" in made.text
     found: list[dict[str, Any]] = json.loads((folder / "out/study.json").read_text())[

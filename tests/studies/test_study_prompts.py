@@ -29,7 +29,7 @@ def config(folder: Path) -> dict[str, Any]:
         (folder / pack / "direct.rate.j2").write_text(f"As {pack} as you can.\n{ours}")
     return {
         "corpus": str(folder / "cases.jsonl"), "out": str(folder / "study"), "model": "m",
-        "axes": ["fluency"], "agreement": FEW, "workers": {"executor": "local"},
+        "axes": ["fluency"], "agreement": FEW, "workers": {"executor": "local"}, "view": 1,
         "metrics": ["words"],
         "study": {"judges": [{"judge": "direct", "steps": False}, {"judge": "synthetic"}],
                   "prompts": [None, *(str(folder / pack) for pack in PACKS)]},

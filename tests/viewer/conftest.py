@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +20,37 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> evaljudge.Outcome:
     return make_run(tmp_path_factory.mktemp("view"), "run")
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+OPEN = ExitStack()
+"""The browser that is open, if one is."""
+
+
+@pytest.fixture
+def browser() -> Any:
+    """One for all tests in a row that want one."""
     if CHROMIUM is None:
         pytest.skip("chromium is not installed")
+    return opened_once()
+
+
+@cache
+def opened_once() -> Any:
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
+    playwright = OPEN.enter_context(sync_playwright())
+    found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    OPEN.callback(found.close)
+    OPEN.callback(opened_once.cache_clear)
+    return found
 
 
-@pytest.fixture(params=["served", pytest.param("alone", marks=pytest.mark.long)])
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """Playwright's loop must not run in other tests."""
+    if nextitem is None or not nextitem.get_closest_marker("browser"):
+        OPEN.close()
+
+
+@pytest.fixture(scope="module", params=["served", pytest.param("alone", marks=pytest.mark.long)])
 def link(request: pytest.FixtureRequest, outcome: evaljudge.Outcome) -> Iterator[str]:
     """The page that was written with the run, and the page over all of its texts."""
     if request.param == "alone":

@@ -89,6 +89,7 @@ def test_everything_is_reached_by_the_keyboard(link: str, browser: Any) -> None:
         assert focused(page) == page.locator("#list tbody th").nth(50).text_content()
 
 
+@pytest.mark.long
 def test_a_table_and_the_threshold_are_moved_by_the_keyboard(link: str, browser: Any) -> None:
     with listed(browser, link) as page:
         table = page.locator("table", has_text="Scored candidates").first

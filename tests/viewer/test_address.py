@@ -8,7 +8,7 @@ import pytest
 import evaljudge
 from tests.viewer.pages import choose, listed, looking, make_run, opened, settle
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 CONTROLS = ("#search", "#by-scorer", "#by-system", "#by-low", "#by-status", "#by-selected", "#sort")
 
 
@@ -37,7 +37,6 @@ def evidence(page: Any) -> list[str]:
     return heads
 
 
-@pytest.mark.long
 def test_the_address_keeps_filters_and_order(link: str, browser: Any) -> None:
     with listed(browser, link) as page:
         before, history = seen(page), page.evaluate("history.length")
@@ -76,7 +75,6 @@ def test_the_address_keeps_filters_and_order(link: str, browser: Any) -> None:
         assert seen(page) == before
 
 
-@pytest.mark.long
 def test_what_is_not_there_is_said_and_the_list_is_as_at_the_start(
     outcome: evaljudge.Outcome, browser: Any
 ) -> None:
@@ -129,7 +127,6 @@ def test_a_texts_link_says_whose_evidence_comes_first(browser: Any, tmp_path: Pa
         assert page.text_content("#difference") == "No score differs between the two runs."
 
 
-@pytest.mark.long
 def test_heads_and_order_are_in_step(alone: str, browser: Any) -> None:
     with listed(browser, alone) as page:
         for word, number, orders in (

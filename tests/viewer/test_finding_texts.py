@@ -22,7 +22,7 @@ from tests.viewer.pages import (
     violations,
 )
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 def visible(page: Any, parts: str) -> list[str]:

@@ -124,6 +124,7 @@ def test_paper_says_what_the_list_and_the_threshold_show(link: str, browser: Any
         assert "a text is good if rated on fluency; with a rating of at least" in of_threshold
 
 
+@pytest.mark.long
 def test_tables_are_printed_across_and_an_open_text_alone_with_its_evidence(
     link: str, browser: Any
 ) -> None:
@@ -155,6 +156,7 @@ def test_tables_are_printed_across_and_an_open_text_alone_with_its_evidence(
         assert page.locator("dialog details[open]").count() == unfolded
 
 
+@pytest.mark.long
 def test_an_open_text_begins_with_its_score_and_the_evidence(link: str, browser: Any) -> None:
     with opened(browser, link) as page:
         shown(page, SCREEN)

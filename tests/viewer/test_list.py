@@ -10,7 +10,7 @@ import yaml
 import evaljudge
 from tests.viewer.pages import choose, listed, make_run, open_first, settle
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 FLUENCY = "طلاقة"
 DOCUMENTS = 12
 
@@ -89,7 +89,6 @@ def test_an_unscored_text_says_why(link: str, browser: Any) -> None:
         assert page.text_content(".plain-text") == "(the text is empty)"
 
 
-@pytest.mark.long
 def test_nearest_to_the_threshold_is_by_its_scorer(link: str, browser: Any) -> None:
     with listed(browser, link) as page:
         choose(page, "#by-scorer", "words")

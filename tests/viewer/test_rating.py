@@ -64,6 +64,7 @@ def test_text_and_source_are_side_by_side_over_the_ratings(browser: Any, tmp_pat
         assert page.locator("#text-panel").evaluate("panel => panel.scrollTop") == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("long", [pytest.param("", marks=pytest.mark.long), LONG])
 def test_on_a_phone_the_source_is_folded_under_the_ratings(
     browser: Any, tmp_path: Path, long: str
@@ -140,6 +141,7 @@ def test_the_next_text_without_ratings_and_the_end(browser: Any, tmp_path: Path)
     assert saved(file) == [[None, 3, 3], [1, 2, 3], [4, 5, 1]]
 
 
+@pytest.mark.long
 def test_a_rating_that_replaces_one_from_elsewhere_says_so(browser: Any, tmp_path: Path) -> None:
     file = tmp_path / "s.jsonl"
     with rating(browser, file) as page:
@@ -160,6 +162,7 @@ def test_a_rating_that_is_not_saved_is_named(browser: Any, tmp_path: Path) -> No
         assert focused(page) == ("fluency", "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 @pytest.mark.parametrize("width", [pytest.param(375, marks=pytest.mark.long), 1280])
 def test_axe_finds_nothing_at_the_end(

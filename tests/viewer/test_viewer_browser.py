@@ -79,6 +79,7 @@ def test_the_answer_leads_to_the_worst_texts(link: str, browser: Any) -> None:
         assert len(scores(page)) > 1
 
 
+@pytest.mark.long
 def test_search_finds_words_of_texts(link: str, browser: Any) -> None:
     with listed(browser, link) as page:
         name = page.locator("#list tbody th").first.text_content()
@@ -119,6 +120,7 @@ def test_a_text_is_opened_by_its_link_with_the_evidence_of_each_judge(
         page.click("#close")
 
 
+@pytest.mark.long
 def test_an_opened_text_has_the_prompts_as_asked(link: str, browser: Any) -> None:
     """The first of each kind on the page alone; all of them, served."""
     with opened(browser, link) as page:
@@ -133,6 +135,7 @@ def test_an_opened_text_has_the_prompts_as_asked(link: str, browser: Any) -> Non
         assert own.locator("pre").first.is_visible()
 
 
+@pytest.mark.long
 def test_the_threshold_says_what_it_selects(
     link: str, browser: Any, outcome: evaljudge.Outcome
 ) -> None:
@@ -154,6 +157,7 @@ def test_the_threshold_says_what_it_selects(
         assert page.locator("#borderline li").count() == 5
 
 
+@pytest.mark.long
 def test_every_table_is_sorted_by_a_click(link: str, browser: Any) -> None:
     with opened(browser, link) as page:
         table = page.locator("table", has_text="Scored candidates").first
@@ -165,6 +169,7 @@ def test_every_table_is_sorted_by_a_click(link: str, browser: Any) -> None:
         assert table.locator("tbody th").all_text_contents() == sorted(before, reverse=True)
 
 
+@pytest.mark.long
 def test_two_runs_side_by_side_show_flips(
     outcome: evaljudge.Outcome, browser: Any, tmp_path: Path
 ) -> None:
@@ -238,6 +243,7 @@ def test_twenty_texts_are_rated_blind(
     assert len(given) == 20 and given.items() <= shown.items()
 
 
+@pytest.mark.long
 def test_a_threshold_begins_where_ratings_are_split_most_evenly(
     link: str, browser: Any, outcome: evaljudge.Outcome
 ) -> None:

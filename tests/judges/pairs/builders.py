@@ -27,6 +27,6 @@ def config(folder: Path, candidates: Sequence[str], **changes: Any) -> dict[str,
     (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return {
         "corpus": str(folder / "cases.jsonl"), "out": str(folder / "out"), "model": "m",
-        "axes": AXIS, "judges": {"pairs": {}}, "workers": {"executor": "local"},
+        "axes": AXIS, "judges": {"pairs": {}}, "workers": {"executor": "local"}, "view": 1,
         "agreement": {"resamples": 0}, **changes,
     }  # fmt: skip

@@ -129,7 +129,7 @@ def test_a_reply_that_failed_leaves_its_entry_out() -> None:
 
 # draws
 
-DOCUMENTS = 600
+DOCUMENTS = 300
 
 
 def drawn(judge: Synthetic) -> tuple[set[str], set[tuple[str, str, float]]]:
