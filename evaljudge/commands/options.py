@@ -532,7 +532,7 @@ class AgreeOptions(RatedOptions):
 
     The scores may come from any tool. The exit code is 3 if too many of them are missing.
 
-    Example: evaljudge agree runs/demo/run --metrics rouge1
+    Example: evaljudge agree runs/demo/run --metrics rouge2
     """
 
     _: KW_ONLY
