@@ -1,9 +1,9 @@
-"""Ten million documents on 800 workers, on paper: the table of docs/performance.md.
+"""Ten million documents on 800 workers, on paper: the figures of docs/performance.md.
 
     python benches/ten_million.py
 
 Computed from what shards took of a bucket, and the driver to read (`scale.py 2000 20000 --s3
---ray`) and to report (docs/performance.md, "On a cluster"), and from the prompt tokens that one
+--ray`) and to report (`reporting.py`), and from the prompt tokens that one
 H200 computed for a model of 8B (`gpu.py`). Prices are assumptions.
 """
 

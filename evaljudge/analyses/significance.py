@@ -78,8 +78,8 @@ def _summary(findings: Findings, with_lacking: bool, in_short: bool) -> Table:
         "axis": lambda row: row.axis,
         "level": lambda row: f"{row.level}{SAMPLED}" if _is_sampled(row) else row.level,
         f"best ({' / '.join(used)})": best,
-        "cannot be told from it": lambda row: list(map(Named, row.indistinguishable)),
-        "told from it": apart,
+        "not significantly lower": lambda row: list(map(Named, row.indistinguishable)),
+        "significantly lower": apart,
     }
     if with_lacking:
         columns["not compared"] = _not_compared

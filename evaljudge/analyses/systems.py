@@ -43,7 +43,7 @@ POWER = (
     "first two. All pairs are in systems.json."
 )
 IN_SHORT = (
-    "Told apart: compared document by document, at 5% after Holm's correction for all pairs. "
+    "Lower: compared document by document, at 5% after Holm's correction for all pairs. "
     "Smallest difference: what these documents show in 80% of cases, of a typical pair alone "
     "(among all pairs)."
 )
@@ -104,7 +104,7 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
             "axis": lambda row: f"{row.axis}{SAMPLED}" if row.sampled else row.axis,
             "scorer": _name,
             "first (mean)": leader,
-            "cannot be told from it": close,
+            "not significantly lower": close,
             "smallest difference": _smallest,
         }
         yield Section(TITLE, [], [tabled("", shown, 4, columns, lead=1)], [IN_SHORT, *notes])
@@ -159,7 +159,7 @@ def _power(rows: Sequence[SystemRanking]) -> Table:
         "axis": "axis",
         "scorer": _name,
         "documents": lambda row: f"{count(row.documents)}{SAMPLED if row.sampled else ''}",
-        "told apart": lambda row: f"{count(row.told_apart)} of {count(len(row.pairs))}",
+        "differ": lambda row: f"{count(row.told_apart)} of {count(len(row.pairs))}",
         "smallest difference": _smallest,
         "first less second": lambda row: _first_pair(row)[0],
         "p (Holm)": lambda row: probability(row.pairs[0].p_holm),

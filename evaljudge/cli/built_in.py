@@ -21,7 +21,7 @@ def _entry(panel: str, place: int, declared: type, work: str, *json_and_out: str
 
 COMMANDS = {
     "init": _entry("Begin", 10, options.InitOptions, "init:initialised"),
-    "demo": _entry(_JUDGE, 20, options.DemoOptions, "demo:demo"),
+    "demo": _entry("Begin", 9, options.DemoOptions, "demo:demo"),
     "prompts": _entry(_JUDGE, 21, options.PromptsOptions, "prompts:prompts_text"),
     "plan": _entry(_JUDGE, 22, options.PlanOptions, "plan:plan_of"),
     "run": _entry(_JUDGE, 23, options.RunOptions, "run:run_config"),

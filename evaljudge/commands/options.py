@@ -292,7 +292,7 @@ class PromptsOptions(OfConfig):
 class DemoOptions(Declared):
     """Run everything on a small invented corpus, with the small judge that comes with evaljudge.
 
-    It takes about a minute on a laptop and needs neither a GPU nor a download.
+    It takes some minutes on a laptop, and needs neither a GPU nor a download.
 
     Example: evaljudge demo --out runs/demo
     """
@@ -532,7 +532,7 @@ class AgreeOptions(RatedOptions):
 
     The scores may come from any tool. The exit code is 3 if too many of them are missing.
 
-    Example: evaljudge agree runs/demo/run --metrics rouge1
+    Example: evaljudge agree runs/demo/run --metrics rouge2
     """
 
     _: KW_ONLY

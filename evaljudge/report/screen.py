@@ -1,7 +1,7 @@
 """A table as a terminal shows it: within its width, whatever the names are.
 
-axis     level   best (Spearman)  cannot be told from it  told from it
-fluency  sample  geval (0.441)    words; synthetic        chrF (p 0.012); BLEU (p 0.003) +4
+axis     level   best (Spearman)  not significantly lower  significantly lower
+fluency  sample  geval (0.441)    words; synthetic         chrF (p 0.012); BLEU (p 0.003) +4
 
 Output that goes to a file or to another program has no width, unless COLUMNS sets one: nothing is
 cut or wrapped there. In a table that is too wide, figures are shown whole. Columns of words give

@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import cycle
 from math import log
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -171,6 +172,21 @@ def test_what_concerns_the_run_ends_it_in_one_line(
     assert line in said and "\n" not in said and SECRET not in said
     keys = {ask.headers.get("authorization") for ask in server.asks}
     assert keys == {f"Bearer {SECRET}"}
+
+
+@pytest.mark.parametrize("said", [{"Retry-After": "0.4"}, {"retry-after-ms": "400"}], ids=str)
+def test_a_busy_server_is_left_alone_for_as_long_as_it_says(
+    server: Server, said: dict[str, str]
+) -> None:
+    model, times = opened(server), list[float]()
+
+    def busy_once(ask: Ask) -> Reply:
+        times.append(monotonic())
+        return Reply({}, 429, said) if len(times) == 1 else well(ask)
+
+    server.answers = busy_once
+    assert isinstance(chosen(model, PROMPTS[:1])[0], Chosen)
+    assert times[1] - times[0] >= 0.4
 
 
 def test_a_redirect_is_not_followed(monkeypatch: pytest.MonkeyPatch, server: Server) -> None:

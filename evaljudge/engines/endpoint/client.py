@@ -208,7 +208,7 @@ class Client:
             to = self._words(headers.get("location", "nowhere"))
             raise UserError(f"endpoint {self.endpoint.url}: it sends on to {to}: name that URL")
         if status in (408, 409, 425, 429) or (status >= 500 and status != 501):
-            return _Trouble(words, status in (429, 503), _seconds(headers.get("retry-after", "")))
+            return _Trouble(words, status in (429, 503), _pause_of(headers))
         if status >= 400:  # what it has not got, or not for this request
             raise Unanswered(f"the server refused the request: {words}", status)
         try:
@@ -222,9 +222,10 @@ class Client:
         return one_line(without_secrets(text), WORDS)
 
 
-def _seconds(after: str) -> float:
-    """Of `Retry-After`; 0 where it is no number."""
+def _pause_of(headers: Mapping[str, str]) -> float:
+    """Seconds, by Azure's `retry-after-ms` or by `Retry-After`; 0 where it is no number."""
+    milliseconds, seconds = headers.get("retry-after-ms"), headers.get("retry-after", "")
     try:
-        return max(0.0, float(after))
+        return max(0.0, float(milliseconds) / 1000 if milliseconds else float(seconds))
     except ValueError:
         return 0.0
