@@ -30,6 +30,7 @@ from figures import HERE, keep
 
 sys.path.insert(0, str(HERE.parent))
 
+from evaljudge.storage import Output
 from tests.end_to_end import shared
 
 DOCUMENTS, NODES, EACH = 144, 3, 0.04
@@ -116,10 +117,8 @@ def lived(folder: Path, moment: float | None, total: int) -> tuple[list[Answer],
 
 def committed(folder: Path) -> list[float]:
     """How long each shard took, both stages together."""
-    seconds = dict[str, float]()
-    for file in (folder / "out/commits").rglob("*.json"):
-        seconds[file.name] = seconds.get(file.name, 0) + json.loads(file.read_text())["seconds"]
-    return list(seconds.values())
+    output = Output(str(folder / "out"))
+    return [sum(r["seconds"] for r in output.receipts_of(shard)) for shard in output.shards()]
 
 
 def tail(given: Sequence[Answer], since: float, workers: int, pace: float) -> float:

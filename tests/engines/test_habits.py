@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import transformers
 
 from evaljudge.commands.plan import planned_text
 from evaljudge.config import ModelConfig
@@ -23,9 +24,6 @@ from evaljudge.errors import UserError
 from evaljudge.model.asks import Prompt
 from tests.build import config, document, jsonl
 from tests.engines.habitual import EMPTY, FINAL, HABITS
-from tests.later import Later
-
-transformers = Later("transformers")
 
 BOS = {"bos_token": "<s>"}
 PLAIN = (

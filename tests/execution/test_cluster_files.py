@@ -15,15 +15,13 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
+from ray.scripts.scripts import cli as ray_commands
 
 from evaljudge.commands.plan import planned_text
 from evaljudge.config import Config, WorkersConfig, load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.execution.ray.placement import Cluster, NodeGroup, groups_of, place
-from tests.later import Later
-
-ray_commands = Later("ray.scripts.scripts")
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "jobs" / "configs"
@@ -217,7 +215,7 @@ esac""",
     *looks, drained = (tmp_path / "log").read_text().splitlines()
     assert looks == ["looked"] * 2
     _, command, *options = shlex.split(drained)
-    ray_commands.cli.commands[command].make_context(command, options)  # it takes the options
+    ray_commands.commands[command].make_context(command, options)  # it takes the options
 
 
 def test_kubernetes_knows_every_key_of_the_manifests(job: dict[str, Any]) -> None:

