@@ -9,11 +9,13 @@ role, never the URI's.
 
 import os
 import re
+import shutil
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from evaljudge.errors import UserError, first_words, needing
 from evaljudge.storage.patience import patiently, refuse
+from evaljudge.storage.streams import PIECE
 
 if TYPE_CHECKING:
     from pyarrow import fs
@@ -74,7 +76,7 @@ class Held(NamedTuple):
     """An object as it was read, and its ETag, by which a change is noticed."""
 
     content: bytes
-    mark: str
+    mark: Any
 
 
 class Objects:
@@ -90,6 +92,17 @@ class Objects:
     def put(self, name: str, content: bytes) -> None:
         """Writes in one request, so that nothing is begun that may be left unfinished."""
         self._request("put_object", name, set(), Body=content)
+
+    def upload(self, name: str, content: IO[bytes]) -> None:
+        """Writes a large one, in parts."""
+        system, path = open_s3(self._uri)
+
+        def upload() -> None:
+            content.seek(0)
+            with system.open_output_stream(f"{path}/{name}") as sink:
+                shutil.copyfileobj(content, sink, PIECE)
+
+        patiently(f"{self._uri}/{name}", upload)
 
     def create(self, name: str, content: bytes) -> bool:
         """Put it, unless something is there."""

@@ -1,0 +1,234 @@
+"""Google's and Azure's storage: `gs://bucket/key`, `az://container/key`.
+
+Obstore does for both what s3.py does for S3: each request once, reads without asking for the size,
+and puts that hold only if the object is not there yet, or still the one that was read. Credentials
+are the environment's (GOOGLE_APPLICATION_CREDENTIALS, gcloud's own file; AZURE_STORAGE_ACCOUNT_NAME
+with AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN, …) or the machine's, never the URI's.
+"""
+
+import io
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import IO, TYPE_CHECKING, Any
+
+from evaljudge.errors import UserError, first_line, first_words, needing
+from evaljudge.storage.patience import has_answered, patiently, refuse
+from evaljudge.storage.s3 import CONNECT_TIMEOUT, READ_TIMEOUT, Held
+from evaljudge.text import without_secrets
+
+if TYPE_CHECKING:
+    from pyarrow import fs
+
+GOOGLE, AZURE = ("gs://", "gcs://"), ("az://", "abfs://", "abfss://")
+CLOUDS = (*GOOGLE, *AZURE)
+ACCOUNT = "AZURE_STORAGE_ACCOUNT_NAME"
+_NO_CREDENTIALS = re.compile(r"token request: .*(169\.254\.|metadata\.google)")
+"""Where nothing else is set, the machine's own service is asked for them."""
+_LOGINS = (
+    "AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN or AZURE_USE_AZURE_CLI=true",
+    "GOOGLE_APPLICATION_CREDENTIALS, or run `gcloud auth application-default login`",
+)
+
+
+class CloudFiles:
+    """One bucket's files, as Place asks pyarrow's filesystems for those of other places."""
+
+    def __init__(self, uri: str) -> None:
+        scheme, _, path = uri.partition("://")
+        if not path.partition("/")[0]:
+            raise UserError(f"{uri}: names no bucket")
+        if "//" in path or "?" in path:
+            what = "a folder in it has no name" if "//" in path else "a URI ends before its `?`"
+            raise UserError(f"{uri.partition('?')[0]}: {what}")
+        self.path = path.rstrip("/")
+        self._bucket = f"{scheme}://{path.partition('/')[0]}"
+
+    def get_file_info(self, asked: "str | fs.FileSelector") -> Any:
+        """A file or a folder by its path, or what is in a folder."""
+        from pyarrow.fs import FileInfo, FileSelector, FileType
+
+        if isinstance(asked, FileSelector):
+            return self._listed(asked.base_dir, and_below=asked.recursive)
+        try:
+            return FileInfo(asked, FileType.File, size=self.open_input_file(asked).size())
+        except FileNotFoundError:
+            there = self._listed(asked) or not _key(asked)
+            return FileInfo(asked, FileType.Directory if there else FileType.NotFound)
+
+    def _listed(self, folder: str, *, and_below: bool = False) -> "list[fs.FileInfo]":
+        import obstore
+        from pyarrow.fs import FileInfo, FileType
+
+        store, key = self._store, _key(folder)
+        with _answering(f"{self._bucket}/{key}"):
+            if and_below:
+                files, folders = obstore.list(store, key).collect(), []
+            else:
+                found = obstore.list_with_delimiter(store, key)
+                files, folders = found["objects"], found["common_prefixes"]
+        root = self.path.partition("/")[0]
+        made = [FileInfo(f"{root}/{o['path']}", FileType.File, size=o["size"]) for o in files]
+        return [*made, *(FileInfo(f"{root}/{name}", FileType.Directory) for name in folders)]
+
+    def open_input_file(self, path: str) -> "CloudFile":
+        return CloudFile(self._store, f"{self._bucket}/{_key(path)}", _key(path))
+
+    @property
+    def _store(self) -> Any:
+        return _store(self._bucket, None, _settings())
+
+
+class CloudFile:
+    """A file that is read piece by piece."""
+
+    def __init__(self, store: Any, uri: str, key: str) -> None:
+        if not key:
+            raise FileNotFoundError(uri)
+        self._store, self._uri, self._key = store, uri, key
+        with _answering(uri):
+            self._size = int(store.head(key)["size"])
+
+    def size(self) -> int:
+        return self._size
+
+    def read_at(self, length: int, start: int) -> bytes:
+        if not length:
+            return b""
+        with _answering(self._uri):
+            return bytes(self._store.get_range(self._key, start=start, length=length))
+
+    def close(self) -> None: ...
+
+
+class CloudObjects:
+    """Single objects of a folder, put whole or on a condition, as s3.Objects."""
+
+    def __init__(self, uri: str, patience: float | None = None) -> None:
+        self._uri, self._patience = uri, patience
+        bucket, _, folder = uri.partition("://")[2].partition("/")
+        self._folder = f"{folder.strip('/')}/" if folder.strip("/") else ""
+        self._store = _store(f"{uri.partition('://')[0]}://{bucket}", patience, _settings())
+
+    def put(self, name: str, content: bytes) -> None:
+        self.upload(name, io.BytesIO(content), in_parts=False)
+
+    def upload(self, name: str, content: IO[bytes], *, in_parts: bool = True) -> None:
+        def put() -> None:
+            content.seek(0)
+            self._store.put(self._folder + name, content, use_multipart=in_parts)
+
+        self._request(name, put)
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Put it, unless something is there."""
+        return self._put(name, content, "create")
+
+    def swap(self, name: str, mark: Any, content: bytes) -> bool:
+        """Replace what was read, unless it has changed since."""
+        return self._put(name, content, mark)
+
+    def read(self, name: str, last: int | None = None) -> Held | None:
+        """`last`: at most so many bytes of its end."""
+        key = self._folder + name
+
+        def read() -> Held:
+            how = {"range": self._end(key, last)} if last is not None else {}
+            got = self._store.get(key, options=how)
+            mark = {name: got.meta[name] for name in ("e_tag", "version") if got.meta[name]}
+            return Held(bytes(got.bytes()), mark)
+
+        try:
+            return self._request(name, read)
+        except FileNotFoundError:
+            return None
+
+    def _end(self, key: str, last: int) -> Any:
+        """Azure knows no ranges that count from the end."""
+        if not self._uri.startswith(AZURE):
+            return {"suffix": last}
+        return {"offset": max(0, self._store.head(key)["size"] - last)}
+
+    def remove(self, name: str) -> None:
+        try:
+            self._request(name, lambda: self._store.delete(self._folder + name))
+        except FileNotFoundError:
+            return
+
+    def _put(self, name: str, content: bytes, mode: Any) -> bool:
+        """Whether it was put; also true where the answer was lost and this content is there."""
+        from obstore.exceptions import AlreadyExistsError, PreconditionError
+
+        def put() -> bool:
+            try:
+                self._store.put(self._folder + name, content, mode=mode, use_multipart=False)
+            except (AlreadyExistsError, PreconditionError, FileNotFoundError):
+                return False
+            return True
+
+        if self._request(name, put):
+            return True
+        there = self.read(name)
+        return there is not None and there.content == content
+
+    def _request(self, name: str, work: Any) -> Any:
+        uri = f"{self._uri}/{name}"
+
+        def tried() -> Any:
+            with _answering(uri):
+                return work()
+
+        return patiently(uri, tried, self._patience)
+
+
+def _key(path: str) -> str:
+    return path.partition("/")[2]
+
+
+@contextmanager
+def _answering(uri: str) -> Iterator[None]:
+    """Obstore's errors as those that are tried again, or that only the user can correct."""
+    from obstore.exceptions import BaseError
+
+    try:
+        yield
+    except FileNotFoundError as error:
+        refuse(uri, str(error))
+        raise FileNotFoundError(uri) from None
+    except BaseError as error:
+        if not _NO_CREDENTIALS.search(str(error)):
+            refuse(uri, str(error))
+        elif not has_answered(uri):
+            login = _LOGINS[uri.startswith(GOOGLE)]
+            raise UserError(f"{uri}: no credentials were found: set {login}") from None
+        raise OSError(without_secrets(first_line(error))) from None
+
+
+def _settings() -> frozenset[tuple[str, str]]:
+    return frozenset((n, v) for n, v in os.environ.items() if n.startswith(("AZURE_", "GOOGLE_")))
+
+
+@cache
+def _store(bucket: str, patience: float | None, settings: frozenset[tuple[str, str]]) -> Any:
+    """Made once for these settings of the environment; with a short patience, its timeouts are
+    short, too."""
+    with needing(bucket, "clouds"):
+        from obstore import store
+        from obstore.exceptions import BaseError
+    kind: Any = store.GCSStore if bucket.startswith(GOOGLE) else store.AzureStore
+    options = {
+        "connect_timeout": f"{patience or CONNECT_TIMEOUT:g}s",
+        "read_timeout": f"{patience or READ_TIMEOUT:g}s",
+        "timeout": f"{patience or 10 * READ_TIMEOUT:g}s",
+        "allow_http": True,
+    }
+    retries = {"max_retries": 0 if patience else 2}
+    try:
+        url = bucket.replace(GOOGLE[1], GOOGLE[0])
+        return kind.from_url(url, client_options=options, retry_config=retries)
+    except (BaseError, ValueError, OSError) as error:
+        reason = without_secrets(first_words(error)).partition(" error: ")[2] or first_words(error)
+        advice = f": set {ACCOUNT}" if "Account must be" in reason else ""
+        raise UserError(f"{bucket}: {reason}{advice}") from None
