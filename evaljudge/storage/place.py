@@ -15,9 +15,9 @@ from itertools import chain, count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
-from evaljudge.errors import UserError, first_line
-from evaljudge.storage.disk import refuse_irregular, refusing_disk_errors
+from evaljudge.errors import UserError, first_line, first_words
 from evaljudge.storage.clouds import CLOUDS, CloudFiles, CloudObjects
+from evaljudge.storage.disk import refuse_irregular, refusing_disk_errors
 from evaljudge.storage.patience import patiently
 from evaljudge.storage.s3 import SCHEME, Objects, open_s3
 from evaljudge.storage.seals import json_text
@@ -63,6 +63,10 @@ def locate(uri: str) -> "tuple[fs.FileSystem | CloudFiles, str]":
     if uri.startswith(CLOUDS):
         files = CloudFiles(uri)
         return files, files.path
+    if uri.startswith(HUB):
+        from huggingface_hub import HfFileSystem
+
+        return fs.PyFileSystem(fs.FSSpecHandler(HfFileSystem())), uri.removeprefix(HUB)
     try:
         system, path = fs.FileSystem.from_uri(uri)
         return system, str(path)
@@ -77,7 +81,7 @@ class Place:
         from pyarrow import fs
 
         self.uri = uri.rstrip("/") or "/"
-        if uri.startswith(SCHEME) and not self.uri.startswith(SCHEME):
+        if uri.startswith(WRITTEN) and not self.uri.startswith(WRITTEN):
             raise UserError(f"{uri}: names no bucket")
         self._system, self.path = locate(self.uri)  # the path in its filesystem
         self.is_local = isinstance(self._system, fs.LocalFileSystem)
@@ -307,6 +311,19 @@ class Place:
 
     def _try(self, name: str, work: Callable[[], R], action: str = "read") -> R:
         if not self.is_local:
-            return patiently(self.at(name), work)
+            if self.uri.startswith(HUB):
+                _refuse_offline(self.uri)
+            try:
+                return patiently(self.at(name), work)
+            except ValueError as error:  # a path that is none there
+                raise UserError(f"{self.at(name)}: {first_words(error)}") from None
         with refusing_disk_errors(self._path(name), action):
             return work()
+
+
+def _refuse_offline(uri: str) -> None:
+    """A folder that cannot be looked at would be an empty one."""
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_OFFLINE:
+        raise UserError(f"{uri}: HF_HUB_OFFLINE is set: unset it, or copy the files here")

@@ -31,7 +31,8 @@ def serving(scheme: str) -> Iterator[Server]:
     if scheme == "az" and (azurite := shutil.which("azurite-blob")):
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
-        options = f"--blobPort {port} --inMemoryPersistence --silent --disableTelemetry --skipApiVersionCheck"
+        options = f"--blobPort {port} --inMemoryPersistence --silent --disableTelemetry"
+        options += " --skipApiVersionCheck"
         with subprocess.Popen([azurite, *options.split()]) as process:
             try:
                 for _ in range(600):
@@ -62,7 +63,8 @@ class CloudBucket:
             config: Any = {"base_url": server.url, "bearer_token": TOKEN}
         else:
             request = _signed(server.url, f"/{ACCOUNT}/{self.name}")
-            config = {"account_name": ACCOUNT, "account_key": KEY, "endpoint": f"{server.url}/{ACCOUNT}"}
+            config = {"account_name": ACCOUNT, "account_key": KEY}
+            config["endpoint"] = f"{server.url}/{ACCOUNT}"
         urlopen(request).close()
         kind: Any = store.GCSStore if scheme == "gs" else store.AzureStore
         self._store = kind(self.name, config=config, client_options={"allow_http": True})
@@ -94,11 +96,13 @@ class CloudBucket:
 
 def _signed(url: str, path: str) -> Request:
     """A container is made, which obstore cannot."""
-    headers: Mapping[str, str] = {"x-ms-date": formatdate(usegmt=True), "x-ms-version": "2021-08-06"}
+    headers: Mapping[str, str] = {
+        "x-ms-date": formatdate(usegmt=True),
+        "x-ms-version": "2021-08-06",
+    }
     lines = ["PUT", *[""] * 11, *(f"{name}:{value}" for name, value in headers.items())]
     text = "\n".join([*lines, f"/{ACCOUNT}{path}", "restype:container"])
     signature = b64encode(digest(b64decode(KEY), text.encode(), sha256)).decode()
     request = Request(f"{url}{path}?restype=container", method="PUT", headers=dict(headers))
     request.add_header("Authorization", f"SharedKey {ACCOUNT}:{signature}")
     return request
-

@@ -53,7 +53,7 @@ class Storage(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(content)
 
-    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = answer  # noqa: N815
+    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = answer
 
     def check(self) -> None:
         start = f"SharedKey {ACCOUNT}:" if self.is_azure else f"Bearer {TOKEN}"
@@ -122,8 +122,9 @@ class Storage(BaseHTTPRequestHandler):
         names = re.findall(r"<(?:PartNumber|Uncommitted)>(.+?)</", body.decode())
         answer = self.put(blobs, key, b"".join(parts[name] for name in names))
         del self.parts[bucket, key]
-        tag = answer.args[2].get("ETag", "")
-        raise Answer(answer.args[0], f"<Result><ETag>{escape(tag)}</ETag></Result>".encode(), answer.args[2])
+        status, _, headers = answer.args
+        tag = f"<Result><ETag>{escape(headers.get('ETag', ''))}</ETag></Result>"
+        raise Answer(status, tag.encode(), headers)
 
     def listed(self, blobs: dict[str, Blob]) -> Answer:
         prefix, mark = self.asked.get("prefix", ""), self.asked.get("delimiter")
@@ -150,7 +151,9 @@ class Storage(BaseHTTPRequestHandler):
             return folder if self.is_azure else other
         size, etag = len(blob[0]), f"<ETag>{blob[1]}</ETag>"
         if self.is_azure:
-            about = f"<Last-Modified>{formatdate(usegmt=True)}</Last-Modified>" + etag.replace("ET", "Et")
+            about = f"<Last-Modified>{formatdate(usegmt=True)}</Last-Modified>" + etag.replace(
+                "ET", "Et"
+            )
             about += f"<Content-Length>{size}</Content-Length><Content-Type>x</Content-Type>"
             return f"<Blob><Name>{name}</Name><Properties>{about}</Properties></Blob>"
         about = f"<LastModified>2026-01-01T00:00:00Z</LastModified><Size>{size}</Size>"

@@ -135,6 +135,8 @@ def wait_until_lost(held: claim.Claim) -> None:
         time.sleep(0.01)
 
 
-def test_runs_lie_on_local_paths_and_s3_only() -> None:
-    with pytest.raises(UserError, match="lies on a local path or on s3://"), claimed("mock://x/y"):
-        pass
+def test_runs_lie_where_a_claim_can_be_held() -> None:
+    said = "can only be read: write to a local path, s3://, gs:// or az://"
+    for uri in ("mock://x/y", "hf://datasets/owner/name/run"):
+        with pytest.raises(UserError, match=f"{uri}: {said}"), claimed(uri):
+            pass
