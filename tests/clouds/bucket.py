@@ -15,6 +15,7 @@ from email.utils import formatdate
 from hashlib import sha256
 from hmac import digest
 from http.server import ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 from urllib.request import Request, urlopen
@@ -92,6 +93,14 @@ class CloudBucket:
 
     def put(self, key: str, content: bytes) -> None:
         self._store.put(key, content)
+
+    def download(self, prefix: str, folder: Path) -> Path:
+        """All that lies under a prefix, as files of a folder."""
+        for key in self.keys(f"{prefix}/"):
+            file = folder / key.removeprefix(f"{prefix}/")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(self.read(key))
+        return folder
 
 
 def _signed(url: str, path: str) -> Request:
