@@ -6,24 +6,24 @@ are the environment's (GOOGLE_APPLICATION_CREDENTIALS, gcloud's own file; AZURE_
 with AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN, …) or the machine's, never the URI's.
 """
 
-import io
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from evaljudge.errors import UserError, first_line, first_words, needing
 from evaljudge.storage.patience import has_answered, patiently, refuse
-from evaljudge.storage.s3 import CONNECT_TIMEOUT, READ_TIMEOUT, Held
+from evaljudge.storage.s3 import CONNECT_TIMEOUT, READ_TIMEOUT, Held, Objects
 from evaljudge.text import without_secrets
 
 if TYPE_CHECKING:
     from pyarrow import fs
 
-GOOGLE, AZURE = ("gs://", "gcs://"), ("az://", "abfs://", "abfss://")
-CLOUDS = (*GOOGLE, *AZURE)
+R = TypeVar("R")
+GOOGLE = ("gs://", "gcs://")
+CLOUDS = (*GOOGLE, "az://", "abfs://", "abfss://")
 ACCOUNT = "AZURE_STORAGE_ACCOUNT_NAME"
 _NO_CREDENTIALS = re.compile(r"token request: .*(169\.254\.|metadata\.google)")
 """Where nothing else is set, the machine's own service is asked for them."""
@@ -59,15 +59,14 @@ class CloudFiles:
             return FileInfo(asked, FileType.Directory if there else FileType.NotFound)
 
     def _listed(self, folder: str, *, and_below: bool = False) -> "list[fs.FileInfo]":
-        import obstore
         from pyarrow.fs import FileInfo, FileType
 
         store, key = self._store, _key(folder)
         with _answering(f"{self._bucket}/{key}"):
             if and_below:
-                files, folders = obstore.list(store, key).collect(), []
+                files, folders = store.list(key).collect(), []
             else:
-                found = obstore.list_with_delimiter(store, key)
+                found = store.list_with_delimiter(key)
                 files, folders = found["objects"], found["common_prefixes"]
         root = self.path.partition("/")[0]
         made = [FileInfo(f"{root}/{o['path']}", FileType.File, size=o["size"]) for o in files]
@@ -103,40 +102,25 @@ class CloudFile:
     def close(self) -> None: ...
 
 
-class CloudObjects:
-    """Single objects of a folder, put whole or on a condition, as s3.Objects."""
-
+class CloudObjects(Objects):
     def __init__(self, uri: str, patience: float | None = None) -> None:
-        self._uri, self._patience = uri, patience
-        bucket, _, folder = uri.partition("://")[2].partition("/")
-        self._folder = f"{folder.strip('/')}/" if folder.strip("/") else ""
-        self._store = _store(f"{uri.partition('://')[0]}://{bucket}", patience, _settings())
+        super().__init__(uri, patience)
+        bucket = f"{uri.partition('://')[0]}://{self._bucket}"
+        self._store = _store(bucket, patience, _settings())
 
     def put(self, name: str, content: bytes) -> None:
-        self.upload(name, io.BytesIO(content), in_parts=False)
+        self._request(name, lambda key: self._store.put(key, content, use_multipart=False))
 
-    def upload(self, name: str, content: IO[bytes], *, in_parts: bool = True) -> None:
-        def put() -> None:
+    def upload(self, name: str, content: IO[bytes]) -> None:
+        def upload(key: str) -> None:
             content.seek(0)
-            self._store.put(self._folder + name, content, use_multipart=in_parts)
+            self._store.put(key, content)
 
-        self._request(name, put)
-
-    def create(self, name: str, content: bytes) -> bool:
-        """Put it, unless something is there."""
-        return self._put(name, content, "create")
-
-    def swap(self, name: str, mark: Any, content: bytes) -> bool:
-        """Replace what was read, unless it has changed since."""
-        return self._put(name, content, mark)
+        self._request(name, upload)
 
     def read(self, name: str, last: int | None = None) -> Held | None:
-        """`last`: at most so many bytes of its end."""
-        key = self._folder + name
-
-        def read() -> Held:
-            how = {"range": self._end(key, last)} if last is not None else {}
-            got = self._store.get(key, options=how)
+        def read(key: str) -> Held:
+            got = self._got(key, last)
             mark = {name: got.meta[name] for name in ("e_tag", "version") if got.meta[name]}
             return Held(bytes(got.bytes()), mark)
 
@@ -145,42 +129,42 @@ class CloudObjects:
         except FileNotFoundError:
             return None
 
-    def _end(self, key: str, last: int) -> Any:
+    def _got(self, key: str, last: int | None) -> Any:
         """Azure knows no ranges that count from the end."""
-        if not self._uri.startswith(AZURE):
-            return {"suffix": last}
-        return {"offset": max(0, self._store.head(key)["size"] - last)}
+        from obstore.exceptions import BaseError
+
+        how: dict[str, Any] = {"suffix": last}
+        if last is not None and not self._uri.startswith(GOOGLE):
+            how = {"offset": max(0, self._store.head(key)["size"] - last)}
+        try:
+            return self._store.get(key, options={} if last is None else {"range": how})
+        except BaseError as error:
+            if " 416 " not in str(error):
+                raise
+            return self._store.get(key)  # it is empty
 
     def remove(self, name: str) -> None:
-        try:
-            self._request(name, lambda: self._store.delete(self._folder + name))
-        except FileNotFoundError:
-            return
+        with suppress(FileNotFoundError):
+            self._request(name, self._store.delete)
 
-    def _put(self, name: str, content: bytes, mode: Any) -> bool:
-        """Whether it was put; also true where the answer was lost and this content is there."""
+    def _holds(self, name: str, content: bytes, mark: Any) -> bool:
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
-        def put() -> bool:
+        def put(key: str) -> bool:
             try:
-                self._store.put(self._folder + name, content, mode=mode, use_multipart=False)
-            except (AlreadyExistsError, PreconditionError, FileNotFoundError):
+                self._store.put(key, content, mode=mark or "create", use_multipart=False)
+            except (AlreadyExistsError, PreconditionError):
                 return False
             return True
 
-        if self._request(name, put):
-            return True
-        there = self.read(name)
-        return there is not None and there.content == content
+        return self._request(name, put)
 
-    def _request(self, name: str, work: Any) -> Any:
-        uri = f"{self._uri}/{name}"
+    def _request(self, name: str, work: Callable[[str], R]) -> R:
+        def tried() -> R:
+            with _answering(f"{self._uri}/{name}"):
+                return work(f"{self._folder}{name}")
 
-        def tried() -> Any:
-            with _answering(uri):
-                return work()
-
-        return patiently(uri, tried, self._patience)
+        return patiently(f"{self._uri}/{name}", tried, self._patience)
 
 
 def _key(path: str) -> str:

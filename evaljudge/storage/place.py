@@ -19,7 +19,7 @@ from evaljudge.errors import UserError, first_line, first_words
 from evaljudge.storage.clouds import CLOUDS, CloudFiles, CloudObjects
 from evaljudge.storage.disk import refuse_irregular, refusing_disk_errors
 from evaljudge.storage.patience import patiently
-from evaljudge.storage.s3 import SCHEME, Objects, open_s3
+from evaljudge.storage.s3 import SCHEME, S3Objects, open_s3
 from evaljudge.storage.seals import json_text
 from evaljudge.storage.streams import (
     FolderInPlace,
@@ -41,11 +41,11 @@ WHERE = "a local path, s3://, gs:// or az://"
 HUB = "hf://"
 
 
-def objects(uri: str, patience: float | None = None) -> Objects | CloudObjects:
+def objects(uri: str, patience: float | None = None) -> S3Objects | CloudObjects:
     """The objects of a folder on S3, Google's or Azure's storage; nothing else is written to."""
     if not uri.startswith(WRITTEN):
         raise UserError(f"{uri}: can only be read: write to {WHERE}")
-    return (Objects if uri.startswith(SCHEME) else CloudObjects)(uri, patience)
+    return (S3Objects if uri.startswith(SCHEME) else CloudObjects)(uri, patience)
 
 
 def locate(uri: str) -> "tuple[fs.FileSystem | CloudFiles, str]":
@@ -303,7 +303,7 @@ class Place:
         self.remove(".evaljudge")
 
     @cached_property
-    def _objects(self) -> Objects | CloudObjects:
+    def _objects(self) -> S3Objects | CloudObjects:
         return objects(self.uri)
 
     def _path(self, name: str) -> str:

@@ -10,6 +10,7 @@ role, never the URI's.
 import os
 import re
 import shutil
+from abc import ABC, abstractmethod
 from functools import cache
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -79,13 +80,41 @@ class Held(NamedTuple):
     mark: Any
 
 
-class Objects:
+class Objects(ABC):
     """Single objects of a folder, put whole or on a condition."""
 
     def __init__(self, uri: str, patience: float | None = None) -> None:
         self._uri, self._patience = uri, patience
-        self._bucket, _, folder = uri.removeprefix(SCHEME).partition("/")
+        self._bucket, _, folder = uri.partition("://")[2].partition("/")
         self._folder = f"{folder.strip('/')}/" if folder.strip("/") else ""
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Put it, unless something is there."""
+        return self._put(name, content, None)
+
+    def swap(self, name: str, mark: Any, content: bytes) -> bool:
+        """Replace what was read, unless it has changed since."""
+        return self._put(name, content, mark)
+
+    def _put(self, name: str, content: bytes, mark: Any) -> bool:
+        """Whether it was put; also true where the answer was lost and this content is there."""
+        if self._holds(name, content, mark):
+            return True
+        there = self.read(name)
+        return there is not None and there.content == content
+
+    @abstractmethod
+    def _holds(self, name: str, content: bytes, mark: Any) -> bool:
+        """Put it, if nothing is there, or what had this mark; whether the condition held."""
+
+    @abstractmethod
+    def read(self, name: str, last: int | None = None) -> Held | None:
+        """`last`: at most so many bytes of its end."""
+
+
+class S3Objects(Objects):
+    def __init__(self, uri: str, patience: float | None = None) -> None:
+        super().__init__(uri, patience)
         settings = frozenset((name, v) for name, v in os.environ.items() if name.startswith("AWS_"))
         self._client = _client(self._bucket, patience, settings)
 
@@ -94,7 +123,6 @@ class Objects:
         self._request("put_object", name, set(), Body=content)
 
     def upload(self, name: str, content: IO[bytes]) -> None:
-        """Writes a large one, in parts."""
         system, path = open_s3(self._uri)
 
         def upload() -> None:
@@ -104,16 +132,7 @@ class Objects:
 
         patiently(f"{self._uri}/{name}", upload)
 
-    def create(self, name: str, content: bytes) -> bool:
-        """Put it, unless something is there."""
-        return self._put(name, content, IfNoneMatch="*")
-
-    def swap(self, name: str, mark: str, content: bytes) -> bool:
-        """Replace what was read, unless it has changed since."""
-        return self._put(name, content, IfMatch=mark)
-
     def read(self, name: str, last: int | None = None) -> Held | None:
-        """`last`: at most so many bytes of its end."""
         if last is not None:
             end = self._request("get_object", name, MISSING | EMPTY, Range=f"bytes=-{last}")
             if end:
@@ -124,12 +143,10 @@ class Objects:
     def remove(self, name: str) -> None:
         self._request("delete_object", name, MISSING)
 
-    def _put(self, name: str, content: bytes, **condition: str) -> bool:
-        """Whether it was put; also true where the answer was lost and this content is there."""
-        if self._request("put_object", name, TAKEN | MISSING, Body=content, **condition):
-            return True
-        there = self.read(name)
-        return there is not None and there.content == content
+    def _holds(self, name: str, content: bytes, mark: Any) -> bool:
+        condition = {"IfMatch": mark} if mark else {"IfNoneMatch": "*"}
+        put = self._request("put_object", name, TAKEN | MISSING, Body=content, **condition)
+        return put is not None
 
     def _request(self, operation: str, name: str, allowed: set[int], **more: Any) -> Any:
         """The answer, with its body read; None if the status is one of `allowed`."""

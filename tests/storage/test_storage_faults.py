@@ -16,7 +16,7 @@ import pytest
 
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.storage import Output, Place, Shard, expand, open_to_read
-from evaljudge.storage.s3 import Objects
+from evaljudge.storage.s3 import S3Objects
 from evaljudge.storage.seals import parquet
 from tests.s3.proxy import FaultProxy
 
@@ -209,8 +209,8 @@ def test_a_use_that_fails_for_too_long_is_given_up(
     "use",
     [
         lambda place: place.write("a", b"x"),
-        lambda place: Objects(place.uri).read("a"),
-        lambda place: Objects(place.uri).create("a", b"x"),
+        lambda place: S3Objects(place.uri).read("a"),
+        lambda place: S3Objects(place.uri).create("a", b"x"),
     ],
 )
 def test_an_endpoint_that_does_not_speak_s3_is_said_at_once(
