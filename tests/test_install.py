@@ -95,6 +95,9 @@ def test_the_smallest_environment_agrees_runs_and_views(tmp_path: Path) -> None:
         "s3://bucket: the package boto3 is missing: install evaljudge[s3]": {
             "out": "s3://bucket/runs/a"
         },
+        "gs://bucket: the package obstore is missing: install evaljudge[clouds]": {
+            "out": "gs://bucket/runs/a"
+        },
     }
     here = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_REGION": "us-east-1"}
     given = json.dumps(config), json.dumps(list(refused.values()))

@@ -83,6 +83,7 @@ class Place:
         self.uri = uri.rstrip("/") or "/"
         if uri.startswith(WRITTEN) and not self.uri.startswith(WRITTEN):
             raise UserError(f"{uri}: names no bucket")
+        self._system: Any
         self._system, self.path = locate(self.uri)  # the path in its filesystem
         self.is_local = isinstance(self._system, fs.LocalFileSystem)
         self._has_objects = self.uri.startswith(WRITTEN)
