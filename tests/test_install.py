@@ -137,6 +137,7 @@ def test_a_cluster_is_made_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
         done = subprocess.run(call, cwd=tmp_path, env=environment, capture_output=True, text=True)
         assert done.returncode == code, done.stderr
     made = tmp_path / "made"
+    assert (made / "jobs/slurm.sbatch").exists()
     for mount in yaml.safe_load((ROOT / "cluster.yaml").read_text())["file_mounts"].values():
         assert mount.startswith("~") or (made / mount).exists(), mount
     copied = re.findall(r"^COPY (?!--from)(.*) \S+$", (made / "Dockerfile").read_text(), re.M)

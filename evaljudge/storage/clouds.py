@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from evaljudge.errors import UserError, first_line, first_words, needing
 from evaljudge.storage.patience import has_answered, patiently, refuse
-from evaljudge.storage.s3 import CONNECT_TIMEOUT, READ_TIMEOUT, Held, Objects
+from evaljudge.storage.s3 import CONNECT_TIMEOUT, READ_TIMEOUT, Held, Objects, path_in
 from evaljudge.text import without_secrets
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 GOOGLE = ("gs://", "gcs://")
 CLOUDS = (*GOOGLE, "az://", "abfs://", "abfss://")
-ACCOUNT = "AZURE_STORAGE_ACCOUNT_NAME"
 _NO_CREDENTIALS = re.compile(r"token request: .*(169\.254\.|metadata\.google)")
 """Where nothing else is set, the machine's own service is asked for them."""
 _LOGINS = (
@@ -37,14 +36,9 @@ class CloudFiles:
     """One bucket's files, as Place asks pyarrow's filesystems for those of other places."""
 
     def __init__(self, uri: str) -> None:
-        scheme, _, path = uri.partition("://")
-        if not path.partition("/")[0]:
-            raise UserError(f"{uri}: names no bucket")
-        if "//" in path or "?" in path:
-            what = "a folder in it has no name" if "//" in path else "a URI ends before its `?`"
-            raise UserError(f"{uri.partition('?')[0]}: {what}")
-        self.path = path.rstrip("/")
-        self._bucket = f"{scheme}://{path.partition('/')[0]}"
+        self.path = path_in(uri, "a `?` in a name is not possible")
+        self._root = self.path.partition("/")[0]
+        self._bucket = f"{uri.partition('://')[0]}://{self._root}"
 
     def get_file_info(self, asked: "str | fs.FileSelector") -> Any:
         """A file or a folder by its path, or what is in a folder."""
@@ -61,23 +55,20 @@ class CloudFiles:
     def _listed(self, folder: str, *, and_below: bool = False) -> "list[fs.FileInfo]":
         from pyarrow.fs import FileInfo, FileType
 
-        store, key = self._store, _key(folder)
+        store, key, root = _store(self._bucket), _key(folder), self._root
         with _answering(f"{self._bucket}/{key}"):
             if and_below:
-                files, folders = store.list(key).collect(), []
+                found = {"objects": store.list(key).collect(), "common_prefixes": ()}
             else:
                 found = store.list_with_delimiter(key)
-                files, folders = found["objects"], found["common_prefixes"]
-        root = self.path.partition("/")[0]
-        made = [FileInfo(f"{root}/{o['path']}", FileType.File, size=o["size"]) for o in files]
-        return [*made, *(FileInfo(f"{root}/{name}", FileType.Directory) for name in folders)]
+        files = (
+            FileInfo(f"{root}/{o['path']}", FileType.File, size=o["size"]) for o in found["objects"]
+        )
+        folders = (FileInfo(f"{root}/{p}", FileType.Directory) for p in found["common_prefixes"])
+        return [*files, *folders]
 
     def open_input_file(self, path: str) -> "CloudFile":
-        return CloudFile(self._store, f"{self._bucket}/{_key(path)}", _key(path))
-
-    @property
-    def _store(self) -> Any:
-        return _store(self._bucket, None, _settings())
+        return CloudFile(_store(self._bucket), f"{self._bucket}/{_key(path)}", _key(path))
 
 
 class CloudFile:
@@ -105,8 +96,7 @@ class CloudFile:
 class CloudObjects(Objects):
     def __init__(self, uri: str, patience: float | None = None) -> None:
         super().__init__(uri, patience)
-        bucket = f"{uri.partition('://')[0]}://{self._bucket}"
-        self._store = _store(bucket, patience, _settings())
+        self._store = _store(f"{uri.partition('://')[0]}://{self._bucket}", patience)
 
     def put(self, name: str, content: bytes) -> None:
         self._request(name, lambda key: self._store.put(key, content, use_multipart=False))
@@ -190,14 +180,15 @@ def _answering(uri: str) -> Iterator[None]:
         raise OSError(without_secrets(first_line(error))) from None
 
 
-def _settings() -> frozenset[tuple[str, str]]:
-    return frozenset((n, v) for n, v in os.environ.items() if n.startswith(("AZURE_", "GOOGLE_")))
+def _store(bucket: str, patience: float | None = None) -> Any:
+    """Made once for these settings of the environment; with a short patience, its timeouts are
+    short, too."""
+    settings = ((n, v) for n, v in os.environ.items() if n.startswith(("AZURE_", "GOOGLE_")))
+    return _made(bucket, patience, frozenset(settings))
 
 
 @cache
-def _store(bucket: str, patience: float | None, settings: frozenset[tuple[str, str]]) -> Any:
-    """Made once for these settings of the environment; with a short patience, its timeouts are
-    short, too."""
+def _made(bucket: str, patience: float | None, settings: frozenset[tuple[str, str]]) -> Any:
     with needing(bucket, "clouds"):
         from obstore import store
         from obstore.exceptions import BaseError
@@ -208,11 +199,10 @@ def _store(bucket: str, patience: float | None, settings: frozenset[tuple[str, s
         "timeout": f"{patience or 10 * READ_TIMEOUT:g}s",
         "allow_http": True,
     }
-    retries = {"max_retries": 0 if patience else 2}
+    url, tries = bucket.replace(*GOOGLE[::-1]), 0 if patience else 2
     try:
-        url = bucket.replace(GOOGLE[1], GOOGLE[0])
-        return kind.from_url(url, client_options=options, retry_config=retries)
+        return kind.from_url(url, client_options=options, retry_config={"max_retries": tries})
     except (BaseError, ValueError, OSError) as error:
         reason = without_secrets(first_words(error)).partition(" error: ")[2] or first_words(error)
-        advice = f": set {ACCOUNT}" if "Account must be" in reason else ""
+        advice = ": set AZURE_STORAGE_ACCOUNT_NAME" if "Account must be" in reason else ""
         raise UserError(f"{bucket}: {reason}{advice}") from None

@@ -312,8 +312,8 @@ class Place:
 
     def _try(self, name: str, work: Callable[[], R], action: str = "read") -> R:
         if not self.is_local:
-            if self.uri.startswith(HUB):
-                _refuse_offline(self.uri)
+            if self.uri.startswith(HUB) and _is_offline():  # else it would be an empty folder
+                raise UserError(f"{self.uri}: HF_HUB_OFFLINE is set: unset it, or copy the files")
             try:
                 return patiently(self.at(name), work)
             except ValueError as error:  # a path that is none there
@@ -322,9 +322,7 @@ class Place:
             return work()
 
 
-def _refuse_offline(uri: str) -> None:
-    """A folder that cannot be looked at would be an empty one."""
+def _is_offline() -> bool:
     from huggingface_hub import constants
 
-    if constants.HF_HUB_OFFLINE:
-        raise UserError(f"{uri}: HF_HUB_OFFLINE is set: unset it, or copy the files here")
+    return bool(constants.HF_HUB_OFFLINE)

@@ -32,15 +32,8 @@ def open_s3(uri: str) -> "tuple[fs.FileSystem, str]":
     """The filesystem of a bucket, and the path in it."""
     from pyarrow import fs
 
-    path = uri.removeprefix(SCHEME)
+    path = path_in(uri, "endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION")
     bucket = path.partition("/")[0]
-    if not bucket:
-        raise UserError(f"{uri}: names no bucket")
-    if "//" in path:
-        raise UserError(f"{uri}: a folder in it has no name")
-    if "?" in path:  # there may be a secret key in the rest
-        advice = "endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION"
-        raise UserError(f"{SCHEME}{path.partition('?')[0]}: {advice}")
     scheme, _, host = (_endpoint() or "https://").rpartition("://")
     if "@" in host:  # not to be repeated
         advice = "they belong in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
@@ -52,7 +45,19 @@ def open_s3(uri: str) -> "tuple[fs.FileSystem, str]":
         connect_timeout=CONNECT_TIMEOUT,
         request_timeout=READ_TIMEOUT,
     )
-    return system, path.rstrip("/")
+    return system, path
+
+
+def path_in(uri: str, advice: str) -> str:
+    """The bucket and the path in it; `advice`: what is in the place of a URI's parameters."""
+    path = uri.partition("://")[2]
+    if not path.partition("/")[0]:
+        raise UserError(f"{uri}: names no bucket")
+    if "//" in path:
+        raise UserError(f"{uri}: a folder in it has no name")
+    if "?" in path:  # there may be a secret key in the rest
+        raise UserError(f"{uri.partition('?')[0]}: {advice}")
+    return path.rstrip("/")
 
 
 def _endpoint() -> str | None:
