@@ -22,6 +22,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.vllm import VllmModel
+from tests.clouds.bucket import CloudBucket
+from tests.clouds.bucket import serving as serving_cloud
 from tests.s3.bucket import NOBODYS, Bucket, serving
 from tests.s3.proxy import FaultProxy
 from tests.snapshots import snapshot as snapshot
@@ -49,6 +51,7 @@ TOLD_LANES = "EVALJUDGE_TEST_LANES"
 WANTED_BY = {
     "start_ray": "ray", "local_ray": "ray", "shared_engines": "engine",
     "small_disk": "service", "s3_server": "service", "s3": "service", "s3_of_module": "service",
+    "gs": "service", "az": "service", "cloud": "service",
 }  # fmt: skip
 """Fixtures, and the mark of a test that asks for one."""
 
@@ -330,6 +333,36 @@ def s3_proxy(s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield proxy
 
 
+@pytest.fixture(scope="session")
+def gs_server() -> Iterator[Any]:
+    with serving_cloud("gs") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def az_server() -> Iterator[Any]:
+    with serving_cloud("az") as server:
+        yield server
+
+
+@pytest.fixture
+def gs(gs_server: Any, monkeypatch: pytest.MonkeyPatch) -> CloudBucket:
+    """A fresh bucket of Google's storage, as this process and those that it starts find it."""
+    return _cloud_bucket("gs", gs_server, monkeypatch)
+
+
+@pytest.fixture
+def az(az_server: Any, monkeypatch: pytest.MonkeyPatch) -> CloudBucket:
+    """The same of Azure's."""
+    return _cloud_bucket("az", az_server, monkeypatch)
+
+
+@pytest.fixture(params=["gs", "az"])
+def cloud(request: pytest.FixtureRequest) -> Any:
+    """Both, one after the other."""
+    return request.getfixturevalue(request.param)
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A real one, of 64 kilobytes, where this user may mount it."""
@@ -374,6 +407,15 @@ def _bucket(server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         monkeypatch.setenv(name, value)
     yield bucket
     bucket.close()
+
+
+def _cloud_bucket(scheme: str, server: Any, monkeypatch: pytest.MonkeyPatch) -> CloudBucket:
+    bucket = CloudBucket(scheme, server)
+    for name in [name for name in os.environ if name.startswith(("AZURE_", "GOOGLE_"))]:
+        monkeypatch.delenv(name)
+    for name, value in bucket.environment.items():
+        monkeypatch.setenv(name, value)
+    return bucket
 
 
 def _texts() -> list[str]:

@@ -95,6 +95,9 @@ def test_the_smallest_environment_agrees_runs_and_views(tmp_path: Path) -> None:
         "s3://bucket: the package boto3 is missing: install evaljudge[s3]": {
             "out": "s3://bucket/runs/a"
         },
+        "gs://bucket: the package obstore is missing: install evaljudge[clouds]": {
+            "out": "gs://bucket/runs/a"
+        },
     }
     here = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_REGION": "us-east-1"}
     given = json.dumps(config), json.dumps(list(refused.values()))
@@ -135,6 +138,7 @@ def test_a_cluster_is_made_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
         done = subprocess.run(call, cwd=tmp_path, env=environment, capture_output=True, text=True)
         assert done.returncode == code, done.stderr
     made = tmp_path / "made"
+    assert (made / "jobs/slurm.sbatch").exists()
     for mount in yaml.safe_load((ROOT / "cluster.yaml").read_text())["file_mounts"].values():
         assert mount.startswith("~") or (made / mount).exists(), mount
     copied = re.findall(r"^COPY (?!--from)(.*) \S+$", (made / "Dockerfile").read_text(), re.M)

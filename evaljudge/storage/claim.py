@@ -23,8 +23,8 @@ import psutil
 
 from evaljudge.errors import ClaimLost, GivenUp, UserError
 from evaljudge.storage.disk import disk_error, refuse_irregular, refusing_disk_errors
-from evaljudge.storage.place import Place
-from evaljudge.storage.s3 import SCHEME, Held, Objects
+from evaljudge.storage.place import Place, objects
+from evaljudge.storage.s3 import Held
 
 NAME = ".claim"
 BEAT = 5.0
@@ -60,8 +60,6 @@ def holder(uri: str) -> str:
 
 def _claim_of(uri: str) -> "_Lock | _Lease":
     place = Place(uri)
-    if not place.is_local and not uri.startswith(SCHEME):
-        raise UserError(f"{uri}: a run's folder lies on a local path or on {SCHEME}")
     return _Lock(place) if place.is_local else _Lease(place)
 
 
@@ -143,11 +141,11 @@ class _Lock:
 
 
 class _Lease:
-    """The claim of a folder on S3: an object that is renewed, and may be lost."""
+    """The claim of a folder in a bucket: an object that is renewed, and may be lost."""
 
     def __init__(self, place: Place) -> None:
-        self._uri, self._objects = place.uri, Objects(place.uri)
-        self._fail_fast = Objects(place.uri, patience=BEAT)
+        self._uri, self._objects = place.uri, objects(place.uri)
+        self._fail_fast = objects(place.uri, patience=BEAT)
         self._mine = _who() | {"token": uuid.uuid4().hex, "beat": 0}
         self._lost: str | None = None
         self._end = threading.Event()

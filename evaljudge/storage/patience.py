@@ -22,11 +22,11 @@ SILENCE, BETWEEN = 10.0, 60.0
 FIRST_CONTACT = 10.0
 """Seconds for a place that has not answered yet."""
 FIRST_WAIT, LONGEST_WAIT = 0.25, 10.0
-REPLY = re.compile(r"An error occurred \(|AWS Error (?!NETWORK_CONNECTION)")
-"""Errors with which a server has answered, as boto3 and pyarrow say them."""
+REPLY = re.compile(r"An error occurred \(|AWS Error (?!NETWORK_CONNECTION)|non-2xx status code")
+"""Errors with which a server has answered, as boto3, pyarrow and obstore say them."""
 DENIED = "access is denied to these credentials: give them access, then run it again"
 _REFUSALS = {
-    "NO_SUCH_BUCKET": "there is no such bucket",
+    "NO_SUCH_BUCKET|NoSuchBucket|ContainerNotFound": "there is no such bucket",
     "QUOTA_EXCEEDED|QuotaExceeded": "its quota is used up: free space there, then run it again",
     "ACCESS_DENIED": DENIED,
     "INVALID_ACCESS_KEY_ID|INVALID_CLIENT_TOKEN_ID|UNRECOGNIZED_CLIENT": "the access key is not "
@@ -35,10 +35,10 @@ _REFUSALS = {
     "MISSING_AUTHENTICATION_TOKEN": "it wants credentials, and none were found",
     "EXPIRED_TOKEN|ExpiredToken": "the credentials have expired: renew them, then run it again",
     r"HTTP status 400\) during Head\w+": "refused without a reason: have the credentials expired?",
-    "HTTP status 507": "the storage is full: free space there, then run it again",
+    "(HTTP status|code:) 507": "the storage is full: free space there, then run it again",
     "HTTP status 301": "the bucket is in another region: set AWS_REGION",
-    "HTTP status 401": "the credentials are not accepted",
-    "HTTP status 403": DENIED,
+    "(HTTP status|code:) 401|401 Client Error": "the credentials are not accepted",
+    "(HTTP status|code:) 403|403 Client Error": DENIED,
 }
 
 
@@ -49,23 +49,24 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
     """
     if patience is None:
         patience = seconds_in(VARIABLE, PATIENCE)
-    begun, host = time.monotonic(), "/".join(uri.split("/")[:3])
+    begun = time.monotonic()
     for tries in count():
         wait = min(FIRST_WAIT * 2 ** min(tries, 9), LONGEST_WAIT) * random.uniform(0.5, 1.0)
         try:
             done = work()
-            _Known.hosts.add(host)
+            _Known.hosts.add(_host(uri))
             return done
         except FileNotFoundError:
-            _Known.hosts.add(host)
+            _Known.hosts.add(_host(uri))
             raise
-        except OSError as error:
+        except Exception as error:
+            if not isinstance(error, OSError) and not _is_of_httpx(error):
+                raise
             refuse(uri, str(error))
             if REPLY.search(str(error)):
-                _Known.hosts.add(host)
+                _Known.hosts.add(_host(uri))
             waited, cause = time.monotonic() - begun, first_line(error)
-            is_known = _Known.are_all_known or host in _Known.hosts
-            if not is_known and waited + wait > min(patience, FIRST_CONTACT):
+            if not has_answered(uri) and waited + wait > min(patience, FIRST_CONTACT):
                 raise StorageLost(f"{uri}: no answer ({cause}): is the address right?") from None
             if waited + wait > patience:
                 reason = f"it could not be used for {patience:g} s ({cause})"
@@ -92,6 +93,19 @@ def expect_answers() -> None:
     """Called in a restarted worker: its driver has reached all places before, so that one that
     does not answer now has an outage."""
     _Known.are_all_known = True
+
+
+def has_answered(uri: str) -> bool:
+    return _Known.are_all_known or _host(uri) in _Known.hosts
+
+
+def _is_of_httpx(error: Exception) -> bool:
+    """The hub's library lets them through, from whichever httpx it has."""
+    return type(error).__module__.startswith("httpx")
+
+
+def _host(uri: str) -> str:
+    return "/".join(uri.split("/")[:3])
 
 
 def refuse(uri: str, message: str) -> None:

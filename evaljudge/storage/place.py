@@ -15,10 +15,11 @@ from itertools import chain, count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
-from evaljudge.errors import UserError, first_line
+from evaljudge.errors import UserError, first_line, first_words
+from evaljudge.storage.clouds import CLOUDS, CloudFiles, CloudObjects
 from evaljudge.storage.disk import refuse_irregular, refusing_disk_errors
-from evaljudge.storage.patience import SILENCE, patiently
-from evaljudge.storage.s3 import SCHEME, Objects, open_s3
+from evaljudge.storage.patience import patiently
+from evaljudge.storage.s3 import SCHEME, S3Objects, open_s3
 from evaljudge.storage.seals import json_text
 from evaljudge.storage.streams import (
     FolderInPlace,
@@ -35,10 +36,19 @@ if TYPE_CHECKING:
     from pyarrow import fs
 
 R = TypeVar("R")
-GOOGLE = ("gs://", "gcs://")
+WRITTEN = (SCHEME, *CLOUDS)
+WHERE = "a local path, s3://, gs:// or az://"
+HUB = "hf://"
 
 
-def locate(uri: str) -> "tuple[fs.FileSystem, str]":
+def objects(uri: str, patience: float | None = None) -> S3Objects | CloudObjects:
+    """The objects of a folder on S3, Google's or Azure's storage; nothing else is written to."""
+    if not uri.startswith(WRITTEN):
+        raise UserError(f"{uri}: can only be read: write to {WHERE}")
+    return (S3Objects if uri.startswith(SCHEME) else CloudObjects)(uri, patience)
+
+
+def locate(uri: str) -> "tuple[fs.FileSystem | CloudFiles, str]":
     """The filesystem that holds a URI or a local path, and the path in it."""
     from pyarrow import ArrowInvalid, fs
 
@@ -50,8 +60,13 @@ def locate(uri: str) -> "tuple[fs.FileSystem, str]":
         raise UserError(f"{plain}: holds credentials: they belong in the environment")
     if uri.startswith(SCHEME):
         return open_s3(uri)
-    if uri.startswith(GOOGLE):  # else it would try for 15 minutes by itself, without a word
-        uri += f"{'&' if '?' in uri else '?'}retry_limit_seconds={SILENCE:g}"
+    if uri.startswith(CLOUDS):
+        files = CloudFiles(uri)
+        return files, files.path
+    if uri.startswith(HUB):
+        from huggingface_hub import HfFileSystem
+
+        return fs.PyFileSystem(fs.FSSpecHandler(HfFileSystem())), uri.removeprefix(HUB)
     try:
         system, path = fs.FileSystem.from_uri(uri)
         return system, str(path)
@@ -66,12 +81,13 @@ class Place:
         from pyarrow import fs
 
         self.uri = uri.rstrip("/") or "/"
-        if uri.startswith(SCHEME) and not self.uri.startswith(SCHEME):
+        if uri.startswith(WRITTEN) and not self.uri.startswith(WRITTEN):
             raise UserError(f"{uri}: names no bucket")
+        self._system: Any
         self._system, self.path = locate(self.uri)  # the path in its filesystem
         self.is_local = isinstance(self._system, fs.LocalFileSystem)
-        self._is_s3 = self.uri.startswith(SCHEME)
-        self._has_bucket = False
+        self._has_objects = self.uri.startswith(WRITTEN)
+        self._has_bucket = not self.uri.startswith(SCHEME)
 
     def __reduce__(self) -> "tuple[type[Place], tuple[str]]":
         return Place, (self.uri,)
@@ -145,7 +161,7 @@ class Place:
 
     def _refuse_no_bucket(self) -> None:
         """Where something is missing on S3, look once whether the whole bucket is."""
-        if self._has_bucket or not self._is_s3:
+        if self._has_bucket:
             return
         bucket = self.path.partition("/")[0]
         if self._try("", lambda: self._system.get_file_info(bucket)).type.name == "NotFound":
@@ -156,7 +172,7 @@ class Place:
 
     def read(self, name: str, last: int | None = None) -> bytes:
         """`last`: at most so many bytes of its end."""
-        if self._is_s3:  # pyarrow would ask for the size first
+        if self._has_objects:  # pyarrow would ask for the size first
             if (held := self._objects.read(name, last)) is None:
                 raise FileNotFoundError(self.at(name))
             return held.content
@@ -203,18 +219,12 @@ class Place:
         """
         if self.is_local:
             return whole_file(self._path(name), is_synced=not is_derived)
-        put = partial(self._objects.put, name) if self._is_s3 else None
-        return whole_upload(self._system, self._path(name), self.at(name), put)
+        return whole_upload(partial(self._objects.put, name), partial(self._objects.upload, name))
 
     def create(self, name: str, text: bytes) -> bool:
-        """Write it, unless such a file exists: of two writers at the same time one succeeds.
-
-        Storage that is neither local nor S3 has no such condition: there the last one does."""
-        if self._is_s3:
-            return self._objects.create(name, text)
+        """Write it, unless such a file exists: of two writers at the same time one succeeds."""
         if not self.is_local:
-            self.write(name, text)
-            return True
+            return self._objects.create(name, text)
         if os.path.isdir(self._path(name)):
             raise FolderInPlace(f"{self.at(name)}: a folder lies there: move it away")
         with whole_file(self._path(name), only_new=True) as stream:
@@ -223,13 +233,11 @@ class Place:
 
     def change(self, name: str, changed: Callable[[bytes], bytes]) -> None:
         """Write a file anew from what it holds. Of several changes at once none is lost."""
-        if not self.is_local and not self._is_s3:
-            raise UserError(f"{self.at(name)}: is changed on a local path or on {SCHEME} only")
         if self.is_local and self.kind(name) != "NotFound":
             with alone(self._path(name)):
                 self.write(name, changed(self.read(name)))
             return
-        while self._is_s3 and (there := self._objects.read(name)):
+        while not self.is_local and (there := self._objects.read(name)):
             if self._objects.swap(name, there.mark, changed(there.content)):
                 return
         raise UserError(f"{self.at(name)}: no such file")
@@ -237,7 +245,7 @@ class Place:
     # removing
 
     def remove(self, name: str) -> None:
-        if self._is_s3:
+        if not self.is_local:
             self._objects.remove(name)  # pyarrow would leave a mark of the folder it was in
             return
         try:
@@ -296,14 +304,25 @@ class Place:
         self.remove(".evaljudge")
 
     @cached_property
-    def _objects(self) -> Objects:
-        return Objects(self.uri)
+    def _objects(self) -> S3Objects | CloudObjects:
+        return objects(self.uri)
 
     def _path(self, name: str) -> str:
         return f"{self.path}/{name}" if name else self.path
 
     def _try(self, name: str, work: Callable[[], R], action: str = "read") -> R:
         if not self.is_local:
-            return patiently(self.at(name), work)
+            if self.uri.startswith(HUB) and _is_offline():  # else it would be an empty folder
+                raise UserError(f"{self.uri}: HF_HUB_OFFLINE is set: unset it, or copy the files")
+            try:
+                return patiently(self.at(name), work)
+            except ValueError as error:  # a path that is none there
+                raise UserError(f"{self.at(name)}: {first_words(error)}") from None
         with refusing_disk_errors(self._path(name), action):
             return work()
+
+
+def _is_offline() -> bool:
+    from huggingface_hub import constants
+
+    return bool(constants.HF_HUB_OFFLINE)

@@ -9,11 +9,14 @@ role, never the URI's.
 
 import os
 import re
+import shutil
+from abc import ABC, abstractmethod
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from evaljudge.errors import UserError, first_words, needing
 from evaljudge.storage.patience import patiently, refuse
+from evaljudge.storage.streams import PIECE
 
 if TYPE_CHECKING:
     from pyarrow import fs
@@ -29,15 +32,8 @@ def open_s3(uri: str) -> "tuple[fs.FileSystem, str]":
     """The filesystem of a bucket, and the path in it."""
     from pyarrow import fs
 
-    path = uri.removeprefix(SCHEME)
+    path = path_in(uri, "endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION")
     bucket = path.partition("/")[0]
-    if not bucket:
-        raise UserError(f"{uri}: names no bucket")
-    if "//" in path:
-        raise UserError(f"{uri}: a folder in it has no name")
-    if "?" in path:  # there may be a secret key in the rest
-        advice = "endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION"
-        raise UserError(f"{SCHEME}{path.partition('?')[0]}: {advice}")
     scheme, _, host = (_endpoint() or "https://").rpartition("://")
     if "@" in host:  # not to be repeated
         advice = "they belong in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
@@ -49,7 +45,19 @@ def open_s3(uri: str) -> "tuple[fs.FileSystem, str]":
         connect_timeout=CONNECT_TIMEOUT,
         request_timeout=READ_TIMEOUT,
     )
-    return system, path.rstrip("/")
+    return system, path
+
+
+def path_in(uri: str, advice: str) -> str:
+    """The bucket and the path in it; `advice`: what is in the place of a URI's parameters."""
+    path = uri.partition("://")[2]
+    if not path.partition("/")[0]:
+        raise UserError(f"{uri}: names no bucket")
+    if "//" in path:
+        raise UserError(f"{uri}: a folder in it has no name")
+    if "?" in path:  # there may be a secret key in the rest
+        raise UserError(f"{uri.partition('?')[0]}: {advice}")
+    return path.rstrip("/")
 
 
 def _endpoint() -> str | None:
@@ -74,16 +82,44 @@ class Held(NamedTuple):
     """An object as it was read, and its ETag, by which a change is noticed."""
 
     content: bytes
-    mark: str
+    mark: Any
 
 
-class Objects:
+class Objects(ABC):
     """Single objects of a folder, put whole or on a condition."""
 
     def __init__(self, uri: str, patience: float | None = None) -> None:
         self._uri, self._patience = uri, patience
-        self._bucket, _, folder = uri.removeprefix(SCHEME).partition("/")
+        self._bucket, _, folder = uri.partition("://")[2].partition("/")
         self._folder = f"{folder.strip('/')}/" if folder.strip("/") else ""
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Put it, unless something is there."""
+        return self._put(name, content, None)
+
+    def swap(self, name: str, mark: Any, content: bytes) -> bool:
+        """Replace what was read, unless it has changed since."""
+        return self._put(name, content, mark)
+
+    def _put(self, name: str, content: bytes, mark: Any) -> bool:
+        """Whether it was put; also true where the answer was lost and this content is there."""
+        if self._holds(name, content, mark):
+            return True
+        there = self.read(name)
+        return there is not None and there.content == content
+
+    @abstractmethod
+    def _holds(self, name: str, content: bytes, mark: Any) -> bool:
+        """Put it, if nothing is there, or what had this mark; whether the condition held."""
+
+    @abstractmethod
+    def read(self, name: str, last: int | None = None) -> Held | None:
+        """`last`: at most so many bytes of its end."""
+
+
+class S3Objects(Objects):
+    def __init__(self, uri: str, patience: float | None = None) -> None:
+        super().__init__(uri, patience)
         settings = frozenset((name, v) for name, v in os.environ.items() if name.startswith("AWS_"))
         self._client = _client(self._bucket, patience, settings)
 
@@ -91,16 +127,17 @@ class Objects:
         """Writes in one request, so that nothing is begun that may be left unfinished."""
         self._request("put_object", name, set(), Body=content)
 
-    def create(self, name: str, content: bytes) -> bool:
-        """Put it, unless something is there."""
-        return self._put(name, content, IfNoneMatch="*")
+    def upload(self, name: str, content: IO[bytes]) -> None:
+        system, path = open_s3(self._uri)
 
-    def swap(self, name: str, mark: str, content: bytes) -> bool:
-        """Replace what was read, unless it has changed since."""
-        return self._put(name, content, IfMatch=mark)
+        def upload() -> None:
+            content.seek(0)
+            with system.open_output_stream(f"{path}/{name}") as sink:
+                shutil.copyfileobj(content, sink, PIECE)
+
+        patiently(f"{self._uri}/{name}", upload)
 
     def read(self, name: str, last: int | None = None) -> Held | None:
-        """`last`: at most so many bytes of its end."""
         if last is not None:
             end = self._request("get_object", name, MISSING | EMPTY, Range=f"bytes=-{last}")
             if end:
@@ -111,12 +148,10 @@ class Objects:
     def remove(self, name: str) -> None:
         self._request("delete_object", name, MISSING)
 
-    def _put(self, name: str, content: bytes, **condition: str) -> bool:
-        """Whether it was put; also true where the answer was lost and this content is there."""
-        if self._request("put_object", name, TAKEN | MISSING, Body=content, **condition):
-            return True
-        there = self.read(name)
-        return there is not None and there.content == content
+    def _holds(self, name: str, content: bytes, mark: Any) -> bool:
+        condition = {"IfMatch": mark} if mark else {"IfNoneMatch": "*"}
+        put = self._request("put_object", name, TAKEN | MISSING, Body=content, **condition)
+        return put is not None
 
     def _request(self, operation: str, name: str, allowed: set[int], **more: Any) -> Any:
         """The answer, with its body read; None if the status is one of `allowed`."""

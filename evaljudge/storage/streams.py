@@ -7,7 +7,6 @@ uploaded when it is whole: a put is atomic, and one that fails can be tried agai
 import fcntl
 import io
 import os
-import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
@@ -20,7 +19,6 @@ from evaljudge.storage.patience import patiently
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyarrow import fs
 
 IN_MEMORY, PIECE = 8 << 20, 8 << 20
 PART = ".part"
@@ -77,23 +75,15 @@ def alone(path: str) -> Iterator[None]:
 
 @contextmanager
 def whole_upload(
-    system: "fs.FileSystem", path: str, uri: str, put: Callable[[bytes], None] | None
+    put: Callable[[bytes], None], upload: Callable[[IO[bytes]], None]
 ) -> Iterator[IO[bytes]]:
-    """A file on object storage; `put` takes a small one, where there is such a way."""
-
-    def upload() -> None:
-        spool.seek(0)
-        with system.open_output_stream(path) as sink:
-            shutil.copyfileobj(spool, sink, PIECE)
-
+    """A file on object storage; a large one is read from a file here."""
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as spool:
         with refusing_disk_errors(tempfile.gettempdir(), "written"):
             yield spool
-        if put and spool.tell() <= IN_MEMORY:
-            spool.seek(0)
-            put(spool.read())
-        else:
-            patiently(uri, upload)
+        is_small = spool.tell() <= IN_MEMORY
+        spool.seek(0)
+        put(spool.read()) if is_small else upload(spool)
 
 
 class PatientFile(io.RawIOBase):

@@ -101,7 +101,7 @@ RULE = {"scorer": "direct", "axis": "fluency", "at_least": 4}
         ({"out": "cases.jsonl"}, "out", "cases.jsonl"),
         ({"out": "cases.jsonl/x"}, "out", "is a file"),
         ({"briefs": "cases.jsonl/x"}, "briefs", "is a file"),
-        ({"out": "gs://bucket/x"}, "out", "a run's folder lies on a local path or on s3://"),
+        ({"out": "hf://datasets/a/b"}, "out", "can only be read: write to a local path, s3://"),
         ({"metrics": {"bertscore": {}}}, "settings", "name an encoder"),
         ({"judges": None, "study": {"judges": ["direkt"]}}, "study", "unknown judge 'direkt'"),
     ],

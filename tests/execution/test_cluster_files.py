@@ -7,8 +7,10 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 from importlib.metadata import version
+import time
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +131,7 @@ def test_ray_starts_with_the_hubs_token_and_shows_it_to_nobody(
     """Stand-ins for the commands; the models' shared folder is there."""
     stand_ins = {"python": 'echo "$*" > asked; echo the-token', "ray": "env > environment"}
     for name, does in stand_ins.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
-        (tmp_path / name).chmod(0o755)
+        put_in(tmp_path, name, does)
     (tmp_path / "weights/hub").mkdir(parents=True)
     start = cluster[f"{role}_start_ray_commands"][-1]
     start = start.replace("-d /weights", f"-d {tmp_path}/weights")
@@ -204,8 +205,7 @@ esac""",
         "ray": 'echo "ray $*" >> log',
     }
     for name, does in stand_ins.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
-        (tmp_path / name).chmod(0o755)
+        put_in(tmp_path, name, does)
     assert any(f"~/evaljudge/{SPOT_NOTICE}" in c for c in cluster["worker_start_ray_commands"])
     assert cluster["file_mounts"][f"~/evaljudge/{SPOT_NOTICE}"] == SPOT_NOTICE
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
@@ -216,6 +216,38 @@ esac""",
     assert looks == ["looked"] * 2
     _, command, *options = shlex.split(drained)
     ray_commands.commands[command].make_context(command, options)  # it takes the options
+
+
+@pytest.mark.service
+@pytest.mark.parametrize(
+    ("nodes", "told", "code"), [(1, "USR1", 143), (3, "USR1", 143), (1, "TERM", 143), (1, "", 5)]
+)
+def test_slurms_notice_ends_the_run_and_the_job_is_put_back(
+    nodes: int, told: str, code: int, tmp_path: Path
+) -> None:
+    """Its commands are replaced; by hand, the file ran on Debian's own Slurm (docs/cluster.md)."""
+    put_in(tmp_path, "scontrol", 'echo "$@" >> log; echo first')
+    put_in(tmp_path, "srun", 'echo "$1 $2 $3 $4 $5 $6" >> log; shift 7; exec "$@"')
+    wait = "exit 5" if not told else "while :; do sleep 0.05; done"
+    put_in(tmp_path, "evaljudge", f"trap 'exit 143' TERM; echo \"$@\" >> log; {wait}")
+    variables = {"SLURM_JOB_NUM_NODES": f"{nodes}", "SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n"}
+    variables |= {"SLURM_SUBMIT_DIR": str(tmp_path), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    job = subprocess.Popen(["bash", ROOT / "jobs/slurm.sbatch", "a.yaml", "x"], env=variables)
+    log = tmp_path / "log"
+    while told and not (log.exists() and "run a.yaml x" in log.read_text()):
+        time.sleep(0.05)
+    if told:
+        job.send_signal(getattr(signal, f"SIG{told}"))
+    assert job.wait(30) == code
+    lines = log.read_text().splitlines()
+    assert ("requeue 7" in lines) == (told == "USR1")
+    ray = f"ray symmetric-run --address first:6379 --min-nodes {nodes}"
+    assert (ray in lines) == (nodes > 1)
+
+
+def put_in(folder: Path, name: str, does: str) -> None:
+    (folder / name).write_text(f"#!/bin/bash\n{does}\n")
+    (folder / name).chmod(0o755)
 
 
 def test_kubernetes_knows_every_key_of_the_manifests(job: dict[str, Any]) -> None:

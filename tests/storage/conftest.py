@@ -49,11 +49,14 @@ class S3:
         self._bucket.put(f"{self._folder}/{name}", content)
 
 
-@pytest.fixture(params=["disk", pytest.param("s3", marks=pytest.mark.service)])
+GROUNDS = ["disk", *(pytest.param(name, marks=pytest.mark.service) for name in ("s3", "gs", "az"))]
+
+
+@pytest.fixture(params=GROUNDS)
 def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Disk | S3:
     if request.param == "disk":
         return Disk(tmp_path / "runs/first")
-    return S3(request.getfixturevalue("s3"))
+    return S3(request.getfixturevalue(request.param))
 
 
 @pytest.fixture

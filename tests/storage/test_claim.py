@@ -1,4 +1,4 @@
-"""A folder is worked on by one job at a time: locally by a lock, on S3 by a lease."""
+"""A folder is worked on by one job at a time: locally by a lock, in a bucket by a lease."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ pytestmark = [pytest.mark.service, pytest.mark.usefixtures("hasty")]
 AT_WORK = r"another job is at work there \(process \d+ on .+\); wait for it, or stop it"
 
 
-@pytest.fixture(params=["local", "s3"])
+@pytest.fixture(params=["local", "s3", "gs", "az"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "local":
         return str(tmp_path / "out")
-    return f"{request.getfixturevalue('s3').uri}/out"
+    return f"{request.getfixturevalue(request.param).uri}/out"
 
 
 @pytest.fixture
@@ -135,6 +135,8 @@ def wait_until_lost(held: claim.Claim) -> None:
         time.sleep(0.01)
 
 
-def test_runs_lie_on_local_paths_and_s3_only() -> None:
-    with pytest.raises(UserError, match="lies on a local path or on s3://"), claimed("mock://x/y"):
-        pass
+def test_runs_lie_where_a_claim_can_be_held() -> None:
+    said = "can only be read: write to a local path, s3://, gs:// or az://"
+    for uri in ("mock://x/y", "hf://datasets/owner/name/run"):
+        with pytest.raises(UserError, match=f"{uri}: {said}"), claimed(uri):
+            pass

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 
 import pytest
 
 from evaljudge.errors import StorageLost, UserError
 from evaljudge.storage import patience as waiting
 from evaljudge.storage.patience import patiently
-from evaljudge.storage.place import locate
 
 
 def silent() -> None:
@@ -81,11 +79,3 @@ def test_a_patience_that_is_no_number(
     monkeypatch.setenv("EVALJUDGE_STORAGE_PATIENCE", given)
     said = f"EVALJUDGE_STORAGE_PATIENCE is '{given}': write a number of seconds"
     refused(lambda: patiently("s3://bucket/run", silent), UserError, said)
-
-
-@pytest.mark.parametrize("query", ["", "?scheme=http"])
-def test_google_s_storage_is_tried_again_by_us(query: str) -> None:
-    system, path = locate(f"gs://anonymous@bucket/run{query}")
-    assert path == "bucket/run"
-    _, (options,) = system.__reduce__()
-    assert options["retry_time_limit"] == timedelta(seconds=10)

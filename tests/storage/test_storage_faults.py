@@ -16,8 +16,9 @@ import pytest
 
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.storage import Output, Place, Shard, expand, open_to_read
-from evaljudge.storage.s3 import Objects
+from evaljudge.storage.s3 import S3Objects
 from evaljudge.storage.seals import parquet
+from tests.s3.proxy import FaultProxy
 
 pytestmark = [pytest.mark.service, pytest.mark.usefixtures("hasty")]
 
@@ -207,8 +208,8 @@ def test_a_use_that_fails_for_too_long_is_given_up(
     "use",
     [
         lambda place: place.write("a", b"x"),
-        lambda place: Objects(place.uri).read("a"),
-        lambda place: Objects(place.uri).create("a", b"x"),
+        lambda place: S3Objects(place.uri).read("a"),
+        lambda place: S3Objects(place.uri).create("a", b"x"),
     ],
 )
 def test_an_endpoint_that_does_not_speak_s3_is_said_at_once(
@@ -224,12 +225,20 @@ def test_an_endpoint_that_does_not_speak_s3_is_said_at_once(
         server.shutdown()
 
 
-def test_an_output_is_whole_whatever_fails(s3: Any, s3_proxy: Any, shards: SimpleNamespace) -> None:
-    for seed, fault in enumerate(TRANSIENT):
-        s3_proxy.add(fault, share=0.03, when=meets(fault), seed=seed)
-    for number in range(3):
-        output, shard = Output(f"{s3.uri}/runs/{number}", run="1f0c"), Shard(number, 1, 1)
-        wrote = shards.write(output, shard)
-        assert shards.read(output, shard) == wrote
-        assert output.committed("judge") == {number} and output.shards() == [shard]
-    assert sum(s3_proxy.counts.values()) > 3
+@pytest.mark.parametrize("where", ["s3", "gs", "az"])
+def test_an_output_is_whole_whatever_fails(
+    where: str, shards: SimpleNamespace, request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    bucket = request.getfixturevalue(where)
+    with FaultProxy(bucket.server.url) as proxy:
+        for name, value in bucket.through(proxy.url).items():
+            monkeypatch.setenv(name, value)
+        for seed, fault in enumerate(TRANSIENT):
+            proxy.add(fault, share=0.03, when=meets(fault), seed=seed)
+        for number in range(3):
+            output, shard = Output(f"{bucket.uri}/runs/{number}", run="1f0c"), Shard(number, 1, 1)
+            wrote = shards.write(output, shard)
+            assert shards.read(output, shard) == wrote
+            assert output.committed("judge") == {number} and output.shards() == [shard]
+        assert sum(proxy.counts.values()) > 3

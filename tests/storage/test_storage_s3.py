@@ -30,6 +30,7 @@ def test_what_is_written_is_read(place: Place, ground: Any) -> None:
     assert ground.files() == {"a.txt", "deep/er/b.bin", "empty", ODD}
     assert ground.read("deep/er/b.bin") == place.read("deep/er/b.bin") == b"\0\xff"
     assert place.read("a.txt") == "text ü".encode() and place.read("empty") == b""
+    assert place.read("a.txt", 3) == " ü".encode() and place.read("empty", 3) == b""
     assert json.loads(place.read(ODD)) == json.loads(ground.read(ODD)) == {"a": [1, None, "ü"]}
 
 
