@@ -141,7 +141,7 @@ class Grouping(Grouped):
             self.index.execute(fill, (text, place, number))
         self._keep(number, place, row)
 
-    def _keep(self, number: int, place: str, row: CaseRow) -> None:
+    def _keep(self, number: int | None, place: str, row: CaseRow) -> None:
         """Where this row has a system twice, the first is kept."""
         keep = "INSERT OR IGNORE INTO candidate VALUES (NULL, ?, ?, ?, ?, ?, ?, 0)"
         twice = []

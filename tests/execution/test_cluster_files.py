@@ -9,8 +9,8 @@ import re
 import shlex
 import signal
 import subprocess
-from importlib.metadata import version
 import time
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
