@@ -2,7 +2,7 @@
 
     python benches/ten_million.py
 
-Computed from what shards took of a bucket, and the driver to read (`scale.py 2000 20000 --s3
+Computed from what shards took of a bucket, and the driver to read (`scale.py 20000 200000 --s3
 --ray`) and to report (`reporting.py`), and from the prompt tokens that one
 H200 computed for a model of 8B (`gpu.py`). Prices are assumptions.
 """

@@ -37,6 +37,8 @@ settings.load_profile("steady")
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 """Some processes share the cores; threads of tiny models would wait for each other, and spin."""
+os.environ.setdefault("RAY_worker_niceness", "0")
+"""By default Ray's workers give way to all other processes: beside busy tests they starve."""
 os.environ.pop("COLUMNS", None)
 """What commands print goes to a file here, which has no width."""
 
