@@ -17,7 +17,7 @@ from evaljudge.agreement import (
     among,
     summary,
 )
-from evaljudge.agreement.coefficients import CORRELATIONS
+from evaljudge.agreement.coefficients import CORRELATIONS, WIDE, row_correlations
 from evaljudge.agreement.levels import sample_level, system_level
 from evaljudge.agreement.pairs import Floats, table_of
 from evaljudge.agreement.summary import sampled_documents, summary_level
@@ -80,6 +80,20 @@ def test_vectors_that_do_not_vary_have_no_value() -> None:
     for one in agreements(DOCUMENTS, SYSTEMS, [0.1] * 6, HUMAN):
         if one.coefficient != "accuracy":
             assert (one.value, one.low, one.high) == (None, None, None)
+
+
+def test_only_an_accuracy_says_from_which_difference_on_scores_are_tied() -> None:
+    found = agreements(DOCUMENTS, SYSTEMS, SCORES, HUMAN)
+    assert all((one.epsilon is not None) == (one.coefficient == "accuracy") for one in found)
+    alone = agreements([0], [0], [1.0], [1.0])
+    assert {(one.value, one.epsilon) for one in alone} == {(None, None)}
+
+
+def test_a_short_list_among_long_ones_is_as_by_itself() -> None:
+    columns = np.random.default_rng(0).normal(size=(2, 2, WIDE))
+    columns[:, 1, 5:] = np.nan
+    alone = row_correlations(*columns[:, 1:, :5])
+    assert row_correlations(*columns)[:, 1] == pytest.approx(alone[:, 0])
 
 
 def test_equal_means_are_constant_though_their_sums_round_differently() -> None:

@@ -19,6 +19,7 @@ from evaljudge.agreement.documents import (
     multiplicities,
     p_value,
     percentiles,
+    spread,
 )
 from evaljudge.agreement.soft import MOST_SYSTEMS, PERMUTATIONS, p_values
 
@@ -80,8 +81,9 @@ def test_other_intervals_are_students_on_fishers_scale(level: Level) -> None:
 
 def test_p_is_students_and_of_signs_where_nothing_spreads() -> None:
     assert p_value(float(KNOWN.mean()), GAPS) == pytest.approx(stats.ttest_1samp(KNOWN, 0).pvalue)
-    alike = np.array([nan, 0.2, 0.2 + 1e-13, 0.2, 0.2])
-    assert p_value(0.2, alike) == 2 / 2**4  # all four up, or all four down
+    for noise in (1e-13, 1e-11):
+        alike = np.array([nan, 0.2, 0.2 + noise, 0.2, 0.2])
+        assert p_value(0.2, alike) == 2 / 2**4  # all four up, or all four down
     assert p_value(1e-12, np.array([1e-12] * 5)) == 1.0
     assert p_value(0.2, np.array([0.2, nan])) is None
 
@@ -97,6 +99,14 @@ def test_draws_do_not_depend_on_the_block() -> None:
     parts = list(multiplicities(9, resamples=20, seed=5, block=6))
     assert [len(part) for part in parts] == [6, 6, 6, 2]
     np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
+def test_two_documents_have_an_interval_and_one_has_none() -> None:
+    def means_of(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+        return draws @ np.arange(1.0, draws.shape[1] + 1) / draws.shape[1]
+
+    assert spread(means_of, 2, 400, seed=0) == (1.5, 1.0, 2.0)
+    assert spread(means_of, 1, 400, seed=0) == (1.0, None, None)
 
 
 @pytest.mark.parametrize(

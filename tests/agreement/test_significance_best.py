@@ -152,6 +152,9 @@ def test_scorers_that_share_no_text_or_none_that_varies_are_untested(
              "second": np.where(late, columns["good"], elsewhere)}  # fmt: skip
     (second,) = standing(apart, human, level).rivals
     assert (second.value, second.best_value, second.p, second.p_holm) == (None,) * 4
+    flat = {"best": np.where(early, 1.0, human), "early": np.where(early, columns["good"], nan)}
+    (rival,) = standing(flat, human, level).rivals
+    assert (rival.value, rival.best_value, rival.p, rival.p_holm) == (None,) * 4
     found = standing(apart | {"third": columns["fair"]}, human, level)
     third = found.rivals[-1]
     assert third.p is not None and third.p_holm is not None and third.p_holm <= 2 * third.p

@@ -146,6 +146,8 @@ def test_one_request_reads_the_nodes_of_a_spelling_that_has_one_way_on():
     assert CHAIN.read(root, 0.0).further == [b, a]
     assert CHAIN.chains == {(1, 2): 1, (5, 6, 7): 1}
     assert b.without_chain() == Node((5,), (6,), 1)
+    (single, *_) = TRIE.read({(): FOUND[()]}, 0.0).further
+    assert (TRIE.chains, single.without_chain()) == ({}, single)
     read = {(5,): {6: log(0.9)}, (5, 6): {7: log(0.8)}, (5, 6, 7): {8: log(0.5)}}
     logprobs, left_out, further = CHAIN.read(root | read, 0.0)
     assert exp(logprobs["B"]) == pytest.approx(0.2 * 0.9 * 0.8 * 0.5)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from evaljudge.errors import UserError
 from evaljudge.records import Brief, Candidate, Case, Document, Score, Tokens, Verdict
 from evaljudge.storage import Output, Place, Shard
+from evaljudge.storage.files import Panel
 from evaljudge.storage.place import locate
 from evaljudge.storage.seals import parquet
 from evaljudge.storage.tables import from_table, to_table
@@ -161,6 +162,12 @@ def test_briefs_are_reused_but_for_those_of_shards_that_are_at_work(tmp_path: Pa
     ):
         output.write_listing({"cuts": cuts})
         assert sorted(output.reusable_briefs("roles")) == sorted(reused)
+
+
+def test_each_panel_has_briefs_of_its_own() -> None:
+    shard, output = Shard(2, 1, 1), Output("out", run="mine")
+    names = [output.of(panel).brief_file(shard) for panel in (Panel(), Panel("5a", "7b"))]
+    assert names == ["00002-mine.parquet", "00002-mine-5a.parquet"]
 
 
 def test_a_folder_for_briefs_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:

@@ -276,6 +276,18 @@ def test_an_imaging_result_under_the_wrong_heading_is_caught() -> None:
     assert values(found)["completeness", "*"] == 1.0
 
 
+def test_a_single_unknown_heading_is_an_opening_and_no_section() -> None:
+    headings = set[str]()
+
+    def defined(subject: str, told: Mapping[str, str]) -> str:
+        headings.add(told.get("heading", ""))
+        return "yes"
+
+    for text in ("Here is the summary:\n- The river rose\n", NOTE):
+        verdict(text, says(definition=defined), writes=by_lines)
+        assert headings == ({""} if text != NOTE else {"", "Medications", "Imaging"})
+
+
 def by_lines(prompt: Prompt, how: Writing) -> str:
     """Entities are the lines of a note."""
     told = texts_in(prompt)
@@ -424,6 +436,8 @@ def test_a_failed_vote_is_no_ballot_and_the_others_decide() -> None:
     answers = says(presence=lost, coverage=lost, support="partially", **of_correctness)
     found = verdict(answers=answers)
     assert found.evidence["rubric"][0]["votes"]["presence"] == {"failed": "too long"}
+    lost_ruling = found.evidence["entities"][0]["rulings"]["correctness"]
+    assert lost_ruling == {"failed": "no prompt gave an answer"}
     assert values(found)["completeness", "*"] == 0.5
     assert values(found)["correctness", "*"] == "no verdict on any entity or sentence"
 

@@ -70,6 +70,13 @@ def test_a_neighbour_that_was_not_written_is_left_out() -> None:
     assert [(t["worse"], t["better"]) for t in check.evidence["neighbours"]] == [(1.0, 3.0)]
 
 
+def test_without_a_source_nothing_is_looked_at() -> None:
+    case = replace(CASE, document=Document("d1", " \n"))
+    model = case_models(scripted(even), ["synthetic"], set(), set())["synthetic"]
+    _, checks = asyncio.run(looking(1, 1).verdicts(case, briefs(), model))
+    assert list(checks) == []
+
+
 # exchanged
 
 
