@@ -62,6 +62,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "judges/synthetic/comparing.py": (
         "judges/synthetic/test_synthetic.py",
         "judges/synthetic/test_ladder.py",
+        "judges/test_every_judge.py",
         "judges/synthetic/test_soundness.py",
     ),
     "judges/shared/scale.py": (
