@@ -44,10 +44,10 @@ os.environ.pop("COLUMNS", None)
 
 OTHERS = ("engine", "ray", "service", "browser", "long")
 """Marks; a test that bears none of them is a `unit` test."""
-LANES = ("engine", "ray", "browser")
+LANES = ("ray", "engine", "browser")
 """Tests that bear one of these run one after the other, each lane in a process of its own: two
 engines at once take each other's cores, what kills processes waits for others, and pages share a
-run."""
+run. A test that bears two is in the first of them, so that two lanes are about as long."""
 TOLD_LANES = "EVALJUDGE_TEST_LANES"
 """The variable that names the file of lanes."""
 WANTED_BY = {
@@ -254,7 +254,7 @@ RAYS = Rays()
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """In a process that is connected to Ray, runs would take it."""
-    if not item.get_closest_marker("ray"):
+    if not item.get_closest_marker("ray") or item.get_closest_marker("engine"):
         RAYS.end()
 
 

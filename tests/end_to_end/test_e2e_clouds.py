@@ -25,6 +25,9 @@ pytestmark = pytest.mark.service
 ROWS = shared.cases(8)
 
 
+@pytest.mark.parametrize(
+    "cloud", ["gs", pytest.param("az", marks=pytest.mark.long)], indirect=True
+)
 def test_a_killed_run_is_resumed_there(cloud: Any, tmp_path: Path) -> None:
     """Its corpus lies there, too; a second job is refused; the report is that of a local run."""
     cloud.put("corpus/cases.jsonl", "".join(f"{json.dumps(row)}\n" for row in ROWS).encode())

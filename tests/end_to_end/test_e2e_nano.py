@@ -33,7 +33,7 @@ from tests import build
 from tests.end_to_end import shared
 from tests.world.oracle import levels_of, read_report
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.ray]
 DOCUMENTS = 6
 CLEARLY = 0.5
 """Chance is 0, give or take 0.18: six documents of six candidates."""
@@ -141,7 +141,6 @@ def test_the_report_has_what_was_recomputed_here(demo: tuple[Path, str]) -> None
 
 
 @pytest.mark.long
-@pytest.mark.ray
 def test_on_ray_it_comes_to_the_same(demo: tuple[Path, str]) -> None:
     """To the last digit."""
     out, _ = demo

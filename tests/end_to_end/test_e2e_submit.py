@@ -1,4 +1,4 @@
-"""One run three ways: on a local path, on s3://, and on s3:// as a job of a cluster with a token.
+"""One run two ways: on a local path, and on s3:// as a job of a cluster with a token.
 
 The cluster is one machine's: `ray start --head`, as docs/cluster.md tries it.
 """
@@ -159,7 +159,7 @@ def refused(head: Head, token: str) -> int:
 
 @pytest.mark.ray
 @pytest.mark.engine
-def test_a_path_a_bucket_and_a_job_give_the_same(
+def test_on_a_path_and_as_a_job_on_a_bucket_it_is_the_same(
     head: Head, s3: Any, tiny: Callable[..., Path], tmp_path: Path,
     shared_engines: Any,
 ) -> None:  # fmt: skip
@@ -171,8 +171,6 @@ def test_a_path_a_bucket_and_a_job_give_the_same(
 
     evaljudge.run(configured("path", out=str(tmp_path / "path")), engines=shared_engines)
     s3.put("corpus/cases.jsonl", (tmp_path / "cases.jsonl").read_bytes())
-    on_bucket = configured("bucket", corpus=there, out=f"{s3.uri}/runs/bucket")
-    evaljudge.run(on_bucket, engines=shared_engines)
     as_job = configured("job", corpus=there, out=f"{s3.uri}/runs/job")
     log = head.submit("python", "jobs/run.py", as_job)
 
@@ -181,8 +179,7 @@ def test_a_path_a_bucket_and_a_job_give_the_same(
     assert not set(log) & {"\r", "\x1b", "\b"}, "a log is no terminal"
     assert (refused(head, ""), refused(head, "a guess")) == (401, 403)
 
-    bucket = s3.download("runs/bucket", tmp_path / "from-bucket")
     job = s3.download("runs/job", tmp_path / "from-job")
-    for out in (tmp_path / "path", bucket, job):
+    for out in (tmp_path / "path", job):
         assert shared.files(out) == shared.contract(out, (SELECTION,))
-        assert not shared.differences(shared.lasting(out), shared.lasting(tmp_path / "path"))
+    assert not shared.differences(shared.lasting(job), shared.lasting(tmp_path / "path"))
