@@ -22,7 +22,7 @@ pytestmark = pytest.mark.service
 
 
 @pytest.fixture(params=["package", pytest.param("folder", marks=pytest.mark.long)])
-def environment(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
+def environment(request, tmp_path):
     """In which both files are found; what makes a package installed is metadata beside it."""
     for name, text in FILE.findall(PAGE.read_text(encoding="utf-8")):
         (tmp_path / name).parent.mkdir()
@@ -58,7 +58,7 @@ def said(environment: dict[str, str], *arguments: str, status: int = 0) -> str:
     return done.stdout + done.stderr
 
 
-def test_all_are_used_and_listed(environment: dict[str, str], tmp_path: Path) -> None:
+def test_all_are_used_and_listed(environment, tmp_path):
     assert "The share of words in capitals. Needs: nothing else." in said(
         environment, "list", "metrics"
     )
@@ -88,7 +88,7 @@ def test_all_are_used_and_listed(environment: dict[str, str], tmp_path: Path) ->
 
 
 @pytest.mark.long
-def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path: Path) -> None:
+def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path):
     (tmp_path / "broken.py").write_text("import no_such_package")
     (tmp_path / "odd.py").write_text("METRICS = {'odd': len}")
     there = {"EVALJUDGE_METRICS": str(tmp_path)}
@@ -110,7 +110,7 @@ def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path: Pat
 
 
 @pytest.mark.long
-def test_an_analysis(environment: dict[str, str], tmp_path: Path) -> None:
+def test_an_analysis(environment, tmp_path):
     cases = [document(n, "AB", fluency=n) for n in range(2)]
     given = jsonl(tmp_path / "cases.jsonl", cases)
     printed = said(environment, "agree", "--cases", given, "--metrics", "words")
@@ -160,7 +160,7 @@ def test_an_analysis(environment: dict[str, str], tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_mistake_in_it_is_one_line(what: str, text: str, printed: str, tmp_path: Path) -> None:
+def test_a_mistake_in_it_is_one_line(what, text, printed, tmp_path):
     around = {
         "metrics": "from evaljudge.metrics import KnownMetric\nclass Own:\n  name = 'own'\n"
         "  version = '1'\n  facts = {}\n  def __init__(self, name, given): pass\n  def TEXT\n"
@@ -182,6 +182,6 @@ def test_a_mistake_in_it_is_one_line(what: str, text: str, printed: str, tmp_pat
 
 
 @pytest.mark.long
-def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_is_none_is_named(tmp_path):
     shown = said({"EVALJUDGE_METRICS": str(tmp_path / "none")}, "list", "metrics")
     assert f"EVALJUDGE_METRICS names {tmp_path / 'none'}, which is no folder" in shown

@@ -15,7 +15,7 @@ from evaljudge.runs.job import make_job
 LEAST: dict[str, Any] = {"corpus": "c.jsonl", "out": "o", "model": "m"}
 
 
-def test_the_least_that_is_needed() -> None:
+def test_the_least_that_is_needed():
     config = load_config(LEAST)
     assert config.task == "summary"
     assert config.judges == {"synthetic": {}}
@@ -24,7 +24,7 @@ def test_the_least_that_is_needed() -> None:
     assert (config.workers.min, config.workers.max, config.coverage_floor) == (1, 1, 0.95)
 
 
-def test_calibrated_scorers_and_a_target_precision() -> None:
+def test_calibrated_scorers_and_a_target_precision():
     rule = {"scorer": "s.calibrated", "axis": "a", "precision": 0.9, "good": 0, "at_most": 5}
     given = {"calibrate": ["s"], "select": [{"name": "x", "all": [rule]}]}
     config = load_config(LEAST | given)
@@ -34,7 +34,7 @@ def test_calibrated_scorers_and_a_target_precision() -> None:
     assert load_config(LEAST).calibrate == []
 
 
-def test_paths_may_be_those_of_pathlib() -> None:
+def test_paths_may_be_those_of_pathlib():
     config = load_config({"corpus": [Path("a.jsonl"), "b"], "out": Path("o"), "metrics": ["words"],
                           "model": {"source": Path("m")}}, "seed=1")  # fmt: skip
     assert config.corpus.path == ["a.jsonl", "b"]
@@ -42,7 +42,7 @@ def test_paths_may_be_those_of_pathlib() -> None:
     assert (config.out, config.model.source, config.seed) == ("o", "m", 1)
 
 
-def test_changes_are_laid_over() -> None:
+def test_changes_are_laid_over():
     config = load_config(LEAST, ["judges.synthetic.levels=9", "workers.max=3", "axes=[fluency]"])
     assert config.judges == {"synthetic": {"levels": 9}}
     assert config.workers.max == 3
@@ -50,7 +50,7 @@ def test_changes_are_laid_over() -> None:
     assert load_config(LEAST, ["workers={min: 2}"]).workers.max == 2
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_files_that_are_none(tmp_path):
     with pytest.raises(UserError, match="no such configuration"):
         load_config(tmp_path / "none.yaml")
     with pytest.raises(UserError, match="cannot be read: .*Is a directory"):
@@ -58,7 +58,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["cases.jsonl", "texts.csv", "cases.parquet"])
-def test_a_corpus_is_no_configuration(tmp_path: Path, name: str) -> None:
+def test_a_corpus_is_no_configuration(tmp_path, name):
     file = tmp_path / name
     file.write_bytes(b'{"doc_id": "d1", "source": "s"}\n\xff')
     said = f"{file}: a corpus, not a configuration: `evaljudge init --corpus {file}` writes one"
@@ -67,18 +67,18 @@ def test_a_corpus_is_no_configuration(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("change", ["levels", "=3", "a=[", "a.b"])
-def test_changes_that_are_none(change: str) -> None:
+def test_changes_that_are_none(change):
     with pytest.raises(UserError, match="--set"):
         load_config(LEAST, [change])
 
 
-def test_no_judges_need_no_model() -> None:
+def test_no_judges_need_no_model():
     assert (
         load_config({"corpus": "c", "out": "o", "judges": {}, "metrics": ["words"]}).model is None
     )
 
 
-def test_a_setting_of_one_metric_keeps_the_others() -> None:
+def test_a_setting_of_one_metric_keeps_the_others():
     given = LEAST | {"metrics": ["words", "rouge1"], "judges": ["synthetic"]}
     changes = ["metrics.rouge1.against=best", "judges.synthetic.levels=3"]
     config = load_config(given, changes)
@@ -86,25 +86,25 @@ def test_a_setting_of_one_metric_keeps_the_others() -> None:
     assert config.judges == {"synthetic": {"levels": 3}}
 
 
-def test_a_benchmarks_sources_reach_its_reader(tmp_path: Path) -> None:
+def test_a_benchmarks_sources_reach_its_reader(tmp_path):
     corpus = {"path": "a.jsonl", "format": "summeval", "sources": str(tmp_path)}
     config = load_config({"corpus": corpus, "out": "o", "judges": {}, "metrics": ["words"]})
     assert make_job(config).corpus == CorpusSource("a.jsonl", "summeval", str(tmp_path))
 
 
-def test_of_a_choice_of_forms_the_one_that_fits_furthest_is_told() -> None:
+def test_of_a_choice_of_forms_the_one_that_fits_furthest_is_told():
     with pytest.raises(UserError) as refused:
         load_config({"corpus": {"path": ["a", ""]}, "out": "x"})
     assert str(refused.value) == 'corpus.path.1: should have at least 1 character (got "")'
 
 
-def test_a_key_given_twice_in_a_change_is_refused() -> None:
+def test_a_key_given_twice_in_a_change_is_refused():
     change = "judges={direct: {steps: true, steps: false}}"
     with pytest.raises(UserError, match="--set judges=.*key 'steps' again"):
         load_config({"corpus": "c", "out": "o", "model": "m"}, [change])
 
 
-def test_mistakes_in_names_and_settings_are_told_at_once(tmp_path: Path) -> None:
+def test_mistakes_in_names_and_settings_are_told_at_once(tmp_path):
     config = load_config(
         {"corpus": "c", "out": str(tmp_path), "model": "m", "axes": ["coherance"],
          "judges": {"synthetic": {"levls": 3}, "geva": {}}, "metrics": {"rogue1": {}}}

@@ -6,7 +6,6 @@ numbers say nothing; that all are there, and that the plan knew what would be as
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +43,7 @@ def speaking(tiny: Path, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Path]) -> dict[str, Any]:
+def config(tmp_path_factory, tiny):
     if not CORPUS.exists():
         pytest.skip("the shared human judgements are not here")
     folder = tmp_path_factory.mktemp("everything")
@@ -80,9 +79,7 @@ def config(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Path]) 
 
 @pytest.mark.long
 @pytest.mark.parametrize("executor", ["local", pytest.param("ray", marks=pytest.mark.ray)])
-def test_all_of_them_in_one_job(
-    executor: str, config: dict[str, Any], request: pytest.FixtureRequest
-) -> None:
+def test_all_of_them_in_one_job(executor, config, request):
     if executor == "ray":
         request.getfixturevalue("local_ray")
     config = config | {"out": f"{config['out']}-{executor}", "workers": {"executor": executor}}

@@ -13,7 +13,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ class Head:
 
 
 @pytest.fixture
-def token(tmp_path: Path) -> Path:
+def token(tmp_path):
     """A token that no other test, and nobody who works on this machine, is asked for."""
     home = {"HOME": str(tmp_path), "RAY_AUTH_MODE": "token"}
     done = call([BIN / "ray", "get-auth-token", "--generate"], os.environ | home)
@@ -65,7 +65,7 @@ def token(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def head(token: Path, s3: Any) -> Iterator[Head]:
+def head(token, s3):
     environment = os.environ | {
         "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
         "RAY_AUTH_MODE": "token",
@@ -160,9 +160,8 @@ def refused(head: Head, token: str) -> int:
 @pytest.mark.ray
 @pytest.mark.engine
 def test_on_a_path_and_as_a_job_on_a_bucket_it_is_the_same(
-    head: Head, s3: Any, tiny: Callable[..., Path], tmp_path: Path,
-    shared_engines: Any,
-) -> None:  # fmt: skip
+    head, s3, tiny, tmp_path, shared_engines
+):
     model = tiny("bytes")
     there = f"{s3.uri}/corpus/cases.jsonl"
 

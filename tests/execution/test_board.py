@@ -59,11 +59,11 @@ def run(work: Coroutine[Any, Any, None]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+def nodes(monkeypatch):
     monkeypatch.setattr("ray.nodes", lambda: [{"NodeID": n, "Alive": True} for n in UP])
 
 
-def test_what_a_dead_worker_had_is_next() -> None:
+def test_what_a_dead_worker_had_is_next():
     async def work() -> None:
         bench = Bench(BOTH, BOTH, BOTH)
         await bench.give()
@@ -77,7 +77,7 @@ def test_what_a_dead_worker_had_is_next() -> None:
     run(work())
 
 
-def test_what_a_lost_node_had_is_next_and_a_node_that_is_to_go_gets_nothing() -> None:
+def test_what_a_lost_node_had_is_next_and_a_node_that_is_to_go_gets_nothing():
     async def work() -> None:
         bench = Bench(BOTH, BOTH)
         await bench.give()
@@ -90,7 +90,7 @@ def test_what_a_lost_node_had_is_next_and_a_node_that_is_to_go_gets_nothing() ->
     run(work())
 
 
-def test_a_worker_whose_node_is_to_go_is_told() -> None:
+def test_a_worker_whose_node_is_to_go_is_told():
     async def work() -> None:
         bench = Bench(BOTH, BOTH)
         await bench.give()
@@ -105,7 +105,7 @@ def test_a_worker_whose_node_is_to_go_is_told() -> None:
     run(work())
 
 
-def test_who_has_nothing_else_to_do_gets_copies_of_the_oldest() -> None:
+def test_who_has_nothing_else_to_do_gets_copies_of_the_oldest():
     async def work() -> None:
         bench = Bench(BOTH, BOTH, BOTH)
         await bench.give()
@@ -122,7 +122,7 @@ def test_who_has_nothing_else_to_do_gets_copies_of_the_oldest() -> None:
     run(work())
 
 
-def test_there_are_no_copies_where_none_are_wanted_nor_of_what_kills() -> None:
+def test_there_are_no_copies_where_none_are_wanted_nor_of_what_kills():
     async def work() -> None:
         bench = Bench(BOTH, may_copy=False)
         await bench.give()
@@ -137,7 +137,7 @@ def test_there_are_no_copies_where_none_are_wanted_nor_of_what_kills() -> None:
     run(work())
 
 
-def test_of_two_the_first_that_asks_commits_and_the_other_drops_it() -> None:
+def test_of_two_the_first_that_asks_commits_and_the_other_drops_it():
     async def work() -> None:
         bench = Bench(BOTH)
         await bench.give()
@@ -162,7 +162,7 @@ def test_of_two_the_first_that_asks_commits_and_the_other_drops_it() -> None:
     run(work())
 
 
-def test_another_may_commit_once_the_one_that_was_to_is_dead() -> None:
+def test_another_may_commit_once_the_one_that_was_to_is_dead():
     async def work() -> None:
         bench = Bench(BOTH)
         await bench.give()
@@ -175,7 +175,7 @@ def test_another_may_commit_once_the_one_that_was_to_is_dead() -> None:
     run(work())
 
 
-def test_a_call_that_ray_sends_twice_gives_the_same_order() -> None:
+def test_a_call_that_ray_sends_twice_gives_the_same_order():
     async def work() -> None:
         bench = Bench(BOTH, BOTH)
         await bench.give()
@@ -188,7 +188,7 @@ def test_a_call_that_ray_sends_twice_gives_the_same_order() -> None:
     run(work())
 
 
-def test_who_is_to_end_gets_nothing_more_and_is_told_when_it_has_nothing() -> None:
+def test_who_is_to_end_gets_nothing_more_and_is_told_when_it_has_nothing():
     async def work() -> None:
         bench = Bench(["judge"], ["judge"])
         await bench.give()
@@ -204,7 +204,7 @@ def test_who_is_to_end_gets_nothing_more_and_is_told_when_it_has_nothing() -> No
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_whoever_dies_each_stage_is_committed_once(seed: int) -> None:
+def test_whoever_dies_each_stage_is_committed_once(seed):
     """Workers that work for a random time, do not notice that they lost, and die at random."""
     draw = random.Random(seed)
 

@@ -12,7 +12,7 @@ from evaljudge.model.asks import UNASKED, Prompt, Spent, Weighed
 ONE = (1.0, 10.0, 0.0)
 
 
-def test_what_is_held_is_room_for_nobody_else() -> None:
+def test_what_is_held_is_room_for_nobody_else():
     async def work() -> None:
         budget = Budget((inf, 35.0, inf), NOTHING)
         assert await budget.take("a", [ONE] * 3) == 3
@@ -29,7 +29,7 @@ def test_what_is_held_is_room_for_nobody_else() -> None:
     asyncio.run(work())
 
 
-def test_an_ask_may_cost_what_those_before_did() -> None:
+def test_an_ask_may_cost_what_those_before_did():
     async def work() -> None:
         budget, held = Budget((inf, 1000.0, inf), NOTHING), list[int]()
 

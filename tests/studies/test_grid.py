@@ -9,7 +9,7 @@ from evaljudge.errors import UserError
 from evaljudge.studies.study import expand, study_runs
 
 
-def test_every_list_is_a_dimension() -> None:
+def test_every_list_is_a_dimension():
     found = expand(
         [{"judge": "synthetic", "predict": ["probabilities", "yes-no"], "levels": [3, 5]}, "direct"]
     )
@@ -26,7 +26,7 @@ def test_every_list_is_a_dimension() -> None:
     }  # fmt: skip
 
 
-def test_names_of_one_s_own_and_values_that_are_no_words() -> None:
+def test_names_of_one_s_own_and_values_that_are_no_words():
     found = expand(
         [
             {"judge": "synthetic", "name": "warm", "temperature": [0.7, 1.0]},
@@ -48,7 +48,7 @@ def test_names_of_one_s_own_and_values_that_are_no_words() -> None:
         ([{"judge": "synthetic", "levels": []}], "study.judges.0.levels: a list without values"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_told_apart_is_refused(entries: list[Any], said: str) -> None:
+def test_what_cannot_be_told_apart_is_refused(entries, said):
     with pytest.raises(UserError, match=said):
         expand(entries)
 
@@ -69,13 +69,13 @@ def runs(**changes: Any) -> list[tuple[str, str, str | None, str | None]]:
     ]
 
 
-def test_one_model_in_two_forms_is_two_runs() -> None:
+def test_one_model_in_two_forms_is_two_runs():
     eight_bits = {"source": "hub/one", "name": "one-fp8", "engine": {"quantization": "fp8"}}
     found = runs(study={"judges": ["direct"], "models": ["hub/one", eight_bits]})
     assert [label for label, *_ in found] == ["one", "one-fp8"]
 
 
-def test_one_model_is_one_run() -> None:
+def test_one_model_is_one_run():
     study = {"judges": ["direct"]}
     assert runs(study=study) == [("", "s3://bucket/study/one", "hub/one", None)]
     (run,) = study_runs(load_config(STUDY | {"study": study}))
@@ -84,7 +84,7 @@ def test_one_model_is_one_run() -> None:
     assert run.config.study is None
 
 
-def test_every_pair_of_a_model_and_a_writer_is_a_run_those_of_a_writer_together() -> None:
+def test_every_pair_of_a_model_and_a_writer_is_a_run_those_of_a_writer_together():
     pair = ["hub/one", "two"]
     short = {"judge": "direct", "name": "short", "steps": False}
     study = {"judges": [short, "synthetic"], "models": pair, "writers": pair}
@@ -101,7 +101,7 @@ def test_every_pair_of_a_model_and_a_writer_is_a_run_those_of_a_writer_together(
     ]
 
 
-def test_listed_pairs_of_a_model_and_a_writer_are_the_runs() -> None:
+def test_listed_pairs_of_a_model_and_a_writer_are_the_runs():
     pairs = [{"model": "two", "writer": "hub/one"}, {"model": "two", "writer": "two"}]
     study = {"judges": ["synthetic"], "pairs": pairs}
     assert runs(study=study, model=None) == [
@@ -129,6 +129,6 @@ PAIR = {"model": "two", "writer": "hub/one"}
         ({}, "no `study` in this configuration"),
     ],
 )  # fmt: skip
-def test_a_study_that_cannot_be_one_is_refused(changes: dict[str, Any], said: str) -> None:
+def test_a_study_that_cannot_be_one_is_refused(changes, said):
     with pytest.raises(UserError, match=said.replace("?", r"\?")):
         runs(**changes)

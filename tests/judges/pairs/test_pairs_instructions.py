@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from math import exp, log
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,7 +57,7 @@ def tried_on(ranked: int, answered: int = 0, first: float = 0.0) -> Sums:
     return {"ranked": ranked, "answered": answered, "first": first}
 
 
-def test_fairness_by_hand() -> None:
+def test_fairness_by_hand():
     """The example of the module."""
     tried = {n: tried_on(600, 100, 100 * p) for n, p in (("0", 0.62), ("1", 0.53), ("2", 0.41))}
     tried["3"] = tried_on(580, 97, 97 * 0.5)
@@ -76,7 +75,7 @@ def comparison(other: str, first: float, second: float | None = None) -> dict[st
     return {"other": other, **answers}
 
 
-def test_decisions_count_and_not_how_sure_they_are() -> None:
+def test_decisions_count_and_not_how_sure_they_are():
     """The first instruction decides every pair by quality, though the first place adds to it; the
     second one always says First, and is hardly sure of it."""
     decided = document_fairness([{"comparisons": [comparison("B", 1.3, -0.7)]}])
@@ -85,7 +84,7 @@ def test_decisions_count_and_not_how_sure_they_are() -> None:
     assert fairest({"0": decided, "1": undecided}) == "0"
 
 
-def test_fairness_by_hand_in_one_order_with_a_tie() -> None:
+def test_fairness_by_hand_in_one_order_with_a_tie():
     """Answers for the first text: 1, 0 and a half; each document counts alike."""
     one = document_fairness([{"comparisons": [comparison("B", 2), comparison("C", -1)]},
                              {"comparisons": [comparison("A", 0)]}])  # fmt: skip
@@ -94,7 +93,7 @@ def test_fairness_by_hand_in_one_order_with_a_tie() -> None:
     assert document_fairness([{"comparisons": []}]) == tried_on(1)
 
 
-def test_every_instruction_is_asked_and_the_fairest_is_kept() -> None:
+def test_every_instruction_is_asked_and_the_fairest_is_kept():
     asker = judge(optimise="fairness", paraphrases=3, method="round_robin")
     briefs, verdicts = done(asker, Biased())
     assert [(b.part, b.content["text"]) for b in briefs] == [
@@ -112,7 +111,7 @@ def test_every_instruction_is_asked_and_the_fairest_is_kept() -> None:
     assert [kept.score(verdicts[s])[0].value for s in "ABC"] == [0, 0.5, 1]
 
 
-def test_no_text_is_given_up_for_fairness() -> None:
+def test_no_text_is_given_up_for_fairness():
     """Half of the texts cannot be compared with the fairest instruction, which is longer."""
 
     class Long(Biased):
@@ -131,7 +130,7 @@ def test_no_text_is_given_up_for_fairness() -> None:
     assert all(kept.score(verdict)[0].value is not None for verdict in verdicts.values())
 
 
-def test_a_paraphrase_that_failed() -> None:
+def test_a_paraphrase_that_failed():
     _, verdicts = done(judge(instruction=4), Biased())
     reason = "no instruction 4 on fluency: cut"
     assert {(v.status, v.reason) for v in verdicts.values()} == {("unscored", reason)}
@@ -147,7 +146,7 @@ def test_a_paraphrase_that_failed() -> None:
     assert [one.get("failed") for one in row["instructions"]] == [None] * 4 + [reason]
 
 
-def test_a_run_says_what_was_tried(tmp_path: Path) -> None:
+def test_a_run_says_what_was_tried(tmp_path):
     how = {"optimise": "fairness", "paraphrases": 3, "method": "round_robin"}
     spec = config(tmp_path, "ABCD", judges={"pairs": how})
     model = Biased()

@@ -23,7 +23,7 @@ ROUNDING = 1e-9
 
 
 @pytest.fixture(scope="module")
-def judged(shared_engines: Any, tmp_path_factory: pytest.TempPathFactory) -> evaljudge.Outcome:
+def judged(shared_engines, tmp_path_factory):
     return judged_by_both(tmp_path_factory.mktemp("pairs"), DOCUMENTS, AXES, shared_engines)
 
 
@@ -54,9 +54,7 @@ def spearman(judged: evaljudge.Outcome, scorer: str, axis: str) -> float:
 
 @pytest.mark.long
 @pytest.mark.parametrize("axis", AXES)
-def test_it_agrees_with_the_true_levels_as_synthetic_does(
-    judged: evaljudge.Outcome, axis: str
-) -> None:
+def test_it_agrees_with_the_true_levels_as_synthetic_does(judged, axis):
     for scorer in ("pairs", "pairs.bradley-terry"):
         assert spearman(judged, scorer, axis) > 0.8
         assert spearman(judged, scorer, axis) >= spearman(judged, "synthetic", axis) - ROUNDING
