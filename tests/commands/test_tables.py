@@ -1,7 +1,5 @@
 """`evaljudge export RUN scores|verdicts`: the tables of Python, as files that other tools read."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Runs on Google's and Azure's storage (tests/clouds), and a corpus of the hub."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -3,8 +3,6 @@
 What a rerun asks and refuses is tested in tests/runs/test_journey.py; here is what it comes to.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

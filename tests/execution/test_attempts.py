@@ -1,7 +1,5 @@
 """A case that kills its workers is found and quarantined; one that only stood by is not."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

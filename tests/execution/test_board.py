@@ -1,7 +1,5 @@
 """Who gets which order, and whose work counts: decided without Ray."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Coroutine

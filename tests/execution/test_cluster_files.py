@@ -1,8 +1,6 @@
 """cluster.yaml, the Kubernetes manifests and the configurations of jobs/: what Ray, AWS and KubeRay
 are told, checked as far as it can be here."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

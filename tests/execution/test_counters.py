@@ -1,7 +1,5 @@
 """What the workers count is at Ray's own metrics endpoint, and is what the run's accounts say."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """On Ray, workers' machines and their model are fetched while the corpus is read."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager

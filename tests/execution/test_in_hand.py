@@ -1,7 +1,5 @@
 """Cases are counted as they are done, not only when their shard is; what is lost is taken back."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """One piece of work on every shard, here or by Ray's workers: results come in the shards' order."""
 
-from __future__ import annotations
-
 import json
 import time
 import traceback

@@ -1,7 +1,5 @@
 """A run in this process: what dies, what is interrupted, notebooks; and no Ray."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

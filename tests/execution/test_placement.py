@@ -1,7 +1,5 @@
 """Whether a cluster can ever give what a worker needs: decided on plain numbers, without Ray."""
 
-from __future__ import annotations
-
 from math import inf
 from typing import Any
 

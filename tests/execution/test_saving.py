@@ -1,7 +1,5 @@
 """A worker that dies within a shard: what it had done is not asked again, and changes nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

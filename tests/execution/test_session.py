@@ -1,7 +1,5 @@
 """A Ray that a run starts for itself: reached from this machine only, and ended in order."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

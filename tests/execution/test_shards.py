@@ -1,7 +1,5 @@
 """What a worker does with a shard, without Ray: files first, marker last, nothing lost."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace

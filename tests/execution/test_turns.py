@@ -1,7 +1,5 @@
 """Workers share one queue: one that is slow, dies or is told to go changes nothing but the time."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

@@ -1,7 +1,5 @@
 """A worker that dies before it can work is given up; Ray would start it for ever."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

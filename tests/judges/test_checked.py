@@ -1,7 +1,5 @@
 """What a judge of the user's own does wrong is said in one line, at the first case if possible."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What judges collect of shards adds up to what one pass over all of them would say."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """What a judge keeps, as columns: literal evidence in, rows out."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

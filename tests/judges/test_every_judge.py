@@ -1,7 +1,5 @@
 """What every judge of the package must keep: a table in place of a test in each folder."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace

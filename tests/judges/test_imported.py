@@ -1,7 +1,5 @@
 """Judges by their names and by import paths: made, bound to their source, refused in one line."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

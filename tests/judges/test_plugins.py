@@ -1,7 +1,5 @@
 """A judge from nothing, as docs/extending.md writes it: found by folder, and by entry point."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """How a corpus is cut: by what its cases cost, and by nothing else."""
 
-from __future__ import annotations
-
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any

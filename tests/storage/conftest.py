@@ -1,7 +1,5 @@
 """What tests of storage share: a folder on a disk or on S3, a shard's records, and refusals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace

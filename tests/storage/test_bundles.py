@@ -1,7 +1,5 @@
 """Bundles: whole or not there, the first of two counts, and every part proves itself."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import zipfile

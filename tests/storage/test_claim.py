@@ -1,7 +1,5 @@
 """A folder is worked on by one job at a time: locally by a lock, in a bucket by a lease."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A folder is worked on by one job at a time, whatever fails on the way (see test_claim.py)."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

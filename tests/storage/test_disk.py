@@ -1,7 +1,5 @@
 """A disk that is full, read-only or failing, a process at its limits: one line, nothing half."""
 
-from __future__ import annotations
-
 import errno
 import os
 import resource

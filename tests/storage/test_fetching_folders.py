@@ -1,7 +1,5 @@
 """A remote folder is copied to a machine once, whatever its workers do at the same time."""
 
-from __future__ import annotations
-
 import fcntl
 import time
 from concurrent.futures import ThreadPoolExecutor, wait

@@ -1,7 +1,5 @@
 """Storage that does not answer: what is said meanwhile, and what is given up at once."""
 
-from __future__ import annotations
-
 import pytest
 
 from evaljudge.errors import StorageLost, UserError

@@ -1,7 +1,5 @@
 """A sealed file proves itself: no byte of it can change, and it cannot lie elsewhere, unnoticed."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from typing import Any

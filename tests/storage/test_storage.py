@@ -1,7 +1,5 @@
 """Places and tables: whole files or none, and records that come back as they went."""
 
-from __future__ import annotations
-
 import math
 import os
 from dataclasses import replace

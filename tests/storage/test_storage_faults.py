@@ -1,7 +1,5 @@
 """What becomes of storage's faults: said at once, waited out, or given up in one line."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer

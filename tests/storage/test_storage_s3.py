@@ -1,7 +1,5 @@
 """Places, outputs and globs on S3 exactly as on a disk."""
 
-from __future__ import annotations
-
 import gc
 import json
 import pickle

@@ -1,7 +1,5 @@
 """The judge of entities over a scripted model: every step, every aspect, every number by hand."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

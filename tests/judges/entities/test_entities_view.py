@@ -1,7 +1,5 @@
 """What people see of a judge of entities: single texts, and the section, from evidence by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

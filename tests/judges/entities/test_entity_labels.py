@@ -1,7 +1,5 @@
 """Labels of entities: out of a run and back into its report, from verdicts by hand."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The rules of the ballots and the formulas by hand, and their laws; votes weighed by what they
 have turned out to mean, by hand, by repeated rows, and on a run whose truth is known."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations_with_replacement, permutations

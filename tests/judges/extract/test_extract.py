@@ -1,7 +1,5 @@
 """Extract, then evaluate: the greedy choice by hand and by brute force, what is asked and read."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Mapping

@@ -1,8 +1,6 @@
 """GPTScore: the mean log-probability by hand, what is asked in both directions, and every way to
 stay unscored."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from math import inf

@@ -1,7 +1,5 @@
 """The judge: what it asks, how it ranks on scripted models, and every way to stay unscored."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

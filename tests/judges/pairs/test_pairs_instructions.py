@@ -1,7 +1,5 @@
 """Paraphrased instructions: how they are written, and that the fairest one is kept."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -5,8 +5,6 @@ texts of these few documents by comparisons as it does by references. On coheren
 axis, the two orders differ, and many documents are needed to say which is better.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Preferences, strengths and ranks by hand and by an optimiser; the searches that ask for them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """What people see of one text: the order of its document, and its comparisons."""
 
-from __future__ import annotations
-
 from math import log
 from typing import Any
 

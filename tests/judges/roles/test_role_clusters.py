@@ -1,7 +1,5 @@
 """Clusters of roles: who stays, who is dropped and why; by hand, and by scipy."""
 
-from __future__ import annotations
-
 from math import cos, radians, sin
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The forms of lists of readers and of votes: what they admit is read, and nothing else."""
 
-from __future__ import annotations
-
 import re
 from math import log
 

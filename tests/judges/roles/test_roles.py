@@ -1,7 +1,5 @@
 """The judge of role-players over a scripted model: who votes, who is asked, sums by hand."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence

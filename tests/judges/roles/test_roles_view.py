@@ -1,7 +1,5 @@
 """What people see of a judge of role-players: texts, counts, the section; evidence by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
