@@ -15,16 +15,13 @@ from evaljudge.runs.job import make_job
 LEAST: dict[str, Any] = {"corpus": "c.jsonl", "out": "o", "model": "m"}
 
 
-def test_the_least_that_is_needed():
+def test_what_is_needed_and_what_is_accepted():
     config = load_config(LEAST)
     assert config.task == "summary"
     assert config.judges == {"synthetic": {}}
     assert config.model
     assert config.model.as_source().source == "m"
     assert (config.workers.min, config.workers.max, config.coverage_floor) == (1, 1, 0.95)
-
-
-def test_calibrated_scorers_and_a_target_precision():
     rule = {"scorer": "s.calibrated", "axis": "a", "precision": 0.9, "good": 0, "at_most": 5}
     given = {"calibrate": ["s"], "select": [{"name": "x", "all": [rule]}]}
     config = load_config(LEAST | given)
@@ -32,14 +29,14 @@ def test_calibrated_scorers_and_a_target_precision():
     (condition,) = config.select[0].all
     assert (condition.precision, condition.good, condition.at_most) == (0.9, 0, 5)
     assert load_config(LEAST).calibrate == []
-
-
-def test_paths_may_be_those_of_pathlib():
     config = load_config({"corpus": [Path("a.jsonl"), "b"], "out": Path("o"), "metrics": ["words"],
                           "model": {"source": Path("m")}}, "seed=1")  # fmt: skip
     assert config.corpus.path == ["a.jsonl", "b"]
     assert config.model is not None
     assert (config.out, config.model.source, config.seed) == ("o", "m", 1)
+    assert (
+        load_config({"corpus": "c", "out": "o", "judges": {}, "metrics": ["words"]}).model is None
+    )
 
 
 def test_changes_are_laid_over():
@@ -48,6 +45,14 @@ def test_changes_are_laid_over():
     assert config.workers.max == 3
     assert config.axes == ["fluency"]
     assert load_config(LEAST, ["workers={min: 2}"]).workers.max == 2
+    given = LEAST | {"metrics": ["words", "rouge1"], "judges": ["synthetic"]}
+    changes = ["metrics.rouge1.against=best", "judges.synthetic.levels=3"]
+    config = load_config(given, changes)
+    assert config.metrics == {"words": {}, "rouge1": {"against": "best"}}
+    assert config.judges == {"synthetic": {"levels": 3}}
+    change = "judges={direct: {steps: true, steps: false}}"
+    with pytest.raises(UserError, match="--set judges=.*key 'steps' again"):
+        load_config({"corpus": "c", "out": "o", "model": "m"}, [change])
 
 
 def test_files_that_are_none(tmp_path):
@@ -72,20 +77,6 @@ def test_changes_that_are_none(change):
         load_config(LEAST, [change])
 
 
-def test_no_judges_need_no_model():
-    assert (
-        load_config({"corpus": "c", "out": "o", "judges": {}, "metrics": ["words"]}).model is None
-    )
-
-
-def test_a_setting_of_one_metric_keeps_the_others():
-    given = LEAST | {"metrics": ["words", "rouge1"], "judges": ["synthetic"]}
-    changes = ["metrics.rouge1.against=best", "judges.synthetic.levels=3"]
-    config = load_config(given, changes)
-    assert config.metrics == {"words": {}, "rouge1": {"against": "best"}}
-    assert config.judges == {"synthetic": {"levels": 3}}
-
-
 def test_a_benchmarks_sources_reach_its_reader(tmp_path):
     corpus = {"path": "a.jsonl", "format": "summeval", "sources": str(tmp_path)}
     config = load_config({"corpus": corpus, "out": "o", "judges": {}, "metrics": ["words"]})
@@ -96,12 +87,6 @@ def test_of_a_choice_of_forms_the_one_that_fits_furthest_is_told():
     with pytest.raises(UserError) as refused:
         load_config({"corpus": {"path": ["a", ""]}, "out": "x"})
     assert str(refused.value) == 'corpus.path.1: should have at least 1 character (got "")'
-
-
-def test_a_key_given_twice_in_a_change_is_refused():
-    change = "judges={direct: {steps: true, steps: false}}"
-    with pytest.raises(UserError, match="--set judges=.*key 'steps' again"):
-        load_config({"corpus": "c", "out": "o", "model": "m"}, [change])
 
 
 def test_mistakes_in_names_and_settings_are_told_at_once(tmp_path):

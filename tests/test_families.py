@@ -58,11 +58,18 @@ def test_all_figures_of_a_row_are_of_the_same_pairs():
     assert (list(beside_judges.others), list(beside_people.others)) == (["other"], ["people"])
 
 
-def test_judges_of_one_family_are_not_each_others_measure():
+def test_figures_are_points_of_pairs_that_others_see():
     draw = np.random.default_rng(0)
     of = grid({name: draw.normal(0, 1, (9, 3)) for name in ("a", "twin", "b")})
     rows = rows_of(of, {"a": ["own"], "twin": ["own"]})
     assert [list(row.others) for row in rows] == [["b"], ["b"]]
+    draw = np.random.default_rng(0)
+    one, other = draw.normal(0, 1, (2, 30, 4))
+    alike, wide = seen_by(np.stack([one, other])), seen_by(np.stack([one, 100 * other]))
+    assert wide == pytest.approx(alike)
+    assert _points(0.26, 0.08, 0.47) == "+26.0 points [8.0, 47.0]"
+    assert _points(-0.013, None, None) == "-1.3 points"
+    assert _points(None, None, None) == "–"
 
 
 @pytest.mark.parametrize(
@@ -89,13 +96,6 @@ def test_the_curve_of_a_judge_that_always_or_never_agrees_is_bounded():
     assert exact == pytest.approx(0.7)
 
 
-def test_a_wider_scale_does_not_decide_what_others_see():
-    draw = np.random.default_rng(0)
-    one, other = draw.normal(0, 1, (2, 30, 4))
-    alike, wide = seen_by(np.stack([one, other])), seen_by(np.stack([one, 100 * other]))
-    assert wide == pytest.approx(alike)
-
-
 def test_reliability_is_cronbachs_alpha_within_systems():
     draw = np.random.default_rng(0)
     quality = draw.normal(0, 1, (4000, 3))
@@ -116,12 +116,6 @@ def test_odd_families_are_said():
             "families.b: all systems are of the family: none is left to compare with"
         ),
     }
-
-
-def test_differences_are_in_points():
-    assert _points(0.26, 0.08, 0.47) == "+26.0 points [8.0, 47.0]"
-    assert _points(-0.013, None, None) == "-1.3 points"
-    assert _points(None, None, None) == "–"
 
 
 # simulated: texts of known quality, three other judges, and people

@@ -341,7 +341,7 @@ def test_each_calibrated_score_has_an_interval(tmp_path):
     assert "direct.calibrated  fluency  50         0.980" in agreement_text(outcome.findings)
 
 
-def test_what_is_not_certified_selects_nothing(tmp_path):
+def test_calibrated_scores_are_selected_by_if_certified(tmp_path):
     asked = select(precision=0.9, good=3, confidence=0.9)
     found = reported(judged(tmp_path), **asked).findings
     said = "no threshold is certified to reach 0.9 with 90% confidence; about"
@@ -349,9 +349,6 @@ def test_what_is_not_certified_selects_nothing(tmp_path):
     assert chosen(tmp_path) == []
     (threshold,) = json.loads((tmp_path / "out/selected/good.json").read_text())["thresholds"]
     assert (threshold["kind"], threshold["value"], threshold["documents"]) == ("certified", None, 2)
-
-
-def test_calibrated_scores_are_selected_by(tmp_path):
     asked = select("words.calibrated", at_least=3)
     reported(judged(tmp_path), calibrate=["words"], **asked)
     assert chosen(tmp_path) == [("d1", "B"), ("d2", "B"), ("d3", "A")]

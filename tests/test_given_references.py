@@ -230,12 +230,18 @@ def test_judges_with_files_of_their_own(first, folder):
     assert not (folder / "both.jsonl").exists()
 
 
-def test_judges_that_share_their_references_export_them_once(folder):
+def test_what_is_exported_stands_once_and_is_counted(folder):
     judges = synthetic() | {"finer": {"judge": "synthetic", "levels": 5}}
     run = Run(folder, "run", judges=judges)
     run.whole()
     assert run.export("refs.jsonl") == ExportedReferences(3 * 2 * 5, 3, 0)
     assert len(rows(folder / "refs.jsonl")) == 30
+    write_rows(folder / "cases.jsonl", [case(0), case(1) | {"source": ""}])
+    run = Run(folder, "run", judges=synthetic() | {"geval": {}})
+    run.whole()
+    to = f"file://{folder}/refs.jsonl"
+    assert export_references(str(folder / "run"), to) == ExportedReferences(6, 1, 6)
+    assert {r["doc_id"] for r in rows(folder / "refs.jsonl")} == {"d0"}
 
 
 def test_a_document_of_several_shards_is_exported_once(first, folder):
@@ -243,15 +249,6 @@ def test_a_document_of_several_shards_is_exported_once(first, folder):
     first.whole(extend=True)
     assert sum(shard.cases for shard in first.output.shards()) == 5
     assert first.export("refs.jsonl") == ExportedReferences(4 * 2 * 3, 4, 0)
-
-
-def test_references_that_could_not_be_had_are_counted(folder):
-    write_rows(folder / "cases.jsonl", [case(0), case(1) | {"source": ""}])
-    run = Run(folder, "run", judges=synthetic() | {"geval": {}})
-    run.whole()
-    to = f"file://{folder}/refs.jsonl"
-    assert export_references(str(folder / "run"), to) == ExportedReferences(6, 1, 6)
-    assert {r["doc_id"] for r in rows(folder / "refs.jsonl")} == {"d0"}
 
 
 @pytest.mark.service

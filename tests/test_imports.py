@@ -96,21 +96,17 @@ def test_a_package_is_known_in_its_rooms_alone(packages, rooms):
     assert [module for module in users(*packages) if not inside(module, *rooms)] == []
 
 
-def test_only_execution_knows_its_executor_on_ray():
+def test_rooms_import_downwards_and_heavy_things_in_constructors():
     for importing, imported in arrows():
         is_inside = importing == "execution" or inside(importing, "execution.ray")
         assert is_inside or not inside(imported, "execution.ray"), (importing, imported)
-
-
-def test_heavy_imports_happen_in_constructors_only():
     for module, tree in modules().items():
         for name in imports(tree, module, at_start_only=True):
             assert not inside(name, *HEAVY), (module, name)
-
-
-def test_a_room_imports_only_rooms_before_it():
     found = {(room(a), room(b)): f"{a} imports {b}" for a, b in arrows() if room(a) != room(b)}
     assert [said for two, said in found.items() if not _is_down(*two)] == []
+    assert {room(module) for module in modules()} - {"__init__"} == set(ROOMS)
+    assert len(list(PACKAGE.glob("*.py"))) <= MOST_AT_THE_ROOT
 
 
 def _is_down(importing: str, imported: str) -> bool:
@@ -130,30 +126,16 @@ def arrows() -> Iterator[tuple[str, str]]:
                 yield module, mine
 
 
-def test_every_module_has_a_room():
-    assert {room(module) for module in modules()} - {"__init__"} == set(ROOMS)
-
-
-def test_few_modules_lie_at_the_root():
-    assert len(list(PACKAGE.glob("*.py"))) <= MOST_AT_THE_ROOT
-
-
-def test_nothing_outside_a_judge_s_folder_imports_what_is_in_it():
+def test_nothing_outside_a_judge_s_folder_knows_what_is_in_it():
     for importing, imported in arrows():
         for judge in JUDGES:
             assert not inside(imported, judge) or inside(importing, judge), (importing, imported)
-
-
-def test_nothing_outside_a_judge_s_folder_names_a_module_in_it():
-    """Not even as a text, to be imported later."""
+    # not even as a text, to be imported later
     for module, tree in modules().items():
         for text in (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)):
             if isinstance(text, str) and not inside(module, *JUDGES):
                 for judge in JUDGES:
                     assert f"evaljudge.{judge}" not in text or "\n" in text, (module, text)
-
-
-def test_the_report_knows_no_judge():
     found = [two for two in arrows() if room(two[0]) == "report" and room(two[1]) == "judges"]
     assert found == []
 

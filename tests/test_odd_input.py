@@ -95,18 +95,17 @@ def _refusal(file: str) -> str:
     return ""
 
 
-def test_a_configuration_in_another_encoding_is_refused(tmp_path):
+def test_configurations_that_are_odd(tmp_path):
     (file := tmp_path / "c.yaml").write_bytes("out: é".encode("utf-16"))
     with pytest.raises(UserError, match=r"c\.yaml: not UTF-8: save it as UTF-8"):
         load_config(file)
-
-
-def test_a_date_is_a_text():
     config = load_config(
         {"corpus": "c", "out": "o", "model": "m"}, ["model.chat.date_string=2024-07-26"]
     )
     assert config.model
     assert config.model.chat == {"date_string": "2024-07-26"}
+    with pytest.raises(UserError, match="nested too deep"):
+        load_config({}, [f"{'a.' * 2000}b=1"])
 
 
 @pytest.mark.parametrize("value", [datetime.date(2024, 1, 1), {"a"}, b"a", object()])
@@ -114,11 +113,6 @@ def test_a_mapping_of_python_holds_what_a_file_can_hold(value):
     given = {"corpus": "c", "out": "o", "model": {"source": "m", "chat": {"x": [value]}}}
     with pytest.raises(UserError, match=r"^model\.chat\.x\.0: a \w+ is no value here"):
         load_config(given)
-
-
-def test_a_change_of_too_many_levels():
-    with pytest.raises(UserError, match="nested too deep"):
-        load_config({}, [f"{'a.' * 2000}b=1"])
 
 
 def test_mistakes_in_settings_and_selections_are_told_at_once():

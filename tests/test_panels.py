@@ -170,10 +170,14 @@ def test_the_stages_can_be_done_one_by_one(bench, writer):
     assert scores(bench) == whole
 
 
-def test_judges_whose_models_differ_in_how_the_engine_runs_are_asked_together(bench):
+def test_judges_have_models_of_their_own_or_that_for_all(bench):
     more = {"source": "n", "engine": {"max_num_seqs": 2}}
     bench.run(judges=JUDGES | {"fourth": {"judge": "geval", "model": more}})
     assert bench.opened() == ["m", "n", "t"]
+    config = bench.config(study={"judges": [{"geval": {"model": "n"}}]})
+    del config["judges"]
+    with pytest.raises(UserError, match="see study.models"):
+        evaljudge.load_config(config)
 
 
 def test_every_judge_may_have_its_own_model(bench):
@@ -224,13 +228,6 @@ def test_a_mistake_in_a_judges_model_is_named(bench, model, said):
     with pytest.raises(UserError) as refused:
         bench.run(judges=JUDGES | {"second": JUDGES["second"] | {"model": model}})
     assert said in str(refused.value)
-
-
-def test_judges_of_a_study_have_no_model_of_their_own(bench):
-    config = bench.config(study={"judges": [{"geval": {"model": "n"}}]})
-    del config["judges"]
-    with pytest.raises(UserError, match="see study.models"):
-        evaljudge.load_config(config)
 
 
 def test_a_run_that_is_cut_short_anywhere_goes_on_as_if_it_had_not_been(bench):

@@ -180,13 +180,10 @@ def test_two_words_of_forty_may_differ(changed, number):
     assert copies(" ".join(["x"] * changed + WORDS[changed:])).found["copies"] == number
 
 
-def test_a_copy_of_a_part_or_beside_more_words_is_none():
+def test_a_part_is_no_copy_and_copies_add_up():
     assert copies(" ".join(WORDS[:37]), f"{REFERENCE} and three more").found["copies"] == 0
     assert copies(" ".join(WORDS[1:]), references=("other", REFERENCE)).found["copies"] == 1
     assert copies("", REFERENCE, references=()).found["copies"] == 0
-
-
-def test_copies_add_up_and_are_said_with_the_first():
     found = copies("other", " ".join(WORDS[1:]))
     found += copies(" ".join(WORDS[:-1]))
     assert list(found.of_copies) == [

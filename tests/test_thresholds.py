@@ -172,8 +172,10 @@ STUDIES = {
 """And how many runs each of them has."""
 
 
-def test_all_are_here():
+def test_examples_are_all_here_and_give_reasons():
     assert {file.stem for file in PAPERS.glob("*.yaml")} == {*AXES, *STUDIES, "newsroom-task"}
+    config = load_config(PAPERS / "entities-summeval.yaml")
+    assert config.judges["entities"] == {"reasoning": True}
 
 
 @pytest.mark.parametrize(("name", "axes"), AXES.items())
@@ -194,8 +196,3 @@ def test_each_study_is_accepted(name, count, monkeypatch):
     for one in runs:
         job = make_job(one.config, ScriptedEngines())
         assert job.corpus.format in known_formats()
-
-
-def test_the_entities_give_reasons_as_in_their_paper():
-    config = load_config(PAPERS / "entities-summeval.yaml")
-    assert config.judges["entities"] == {"reasoning": True}

@@ -80,35 +80,23 @@ def test_vectors_that_do_not_vary_have_no_value():
     for one in agreements(DOCUMENTS, SYSTEMS, [0.1] * 6, HUMAN):
         if one.coefficient != "accuracy":
             assert (one.value, one.low, one.high) == (None, None, None)
-
-
-def test_equal_means_are_constant_though_their_sums_round_differently():
     scores = [0.1, 0.3, 0.2, 0.2, 0.3, 0.1]  # 0.1 + 0.2 + 0.3 in two orders
     assert sum(scores[::2]) != sum(scores[1::2])
     found = named(agreements([0, 0, 1, 1, 2, 2], [0, 1] * 3, scores, [1, 2] * 3))
     assert found["system", "pearson"].value is None
     assert found["summary", "pearson"].value is not None
-
-
-def test_means_of_nothing_but_rounding_are_zero():
     scores = [0.1, -0.3, 0.2, 0.2, -0.3, 0.1]
     assert sum(scores[::2]) != sum(scores[1::2])
     found = named(agreements([0, 0, 1, 1, 2, 2], [0, 1] * 3, scores, [1, 2] * 3))
     assert found["system", "pearson"].value is None
 
 
-def test_no_interval_from_one_document():
+def test_too_little_is_nothing_found_or_refused():
     found = named(agreements([5] * 6, [*range(6)], SCORES, HUMAN))
     assert found["summary", "pearson"].value == pytest.approx(0.75)
     assert {(one.low, one.high) for one in found.values()} == {(None, None)}
-
-
-def test_nothing_rated_is_nothing_found():
     for one in [*agreements([], [], [], []), *agreements([0, 1], [0, 1], [1, 2], [nan, nan])]:
         assert (one.value, one.low, one.high, one.n) == (None, None, None, 0)
-
-
-def test_columns_of_unequal_length_are_refused():
     with pytest.raises(ValueError, match="one length"):
         agreements([0, 0], [0, 1], [1.0], [1.0, 2.0])
 
@@ -123,12 +111,9 @@ def long_form(documents: int, systems: int) -> tuple[Floats, ...]:
     return document, np.tile(np.arange(systems), documents), scores, human
 
 
-def test_at_the_limit_nothing_is_sampled():
+def test_above_the_limit_whole_documents_are_sampled():
     pairs = table_of(*long_form(MAX_POOLED // 8, 8))
     assert sampled_documents(pairs, seed=0).size == pairs.document_count
-
-
-def test_above_the_limit_whole_documents_are_sampled():
     chosen = sampled_documents(table_of(*long_form(600, 8)), seed=0)
     assert chosen.size == MAX_POOLED // 8
     assert len(set(chosen)) == chosen.size
@@ -174,14 +159,11 @@ def test_accuracy_of_very_many_candidates_is_that_of_a_sample():
     assert pooled.low < pooled.value < pooled.high
 
 
-def test_documents_too_large_to_sample_leave_no_interval():
+def test_documents_too_large_have_no_interval_or_no_accuracy():
     for one in agreements(*long_form(3, MAX_POOLED)):
         if one.coefficient != "accuracy":
             assert one.value is not None
             assert (one.low is None) == (one.level == "summary")
-
-
-def test_documents_too_large_to_compare_have_no_accuracy():
     found = [
         one for one in agreements(*long_form(3, MAX_COMPARED + 1)) if one.coefficient == "accuracy"
     ]
@@ -205,16 +187,13 @@ def test_numbers_are_those_of_agreement():
     assert found[0].value == 0.75
 
 
-def test_coefficients_not_asked_for_change_nothing():
+def test_what_is_not_asked_for_changes_nothing_and_is_not_computed():
     columns = DOCUMENTS, SYSTEMS, SCORES, HUMAN
     every = agreements(*columns)
     some: list[tuple[Coefficient, ...]] = [CORRELATIONS, ("kendall_c", "accuracy"), ()]
     for asked in some:
         found = agreements(*columns, coefficients=asked)
         assert found == [one for one in every if one.coefficient in asked]
-
-
-def test_what_compares_every_two_candidates_is_not_computed_unasked():
     pairs = table_of(DOCUMENTS, SYSTEMS, SCORES, HUMAN)
     wanted: tuple[Coefficient, ...] = ("spearman",)
     summary = summary_level(pairs, 0, wanted)

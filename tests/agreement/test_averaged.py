@@ -90,14 +90,11 @@ def test_under_two_shared_documents_there_is_no_p():
     assert (average.challengers[0].p, average.challengers[0].n) == (None, 3)
 
 
-def test_a_trial_without_a_value_leaves_the_method_without_one():
+def test_a_trial_without_a_value_leaves_the_method_without_one_and_nothing_defined_has_no_best():
     trials = [{"fluency": [UP, UP]}, {"fluency": [FLAT, FLAT]}]
     (method,) = found_of({"sampled": trials}, ["fluency"]).methods
     assert method.columns[0].value is None and method.columns[0].spread is None
     assert method.columns[0].n == 2
-
-
-def test_nothing_defined_has_no_best():
     column = found_of({"flat": {"fluency": [FLAT, FLAT]}}, ["fluency"]).columns[0]
     assert (column.best, column.second, column.challengers) == ((), (), ())
 
@@ -241,7 +238,7 @@ def test_against_loops_from_the_definitions(seed, coefficient):
             assert (rival.p, rival.p_holm) == pytest.approx((ps[at], adjusted[at]))
 
 
-def test_beside_its_own_value_a_method_has_that_on_the_documents_of_all():
+def test_a_method_has_a_value_on_the_documents_of_all():
     """On coherence `direct` lacks the second document; `half` and its like have no fluency."""
     found = found_of(METHODS)
     assert [column.common for column in found.columns] == [2, 3, 3]
@@ -250,9 +247,6 @@ def test_beside_its_own_value_a_method_has_that_on_the_documents_of_all():
     assert common["direct"] == pytest.approx([0.0, 0.5 / 3, 0.25 / 3])
     assert common["half"][0] == pytest.approx(1.0)
     assert common["half"][1:] == [None, None]
-
-
-def test_methods_that_share_no_document_are_untested_and_have_no_common_value():
     apart = {"a": {"coherence": [UP, UP, NONE, NONE]}, "b": {"coherence": [NONE, NONE, UP, DOWN]}}
     found = found_of(apart, ["coherence"])
     assert [column.common for column in found.columns] == [0, 0]

@@ -41,12 +41,9 @@ def test_maps_by_hand(scores, ratings, knots, values):
     assert found.ratings == pytest.approx(values)
 
 
-def test_between_knots_beyond_them_and_without_a_score():
+def test_between_knots_beyond_them_and_of_nothing():
     found = Isotonic((1.0, 2.0, 4.0), (1.0, 3.0, 4.0)).calibrated([0, 1, 1.5, 3, 9, nan, 2])
     assert found.tolist() == pytest.approx([1, 1, 2, 3.5, 4, nan, 3], nan_ok=True)
-
-
-def test_nothing_to_fit_is_refused():
     with pytest.raises(ValueError, match="no score has a rating"):
         fit_isotonic([1, nan], [nan, 2])
 
@@ -227,16 +224,13 @@ def test_spearman_is_that_of_the_sample_level(seed):
         assert (measured.low, measured.high) == pytest.approx((agreement.low, agreement.high))
 
 
-def test_a_flat_map_ranks_nothing():
+def test_what_has_no_ranks_and_no_intervals():
     falling = calibration([0, 0, 1, 1, 2, 2], [1, 2, 1, 2, 1, 2], [2, 1, 2, 1, 2, 1])
     assert falling is not None
     assert set(falling.fitted.values) == {1.5}
     assert (falling.spearman_before.value, falling.spearman_before.n) == (-1, 3)
     assert (falling.spearman_after.value, falling.spearman_after.n) == (None, 0)
     assert falling.less.value == 0
-
-
-def test_no_resamples_no_intervals():
     found = calibration(DOCUMENTS, SCORES, RATINGS, resamples=0)
     assert found is not None
     assert (found.error_after.low, found.error_after.high) == (None, None)

@@ -38,23 +38,17 @@ SCORES = [0.9, 0.5, 0.1, 0.8, 0.6, 0.2]
 RATINGS = [5, 1, 4, 4, 5, 1]
 
 
-def test_no_threshold_says_the_best_there_is():
+def test_where_no_threshold_serves():
     found = precise(DOCUMENTS, [1, 2, 2, 1, 3, 3], [5, 5, 1, 5, 5, 1], good=5, target=0.8)
     assert found is not None
     assert (found.threshold, found.thresholds) == (None, (None, None))
     assert found.best == pytest.approx(2 / 3)  # of all six; above 1, two of four
     assert found.selected.value == found.recall.value == 0
     assert (found.precision.value, found.precision.n) == (None, 0)
-
-
-def test_nothing_good_has_no_recall():
     found = precise(DOCUMENTS, SCORES, RATINGS, good=6, target=0.5)
     assert found is not None
     assert (found.base.value, found.best, found.threshold) == (0, 0, None)
     assert found.recall == Measured(None, None, None, n=0)
-
-
-def test_one_document_alone_has_no_threshold():
     assert precise([0, 0, 1], [1, 2, 3], [4, 5, nan], good=5, target=0.5) is None
 
 

@@ -40,14 +40,11 @@ def test_parts_by_hand(without, parts):
     np.testing.assert_allclose(found, parts)
 
 
-def test_parts_of_a_mean_of_statistics_by_hand():
+def test_parts_of_means():
     """In the second, a document weighs as much as 3/2 would of three."""
     found = mean_parts(np.array([[1, 2, 3, nan], [5, nan, 7, nan]]))
     np.testing.assert_allclose(found, [(1 + 4.5) / 2, (2 + 6) / 2, (3 + 7.5) / 2, nan])
     assert means(found) == 4
-
-
-def test_the_jackknifes_error_of_a_mean_is_its_standard_error():
     without = (KNOWN.sum() - KNOWN) / (KNOWN.size - 1)
     assert jackknife_error(without, KNOWN.mean()) == pytest.approx(stats.sem(KNOWN))
 
@@ -85,13 +82,10 @@ def test_p_is_students_and_of_signs_where_nothing_spreads():
     assert p_value(0.2, np.array([0.2, nan])) is None
 
 
-def test_a_resample_draws_as_many_documents_as_there_are():
+def test_draws_are_as_many_and_do_not_depend_on_the_block():
     (weights,) = multiplicities(7, resamples=50, seed=0, block=50)
     assert weights.shape == (50, 7)
     assert set(weights.sum(axis=1)) == {7.0}
-
-
-def test_draws_do_not_depend_on_the_block():
     (whole,) = multiplicities(9, resamples=20, seed=5, block=20)
     parts = list(multiplicities(9, resamples=20, seed=5, block=6))
     assert [len(part) for part in parts] == [6, 6, 6, 2]
@@ -167,15 +161,12 @@ def test_neither_the_order_of_rows_nor_other_columns_change_it():
     assert found[1].value == soft(SCORES[:, kept], HUMAN[:, kept]).value
 
 
-def test_sums_that_differ_by_rounding_are_equal():
+def test_equal_sums_one_system_and_too_many():
     """0.1 + 0.2 - 0.3 is not 0, and neither are other orders of it."""
     table = np.zeros((3, 2))
     table[:, 0] = [0.1, 0.2, -0.3]
     nulls = [np.dot(signs, [1, 2, -3]) >= 0 for signs in product((-1, 1), repeat=3)]
     assert p_values(table[None], 20_000, 0)[0, 0] == pytest.approx(np.mean(nulls), abs=0.02)
-
-
-def test_one_system_and_too_many_have_none():
     assert soft(HUMAN[:, :1], HUMAN[:, :1]).value is None
     many = np.zeros((2, MOST_SYSTEMS + 1))
     assert soft(many, many).value is None

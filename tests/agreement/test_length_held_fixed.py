@@ -43,21 +43,15 @@ def both(columns: list[Floats]) -> tuple[LengthHeld, LengthHeld]:
     return held_fixed(*columns)
 
 
-def test_a_judge_of_length_is_seen_through():
+def test_judges_of_length_are_seen_through_and_of_quality_are_not():
     sample, summary = both(drawn(np.random.default_rng(0), quality=0, documents=400))
     for found in (sample, summary):
         assert found.spearman is not None and found.spearman > 0.5
         assert found.value is not None and found.value < found.spearman / 5
     assert summary.low is not None and summary.low < 0 < (summary.high or 0)
-
-
-def test_a_judge_of_quality_is_not():
     for found in both(drawn(np.random.default_rng(0), quality=1)):
         assert found.value is not None and found.low is not None
         assert found.value > 0.5 and found.low > 0.4
-
-
-def test_where_the_scores_are_the_lengths_nothing_is_left():
     documents, _, human, lengths = drawn(np.random.default_rng(0), quality=0)
     sample, summary = held_fixed(documents, -lengths, human, lengths)
     assert (sample.value, sample.low, sample.n, sample.in_order) == (None, None, 0, 40)

@@ -127,14 +127,11 @@ def test_scorers_that_differ_alike_everywhere_are_tested_by_signs_and_equal_ones
     assert swapped.p_holm == 3 * 2 / 2**20  # of three pairs
 
 
-def test_one_scorer_is_the_best_of_one():
+def test_one_scorer_is_the_best_of_one_and_nobody_where_nothing_varies():
     found = standing({"only": [1.0, 2.0, 3.0, 4.0]}, [1.0, 2.0, 4.0, 3.0])
     assert (found.best, found.value, found.chosen) == ("only", pytest.approx(0.8), 1)
     assert (*found.rivals, *found.indistinguishable, *found.undefined) == ()
     assert (found.low, found.high) == (None, None)  # of one document
-
-
-def test_nobody_is_the_best_where_nothing_varies():
     human = [1.0, 2.0, 4.0, 3.0]
     assert against_best([0] * 4, range(4), {"flat": [1.0] * 4}, human, level="summary") is None
 

@@ -121,16 +121,13 @@ def test_a_voter_who_is_always_wrong_is_read_the_other_way_round():
     assert right[0] > right[1] + 0.02
 
 
-def test_one_voter_is_believed():
+def test_one_voter_is_believed_and_two_are_told_apart_by_nothing():
     found = dawid_skene([[0], [2], [2], [-1]], 3, smoothing=0.1)
     assert (found.identified, found.steps, found.converged) == (False, 0, False)
     expected = [[1, 0, 0], [0, 0, 1], [0, 0, 1], [0.5, 0, 0.5]]
     np.testing.assert_array_equal(found.posterior, expected)
     np.testing.assert_allclose(found.shares, [1.1 / 3.2, 0, 2.1 / 3.2])
     np.testing.assert_allclose(found.confusions[0, 2], [0.1 / 2.3, 0.1 / 2.3, 2.1 / 2.3])
-
-
-def test_two_voters_are_told_apart_by_nothing():
     found = dawid_skene([[0, 0], [0, 1], [1, 1]], 2)
     assert not found.identified
     np.testing.assert_array_equal(found.posterior, [[1, 0], [0.5, 0.5], [0, 1]])

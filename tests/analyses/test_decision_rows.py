@@ -79,12 +79,9 @@ def test_a_judge_that_sees_what_a_constant_misses_may():
     assert blind.found.passes and blind.answer == "no better than a constant"
 
 
-def test_few_texts_are_said():
+def test_a_judge_of_length_and_few_texts_are_said():
     judge, _ = rows("replacing", frame(rated(documents=4), how=HOW))
     assert (judge.found, judge.reason, judge.texts) == (None, TOO_FEW, 24)
-
-
-def test_a_judge_of_length_is_warned_of_and_one_of_quality_is_not():
     assert {row.scorer for row in rows("length", frame(rated()))} == {"judge", "long"}
     (said,) = warned_of(rated())
     assert said.startswith("long may measure length: with length held fixed")

@@ -72,7 +72,7 @@ def spread_grid(scores: np.ndarray, human: np.ndarray | None = None, axis: str =
     )
 
 
-def test_a_threshold_at_an_edge_selects_what_the_counts_say():
+def test_counts_say_what_a_threshold_selects_of_each_system():
     scores = RNG.normal(3, 1, (200, 4)).round(2)
     scores[0, 0] = np.nan
     (found,) = spreads(spread_grid(scores))
@@ -80,9 +80,6 @@ def test_a_threshold_at_an_edge_selects_what_the_counts_say():
     assert len(found.counts) == len(lowest) == BINS
     for at in range(BINS):
         assert sum(found.counts[at:]) == np.sum(scores >= lowest[at])
-
-
-def test_each_system_has_its_own_counts():
     (found,) = spreads(spread_grid(np.array([[1.0, 5.0], [1.0, np.nan]])))
     assert {name: sum(counts) for name, counts in found.systems.items()} == {"A": 2, "B": 1}
     assert found.systems["A"][0] == 2 and found.systems["B"][-1] == 1
@@ -100,13 +97,10 @@ def test_ratings_that_scores_met_are_counted_once():
     assert good == np.sum(human >= 4)
 
 
-def test_many_different_ratings_are_put_together():
+def test_many_and_equal_numbers_are_put_together():
     (found,) = spreads(spread_grid(RNG.uniform(0, 1, (60, 3)), RNG.uniform(1, 5, (60, 3))))
     (met,) = found.people
     assert len(met.ratings) == 41 and sum(n for _, _, n in met.counts) == 180
-
-
-def test_equal_scores_and_no_scores():
     (found,) = spreads(spread_grid(np.full((5, 2), 3.0)))
     assert (found.low, found.high, sum(found.counts)) == (3.0, 3.0, 10)
     assert spreads(spread_grid(np.full((5, 2), np.nan))) == []

@@ -97,7 +97,7 @@ def test_weights_are_correlations_on_the_other_folds_documents():
     assert found.doubt == ""
 
 
-def test_scores_by_agreement_are_sums_with_the_weights_of_their_fold():
+def test_weights_are_those_of_the_fold_and_one_again_of_what_is_left():
     rule, found = combined("agreement", *COLUMNS), weights()
     scores = on_rated(rule, found, "fluency", rated())
     own = found.folds[found.fold_of["d3"]]
@@ -105,9 +105,6 @@ def test_scores_by_agreement_are_sums_with_the_weights_of_their_fold():
     assert scores[13] == pytest.approx(expected)
     names, others = zip(*found.mix("nobody rated it").parts, strict=True)
     assert (list(names), list(others)) == (list(COLUMNS), pytest.approx(found.whole))
-
-
-def test_of_those_that_are_left_the_weights_are_one_again():
     left = weights().mix("d0", left_out="fair")
     assert [name for name, _ in left.parts] == ["good", "contrary"]
     assert [weight for _, weight in left.parts] == [1.0, 0.0]

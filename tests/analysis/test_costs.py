@@ -50,9 +50,6 @@ def test_sums_and_shares_by_hand():
         CostRow("prepare", "synthetic", "fluency", 5, 10, 1000, 300, 100, 0, 20.0, 0.0, 4, 16),
         CostRow("judge", "synthetic", "relevance", 8, 16, 4000, 992, 8, 0, 50.0, 0.0, 4, 15),
     ]
-
-
-def test_shards_of_one_axis_are_summed():
     (row,) = Accounts([PREPARED, PREPARED | {"worker_seconds": 30}]).costs(4, {})
     assert (row.asks, row.prompt, row.prefilled, row.generated) == (10, 2000, 600, 200)
     assert row.seconds == 30.0, "the longest of one worker's, as they overlap"
@@ -76,20 +73,14 @@ def test_each_worker_shares_out_its_own_seconds():
     assert accounts.cost == {"worker_seconds": 70.0, "gpu_hours": round(125 / 3600, 6)}
 
 
-def test_what_an_idle_worker_took_is_everybodys():
+def test_idle_workers_nothing_computed_and_earlier_versions():
     """Its 8 seconds are divided 3 to 1, as all tokens are."""
     busy = {"direct": {"fluency": spent(1, 300, 0, 0), "relevance": spent(1, 100, 0, 0)}}
     idle: dict[str, Axes] = {"direct": {}}
     rows = Accounts([receipt("judge", idle, "i", 8), receipt("judge", busy, "b", 40)]).costs(1, {})
     assert [(row.axis, row.seconds) for row in rows] == [("fluency", 36.0), ("relevance", 12.0)]
-
-
-def test_nothing_computed_has_no_seconds():
     (row,) = Accounts([receipt("judge", {"direct": {"x": spent(1, 50, 50, 0)}})]).costs(1, {})
     assert (row.asks, row.prompt, row.prefilled, row.seconds) == (1, 50, 0, 0.0)
-
-
-def test_a_run_with_any_receipt_of_an_earlier_version_has_no_rows():
     old = receipt("judge", {"synthetic": {}}, worker="old")
     del old["asked"]["synthetic"]["axes"]
     assert Accounts([old]).costs(4, {}) == []

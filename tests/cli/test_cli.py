@@ -159,7 +159,7 @@ def test_a_password_in_an_address_is_not_printed(key, said):
     assert "secret" not in line
 
 
-def test_nor_that_of_a_file_given_to_a_command(capsys):
+def test_a_password_in_a_file_s_address_is_not_printed(capsys):
     for words in (["run", "https://a:secret@host/c.yaml"], ["report", "https://a:secret@host/x"]):
         said = command(capsys, *words, code=2)[1]
         assert "…@host" in said and "secret" not in said

@@ -126,7 +126,7 @@ def test_nothing_to_agree_with(cases, tmp_path):
         agreed(cases, strangers)
 
 
-def test_what_is_unscored_and_strange_is_said_first(cases, tmp_path):
+def test_what_is_unscored_strange_or_elsewhere(cases, tmp_path):
     rows = [*SCORES[1:], SCORES[0] | {"value": None}, SCORES[0] | {"doc_id": "stranger"}]
     said = agreed_text(agreed(cases, written(tmp_path, rows, "jsonl")))
     assert said.splitlines()[:3] == [
@@ -134,9 +134,6 @@ def test_what_is_unscored_and_strange_is_said_first(cases, tmp_path):
         "unscored   mine on fluency: 1 of 6 (null × 1)",
         "warning    1 score belongs to no candidate of the corpus: left out",
     ]
-
-
-def test_scores_on_axes_that_are_not_looked_at_are_not_counted(cases, tmp_path):
     rows = [*SCORES, SCORES[0] | {"axis": "tone"}, SCORES[0] | {"axis": "*", "scorer": "words"}]
     scores = written(tmp_path, rows, "jsonl")
     of = {axes: agreed(cases, scores, axis=axes).coverage for axes in ((), ("fluency",))}

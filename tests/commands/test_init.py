@@ -97,14 +97,11 @@ def test_every_judge_can_be_begun_with(kind):
     passes()
 
 
-def test_roles_write_a_reference_where_nobody_wrote_one():
+def test_every_judge_can_be_begun_with_in_sentences():
     made(write("csv", as_rows(THEIRS)), judges=["roles"])
     assert load_config("config.yaml").judges == {"roles": {"reference": "written"}}
     made(write("jsonl", nested()), judges=["roles"], force=True)
     assert load_config("config.yaml").judges == {"roles": {}}
-
-
-def test_every_comment_is_a_sentence():
     made(write("csv", as_rows(THEIRS)), model="nano", task="dialogue")
     lines = Path("config.yaml").read_text().splitlines()
     comments = [line.strip() for line in lines if line.strip().startswith("#")]
@@ -112,52 +109,40 @@ def test_every_comment_is_a_sentence():
     assert all(one[2].isupper() and one.endswith(".") for one in comments)
 
 
-def test_an_axis_that_needs_a_context_is_left_out_where_there_is_none():
+def test_contexts_and_ratings_that_the_task_lacks_are_told():
     made(write("csv", as_rows(THEIRS)), task="dialogue")
     assert "groundedness" not in (load_config("config.yaml").axes or [])
     with_fact = [row | {"context": "a fact"} for row in as_rows(OURS)]
     made(write("csv", with_fact), task="dialogue", force=True)
     assert "groundedness" in (load_config("config.yaml").axes or [])
-
-
-def test_ratings_on_an_axis_that_the_task_lacks_are_warned_of():
     rows = [row | {"tone": 3} for row in as_rows(THEIRS)]
     (warning,) = made(write("csv", rows)).warnings
     assert warning.startswith("not read, but these look like ratings on other axes: `tone`; ")
     assert "tone" not in load_config("config.yaml").corpus.columns
 
 
-def test_bad_rows_are_left_out_and_named():
+def test_bad_rows_and_ids_are_named():
     file = write("jsonl", nested())
     Path(file).write_text(Path(file).read_text() + "\n{")
     (warning,) = made(file).warnings
     assert "texts.jsonl:4: not valid JSON" in warning
     assert load_config("config.yaml").bad_rows == "skip"
     passes()
-
-
-def test_ratings_with_decimal_commas_are_refused_instead_of_left_out():
     rows = [row | {"human_fluency": f"{row['human_fluency']},5"} for row in as_rows(THEIRS)]
     with pytest.raises(UserError, match="a number such as 4.5, or a list of them, not '1,5'"):
         made(write("csv", rows))
-
-
-def test_ids_of_texts_in_place_of_documents_are_warned_of():
     rows = [row | {"id": f"t{n}"} for n, row in enumerate(as_rows(THEIRS))]
     (warning,) = made(write("csv", rows)).warnings
     assert "`doc_id` should name the source, not the text" in warning
 
 
-def test_names_that_yaml_reads_otherwise_are_quoted():
+def test_names_and_servers_are_written_as_yaml_reads_them():
     Path("a: b #c").mkdir()
     rows = [row | {"yes": 3} for row in as_rows(THEIRS)]
     Path(write("csv", rows)).rename("a: b #c/1.csv")
     made("a: b #c/1.csv", out="no")
     config = load_config("config.yaml")
     assert (config.corpus.path, config.out) == ("a: b #c/1.csv", "no")
-
-
-def test_a_server_is_written_as_one():
     made(write("csv", as_rows(THEIRS)), model="http://localhost:1/v1")
     model = load_config("config.yaml").model
     assert model and model.endpoint and model.endpoint.url == "http://localhost:1/v1"

@@ -45,19 +45,13 @@ def test_the_task_says_its_axes_and_what_a_context_is_for():
     assert dialogue.endswith("`text` (the response), and `context` for groundedness.")
 
 
-def test_as_json(capsys):
+def test_forms_and_mistakes(capsys):
     said = json.loads(command(capsys, "list", "metrics", "--json")[0])
     listed = {one["name"]: one for one in said}
     assert listed.keys() == known_metrics().keys()
     assert "an encoder (`model`)" in listed["mover"]["needs"]
-
-
-def test_a_misspelt_word_is_answered_with_the_nearest(capsys):
     said = command(capsys, "list", "metric", code=2)[1]
     assert said == "evaljudge: unknown list 'metric': did you mean 'metrics'?\n"
-
-
-def test_formats_are_in_the_help_of_the_option(capsys):
     shown = command(capsys, "agree", "--help")[0]
     assert [name for name in known_formats() if name not in shown] == []
 

@@ -150,13 +150,10 @@ class Away(ScriptedEngines):
         return "all its files"
 
 
-def test_a_model_that_is_not_here_is_warned_of():
+def test_what_is_not_here_is_warned_of():
     assert said(checked(Away()), "warning") == [
         ("model", "m: not on this machine: all its files; a run fetches them first")
     ]
-
-
-def test_an_encoder_that_is_not_here_is_warned_of():
     found = checked(Away(), judges={"roles": {}})
     words = dict(said(found, "warning"))["encoders"]
     assert words.endswith("not on this machine: all its files; a run fetches them first")
@@ -193,16 +190,13 @@ def test_trust_that_is_not_needed_is_warned_of(tmp_path):
     ]
 
 
-def test_a_run_that_lies_there_is_told_from_another():
+def test_what_lies_or_works_there_is_told():
     checked()
     evaljudge.run("c.yaml", engines=ScriptedEngines())
     assert "6 documents are judged already" in checked().text
     ((topic, words),) = said(checked(seed=7), "error")
     assert topic == "out"
     assert "out is bound to another run: seed" in words
-
-
-def test_a_job_that_works_there_is_warned_of():
     with claimed("out"):
         ((topic, words),) = said(checked(), "warning")
     assert topic == "out"

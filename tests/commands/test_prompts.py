@@ -102,15 +102,12 @@ def test_where_a_prompt_depends_on_a_reply(config):
     assert extreme.startswith("Asked about the document alone, 2 times; this is the first.")
 
 
-def test_one_text_of_one_document(config):
+def test_one_text_no_judge_and_given_references(config):
     assert "2 times" in said(config, doc_id="d1", judge="direct", axis="fluency")
     one = said(config, doc_id="d1", system="B", judge="direct", axis="fluency")
     assert "Text 1 of B." in one
     assert "Text 1 of A." not in one
     assert "Asked about a text, once." in one
-
-
-def test_references_that_are_given_are_not_asked_for(config):
     evaljudge.run(config | {"judges": ["synthetic"]}, engines=ScriptedEngines())
     file = str(Path(config["out"]).parent / "references.jsonl")
     with pytest.raises(SystemExit):
@@ -119,6 +116,8 @@ def test_references_that_are_given_are_not_asked_for(config):
     shown = blocks_of(said(given))
     assert list(shown) == ["synthetic 1 of 1: prompt synthetic.compare"]
     assert SAID not in "".join(shown.values())
+    with pytest.raises(UserError, match="names no judge"):
+        said(config | {"judges": {}, "select": []})
 
 
 def test_the_chat_template_stands_around_the_words(config, monkeypatch):
@@ -151,8 +150,3 @@ def test_unknown_names_are_refused_with_the_nearest(config, options, words):
     with pytest.raises(UserError) as refused:
         said(config, **options)
     assert words in str(refused.value)
-
-
-def test_without_a_judge_nothing_is_asked(config):
-    with pytest.raises(UserError, match="names no judge"):
-        said(config | {"judges": {}, "select": []})

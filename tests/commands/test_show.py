@@ -108,15 +108,12 @@ def test_what_the_shown_numbers_are(run):
     ]
 
 
-def test_a_long_source_is_folded(run):
+def test_texts_are_folded_and_control_no_terminal(run):
     wanted = ShowOptions(str(run), "d3")
     assert "more lines: --full shows all" in show_text(wanted).text
     whole = show_text(replace(wanted, is_full=True)).text
     assert "more line" not in whole
     assert " ".join(SOURCE.split()) in " ".join(whole.split())
-
-
-def test_no_text_controls_the_terminal(run):
     text = show_text(ShowOptions(str(run), "d3", "A", is_full=True)).text
     assert [c for c in text if not c.isprintable() and c != "\n"] == []
     assert "␛[31mred" in text
@@ -141,14 +138,11 @@ def test_only_the_shard_of_the_document_is_read(run, monkeypatch):
     assert read == {own.file}
 
 
-def test_a_judge_that_does_not_say_how_is_shown_by_its_answers(run, monkeypatch):
+def test_judges_that_do_not_say_how_they_are_shown(run, monkeypatch):
     bare = replace(plugin("geval"), show=None)
     monkeypatch.setattr(show, "plugin", lambda kind: bare)
     text = show_text(ShowOptions(str(run), "d3", "A", "geval", "fluency")).text
     assert re.search(r"^answer +probability\n1 +0\.\d\d\d$", text, re.MULTILINE)
-
-
-def test_a_judge_that_shows_a_text_in_place_of_a_section_is_named(run, monkeypatch):
     wrong = replace(plugin("geval"), show=lambda judged: "fine")
     monkeypatch.setattr(show, "plugin", lambda kind: wrong)
     with pytest.raises(UserError, match="judges.geval: its `show` gives str in place of Section"):

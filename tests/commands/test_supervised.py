@@ -197,7 +197,7 @@ def test_a_signal_to_the_work_alone_is_said_too(number, code, said):
         assert ended(process) == (code, f"evaljudge: {said}\n")
 
 
-def test_nothing_outlives_the_process_that_watches_when_it_is_killed():
+def test_nothing_outlives_the_process_that_watches():
     with started(f"begun(); {DETACHED}; {DEAF}") as process:
         below = psutil.Process(process.pid).children(recursive=True)
         assert process.stdout
@@ -205,6 +205,12 @@ def test_nothing_outlives_the_process_that_watches_when_it_is_killed():
         process.kill()
         wait_until(lambda: has_ended(orphan))
         wait_until(lambda: all(has_ended(process.pid) for process in below))
+    # as Ray starts a killed agent anew
+    with started(WAITING, before=LATE) as process:
+        process.kill()
+        assert process.stdout
+        late = int(process.stdout.readline())
+        wait_until(lambda: has_ended(late))
 
 
 LATE = """
@@ -217,15 +223,6 @@ def kill_and_start():
 
 supervised._kill_all_below = kill_and_start
 """
-
-
-def test_what_starts_while_all_are_killed_is_killed_too():
-    """As Ray starts a killed agent anew."""
-    with started(WAITING, before=LATE) as process:
-        process.kill()
-        assert process.stdout
-        late = int(process.stdout.readline())
-        wait_until(lambda: has_ended(late))
 
 
 def until_closed(terminal: int) -> Iterator[str]:

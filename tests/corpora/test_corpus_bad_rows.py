@@ -106,13 +106,10 @@ def test_files_of_one_name_are_told_apart(read, lines, tmp_path):
     assert f"{two}:1: system 'A' of document 'd' again (first in {one}:1)" in str(raised.value)
 
 
-def test_a_refused_row_is_no_first_appearance(read, lines):
+def test_bad_rows_are_named_and_counted_and_are_no_first_appearance(read, lines, refusal):
     got = read(lines(flat(ratings={"x": "bad"}, source="other"), flat()), "skip")
     assert got.cases[0].document.source == "s"
     assert got.skipped_rows == 1
-
-
-def test_the_first_three_are_named_and_all_counted(refusal, read, lines):
     bad = [without("doc_id")] * 25
     said = refusal(GOOD, *bad)
     assert said.startswith("25 bad rows in the corpus, the first 3: cases.jsonl:2: doc_id")

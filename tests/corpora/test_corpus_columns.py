@@ -66,7 +66,7 @@ def test_a_likely_name(tmp_path, theirs, ours):
     assert (document.references or (document.context,)) == ("It rained.",)
 
 
-def test_a_missing_field_is_looked_for(tmp_path):
+def test_likely_and_dotted_names_are_found(tmp_path):
     row = {"id": "d1", "article": "Rain fell.", "model_name": "A", "summary": "Rain."}
     path = written(tmp_path, "csv", [row])
     columns = {"id": "doc_id", "article": "source", "model_name": "system", "summary": "text"}
@@ -74,9 +74,6 @@ def test_a_missing_field_is_looked_for(tmp_path):
     with pytest.raises(UserError, match="`id`, `article`, `model_name`, `summary`"):
         opened(path)
     assert opened(path, columns) == ((), {})
-
-
-def test_dotted_names_in_json(tmp_path):
     path = written(tmp_path, "jsonl", [FLAT | {"ratings.tone": 4, "ratings": {"ease": 2}}])
     assert opened(path) == ((), {"ease": 2.0, "tone": 4.0})
 

@@ -95,11 +95,8 @@ def test_nothing_is_lost_and_each_reason_is_given(finished):
     assert "no reference of level 1 on fluency: prompt too long: at " in reason
 
 
-def test_an_absent_rating_is_counted(finished):
+def test_absent_ratings_are_counted_and_no_text_is_markup(finished):
     assert json.loads((finished / "run.json").read_text())["counts"]["absent_ratings"] == 1
-
-
-def test_no_text_becomes_markup_in_the_report(finished):
     page = (finished / "report" / "index.html").read_text()
     assert page.count("<script") == 2  # the page's own, and its data
 

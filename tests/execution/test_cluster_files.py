@@ -153,13 +153,20 @@ def test_no_file_names(file, what):
     assert not re.search(NOT_IN_THE_REPO[what], annotated)
 
 
-def test_the_rayjob_is_of_the_ray_that_is_pinned(manifests):
+def test_the_rayjob_is_of_the_ray_that_is_pinned_and_its_configuration_loads(manifests):
     job = manifests["RayJob"]
     assert job["apiVersion"] == "ray.io/v1"
     assert job["spec"]["rayClusterSpec"]["rayVersion"] == version("ray")
     lock = (ROOT / ".requirements-gpu.txt").read_text()
     assert re.search(rf"^ray=={re.escape(version('ray'))} ", lock, re.MULTILINE)
     assert job["spec"]["rayClusterSpec"]["authOptions"] == {"mode": "token"}
+    for file in CONFIGS.glob("*.yaml"):
+        assert load_config(file).out
+    [text] = manifests["ConfigMap"]["data"].values()
+    config = load_config(yaml.safe_load(text))
+    groups = manifests["RayJob"]["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+    assert config.workers.max == sum(group["maxReplicas"] for group in groups)
+    assert config.out.startswith("s3://")
 
 
 def test_machines_are_labelled_by_their_market_and_keep_their_memory(cluster, job):
@@ -281,16 +288,6 @@ def test_pods_may_do_little_and_hold_no_key(job):
         }
         if name != "submitter":
             assert environment(pod)["RAY_USAGE_STATS_ENABLED"] == "0"
-
-
-def test_the_rayjobs_configuration_loads(manifests):
-    for file in CONFIGS.glob("*.yaml"):
-        assert load_config(file).out
-    [text] = manifests["ConfigMap"]["data"].values()
-    config = load_config(yaml.safe_load(text))
-    groups = manifests["RayJob"]["spec"]["rayClusterSpec"]["workerGroupSpecs"]
-    assert config.workers.max == sum(group["maxReplicas"] for group in groups)
-    assert config.out.startswith("s3://")
 
 
 @pytest.fixture

@@ -126,13 +126,10 @@ def test_ray_tries_selectors_in_order():
             WorkersConfig.model_validate({"labels": wrong})
 
 
-def test_an_engine_larger_than_its_worker_is_refused():
+def test_what_cannot_run_is_refused():
     said = refusal(Cluster([HEAD, TWO_A100]), per_engine=2, gpus=1)
     assert said.startswith("workers.gpus: an engine of tensor and pipeline parallel size 2")
     assert placed(per_engine=2, gpus=0).gpus == 0  # the CPU build knows such engines too
-
-
-def test_more_workers_than_can_ever_run_at_once_are_refused():
     assert refusal(Cluster([HEAD, L4, L4]), min=3, gpus=1, cpus=1) == (
         "workers.min: 3 workers of 1 GPU and 1 CPU are to run at once, and this cluster has or "
         "could add room for 2"
@@ -196,15 +193,9 @@ def test_groups_share_the_most_that_may_be_added():
     cluster = Cluster([HEAD], [NodeGroup(L4, most=5), NodeGroup(TWO_A100, most=2)], most_added=3)
     assert place(WorkersConfig(min=5), 1, cluster).gpus == 1  # two of the larger, one L4
     assert refusal(cluster, min=6).endswith("room for 5")
-
-
-def test_the_head_is_not_one_of_a_groups_nodes():
     cluster = Cluster([{**HEAD, "CPU": 1.0}], [NodeGroup({"CPU": 1.0}, most=2)])
     assert place(WorkersConfig(min=3), 1, cluster) == Placement(0, 1)
     assert refusal(cluster, min=4).endswith("room for 3")
-
-
-def test_an_autoscaler_that_does_not_tell_is_believed_but_not_guessed_at():
     hidden = Cluster([HEAD], hidden=True)
     assert place(WorkersConfig(gpus=4, min=2), 1, hidden) == Placement(4, 1)
     assert "`auto` is unknown here" in refusal(hidden)

@@ -140,9 +140,11 @@ class Collecting(Sound):
         return FindsNothing
 
 
-def test_findings_of_a_wrong_type_name_the_judge(run):
+def test_what_a_judge_finds_of_the_whole_run_is_checked(run):
     with pytest.raises(UserError, match="own: its `findings` gives NoneType in place of JudgeFind"):
         run(Collecting())
+    with pytest.raises(UserError, match="own: its `fit` fails at .*: ValueError: 72 verdicts"):
+        run(Fitting())
 
 
 class Lately(Sound):
@@ -162,11 +164,6 @@ def test_a_score_that_is_missing_later_is_named_by_the_report(run):
 class Fitting(Sound):
     def fit(self, verdicts: Any) -> None:
         raise ValueError(f"{len(list(verdicts))} verdicts")
-
-
-def test_arithmetic_of_the_whole_run_names_the_judge(run):
-    with pytest.raises(UserError, match="own: its `fit` fails at .*: ValueError: 72 verdicts"):
-        run(Fitting())
 
 
 def test_a_bug_of_a_built_in_judge_keeps_its_traceback():

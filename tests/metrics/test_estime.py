@@ -36,9 +36,6 @@ def test_by_hand():
     assert estimated("alarms", text, source) == 1
     assert estimated("all", text, source) == 2
     assert estimated("soft", text, source) == pytest.approx((1 + 0.6 + 1) / 3)
-
-
-def test_windows_by_hand():
     found = list(masked([(5,), (6, 7), (8,)], mask=0, room=450))
     assert found == [((0, 6, 7, 8), {0: 0}), ((5, 0, 0, 8), {1: 1}), ((5, 6, 7, 0), {2: 3})]
     first, (_, second) = list(masked([(i,) for i in range(20)], 99, room=18))[:2]

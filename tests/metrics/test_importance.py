@@ -67,6 +67,10 @@ def test_the_length_penalty_by_hand():
     assert whole == pytest.approx(1 / (1 + np.exp(10)))
     longer = only("a b c d", "a b c d " * 500, OTHERS, **told)
     assert 0 <= longer < 1e-300
+    assert only("the river rose and fell", "x", OTHERS) == 0.0  # shorter than an n-gram
+    assert only("the river rose and fell", "‽‽‽ ☃☃☃", OTHERS) == 0.0  # unknown characters
+    single = only("one two three four", "one two three", (), weight="constant", tokenizer="words")
+    assert isinstance(single, float) and single > 0  # ranks need no idf
 
 
 WORDS = [
@@ -136,13 +140,6 @@ def test_what_has_no_number(source, text, others, reason):
     found = only(source, text, others)
     assert isinstance(found, Unscored)
     assert found.reason.startswith(reason)
-
-
-def test_what_has_one_at_the_edges():
-    assert only("the river rose and fell", "x", OTHERS) == 0.0  # shorter than an n-gram
-    assert only("the river rose and fell", "‽‽‽ ☃☃☃", OTHERS) == 0.0  # unknown characters
-    single = only("one two three four", "one two three", (), weight="constant", tokenizer="words")
-    assert isinstance(single, float) and single > 0  # ranks need no idf
 
 
 def saved_tokenizer(folder: Path, words: Sequence[str]) -> None:

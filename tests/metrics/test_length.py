@@ -20,15 +20,9 @@ def test_values():
     for name, value in (("words", 3.0), ("compression", 2.0)):
         (metric,) = make_metrics({name: {}})
         assert metric.measure([CASE, CASE]) == [[value, empty, empty]] * 2
-
-
-def test_compression_needs_a_source():
     (metric,) = make_metrics({"compression": {}})
     found = metric.measure([Case(Document("d", " "), (Candidate("A", "a text"),))])
     assert found == [[Unscored("empty source")]]
-
-
-def test_one_metric_under_two_names():
     made = make_metrics({"words": {}, "again": {"metric": "words"}})
     assert [metric.name for metric in made] == ["words", "again"]
     assert made[0].measure([CASE]) == made[1].measure([CASE])

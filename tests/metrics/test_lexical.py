@@ -127,17 +127,21 @@ def test_chinese():
 # BLEU and chrF
 
 
-def test_bleu_by_hand():
+def test_bleu_and_chrf_by_hand():
     """Orders 1 and 2 match 2 of 3 and 1 of 2; of order 3 none of 1, smoothed to 1/2; no order 4."""
     expected = (2 / 3 * 1 / 2 * 1 / 2) ** (1 / 3)
     assert value(made("bleu"), "a b x", "a b c") == pytest.approx(expected)
     brief = np.exp(1 - 3 / 2)
     assert value(made("bleu"), "a b", "a b c") == pytest.approx(brief)
-
-
-def test_chrf_by_hand():
-    """abd, abc: letters match 2 of 3, pairs 1 of 2, threes 0 of 1; spaces are nothing."""
+    # abd, abc: letters match 2 of 3, pairs 1 of 2, threes 0 of 1; spaces are nothing
     assert value(made("chrf"), "a bd", "ab c") == pytest.approx((2 / 3 + 1 / 2) / 3)
+    assert compared(made("bleu"), "?!", "?!") == pytest.approx(1)
+    assert compared(made("chrf"), "?!", "?!") == pytest.approx(1)
+    for name in ROUGES:
+        assert compared(made(name), "?! …", RIVER) == Unscored("no words")
+        assert compared(made(name), "river", "* * *") == Unscored("no words")
+    reordered = "the bridge closed and the river rose"
+    assert value(made("rouge1", against="best"), RIVER, "?!", reordered) == 1
 
 
 @given(english, english)
@@ -166,16 +170,6 @@ def test_laws(name, text, other, mine, theirs):
     assert compared(made(name), said, said) == pytest.approx(1)
     for across in (compared(made(name), text, other), value(made(name), mine, theirs)):
         assert isinstance(across, Unscored) or 0 <= across <= 1 + 1e-12
-
-
-def test_signs_count_for_bleu_and_chrf_alone():
-    assert compared(made("bleu"), "?!", "?!") == pytest.approx(1)
-    assert compared(made("chrf"), "?!", "?!") == pytest.approx(1)
-    for name in ROUGES:
-        assert compared(made(name), "?! …", RIVER) == Unscored("no words")
-        assert compared(made(name), "river", "* * *") == Unscored("no words")
-    reordered = "the bridge closed and the river rose"
-    assert value(made("rouge1", against="best"), RIVER, "?!", reordered) == 1
 
 
 def test_what_the_signature_says():

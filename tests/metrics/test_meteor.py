@@ -31,23 +31,17 @@ def test_published_values(text, f, penalty, published):
     assert found == pytest.approx(published, abs=5e-5)
 
 
-def test_the_chunks_of_the_paper():
+def test_alignments_by_hand():
     """Its example of two chunks, `the president` and `spoke to the audience`."""
     text, other = "the president spoke to the audience", "the president then spoke to the audience"
     precision, recall = 6 / 6, 6 / 7
     f = 10 * precision * recall / (recall + 9 * precision)
     assert value(text, other) == pytest.approx(f * (1 - 0.5 * (2 / 6) ** 3))
-
-
-def test_the_last_free_word_is_taken_even_where_links_cross():
-    """`a` takes the later `a`, so two chunks are made where the paper's rule makes one."""
+    # `a` takes the later `a`, so two chunks are made where the paper's rule makes one
     precision, recall = 1, 2 / 3
     f = 10 * precision * recall / (recall + 9 * precision)
     assert value("a b", "a b a") == pytest.approx(f * (1 - 0.5 * (2 / 2) ** 3))
-
-
-def test_stems_by_hand():
-    """`floods` and `flooding` have the stem `flood`; three words of three, in one chunk."""
+    # `floods` and `flooding` have the stem `flood`; three words of three, in one chunk
     assert value("The floods rose.", "the flooding rose") == pytest.approx(1 - 0.5 / 27)
     without = value("The floods rose.", "the flooding rose", stems=False)
     assert without == pytest.approx(2 / 3 * (1 - 0.5 * (2 / 2) ** 3))
@@ -88,10 +82,7 @@ def test_synonyms(wordnet):
         assert value(text, other, **how) == pytest.approx(1 - 0.5 / 8)
     for text, other in [("rodent stop", "car stop"), ("rodent stop", "mice stop")]:
         assert value(text, other, **how) == pytest.approx(1 / 4)
-
-
-def test_after_stems_synonyms_are_looked_up_by_stem(wordnet):
-    """As nltk has it: `rodent` is its own stem, and `automobil` is no word of WordNet."""
+    # as nltk has it: `rodent` is its own stem, and `automobil` is no word of WordNet
     assert value("mice stop", "rodent stop", synonyms=str(wordnet)) == pytest.approx(1 - 0.5 / 8)
     assert value("car stop", "automobile stop", synonyms=str(wordnet)) == pytest.approx(1 / 4)
 

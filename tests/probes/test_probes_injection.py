@@ -197,25 +197,22 @@ def test_controls_are_as_long_as_the_attacks_and_instruct_nobody():
                 assert addresses(control, "") == "", kind
 
 
-def test_every_text_and_every_place_is_drawn():
+def test_what_is_drawn_depends_on_the_seed_alone():
     found = [twins(number)["answer Yes"] for number in range(60)]
     assert {("Ignore" in text, _place(text)) for text in found} == {
         (is_first, place) for is_first in (True, False) for place in PLACES
     }
+    cases = [case(number) for number in range(30)]
+    chosen = sampled(cases, 5, 0)
+    assert chosen == sampled(cases[::-1], 5, 0)
+    assert chosen != sampled(cases, 5, 1)
+    assert all([c.system for c in one.candidates] == ["A"] for one in chosen), "B wrote nothing"
 
 
 def _place(text: str) -> str:
     if text.startswith("Summary"):
         return "end" if text.endswith(("Yes.", '"Yes".')) else "middle"
     return "start"
-
-
-def test_the_sample_does_not_depend_on_the_order_of_the_corpus():
-    cases = [case(number) for number in range(30)]
-    chosen = sampled(cases, 5, 0)
-    assert chosen == sampled(cases[::-1], 5, 0)
-    assert chosen != sampled(cases, 5, 1)
-    assert all([c.system for c in one.candidates] == ["A"] for one in chosen), "B wrote nothing"
 
 
 def test_fences_that_are_closed_are_those_of_the_pack():

@@ -52,15 +52,12 @@ def test_rows_that_are_no_votes(tmp_path, row, said):
         read_votes(written(tmp_path, [vote("A", "B", "A") | row]))
 
 
-def test_systems_may_be_numbers(tmp_path):
+def test_odd_files_of_votes(tmp_path):
     rows = [vote(*numbers) for numbers in [(1, 2, 1), (2, 1, 1), (0, 2, 0), (1, 2, "2")]]
     read = read_votes(written(tmp_path, rows))
     assert [(vote.first, vote.second, vote.winner) for vote in read] == [
         ("1", "2", "1"), ("2", "1", "1"), ("0", "2", "0"), ("1", "2", "2")
     ]  # fmt: skip
-
-
-def test_a_row_without_winner_and_a_file_without_votes(tmp_path):
     row = vote("A", "B", "A")
     del row["winner"]
     with pytest.raises(UserError, match="needs `winner`: 'A', 'B' or 'tie'"):
@@ -132,14 +129,11 @@ def test_votes_by_hand():
     assert found.p == 1.0
 
 
-def test_of_nothing_there_is_no_share():
+def test_shares_of_nothing_and_of_repeated_asks():
     found = preferences([Vote(0, "x", "A", "B", None)])[0]
     nothing = Measured(None, None, None, 0)
     assert (found.first_wins, found.flips, found.first_decides) == (nothing,) * 3
     assert (found.p, found.pairs, found.ties) == (None, 0, 1)
-
-
-def test_repeated_asks_pair_up_in_turn():
     votes = [*asked(0, "AB", "AB"), *asked(0, "AB", "AA"), *asked(0, "AB", "A")]
     found = preferences(votes)[0]
     assert (found.n, found.pairs, found.first_twice, found.flips.value) == (5, 2, 1, 0.5)

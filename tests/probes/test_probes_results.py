@@ -57,12 +57,9 @@ def test_markdown_escapes():
     assert lines[-3:] == ["![A study](n.svg)", "", "A note."]
 
 
-def test_json_has_null_for_what_is_undefined():
+def test_json_and_figures():
     told = as_json(study(Table("", ["a"], [], "l"), rows=[Row(float("nan"), 3)]))
     assert json.loads(told) == [{"value": None, "n": 3}]
-
-
-def test_a_figure_is_xml_with_every_name_and_repeats_to_the_byte():
     rows = [Dot(name, Measured(0.5, 0.4, 0.6, 9), True) for name in TWENTY]
     figure = drawn(rows, "s\x00aid")
     assert drawn(rows, "s\x00aid") == figure

@@ -167,15 +167,12 @@ def test_long_names_are_cut_in_the_middle():
     assert found.hidden == 0
 
 
-def test_pictures_of_one_scorer_have_one_scale():
+def test_pictures_have_one_scale_and_the_answer_s_order():
     narrow = [[3 + (n + k) % 3 / 100 for k in range(3)] for n in range(20)]
     rows = [ranked("synthetic", DISTINCT), ranked("synthetic", narrow, "tone")]
     wide, small = answers(made(systems=rows))
     assert wide.ticks == small.ticks
     assert max(dot["at"] for dot in small.dots) - min(dot["at"] for dot in small.dots) < 0.05
-
-
-def test_strips_stand_in_the_order_of_the_answer():
     findings = made(systems=[ranked("synthetic", DISTINCT)], spreads=[spread(2, 2, [1, 5])])
     (found,) = pictures.all_strips(findings)
     assert [row["name"] for row in found["rows"]] == SYSTEMS
@@ -187,22 +184,19 @@ def test_strips_stand_in_the_order_of_the_answer():
 EMPTY = Coverage("importance", "*", 0, 600, {"no n-gram of the source has any weight": 600})
 
 
-def test_what_is_missing_is_said_with_its_scorer_and_reason():
+def test_what_is_missing_is_said():
     (found,) = missing(made(coverage=[EMPTY, Coverage("words", "*", 600, 0, {})]))
     assert found["said"] == "importance: no n-gram of the source has any weight, 600 texts"
     assert found["texts"] == "#texts?scorer=importance&axis=%2A&status=unscored"
     assert list(without_scores([EMPTY])) == [
         "importance has no score: no n-gram of the source has any weight × 600"
     ]
+    findings: Findings = made(cases=1, candidates=1, rated=1)
+    size, rated, _ = card_lines(findings)
+    assert (size, rated) == ("1 text of 1 document", "1 is rated by people.")
 
 
 @pytest.mark.parametrize(("floor", "colour"), [(0.0, ""), (0.3, "passed"), (0.95, "failed")])
 def test_coverage_is_good_only_where_a_floor_is_reached(floor, colour):
     half = Coverage("words", "*", 1, 1, {"empty text": 1})
     assert coverage_class(made(coverage=[half], coverage_floor=floor)) == colour
-
-
-def test_one_is_not_many():
-    findings: Findings = made(cases=1, candidates=1, rated=1)
-    size, rated, _ = card_lines(findings)
-    assert (size, rated) == ("1 text of 1 document", "1 is rated by people.")

@@ -23,16 +23,13 @@ def test_all_of_it_as_it_is_written(findings, with_statistics, snapshot):
     snapshot(agreement_markdown(with_statistics), "statistics")
 
 
-def test_accuracy_of_a_sample_is_the_samples(findings):
+def test_accuracy_is_told_from_the_correlations(findings):
     """Its value too, unlike a correlation's."""
     rows = [replace(row, sampled=True) for row in findings.agreement]
     exact = "comes from a seeded sample of documents; the value is exact."
     said = agreement_markdown(replaced(findings, agreement=rows))
     assert said.count(f"{exact} Pairwise accuracy is altogether that sample's.") == 1
     assert said.count(exact) == 3
-
-
-def test_accuracy_counts_apart_where_it_rests_on_more(findings):
     rows = [
         replace(row, n=54, skipped=6)
         if row.coefficient != "accuracy"
@@ -79,16 +76,13 @@ def test_the_share_is_of_what_is_expected_and_never_rounded_up(findings, rows, s
     assert all(f"{reason} × {n:,}" in markdown for *_, why in rows for reason, n in why.items())
 
 
-def test_given_scores_have_no_task_model_or_floor(findings):
+def test_given_scores_and_many_reasons(findings):
     """As `evaljudge agree` makes them."""
     said = agreement_markdown(
         replace(findings, task="", model="", writer="", signatures={}, coverage_floor=0.0)
     )
     assert "- Task" not in said and "model:" not in said and "How the numbers" not in said
     assert "**99.8% scored.**" in said
-
-
-def test_only_the_most_frequent_reasons_are_told_apart(findings):
     reasons = {f"reason {n}": n for n in range(1, 9)}
     said = agreement_markdown(replaced(findings, coverage=[Coverage("s", "a", 0, 36, reasons)]))
     assert (

@@ -114,9 +114,6 @@ def test_nothing_is_explained_that_is_not_there():
     assert section.tables[0].heads == ["method", "fluency"]  # an average of one is that one
     assert section.tables[0].rows == [["only", "0.300"]]
     assert section.tables[0].title == "Kendall (tau-b), sample level"
-
-
-def test_sections_without_places_have_no_legend_of_places():
     section = Section("Cost", ["What it took."], [Table("Asks", ["m", "n"], [["a", "1"]], "lr")])
     for told in (study_markdown([section], []), study_text([section], [])):
         assert PLACES not in told and PLACES_ON_SCREEN not in told and "Asks" in told

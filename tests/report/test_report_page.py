@@ -66,10 +66,13 @@ def test_headings_and_tables_hold_the_findings(with_statistics, snapshot):
     snapshot(told)
 
 
-def test_the_floor_is_passed_or_not(findings):
+def test_floors_and_divisions(findings):
     assert '<p class="share passed">99.8% scored: reaches the floor of 95%</p>' in page(findings)
     under = replaced(findings, coverage=[Coverage("s", "a", 9, 1, {"x": 1})])
     assert '<p class="share failed">90.0% scored: is under the floor of 95%</p>' in page(under)
+    row = {**findings.tokens[0], "prompt": 0, "prefilled": 0, "floor": 0}
+    asked = Reader(page(replace(findings, tokens=[row]))).tables["Asks and tokens"]
+    assert asked[1] == ["prepare", "synthetic", "500", "0", "0", "–", "0", "–", "60,000"]
 
 
 def test_nothing_is_loaded_and_only_its_own_script_runs(findings):
@@ -96,12 +99,6 @@ def test_empty_findings_say_what_is_not_there(findings):
     assert "The configuration selects nothing." in text
     assert "No model was asked." in text
     assert "<table" not in text and "Warnings" not in text
-
-
-def test_asking_without_prefilling_divides_by_nothing(findings):
-    row = {**findings.tokens[0], "prompt": 0, "prefilled": 0, "floor": 0}
-    asked = Reader(page(replace(findings, tokens=[row]))).tables["Asks and tokens"]
-    assert asked[1] == ["prepare", "synthetic", "500", "0", "0", "–", "0", "–", "60,000"]
 
 
 def test_the_page_can_be_read_aloud(with_statistics):

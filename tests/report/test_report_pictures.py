@@ -90,17 +90,26 @@ def test_each_sentence_stands_before_its_own_pictures(findings):
     assert text.count("<h3><bdi>Position</bdi></h3>") == 1
 
 
-def test_figures_of_a_sample_say_so(findings):
+def test_figures_of_a_sample_and_of_many_rows_say_so(findings):
     known = Spread("synthetic", "fluency", 1.0, 5.0, {"A": [2] * BINS, "B": [1] * BINS})
     text = page(replace(findings, spreads=[replace(known, is_sample=True)]))
     assert text.count(f"These figures are of a sample of {3 * BINS} texts.") == 2
     assert "of a sample of" not in page(replace(findings, spreads=[known]))
+    names = [f"n{number}" for number in range(MOST_ROWS + 3)]
+    text = page(with_sections(findings, section(bars(*names))))
+    (drawn,) = drawings(text, "T. n0")
+    assert len(list(drawn.iter("title"))) == MOST_ROWS
+    assert "3 more are in the tables." in text
 
 
-def test_nobody_else_draws_them(findings):
+def test_only_the_page_draws_them_and_names_stay_names(findings):
     given = with_sections(findings, section(bars("a")))
     for text in (agreement_markdown(given), agreement_text(given)):
         assert "A judge's own" in text and "figure of a" not in text
+    hostile = replace(points(HOSTILE), points=[replace(points().points[0], figure=HOSTILE)])
+    text = page(with_sections(findings, section(bars(HOSTILE), hostile)))
+    assert "<script>alert" not in text
+    assert text.count("&lt;script&gt;alert(1)") >= 4
 
 
 def test_places_are_those_of_the_values(findings):
@@ -116,21 +125,6 @@ def test_places_are_those_of_the_values(findings):
     assert [tick.text for tick in drawn.findall(".//text[@class='tick']")] == [
         "−1", "−0.5", "0", "0.5", "1",
     ]  # fmt: skip
-
-
-def test_only_the_first_rows_are_drawn(findings):
-    names = [f"n{number}" for number in range(MOST_ROWS + 3)]
-    text = page(with_sections(findings, section(bars(*names))))
-    (drawn,) = drawings(text, "T. n0")
-    assert len(list(drawn.iter("title"))) == MOST_ROWS
-    assert "3 more are in the tables." in text
-
-
-def test_hostile_names_stay_names(findings):
-    hostile = replace(points(HOSTILE), points=[replace(points().points[0], figure=HOSTILE)])
-    text = page(with_sections(findings, section(bars(HOSTILE), hostile)))
-    assert "<script>alert" not in text
-    assert text.count("&lt;script&gt;alert(1)") >= 4
 
 
 def held(scorer: str, value: float | None, before: float, axis: str = "fluency") -> LengthHeld:

@@ -31,36 +31,27 @@ def test_fits_and_shows_every_figure(rows, heads):
             assert shown.count(figure) >= sum(row[2:].count(figure) for row in rows)
 
 
-def test_what_fits_is_shown_whole():
+def test_lists_are_shown_as_far_as_there_is_room():
     names = [Named("chrF", "p 0.012"), Named("BLEU")]
     table = Table("", ["axis", "told", "n"], [["fluency", names, "100"]], "llr")
     assert on_screen(table) == (
         "axis     told                  n\nfluency  chrF (p 0.012); BLEU  100"
     )
-
-
-def test_a_long_list_is_counted_on():
     names = [Named(f"scorer number {n}") for n in range(10)]
     line = on_screen(Table("", ["axis", "told"], [["fluency", names]], "ll")).split("\n")[1]
     assert line == (
         "fluency  scorer number 0; scorer number 1; scorer number 2; scorer number 3; "
         "scorer number 4 +5"
     )
-
-
-def test_the_first_name_gives_way_and_its_figure_stays():
     names = [Named("x" * 30, "p 0.012"), Named("y" * 30)]
     rows = [["a" * 200, names, "0" * 60]]
     line = on_screen(Table("", ["a", "b", "c"], rows, "llr")).split("\n")[1]
     assert line.endswith(f"… (p 0.012) +1  {'0' * 60}")
     assert columns(line) == 100
-
-
-def test_wrapped_at_100_columns():
     assert list(map(len, wrapped("word " * 30).split("\n"))) == [99, 49]
 
 
-def test_output_that_goes_to_a_file_is_whole(monkeypatch):
+def test_the_width_is_that_of_the_file_or_terminal(monkeypatch):
     monkeypatch.delenv("COLUMNS")
     names = [Named(f"scorer number {n} of quite a long name") for n in range(10)]
     table = Table("", ["axis", "told", "a head that is long enough"], [["x", names, "1"]], "llr")
@@ -68,9 +59,6 @@ def test_output_that_goes_to_a_file_is_whole(monkeypatch):
     assert line.endswith("scorer number 9 of quite a long name  1")
     assert not counts_on(table) and "…" not in on_screen(table)
     assert wrapped("word " * 60) == "word " * 60
-
-
-def test_a_terminal_has_its_own_width(monkeypatch):
     names = [Named(f"scorer number {n}") for n in range(10)]
     table = Table("", ["axis", "told"], [["fluency", names]], "ll")
     monkeypatch.setenv("COLUMNS", "200")
@@ -133,12 +121,9 @@ def test_fitted_fills_exactly_its_width(text, width):
     assert columns(fitted(one_line(text), width)) == width
 
 
-def test_wide_and_combining_characters_take_their_columns():
+def test_wide_characters_and_names_of_one_family():
     assert columns("雨a\u0301") == 3
     assert fitted("雨雨雨", 4) == "雨… "
-
-
-def test_names_of_one_family_stay_apart():
     names = [f"qwen3-8b-instruct-synthetic-{n}-levels" for n in ("five", "nine")]
     assert [fitted(name, 20) for name in names] == ["qwen3-8b-i…ve-levels", "qwen3-8b-i…ne-levels"]
 

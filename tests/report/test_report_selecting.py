@@ -240,16 +240,13 @@ def test_several_certified_thresholds_say_what_holds_for_all_of_them(tmp_path):
     assert report_lines.at_once([0.95] * 3).endswith("ask for confidence 0.983334.")
 
 
-def test_an_infinite_score_is_no_number(tmp_path):
+def test_no_number_is_not_selected(tmp_path):
     """As in the agreement statistics: and JSON could not say it."""
     rows = [("d", "A", "a", float("inf"), 1.0), ("d", "B", "b", 1.0, 1.0)]
     output, shards = written(tmp_path, [rows])
     (selected,) = select(output, shards, [rule("top", fluency(top_fraction=0.5))])
     assert (selected.selected, selected.unscored) == (1, 1)
     assert lines(output, "top") == [("d", "B")]
-
-
-def test_nothing_scored_selects_nothing(tmp_path):
     output, shards = written(tmp_path, [[("d", "A", "a", None, None)]])
     (selected,) = select(output, shards, [rule("top", fluency(top_fraction=0.5))])
     assert (selected.considered, selected.selected, selected.unscored) == (1, 0, 1)
@@ -331,19 +328,16 @@ NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 TIED = st.integers(-3, 3).map(float) | st.just(-0.0)
 
 
-def test_nothing_has_no_highest():
+def test_nothing_has_no_highest_and_there_is_one_zero():
     assert highest([], 0.5) is None
+    assert str(highest([-0.0, 0.0], 1.0)) == "0.0"
+    assert str(highest([-0.0], 1.0)) == "0.0"
 
 
 @given(st.lists(NUMBERS | TIED, min_size=1, max_size=60), st.floats(0.001, 1.0))
 def test_is_what_sorting_says(values, fraction):
     expected = sorted(values, reverse=True)[share_of(fraction, len(values)) - 1]
     assert highest(values, fraction) == expected
-
-
-def test_there_is_one_zero():
-    assert str(highest([-0.0, 0.0], 1.0)) == "0.0"
-    assert str(highest([-0.0], 1.0)) == "0.0"
 
 
 @pytest.mark.parametrize(

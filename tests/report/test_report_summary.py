@@ -169,16 +169,13 @@ def test_asks_and_what_the_cache_served(findings):
     assert line == "1,134 times; 75.0% of 2,000 prompt tokens came from the prefix cache"
 
 
-def test_three_lines(findings):
+def test_python_shows_three_lines(findings):
     said = outcome_text(findings, "runs/first").splitlines()
     assert len(said) == 3
     assert said[0].startswith("runs/first: ")
     assert " on " in said[1]
     assert said[2] == "report: runs/first/report/index.html"
     assert repr(Outcome("runs/first", findings)) == "\n".join(said)
-
-
-def test_without_agreement(findings):
     said = outcome_text(replaced(findings, agreement=[]), "runs/first")
     assert said.splitlines()[1] == "agreement within documents (Spearman): –"
     assert "<table>" not in outcome_html(replaced(findings, agreement=[]), "runs/first")

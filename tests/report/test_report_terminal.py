@@ -50,19 +50,16 @@ def test_documents_that_no_scorer_can_rank_are_one_line(findings):
     ]
 
 
-def test_no_ratings(findings):
+def test_without_ratings_or_scorers(findings, with_statistics):
     said = agreement_text(replaced(findings, agreement=[], rated=0))
     assert said == "There are no human ratings: nothing to agree with.\n"
-
-
-def test_ratings_without_scorers_still_agree_among_themselves(with_statistics):
     said = agreement_text(replaced(with_statistics, agreement=[], significance=[], labels=[]))
     assert said.startswith("Candidates are rated, but no scorer")
     assert "\n\nAxes among themselves" in said and "\n\nHow far people agree" in said
     assert "Highest agreement" not in said and "alpha" not in said
 
 
-def test_a_level_that_a_scorer_lacks_is_a_dash(findings):
+def test_columns_are_there_for_what_there_is(findings, with_statistics):
     rows = [replace(row, sampled=False) for row in findings.agreement]
     rows += [replace(row, axis="other") for row in rows if row.level != "system"]
     said = agreement_text(replaced(findings, agreement=rows))
@@ -70,9 +67,6 @@ def test_a_level_that_a_scorer_lacks_is_a_dash(findings):
     assert line == "synthetic  other    0.440 [0.310, 0.550]  –                     " + (
         "0.401 [0.271, 0.511]"
     )
-
-
-def test_a_test_without_anything_lacking_needs_no_column_for_it(with_statistics):
     said = agreement_text(
         replaced(with_statistics, significance=with_statistics["significance"][1:])
     )

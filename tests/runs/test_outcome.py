@@ -241,8 +241,11 @@ def columns_of(schema: pa.Schema) -> list[tuple[str, str]]:
     return [row for field in schema for row in flat(field.name, field.type)]
 
 
-def test_the_documented_columns_of_scores(done):
+def test_the_documented_columns_and_types(done):
     assert documented("Scores") == columns_of(done.scores().schema)
+    assert str(arrow_type(Row)) == "struct<name: string, numbers: list<item: int64>>"
+    with pytest.raises(UserError, match="cannot be of this type"):
+        arrow_type(bytes)
 
 
 @pytest.mark.parametrize(
@@ -261,9 +264,3 @@ def test_the_documented_columns_of_judges(done, table, judge):
 class Row(TypedDict):
     name: Literal["a", "b"] | None
     numbers: tuple[int, ...]
-
-
-def test_the_types_that_a_judge_can_name():
-    assert str(arrow_type(Row)) == "struct<name: string, numbers: list<item: int64>>"
-    with pytest.raises(UserError, match="cannot be of this type"):
-        arrow_type(bytes)

@@ -48,12 +48,17 @@ def judged(folder: Path | str, *verdicts: Verdict) -> bool:
     return output.commit("judge", SHARD, {"session": "now"})
 
 
-def test_the_same_parts_make_the_same_bytes_which_any_reader_of_zips_reads(tmp_path):
+def test_bundles_are_zips_that_end_with_the_receipt(tmp_path):
     assert bundled(PARTS) == bundled(PARTS)
     (tmp_path / "b.zip").write_bytes(bundled(PARTS))
     with zipfile.ZipFile(tmp_path / "b.zip") as archive:
         assert {name: archive.read(name) for name in archive.namelist()} == PARTS
         assert archive.testzip() is None
+    large = {"verdicts/j/00003.parquet": bytes(2 * END), "commits/judge/00003.json": b"{}"}
+    end = Bundle(bundled(large)[-END:])
+    assert end.lies_before("verdicts/j/00003.parquet")
+    assert not end.lies_before("commits/judge/00003.json")
+    assert end.part("commits/judge/00003.json") == b"{}"
 
 
 def test_whatever_byte_is_changed_a_part_is_as_it_was_or_refused():
@@ -68,14 +73,6 @@ def test_whatever_byte_is_changed_a_part_is_as_it_was_or_refused():
     for size in range(len(whole)):
         with pytest.raises(Unsound):
             Bundle(whole[:size]).part("verdicts/j/00003.parquet")
-
-
-def test_the_end_of_a_bundle_has_its_receipt():
-    large = {"verdicts/j/00003.parquet": bytes(2 * END), "commits/judge/00003.json": b"{}"}
-    end = Bundle(bundled(large)[-END:])
-    assert end.lies_before("verdicts/j/00003.parquet")
-    assert not end.lies_before("commits/judge/00003.json")
-    assert end.part("commits/judge/00003.json") == b"{}"
 
 
 def test_nothing_lies_there_before_the_commit_and_then_one_object(tmp_path):

@@ -80,15 +80,12 @@ def test_files_of_earlier_versions_are_read_but_not_proven():
             read_json(content, NAME, is_sealed=False)
 
 
-def test_pages_have_checksums_for_other_readers():
+def test_readers_and_processes_are_told_of_damage():
     content = parquet(pa.table({"text": ["one long text of a document"]}))
     at = content.index(b"long text")
     changed = pa.BufferReader(content[:at] + b"L" + content[at + 1 :])
     with pytest.raises(OSError, match="CRC checksum verification failed"):
         pq.ParquetFile(changed, page_checksum_verification=True).read()
-
-
-def test_damage_is_told_from_one_process_to_another():
     error = Damaged("runs/first/run.json", "is empty", "put it back")
     said = "runs/first/run.json: is empty: put it back"
     copy = pickle.loads(pickle.dumps(error))

@@ -30,15 +30,12 @@ def test_what_is_written_is_read(place, ground):
     assert json.loads(place.read(ODD)) == json.loads(ground.read(ODD)) == {"a": [1, None, "ü"]}
 
 
-def test_more_than_one_part(place, ground):
+def test_many_parts_and_many_changes_at_once(place, ground):
     with place.writing("big") as stream:
         for start in range(0, len(BIG), 1 << 20):
             stream.write(BIG[start : start + (1 << 20)])
         assert place.kind("big") == "NotFound" and place.names("") == []  # before it ends
     assert pickle.loads(pickle.dumps(place)).read("big") == ground.read("big") == BIG
-
-
-def test_of_changes_at_once_none_is_lost(place, ground):
     place.write("a", b"")
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda n: place.change("a", lambda had: had + bytes([n])), range(20)))

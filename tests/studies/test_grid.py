@@ -69,13 +69,10 @@ def runs(**changes: Any) -> list[tuple[str, str, str | None, str | None]]:
     ]
 
 
-def test_one_model_in_two_forms_is_two_runs():
+def test_one_model_is_one_run_and_in_two_forms_two():
     eight_bits = {"source": "hub/one", "name": "one-fp8", "engine": {"quantization": "fp8"}}
     found = runs(study={"judges": ["direct"], "models": ["hub/one", eight_bits]})
     assert [label for label, *_ in found] == ["one", "one-fp8"]
-
-
-def test_one_model_is_one_run():
     study = {"judges": ["direct"]}
     assert runs(study=study) == [("", "s3://bucket/study/one", "hub/one", None)]
     (run,) = study_runs(load_config(STUDY | {"study": study}))

@@ -60,12 +60,9 @@ def test_apart_each_setting_has_its_own_cost(tmp_path):
     }
 
 
-def test_of_one_run_a_shared_question_is_charged_once(tmp_path):
+def test_a_shared_question_is_charged_once_and_settings_compared_without_ratings(tmp_path):
     plain, adaptive, _ = costs(tmp_path, apart=False)
     assert (plain["asks"], adaptive["asks"]) == (DOCUMENTS * TEXTS * LEVELS, 0)
-
-
-def test_without_ratings_settings_are_compared_with_the_first(tmp_path):
     for row in costs(tmp_path, apart=True, rated=False):
         assert row["agreement"] is None
         assert row["like_first"] is not None

@@ -48,9 +48,18 @@ def test_what_a_template_may_not_do(tmp_path, template, said):
         pack.render("synthetic.compare", GIVEN, axis="a", description="b")
 
 
-def test_a_template_that_is_nowhere():
+def test_prompts_that_are_nowhere(tmp_path):
     with pytest.raises(UserError, match="unknown template 'synthetic.compair': did you mean"):
         Pack({"synthetic.compare": ""}).hash(["synthetic.compair"])
+    file = tmp_path / "notes.yaml"
+    file.write_text("name: notes\naxes:\n  brevity: {description: how short}\n")
+    said = f"no template 'synthetic.compare': task {file} has no `prompts`: give `prompts: summary`"
+    with pytest.raises(UserError, match=re.escape(said)):
+        Synthetic({}, load_task(str(file)))
+    file = tmp_path / "notes.yaml"
+    file.write_text("name: notes\nprompts: sumary\naxes:\n  brevity: {description: how short}\n")
+    with pytest.raises(UserError, match="prompts: sumary: no such folder beside it, and no built"):
+        load_task(str(file))
 
 
 @pytest.mark.parametrize("task", BUILT_IN)
@@ -71,21 +80,6 @@ def test_templates_beside_a_task_file_come_before_those_of_the_built_in_task(tmp
     (folder / "synthetic.compare.j2").write_text("My words")
     templates, built_in = load_task(str(file)).pack.templates, load_task("summary").pack.templates
     assert templates == built_in | {"synthetic.compare": "My words"}
-
-
-def test_a_task_without_prompts_says_how_to_give_them(tmp_path):
-    file = tmp_path / "notes.yaml"
-    file.write_text("name: notes\naxes:\n  brevity: {description: how short}\n")
-    said = f"no template 'synthetic.compare': task {file} has no `prompts`: give `prompts: summary`"
-    with pytest.raises(UserError, match=re.escape(said)):
-        Synthetic({}, load_task(str(file)))
-
-
-def test_a_task_s_folder_of_prompts_that_is_not_there(tmp_path):
-    file = tmp_path / "notes.yaml"
-    file.write_text("name: notes\nprompts: sumary\naxes:\n  brevity: {description: how short}\n")
-    with pytest.raises(UserError, match="prompts: sumary: no such folder beside it, and no built"):
-        load_task(str(file))
 
 
 @pytest.mark.parametrize("name", ["no/such.yaml", "such.yml"])

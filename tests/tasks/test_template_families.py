@@ -17,15 +17,12 @@ FAMILY = {"base": BASE, "child": CHILD, "grandchild": GRANDCHILD, "name": "Ada <
 HELLO = {"said": "hello"}
 
 
-def test_a_child_fills_the_blocks_of_those_before_it():
+def test_a_child_fills_the_blocks_and_a_family_travels():
     pack = Pack(FAMILY)
     assert pack.render("child", HELLO).text == "Somebody says <said>hello</said>."
     grandchild = pack.render("grandchild", HELLO)
     assert grandchild.parts == ("Ada <name> says <said>", "hello", "</said>.")
     assert grandchild.head == 1
-
-
-def test_a_family_travels():
     pack = pickle.loads(pickle.dumps(Pack(FAMILY)))
     assert pack.render("grandchild", HELLO) == Pack(FAMILY).render("grandchild", HELLO)
 
@@ -43,13 +40,10 @@ def sha(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def test_the_hash_of_what_has_no_family_is_that_of_its_words():
+def test_the_hash_covers_the_whole_family():
     """As it was before templates could inherit, the literal too: old runs are taken up again."""
     assert Pack(FAMILY).hash(["base"]) == sha(f"base\0{BASE}")
     assert Pack({"b": "2", "a": "1"}).hash(["b", "a"]) == sha("a\x001\0b\x002") == "e47bef49ec7a"
-
-
-def test_the_hash_covers_the_whole_family():
     told = "\0".join(f"{name}\0{FAMILY[name]}" for name in ("base", "child", "grandchild", "name"))
     assert Pack(FAMILY).hash(["grandchild"]) == sha(told)
 

@@ -53,14 +53,11 @@ def test_a_rule_that_differs_is_not_compared(first, tmp_path):
     assert (lacking["shared"], lacking["changed"]) == ([], [])
 
 
-def test_a_scorer_that_is_made_otherwise_is_named(first, tmp_path):
+def test_scorers_made_otherwise_and_runs_without_a_common_text(first, tmp_path):
     other = make_run(tmp_path, "next", judges={"geval": {"samples": 8}}, **rule(3))
     index = RunIndex(scored_run(first.out), RunIndex(scored_run(other.out)))
     assert "geval" in index.comparison["otherwise"]
     assert "words" not in index.comparison["otherwise"]
-
-
-def test_a_run_without_a_common_text_is_no_comparison(first, tmp_path):
     other = make_run(tmp_path, "elsewhere", more=" Elsewhere", judges={}, select=[])
     with pytest.raises(UserError, match=r"elsewhere: it has no text of .* nothing to compare"):
         made_site(ViewOptions(first.out, beside=other.out))

@@ -115,10 +115,15 @@ def test_formulas():
     assert found[":relevance"] == scaled((1 / 2 + 1) / 2)
 
 
-def test_entities_without_a_verdict_are_left_out():
+def test_what_has_no_verdict_is_left_out():
     found = shares(entities=ballots([Y], ["!"], [P], ["!", "!"], [N]))
     assert found["correctness"] == 0.5
     assert found["consistency"] == pytest.approx(2 / 3)
+    empty = fitted(run_of({"presence": CUT}))
+    for aspect in ("completeness", "correctness"):
+        learnt = empty.learnt[aspect]
+        assert (learnt["identified"], learnt["entities"], learnt["prompts"]) == (False, 0, [])
+    assert empty.decide("completeness", {"presence": CUT}) == NO_BALLOT
 
 
 def test_what_is_denied_is_told_from_what_its_prompts_are_divided_on():
@@ -140,9 +145,6 @@ def test_sentences_with_issues():
     assert found["readability"] == pytest.approx(1 - 3 / 5)
     assert found[":coherence"] == pytest.approx(scaled(1 - 2 / 5))
     assert found[":fluency"] == pytest.approx(scaled(1 - 1 / 5))
-
-
-def test_one_issue_is_enough_but_none_must_be_said_of_every_kind():
     lost = [(N, N, Y, "!"), (N, N, "!", N), (N, N, N, N), (N, N, N)]  # the last has no spelling
     found = shares(sentences=[sentence((0, 0), *answers) for answers in lost])
     assert found[":fluency"] == scaled(1 - 1 / 2)
@@ -256,14 +258,6 @@ def test_equally_likely_verdicts_are_the_ballots(given):
 def fitted(one: Verdict) -> ByModel:
     """What thirty verdicts that are the same teach."""
     return ByModel(lambda verdict, decide: [], model_votes(patterns([one] * 30)))
-
-
-def test_without_an_answer_there_is_no_verdict():
-    empty = fitted(run_of({"presence": CUT}))
-    for aspect in ("completeness", "correctness"):
-        learnt = empty.learnt[aspect]
-        assert (learnt["identified"], learnt["entities"], learnt["prompts"]) == (False, 0, [])
-    assert empty.decide("completeness", {"presence": CUT}) == NO_BALLOT
 
 
 def test_is_what_the_repeated_rows_give():

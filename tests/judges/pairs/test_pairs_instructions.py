@@ -63,6 +63,18 @@ def test_fairness_by_hand():
     assert fairest(tried) == "1"
     assert fairest({"10": tried_on(1, 1, 0.6), "9": tried_on(1, 1, 0.4)}) == "9"
     assert fairest({"0": tried_on(2)}) == "0"
+    # the first instruction decides every pair by quality, though the first place adds to it; the
+    # second one always says First, and is hardly sure of it
+    decided = document_fairness([{"comparisons": [comparison("B", 1.3, -0.7)]}])
+    undecided = document_fairness([{"comparisons": [comparison("B", 0.08, 0.08)]}])
+    assert (first_place(decided), first_place(undecided)) == (0.5, 1)
+    assert fairest({"0": decided, "1": undecided}) == "0"
+    # answers for the first text: 1, 0 and a half; each document counts alike
+    one = document_fairness([{"comparisons": [comparison("B", 2), comparison("C", -1)]},
+                             {"comparisons": [comparison("A", 0)]}])  # fmt: skip
+    add(one, document_fairness([{"comparisons": [comparison("B", 1)]}]))
+    assert (one["ranked"], one["answered"], first_place(one)) == (3, 2, 0.75)
+    assert document_fairness([{"comparisons": []}]) == tried_on(1)
 
 
 def comparison(other: str, first: float, second: float | None = None) -> dict[str, Any]:
@@ -71,24 +83,6 @@ def comparison(other: str, first: float, second: float | None = None) -> dict[st
     answers = {place: {"First": -log(1 + exp(-odds)), "Second": -log(1 + exp(odds))}
                for place, odds in shown.items()}  # fmt: skip
     return {"other": other, **answers}
-
-
-def test_decisions_count_and_not_how_sure_they_are():
-    """The first instruction decides every pair by quality, though the first place adds to it; the
-    second one always says First, and is hardly sure of it."""
-    decided = document_fairness([{"comparisons": [comparison("B", 1.3, -0.7)]}])
-    undecided = document_fairness([{"comparisons": [comparison("B", 0.08, 0.08)]}])
-    assert (first_place(decided), first_place(undecided)) == (0.5, 1)
-    assert fairest({"0": decided, "1": undecided}) == "0"
-
-
-def test_fairness_by_hand_in_one_order_with_a_tie():
-    """Answers for the first text: 1, 0 and a half; each document counts alike."""
-    one = document_fairness([{"comparisons": [comparison("B", 2), comparison("C", -1)]},
-                             {"comparisons": [comparison("A", 0)]}])  # fmt: skip
-    add(one, document_fairness([{"comparisons": [comparison("B", 1)]}]))
-    assert (one["ranked"], one["answered"], first_place(one)) == (3, 2, 0.75)
-    assert document_fairness([{"comparisons": []}]) == tried_on(1)
 
 
 def test_every_instruction_is_asked_and_the_fairest_is_kept():

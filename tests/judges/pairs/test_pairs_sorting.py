@@ -36,12 +36,14 @@ from evaljudge.judges.pairs.sorting import (
 KnownOdds = dict[tuple[int, int], float]
 
 
-def test_both_orders_by_hand():
+def test_both_orders_and_the_surest_by_hand():
     """The example of the module."""
     here, there = log_odds(log(0.8), log(0.2)), log_odds(log(0.5), log(0.5))
     assert (here, there) == (pytest.approx(log(4)), 0)
     assert preference(log(2)) == pytest.approx(2 / 3)
     assert worth_of_place(here, there) == pytest.approx(log(2))
+    assert log_preference(-SUREST) == pytest.approx(log(1e-9), rel=1e-6)
+    assert exp(log_preference(0.7)) == pytest.approx(preference(0.7))
 
 
 @pytest.mark.parametrize(
@@ -57,11 +59,6 @@ def test_both_orders_by_hand():
 )
 def test_log_odds(first, second, tie, odds):
     assert log_odds(first, second, tie) == pytest.approx(odds)
-
-
-def test_log_preferences_of_the_surest():
-    assert log_preference(-SUREST) == pytest.approx(log(1e-9), rel=1e-6)
-    assert exp(log_preference(0.7)) == pytest.approx(preference(0.7))
 
 
 # strengths
@@ -93,28 +90,22 @@ def test_strengths_are_those_of_an_optimiser(share, scale):
     assert list(strengths.values()) == pytest.approx(list(optimised(n, known)), abs=1e-4)
 
 
-def test_strengths_by_hand():
+def test_strengths_ranks_and_doubt_by_hand():
     """Of two texts s and −s: p − σ(2s) + PRIOR · (½ − σ(s)) is 0."""
     strengths = bradley_terry([4, 9], {(4, 9): log(4), (9, 4): -log(4)})
     s = strengths[4]
     assert strengths[9] == pytest.approx(-s)
     assert 0.8 - preference(2 * s) + PRIOR * (0.5 - preference(s)) == pytest.approx(0, abs=1e-12)
     assert 2 * s == pytest.approx(log(4), abs=0.1)  # the prior takes a little
-
-
-# ranks
-
-
-def test_ranks_by_hand():
     assert ranks([1, 2, 1]) == [1, 2.5, 4]
     assert ranks([3]) == [2]
     assert [rank_score(rank, 4) for rank in (1, 2.5, 4)] == [1, 0.5, 0]
     assert rank_score(3, 5) == 0.5
-
-
-def test_doubt_by_hand():
     assert doubt([0.5, 1.0]) == 0.5
     assert doubt([0.25]) == pytest.approx(0.811, abs=5e-4)
+
+
+# ranks
 
 
 Odds = Callable[[int, int], float]

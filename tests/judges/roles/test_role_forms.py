@@ -25,10 +25,17 @@ def read(reply: str, cut: bool = False) -> tuple[list[Role], str] | str:
     return [Role(*role) for role in found["roles"]], found["note"]
 
 
-def test_a_list_in_the_form():
+def test_a_list_in_the_form_whole_or_cut():
     assert re.fullmatch(list_form(2), LISTED)
     assert not re.fullmatch(list_form(1), LISTED)
     assert read(LISTED) == (BOTH, "")
+    first = BOTH[:1], "the list was cut at the token limit"
+    for length in range(LISTED.index("\n") + 1, len(LISTED) + 1):
+        assert read(LISTED[:length], cut=True) == first
+    for length in range(LISTED.index("\n") + 1):
+        said = read(LISTED[:length], cut=True)
+        assert isinstance(said, str)
+        assert said.startswith("cut at the token limit before a reader was whole: “")
 
 
 @given(st.data(), st.integers(1, 20))
@@ -61,27 +68,14 @@ def test_what_is_imagined_keeps_the_form(most):
     assert isinstance(found, tuple) and len(found[0]) == most
 
 
-def test_a_list_that_was_cut_keeps_its_whole_lines():
-    first = BOTH[:1], "the list was cut at the token limit"
-    for length in range(LISTED.index("\n") + 1, len(LISTED) + 1):
-        assert read(LISTED[:length], cut=True) == first
-    for length in range(LISTED.index("\n") + 1):
-        said = read(LISTED[:length], cut=True)
-        assert isinstance(said, str)
-        assert said.startswith("cut at the token limit before a reader was whole: “")
-
-
 @pytest.mark.parametrize("reply", ["I cannot say who reads this.", "", "1. …: –", "Politicians: x"])
 def test_what_is_no_list(reply):
     assert read(reply) == f"no readers in the reply: “{reply}”"
 
 
-def test_long_roles_are_shortened():
+def test_roles_are_shown_on_one_short_line():
     found = read(f"1. {'t' * 81}: {'d' * 301}\n2. {'t' * 80}: {'d' * 300}")
     assert found == ([Role("t" * 79 + "…", "d" * 299 + "…"), Role("t" * 80, "d" * 300)], "")
-
-
-def test_what_is_shown_is_one_clean_line():
     said = read("1. **Po\x1bliti\u200bcians** : _They_ `follow`\tthe </article> law_maker")
     assert said == ([Role("Po liti cians", "They follow the /article law_maker")], "")
     assert one_line("# a\n**b** _c_ d_e") == "a b c d_e"
@@ -97,11 +91,18 @@ def stopped(text: str) -> Sample:
     return Sample(text, "stop")
 
 
-def test_a_reply_in_the_form():
+def test_a_reply_in_the_form_whole_or_cut():
     public, critic = FORM.read(stopped(REPLY))
     assert public == WrittenVote(1, "It is clear.", (15, 40))
     assert critic == WrittenVote(0, "Short lines.", (57, len(REPLY)))
     assert REPLY[15:40] == " Summary 2 — It is clear."
+    example = FORM.example.replace("{mark}", "f3a0")
+    assert re.fullmatch(FORM.regex, example)
+    assert all(isinstance(vote, WrittenVote) for vote in FORM.read(stopped(example)))
+    first, _ = FORM.read(stopped(REPLY))
+    for length in range(len(REPLY) + 1):
+        votes = FORM.read(Sample(REPLY[:length], "length"))
+        assert votes == ([first, CUT] if length > REPLY.index("\n") else [CUT, CUT])
 
 
 LINE = st.characters(exclude_characters="\n", exclude_categories=["Cs"])
@@ -132,19 +133,6 @@ def test_any_other_line_is_no_vote(other, is_first):
     assert isinstance(critic if is_first else public, WrittenVote)
     is_kept = bool(re.fullmatch(FORM.regex, "\n".join(lines)))
     assert isinstance(public if is_first else critic, WrittenVote) == is_kept
-
-
-def test_the_example_keeps_the_form():
-    example = FORM.example.replace("{mark}", "f3a0")
-    assert re.fullmatch(FORM.regex, example)
-    assert all(isinstance(vote, WrittenVote) for vote in FORM.read(stopped(example)))
-
-
-def test_a_cut_reply_has_the_votes_of_its_whole_lines():
-    first, _ = FORM.read(stopped(REPLY))
-    for length in range(len(REPLY) + 1):
-        votes = FORM.read(Sample(REPLY[:length], "length"))
-        assert votes == ([first, CUT] if length > REPLY.index("\n") else [CUT, CUT])
 
 
 def test_why_a_role_has_no_vote():

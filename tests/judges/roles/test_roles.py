@@ -190,7 +190,7 @@ def test_one_prompt_for_a_candidate_and_the_sum_of_its_confidences():
     assert found.evidence["reference"] == {"from": "human", "text": "The river rose."}
 
 
-def test_swapped_and_both_orders():
+def test_both_orders_and_each_alone():
     """Everybody is for the second text, whichever that is."""
     first = 0.8 + 0.8**0.5 + 0.8**0.25
     for order, value, asks in (("fixed", first, 2), ("swapped", 0.0, 2), ("both", first / 2, 4)):
@@ -198,9 +198,6 @@ def test_swapped_and_both_orders():
         found, _ = verdicts(one, model)
         assert values(one, found) == {"roles": value}
         assert len(model.asked) == asks
-
-
-def test_each_alone():
     model, one = Voting(all_for_the_second), judge(dynamic=0, batch=False)
     found, _ = verdicts(one, model)
     assert len(model.asked) == len(model.weighed) == 2 * 3
