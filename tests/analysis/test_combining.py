@@ -227,15 +227,9 @@ def test_combinations_are_scorers_like_others(config):
     [
         ({"jury": ["a", "c"]}, "combine.jury: unknown scorer 'c'"),
         ({"jury": ["a"]}, "combine.jury.of: should have at least 2 items"),
-        (
-            {"one": ["a", "b"], "two": ["one", "a"]},
-            "combine.two: unknown scorer 'one'",
-        ),
+        ({"one": ["a", "b"], "two": ["one", "a"]}, "combine.two: unknown scorer 'one'"),
         ({"jury": ["jury", "a"]}, "combine.jury: unknown scorer 'jury'"),
-        (
-            {"jury": ["a.calibrated", "b"]},
-            "combine.jury: unknown scorer 'a.calibrated'",
-        ),
+        ({"jury": ["a.calibrated", "b"]}, "combine.jury: unknown scorer 'a.calibrated'"),
         ({"jury": ["a", "a"]}, "combine.jury.of: 'a' is named twice"),
         ({"a": ["a", "b"]}, "combine.a: a scorer of the run has this name"),
         ({"jury": {"of": ["words", "chrf"], "by": "agreement"}}, "needs a scorer with axes"),

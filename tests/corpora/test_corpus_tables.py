@@ -83,10 +83,7 @@ GOOD = "g,s,A,t,,\n"
     [
         (b'd,"s\n",A,t,,good\n', "ratings: 'x' must be a number"),
         (b"d,s,A,t,good,\n", "ratings: must be an object, not str"),
-        (
-            b'd,s,A,t,"{""x"": ""4""}",\n',
-            "ratings: 'x' must be a number",
-        ),
+        (b'd,s,A,t,"{""x"": ""4""}",\n', "ratings: 'x' must be a number"),
         (b",s,A,t,,\n", "doc_id: must be a string"),
         (b"d,s,,t,,\n", "system: must be a string"),
         (b"d,s\n", "2 cells under a header of 6"),

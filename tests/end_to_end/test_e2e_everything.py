@@ -64,10 +64,7 @@ def config(tmp_path_factory, tiny):
     }  # fmt: skip
     judges: dict[str, dict[str, Any]] = {
         name: {} for name, place in kinds().items() if place.startswith("evaljudge.judges.")
-    } | {
-        "roles": {"encoder": encoder["model"], "dynamic": 2},
-        "direct": {"max_tokens": 1},
-    }
+    } | {"roles": {"encoder": encoder["model"], "dynamic": 2}, "direct": {"max_tokens": 1}}
     return {
         "corpus": str(folder / "three.jsonl"), "axes": ["coherence", "relevance"],
         "model": {"source": str(model), "engine": ENGINE, "least_mass": 0},

@@ -51,9 +51,9 @@ CHAINS = {
     "two workers": Chain(("driver", "worker", "worker", "worker", "driver"), workers=2),
     "two models": Chain(("worker", "driver", "driver", "worker", "all"), writer="another"),
 }
-MARKS: dict[str, Any] = {
-    "in its own process": pytest.mark.service,
-} | {name: [pytest.mark.ray, pytest.mark.long] for name in list(CHAINS)[1:]}
+MARKS: dict[str, Any] = {"in its own process": pytest.mark.service} | {
+    name: [pytest.mark.ray, pytest.mark.long] for name in list(CHAINS)[1:]
+}
 
 
 class Run(killing.Run):
@@ -171,8 +171,7 @@ def homes(out: Path) -> dict[str, int]:
 @pytest.mark.long
 @pytest.mark.engine
 @pytest.mark.parametrize(
-    ("executor", "victim"),
-    [("local", "driver"), pytest.param("ray", "all", marks=pytest.mark.ray)],
+    ("executor", "victim"), [("local", "driver"), pytest.param("ray", "all", marks=pytest.mark.ray)]
 )
 def test_the_real_engine_killed_leaves_nothing_running_and_loses_nothing(
     executor, victim, tmp_path

@@ -196,10 +196,7 @@ FEW = {
 @pytest.mark.long
 @pytest.mark.parametrize(
     "executor",
-    [
-        pytest.param("local", marks=pytest.mark.service),
-        pytest.param("ray", marks=pytest.mark.ray),
-    ],
+    [pytest.param("local", marks=pytest.mark.service), pytest.param("ray", marks=pytest.mark.ray)],
 )
 def test_a_signal_ends_a_run_at_once_and_a_rerun_resumes(executor, tmp_path):
     chain = Chain(tmp_path, executor)
@@ -218,10 +215,7 @@ def test_where_ray_is_lost_one_line_says_so_and_a_rerun_resumes(part, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize(
     "executor",
-    [
-        pytest.param("local", marks=pytest.mark.service),
-        pytest.param("ray", marks=pytest.mark.ray),
-    ],
+    [pytest.param("local", marks=pytest.mark.service), pytest.param("ray", marks=pytest.mark.ray)],
 )
 def test_a_run_that_is_given_time_ends_after_the_shards_in_hand(executor, tmp_path):
     chain = Chain(tmp_path, executor)

@@ -4,14 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from evaljudge.metrics.protocol import (
-    Against,
-    Comparison,
-    Unscored,
-    Value,
-    combined,
-    measured,
-)
+from evaljudge.metrics.protocol import Against, Comparison, Unscored, Value, combined, measured
 from evaljudge.records import Candidate, Case, Document
 
 RIVER = Document("d1", "one two three four five six", ("a b", " \n", "c d e f"))

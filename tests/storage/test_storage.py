@@ -80,8 +80,7 @@ def test_cases_of_before_raters_were_kept_are_still_read(tmp_path):
     Place(str(tmp_path)).write("cases/00000.parquet", parquet(pa.table(old)))
     assert Output(str(tmp_path)).cases(Shard(0, 1, 2)) == [
         Case(
-            Document("d", "s", ("r",)),
-            (Candidate("A", "a", {"fluency": 4.5}), Candidate("B", "b")),
+            Document("d", "s", ("r",)), (Candidate("A", "a", {"fluency": 4.5}), Candidate("B", "b"))
         )
     ]
 

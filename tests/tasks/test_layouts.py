@@ -5,16 +5,7 @@ import pytest
 
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Prompt
-from evaljudge.prompts import (
-    BUILT_IN,
-    COMMON,
-    NANO,
-    Given,
-    Layout,
-    Task,
-    built_in_pack,
-    load_task,
-)
+from evaljudge.prompts import BUILT_IN, COMMON, NANO, Given, Layout, Task, built_in_pack, load_task
 from evaljudge.prompts.pack import read_pack
 
 CARRYING = ["direct.rate", "geval.rate", "synthetic.between", "synthetic.compare",

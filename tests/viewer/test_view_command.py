@@ -43,10 +43,7 @@ def test_a_rule_that_differs_is_not_compared(first, tmp_path):
     there = make_run(tmp_path, "third", **JUDGES, **rule(4))
     run = scored_run(first.out)
     index = RunIndex(run, RunIndex(scored_run(there.out)))
-    assert (index.comparison["shared"], index.comparison["changed"]) == (
-        ["fair"],
-        ["good"],
-    )
+    assert (index.comparison["shared"], index.comparison["changed"]) == (["fair"], ["good"])
     lacking = RunIndex(run, RunIndex(scored_run(other.out))).comparison
     assert lacking["differ"][index.scales.index(("geval", "fluency"))] is None
     assert lacking["differ"][index.scales.index(("words", "*"))] == 0
