@@ -3,6 +3,7 @@
 Both are made when a test first asks for them, and once for a session.
 """
 
+import asyncio
 import json
 import logging
 import os
@@ -12,6 +13,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from inspect import iscoroutinefunction, signature
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -250,6 +252,16 @@ def _end_ray() -> None:
 
 
 RAYS = Rays()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A test may be `async`."""
+    if not iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = signature(pyfuncitem.obj).parameters
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
