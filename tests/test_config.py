@@ -83,12 +83,6 @@ def test_a_benchmarks_sources_reach_its_reader(tmp_path):
     assert make_job(config).corpus == CorpusSource("a.jsonl", "summeval", str(tmp_path))
 
 
-def test_of_a_choice_of_forms_the_one_that_fits_furthest_is_told():
-    with pytest.raises(UserError) as refused:
-        load_config({"corpus": {"path": ["a", ""]}, "out": "x"})
-    assert str(refused.value) == 'corpus.path.1: should have at least 1 character (got "")'
-
-
 def test_mistakes_in_names_and_settings_are_told_at_once(tmp_path):
     config = load_config(
         {"corpus": "c", "out": str(tmp_path), "model": "m", "axes": ["coherance"],

@@ -16,12 +16,9 @@ import evaljudge
 from evaljudge.agreement import cross_fitted
 from evaljudge.analysis.calibration import NOT_FINITE, Fit
 from evaljudge.commands.options import CalibrateOptions
-from evaljudge.config import load_config
 from evaljudge.engines.scripted import ScriptedEngines
-from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, Score, Verdict
 from evaljudge.report import agreement_text
-from evaljudge.runs.job import make_job
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.stages import corpus_digest
 from evaljudge.storage import Output
@@ -355,33 +352,3 @@ def test_calibrated_scores_are_selected_by_if_certified(tmp_path):
     asked = select("words.calibrated", precision=1, good=3, at_least=3.1)
     reported(tmp_path, calibrate=["words"], **asked)
     assert chosen(tmp_path) == [("d3", "A")]
-
-
-TAKEN = {"words": {}, "direct.calibrated": {"metric": "words"}}
-
-
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ({"calibrate": ["dierct"]}, "calibrate: unknown scorer 'dierct': did you mean 'direct'"),
-        ({"calibrate": ["direct#2"]}, "calibrate: unknown scorer 'direct#2': did you mean"),
-        ({"calibrate": ["direct.calibrated"]}, "calibrate: unknown scorer 'direct.calibrated'"),
-        ({"metrics": TAKEN}, "'direct.calibrated' is a scorer's name already"),
-        (select("words.calibrated", "*", at_least=1) | {"calibrate": ["words"]},
-         "has an axis for each that people rated: name one"),
-        (select("words.calibrated", at_least=1),
-         "unknown scorer 'words.calibrated': did you mean 'direct.calibrated'"),
-        (select("direct.calibrated", "fluencey", at_least=1),
-         "unknown axis 'fluencey': did you mean 'fluency'"),
-        (select("words", "*", precision=0.9, good=4),
-         "words has no axis, so `precision` has no ratings: calibrate words, and name "
-         "words.calibrated on an axis"),
-        (select("direct.calibrated", precision=0.9, good=4, confidence=0.9),
-         "direct.calibrated was fitted to these ratings, so they cannot certify it"),
-    ],
-)  # fmt: skip
-def test_mistakes_are_refused(tmp_path, asked, said):
-    with pytest.raises(UserError, match=said):
-        make_job(
-            load_config(config(tmp_path, **{"calibrate": ["direct"]} | asked)), ScriptedEngines()
-        )

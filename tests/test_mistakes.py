@@ -10,6 +10,7 @@ import pickle
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -19,6 +20,7 @@ from evaljudge.config import load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import Damaged, StorageLost, UserError, first_words, refused
 from evaljudge.runs.job import make_job
+from evaljudge.studies.study import study_runs
 
 
 class Arguments(BaseModel):
@@ -89,10 +91,15 @@ FOREIGN = (
 )
 
 
+def _made(file: str) -> Any:
+    config = load_config(file)
+    return study_runs(config) if config.study else make_job(config, ScriptedEngines())
+
+
 def _said(text: str) -> str:
     Path("c.yaml").write_text(text)
     with pytest.raises(UserError) as refused:
-        make_job(load_config("c.yaml"), ScriptedEngines())
+        _made("c.yaml")
     said = str(refused.value)
     assert "\n" not in said
     assert not [words for words in FOREIGN if words in said]

@@ -216,20 +216,6 @@ def test_another_model_of_a_judge_is_another_run(bench, own, said):
     assert said in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("model", "said"),
-    [
-        ({"sorce": "n"}, "judges.second.model: unknown key 'sorce': did you mean 'source'?"),
-        ({"revision": "n"}, "judges.second.model: needs a `source`"),
-        (5, "judges.second.model: should be a mapping of keys to values (got 5)"),
-    ],
-)
-def test_a_mistake_in_a_judges_model_is_named(bench, model, said):
-    with pytest.raises(UserError) as refused:
-        bench.run(judges=JUDGES | {"second": JUDGES["second"] | {"model": model}})
-    assert said in str(refused.value)
-
-
 def test_a_run_that_is_cut_short_anywhere_goes_on_as_if_it_had_not_been(bench):
     """Nothing is asked again of a model that had done its work."""
     bench.run()

@@ -18,7 +18,6 @@ from evaljudge.config import Selection, load_config
 from evaljudge.corpora import known_formats
 from evaljudge.engines import Identity, ModelFacts, ModelSource, VllmEngines
 from evaljudge.engines.scripted import ScriptedEngines
-from evaljudge.errors import UserError
 from evaljudge.judges import make_judges
 from evaljudge.judges.shared.scale import HIGHEST, ratings
 from evaljudge.judges.synthetic.equations import answer_chances
@@ -135,13 +134,6 @@ def test_a_threshold_that_no_score_reaches_is_warned_of():
         "select.good: s on tone: no score reaches 35 (the highest is 4.25): nothing is selected",
         "select.good: s on tone: no score is down to 1 (the lowest is 1.5): nothing is selected",
     ]
-
-
-def test_a_condition_that_excludes_itself_is_refused():
-    with pytest.raises(UserError, match="at_least 4 is above at_most 3"):
-        load_config({"corpus": "c", "out": "o", "metrics": ["words"], "judges": {}, "select": [
-            {"name": "n", "all": [{"scorer": "words", "axis": "*", "at_least": 4, "at_most": 3}]}
-        ]})  # fmt: skip
 
 
 PAPERS = ROOT / "jobs" / "configs" / "papers"

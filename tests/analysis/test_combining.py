@@ -222,26 +222,6 @@ def test_combinations_are_scorers_like_others(config):
     assert came.findings["among_judges"], "judges of several models are compared"
 
 
-@pytest.mark.parametrize(
-    ("combine", "said"),
-    [
-        ({"jury": ["a", "c"]}, "combine.jury: unknown scorer 'c'"),
-        ({"jury": ["a"]}, "combine.jury.of: should have at least 2 items"),
-        ({"one": ["a", "b"], "two": ["one", "a"]}, "combine.two: unknown scorer 'one'"),
-        ({"jury": ["jury", "a"]}, "combine.jury: unknown scorer 'jury'"),
-        ({"jury": ["a.calibrated", "b"]}, "combine.jury: unknown scorer 'a.calibrated'"),
-        ({"jury": ["a", "a"]}, "combine.jury.of: 'a' is named twice"),
-        ({"a": ["a", "b"]}, "combine.a: a scorer of the run has this name"),
-        ({"jury": {"of": ["words", "chrf"], "by": "agreement"}}, "needs a scorer with axes"),
-    ],
-)
-def test_combinations_that_are_none(config, combine, said):
-    config |= {"metrics": ["words", "chrf"], "combine": combine, "calibrate": ["a"], "select": []}
-    with pytest.raises(UserError) as refused:
-        evaljudge.plan(config, engines=ScriptedEngines())
-    assert said in str(refused.value)
-
-
 def test_ratings_cannot_certify_what_is_made_of_them(config):
     rule = {"scorer": "jury", "axis": "fluency", "precision": 0.9, "good": 3, "confidence": 0.95}
     config |= {

@@ -91,24 +91,6 @@ def test_auto_is_ray_where_one_process_is_not_enough(workers, environment, name,
     assert executor_name(WorkersConfig(**workers)) == name
 
 
-@pytest.mark.parametrize(
-    ("workers", "said"),
-    [
-        ({"max": 4}, "`max: 4` needs `ray`"),
-        ({"min": 2}, "`min: 2` needs `ray`"),
-        ({"gpus": 2}, "`gpus: 2.0` needs `ray`"),
-        ({"accelerator_type": "L4"}, "`accelerator_type: L4` needs `ray`"),
-    ],
-)
-def test_what_one_process_cannot_give_is_refused(tmp_path, workers, said):
-    given = config(tmp_path, workers={"executor": "local"} | workers)
-    with pytest.raises(
-        UserError, match=f"workers: `executor: local` is this process alone: {said}"
-    ):
-        evaljudge.run(given, engines=ScriptedEngines())
-    assert not (tmp_path / "out").exists()
-
-
 def test_the_writer_s_engine_is_closed_before_the_judge_s_is_opened(tmp_path):
     engines = Engines()
     held: list[int] = []

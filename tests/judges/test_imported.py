@@ -222,28 +222,6 @@ def test_judges_of_one_kind_share_the_keys_of_equal_parts():
     assert not set(keys(judges["warm"]).values()) & set(five.values())
 
 
-@pytest.mark.parametrize(
-    ("chosen", "said"),
-    [
-        ({"finer": {}}, "judges: unknown judge 'finer'"),
-        ({"sintetic": {}}, "unknown judge 'sintetic': did you mean 'synthetic'?"),
-        ({"finer": {"judge": "sinthetic"}}, "did you mean 'synthetic'?"),
-        ({"finer": {"judge": "brevity"}}, "(a class of your own is named module:Class)"),
-        ({"geval": {"judge": "synthetic"}}, "judges.geval: a judge of this kind has this name"),
-        ({"a.b": {"judge": "synthetic"}}, "judges.a.b: a name may hold letters"),
-        ({"../a": {"judge": "synthetic"}}, "judges.../a: a name may hold letters"),
-        ({"a" * 101: {"judge": "synthetic"}}, "a name may hold letters"),
-        ({"human": {"judge": "synthetic"}}, "and not be `human`"),
-        ({"finer": {"judge": "synthetic", "levels": 4}}, "judges.finer.levels"),
-        ({"finer": {"judge": "synthetic", "level": 5}}, "judges.finer: unknown key 'level'"),
-    ],
-)
-def test_names_and_kinds_that_are_refused(chosen, said):
-    with pytest.raises(UserError) as refused:
-        make_judges(chosen, TASK)
-    assert said in str(refused.value)
-
-
 def bound(chosen: dict[str, dict[str, Any]]) -> Any:
     return fingerprint("c", {}, make_judges(chosen, TASK), WRITER, None, "e 1", 0)["judges"]
 

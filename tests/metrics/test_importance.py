@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from evaljudge.errors import UserError
 from evaljudge.metrics import Unscored, Value, make_metrics
 from evaljudge.metrics.measuring import drawn, measure_here
 from evaljudge.metrics.tokens import of_model
@@ -165,18 +164,6 @@ def test_a_model_tokenizer(tmp_path):
     )
     of_model = measured(sources, texts, tokenizer="model", model=str(tmp_path))
     assert of_model == measured(sources, texts, tokenizer="words")
-
-
-@pytest.mark.parametrize(
-    ("told", "said"),
-    [
-        ({"n": 5}, "metrics.importance.n: "),
-        ({"tokenizer": "model"}, "tokenizer: model needs a `model`"),
-    ],
-)
-def test_settings_that_are_refused(told, said):
-    with pytest.raises(UserError, match=said):
-        make_metrics({"importance": told})
 
 
 def test_it_travels():

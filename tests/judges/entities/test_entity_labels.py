@@ -214,18 +214,3 @@ def test_a_bad_row_is_named(tmp_path, row, said):
     assert str(refused.value).startswith(f"{file}:3: ")
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("judges", "labels", "said"),
-    [
-        (["entities"], {"facts": "l"}, "unknown judge of entities 'facts': known: entities"),
-        ([], "l", "one judge of entities"),
-        (["a", "entities"], "l", "here: a, entities"),
-        (["entities"], 7, "should be a file"),
-    ],
-)
-def test_what_a_configuration_cannot_say(judges, labels, said):
-    with pytest.raises(UserError) as refused:
-        config_of("run", judges, entity_labels=labels)
-    assert said in str(refused.value)
