@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -46,9 +47,20 @@ def environment(request, tmp_path):
     return {"PYTHONPATH": os.pathsep.join(paths)}
 
 
-def said(environment: dict[str, str], *arguments: str, status: int = 0) -> str:
+COMMAND = ("-m", "evaljudge")
+CALLS = (
+    "-c",
+    "import contextlib, sys\nfrom evaljudge.cli import main\n"
+    "for call in sys.argv[1:]:\n with contextlib.suppress(SystemExit): main(call.split())",
+)
+"""Several calls in one process, each in one argument."""
+
+
+def said(
+    environment: dict[str, str], *arguments: str, status: int = 0, by: Sequence[str] = COMMAND
+) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "evaljudge", *arguments],
+        [sys.executable, *by, *arguments],
         env=os.environ | environment,
         capture_output=True,
         text=True,
@@ -59,10 +71,6 @@ def said(environment: dict[str, str], *arguments: str, status: int = 0) -> str:
 
 
 def test_all_are_used_and_listed(environment, tmp_path):
-    assert "The share of words in capitals. Needs: nothing else." in said(
-        environment, "list", "metrics"
-    )
-    assert "answers " in said(environment, "list", "formats")
     (tmp_path / "cases.jsonl").write_text(f"{json.dumps(CASE)}\n")
     out = tmp_path / "out"
     config = {
@@ -73,7 +81,10 @@ def test_all_are_used_and_listed(environment, tmp_path):
         "coverage_floor": 0,
     }
     (tmp_path / "config.yaml").write_text(json.dumps(config))
-    said(environment, "run", str(tmp_path / "config.yaml"))
+    calls = ["list metrics", "list formats", f"run {tmp_path}/config.yaml", f"unscored {out}"]
+    shown = said(environment, *calls, "--help", by=CALLS)
+    assert "The share of words in capitals. Needs: nothing else." in shown
+    assert "\nanswers " in shown
     scores = pq.read_table(out / "scores").to_pylist()
     assert {(row["scorer"], row["system"]): row["value"] or row["reason"] for row in scores} == {
         ("shouting", "a"): 2 / 3,
@@ -81,10 +92,8 @@ def test_all_are_used_and_listed(environment, tmp_path):
         ("loud", "a"): 2 / 3,
         ("loud", "b"): 1.0,
     }
-    assert "Count the texts that have no score, by scorer and reason." in said(
-        environment, "--help"
-    )
-    assert re.search(r"^shouting +no words +1$", said(environment, "unscored", str(out)), re.M)
+    assert "Count the texts that have no score, by scorer and reason." in shown
+    assert re.search(r"^shouting +no words +1$", shown, re.M)
 
 
 @pytest.mark.long

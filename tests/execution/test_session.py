@@ -54,6 +54,7 @@ def test_threads_of_ray_data_are_waited_for(name):
     assert ended.is_set()
 
 
+@pytest.mark.long
 @pytest.mark.ray
 def test_every_process_of_a_ray_of_our_own_listens_on_loopback_only():
     environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
