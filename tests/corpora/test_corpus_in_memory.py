@@ -110,13 +110,13 @@ def test_values_of_numpy_and_frames_are_read_as_in_a_file(tmp_path):
     assert case.candidates[0].text == "a\ufffdb"
 
 
-def test_columns_have_other_names_and_mistakes_write_nothing(tmp_path):
-    frame = pd.DataFrame(RATED).rename(columns={"source": "article"})
-    corpus = {"path": frame, "columns": {"article": "source"}}
-    assert read(of(tmp_path, corpus))[:2] == from_a_file(tmp_path)[:2]
+def test_mistakes_write_nothing_and_columns_have_other_names(tmp_path):
     with pytest.raises(UserError, match="unknown key 'tusk'"):
         of(tmp_path, ROWS, tusk="summary")
     assert not (tmp_path / "out").exists()
+    frame = pd.DataFrame(RATED).rename(columns={"source": "article"})
+    corpus = {"path": frame, "columns": {"article": "source"}}
+    assert read(of(tmp_path, corpus))[:2] == from_a_file(tmp_path)[:2]
 
 
 def test_the_same_rows_are_one_file(tmp_path):
