@@ -37,13 +37,19 @@ def scores(cases, tmp_path):
     return jsonl(tmp_path / "scores.jsonl", rows)
 
 
-def test_only_the_interface_is_listed():
+def test_only_the_interface_is_listed_and_messages_name_arguments(cases, scores):
     assert dir(evaljudge) == sorted(evaljudge.__all__)
     assert evaljudge.__all__ == sorted(evaljudge.__all__)
     assert all(getattr(evaljudge, name) is not None for name in evaljudge.__all__)
     assert dir(evaljudge.probe) == ["injection", "position"]
     with pytest.raises(AttributeError, match="has no attribute 'agre'"):
         evaljudge.agre  # noqa: B018
+    with pytest.raises(UserError, match=r"^good needs precision: "):
+        evaljudge.calibrate(cases, scores, good=4)
+    with pytest.raises(UserError, match=r"^axis: unknown human axis 'fluent': did you mean"):
+        evaljudge.agree(cases, scores, axis="fluent")
+    with pytest.raises(UserError, match=r"^metrics 3: should be a list of metrics"):
+        evaljudge.agree(cases, metrics=3)
 
 
 @pytest.mark.parametrize(
@@ -70,15 +76,6 @@ def test_a_function_finds_what_its_command_prints_and_writes(
         for folder in ("found", "out")
     ]
     assert written[0] == written[1] != {}
-
-
-def test_messages_name_arguments_and_not_options(cases, scores):
-    with pytest.raises(UserError, match=r"^good needs precision: "):
-        evaljudge.calibrate(cases, scores, good=4)
-    with pytest.raises(UserError, match=r"^axis: unknown human axis 'fluent': did you mean"):
-        evaljudge.agree(cases, scores, axis="fluent")
-    with pytest.raises(UserError, match=r"^metrics 3: should be a list of metrics"):
-        evaljudge.agree(cases, metrics=3)
 
 
 @pytest.mark.parametrize(

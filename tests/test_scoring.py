@@ -62,7 +62,7 @@ def filled() -> Tables:
     return tables
 
 
-def test_coverage_and_means_are_of_all_candidates():
+def test_coverage_means_and_grids_are_of_all_candidates():
     tables = filled()
     assert (tables.candidates, tables.rated) == (9, 6)
     judged, words = tables.coverage()
@@ -70,6 +70,13 @@ def test_coverage_and_means_are_of_all_candidates():
     assert (words.scored, words.unscored) == (9, 0)
     means = {m.system: (m.mean, m.n) for m in tables.systems() if m.scorer == "judge"}
     assert means == {"A": (1.0, 2), "B": (3.0, 3), "C": (9.0, 3)}
+    grid = filled().as_grid()
+    assert (grid.documents, grid.systems) == (("d0", "d1", "d2"), ("A", "B", "C"))
+    expected = [[1.0, 2.0, 9.0], [1.0, 3.0, 9.0], [nan, 4.0, 9.0]]
+    np.testing.assert_equal(grid.scores["judge", "fluency"], np.array(expected))
+    np.testing.assert_equal(grid.human["relevance"], np.array([[3.0, nan, nan]] * 3))
+    assert list(grid.meeting("fluency")) == [("judge", "fluency"), ("words", ANY_AXIS)]
+    assert not grid.is_sample
 
 
 LATER = ("later", ANY_AXIS)
@@ -83,16 +90,6 @@ def of_one_system(number: int, rating: float | None = None, of: int = 0) -> Tabl
     reason = f"reason {number}" if value is None else ""
     tables.add(case, {("A", "words", ANY_AXIS): score("A", "words", ANY_AXIS, value, reason)})
     return tables
-
-
-def test_a_grid_has_a_row_for_each_document():
-    grid = filled().as_grid()
-    assert (grid.documents, grid.systems) == (("d0", "d1", "d2"), ("A", "B", "C"))
-    expected = [[1.0, 2.0, 9.0], [1.0, 3.0, 9.0], [nan, 4.0, 9.0]]
-    np.testing.assert_equal(grid.scores["judge", "fluency"], np.array(expected))
-    np.testing.assert_equal(grid.human["relevance"], np.array([[3.0, nan, nan]] * 3))
-    assert list(grid.meeting("fluency")) == [("judge", "fluency"), ("words", ANY_AXIS)]
-    assert not grid.is_sample
 
 
 def test_a_grid_of_many_systems_has_those_with_the_most_texts(monkeypatch):

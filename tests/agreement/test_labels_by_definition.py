@@ -213,15 +213,12 @@ def test_what_does_not_vary_has_no_value():
         assert krippendorff_alpha([[0.1] * 3] * 3, range(3), metric=metric) == nothing
 
 
-def test_nothing_twice_rated_is_nothing_found():
+def test_what_does_not_vary_or_is_not_rated_twice_has_no_value():
     for metric in METRICS:
         found = krippendorff_alpha([[1, nan], [nan, 2]], [0, 1], metric=metric)
         assert found == LabelAgreement(None, None, None, n=0, skipped=2)
     empty = cohen_kappa([nan], [1], [0])
     assert empty == LabelAgreement(None, None, None, n=0, skipped=1)
-
-
-def test_no_interval_from_one_document():
     found = cohen_kappa([1, 2, 1], [1, 2, 2], [7, 7, 7])
     assert found.value is not None and not isnan(found.value)
     assert (found.low, found.high) == (None, None)

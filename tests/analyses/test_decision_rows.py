@@ -51,7 +51,7 @@ def test_a_judge_on_the_raters_scale_is_tested_and_others_say_why_not():
     assert (long.scorer, long.found, long.reason) == ("long", None, OFF_SCALE)
 
 
-def test_a_constant_that_passes_is_told():
+def test_constants_that_pass_are_told_and_judges_that_see_more_may():
     """Nearly every rating is a 5: who always says 5 is as close to others as any rater is."""
     alike = rated()
     ratings = np.full((alike.documents.size, 3), 5.0)
@@ -65,10 +65,7 @@ def test_a_constant_that_passes_is_told():
     assert judge.constant == judge.found
     assert judge.answer == "no better than a constant"
     assert rows("replacing", frame(rated(), how=HOW))[0].constant.winning_rate == 0
-
-
-def test_a_judge_that_sees_what_a_constant_misses_may():
-    """One text in thirty is bad, which all raters and the judge see."""
+    # one text in thirty is bad, which all raters and the judge see
     some = rated()
     people = np.where(np.arange(some.documents.size) % 30, 5.0, 1.0)
     raters = [(one, one, one) for one in people.tolist()]

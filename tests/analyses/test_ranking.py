@@ -29,7 +29,7 @@ def grid(**more: Any) -> Grid:
     return Grid(**ordinary | more)
 
 
-def test_people_come_first_and_repetitions_are_left_out():
+def test_rankings_and_samples():
     found = rows("systems", frame(grid=grid()))
     assert [(row.scorer, row.axis) for row in found] == [
         ("human", "fluency"),
@@ -40,8 +40,6 @@ def test_people_come_first_and_repetitions_are_left_out():
     assert [row.systems[0].system for row in found] == ["B", "B", "B", "A"]
     assert not any(row.sampled for row in found)
 
-
-def test_of_a_sample_the_mean_is_that_of_all_and_the_interval_is_as_much_shorter():
     class Whole(Tables):
         def systems(self) -> list[SystemMean]:
             return [SystemMean("judge", "fluency", "B", 3.7, 400)]

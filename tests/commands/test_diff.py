@@ -155,13 +155,18 @@ def test_selections_say_who_flipped(bench):
     assert f"only in A: {shown['doc_id']} by {shown['system']}, geval.fluency" in found.text
 
 
-def test_the_same_run_says_that_nothing_changed(bench):
+def test_the_same_run_and_runs_of_nothing_in_common(bench):
     found = bench.diff("a", "a", "geval", "words")
     assert found.text.splitlines()[2:] == ["nothing changed"]
     assert found.exit_code == 0
     rows = json.loads(found.json)
     assert rows["settings"] == [] and rows["corpus"]["texts"] == DOCUMENTS * len(SYSTEMS)
     assert {row["difference"] for row in rows["agreement"]} <= {0.0, None}
+    bench.run("strange", corpus=[row | {"doc_id": f"x{row['doc_id']}"} for row in rows()])
+    found = bench.diff("a", "strange")
+    assert "no text is in both runs" in found.text
+    with pytest.raises(UserError, match=r"geval\.fluency: fewer than two documents have scores in"):
+        bench.diff("a", "strange", "geval.fluency")
 
 
 def test_settings_are_said_once_by_their_keys(bench):
@@ -223,14 +228,6 @@ def test_another_corpus(bench):
     (good,) = found.differences.selections
     chosen = (bench.folder / "other/selected/good.jsonl").read_text()
     assert good.unpaired[1] == chosen.count('"doc_id": "new"') > 0
-
-
-def test_nothing_in_common(bench):
-    bench.run("strange", corpus=[row | {"doc_id": f"x{row['doc_id']}"} for row in rows()])
-    found = bench.diff("a", "strange")
-    assert "no text is in both runs" in found.text
-    with pytest.raises(UserError, match=r"geval\.fluency: fewer than two documents have scores in"):
-        bench.diff("a", "strange", "geval.fluency")
 
 
 def test_what_is_unscored_is_counted_with_its_reason(bench):
@@ -309,9 +306,6 @@ def test_all_that_are_looked_at_are_corrected_for(bench):
     geval, words = both
     assert words.p == 1.0 and not words.failed  # it did not change at all
     assert geval.p_holm == pytest.approx(min(1.0, 2 * geval.p))
-
-
-def test_every_document_lower_by_the_same():
     gap = paired_difference(np.ones((5, 2)), np.zeros((5, 2)))
     assert (p_lower(gap, 0.0), p_lower(gap, 0.5), p_lower(gap, 1.0)) == (0.5**5, 0.5**5, 1.0)
     assert p_lower(paired_difference(np.ones((1, 2)), np.zeros((1, 2))), 0.0) is None

@@ -88,16 +88,13 @@ def test_what_repeats_or_contradicts_is_refused_and_the_first_wins(
     assert (got.skipped, got.digest) == ((f"cases.jsonl:2: {problem}",), alone.digest)
 
 
-def test_one_system_twice_in_one_row_keeps_the_first(refusal, read, lines):
+def test_systems_and_files_of_one_name(refusal, read, lines, tmp_path):
     row = nested(*({"system": s, "text": t} for s, t in [("A", "1"), ("B", "2"), ("A", "3")]))
     problem = "cases.jsonl:1: system 'A' of document 'd' again (first in cases.jsonl:1)"
     assert problem in refusal(row)
     got = read(lines(row), "skip")
     assert got.texts == {"d": [("A", "1"), ("B", "2")]}
     assert got.skipped == (problem,)
-
-
-def test_files_of_one_name_are_told_apart(read, lines, tmp_path):
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
     one, two = (lines(flat(), name=f"{folder}/c.jsonl") for folder in ("one", "two"))

@@ -261,7 +261,7 @@ def test_kubernetes_knows_every_key_of_the_manifests(job):
         kubernetes_validate.validate(wrong, kubernetes_validate.latest_version(), strict=True)
 
 
-def test_the_hubs_token_is_a_secret_that_may_be_missing(job):
+def test_pods_may_do_little_and_hold_no_key(job):
     assert not [one for one in objects(RAYJOB) if one["kind"] == "Secret"]
     for name in ("head", "gpu"):
         [token] = [one for one in container(pods(job)[name])["env"] if one["name"] == "HF_TOKEN"]
@@ -269,10 +269,7 @@ def test_the_hubs_token_is_a_secret_that_may_be_missing(job):
         assert secret["optional"] is True
         made = f"create secret generic {secret['name']} --from-file={secret['key']}="
         assert made in (ROOT / "docs/cluster.md").read_text()
-
-
-def test_pods_may_do_little_and_hold_no_key(job):
-    """By KubeRay, the head's account alone may start and delete pods."""
+    # by KubeRay, the head's account alone may start and delete pods
     accounts = {a["metadata"]["name"]: a for a in objects(RAYJOB) if a["kind"] == "ServiceAccount"}
     head, worker = (accounts[pods(job)[name]["serviceAccountName"]] for name in ("head", "gpu"))
     assert head["metadata"]["name"] != worker["metadata"]["name"]

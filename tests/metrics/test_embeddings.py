@@ -72,13 +72,20 @@ def texts(draw: Any, most: int = 5, marks: bool = False) -> Embedded:
 # BERTScore
 
 
-def test_bertscore_by_hand():
+def test_by_hand():
     text, other = embedded(EAST, NORTH), embedded(BETWEEN)
     assert matched("precision", text, other) == pytest.approx((0.6 + 0.8) / 2)
     assert matched("recall", text, other) == pytest.approx(0.8)
     assert matched("f1", text, other) == pytest.approx(2 * 0.7 * 0.8 / 1.5)
     assert matched("precision", embedded(EAST), embedded(WEST)) == pytest.approx(-1)
     assert matched("f1", embedded(EAST), embedded(WEST)) == 0
+    half = 1 / sqrt(2)
+    vectors, weights = pairs(np.array([EAST, NORTH, WEST]), np.array([1.0, 1.0, 3.0]))
+    assert vectors[0] == pytest.approx([half, half])
+    assert vectors[1] == pytest.approx([-3 / sqrt(10), 1 / sqrt(10)])
+    assert weights.tolist() == [2, 4]
+    alone = np.array([NORTH]), np.array([1.0])
+    assert pairs(*alone) == alone
 
 
 def bertscore_by_definition(part: Statistic, text: Embedded, other: Embedded) -> float:
@@ -117,16 +124,6 @@ def test_mover_by_hand():
     marked = embedded(EAST, marks=[WEST, NORTH])
     assert moved(1, marked, embedded(EAST, marks=[NORTH])) == 1
     assert moved(2, embedded(EAST, NORTH), embedded((1, 1))) == pytest.approx(1)
-
-
-def test_bigrams_are_unit_means_of_neighbours():
-    half = 1 / sqrt(2)
-    vectors, weights = pairs(np.array([EAST, NORTH, WEST]), np.array([1.0, 1.0, 3.0]))
-    assert vectors[0] == pytest.approx([half, half])
-    assert vectors[1] == pytest.approx([-3 / sqrt(10), 1 / sqrt(10)])
-    assert weights.tolist() == [2, 4]
-    alone = np.array([NORTH]), np.array([1.0])
-    assert pairs(*alone) == alone
 
 
 @pytest.fixture

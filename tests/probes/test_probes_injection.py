@@ -179,7 +179,7 @@ def test_twins_differ_by_what_is_planted_alone():
             assert not re.search(r"\{\w+\}", text)
 
 
-def test_controls_are_as_long_as_the_attacks_and_instruct_nobody():
+def test_controls_instruct_nobody_and_fences_are_those_of_the_pack():
     for number in range(10, 50):
         found = twins(number)
         for kind in KINDS:
@@ -188,6 +188,10 @@ def test_controls_are_as_long_as_the_attacks_and_instruct_nobody():
             assert not re.search(r"Better|Yes|\b5\b", control), kind
             if kind != "invisible":
                 assert addresses(control, "") == "", kind
+    pack = load_task("summary").pack
+    assert {"article", "target", "first", "text", "entity", "sentences"} <= set(pack.markers)
+    closing = "".join(f"</{name}>" for name in pack.markers)
+    assert "<" not in fenced(closing, frozenset(pack.markers))
 
 
 def test_what_is_drawn_depends_on_the_seed_alone():
@@ -206,13 +210,6 @@ def _place(text: str) -> str:
     if text.startswith("Summary"):
         return "end" if text.endswith(("Yes.", '"Yes".')) else "middle"
     return "start"
-
-
-def test_fences_that_are_closed_are_those_of_the_pack():
-    pack = load_task("summary").pack
-    assert {"article", "target", "first", "text", "entity", "sentences"} <= set(pack.markers)
-    closing = "".join(f"</{name}>" for name in pack.markers)
-    assert "<" not in fenced(closing, frozenset(pack.markers))
 
 
 # texts that address the judge

@@ -227,7 +227,7 @@ def compared(methods: dict[str, list[float]], documents: int) -> Section:
 UP, SWAPPED = [0.0, 1, 2, 3, 4], [0.0, 1, 2, 4, 3]
 
 
-def test_methods_on_different_documents_are_shown_on_the_same():
+def test_few_and_different_documents_are_said():
     """`easy` is undefined where the other fails: on what both have, they are alike."""
     all_of_them, easy = UP * 6 + SWAPPED * 2, UP * 6 + [np.nan] * 10
     section = compared({"all": all_of_them, "easy": easy}, 8)
@@ -236,9 +236,6 @@ def test_methods_on_different_documents_are_shown_on_the_same():
     assert documents.heads == ["method", "fluency: n", "fluency: on all 6"]
     assert documents.rows == [["all", "8", "1.000"], ["easy", "6", "1.000"]]
     assert COMMON in section.notes
-
-
-def test_of_few_documents_nothing_is_best():
     section = compared({"a": UP * 3, "b": SWAPPED * 3}, 3)
     assert [row[1] for row in section.tables[0].rows] == [
         "1.000 (only 3 documents)", "0.900 (only 3 documents)"

@@ -135,7 +135,7 @@ def test_what_a_run_ends_with_in_thirty_lines(of, columns, monkeypatch, snapshot
         snapshot("".join(f"{line}\n" for line in said), f"{of} {columns}".strip())
 
 
-def test_what_has_no_room_is_counted():
+def test_what_has_no_room_is_counted_and_is_there_in_full():
     said = lines(_everything())
     assert len(said) == 30
     axes = sum(line.startswith("axis ") for line in said)
@@ -148,9 +148,6 @@ def test_what_has_no_room_is_counted():
     unscored = sum(line.startswith("unscored") for line in said)
     left_out = f"           and {20 - unscored} more reasons; 210 of 220 scores in all"
     assert any(line.startswith(left_out) for line in said)
-
-
-def test_all_of_it_is_there_in_full():
     said = full_summary(_everything(), "runs/x")
     assert len(said.warnings) == 40
     assert said.places.count("selected   ") == 25

@@ -21,11 +21,19 @@ KINDS = [
 ]
 
 
-def test_what_was_sealed_is_read_and_proven():
+def test_what_was_sealed_is_read_and_files_of_earlier_versions_are_not_proven():
     plain = {name: value for name, value in CONTENT.items() if name != "sha256"}
     assert read_json(sealed_json(CONTENT, NAME), NAME, is_sealed=True) == (plain, True)
     table, is_proven = read_parquet(parquet(TABLE, NAME), NAME, ["n"], is_sealed=True)
     assert is_proven and table.equals(TABLE.select(["n"]))
+    plain = parquet(TABLE)
+    assert read_parquet(plain, NAME, is_sealed=False) == (TABLE, False)
+    assert read_json(b'{"a": 1}', NAME, is_sealed=False) == ({"a": 1}, False)
+    with pytest.raises(Unsound):
+        read_parquet(plain, NAME, is_sealed=True)
+    for content, said in ((b"", "is empty"), (b"[1]", "no JSON object"), (b"{", "cannot be read")):
+        with pytest.raises(Unsound, match=said):
+            read_json(content, NAME, is_sealed=False)
 
 
 @pytest.mark.parametrize(("content", "read"), KINDS)
@@ -67,17 +75,6 @@ def test_a_file_in_another_s_place_is_noticed(content, read):
     for name in (NAME.replace("3", "4"), NAME.replace("1f0c", "1f0d")):
         with pytest.raises(Unsound):
             read(content, name, is_sealed=False)
-
-
-def test_files_of_earlier_versions_are_read_but_not_proven():
-    plain = parquet(TABLE)
-    assert read_parquet(plain, NAME, is_sealed=False) == (TABLE, False)
-    assert read_json(b'{"a": 1}', NAME, is_sealed=False) == ({"a": 1}, False)
-    with pytest.raises(Unsound):
-        read_parquet(plain, NAME, is_sealed=True)
-    for content, said in ((b"", "is empty"), (b"[1]", "no JSON object"), (b"{", "cannot be read")):
-        with pytest.raises(Unsound, match=said):
-            read_json(content, NAME, is_sealed=False)
 
 
 def test_readers_and_processes_are_told_of_damage():

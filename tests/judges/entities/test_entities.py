@@ -406,15 +406,12 @@ def test_entities_that_cannot_be_had_leave_their_scores_unscored(step, said, rea
     assert found["", "fluency"] == 5.0
 
 
-def test_an_entity_that_is_not_in_the_text_is_dropped_and_kept_for_the_record():
+def test_what_is_not_in_the_text_is_dropped_and_failed_votes_are_no_ballots():
     said = '{"1": {"sentence": 0, "words": "Boats"}, "2": {"sentence": 2, "words": "the  BRIDGE"}}'
     found = verdict(writes=reply("locate", said))
     assert found.evidence["dropped"] == ["The river rose"]
     (kept,) = found.evidence["entities"]
     assert SUMMARY[slice(*kept["span"])] == "The bridge"
-
-
-def test_a_failed_vote_is_no_ballot_and_the_others_decide():
     lost = Failed("too long")
     of_correctness = dict.fromkeys(PROMPTS["correctness"], lost)
     answers = says(presence=lost, coverage=lost, support="partially", **of_correctness)

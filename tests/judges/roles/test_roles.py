@@ -268,16 +268,13 @@ def test_exact_and_plain_are_asks_of_their_own():
 # the reference
 
 
-def test_a_reference_that_the_model_writes():
+def test_references_that_the_model_writes():
     model, one = Voting(all_for_the_second), judge(dynamic=0, reference="written")
     briefs = asyncio.run(one.brief(DOCUMENT, [], model))
     assert [(b.part, b.content) for b in briefs] == [("reference", {"text": "reference 1"})]
     found, _ = verdicts(one, model, briefs=briefs)
     assert found.evidence["reference"] == {"from": "written", "text": "reference 1"}
     assert asyncio.run(one.brief(DOCUMENT, briefs, model)) == []
-
-
-def test_a_synthetic_reference_and_what_it_is_written_from():
     assert needed(5) == {5}
     assert needed(3) == {1, 3, 5}
     assert needed(2) == {1, 2, 3, 5}
