@@ -237,10 +237,9 @@ def test_what_is_exported_stands_once_and_is_counted(folder):
     assert run.export("refs.jsonl") == ExportedReferences(3 * 2 * 5, 3, 0)
     assert len(rows(folder / "refs.jsonl")) == 30
     write_rows(folder / "cases.jsonl", [case(0), case(1) | {"source": ""}])
-    run = Run(folder, "run", judges=synthetic() | {"geval": {}})
-    run.whole()
+    Run(folder, "other", judges=synthetic() | {"geval": {}}).whole()
     to = f"file://{folder}/refs.jsonl"
-    assert export_references(str(folder / "run"), to) == ExportedReferences(6, 1, 6)
+    assert export_references(str(folder / "other"), to) == ExportedReferences(6, 1, 6)
     assert {r["doc_id"] for r in rows(folder / "refs.jsonl")} == {"d0"}
 
 

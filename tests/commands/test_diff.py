@@ -159,9 +159,9 @@ def test_the_same_run_and_runs_of_nothing_in_common(bench):
     found = bench.diff("a", "a", "geval", "words")
     assert found.text.splitlines()[2:] == ["nothing changed"]
     assert found.exit_code == 0
-    rows = json.loads(found.json)
-    assert rows["settings"] == [] and rows["corpus"]["texts"] == DOCUMENTS * len(SYSTEMS)
-    assert {row["difference"] for row in rows["agreement"]} <= {0.0, None}
+    told = json.loads(found.json)
+    assert told["settings"] == [] and told["corpus"]["texts"] == DOCUMENTS * len(SYSTEMS)
+    assert {row["difference"] for row in told["agreement"]} <= {0.0, None}
     bench.run("strange", corpus=[row | {"doc_id": f"x{row['doc_id']}"} for row in rows()])
     found = bench.diff("a", "strange")
     assert "no text is in both runs" in found.text

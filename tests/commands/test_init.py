@@ -102,7 +102,7 @@ def test_every_judge_can_be_begun_with_in_sentences():
     assert load_config("config.yaml").judges == {"roles": {"reference": "written"}}
     made(write("jsonl", nested()), judges=["roles"], force=True)
     assert load_config("config.yaml").judges == {"roles": {}}
-    made(write("csv", as_rows(THEIRS)), model="nano", task="dialogue")
+    made(write("csv", as_rows(THEIRS)), model="nano", task="dialogue", force=True)
     lines = Path("config.yaml").read_text().splitlines()
     comments = [line.strip() for line in lines if line.strip().startswith("#")]
     assert len(comments) > 8
@@ -116,7 +116,7 @@ def test_contexts_and_ratings_that_the_task_lacks_are_told():
     made(write("csv", with_fact), task="dialogue", force=True)
     assert "groundedness" in (load_config("config.yaml").axes or [])
     rows = [row | {"tone": 3} for row in as_rows(THEIRS)]
-    (warning,) = made(write("csv", rows)).warnings
+    (warning,) = made(write("csv", rows), force=True).warnings
     assert warning.startswith("not read, but these look like ratings on other axes: `tone`; ")
     assert "tone" not in load_config("config.yaml").corpus.columns
 
@@ -130,9 +130,9 @@ def test_bad_rows_and_ids_are_named():
     passes()
     rows = [row | {"human_fluency": f"{row['human_fluency']},5"} for row in as_rows(THEIRS)]
     with pytest.raises(UserError, match="a number such as 4.5, or a list of them, not '1,5'"):
-        made(write("csv", rows))
+        made(write("csv", rows), force=True)
     rows = [row | {"id": f"t{n}"} for n, row in enumerate(as_rows(THEIRS))]
-    (warning,) = made(write("csv", rows)).warnings
+    (warning,) = made(write("csv", rows), force=True).warnings
     assert "`doc_id` should name the source, not the text" in warning
 
 
@@ -143,7 +143,7 @@ def test_names_and_servers_are_written_as_yaml_reads_them():
     made("a: b #c/1.csv", out="no")
     config = load_config("config.yaml")
     assert (config.corpus.path, config.out) == ("a: b #c/1.csv", "no")
-    made(write("csv", as_rows(THEIRS)), model="http://localhost:1/v1")
+    made(write("csv", as_rows(THEIRS)), model="http://localhost:1/v1", force=True)
     model = load_config("config.yaml").model
     assert model and model.endpoint and model.endpoint.url == "http://localhost:1/v1"
 
