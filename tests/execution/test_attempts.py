@@ -101,11 +101,14 @@ def test_who_stood_by_another_shard_s_case_is_not_blamed(begin, notes):
     assert begin("last").is_careful
 
 
-def test_nothing_is_tried_for_ever(begin):
+def test_one_shard_is_not_tried_for_ever(begin):
     for number in range(10):
         begin(f"w{number}")
     with pytest.raises(GivenUp, match="shard 00003: its worker died 10 times"):
         begin("last")
+
+
+def test_an_engine_that_survives_nothing_is_given_up(begin):
     begin("w0")
     for number in range(1, 2 * MOST_KILLERS + 1):
         open_alone(begin(f"w{number}"), f"d{(number - 1) // 2}")
