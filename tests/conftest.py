@@ -3,6 +3,7 @@
 Both are made when a test first asks for them, and once for a session.
 """
 
+import asyncio
 import json
 import logging
 import os
@@ -10,8 +11,9 @@ import subprocess
 import tempfile
 import warnings
 from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cached_property
+from inspect import iscoroutinefunction, signature
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -44,10 +46,10 @@ os.environ.pop("COLUMNS", None)
 
 OTHERS = ("engine", "ray", "service", "browser", "long")
 """Marks; a test that bears none of them is a `unit` test."""
-LANES = ("engine", "ray", "browser")
+LANES = ("ray", "engine", "browser")
 """Tests that bear one of these run one after the other, each lane in a process of its own: two
 engines at once take each other's cores, what kills processes waits for others, and pages share a
-run."""
+run. A test that bears two is in the first of them, so that two lanes are about as long."""
 TOLD_LANES = "EVALJUDGE_TEST_LANES"
 """The variable that names the file of lanes."""
 WANTED_BY = {
@@ -148,7 +150,7 @@ def _wrongly_marked(items: list[pytest.Item]) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+def tiny(tmp_path_factory):
     made: dict[str, Path] = {}
 
     def make(pieces: str = "bytes", chat: bool = True, **more: int) -> Path:
@@ -193,7 +195,7 @@ class SharedEngines(VllmEngines):
 
 
 @pytest.fixture(scope="session")
-def shared_engines() -> Iterator[SharedEngines]:
+def shared_engines():
     """For tests that ask a model in this process; its prefix cache may hold what others asked."""
     engines = SharedEngines()
     yield engines
@@ -252,9 +254,19 @@ def _end_ray() -> None:
 RAYS = Rays()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A test may be `async`."""
+    if not iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = signature(pyfuncitem.obj).parameters
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """In a process that is connected to Ray, runs would take it."""
-    if not item.get_closest_marker("ray"):
+    if not item.get_closest_marker("ray") or item.get_closest_marker("engine"):
         RAYS.end()
 
 
@@ -263,18 +275,18 @@ def pytest_sessionfinish() -> None:
 
 
 @pytest.fixture(scope="session")
-def start_ray() -> Callable[..., AbstractContextManager[None]]:
+def start_ray():
     return RAYS.start
 
 
 @pytest.fixture
-def local_ray() -> None:
+def local_ray():
     """For the runs of this process, and for drivers that are told its address."""
     RAYS.share()
 
 
 @pytest.fixture(scope="module")
-def hundred_columns() -> Iterator[None]:
+def hundred_columns():
     """Tables are printed as on a terminal of this width."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setenv("COLUMNS", "100")
@@ -282,7 +294,7 @@ def hundred_columns() -> Iterator[None]:
 
 
 @pytest.fixture
-def begun_earlier() -> Iterator[None]:
+def begun_earlier():
     """Runs are begun as an earlier version began them: what is a part of a bundle is a file."""
     from evaljudge.runs import binding
     from evaljudge.storage.files import SEALED
@@ -293,13 +305,13 @@ def begun_earlier() -> Iterator[None]:
 
 
 @pytest.fixture
-def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_fsync(monkeypatch):
     """Nothing waits for the disk."""
     monkeypatch.setattr(os, "fsync", lambda file: None)
 
 
 @pytest.fixture
-def executor(request: pytest.FixtureRequest) -> str:
+def executor(request):
     """Of a test's runs: local, unless it is parametrised over both executors."""
     name: str = getattr(request, "param", "local")
     if name == "ray":
@@ -308,27 +320,27 @@ def executor(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def s3_server() -> Iterator[Any]:
+def s3_server():
     """Moto, in a process of its own; `.url` is where it listens (see s3/bucket.py)."""
     with serving() as server:
         yield server
 
 
 @pytest.fixture
-def s3(s3_server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def s3(s3_server, monkeypatch):
     """A fresh bucket, which this process and those that it starts take for one of Amazon's."""
     yield from _bucket(s3_server, monkeypatch)
 
 
 @pytest.fixture(scope="module")
-def s3_of_module(s3_server: Any) -> Iterator[Any]:
+def s3_of_module(s3_server):
     """The same for all tests of a module, where a run is too dear to be made for each."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         yield from _bucket(s3_server, monkeypatch)
 
 
 @pytest.fixture
-def s3_proxy(s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def s3_proxy(s3, monkeypatch):
     """A door to the bucket that a test may have fail (see s3/proxy.py); all go through it."""
     with FaultProxy(s3.server.url) as proxy:
         monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
@@ -336,37 +348,37 @@ def s3_proxy(s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def gs_server() -> Iterator[Any]:
+def gs_server():
     with serving_cloud("gs") as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def az_server() -> Iterator[Any]:
+def az_server():
     with serving_cloud("az") as server:
         yield server
 
 
 @pytest.fixture
-def gs(gs_server: Any, monkeypatch: pytest.MonkeyPatch) -> CloudBucket:
+def gs(gs_server, monkeypatch):
     """A fresh bucket of Google's storage, as this process and those that it starts find it."""
     return _cloud_bucket("gs", gs_server, monkeypatch)
 
 
 @pytest.fixture
-def az(az_server: Any, monkeypatch: pytest.MonkeyPatch) -> CloudBucket:
+def az(az_server, monkeypatch):
     """The same of Azure's."""
     return _cloud_bucket("az", az_server, monkeypatch)
 
 
 @pytest.fixture(params=["gs", "az"])
-def cloud(request: pytest.FixtureRequest) -> Any:
+def cloud(request):
     """Both, one after the other."""
     return request.getfixturevalue(request.param)
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def small_disk(tmp_path):
     """A real one, of 64 kilobytes, where this user may mount it."""
     folder = tmp_path / "disk"
     folder.mkdir()
@@ -378,7 +390,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def findings() -> Any:
+def findings():
     """An ordinary run's, to be reported."""
     from tests.report.findings import made
 
@@ -386,7 +398,7 @@ def findings() -> Any:
 
 
 @pytest.fixture
-def hostile() -> Any:
+def hostile():
     """Those of a corpus that means harm."""
     from tests.report.findings import WORDS, made_of
 
@@ -394,7 +406,7 @@ def hostile() -> Any:
 
 
 @pytest.fixture
-def with_statistics() -> Any:
+def with_statistics():
     """An ordinary run's, with every statistic."""
     from tests.report.findings import made_with_statistics
 

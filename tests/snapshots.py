@@ -8,14 +8,13 @@ A string is kept as it is; the rest is JSON, with floats at 12 significant digit
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 
 @pytest.fixture
-def snapshot(request: pytest.FixtureRequest) -> Callable[..., None]:
+def snapshot(request):
     def compare(value: Any, name: str = re.sub(r"[^\w.-]+", "-", request.node.name)) -> None:
         file = request.path.parent / "expected" / request.path.stem / name
         if isinstance(value, str):

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.service
 
 
 @pytest.fixture(params=["package", pytest.param("folder", marks=pytest.mark.long)])
-def environment(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
+def environment(request, tmp_path):
     """In which both files are found; what makes a package installed is metadata beside it."""
     for name, text in FILE.findall(PAGE.read_text(encoding="utf-8")):
         (tmp_path / name).parent.mkdir()
@@ -46,9 +47,20 @@ def environment(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str
     return {"PYTHONPATH": os.pathsep.join(paths)}
 
 
-def said(environment: dict[str, str], *arguments: str, status: int = 0) -> str:
+COMMAND = ("-m", "evaljudge")
+CALLS = (
+    "-c",
+    "import contextlib, sys\nfrom evaljudge.cli import main\n"
+    "for call in sys.argv[1:]:\n with contextlib.suppress(SystemExit): main(call.split())",
+)
+"""Several calls in one process, each in one argument."""
+
+
+def said(
+    environment: dict[str, str], *arguments: str, status: int = 0, by: Sequence[str] = COMMAND
+) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "evaljudge", *arguments],
+        [sys.executable, *by, *arguments],
         env=os.environ | environment,
         capture_output=True,
         text=True,
@@ -58,11 +70,7 @@ def said(environment: dict[str, str], *arguments: str, status: int = 0) -> str:
     return done.stdout + done.stderr
 
 
-def test_all_are_used_and_listed(environment: dict[str, str], tmp_path: Path) -> None:
-    assert "The share of words in capitals. Needs: nothing else." in said(
-        environment, "list", "metrics"
-    )
-    assert "answers " in said(environment, "list", "formats")
+def test_all_are_used_and_listed(environment, tmp_path):
     (tmp_path / "cases.jsonl").write_text(f"{json.dumps(CASE)}\n")
     out = tmp_path / "out"
     config = {
@@ -73,7 +81,10 @@ def test_all_are_used_and_listed(environment: dict[str, str], tmp_path: Path) ->
         "coverage_floor": 0,
     }
     (tmp_path / "config.yaml").write_text(json.dumps(config))
-    said(environment, "run", str(tmp_path / "config.yaml"))
+    calls = ["list metrics", "list formats", f"run {tmp_path}/config.yaml", f"unscored {out}"]
+    shown = said(environment, *calls, "--help", by=CALLS)
+    assert "The share of words in capitals. Needs: nothing else." in shown
+    assert "\nanswers " in shown
     scores = pq.read_table(out / "scores").to_pylist()
     assert {(row["scorer"], row["system"]): row["value"] or row["reason"] for row in scores} == {
         ("shouting", "a"): 2 / 3,
@@ -81,14 +92,12 @@ def test_all_are_used_and_listed(environment: dict[str, str], tmp_path: Path) ->
         ("loud", "a"): 2 / 3,
         ("loud", "b"): 1.0,
     }
-    assert "Count the texts that have no score, by scorer and reason." in said(
-        environment, "--help"
-    )
-    assert re.search(r"^shouting +no words +1$", said(environment, "unscored", str(out)), re.M)
+    assert "Count the texts that have no score, by scorer and reason." in shown
+    assert re.search(r"^shouting +no words +1$", shown, re.M)
 
 
 @pytest.mark.long
-def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path: Path) -> None:
+def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path):
     (tmp_path / "broken.py").write_text("import no_such_package")
     (tmp_path / "odd.py").write_text("METRICS = {'odd': len}")
     there = {"EVALJUDGE_METRICS": str(tmp_path)}
@@ -110,7 +119,7 @@ def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path: Pat
 
 
 @pytest.mark.long
-def test_an_analysis(environment: dict[str, str], tmp_path: Path) -> None:
+def test_an_analysis(environment, tmp_path):
     cases = [document(n, "AB", fluency=n) for n in range(2)]
     given = jsonl(tmp_path / "cases.jsonl", cases)
     printed = said(environment, "agree", "--cases", given, "--metrics", "words")
@@ -160,7 +169,7 @@ def test_an_analysis(environment: dict[str, str], tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_mistake_in_it_is_one_line(what: str, text: str, printed: str, tmp_path: Path) -> None:
+def test_a_mistake_in_it_is_one_line(what, text, printed, tmp_path):
     around = {
         "metrics": "from evaljudge.metrics import KnownMetric\nclass Own:\n  name = 'own'\n"
         "  version = '1'\n  facts = {}\n  def __init__(self, name, given): pass\n  def TEXT\n"
@@ -182,6 +191,6 @@ def test_a_mistake_in_it_is_one_line(what: str, text: str, printed: str, tmp_pat
 
 
 @pytest.mark.long
-def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_is_none_is_named(tmp_path):
     shown = said({"EVALJUDGE_METRICS": str(tmp_path / "none")}, "list", "metrics")
     assert f"EVALJUDGE_METRICS names {tmp_path / 'none'}, which is no folder" in shown

@@ -64,9 +64,7 @@ def about_all(output: Output, judge: str, axes: list[str]) -> Iterator[tuple[Cas
     {"synthetic": {}}, {"synthetic": {"swap": "both"}}, {"geval": {}}, {"direct": {}},
     {"synthetic": {"levels": 3}, "finer": {"judge": "synthetic", "levels": 5}},
 ])  # fmt: skip
-def test_every_question_about_a_text_is_shown_as_it_was_asked(
-    tmp_path: Path, settings: dict[str, Any]
-) -> None:
+def test_every_question_about_a_text_is_shown_as_it_was_asked(tmp_path, settings):
     output, asked = made_run(tmp_path, settings)
     shown = [one for judge in settings for _, one in about_all(output, judge, AXES)]
     assert not any(one.is_guessed for one in shown)
@@ -75,7 +73,7 @@ def test_every_question_about_a_text_is_shown_as_it_was_asked(
 
 
 @pytest.mark.parametrize(("judge", "axes"), [("roles", AXES), ("entities", ["*"])])
-def test_questions_that_follow_a_reply_say_so(tmp_path: Path, judge: str, axes: list[str]) -> None:
+def test_questions_that_follow_a_reply_say_so(tmp_path, judge, axes):
     output, asked = made_run(tmp_path, [judge])
     shown = [one for _, one in about_all(output, judge, axes)]
     sure = {one.words for one in shown if not one.is_guessed}
@@ -83,7 +81,7 @@ def test_questions_that_follow_a_reply_say_so(tmp_path: Path, judge: str, axes: 
     assert sure <= set(asked)
 
 
-def test_on_a_page_that_is_sent_around_the_first_of_each_kind_stands_for_all() -> None:
+def test_on_a_page_that_is_sent_around_the_first_of_each_kind_stands_for_all():
     asked = [
         AskedPrompt("a", "how", "1"),
         AskedPrompt("b", "how", "2"),
@@ -92,7 +90,7 @@ def test_on_a_page_that_is_sent_around_the_first_of_each_kind_stands_for_all() -
     assert [(one.words, one.times) for one in first_of_each(asked)] == [("1", 2), ("2", 1)]
 
 
-def test_what_is_not_shown_is_explained(tmp_path: Path) -> None:
+def test_what_is_not_shown_is_explained(tmp_path):
     output, _ = made_run(tmp_path, ["geval"])
     shard = output.shards()[0]
     case = next(iter(output.cases(shard)))

@@ -11,7 +11,7 @@ BENCHES = Path(__file__).parents[1] / "benches"
 
 
 @pytest.mark.parametrize("file", sorted(BENCHES.glob("*.py")), ids=lambda file: file.name)
-def test_a_bench_finds_what_it_imports(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bench_finds_what_it_imports(file, monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHES))
     name = f"bench_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
@@ -22,7 +22,7 @@ def test_a_bench_finds_what_it_imports(file: Path, monkeypatch: pytest.MonkeyPat
     spec.loader.exec_module(module)
 
 
-def test_the_modules_and_tests_of_mutants_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_modules_and_tests_of_mutants_are_there(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHES))
     mutants = importlib.import_module("mutants")
     assert [module for module in mutants.TARGETS if not (mutants.PACKAGE / module).exists()] == []
@@ -35,9 +35,7 @@ def test_the_modules_and_tests_of_mutants_are_there(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.long
 @pytest.mark.engine
-def test_an_arm_that_cannot_run_says_why_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_arm_that_cannot_run_says_why_in_one_line(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHES))
     gpu = importlib.import_module("gpu")
     found = dict(gpu.take_turns({"ours": gpu.OURS}, tmp_path / "none", 1, 1))

@@ -54,7 +54,7 @@ def found(wanted: CalibrateOptions, out: Path | None = None) -> Rows:
     return rows
 
 
-def test_what_is_written_and_printed(tmp_path: Path) -> None:
+def test_what_is_written_and_printed(tmp_path):
     out = tmp_path / "out"
     (row,) = found(small(tmp_path, good=3, precision=0.9), out)
     assert json.loads((out / "calibration.json").read_text()) == [row]
@@ -83,13 +83,13 @@ def test_what_is_written_and_printed(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("hundred_columns")
-def test_what_a_terminal_shows(tmp_path: Path, snapshot: Callable[..., None]) -> None:
+def test_what_a_terminal_shows(tmp_path, snapshot):
     """The first document selects from the second by 2, the second from the first by 3."""
     snapshot(calibrate_with(small(tmp_path, good=3, precision=0.9, folds=2), None, False))
     assert "Selected for" not in calibrate_with(small(tmp_path), None, False)
 
 
-def test_why_there_is_no_threshold_is_said(tmp_path: Path) -> None:
+def test_why_there_is_no_threshold_is_said(tmp_path):
     worst = [row | {"value": -row["value"]} for row in SCORES]
     wanted = small(tmp_path, scores=worst, good=4, precision=0.9)
     said = calibrate_with(wanted, str(tmp_path / "out"), False)
@@ -102,9 +102,7 @@ def test_why_there_is_no_threshold_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("documents", [20, 60])
-def test_a_certified_threshold_selects_or_says_what_would_do(
-    tmp_path: Path, documents: int
-) -> None:
+def test_a_certified_threshold_selects_or_says_what_would_do(tmp_path, documents):
     """The lower half of the scores is bad; 20 good ones cannot certify 0.9."""
     names = [f"d{n:02}" for n in range(documents)]
     cases = [
@@ -139,7 +137,7 @@ def test_a_certified_threshold_selects_or_says_what_would_do(
         assert not (tmp_path / "out/selected").exists()
 
 
-def test_a_scorer_without_axes_is_calibrated_to_each(tmp_path: Path) -> None:
+def test_a_scorer_without_axes_is_calibrated_to_each(tmp_path):
     cases, out = with_ease(lambda fluency: 5 - fluency), tmp_path / "out"
     wanted = small(tmp_path, cases, BARE, good=3, precision=0.5)
     rows = found(wanted, out)
@@ -158,7 +156,7 @@ def test_a_scorer_without_axes_is_calibrated_to_each(tmp_path: Path) -> None:
     }
 
 
-def test_unrated_candidates_are_calibrated_and_unscored_ones_counted(tmp_path: Path) -> None:
+def test_unrated_candidates_are_calibrated_and_unscored_ones_counted(tmp_path):
     """Unrated: by the map of all. In a document that has a fold, by that of the fold."""
     more = {"doc_id": "d3", "source": "s", "candidates": [{"system": "A", "text": "t"}]}
     others = [{"system": "C", "text": "t"}, {"system": "D", "text": "t", "ratings": {"fluency": 2}}]
@@ -175,7 +173,7 @@ def test_unrated_candidates_are_calibrated_and_unscored_ones_counted(tmp_path: P
     assert "d3" not in row["folds_of"]
 
 
-def test_names_of_strangers_become_names_of_files(tmp_path: Path) -> None:
+def test_names_of_strangers_become_names_of_files(tmp_path):
     rivals = ["a/b", "a\\b", "A_b", "../x", "\x1b[2J"]
     scores = [row | {"scorer": name} for name in rivals for row in SCORES]
     out = tmp_path / "out"
@@ -218,12 +216,12 @@ def test_names_of_strangers_become_names_of_files(tmp_path: Path) -> None:
          "--confidence: mine.calibrated was fitted to ratings.*, with --scorer$"),
     ],
 )  # fmt: skip
-def test_mistakes_are_said(tmp_path: Path, more: dict[str, Any], said: str) -> None:
+def test_mistakes_are_said(tmp_path, more, said):
     with pytest.raises(UserError, match=said):
         calibrate_with(small(tmp_path, **more))
 
 
-def test_what_is_strange_or_few_is_said(tmp_path: Path) -> None:
+def test_what_is_strange_or_few_is_said(tmp_path):
     more = [SCORES[0] | {"doc_id": "x"}, *(row | {"scorer": "slip", "axis": "f"} for row in SCORES)]
     wanted = small(tmp_path, scores=[*SCORES, *more])
     assert len(found(wanted)) == 1
@@ -238,7 +236,7 @@ def test_what_is_strange_or_few_is_said(tmp_path: Path) -> None:
 
 
 @needs_shared
-def test_unieval_calibrated_agrees_as_it_says(tmp_path: Path) -> None:
+def test_unieval_calibrated_agrees_as_it_says(tmp_path):
     """`agree` reads what is written; before and after it finds what the calibration tells."""
     source = str(SHARED / "topicalchat.jsonl")
     given = str(SHARED / "topicalchat_unieval.jsonl")

@@ -88,7 +88,7 @@ def worker(
 
 
 @pytest.fixture
-def out(tmp_path: Path) -> Path:
+def out(tmp_path):
     Output(str(tmp_path), run="run1").write_cases(FIRST, CASES)
     Output(str(tmp_path), run="run1").write_cases(SECOND, OTHER_CASES)
     return tmp_path
@@ -98,7 +98,7 @@ def asks(receipt: Mapping[str, Any]) -> dict[str, int]:
     return {judge: told["tokens"]["asks"] for judge, told in receipt["asked"].items()}
 
 
-def test_every_question_is_asked_once_and_accounted_for(out: Path) -> None:
+def test_every_question_is_asked_once_and_accounted_for(out):
     model = Listening()
     prepared, judged = asyncio.run(done(worker(out, model), Order(FIRST, BOTH, {})))
     questions = {(verb, prompt.text, told) for verb, prompt, told in model.heard}
@@ -130,7 +130,7 @@ def test_every_question_is_asked_once_and_accounted_for(out: Path) -> None:
     assert sum(asks(prepared).values()) + sum(asks(judged).values()) == len(model.heard) == 138
 
 
-def test_what_each_axis_cost_adds_up(out: Path) -> None:
+def test_what_each_axis_cost_adds_up(out):
     """But for the floor, which is of a case and not of an axis."""
     axes = ["coherence", "fluency"]
     receipts = asyncio.run(done(worker(out, Listening(), axes=axes), Order(FIRST, BOTH, {})))
@@ -143,7 +143,7 @@ def test_what_each_axis_cost_adds_up(out: Path) -> None:
                 assert set(told["axes"]) == set(axes)
 
 
-def test_whoever_asks_first_the_questions_are_the_same(out: Path) -> None:
+def test_whoever_asks_first_the_questions_are_the_same(out):
     here, there, again = Listening(), Listening(), out / "again"
     Output(str(again), run="run1").write_cases(FIRST, CASES)
     turned = dict(reversed(JUDGES.items()))
@@ -161,7 +161,7 @@ def test_whoever_asks_first_the_questions_are_the_same(out: Path) -> None:
         assert len(mine) == CANDIDATES
 
 
-def test_steps_are_asked_for_once_an_axis_whoever_does_the_next_shard(out: Path) -> None:
+def test_steps_are_asked_for_once_an_axis_whoever_does_the_next_shard(out):
     axes = ["coherence", "fluency"]
     chosen = {"geval": {}, "again": {"judge": "geval", "samples": 4}}
     first, second = Listening(), Listening()
@@ -179,7 +179,7 @@ def test_steps_are_asked_for_once_an_axis_whoever_does_the_next_shard(out: Path)
     assert len({(brief.axis, brief.content["text"]) for brief in briefs}) == 2
 
 
-def test_two_workers_at_the_same_moment_go_by_the_same_steps(out: Path) -> None:
+def test_two_workers_at_the_same_moment_go_by_the_same_steps(out):
     one = Listening(lambda prompt, how: "steps of one", 0.01)
     other = Listening(lambda prompt, how: "steps of the other", 0.01)
 
@@ -196,7 +196,7 @@ def test_two_workers_at_the_same_moment_go_by_the_same_steps(out: Path) -> None:
     assert len({brief.content["text"] for brief in output.briefs("geval", files)}) == 1
 
 
-def test_checks_are_written_beside_the_verdicts_of_every_judge_that_looks(out: Path) -> None:
+def test_checks_are_written_beside_the_verdicts_of_every_judge_that_looks(out):
     asyncio.run(done(worker(out, Listening()), Order(FIRST, BOTH, {})))
     output = Output(str(out), run="run1")
     looked = {
@@ -212,7 +212,7 @@ def test_checks_are_written_beside_the_verdicts_of_every_judge_that_looks(out: P
     assert {name.partition("/")[0] for name in build.tables(out / "checks")} == looked.keys()
 
 
-def test_a_reference_that_fails_is_not_asked_for_again_by_the_next_judge(out: Path) -> None:
+def test_a_reference_that_fails_is_not_asked_for_again_by_the_next_judge(out):
     def write(prompt: Prompt, how: Writing) -> str | Failed:
         return Failed("no") if "the best" in prompt.text else any_text(prompt, how)
 
@@ -233,7 +233,7 @@ def judges(chosen: Mapping[str, Mapping[str, Any]]) -> list[Judge]:
     return make_judges(chosen, load_task("summary", ["fluency"]))
 
 
-def test_judges_of_a_case_share_a_memory_and_cases_do_not() -> None:
+def test_judges_of_a_case_share_a_memory_and_cases_do_not():
     made, model = judges({"synthetic": {}, "again": {"judge": "synthetic"}}), Listening()
 
     async def ask() -> list[dict[str, int]]:

@@ -170,13 +170,13 @@ class Bench(build.Bench):
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+def whole(tmp_path_factory):
     """Of a judge whose run is quickly reported."""
     return Bench(tmp_path_factory.mktemp("damaged"), {"geval": {}})
 
 
 @pytest.fixture(scope="module")
-def earlier(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+def earlier(tmp_path_factory):
     """Begun by an earlier version; with a judge that has checks, too."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(binding, "BUNDLED", SEALED)
@@ -187,7 +187,7 @@ pytestmark = pytest.mark.usefixtures("no_fsync")
 
 
 @pytest.fixture
-def hurt(whole: Bench, earlier: Bench) -> Callable[[str, str], Bench]:
+def hurt(whole, earlier):
     def make(name: str, damage: str) -> Bench:
         bench = (earlier if name in EARLIER else whole).copied("hurt")
         ALL_DAMAGES[damage](bench.find(name))
@@ -206,7 +206,7 @@ def one_line(error: UserError, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_check_names_every_damaged_file(hurt: Hurt, name: str) -> None:
+def test_check_names_every_damaged_file(hurt, name):
     for damage in ALL_DAMAGES:
         checked = hurt(name, damage).check()
         if damage == "foreign":
@@ -219,9 +219,7 @@ def test_check_names_every_damaged_file(hurt: Hurt, name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "damages"), OFTEN_DAMAGED)
-def test_run_makes_everything_again_or_refuses_in_one_line(
-    hurt: Hurt, name: str, damages: tuple[str, ...]
-) -> None:
+def test_run_makes_everything_again_or_refuses_in_one_line(hurt, name, damages):
     for damage in damages:
         bench = hurt(name, damage)
         try:
@@ -239,9 +237,7 @@ def test_run_makes_everything_again_or_refuses_in_one_line(
 
 
 @pytest.mark.parametrize(("name", "damages"), OFTEN_DAMAGED)
-def test_report_leaves_out_what_is_damaged_or_refuses_in_one_line(
-    hurt: Hurt, name: str, damages: tuple[str, ...]
-) -> None:
+def test_report_leaves_out_what_is_damaged_or_refuses_in_one_line(hurt, name, damages):
     for damage in damages:
         bench = hurt(name, damage)
         try:
@@ -277,8 +273,8 @@ def refused(error: UserError, name: str, damage: str) -> None:
 
 @pytest.mark.parametrize("is_earlier", [False, True])
 def test_only_what_is_damaged_is_done_again_and_is_set_aside_beside_the_first(
-    whole: Bench, earlier: Bench, is_earlier: bool
-) -> None:
+    whole, earlier, is_earlier
+):
     bench = (earlier if is_earlier else whole).copied("two")
     ending = "json" if is_earlier else "zip"
     markers = [bench.out / f"commits/judge/{n:05d}.{ending}" for n in range(DOCUMENTS)]
@@ -301,7 +297,7 @@ def test_only_what_is_damaged_is_done_again_and_is_set_aside_beside_the_first(
     assert [file.read_bytes() for file in kept] == [b"first", b"second"]
 
 
-def test_a_lost_marker_of_a_finished_run_stays_noticed(whole: Bench) -> None:
+def test_a_lost_marker_of_a_finished_run_stays_noticed(whole):
     bench, name = whole.copied("lost"), "commits/judge/00001.zip"
     (bench.out / name).rename(bench.out / f"{name}.old")
     for _ in range(2):  # the first report must not make the second one quiet
@@ -309,7 +305,7 @@ def test_a_lost_marker_of_a_finished_run_stays_noticed(whole: Bench) -> None:
         assert any(problem.startswith(f"{bench.out}/{name}") for problem in bench.check().problems)
 
 
-def test_an_unfinished_run_is_reported_without_the_shards_that_are_left(whole: Bench) -> None:
+def test_an_unfinished_run_is_reported_without_the_shards_that_are_left(whole):
     bench = whole.copied("unfinished")
     Output(str(bench.out)).write_run((Output(str(bench.out)).run() or {}) | {"state": "begun"})
     (bench.out / "commits/judge/00001.zip").unlink()
@@ -322,7 +318,7 @@ def test_an_unfinished_run_is_reported_without_the_shards_that_are_left(whole: B
         bench.run(evaljudge.make_report)
 
 
-def test_cases_from_before_the_ratings_changed_are_damaged(whole: Bench) -> None:
+def test_cases_from_before_the_ratings_changed_are_damaged(whole):
     """A backup that is put back in part has them."""
     bench, (rows, corpus) = whole.copied("rated"), whole.other_corpus("rated")
     rows[1]["candidates"][0]["ratings"] = {"fluency": 4.5}
@@ -347,7 +343,7 @@ def test_cases_from_before_the_ratings_changed_are_damaged(whole: Bench) -> None
 
 
 @pytest.mark.parametrize("name", [EARLIER[6], BRIEFS[0], MEASURED[1]])
-def test_a_marker_and_a_file_that_it_names_are_damaged_at_once(earlier: Bench, name: str) -> None:
+def test_a_marker_and_a_file_that_it_names_are_damaged_at_once(earlier, name):
     stages = {EARLIER[6]: ["judge"], BRIEFS[0]: ["prepare", "judge"], MEASURED[1]: ["measure"]}
     bench = earlier.copied("both")
     ALL_DAMAGES["half"](bench.find(name))
@@ -368,9 +364,7 @@ def test_a_marker_and_a_file_that_it_names_are_damaged_at_once(earlier: Bench, n
         (BUNDLES[2], "judge"),
     ],
 )
-def test_a_run_is_resumed_over_damaged_files(
-    whole: Bench, earlier: Bench, name: str, stage: str
-) -> None:
+def test_a_run_is_resumed_over_damaged_files(whole, earlier, name, stage):
     for damage in SHORT:
         bench = (earlier if name in EARLIER else whole).copied("unfinished")
         ALL_DAMAGES[damage](bench.find(name))
@@ -382,7 +376,7 @@ def test_a_run_is_resumed_over_damaged_files(
         assert bench.check().problems == []
 
 
-def test_cases_are_not_made_of_a_corpus_in_another_order(whole: Bench) -> None:
+def test_cases_are_not_made_of_a_corpus_in_another_order(whole):
     bench, (rows, corpus) = whole.copied("turned"), whole.other_corpus("turned")
     jsonl(Path(corpus), reversed(rows))
     bench.run(corpus=corpus)  # the same run, as long as its cases are there
@@ -396,7 +390,7 @@ def test_cases_are_not_made_of_a_corpus_in_another_order(whole: Bench) -> None:
     assert bench.results() == bench.unharmed
 
 
-def test_cases_are_not_made_of_the_corpus_that_extended_the_run(whole: Bench) -> None:
+def test_cases_are_not_made_of_the_corpus_that_extended_the_run(whole):
     """There their documents have further candidates, which other shards hold."""
     bench, (_, corpus) = whole.copied("extended"), whole.other_corpus("grown")
     jsonl(Path(corpus), (document(n, "ABC", fluency=1.0 + n % 4) for n in range(DOCUMENTS)))
@@ -433,7 +427,7 @@ def unsealed(bench: Bench) -> None:
         file.rename(file.with_name(file.name.replace(run, run[1:])))
 
 
-def test_a_run_of_the_first_version_is_read_resumed_and_checked(earlier: Bench) -> None:
+def test_a_run_of_the_first_version_is_read_resumed_and_checked(earlier):
     older = earlier.copied("older")
     unsealed(older)
     checked = older.check()
@@ -455,7 +449,7 @@ def test_a_run_of_the_first_version_is_read_resumed_and_checked(earlier: Bench) 
             assert bench.results() == bench.unharmed, damage
 
 
-def test_check_says_what_was_found(whole: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_says_what_was_found(whole, capsys):
     bench = whole.copied("said")
     (bench.out / "README").write_text("mine")
     (bench.out / "commits/judge/00002.zip").write_text("{}")
@@ -472,9 +466,7 @@ def test_check_says_what_was_found(whole: Bench, capsys: pytest.CaptureFixture[s
     assert said["done"] == {"prepare": 3, "judge": 3, "measure": 3}
 
 
-def test_check_warns_of_a_secret_that_an_earlier_version_stored(
-    whole: Bench, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_warns_of_a_secret_that_an_earlier_version_stored(whole, capsys):
     bench = whole.copied("secret")
     assert bench.check().secret is None and "warning" not in bench.check().text
     output = Output(str(bench.out))
@@ -504,9 +496,7 @@ def unreadable(file: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(Place, "open", failing(open_here))
 
 
-def test_a_file_that_may_not_be_read_is_refused_and_listed(
-    whole: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_may_not_be_read_is_refused_and_listed(whole, monkeypatch):
     bench = whole.copied("mine")
     (bench.out / "commits/judge/00002.zip").write_bytes(b"")
     unreadable(bench.out / BUNDLES[0], errno.EACCES, monkeypatch)
@@ -522,7 +512,7 @@ def test_a_file_that_may_not_be_read_is_refused_and_listed(
     assert not (bench.out / "damaged").exists()
 
 
-def test_a_run_that_was_killed_before_it_was_cut_is_not_damaged(whole: Bench) -> None:
+def test_a_run_that_was_killed_before_it_was_cut_is_not_damaged(whole):
     bench = whole.copied("begun")
     for file in bench.out.iterdir():
         if file.name != "run.json":
@@ -536,7 +526,7 @@ def test_a_run_that_was_killed_before_it_was_cut_is_not_damaged(whole: Bench) ->
 @pytest.mark.long
 @pytest.mark.ray
 @pytest.mark.usefixtures("local_ray")
-def test_workers_on_ray_tell_the_driver_of_damage(whole: Bench) -> None:
+def test_workers_on_ray_tell_the_driver_of_damage(whole):
     bench = whole.copied("on ray")
     (bench.out / "cases/00001.parquet").write_bytes(b"PAR1")
     (bench.out / "commits/judge/00001.zip").unlink()
@@ -547,7 +537,7 @@ def test_workers_on_ray_tell_the_driver_of_damage(whole: Bench) -> None:
 
 
 @pytest.mark.service
-def test_damage_on_s3_is_found_and_repaired(whole: Bench, s3: Any) -> None:
+def test_damage_on_s3_is_found_and_repaired(whole, s3):
     bench, keys = whole.copied("for s3"), f"{s3.uri}/runs/first"
     for file in (file for file in bench.out.rglob("*") if file.is_file()):
         s3.put(f"runs/first/{file.relative_to(bench.out)}", file.read_bytes())

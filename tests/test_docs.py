@@ -118,7 +118,7 @@ CONFIGS = [block for block in BLOCKS if block.kind == "yaml"]
 SHELLS = [block for block in BLOCKS if block.kind in ("sh", "console")]
 
 
-def test_every_block_is_of_a_kind_that_is_looked_at() -> None:
+def test_every_block_is_of_a_kind_that_is_looked_at():
     known = {"yaml", "json", "python", "console", "sh", "text", "csv", "jinja", "toml"}
     assert [str(block) for block in BLOCKS if block.kind not in known] == []
     assert all(block.told in ("", "cluster") for block in BLOCKS if block.kind == "sh")
@@ -129,7 +129,7 @@ def test_every_block_is_of_a_kind_that_is_looked_at() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_and_every_path_leads_somewhere(page: Path) -> None:
+def test_every_link_and_every_path_leads_somewhere(page):
     text = page.read_text(encoding="utf-8")
     links = (link for link in LINK.findall(text) if "://" not in link)
     missing = [link for link in links if not _leads_somewhere(page, link)]
@@ -150,7 +150,7 @@ def _anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_the_readme_is_short_and_has_its_picture() -> None:
+def test_the_readme_is_short_and_has_its_picture():
     text = (ROOT / "README.md").read_text()
     assert len(text.splitlines()) <= 200
     assert "](docs/pictures/answer.png)" in text
@@ -162,7 +162,7 @@ def test_the_readme_is_short_and_has_its_picture() -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """An empty folder but for what `evaljudge demo` begins with; commands run there, and can import
     what they find there."""
     monkeypatch.chdir(tmp_path)
@@ -176,9 +176,7 @@ def as_in_the_hub(_: VllmEngines, source: ModelSource) -> ModelFacts:
 
 
 @pytest.mark.parametrize("block", CONFIGS, ids=str)
-def test_every_configuration_is_accepted(
-    block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_configuration_is_accepted(block, folder, monkeypatch):
     monkeypatch.setattr(VllmEngines, "describe", as_in_the_hub)
     for earlier in takewhile(lambda other: other != block, blocks_of(block.page)):
         earlier.write()
@@ -198,7 +196,7 @@ JUDGES = [page.parent.name for page in GUIDES if page.parent.parent.name == "jud
 
 
 @pytest.mark.parametrize("judge", JUDGES)
-def test_every_setting_of_a_judge_is_in_its_readme(judge: str) -> None:
+def test_every_setting_of_a_judge_is_in_its_readme(judge):
     """In a table's first column; of settings within settings the inner ones."""
     module = import_module(f"evaljudge.judges.{judge}.judge")
     (settings,) = (
@@ -213,7 +211,7 @@ def test_every_setting_of_a_judge_is_in_its_readme(judge: str) -> None:
 
 
 @pytest.mark.parametrize("block", [b for b in BLOCKS if b.kind == "json"], ids=str)
-def test_every_row_is_json(block: Block) -> None:
+def test_every_row_is_json(block):
     assert all(isinstance(json.loads(line), dict) for line in block.text.splitlines())
 
 
@@ -221,13 +219,13 @@ def test_every_row_is_json(block: Block) -> None:
 
 
 @pytest.mark.parametrize("block", SHELLS, ids=str)
-def test_every_command_parses(block: Block) -> None:
+def test_every_command_parses(block):
     for line in block.commands:
         parse(shlex.split(line, comments=True), block.kind == "sh" and not block.told)
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_command_in_the_prose_parses(page: Path) -> None:
+def test_every_command_in_the_prose_parses(page):
     for line in IN_PROSE.findall(FENCE.sub("", page.read_text())):
         parse(shlex.split(" ".join(line.split())), whole=False)
 
@@ -279,13 +277,13 @@ ALONE = dict.fromkeys(b.page for b in BLOCKS if b.kind == "console" and not b.ne
 
 
 @pytest.mark.parametrize("page", ALONE, ids=lambda page: str(page.relative_to(ROOT)))
-def test_commands_without_a_model_print_what_is_shown(page: Path, folder: Path) -> None:
+def test_commands_without_a_model_print_what_is_shown(page, folder):
     carry_out([block for block in blocks_of(page) if not block.needs_engine])
 
 
 @pytest.mark.long
 @pytest.mark.engine
-def test_the_tutorial_does_what_it_says(folder: Path) -> None:
+def test_the_tutorial_does_what_it_says(folder):
     carry_out(blocks_of(ROOT / "docs/tutorial.md"))
     selected = {file.name for file in Path("runs/first/selected").iterdir()}
     assert selected == {"half.jsonl", "half.json"}
@@ -294,9 +292,7 @@ def test_the_tutorial_does_what_it_says(folder: Path) -> None:
 @pytest.mark.engine
 @pytest.mark.ray
 @pytest.mark.long
-def test_the_demo_and_its_study_print_what_is_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_demo_and_its_study_print_what_is_shown(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pages = [ROOT / "README.md", ROOT / "docs/studies.md"]
     carry_out([block for page in pages for block in blocks_of(page) if block.needs_engine])
@@ -304,9 +300,7 @@ def test_the_demo_and_its_study_print_what_is_shown(
 
 @pytest.mark.long
 @pytest.mark.engine
-def test_the_commands_of_their_page_print_what_is_shown(
-    folder: Path, shared_engines: VllmEngines, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commands_of_their_page_print_what_is_shown(folder, shared_engines, monkeypatch):
     """Those that need a model, all in this process, with an engine that is loaded once."""
     monkeypatch.setattr("evaljudge.runs.job.VllmEngines", lambda: shared_engines)
     monkeypatch.setattr(
@@ -329,7 +323,7 @@ def names_of(group: Any, *parents: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", sorted(names_of(typer.main.get_command(app()))))
-def test_every_command_has_a_section_with_an_example_that_is_compared(name: str) -> None:
+def test_every_command_has_a_section_with_an_example_that_is_compared(name):
     text = COMMANDS.read_text(encoding="utf-8")
     assert f"\n### `evaljudge {name}`\n" in text
     shown = [

@@ -33,7 +33,7 @@ def rows_of(of: Grid, families: Mapping[str, Sequence[str]]) -> list[FamilyRow]:
 # by hand
 
 
-def test_the_expected_share_follows_from_pairs_without_the_family() -> None:
+def test_the_expected_share_follows_from_pairs_without_the_family():
     """Others see a gap of one between `a` and `b`, and one between `own` and each; the judge puts
     `a` above `b` on 3 of 4 documents and `own` above all."""
     others = [[2.0, 1.0, 0.0]] * 4
@@ -45,7 +45,7 @@ def test_the_expected_share_follows_from_pairs_without_the_family() -> None:
     assert row.excess == pytest.approx(1 - 0.825, abs=1e-6)
 
 
-def test_all_figures_of_a_row_are_of_the_same_pairs() -> None:
+def test_all_figures_of_a_row_are_of_the_same_pairs():
     nan = np.nan
     judge = [[3.0, 1.0, 2.0], [2.0, 1.0, nan], [1.0, 3.0, 2.0], [3.0, 2.0, 1.0]]
     others = [[3.0, 1.0, 2.0], [3.0, 2.0, 1.0], [3.0, 1.0, 2.0], [nan, 2.0, 1.0]]
@@ -58,11 +58,18 @@ def test_all_figures_of_a_row_are_of_the_same_pairs() -> None:
     assert (list(beside_judges.others), list(beside_people.others)) == (["other"], ["people"])
 
 
-def test_judges_of_one_family_are_not_each_others_measure() -> None:
+def test_figures_are_points_of_pairs_that_others_see():
     draw = np.random.default_rng(0)
     of = grid({name: draw.normal(0, 1, (9, 3)) for name in ("a", "twin", "b")})
     rows = rows_of(of, {"a": ["own"], "twin": ["own"]})
     assert [list(row.others) for row in rows] == [["b"], ["b"]]
+    draw = np.random.default_rng(0)
+    one, other = draw.normal(0, 1, (2, 30, 4))
+    alike, wide = seen_by(np.stack([one, other])), seen_by(np.stack([one, 100 * other]))
+    assert wide == pytest.approx(alike)
+    assert _points(0.26, 0.08, 0.47) == "+26.0 points [8.0, 47.0]"
+    assert _points(-0.013, None, None) == "-1.3 points"
+    assert _points(None, None, None) == "–"
 
 
 @pytest.mark.parametrize(
@@ -73,16 +80,14 @@ def test_judges_of_one_family_are_not_each_others_measure() -> None:
         (["judge", "b"], ["elsewhere"], "no pair has a text of the family"),
     ],
 )
-def test_where_there_is_no_estimate_the_row_says_why(
-    tables: list[str], systems: list[str], reason: str
-) -> None:
+def test_where_there_is_no_estimate_the_row_says_why(tables, systems, reason):
     draw = np.random.default_rng(0)
     (row,) = rows_of(grid({name: draw.normal(0, 1, (5, 3)) for name in tables}), {"judge": systems})
     assert row.reason.startswith(reason)
     assert (row.share, row.expected, row.excess, row.low, row.high) == (None,) * 5
 
 
-def test_the_curve_of_a_judge_that_always_or_never_agrees_is_bounded() -> None:
+def test_the_curve_of_a_judge_that_always_or_never_agrees_is_bounded():
     gaps = np.array([1.0, 2.0, -1.0])
     assert steepness(gaps, np.array([1.0, 1.0, 0.0])) > 10
     assert steepness(gaps, np.array([0.0, 0.0, 1.0])) < -10
@@ -91,14 +96,7 @@ def test_the_curve_of_a_judge_that_always_or_never_agrees_is_bounded() -> None:
     assert exact == pytest.approx(0.7)
 
 
-def test_a_wider_scale_does_not_decide_what_others_see() -> None:
-    draw = np.random.default_rng(0)
-    one, other = draw.normal(0, 1, (2, 30, 4))
-    alike, wide = seen_by(np.stack([one, other])), seen_by(np.stack([one, 100 * other]))
-    assert wide == pytest.approx(alike)
-
-
-def test_reliability_is_cronbachs_alpha_within_systems() -> None:
+def test_reliability_is_cronbachs_alpha_within_systems():
     draw = np.random.default_rng(0)
     quality = draw.normal(0, 1, (4000, 3))
     tables = np.stack([quality + draw.normal(0, 1, quality.shape) for _ in range(3)])
@@ -108,7 +106,7 @@ def test_reliability_is_cronbachs_alpha_within_systems() -> None:
     assert reliability(np.ones((2, 3, 3))) == 1.0
 
 
-def test_odd_families_are_said() -> None:
+def test_odd_families_are_said():
     families = {"a": ["own", "aa"], "b": ["own", "a"], "c": ["a"]}
     config = Config.model_construct(families=families)
     run = frame(grid=Grid(["d"], ["own", "a"], {}, {}), config=config)
@@ -118,12 +116,6 @@ def test_odd_families_are_said() -> None:
             "families.b: all systems are of the family: none is left to compare with"
         ),
     }
-
-
-def test_differences_are_in_points() -> None:
-    assert _points(0.26, 0.08, 0.47) == "+26.0 points [8.0, 47.0]"
-    assert _points(-0.013, None, None) == "-1.3 points"
-    assert _points(None, None, None) == "–"
 
 
 # simulated: texts of known quality, three other judges, and people
@@ -177,7 +169,7 @@ FAIR = [
 @pytest.mark.parametrize(
     "fair", [FAIR[0], *(pytest.param(one, marks=pytest.mark.long) for one in FAIR[1:])]
 )
-def test_a_judge_that_is_fair_is_not_accused(documents: int, fair: dict[str, Any]) -> None:
+def test_a_judge_that_is_fair_is_not_accused(documents, fair):
     """In 95% of worlds the interval should hold 0; of 60, 52 do or more by chance in 98%."""
     rows = found_in(documents, **fair)
     _, holding, above = shares(rows)
@@ -194,20 +186,18 @@ def test_a_judge_that_is_fair_is_not_accused(documents: int, fair: dict[str, Any
         pytest.param(200, {"family": "weak", "noise": 1.5}, 0.8, marks=pytest.mark.long),
     ],
 )
-def test_a_judge_that_favours_its_own_is_found(
-    documents: int, biased: dict[str, Any], least: float
-) -> None:
+def test_a_judge_that_favours_its_own_is_found(documents, biased, least):
     """Also a noisy judge of a strong family, which prefers it less often than the others do."""
     assert shares(found_in(documents, 30, favour=0.6, **biased))[2] >= least
 
 
-def test_of_very_many_documents_a_sample_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_documents_a_sample_is_compared(monkeypatch):
     monkeypatch.setattr("evaljudge.analyses.families.MOST_DOCUMENTS", 20)
     of = world(50, np.random.default_rng(1), "equal", 0.7)
     assert [row.documents for row in rows_of(of, {"judge": ["own"]})] == [20, 20]
 
 
-def test_without_each_document_all_is_estimated_again() -> None:
+def test_without_each_document_all_is_estimated_again():
     """The interval against a jackknife by hand, from rows without each document."""
     of = world(8, np.random.default_rng(3), "equal", 0.7)
     row, _ = rows_of(of, {"judge": ["own"]})

@@ -79,20 +79,20 @@ def row(**changes: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     write_rows(tmp_path / "cases.jsonl", [case(n) for n in range(3)])
     return tmp_path
 
 
 @pytest.fixture
-def first(folder: Path) -> Run:
+def first(folder):
     run = Run(folder, "first")
     run.whole()
     assert len(run.written) == 3 * 2 * 3
     return run
 
 
-def test_a_row_by_hand(first: Run, folder: Path) -> None:
+def test_a_row_by_hand(first, folder):
     assert first.export("refs.jsonl") == ExportedReferences(references=18, documents=3, unscored=0)
     found = rows(folder / "refs.jsonl")
     assert len(found) == 18
@@ -106,7 +106,7 @@ def test_a_row_by_hand(first: Run, folder: Path) -> None:
     assert one["signature"].startswith("synthetic@3 | m@scripted | ")
 
 
-def test_there_and_back_asks_for_no_writing_and_scores_alike(first: Run, folder: Path) -> None:
+def test_there_and_back_asks_for_no_writing_and_scores_alike(first, folder):
     first.export("refs.jsonl")
     second = Run(folder, "second", judges=synthetic(references=str(folder / "refs.jsonl")))
     second.whole()
@@ -119,7 +119,7 @@ def test_there_and_back_asks_for_no_writing_and_scores_alike(first: Run, folder:
     assert sorted(as_text[0].splitlines()) == sorted(as_text[1].splitlines())
 
 
-def test_only_what_the_file_lacks_is_written(first: Run, folder: Path) -> None:
+def test_only_what_the_file_lacks_is_written(first, folder):
     first.export("refs.jsonl")
     given = [r for r in rows(folder / "refs.jsonl") if r["doc_id"] != "d2"]
     middle = ("d1", "fluency", 3)
@@ -138,7 +138,7 @@ def test_only_what_the_file_lacks_is_written(first: Run, folder: Path) -> None:
     assert second.export("all.jsonl") == ExportedReferences(18, 3, 0)
 
 
-def test_rows_that_the_run_has_no_use_for_are_not_used(folder: Path) -> None:
+def test_rows_that_the_run_has_no_use_for_are_not_used(folder):
     elsewhere = row(doc_id="elsewhere", source_sha256="0" * 64)
     others = [row(axis="warmth"), row(level=1.5), elsewhere]
     file = write_rows(folder / "refs.jsonl", [row(), *others])
@@ -150,7 +150,7 @@ def test_rows_that_the_run_has_no_use_for_are_not_used(folder: Path) -> None:
     assert texts.count("given") == 1
 
 
-def test_more_levels_take_over_those_there_are(first: Run, folder: Path) -> None:
+def test_more_levels_take_over_those_there_are(first, folder):
     first.export("refs.jsonl")
     judges = synthetic(levels=5, references=str(folder / "refs.jsonl"))
     second = Run(folder, "second", judges=judges)
@@ -159,7 +159,7 @@ def test_more_levels_take_over_those_there_are(first: Run, folder: Path) -> None
 
 
 @pytest.mark.usefixtures("begun_earlier")
-def test_a_resumed_run_keeps_what_it_has_written(folder: Path) -> None:
+def test_a_resumed_run_keeps_what_it_has_written(folder):
     run = Run(folder, "run", judges=synthetic(references=write_rows(folder / "r.jsonl", [row()])))
     run.whole()
     before = {brief.key: brief.content for brief in run.briefs()}
@@ -172,7 +172,7 @@ def test_a_resumed_run_keeps_what_it_has_written(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("begun_earlier")
-def test_what_is_laid_beside_other_briefs_leaves_them(folder: Path) -> None:
+def test_what_is_laid_beside_other_briefs_leaves_them(folder):
     """As when the briefs of one shard were written before it had the file's."""
     file = write_rows(folder / "refs.jsonl", [row()])
     run = Run(folder, "run", judges=synthetic(references=file))
@@ -189,8 +189,8 @@ def test_what_is_laid_beside_other_briefs_leaves_them(folder: Path) -> None:
 
 @pytest.mark.parametrize("is_earlier", [False, True])
 def test_lost_briefs_are_taken_from_the_file_again_and_the_rest_is_written(
-    folder: Path, request: pytest.FixtureRequest, is_earlier: bool
-) -> None:
+    folder, request, is_earlier
+):
     """A marker is left there in the run of an earlier version: beside the file's briefs alone it
     must not say that all are there."""
     if is_earlier:
@@ -205,7 +205,7 @@ def test_lost_briefs_are_taken_from_the_file_again_and_the_rest_is_written(
     assert len(run.briefs()) == 3 * 2 * 3
 
 
-def test_judges_with_files_of_their_own(first: Run, folder: Path) -> None:
+def test_judges_with_files_of_their_own(first, folder):
     other = Run(folder, "other")
     other.whole()
     first.export("a.jsonl")
@@ -230,32 +230,28 @@ def test_judges_with_files_of_their_own(first: Run, folder: Path) -> None:
     assert not (folder / "both.jsonl").exists()
 
 
-def test_judges_that_share_their_references_export_them_once(folder: Path) -> None:
+def test_what_is_exported_stands_once_and_is_counted(folder):
     judges = synthetic() | {"finer": {"judge": "synthetic", "levels": 5}}
     run = Run(folder, "run", judges=judges)
     run.whole()
     assert run.export("refs.jsonl") == ExportedReferences(3 * 2 * 5, 3, 0)
     assert len(rows(folder / "refs.jsonl")) == 30
+    write_rows(folder / "cases.jsonl", [case(0), case(1) | {"source": ""}])
+    Run(folder, "other", judges=synthetic() | {"geval": {}}).whole()
+    to = f"file://{folder}/refs.jsonl"
+    assert export_references(str(folder / "other"), to) == ExportedReferences(6, 1, 6)
+    assert {r["doc_id"] for r in rows(folder / "refs.jsonl")} == {"d0"}
 
 
-def test_a_document_of_several_shards_is_exported_once(first: Run, folder: Path) -> None:
+def test_a_document_of_several_shards_is_exported_once(first, folder):
     write_rows(folder / "cases.jsonl", [case(0, "ABC"), case(1), case(2), case(3)])
     first.whole(extend=True)
     assert sum(shard.cases for shard in first.output.shards()) == 5
     assert first.export("refs.jsonl") == ExportedReferences(4 * 2 * 3, 4, 0)
 
 
-def test_references_that_could_not_be_had_are_counted(folder: Path) -> None:
-    write_rows(folder / "cases.jsonl", [case(0), case(1) | {"source": ""}])
-    run = Run(folder, "run", judges=synthetic() | {"geval": {}})
-    run.whole()
-    to = f"file://{folder}/refs.jsonl"
-    assert export_references(str(folder / "run"), to) == ExportedReferences(6, 1, 6)
-    assert {r["doc_id"] for r in rows(folder / "refs.jsonl")} == {"d0"}
-
-
 @pytest.mark.service
-def test_there_and_back_on_object_storage(folder: Path, s3: Any) -> None:
+def test_there_and_back_on_object_storage(folder, s3):
     first = Run(folder, "first", out=f"{s3.uri}/first")
     first.whole()
     to = f"{s3.uri}/released/refs.jsonl"
@@ -266,7 +262,7 @@ def test_there_and_back_on_object_storage(folder: Path, s3: Any) -> None:
     assert second.scores() == first.scores()
 
 
-def test_exports_that_are_refused(first: Run, folder: Path) -> None:
+def test_exports_that_are_refused(first, folder):
     with pytest.raises(UserError, match="no run lies here"):
         export_references(str(folder / "nowhere"), str(folder / "refs.jsonl"))
     rated = Run(folder, "rated", judges={"direct": {}, "geval": {}})
@@ -304,7 +300,7 @@ def test_exports_that_are_refused(first: Run, folder: Path) -> None:
          r"refs.jsonl:2: level 3 of fluency for document 'd0' again \(first in line 1\)"),
     ],
 )  # fmt: skip
-def test_files_that_are_refused_at_once(folder: Path, content: Any, said: str) -> None:
+def test_files_that_are_refused_at_once(folder, content, said):
     usual = json.dumps(row())
     second = content if isinstance(content, str) else json.dumps(row() | content)
     (folder / "refs.jsonl").write_text(f"{usual}\n{second}\n" if content else "\n")
@@ -314,7 +310,7 @@ def test_files_that_are_refused_at_once(folder: Path, content: Any, said: str) -
     assert "\n" not in str(refused.value)
 
 
-def test_a_file_of_other_axes_alone_is_refused(folder: Path) -> None:
+def test_a_file_of_other_axes_alone_is_refused(folder):
     file = write_rows(folder / "refs.jsonl", [row(axis="fluencey")])
     with pytest.raises(
         UserError, match=r"for other axes \(fluencey\) than the run's \(fluency, rel"
@@ -322,7 +318,7 @@ def test_a_file_of_other_axes_alone_is_refused(folder: Path) -> None:
         _ = Run(folder, "run", judges=synthetic(references=file)).job
 
 
-def test_what_is_no_file_is_refused(folder: Path) -> None:
+def test_what_is_no_file_is_refused(folder):
     with pytest.raises(UserError, match="none.jsonl: no such file"):
         _ = Run(folder, "run", judges=synthetic(references=str(folder / "none.jsonl"))).job
     with pytest.raises(UserError, match="cannot be read"):
@@ -334,7 +330,7 @@ def test_what_is_no_file_is_refused(folder: Path) -> None:
         _ = Run(folder, "run", judges={"direct": {"references": file}}).job
 
 
-def test_references_of_another_text_are_refused(folder: Path) -> None:
+def test_references_of_another_text_are_refused(folder):
     file = write_rows(folder / "refs.jsonl", [row(), row(level=1, source_sha256="0" * 64)])
     run = Run(folder, "run", judges=synthetic(references=file))
     said = r"refs.jsonl:2: was written for another source than document 'd0' has here"
@@ -349,7 +345,7 @@ def test_references_of_another_text_are_refused(folder: Path) -> None:
         check_references(job.references, job.judges, [Document("d1", "source 1")])
 
 
-def test_another_file_is_another_run(first: Run, folder: Path) -> None:
+def test_another_file_is_another_run(first, folder):
     first.export("refs.jsonl")
     run = Run(folder, "run", judges=synthetic(references=str(folder / "refs.jsonl")))
     run.whole()
@@ -363,7 +359,7 @@ def test_another_file_is_another_run(first: Run, folder: Path) -> None:
         moved.whole()
 
 
-def test_a_file_that_changes_under_a_run_is_refused(folder: Path) -> None:
+def test_a_file_that_changes_under_a_run_is_refused(folder):
     run = Run(folder, "run", judges=synthetic(references=write_rows(folder / "r.jsonl", [row()])))
     job, output = run.job, run.output
     run.whole()
@@ -373,7 +369,7 @@ def test_a_file_that_changes_under_a_run_is_refused(folder: Path) -> None:
         put_references(job.references, job.judges, job.writer.identity, output, output.shards())
 
 
-def test_a_plan_counts_them_as_known(first: Run, folder: Path) -> None:
+def test_a_plan_counts_them_as_known(first, folder):
     first.export("refs.jsonl")
     given = [r for r in rows(folder / "refs.jsonl") if r["doc_id"] != "d2"]
     file = write_rows(folder / "some.jsonl", given)

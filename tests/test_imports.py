@@ -91,26 +91,22 @@ def users(*packages: str) -> dict[str, set[str]]:
         (["boto3", "pyarrow.fs"], ["storage"]),
     ],
 )
-def test_a_package_is_known_in_its_rooms_alone(packages: list[str], rooms: list[str]) -> None:
+def test_a_package_is_known_in_its_rooms_alone(packages, rooms):
     assert users(*packages)
     assert [module for module in users(*packages) if not inside(module, *rooms)] == []
 
 
-def test_only_execution_knows_its_executor_on_ray() -> None:
+def test_rooms_import_downwards_and_heavy_things_in_constructors():
     for importing, imported in arrows():
         is_inside = importing == "execution" or inside(importing, "execution.ray")
         assert is_inside or not inside(imported, "execution.ray"), (importing, imported)
-
-
-def test_heavy_imports_happen_in_constructors_only() -> None:
     for module, tree in modules().items():
         for name in imports(tree, module, at_start_only=True):
             assert not inside(name, *HEAVY), (module, name)
-
-
-def test_a_room_imports_only_rooms_before_it() -> None:
     found = {(room(a), room(b)): f"{a} imports {b}" for a, b in arrows() if room(a) != room(b)}
     assert [said for two, said in found.items() if not _is_down(*two)] == []
+    assert {room(module) for module in modules()} - {"__init__"} == set(ROOMS)
+    assert len(list(PACKAGE.glob("*.py"))) <= MOST_AT_THE_ROOT
 
 
 def _is_down(importing: str, imported: str) -> bool:
@@ -130,35 +126,21 @@ def arrows() -> Iterator[tuple[str, str]]:
                 yield module, mine
 
 
-def test_every_module_has_a_room() -> None:
-    assert {room(module) for module in modules()} - {"__init__"} == set(ROOMS)
-
-
-def test_few_modules_lie_at_the_root() -> None:
-    assert len(list(PACKAGE.glob("*.py"))) <= MOST_AT_THE_ROOT
-
-
-def test_nothing_outside_a_judge_s_folder_imports_what_is_in_it() -> None:
+def test_nothing_outside_a_judge_s_folder_knows_what_is_in_it():
     for importing, imported in arrows():
         for judge in JUDGES:
             assert not inside(imported, judge) or inside(importing, judge), (importing, imported)
-
-
-def test_nothing_outside_a_judge_s_folder_names_a_module_in_it() -> None:
-    """Not even as a text, to be imported later."""
+    # not even as a text, to be imported later
     for module, tree in modules().items():
         for text in (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)):
             if isinstance(text, str) and not inside(module, *JUDGES):
                 for judge in JUDGES:
                     assert f"evaljudge.{judge}" not in text or "\n" in text, (module, text)
-
-
-def test_the_report_knows_no_judge() -> None:
     found = [two for two in arrows() if room(two[0]) == "report" and room(two[1]) == "judges"]
     assert found == []
 
 
-def test_no_name_means_two_things() -> None:
+def test_no_name_means_two_things():
     """Of classes; those that begin with an underscore are a module's own."""
     homes: dict[str, list[str]] = {}
     for module, tree in modules().items():
@@ -168,7 +150,7 @@ def test_no_name_means_two_things() -> None:
     assert {name: where for name, where in homes.items() if len(where) > 1} == {}
 
 
-def test_agreement_knows_arrays_and_records() -> None:
+def test_agreement_knows_arrays_and_records():
     for module, tree in modules().items():
         if inside(module, "agreement"):
             for name in imports(tree, module):
@@ -176,7 +158,7 @@ def test_agreement_knows_arrays_and_records() -> None:
                     assert inside(name, "evaljudge.agreement", "evaljudge.records"), (module, name)
 
 
-def test_there_is_no_import_cycle() -> None:
+def test_there_is_no_import_cycle():
     """Imports within functions count, but for those of `engines`, which load what is heavy late."""
     known = modules()
     graph = {module: _needs(tree, module, set(known)) for module, tree in known.items()}
@@ -204,7 +186,7 @@ DOORS = [
 
 @pytest.mark.service
 @pytest.mark.parametrize("said", DOORS)
-def test_nothing_heavy_is_loaded_at_the_door(said: str) -> None:
+def test_nothing_heavy_is_loaded_at_the_door(said):
     script = f"""
 import sys
 try:
@@ -221,7 +203,7 @@ print('loaded:', sorted(loaded & {set(HEAVY)!r}))
 
 
 @pytest.mark.service
-def test_the_entry_point_needs_no_package_but_ours() -> None:
+def test_the_entry_point_needs_no_package_but_ours():
     """So it begins quickly: before that, Python itself answers a signal."""
     script = f"import sys; sys.path.append({str(PACKAGE.parent)!r}); import evaljudge.__main__"
     without_packages = ["-I", "-S"]

@@ -69,7 +69,7 @@ def smallest(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.service
-def test_the_smallest_environment_agrees_runs_and_views(tmp_path: Path) -> None:
+def test_the_smallest_environment_agrees_runs_and_views(tmp_path):
     """Without site-packages, so that other packages are missing, not only hidden."""
     folder = tmp_path / "packages"
     folder.mkdir()
@@ -111,7 +111,7 @@ def test_the_smallest_environment_agrees_runs_and_views(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory):
     """Of the files that git knows, unpacked."""
     folder = tmp_path_factory.mktemp("wheel")
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
@@ -131,7 +131,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.long
 @pytest.mark.service
-def test_a_cluster_is_made_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
+def test_a_cluster_is_made_from_the_wheel(wheel, tmp_path):
     environment = os.environ | {"PYTHONPATH": str(wheel)}
     call = [sys.executable, "-m", "evaljudge", "files", "cluster", "made"]
     for code in (0, 2):  # it is there the second time
@@ -151,7 +151,7 @@ def test_a_cluster_is_made_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.service
-def test_the_page_of_an_index_has_no_link_that_leads_nowhere(wheel: Path) -> None:
+def test_the_page_of_an_index_has_no_link_that_leads_nowhere(wheel):
     [metadata] = wheel.glob("*.dist-info/METADATA")
     head, _, page = metadata.read_text().partition("\n\n")
     assert page.startswith("# evaljudge\n")
@@ -160,7 +160,7 @@ def test_the_page_of_an_index_has_no_link_that_leads_nowhere(wheel: Path) -> Non
     assert "Author: the evaljudge authors" in head
 
 
-def test_an_extra_for_all_but_the_engine() -> None:
+def test_an_extra_for_all_but_the_engine():
     extras = PROJECT["optional-dependencies"]
     named = set(Requirement(extras["all"][0]).extras)
     assert named == set(extras) - {"cpu", "gpu", "dev", "all"}
@@ -169,7 +169,7 @@ def test_an_extra_for_all_but_the_engine() -> None:
 
 
 @pytest.mark.service
-def test_type_checkers_find_the_clone_s_package(tmp_path: Path) -> None:
+def test_type_checkers_find_the_clone_s_package(tmp_path):
     """An editable install is a path: a finder of imports would be seen by Python alone."""
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     build = f"{BACKEND}; backend.build_editable({str(tmp_path)!r})"

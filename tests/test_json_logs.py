@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,7 +28,7 @@ def without_time(one: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in one.items() if key != "time"}
 
 
-def test_an_object_for_each_stage() -> None:
+def test_an_object_for_each_stage():
     stream = io.StringIO()
     log = JsonLog(stream)
     log.entering("reading cases.jsonl")
@@ -52,7 +51,7 @@ def test_an_object_for_each_stage() -> None:
     assert judged == progress | {"stage": "judge", "done": 8, "of": 10, "unscored": 3}
 
 
-def test_lines_become_objects_and_objects_stay() -> None:
+def test_lines_become_objects_and_objects_stay():
     stream = io.StringIO()
     lines = JsonLines(stream)
     print("evaljudge: out: is a file", file=lines)
@@ -67,7 +66,7 @@ def test_lines_become_objects_and_objects_stay() -> None:
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> Path:
+def config(tmp_path):
     build.jsonl(tmp_path / "cases.jsonl", [build.document(1) | {"seen": 1}])
     file = tmp_path / "config.yaml"
     file.write_text(json.dumps(build.config(tmp_path, judges={"synthetic": {}})))
@@ -75,7 +74,7 @@ def config(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def in_json(monkeypatch: pytest.MonkeyPatch) -> None:
+def in_json(monkeypatch):
     monkeypatch.setenv("EVALJUDGE_LOG", "json")
 
 
@@ -83,9 +82,7 @@ def command(words: list[str], capsys: pytest.CaptureFixture[str], code: int) -> 
     return objects(called(capsys, *words, code=code)[1])
 
 
-def test_a_run_s_log_is_json(
-    config: Path, in_json: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_s_log_is_json(config, in_json, monkeypatch, capsys):
     monkeypatch.setattr(pipeline, "run", partial(pipeline.run, engines=ScriptedEngines()))
     log = command(["run", str(config)], capsys, 0)
     events = [one["event"] for one in log]
@@ -103,18 +100,14 @@ def test_a_run_s_log_is_json(
         (["calibrate", "--good", "gut"], "Invalid value for '--good': should be a valid number"),
     ],
 )
-def test_mistakes_are_objects(
-    words: list[str], message: str, in_json: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_are_objects(words, message, in_json, capsys):
     error, ended = command(words, capsys, 2)
     assert (error["level"], error["event"]) == ("error", "error")
     assert message in error["message"]
     assert ended["exit_code"] == 2
 
 
-def test_a_bug_is_one_object(
-    config: Path, in_json: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bug_is_one_object(config, in_json, monkeypatch, capsys):
     monkeypatch.setattr(pipeline, "run", lambda *_, **__: 1 / 0)
     error, ended = command(["run", str(config)], capsys, 1)
     assert (error["event"], error["message"]) == ("bug", "ZeroDivisionError: division by zero")
@@ -130,17 +123,14 @@ def test_a_bug_is_one_object(
         ("FINISH_SECONDS", "-5", "write a number of seconds"),
     ],
 )
-def test_another_setting_is_a_mistake(
-    name: str, given: str, remedy: str, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+def test_another_setting_is_a_mistake(name, given, remedy, monkeypatch, capsys):
     monkeypatch.setenv(f"EVALJUDGE_{name}", given)
     said = called(capsys, "list", code=2)[1]
     assert said == f"evaljudge: EVALJUDGE_{name} is '{given}': {remedy}\n"
 
 
 @pytest.mark.service
-def test_a_signal_is_an_object(in_json: None) -> None:
+def test_a_signal_is_an_object(in_json):
     script = "from evaljudge.commands.supervised import supervised; import time\n" \
              "supervised(lambda: (print('begun', flush=True), time.sleep(600)))"  # fmt: skip
     pipe = subprocess.PIPE

@@ -47,7 +47,7 @@ def among_judges(scorers: Sequence[str], of: Grid) -> list[JudgePair]:
 
 
 @pytest.mark.parametrize("by", ["mean", "median", "agreement"])
-def test_one_that_answers_at_random_is_left_out_at_a_gain(by: Rule) -> None:
+def test_one_that_answers_at_random_is_left_out_at_a_gain(by):
     one = combination(by)
     fitted = {}
     if by == "agreement":
@@ -66,7 +66,7 @@ def test_one_that_answers_at_random_is_left_out_at_a_gain(by: Rule) -> None:
         assert good.high is not None and good.high < 0
 
 
-def test_the_gain_is_the_difference_of_the_agreements() -> None:
+def test_the_gain_is_the_difference_of_the_agreements():
     of = rated(TABLES | {"jury": HUMAN})
     (row,) = [
         row for row in left_out({"jury": combination("mean")}, {}, of)
@@ -97,7 +97,7 @@ def grid(tables: Mapping[str, Any], human: Any = None) -> Grid:
     )
 
 
-def test_judges_are_compared_on_texts_that_nobody_rated() -> None:
+def test_judges_are_compared_on_texts_that_nobody_rated():
     rows = among_judges(list(TABLES), grid(TABLES))
     spearman = {(r.one, r.other): r for r in rows
                 if (r.level, r.coefficient) == ("sample", "spearman")}  # fmt: skip

@@ -10,6 +10,7 @@ import pickle
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -19,13 +20,14 @@ from evaljudge.config import load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import Damaged, StorageLost, UserError, first_words, refused
 from evaljudge.runs.job import make_job
+from evaljudge.studies.study import study_runs
 
 
 class Arguments(BaseModel):
     max_model_len: int
 
 
-def test_a_field_that_is_refused_is_named() -> None:
+def test_a_field_that_is_refused_is_named():
     with pytest.raises(ValidationError) as refused:
         Arguments.model_validate({"max_model_len": "lots"})
     assert (
@@ -43,13 +45,11 @@ def test_a_field_that_is_refused_is_named() -> None:
         ("", "ValueError('')"),
     ],
 )  # fmt: skip
-def test_what_announces_a_cause_is_followed_by_it(said: str, words: str) -> None:
+def test_what_announces_a_cause_is_followed_by_it(said, words):
     assert first_words(ValueError(said)) == words
 
 
-def test_a_notebook_shows_no_traceback(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_notebook_shows_no_traceback(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # the shell takes it
     errors = [
@@ -71,7 +71,7 @@ def test_a_notebook_shows_no_traceback(
     ]
 
 
-def test_one_mistake_is_a_plain_user_error() -> None:
+def test_one_mistake_is_a_plain_user_error():
     assert type(refused("", ["out: is needed"])) is UserError
     two = refused("a.yaml: ", ["b", "c"])
     assert str(pickle.loads(pickle.dumps(two))) == "a.yaml: 2 mistakes: b; c"
@@ -91,10 +91,15 @@ FOREIGN = (
 )
 
 
+def _made(file: str) -> Any:
+    config = load_config(file)
+    return study_runs(config) if config.study else make_job(config, ScriptedEngines())
+
+
 def _said(text: str) -> str:
     Path("c.yaml").write_text(text)
     with pytest.raises(UserError) as refused:
-        make_job(load_config("c.yaml"), ScriptedEngines())
+        _made("c.yaml")
     said = str(refused.value)
     assert "\n" not in said
     assert not [words for words in FOREIGN if words in said]
@@ -102,14 +107,12 @@ def _said(text: str) -> str:
 
 
 @pytest.mark.parametrize(("text", "said"), json.loads(SAID.read_text()).items())
-def test_a_wrong_file(
-    text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_file(text, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert _said(text) == said
 
 
-def test_a_wrong_change_names_the_option(tmp_path: Path) -> None:
+def test_a_wrong_change_names_the_option(tmp_path):
     file = tmp_path / "c.yaml"
     file.write_text(LEAST)
     with pytest.raises(UserError) as refused:

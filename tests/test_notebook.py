@@ -13,7 +13,7 @@ def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def test_it_is_kept_without_outputs() -> None:
+def test_it_is_kept_without_outputs():
     """So that no path of anybody's machine is in it, and a change of it can be read."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     nbformat.validate(notebook)
@@ -25,7 +25,7 @@ def test_it_is_kept_without_outputs() -> None:
 
 @pytest.mark.long
 @pytest.mark.engine
-def test_it_runs(tmp_path: Path) -> None:
+def test_it_runs(tmp_path):
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     run = NotebookClient(
         notebook, timeout=240, kernel_name="python3", resources={"metadata": {"path": tmp_path}}

@@ -5,7 +5,6 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -76,7 +75,7 @@ SLOW = ("deep", "deep mappings", "billion laughs")
 
 
 @pytest.mark.parametrize("kind", VALUES)
-def test_any_value_of_any_key(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_value_of_any_key(kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for line in KEYS[:: 50 if kind in SLOW else 1]:
         own = line.strip().replace("V", VALUES[kind])
@@ -96,33 +95,27 @@ def _refusal(file: str) -> str:
     return ""
 
 
-def test_a_configuration_in_another_encoding_is_refused(tmp_path: Path) -> None:
+def test_configurations_that_are_odd(tmp_path):
     (file := tmp_path / "c.yaml").write_bytes("out: é".encode("utf-16"))
     with pytest.raises(UserError, match=r"c\.yaml: not UTF-8: save it as UTF-8"):
         load_config(file)
-
-
-def test_a_date_is_a_text() -> None:
     config = load_config(
         {"corpus": "c", "out": "o", "model": "m"}, ["model.chat.date_string=2024-07-26"]
     )
     assert config.model
     assert config.model.chat == {"date_string": "2024-07-26"}
+    with pytest.raises(UserError, match="nested too deep"):
+        load_config({}, [f"{'a.' * 2000}b=1"])
 
 
 @pytest.mark.parametrize("value", [datetime.date(2024, 1, 1), {"a"}, b"a", object()])
-def test_a_mapping_of_python_holds_what_a_file_can_hold(value: Any) -> None:
+def test_a_mapping_of_python_holds_what_a_file_can_hold(value):
     given = {"corpus": "c", "out": "o", "model": {"source": "m", "chat": {"x": [value]}}}
     with pytest.raises(UserError, match=r"^model\.chat\.x\.0: a \w+ is no value here"):
         load_config(given)
 
 
-def test_a_change_of_too_many_levels() -> None:
-    with pytest.raises(UserError, match="nested too deep"):
-        load_config({}, [f"{'a.' * 2000}b=1"])
-
-
-def test_mistakes_in_settings_and_selections_are_told_at_once() -> None:
+def test_mistakes_in_settings_and_selections_are_told_at_once():
     rule = {"scorer": "words", "axis": "fluency", "at_least": 1}
     config = load_config(
         {"corpus": "c", "out": "o", "model": "m", "judges": {"synthetic": {"levls": 3}},
@@ -137,7 +130,7 @@ def test_mistakes_in_settings_and_selections_are_told_at_once() -> None:
 
 
 @pytest.mark.parametrize("path", ["a\0b", "a\ud800", "s3://b/\0"])
-def test_a_path_that_no_file_can_have(path: str) -> None:
+def test_a_path_that_no_file_can_have(path):
     with pytest.raises(UserError, match="a path cannot have a NUL"):
         Place(path)
 
@@ -219,14 +212,14 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_what_hung_or_left_a_traceback_is_refused_in_a_line(kind: str, tmp_path: Path) -> None:
+def test_what_hung_or_left_a_traceback_is_refused_in_a_line(kind, tmp_path):
     work, said = REFUSED[kind]
     with pytest.raises(UserError) as refused:
         work(tmp_path)
     assert said in str(refused.value) and "\n" not in str(refused.value)
 
 
-def test_a_mix_that_is_no_finite_number_is_unscored(tmp_path: Path) -> None:
+def test_a_mix_that_is_no_finite_number_is_unscored(tmp_path):
     row = {"doc_id": "d", "source": "S", "candidates": [{"system": "A", "text": "A flood came."}]}
     (tmp_path / "c.jsonl").write_text(json.dumps(row))
     outcome = evaljudge.run(
@@ -258,7 +251,7 @@ HEAD, ROW = "doc_id,source,system,text,ratings.ease\n", "d,The river rose.,A,A f
         (HEAD + "d,s,A,t\n", "cases.csv:2: 4 cells under a header of 5"),
     ],
 )  # fmt: skip
-def test_a_table_of_another_form(tmp_path: Path, content: str | bytes, said: str) -> None:
+def test_a_table_of_another_form(tmp_path, content, said):
     file = tmp_path / "cases.csv"
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(UserError) as refused, open_corpus(CorpusSource(str(file))):
@@ -266,7 +259,7 @@ def test_a_table_of_another_form(tmp_path: Path, content: str | bytes, said: str
     assert said in str(refused.value)
 
 
-def test_blank_lines_before_a_header(tmp_path: Path) -> None:
+def test_blank_lines_before_a_header(tmp_path):
     (tmp_path / "c.csv").write_text(f"\n\n{HEAD}{ROW}")
     with open_corpus(CorpusSource(str(tmp_path / "c.csv"))) as corpus:
         assert (corpus.cases, corpus.rated) == (1, 1)

@@ -1,7 +1,7 @@
 """Ratings set aside by a file: which, how many, and what the agreement then is."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from math import nan
 from pathlib import Path
@@ -80,7 +80,7 @@ NAMING_NONE = [
         *((which, [1, 2, 3, 1, 2, 3], [3, 2, 1, nan, nan, nan]) for which in NAMING_NONE),
     ],
 )
-def test_what_a_row_sets_aside(which: Outlier, fluency: list[float], tone: list[float]) -> None:
+def test_what_a_row_sets_aside(which, fluency, tone):
     rated = a_run().as_rated()
     before = {axis: column.copy() for axis, column in rated.human.items()}
     left, met = set_aside(rated, [which])
@@ -95,7 +95,7 @@ def without(file: str | None, tables: Tables) -> list[WithoutOutliers]:
     return rows("without_outliers", frame(tables.as_rated(), tables=tables, config=config(file)))
 
 
-def test_agreement_by_hand(tmp_path: Path) -> None:
+def test_agreement_by_hand(tmp_path):
     tables = a_run()
     some = [{"doc_id": "d1", "system": "C", "axis": "fluency", "why": "a slip"},
             {"doc_id": "d1", "system": "C"}, {"doc_id": "d9"}]  # fmt: skip
@@ -111,7 +111,7 @@ def test_agreement_by_hand(tmp_path: Path) -> None:
     assert keys[0] == keys[1]
 
 
-def test_nothing_without_a_file_and_no_tables_where_it_names_nothing(tmp_path: Path) -> None:
+def test_nothing_without_a_file_and_no_tables_where_it_names_nothing(tmp_path):
     tables = a_run()
     assert without(None, tables) == []
     file = written(tmp_path, {"doc_id": "d9"})
@@ -131,7 +131,7 @@ def test_nothing_without_a_file_and_no_tables_where_it_names_nothing(tmp_path: P
         ({"doc_id": "d", "sytem": "A"}, "did you mean 'system'"),
     ],
 )
-def test_a_bad_row_is_named(tmp_path: Path, row: Any, said: str) -> None:
+def test_a_bad_row_is_named(tmp_path, row, said):
     file = written(tmp_path, {"doc_id": "d"}, row)
     with pytest.raises(UserError) as refused:
         read_outliers(file)
@@ -148,9 +148,7 @@ def made(one: WithoutOutliers) -> Findings:
     )  # fmt: skip
 
 
-def test_all_three_outputs_say_what_is_set_aside(
-    tmp_path: Path, snapshot: Callable[..., None]
-) -> None:
+def test_all_three_outputs_say_what_is_set_aside(tmp_path, snapshot):
     file = written(tmp_path, {"doc_id": "d1", "system": "C"}, {"doc_id": "d9"})
     (one,) = without(file, a_run())
     one = replace(one, file="<b>o|x</b>")

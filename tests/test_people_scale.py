@@ -49,7 +49,7 @@ def scale_warnings(table: Grid, found: Sequence[PeopleScale]) -> dict[str, str]:
     return warnings("people_scale", frame(grid=table), {"people_scale": found})
 
 
-def test_a_row_for_each_scorer_that_meets_the_axis() -> None:
+def test_a_row_for_each_scorer_that_meets_the_axis():
     rows = with_people_scale(grid(is_sample=True))
     assert [(row.scorer, row.axis, row.sampled) for row in rows] == [
         ("judge", "tone", True), ("words", "tone", True)
@@ -61,7 +61,7 @@ def test_a_row_for_each_scorer_that_meets_the_axis() -> None:
     assert with_people_scale(grid(rated=slice(0, 40))) == []
 
 
-def test_a_pass_rate_for_each_condition_that_says_what_is_good() -> None:
+def test_a_pass_rate_for_each_condition_that_says_what_is_good():
     asked = [rule(at_least=0.5, good=4), rule(at_least=0.5), rule(at_least=0.2, good=4)]
     judge, words = with_people_scale(grid(), asked)
     assert [(rate.threshold, rate.good) for rate in judge.pass_rates] == [(0.2, 4), (0.5, 4)]
@@ -71,7 +71,7 @@ def test_a_pass_rate_for_each_condition_that_says_what_is_good() -> None:
     assert row.pass_rates == []
 
 
-def test_probabilities_of_being_drawn_are_used() -> None:
+def test_probabilities_of_being_drawn_are_used():
     known = np.full((40, 2), NAN)
     known[4:40:4, 0], known[0, 0] = 0.5, 0.01
     tables = grid(probabilities={"tone": known})
@@ -85,7 +85,7 @@ def test_probabilities_of_being_drawn_are_used() -> None:
     assert said.startswith("tone: too many texts to correct people's means by the scores")
 
 
-def test_what_speaks_against_the_means_is_said() -> None:
+def test_what_speaks_against_the_means_is_said():
     best = np.argsort(-grid().scores["judge", "tone"].sum(axis=1))[:10]
     (said,) = scale_warnings(grid(), with_people_scale(grid(rated=best))).values()
     assert said.startswith("tone: the rated texts differ in score from the others by more than")
@@ -101,7 +101,7 @@ def test_what_speaks_against_the_means_is_said() -> None:
 
 
 @pytest.fixture
-def cases(tmp_path: Path) -> str:
+def cases(tmp_path):
     tables = grid()
     rows = [
         {"doc_id": document, "source": "s", "candidates": [
@@ -113,9 +113,7 @@ def cases(tmp_path: Path) -> str:
     return jsonl(tmp_path / "cases.jsonl", rows)
 
 
-def test_a_run_writes_them_with_the_pass_rates_of_its_selections(
-    cases: str, tmp_path: Path
-) -> None:
+def test_a_run_writes_them_with_the_pass_rates_of_its_selections(cases, tmp_path):
     condition = {"scorer": "words", "axis": "*", "at_least": 6, "good": 3}
     config = {"corpus": cases, "out": str(tmp_path / "out"), "judges": {}, "metrics": ["words"],
               "select": [{"name": "good", "all": [condition]}]}  # fmt: skip
@@ -130,7 +128,7 @@ def test_a_run_writes_them_with_the_pass_rates_of_its_selections(
 
 
 @needs_shared
-def test_summeval_with_a_tenth_of_its_documents_rated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_summeval_with_a_tenth_of_its_documents_rated(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHES))
     bench = importlib.import_module("few_labels")
     corpus = bench.read(SHARED / "summeval.jsonl", SHARED / "summeval_metrics.jsonl")

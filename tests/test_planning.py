@@ -3,8 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -26,14 +24,14 @@ CASE = {"doc_id": "d", "source": "one two", "candidates": [
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> dict[str, object]:
+def config(tmp_path):
     (tmp_path / "c.jsonl").write_text(json.dumps(CASE))
     return {"corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "o"), "model": "m",
             "axes": ["fluency", "relevance"],
             "judges": {"synthetic": {"checks": {"exchanged": 0}}}}  # fmt: skip
 
 
-def test_asks_by_hand(config: dict[str, object], tmp_path: Path) -> None:
+def test_asks_by_hand(config, tmp_path):
     """Two axes of five levels; two different texts before each level; the empty one not asked.
 
     Beside them the four neighbours on each axis.
@@ -48,9 +46,7 @@ def test_asks_by_hand(config: dict[str, object], tmp_path: Path) -> None:
     assert not (tmp_path / "o").exists()
 
 
-def test_a_corpus_without_candidates_is_warned_of(
-    config: dict[str, object], tmp_path: Path
-) -> None:
+def test_a_corpus_without_candidates_is_warned_of(config, tmp_path):
     (tmp_path / "c.jsonl").write_text(json.dumps(CASE | {"candidates": []}))
     said = planned_text(config, engines=ScriptedEngines())
     assert "no document has a candidate: `evaljudge run` refuses such a corpus" in said
@@ -58,9 +54,7 @@ def test_a_corpus_without_candidates_is_warned_of(
         evaljudge.run(config, engines=ScriptedEngines())
 
 
-def test_the_command_plans_without_torch_and_seldom_looks_for_garbage(
-    config: dict[str, object], tmp_path: Path, tiny: Callable[..., Path]
-) -> None:
+def test_the_command_plans_without_torch_and_seldom_looks_for_garbage(config, tmp_path, tiny):
     config |= {"model": str(tiny())}
     (tmp_path / "config.yaml").write_text(json.dumps(config))
     code = (
@@ -74,7 +68,7 @@ def test_the_command_plans_without_torch_and_seldom_looks_for_garbage(
     assert done.stdout == f"{planned_text(config)}set()\nTrue 100000\n"
 
 
-def test_without_a_judge_the_corpus_is_read_and_nothing_asked(config: dict[str, object]) -> None:
+def test_without_a_judge_the_corpus_is_read_and_nothing_asked(config):
     given = config | {"judges": {}, "metrics": ["words"], "model": None}
     plan = evaljudge.plan(given, engines=ScriptedEngines())
     assert (plan.cases, plan.total.asks) == (1, 0)
@@ -84,9 +78,7 @@ def test_without_a_judge_the_corpus_is_read_and_nothing_asked(config: dict[str, 
     assert said.endswith("no model is asked, so there is no cost to plan.\n")
 
 
-def test_a_price_is_an_estimate_of_money_and_changes_nothing_else(
-    config: dict[str, object], tmp_path: Path
-) -> None:
+def test_a_price_is_an_estimate_of_money_and_changes_nothing_else(config, tmp_path):
     """Between a perfect prefix cache and none; no rate, no sum."""
     priced = config | {"workers": {"price_per_gpu_hour": 3600, "currency": "EUR"}}
     job = make_job(load_config(priced), ScriptedEngines())
@@ -100,7 +92,7 @@ def test_a_price_is_an_estimate_of_money_and_changes_nothing_else(
     assert "cost" not in planned_text(config, engines=ScriptedEngines())
 
 
-def test_the_rate_of_an_earlier_run(config: dict[str, object], tmp_path: Path) -> None:
+def test_the_rate_of_an_earlier_run(config, tmp_path):
     with pytest.raises(UserError, match="no run lies there"):
         throughput_of(str(tmp_path / "o"))
     evaljudge.run(config, engines=ScriptedEngines())
@@ -125,9 +117,8 @@ class OpensNone(VllmEngines):
 
 
 def test_an_engine_is_told_of_the_longest_prompt_which_is_no_part_of_the_identity(
-    config: dict[str, object], tmp_path: Path, tiny: Callable[..., Path],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    config, tmp_path, tiny, monkeypatch
+):
     config |= {"model": str(tiny()), "workers": {"executor": "local"}}
     unknown = OpensNone()  # nothing is made beforehand where there is room for any prompt
     evaljudge.run(config | {"out": str(tmp_path / "roomy")}, engines=unknown, progress=False)
@@ -149,9 +140,7 @@ def test_an_engine_is_told_of_the_longest_prompt_which_is_no_part_of_the_identit
     assert len(engines.opened) == 2  # nothing was left to ask
 
 
-def test_whether_the_model_fits_on_a_card(
-    config: dict[str, object], tiny: Callable[..., Path]
-) -> None:
+def test_whether_the_model_fits_on_a_card(config, tiny):
     model = {"source": str(tiny()), "engine": {"gpu_memory_utilization": 0.9}}
     text = planned_text(config | {"model": model}, gpu="l4")
     longest = make_plan(make_job(load_config(config | {"model": model}))).longest[str(tiny())]

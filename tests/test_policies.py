@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ def policy(name: str, places: Mapping[str, str] = PLACES) -> dict[str, Any]:
     return made
 
 
-def test_the_policies_are_what_aws_reads() -> None:
+def test_the_policies_are_what_aws_reads():
     """The linter would also see a misspelt action, as in the last of them."""
     from cfnlint import ManualArgs
     from cfnlint.api import lint
@@ -129,13 +129,13 @@ def tags(kind: str, of: Mapping[str, str]) -> dict[str, str]:
         ("ssm:GetParameters", "arn:aws:ssm:eu-central-1:123456789012:parameter/x", {}, "nobody"),
     ],
 )  # fmt: skip
-def test_who_may_do_what(action: str, resource: str, context: dict[str, str], who: str) -> None:
+def test_who_may_do_what(action, resource, context, who):
     may = {name for name, role in (("head", HEAD), ("worker", WORKER))
            if allows(role, action, resource, context)}  # fmt: skip
     assert may == {"both": {"head", "worker"}, "head": {"head"}, "nobody": set()}[who]
 
 
-def test_the_names_are_those_of_the_cluster_and_the_pods() -> None:
+def test_the_names_are_those_of_the_cluster_and_the_pods():
     cluster = yaml.safe_load((ROOT / "cluster.yaml").read_text())
     text = (AWS / "machines.json").read_text()
     assert text.count(f'ray-cluster-name": "{cluster["cluster_name"]}"') == 2
@@ -150,7 +150,7 @@ def test_the_names_are_those_of_the_cluster_and_the_pods() -> None:
 
 
 @pytest.fixture
-def role(s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def role(s3, monkeypatch):
     """The environment becomes that of a role with the bucket's policy, and Moto asks for it."""
     from boto3 import Session
 
@@ -183,7 +183,7 @@ def _allow_strangers(s3: Any, calls: str) -> None:
 
 
 @pytest.mark.service
-def test_a_run_needs_nothing_but_the_buckets_policy(role: Any) -> None:
+def test_a_run_needs_nothing_but_the_buckets_policy(role):
     from boto3 import Session
     from botocore.exceptions import ClientError
 
@@ -199,7 +199,7 @@ def test_a_run_needs_nothing_but_the_buckets_policy(role: Any) -> None:
 
 
 @pytest.mark.service
-def test_rays_autoscaler_asks_for_nothing_else(s3: Any) -> None:
+def test_rays_autoscaler_asks_for_nothing_else(s3):
     """A machine is started, found, tagged and terminated, as the head does it."""
     from ray.autoscaler._private.aws.node_provider import AWSNodeProvider
 
@@ -223,7 +223,7 @@ def test_rays_autoscaler_asks_for_nothing_else(s3: Any) -> None:
 
 
 @pytest.mark.service
-def test_the_hubs_token_comes_from_the_secret_store(s3: Any) -> None:
+def test_the_hubs_token_comes_from_the_secret_store(s3):
     from boto3 import Session
 
     name, region = s3.name, "eu-central-1"
@@ -244,7 +244,7 @@ def test_the_hubs_token_comes_from_the_secret_store(s3: Any) -> None:
 
 @pytest.mark.long
 @pytest.mark.skipif(not shutil.which("aws"), reason="the AWS command line is not here")
-def test_the_commands_of_the_docs_make_the_roles(s3: Any, tmp_path: Path) -> None:
+def test_the_commands_of_the_docs_make_the_roles(s3, tmp_path):
     """Those of docs/cluster.md that prepare an account and a cluster, at Moto."""
     from boto3 import Session
 

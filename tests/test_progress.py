@@ -8,7 +8,7 @@ import pytest
 
 from evaljudge.execution.protocol import Event
 from evaljudge.runs.progress import Bar, Log
-from evaljudge.runs.watching import ProgressTally, Todo, _clock
+from evaljudge.runs.watching import ProgressTally, _clock
 from evaljudge.storage import Stage
 
 LOADING, LOADED = Event("loading"), Event("loaded")
@@ -30,11 +30,11 @@ class Clock:
 
 
 @pytest.fixture
-def clock() -> Clock:
+def clock():
     return Clock()
 
 
-def test_a_tally_in_words(clock: Clock) -> None:
+def test_a_tally_in_words(clock):
     tally = ProgressTally({"prepare": (4, 10), "judge": (8, 10)}, clock)
     assert str(tally) == "prepared 6/10 documents, judged 2/10"
     clock.now = 60
@@ -54,7 +54,7 @@ def test_a_tally_in_words(clock: Clock) -> None:
     assert str(tally).startswith("prepared 10/10 documents, judged 10/10; took 2:00, 5 unscored")
 
 
-def test_cases_in_hand_count_until_the_receipt_of_their_shard_corrects_them(clock: Clock) -> None:
+def test_loading_is_no_time_of_the_cases_and_receipts_correct_what_is_in_hand(clock):
     tally = ProgressTally({"judge": (100, 100)}, clock)
     tally.add(cases("judge", 0, 12))
     tally.add(cases("judge", 1, 3))
@@ -64,9 +64,6 @@ def test_cases_in_hand_count_until_the_receipt_of_their_shard_corrects_them(cloc
     tally.add(committed("judge", 32))
     tally.add(cases("judge", 0, 31))  # late
     assert tally.steps_done == 33
-
-
-def test_loading_a_model_is_no_time_of_the_cases(clock: Clock) -> None:
     tally = ProgressTally({"judge": (100, 100)}, clock)
     tally.add(LOADING)
     clock.now = 300
@@ -77,7 +74,7 @@ def test_loading_a_model_is_no_time_of_the_cases(clock: Clock) -> None:
     assert str(tally) == "judged 10/100 documents at 10 a minute; about 9:00 left"
 
 
-def test_stages_have_their_own_speeds(clock: Clock) -> None:
+def test_speeds_and_rates_are_of_each_stage(clock):
     """Ten seconds a case to prepare, one to judge: a rate of both together would be far off. Where
     shards are in both stages, the time is shared out."""
     tally = ProgressTally({"prepare": (100, 100), "judge": (100, 100)}, clock)
@@ -93,10 +90,7 @@ def test_stages_have_their_own_speeds(clock: Clock) -> None:
     tally.add(cases("prepare", 1, 5))
     left = 85 * (100 + 30) / 15 + 80 * (10 + 30) / 20
     assert f"about {_clock(left)} left" in str(tally)
-
-
-def test_the_rates_shown_are_those_of_the_time_left(clock: Clock) -> None:
-    """Both stages have had part of the time: 16 cases at 40 a minute and 31 at 10 a minute."""
+    # both stages have had part of the time: 16 cases at 40 a minute and 31 at 10 a minute
     tally = ProgressTally({"prepare": (36, 36), "judge": (36, 36)}, clock)
     clock.now = 30
     tally.add(cases("prepare", 0, 20))
@@ -111,7 +105,7 @@ def test_the_rates_shown_are_those_of_the_time_left(clock: Clock) -> None:
     assert (judge["rate"], judge["left_seconds"]) == (10, 186)
 
 
-def test_rates_are_of_late(clock: Clock) -> None:
+def test_rates_are_of_late(clock):
     """More workers have come: what the first hour was like says nothing of the next."""
     tally = ProgressTally({"judge": (10_000, 10_000)}, clock)
     done = 0
@@ -138,9 +132,7 @@ def test_rates_are_of_late(clock: Clock) -> None:
     ],
     ids=["few", "enough", "slow", "a stage that has not begun"],
 )  # fmt: skip
-def test_rates_in_words(
-    clock: Clock, stages: str, steps: list[tuple[float, tuple[Stage, int]]], said: str
-) -> None:
+def test_rates_in_words(clock, stages, steps, said):
     tally = ProgressTally(dict.fromkeys(stages.split(), (100, 100)), clock)
     for clock.now, (stage, count) in steps:
         tally.add(cases(stage, 0, count))
@@ -164,7 +156,7 @@ class Heard(io.StringIO):
             return self._said.wait_for(lambda: words in self.getvalue(), timeout=60)
 
 
-def test_a_log_speaks_each_period_whatever_happens() -> None:
+def test_a_log_speaks_each_period_whatever_happens():
     stream = Heard()
     with Log(stream, every=0.01, first=0.01) as log:
         log.entering("reading cases.jsonl")
@@ -191,7 +183,7 @@ def test_a_log_speaks_each_period_whatever_happens() -> None:
         ({"judge": (0, 2)}, 0, "nothing left to ask\n"),
     ],
 )  # fmt: skip
-def test_a_log_is_brief(todo: Todo, shards: int, said: str) -> None:
+def test_a_log_is_brief(todo, shards, said):
     stream = io.StringIO()
     log = Log(stream, every=1000)
     log.starting(todo)
@@ -201,9 +193,7 @@ def test_a_log_is_brief(todo: Todo, shards: int, said: str) -> None:
     assert stream.getvalue() == said
 
 
-def test_a_bar_and_its_words_fit_in_a_hundred_columns(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bar_and_its_words_fit_in_a_hundred_columns(clock, monkeypatch):
     stream, todo = io.StringIO(), {"prepare": (100, 100), "judge": (100, 100)}
     monkeypatch.setattr("sys.stderr", stream)
     made = ProgressTally(todo, clock)

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +20,13 @@ FEW = {"resamples": 20}
 
 
 @pytest.fixture
-def cases(tmp_path: Path) -> str:
+def cases(tmp_path):
     (tmp_path / "cases.jsonl").write_text(as_jsonl(make_cases(4, 0)))
     return str(tmp_path / "cases.jsonl")
 
 
 @pytest.fixture
-def scores(cases: str, tmp_path: Path) -> str:
+def scores(cases, tmp_path):
     """As many as the words of the text."""
     rows = [
         {"doc_id": row["doc_id"], "system": one["system"], "scorer": "mine", "value": words}
@@ -38,13 +37,19 @@ def scores(cases: str, tmp_path: Path) -> str:
     return jsonl(tmp_path / "scores.jsonl", rows)
 
 
-def test_only_the_interface_is_listed() -> None:
+def test_only_the_interface_is_listed_and_messages_name_arguments(cases, scores):
     assert dir(evaljudge) == sorted(evaljudge.__all__)
     assert evaljudge.__all__ == sorted(evaljudge.__all__)
     assert all(getattr(evaljudge, name) is not None for name in evaljudge.__all__)
     assert dir(evaljudge.probe) == ["injection", "position"]
     with pytest.raises(AttributeError, match="has no attribute 'agre'"):
         evaljudge.agre  # noqa: B018
+    with pytest.raises(UserError, match=r"^good needs precision: "):
+        evaljudge.calibrate(cases, scores, good=4)
+    with pytest.raises(UserError, match=r"^axis: unknown human axis 'fluent': did you mean"):
+        evaljudge.agree(cases, scores, axis="fluent")
+    with pytest.raises(UserError, match=r"^metrics 3: should be a list of metrics"):
+        evaljudge.agree(cases, metrics=3)
 
 
 @pytest.mark.parametrize(
@@ -55,8 +60,8 @@ def test_only_the_interface_is_listed() -> None:
     ],
 )
 def test_a_function_finds_what_its_command_prints_and_writes(
-    name: str, given: dict[str, Any], cases: str, scores: str, tmp_path: Path, capsys: Any
-) -> None:
+    name, given, cases, scores, tmp_path, capsys
+):
     found = getattr(evaljudge, name)(cases, scores, **given, **FEW)
     assert capsys.readouterr() == ("", "")
     assert repr(found) + "\n" == found.text
@@ -73,15 +78,6 @@ def test_a_function_finds_what_its_command_prints_and_writes(
     assert written[0] == written[1] != {}
 
 
-def test_messages_name_arguments_and_not_options(cases: str, scores: str) -> None:
-    with pytest.raises(UserError, match=r"^good needs precision: "):
-        evaljudge.calibrate(cases, scores, good=4)
-    with pytest.raises(UserError, match=r"^axis: unknown human axis 'fluent': did you mean"):
-        evaljudge.agree(cases, scores, axis="fluent")
-    with pytest.raises(UserError, match=r"^metrics 3: should be a list of metrics"):
-        evaljudge.agree(cases, metrics=3)
-
-
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [
@@ -91,12 +87,12 @@ def test_messages_name_arguments_and_not_options(cases: str, scores: str) -> Non
         (lambda: evaljudge.score([], out=3), "out"),
     ],
 )  # fmt: skip
-def test_what_is_no_path_is_refused_in_a_line(wrong: Callable[[], Any], named: str) -> None:
+def test_what_is_no_path_is_refused_in_a_line(wrong, named):
     with pytest.raises(UserError, match=f"^{named}: give a path as a text, not a value of type "):
         wrong()
 
 
-def test_check_diff_and_label(cases: str, tmp_path: Path) -> None:
+def test_check_diff_and_label(cases, tmp_path):
     given: dict[str, Any] = {
         "corpus": cases, "model": "m", "judges": {"geval": {}}, "agreement": FEW,
         "workers": {"executor": "local"}, "view": 1,
@@ -157,7 +153,7 @@ evaljudge.import_module
 
 
 @pytest.mark.service
-def test_a_program_of_the_whole_interface_is_typed(tmp_path: Path) -> None:
+def test_a_program_of_the_whole_interface_is_typed(tmp_path):
     (tmp_path / "right.py").write_text(PROGRAM)
     (tmp_path / "wrong.py").write_text(WRONG)
     done = subprocess.run(

@@ -20,7 +20,7 @@ from tests.build import case, jsonl
 READ_AS_WHOLE = "invalid literal for int() with base 10: '4.5'"
 
 
-def test_a_kind_with_its_details_and_remedy() -> None:
+def test_a_kind_with_its_details_and_remedy():
     reasons = {
         too_long(2025, 80, 2048): 30,
         f"no reference of level 3 on tone: {too_long(1990, 80, 2048)}": 20,
@@ -35,7 +35,7 @@ def test_a_kind_with_its_details_and_remedy() -> None:
     assert str(second).startswith("empty text × 2: the system wrote nothing")
 
 
-def test_what_differs_from_case_to_case_is_no_kind() -> None:
+def test_what_differs_from_case_to_case_is_no_kind():
     reasons = {
         "more than one rating in '3 or 4'": 2,
         "more than one rating in 'it\\'s 2, or 5'": 1,
@@ -51,13 +51,13 @@ def test_what_differs_from_case_to_case_is_no_kind() -> None:
     ]
 
 
-def test_what_python_says_of_a_number_is_said_in_our_words() -> None:
+def test_what_python_says_of_a_number_is_said_in_our_words():
     (group,) = grouped({"could not convert string to float: 'good'": 2, READ_AS_WHOLE: 1})
     assert str(group).startswith("the reply is not a number × 3: the judge asks for a number alone")
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> dict[str, Any]:
+def config(tmp_path):
     rows = [
         {"doc_id": f"d{n}", "source": "rain " * n, "system": s, "text": f"It rained {n}."}
         for n in range(1, 7)
@@ -71,7 +71,7 @@ def config(tmp_path: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_a_run_says_what_to_do_about_each(config: dict[str, Any]) -> None:
+def test_a_run_says_what_to_do_about_each(config):
     def writes(prompt: Prompt, how: Writing) -> str | Failed:
         words = prompt.text.count("rain")  # one in the candidate
         if words > 5:
@@ -94,7 +94,7 @@ class Small(ScriptedEngines):
         return replace(super().describe(source), context=800)
 
 
-def test_a_plan_foresees_what_depends_on_no_reply(config: dict[str, Any]) -> None:
+def test_a_plan_foresees_what_depends_on_no_reply(config):
     """A text that is empty, documents without references, and prompts that do not fit."""
     said = planned_text(config, engines=Small())
     empty = "the system wrote nothing: correct the corpus, or leave these candidates out"
@@ -119,9 +119,7 @@ def test_a_plan_foresees_what_depends_on_no_reply(config: dict[str, Any]) -> Non
 @pytest.mark.long
 @pytest.mark.engine
 @pytest.mark.parametrize("judge", ["direct", "likelihood"])
-def test_a_plan_knows_the_context_that_the_engine_has(
-    config: dict[str, Any], tiny: Any, judge: str
-) -> None:
+def test_a_plan_knows_the_context_that_the_engine_has(config, tiny, judge):
     """What is foreseen is what the engine then says, of the same texts."""
     rows = Path(config["corpus"]).read_text().replace("rain rain rain rain rain ", "rain " * 1500)
     Path(config["corpus"]).write_text(rows)
@@ -136,7 +134,7 @@ def test_a_plan_knows_the_context_that_the_engine_has(
     assert said.times == 4
 
 
-def test_kinds_that_are_not_known_are_other() -> None:
+def test_kinds_that_are_not_known_are_other():
     """So that a metric's label has few values."""
     long = too_long(3000, 80, 2048)
     reasons = ["empty text", "empty text", long, "a judge's own reason of 'd1'", "another"]
@@ -158,12 +156,12 @@ REFERENCE = " ".join(WORDS)
         ("It said hello twice 2.", False),
     ],
 )
-def test_case_and_punctuation_make_no_other_text(text: str, is_same: bool) -> None:
+def test_case_and_punctuation_make_no_other_text(text, is_same):
     assert is_selfsame(text, "It said hello twice.") == is_same
 
 
 @pytest.mark.parametrize(("text", "other"), [("की", "का"), ("!!!", "?"), ("3.5", "35"), ("", "!")])
-def test_signs_that_make_a_difference(text: str, other: str) -> None:
+def test_signs_that_make_a_difference(text, other):
     """Vowel signs of Hindi are no punctuation; punctuation alone is compared as it is."""
     assert not is_selfsame(text, other)
     assert is_selfsame(text, text)
@@ -178,17 +176,14 @@ def copies(*texts: str, references: tuple[str, ...] = (REFERENCE,)) -> Noticed:
 @pytest.mark.parametrize(
     ("changed", "number"), [(0, 0), (1, 1), (2, 1), (3, 0)], ids="itself one two three".split()
 )
-def test_two_words_of_forty_may_differ(changed: int, number: int) -> None:
+def test_two_words_of_forty_may_differ(changed, number):
     assert copies(" ".join(["x"] * changed + WORDS[changed:])).found["copies"] == number
 
 
-def test_a_copy_of_a_part_or_beside_more_words_is_none() -> None:
+def test_a_part_is_no_copy_and_copies_add_up():
     assert copies(" ".join(WORDS[:37]), f"{REFERENCE} and three more").found["copies"] == 0
     assert copies(" ".join(WORDS[1:]), references=("other", REFERENCE)).found["copies"] == 1
     assert copies("", REFERENCE, references=()).found["copies"] == 0
-
-
-def test_copies_add_up_and_are_said_with_the_first() -> None:
     found = copies("other", " ".join(WORDS[1:]))
     found += copies(" ".join(WORDS[:-1]))
     assert list(found.of_copies) == [

@@ -49,7 +49,7 @@ def as_run(folder: Path, cases: Any, engines: Any, **settings: Any) -> dict[Any,
 # once
 
 
-def test_a_score_is_that_of_a_run_and_lives_as_long_as_its_outcome(tmp_path: Path) -> None:
+def test_a_score_is_that_of_a_run_and_lives_as_long_as_its_outcome(tmp_path):
     outcome = evaljudge.score(texts(1, 2), **USUAL, engines=ScriptedEngines())
     assert outcome.coverage == 1
     assert values(outcome.out) == as_run(tmp_path, texts(1, 2), ScriptedEngines(), **USUAL)
@@ -70,7 +70,7 @@ def test_a_score_is_that_of_a_run_and_lives_as_long_as_its_outcome(tmp_path: Pat
         (None, {"synthetic"}),
     ],
 )
-def test_judges_are_a_name_names_or_settings(judges: Any, scorers: set[str]) -> None:
+def test_judges_are_a_name_names_or_settings(judges, scorers):
     given = USUAL | {"judges": judges}
     outcome = evaljudge.score(texts(1), **given, metrics="words", engines=ScriptedEngines())
     assert {key[3].partition(".")[0] for key in values(outcome.out)} == {*scorers, "words"}
@@ -88,7 +88,7 @@ def test_judges_are_a_name_names_or_settings(judges: Any, scorers: set[str]) -> 
         ({"workers": {"executor": "ray"}}, "workers: `score` works in this process alone"),
     ],
 )
-def test_a_mistake_shows_before_anything_is_loaded(given: Any, said: str) -> None:
+def test_a_mistake_shows_before_anything_is_loaded(given, said):
     engines = Engines()
     with pytest.raises(UserError, match=said):
         evaljudge.score(texts(1), **USUAL | given, engines=engines)
@@ -105,7 +105,7 @@ def test_a_mistake_shows_before_anything_is_loaded(given: Any, said: str) -> Non
         (pa.table({"doc_id": []}), "cases: holds no row"),
     ],
 )
-def test_cases_that_are_no_rows(cases: Any, said: str) -> None:
+def test_cases_that_are_no_rows(cases, said):
     with pytest.raises(UserError, match=f"^{re.escape(said)}$"):
         evaljudge.score(cases, **USUAL, engines=ScriptedEngines())
 
@@ -113,7 +113,7 @@ def test_cases_that_are_no_rows(cases: Any, said: str) -> None:
 # again and again
 
 
-def test_one_engine_answers_all_calls_and_is_closed_at_last(tmp_path: Path) -> None:
+def test_one_engine_answers_all_calls_and_is_closed_at_last(tmp_path):
     engines = Engines()
     with evaljudge.Scorer(**USUAL, engines=engines) as scorer:
         assert engines.opened == []
@@ -126,7 +126,7 @@ def test_one_engine_answers_all_calls_and_is_closed_at_last(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("more", [{}, {"geval": {"model": "other"}}])
-def test_a_writer_stays_open_beside_the_judge(more: dict[str, Any]) -> None:
+def test_a_writer_stays_open_beside_the_judge(more):
     engines, given = Engines(), USUAL | {"judges": SYNTHETIC | more, "writer": "other"}
     with evaljudge.Scorer(**given, engines=engines) as scorer:
         for n in range(3):
@@ -135,7 +135,7 @@ def test_a_writer_stays_open_beside_the_judge(more: dict[str, Any]) -> None:
     assert engines.closed == 2
 
 
-def test_a_scorer_that_is_dropped_frees_its_engine() -> None:
+def test_a_scorer_that_is_dropped_frees_its_engine():
     engines = Engines()
     for _ in range(3):  # a notebook's cell, run again and again
         scorer = evaljudge.Scorer(**USUAL, engines=engines)
@@ -145,7 +145,7 @@ def test_a_scorer_that_is_dropped_frees_its_engine() -> None:
     assert engines.closed == 3
 
 
-def test_a_scorer_says_what_it_is() -> None:
+def test_a_scorer_says_what_it_is():
     scorer = evaljudge.Scorer(**USUAL, metrics="words", engines=Engines())
     assert repr(scorer) == "Scorer(synthetic, words with scripted; not loaded)"
     outcome = scorer.score(texts(1))
@@ -164,9 +164,7 @@ def test_a_scorer_says_what_it_is() -> None:
 @pytest.mark.parametrize(
     "error", [KeyboardInterrupt(), UserError("no"), RuntimeError("ours")], ids=repr
 )
-def test_an_error_leaves_the_scorer_as_it_was_and_no_temporary_folder(
-    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_leaves_the_scorer_as_it_was_and_no_temporary_folder(error, tmp_path, monkeypatch):
     def answers(prompt: Prompt) -> None:
         if "number 1." in prompt.text:
             raise error
@@ -184,7 +182,7 @@ def test_an_error_leaves_the_scorer_as_it_was_and_no_temporary_folder(
     assert engines.closed == 1
 
 
-def test_an_engine_that_died_is_loaded_again(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_engine_that_died_is_loaded_again(capsys):
     times = iter([True, False])
 
     def answers(prompt: Prompt) -> None:
@@ -201,7 +199,7 @@ def test_an_engine_that_died_is_loaded_again(capsys: pytest.CaptureFixture[str])
     assert "the engine died and is loaded again" in capsys.readouterr().err
 
 
-def test_threads_take_turns() -> None:
+def test_threads_take_turns():
     at_work, most, changing = 0, 0, threading.Lock()
 
     def answers(prompt: Prompt) -> None:
@@ -247,7 +245,7 @@ def everything(folder: Path) -> list[float]:
 
 
 @pytest.mark.parametrize("where", ["a loop that runs", "another thread"])
-def test_everything_works_wherever_it_is_called(where: str, tmp_path: Path) -> None:
+def test_everything_works_wherever_it_is_called(where, tmp_path):
     async def cell() -> list[float]:
         return everything(tmp_path)
 
@@ -261,9 +259,7 @@ def test_everything_works_wherever_it_is_called(where: str, tmp_path: Path) -> N
 # what is shown meanwhile
 
 
-def test_a_score_of_a_moment_shows_nothing_and_a_longer_one_what_it_does(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_score_of_a_moment_shows_nothing_and_a_longer_one_what_it_does(capsys, monkeypatch):
     evaljudge.score(texts(1), **USUAL, engines=ScriptedEngines())
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr(scorer, "A_MOMENT", 0.05)
@@ -278,7 +274,7 @@ def test_a_score_of_a_moment_shows_nothing_and_a_longer_one_what_it_does(
 # runs of a corpus in memory
 
 
-def test_a_run_of_rows_is_resumed_refused_and_whole(tmp_path: Path) -> None:
+def test_a_run_of_rows_is_resumed_refused_and_whole(tmp_path):
     given, engines = USUAL | {"out": str(tmp_path / "out")}, Engines()
     for _ in range(2):
         evaljudge.run(given | {"corpus": texts(1, 2)}, engines=engines, progress=False)
@@ -311,7 +307,7 @@ def of_the_world(seed: int) -> list[dict[str, Any]]:
 
 @pytest.mark.long
 @pytest.mark.engine
-def test_a_warm_engine_answers_as_a_new_run_does(tmp_path: Path, shared_engines: Any) -> None:
+def test_a_warm_engine_answers_as_a_new_run_does(tmp_path, shared_engines):
     cold = as_run(tmp_path, of_the_world(2), shared_engines, **NANO)
 
     async def cell() -> dict[Any, Any]:
@@ -325,9 +321,7 @@ def test_a_warm_engine_answers_as_a_new_run_does(tmp_path: Path, shared_engines:
 
 
 @pytest.mark.engine
-def test_the_examples_of_the_page_do_what_they_say(
-    shared_engines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_examples_of_the_page_do_what_they_say(shared_engines, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     small, opened = ModelSource(**NANO["model"]), shared_engines.open
     monkeypatch.setattr(shared_engines, "open", lambda _, seed: opened(small, seed))

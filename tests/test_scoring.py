@@ -62,7 +62,7 @@ def filled() -> Tables:
     return tables
 
 
-def test_coverage_and_means_are_of_all_candidates() -> None:
+def test_coverage_means_and_grids_are_of_all_candidates():
     tables = filled()
     assert (tables.candidates, tables.rated) == (9, 6)
     judged, words = tables.coverage()
@@ -70,6 +70,13 @@ def test_coverage_and_means_are_of_all_candidates() -> None:
     assert (words.scored, words.unscored) == (9, 0)
     means = {m.system: (m.mean, m.n) for m in tables.systems() if m.scorer == "judge"}
     assert means == {"A": (1.0, 2), "B": (3.0, 3), "C": (9.0, 3)}
+    grid = filled().as_grid()
+    assert (grid.documents, grid.systems) == (("d0", "d1", "d2"), ("A", "B", "C"))
+    expected = [[1.0, 2.0, 9.0], [1.0, 3.0, 9.0], [nan, 4.0, 9.0]]
+    np.testing.assert_equal(grid.scores["judge", "fluency"], np.array(expected))
+    np.testing.assert_equal(grid.human["relevance"], np.array([[3.0, nan, nan]] * 3))
+    assert list(grid.meeting("fluency")) == [("judge", "fluency"), ("words", ANY_AXIS)]
+    assert not grid.is_sample
 
 
 LATER = ("later", ANY_AXIS)
@@ -85,19 +92,7 @@ def of_one_system(number: int, rating: float | None = None, of: int = 0) -> Tabl
     return tables
 
 
-def test_a_grid_has_a_row_for_each_document() -> None:
-    grid = filled().as_grid()
-    assert (grid.documents, grid.systems) == (("d0", "d1", "d2"), ("A", "B", "C"))
-    expected = [[1.0, 2.0, 9.0], [1.0, 3.0, 9.0], [nan, 4.0, 9.0]]
-    np.testing.assert_equal(grid.scores["judge", "fluency"], np.array(expected))
-    np.testing.assert_equal(grid.human["relevance"], np.array([[3.0, nan, nan]] * 3))
-    assert list(grid.meeting("fluency")) == [("judge", "fluency"), ("words", ANY_AXIS)]
-    assert not grid.is_sample
-
-
-def test_a_grid_of_many_systems_has_those_with_the_most_texts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_grid_of_many_systems_has_those_with_the_most_texts(monkeypatch):
     monkeypatch.setattr(tables_module, "MOST_CELLS", 8)
     tables = Tables([("words", ANY_AXIS)])
     for number in range(4):
@@ -109,9 +104,7 @@ def test_a_grid_of_many_systems_has_those_with_the_most_texts(
     assert len(tables.systems()) == 5
 
 
-def test_of_many_axes_the_scorers_own_and_the_most_rated_are_looked_at(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_of_many_axes_the_scorers_own_and_the_most_rated_are_looked_at(monkeypatch):
     monkeypatch.setattr(rated_module, "MOST_AXES", 2)
     rows, nothing = np.arange(3), np.full(3, nan)
     human = {"b": np.array([1.0, 2.0, 3.0]), "c": np.array([1.0, 2.0, nan]), "own": nothing}
@@ -119,7 +112,7 @@ def test_of_many_axes_the_scorers_own_and_the_most_rated_are_looked_at(
     assert list(rated.with_few_axes().human) == ["b", "own"]
 
 
-def test_of_many_unrated_documents_a_sample_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_unrated_documents_a_sample_is_kept(monkeypatch):
     """The same whether all rows come to the driver, or those of the sample alone."""
     monkeypatch.setattr(tables_module, "MOST_KEPT", 5)
     monkeypatch.setattr(tables_module, "TO_SPARE", 3)
@@ -141,9 +134,7 @@ def test_of_many_unrated_documents_a_sample_is_kept(monkeypatch: pytest.MonkeyPa
         np.testing.assert_equal(grid.scores["words", ANY_AXIS], one.scores["words", ANY_AXIS])
 
 
-def test_a_column_that_comes_later_is_of_the_same_documents(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_column_that_comes_later_is_of_the_same_documents(monkeypatch):
     monkeypatch.setattr(tables_module, "MOST_KEPT", 5)
     tables, later = Tables([("words", ANY_AXIS)]), Tables([LATER], 40)
     for number in range(40):
@@ -159,7 +150,7 @@ def test_a_column_that_comes_later_is_of_the_same_documents(
 
 
 @pytest.mark.parametrize("parts", [1, 2, 7, 8, 37])
-def test_what_comes_in_any_order_adds_up_to_the_same(parts: int) -> None:
+def test_what_comes_in_any_order_adds_up_to_the_same(parts):
     """To the last digit; a sum in floating point would differ between orders."""
 
     def all_of(tables: Tables) -> list[object]:
@@ -178,13 +169,13 @@ def test_what_comes_in_any_order_adds_up_to_the_same(parts: int) -> None:
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), max_size=9))
-def test_few_numbers_have_exactly_the_same_sum(values: list[float]) -> None:
+def test_few_numbers_have_exactly_the_same_sum(values):
     halves = [*exact(values[::2]), *exact(values[1::2])]
     assert sum(map(Fraction, exact(halves))) == sum(map(Fraction, values))
     assert exact(halves)[0] == fsum(values)
 
 
-def test_axes_of_one_name_are_compared_and_no_axis_with_all() -> None:
+def test_axes_of_one_name_are_compared_and_no_axis_with_all():
     rated = filled().as_rated()
     rows = list(agreement_of(rated, seed=0))
     assert {(r.scorer, r.axis) for r in rows} == {
@@ -301,7 +292,7 @@ AS_RATED = [1.0, 2.0, 4.0, None, 5.0, 3.0]
 LESS_MEAN = [-2.0, -1.0, 1.0, None, 2.0, 0.0]
 
 
-def test_all_shards_are_fitted_before_the_first_is_scored(tmp_path: Path) -> None:
+def test_all_shards_are_fitted_before_the_first_is_scored(tmp_path):
     job, output = judged(tmp_path, centred=Centred, plain=Direct)
     _, scored = score_shards(job, output, output.shards())
     centred, plain = written(output, "centred"), written(output, "plain")
@@ -315,7 +306,7 @@ def test_all_shards_are_fitted_before_the_first_is_scored(tmp_path: Path) -> Non
     ]  # fmt: skip
 
 
-def test_signatures_end_with_what_was_fitted(tmp_path: Path) -> None:
+def test_signatures_end_with_what_was_fitted(tmp_path):
     job, output = judged(tmp_path, centred=Centred, plain=Direct)
     scoring, _ = score_shards(job, output, output.shards())
     as_asked = job.judge_signatures()
@@ -325,7 +316,7 @@ def test_signatures_end_with_what_was_fitted(tmp_path: Path) -> None:
         assert {score.signature for score in written(output, scorer).values()} == {line}
 
 
-def test_where_nothing_is_fitted_the_judge_itself_scores(tmp_path: Path) -> None:
+def test_where_nothing_is_fitted_the_judge_itself_scores(tmp_path):
     job, output = judged(tmp_path, direct=Centred)
     score_shards(job, output, output.shards())
     assert output.place.kind(FILE) == "File"
@@ -337,7 +328,7 @@ def test_where_nothing_is_fitted_the_judge_itself_scores(tmp_path: Path) -> None
     assert output.place.kind(FILE) == "NotFound"  # an earlier report's is gone
 
 
-def test_only_the_shards_that_are_scored_are_fitted(tmp_path: Path) -> None:
+def test_only_the_shards_that_are_scored_are_fitted(tmp_path):
     job, output = judged(tmp_path, centred=Centred)
     first, *_ = output.shards()
     _, scored = score_shards(job, output, [first])
@@ -369,7 +360,7 @@ def of_entities(task: Task) -> list[Judge]:
     return make_judges({"entities": {"votes": "modelled"}}, task)
 
 
-def test_a_report_says_what_was_fitted_while_it_is_wanted(tmp_path: Path) -> None:
+def test_a_report_says_what_was_fitted_while_it_is_wanted(tmp_path):
     """Two of three that say `partially` make a whole for the ballots, because `support` says yes;
     not for the model of all votes."""
     _, output = stored(tmp_path, ["relevance"], of_entities, with_votes)

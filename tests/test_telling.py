@@ -30,55 +30,40 @@ def names(found: list[tuple[str, str]]) -> set[str]:
     return {doc_id for doc_id, _ in found}
 
 
-def test_without_ratings_and_doubt_the_spread_has_all() -> None:
+def test_the_most_telling_come_first():
     found = names(telling_texts(kept([float(n) for n in range(100)]), [KEY], 9))
     assert len(found) == 9
     assert {"d0", "d99"} <= found  # both ends
-
-
-def test_disagreement_is_the_distance_between_two_places() -> None:
-    scores, ratings = np.array([1, 9, 3, np.nan, 5]), np.array([4, 1, 2, 5, np.nan])
-    assert disagreement(scores, ratings) == pytest.approx([1, 1, 0, np.nan, np.nan], nan_ok=True)
-    tied = disagreement(np.array([2.0, 2.0, 7.0]), np.array([1.0, 2.0, 3.0]))
-    assert tied == pytest.approx([0, 0, 0])  # the first two scores share the places 1 and 2
-    across = disagreement(np.array([2.0, 2.0, 7.0]), np.array([2.0, 3.0, 1.0]))
-    assert across == pytest.approx([0, 0.5, 1])
-
-
-def test_an_order_among_texts_that_people_rate_alike_is_no_disagreement() -> None:
-    scores = np.array([-6.0, 9.83, 9.98, 10.0])
-    assert disagreement(scores, np.array([1.0, 5.0, 5.0, 5.0])) == pytest.approx([0, 0, 0, 0])
-    assert disagreement(scores, np.array([5.0, 5.0, 5.0, 1.0])) == pytest.approx([1 / 3, 0, 0, 1])
-
-
-def test_disagreement_of_few_texts_is_ranked_among_all() -> None:
-    ratings: list[float | None] = [float(n) for n in range(60)]
-    ratings[50], ratings[8] = -1.0, None
-    made = kept([float(n) for n in range(60)], ratings)
-    (found,) = disagreements(made, [("d8", "A"), ("d50", "A"), ("d59", "A")])
-    assert (found.scorer, found.axis) == KEY
-    assert found.apart == [None, pytest.approx(49 / 58), 0.0]
-
-
-def test_texts_of_much_doubt_and_without_a_score_are_shown() -> None:
     doubts, scores = [0.1] * 60, [float(n) for n in range(60)]
     doubts[33] = 0.95
     assert "d33" in names(telling_texts(kept([1.0] * 60, None, doubts), [KEY], 6))
     assert "d20" in names(telling_texts(kept([*scores[:20], None, *scores[21:]]), [KEY], 10))
-
-
-def test_the_most_telling_come_first() -> None:
     ratings: list[float | None] = [float(n) for n in range(60)]
     doubts = [0.1] * 60
     ratings[7], doubts[33] = 59.5, 0.95
     made = kept([float(n) for n in range(60)], ratings, doubts)
     assert names(telling_texts(made, [KEY], 60)[:3]) == {"d7", "d33", "d0"}
     assert telling_texts(made, [KEY], 60)[:10] == telling_texts(made, [KEY], 10)
-
-
-def test_few_texts_are_all_shown_and_none_are_asked_for() -> None:
     few = kept([1.0, None, 3.0])
     assert len(telling_texts(few, [KEY], 30)) == 3
     assert telling_texts(few, [KEY], 0) == []
     assert telling_texts(kept([None, None]), [KEY], 5) == [("d0", "A"), ("d1", "A")]
     assert telling_texts(Tables([KEY]).as_kept(), [KEY], 5) == []
+
+
+def test_disagreement_is_the_distance_between_two_places():
+    scores, ratings = np.array([1, 9, 3, np.nan, 5]), np.array([4, 1, 2, 5, np.nan])
+    assert disagreement(scores, ratings) == pytest.approx([1, 1, 0, np.nan, np.nan], nan_ok=True)
+    tied = disagreement(np.array([2.0, 2.0, 7.0]), np.array([1.0, 2.0, 3.0]))
+    assert tied == pytest.approx([0, 0, 0])  # the first two scores share the places 1 and 2
+    across = disagreement(np.array([2.0, 2.0, 7.0]), np.array([2.0, 3.0, 1.0]))
+    assert across == pytest.approx([0, 0.5, 1])
+    scores = np.array([-6.0, 9.83, 9.98, 10.0])
+    assert disagreement(scores, np.array([1.0, 5.0, 5.0, 5.0])) == pytest.approx([0, 0, 0, 0])
+    assert disagreement(scores, np.array([5.0, 5.0, 5.0, 1.0])) == pytest.approx([1 / 3, 0, 0, 1])
+    ratings: list[float | None] = [float(n) for n in range(60)]
+    ratings[50], ratings[8] = -1.0, None
+    made = kept([float(n) for n in range(60)], ratings)
+    (found,) = disagreements(made, [("d8", "A"), ("d50", "A"), ("d59", "A")])
+    assert (found.scorer, found.axis) == KEY
+    assert found.apart == [None, pytest.approx(49 / 58), 0.0]

@@ -189,13 +189,13 @@ def check(found: Agreement, rows: Sequence[Row]) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_values_and_intervals(seed: int) -> None:
+def test_values_and_intervals(seed):
     rows = ragged_rows(seed)
     for found in agreements(*zip(*rows, strict=True)):
         check(found, pairs_of(rows))
 
 
-def test_documents_of_a_group_are_left_out_together() -> None:
+def test_documents_of_a_group_are_left_out_together():
     rows = pairs_of(ragged_rows(7))
     table = table_of(*zip(*rows, strict=True))
     grouped = replace(table, groups=np.arange(table.document_count) % 4)
@@ -210,7 +210,7 @@ def test_documents_of_a_group_are_left_out_together() -> None:
 
 
 @pytest.mark.long
-def test_above_200_documents_there_are_200_groups_and_ten_at_system_level() -> None:
+def test_above_200_documents_there_are_200_groups_and_ten_at_system_level():
     stream = np.random.default_rng(0)
     rows = [(d, s, round(s / 9 + x, 2), float(stream.integers(1, 6)))
             for d in range(205) for s, x in enumerate(stream.normal(size=2).tolist())]  # fmt: skip
@@ -219,7 +219,7 @@ def test_above_200_documents_there_are_200_groups_and_ten_at_system_level() -> N
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_many_comparisons_at_once_are_those_of_one(seed: int) -> None:
+def test_many_comparisons_at_once_are_those_of_one(seed):
     """Of columns with and without gaps, and of ratings with ratings; each against the loops."""
     rows = ragged_rows(seed)
     documents, systems, gappy, human = zip(*rows, strict=True)
@@ -234,7 +234,7 @@ def test_many_comparisons_at_once_are_those_of_one(seed: int) -> None:
             check(agreement, pairs_of(own))
 
 
-def test_few_comparisons_at_a_time_find_the_same() -> None:
+def test_few_comparisons_at_a_time_find_the_same():
     documents, systems, scores, human = zip(*pairs_of(ragged_rows(1)), strict=True)
     columns = [scores, human, [-2 * score for score in scores]]
     compared = [(0, 1), (2, 1), (0, 2), (2, 0)]
@@ -246,7 +246,7 @@ def test_few_comparisons_at_a_time_find_the_same() -> None:
         np.testing.assert_array_equal(found, values)
 
 
-def test_many_candidates_of_a_document_and_many_systems() -> None:
+def test_many_candidates_of_a_document_and_many_systems():
     stream = np.random.default_rng(4)
     rows = [
         (document, int(system), float(stream.integers(30)), float(stream.integers(5)))
@@ -262,6 +262,6 @@ def test_many_candidates_of_a_document_and_many_systems() -> None:
             assert found == pytest.approx(expected, abs=1e-9)
 
 
-def test_one_candidate_agrees_with_nobody() -> None:
+def test_one_candidate_agrees_with_nobody():
     for one in agreements([0], [0], [1.0], [2.0]):
         assert (one.value, one.low, one.high, one.epsilon) == (None, None, None, None), one

@@ -33,7 +33,7 @@ def named(found: list[Agreement]) -> dict[tuple[str, str], Agreement]:
     return {(one.level, one.coefficient): one for one in found}
 
 
-def test_levels_and_coefficients_come_in_one_order() -> None:
+def test_levels_and_coefficients_come_in_one_order():
     found = agreements(DOCUMENTS, SYSTEMS, SCORES, HUMAN)
     expected = [(level, coefficient) for level in LEVELS for coefficient in COEFFICIENTS]
     assert [(one.level, one.coefficient) for one in found] == expected
@@ -59,13 +59,13 @@ def test_levels_and_coefficients_come_in_one_order() -> None:
         ("summary", "accuracy", 10 / 15, 6),  # 9 agree in order, 1 in being tied: 1-1
     ],
 )
-def test_values(level: str, coefficient: str, value: float, n: int) -> None:
+def test_values(level, coefficient, value, n):
     one = named(agreements(DOCUMENTS, SYSTEMS, SCORES, HUMAN))[level, coefficient]
     assert one.value == pytest.approx(value, abs=1e-12)
     assert (one.n, one.skipped, one.sampled) == (n, 0, False)
 
 
-def test_what_is_left_out_is_counted() -> None:
+def test_what_is_left_out_is_counted():
     documents = [0, 0, 0, 1, 1, 2, 2, 3]
     systems = [0, 1, 2, 0, 1, 0, 1, 3]
     scores = [1, 2, 3, 4, 4, 5, nan, nan]  # document 1 constant, 2 has one pair, 3 none
@@ -76,10 +76,19 @@ def test_what_is_left_out_is_counted() -> None:
     assert (found["summary", "kendall"].n, found["summary", "kendall"].skipped) == (6, 1)
 
 
-def test_vectors_that_do_not_vary_have_no_value() -> None:
+def test_vectors_that_do_not_vary_have_no_value():
     for one in agreements(DOCUMENTS, SYSTEMS, [0.1] * 6, HUMAN):
         if one.coefficient != "accuracy":
             assert (one.value, one.low, one.high) == (None, None, None)
+    scores = [0.1, 0.3, 0.2, 0.2, 0.3, 0.1]  # 0.1 + 0.2 + 0.3 in two orders
+    assert sum(scores[::2]) != sum(scores[1::2])
+    found = named(agreements([0, 0, 1, 1, 2, 2], [0, 1] * 3, scores, [1, 2] * 3))
+    assert found["system", "pearson"].value is None
+    assert found["summary", "pearson"].value is not None
+    scores = [0.1, -0.3, 0.2, 0.2, -0.3, 0.1]
+    assert sum(scores[::2]) != sum(scores[1::2])
+    found = named(agreements([0, 0, 1, 1, 2, 2], [0, 1] * 3, scores, [1, 2] * 3))
+    assert found["system", "pearson"].value is None
 
 
 def test_only_an_accuracy_says_from_which_difference_on_scores_are_tied() -> None:
@@ -96,33 +105,12 @@ def test_a_short_list_among_long_ones_is_as_by_itself() -> None:
     assert row_correlations(*columns)[:, 1] == pytest.approx(alone[:, 0])
 
 
-def test_equal_means_are_constant_though_their_sums_round_differently() -> None:
-    scores = [0.1, 0.3, 0.2, 0.2, 0.3, 0.1]  # 0.1 + 0.2 + 0.3 in two orders
-    assert sum(scores[::2]) != sum(scores[1::2])
-    found = named(agreements([0, 0, 1, 1, 2, 2], [0, 1] * 3, scores, [1, 2] * 3))
-    assert found["system", "pearson"].value is None
-    assert found["summary", "pearson"].value is not None
-
-
-def test_means_of_nothing_but_rounding_are_zero() -> None:
-    scores = [0.1, -0.3, 0.2, 0.2, -0.3, 0.1]
-    assert sum(scores[::2]) != sum(scores[1::2])
-    found = named(agreements([0, 0, 1, 1, 2, 2], [0, 1] * 3, scores, [1, 2] * 3))
-    assert found["system", "pearson"].value is None
-
-
-def test_no_interval_from_one_document() -> None:
+def test_too_little_is_nothing_found_or_refused():
     found = named(agreements([5] * 6, [*range(6)], SCORES, HUMAN))
     assert found["summary", "pearson"].value == pytest.approx(0.75)
     assert {(one.low, one.high) for one in found.values()} == {(None, None)}
-
-
-def test_nothing_rated_is_nothing_found() -> None:
     for one in [*agreements([], [], [], []), *agreements([0, 1], [0, 1], [1, 2], [nan, nan])]:
         assert (one.value, one.low, one.high, one.n) == (None, None, None, 0)
-
-
-def test_columns_of_unequal_length_are_refused() -> None:
     with pytest.raises(ValueError, match="one length"):
         agreements([0, 0], [0, 1], [1.0], [1.0, 2.0])
 
@@ -137,21 +125,16 @@ def long_form(documents: int, systems: int) -> tuple[Floats, ...]:
     return document, np.tile(np.arange(systems), documents), scores, human
 
 
-def test_at_the_limit_nothing_is_sampled() -> None:
+def test_above_the_limit_whole_documents_are_sampled():
     pairs = table_of(*long_form(MAX_POOLED // 8, 8))
     assert sampled_documents(pairs, seed=0).size == pairs.document_count
-
-
-def test_above_the_limit_whole_documents_are_sampled() -> None:
     chosen = sampled_documents(table_of(*long_form(600, 8)), seed=0)
     assert chosen.size == MAX_POOLED // 8
     assert len(set(chosen)) == chosen.size
 
 
 @pytest.mark.long
-def test_a_sampled_interval_estimates_that_of_all_documents(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_sampled_interval_estimates_that_of_all_documents(monkeypatch):
     columns = long_form(900, 8)
     found = agreements(*columns)[-5:]
     monkeypatch.setattr(summary, "MAX_POOLED", 900 * 8)
@@ -166,7 +149,7 @@ def test_a_sampled_interval_estimates_that_of_all_documents(
             assert one.low < one.value < one.high
 
 
-def test_values_of_very_many_candidates_stay_exact() -> None:
+def test_values_of_very_many_candidates_stay_exact():
     columns = long_form(900, 8)
     scores, human = columns[2:]
     found = [one for one in agreements(*columns) if one.level == "summary"]
@@ -180,7 +163,7 @@ def test_values_of_very_many_candidates_stay_exact() -> None:
     assert {one.n for one in found[:-1]} == {7200}
 
 
-def test_accuracy_of_very_many_candidates_is_that_of_a_sample() -> None:
+def test_accuracy_of_very_many_candidates_is_that_of_a_sample():
     columns = long_form(900, 8)
     pooled = agreements(*columns)[-1]
     chosen = np.isin(columns[0], sampled_documents(table_of(*columns), seed=0))
@@ -190,14 +173,11 @@ def test_accuracy_of_very_many_candidates_is_that_of_a_sample() -> None:
     assert pooled.low < pooled.value < pooled.high
 
 
-def test_documents_too_large_to_sample_leave_no_interval() -> None:
+def test_documents_too_large_have_no_interval_or_no_accuracy():
     for one in agreements(*long_form(3, MAX_POOLED)):
         if one.coefficient != "accuracy":
             assert one.value is not None
             assert (one.low is None) == (one.level == "summary")
-
-
-def test_documents_too_large_to_compare_have_no_accuracy() -> None:
     found = [
         one for one in agreements(*long_form(3, MAX_COMPARED + 1)) if one.coefficient == "accuracy"
     ]
@@ -205,14 +185,14 @@ def test_documents_too_large_to_compare_have_no_accuracy() -> None:
     assert (found[0].n, found[0].skipped) == (0, 3)
 
 
-def test_every_pair_comes_once() -> None:
+def test_every_pair_comes_once():
     found = among(DOCUMENTS, SYSTEMS, AXES)
     pairs = dict.fromkeys((one.axis, one.other) for one in found)
     assert list(pairs) == [*(("a", x) for x in "bcd"), ("b", "c"), ("b", "d"), ("c", "d")]
     assert len(found) == len(pairs) * len(LEVELS) * len(CORRELATIONS)
 
 
-def test_numbers_are_those_of_agreement() -> None:
+def test_numbers_are_those_of_agreement():
     found = among(DOCUMENTS, SYSTEMS, {"a": SCORES, "b": HUMAN}, seed=2)
     expected = agreements(DOCUMENTS, SYSTEMS, SCORES, HUMAN, seed=2)
     numbers = [(e.level, e.coefficient, e.value, e.low, e.high, e.n) for e in expected]
@@ -221,16 +201,13 @@ def test_numbers_are_those_of_agreement() -> None:
     assert found[0].value == 0.75
 
 
-def test_coefficients_not_asked_for_change_nothing() -> None:
+def test_what_is_not_asked_for_changes_nothing_and_is_not_computed():
     columns = DOCUMENTS, SYSTEMS, SCORES, HUMAN
     every = agreements(*columns)
     some: list[tuple[Coefficient, ...]] = [CORRELATIONS, ("kendall_c", "accuracy"), ()]
     for asked in some:
         found = agreements(*columns, coefficients=asked)
         assert found == [one for one in every if one.coefficient in asked]
-
-
-def test_what_compares_every_two_candidates_is_not_computed_unasked() -> None:
     pairs = table_of(DOCUMENTS, SYSTEMS, SCORES, HUMAN)
     wanted: tuple[Coefficient, ...] = ("spearman",)
     summary = summary_level(pairs, 0, wanted)

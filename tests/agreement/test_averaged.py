@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaljudge.agreement import Averaged, Correlation, averaged, holm
+from evaljudge.agreement import Averaged, averaged, holm
 from tests.fishers import bounds
 
 # Three candidates a document; people rank them 1 2 3 everywhere.
@@ -54,7 +54,7 @@ METHODS = {
 }
 
 
-def test_values_and_documents_by_hand() -> None:
+def test_values_and_documents_by_hand():
     found = found_of(METHODS)
     assert (found.axes, found.coefficient) == (("coherence", "fluency"), "spearman")
     told = values(found)
@@ -66,7 +66,7 @@ def test_values_and_documents_by_hand() -> None:
     assert counts == {"ours": [3, 3, 3], "direct": [2, 3, 3], "half": [3, 0, 3]}
 
 
-def test_who_is_best_of_each_column_and_ties_share_it() -> None:
+def test_who_is_best_of_each_column_and_ties_share_it():
     coherence, fluency, average = found_of(METHODS).columns
     assert (coherence.axis, coherence.best) == ("coherence", ("ours", "half"))
     assert coherence.second == ("direct",)
@@ -75,7 +75,7 @@ def test_who_is_best_of_each_column_and_ties_share_it() -> None:
     assert [one.name for one in coherence.challengers] == ["direct"]
 
 
-def test_under_two_shared_documents_there_is_no_p() -> None:
+def test_under_two_shared_documents_there_is_no_p():
     methods = {
         "best": {"coherence": [UP, UP, UP], "fluency": [UP, UP, UP]},
         "once": {"coherence": [SWAPPED, FLAT, NONE], "fluency": [DOWN, DOWN, SWAPPED]},
@@ -90,14 +90,11 @@ def test_under_two_shared_documents_there_is_no_p() -> None:
     assert (average.challengers[0].p, average.challengers[0].n) == (None, 3)
 
 
-def test_a_trial_without_a_value_leaves_the_method_without_one() -> None:
+def test_a_trial_without_a_value_leaves_the_method_without_one_and_nothing_defined_has_no_best():
     trials = [{"fluency": [UP, UP]}, {"fluency": [FLAT, FLAT]}]
     (method,) = found_of({"sampled": trials}, ["fluency"]).methods
     assert method.columns[0].value is None and method.columns[0].spread is None
     assert method.columns[0].n == 2
-
-
-def test_nothing_defined_has_no_best() -> None:
     column = found_of({"flat": {"fluency": [FLAT, FLAT]}}, ["fluency"]).columns[0]
     assert (column.best, column.second, column.challengers) == ((), (), ())
 
@@ -106,7 +103,7 @@ def test_nothing_defined_has_no_best() -> None:
     ("methods", "human", "told"),
     [({"a": {}}, {}, "no axis"), ({"a": []}, {"fluency": [1.0, 2.0]}, "method 'a' has no trial")],
 )
-def test_refuses(methods: dict[str, Any], human: dict[str, list[float]], told: str) -> None:
+def test_refuses(methods, human, told):
     with pytest.raises(ValueError, match=told):
         averaged([0, 0], [0, 1], methods, human)
 
@@ -193,7 +190,7 @@ def student(by_axis: Sequence[dict[int, float]]) -> tuple[float, float, int]:
 
 
 @pytest.mark.parametrize(("seed", "coefficient"), [(0, "spearman"), (1, "kendall"), (2, "pearson")])
-def test_against_loops_from_the_definitions(seed: int, coefficient: Correlation) -> None:
+def test_against_loops_from_the_definitions(seed, coefficient):
     corpus = random_corpus(seed)
     found = averaged(**corpus, coefficient=coefficient)
     documents = sorted(set(corpus["documents"]))
@@ -241,7 +238,7 @@ def test_against_loops_from_the_definitions(seed: int, coefficient: Correlation)
             assert (rival.p, rival.p_holm) == pytest.approx((ps[at], adjusted[at]))
 
 
-def test_beside_its_own_value_a_method_has_that_on_the_documents_of_all() -> None:
+def test_a_method_has_a_value_on_the_documents_of_all():
     """On coherence `direct` lacks the second document; `half` and its like have no fluency."""
     found = found_of(METHODS)
     assert [column.common for column in found.columns] == [2, 3, 3]
@@ -250,9 +247,6 @@ def test_beside_its_own_value_a_method_has_that_on_the_documents_of_all() -> Non
     assert common["direct"] == pytest.approx([0.0, 0.5 / 3, 0.25 / 3])
     assert common["half"][0] == pytest.approx(1.0)
     assert common["half"][1:] == [None, None]
-
-
-def test_methods_that_share_no_document_are_untested_and_have_no_common_value() -> None:
     apart = {"a": {"coherence": [UP, UP, NONE, NONE]}, "b": {"coherence": [NONE, NONE, UP, DOWN]}}
     found = found_of(apart, ["coherence"])
     assert [column.common for column in found.columns] == [0, 0]

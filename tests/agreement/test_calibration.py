@@ -35,20 +35,15 @@ rows = st.lists(
         ([1, nan, 2, 3], [1, 9, nan, 2], (1, 3), (1, 2)),
     ],
 )
-def test_maps_by_hand(
-    scores: list[float], ratings: list[float], knots: tuple[float, ...], values: tuple[float, ...]
-) -> None:
+def test_maps_by_hand(scores, ratings, knots, values):
     found = fit_isotonic(scores, ratings)
     assert found.scores == knots
     assert found.ratings == pytest.approx(values)
 
 
-def test_between_knots_beyond_them_and_without_a_score() -> None:
+def test_between_knots_beyond_them_and_of_nothing():
     found = Isotonic((1.0, 2.0, 4.0), (1.0, 3.0, 4.0)).calibrated([0, 1, 1.5, 3, 9, nan, 2])
     assert found.tolist() == pytest.approx([1, 1, 2, 3.5, 4, nan, 3], nan_ok=True)
-
-
-def test_nothing_to_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="no score has a rating"):
         fit_isotonic([1, nan], [nan, 2])
 
@@ -56,7 +51,7 @@ def test_nothing_to_fit_is_refused() -> None:
 DOCUMENTS, SCORES, RATINGS = [0, 0, 1, 1], [1, 2, 1, 3], [1, 3, 2, 4]
 
 
-def test_two_documents_calibrate_each_other() -> None:
+def test_two_documents_calibrate_each_other():
     found = calibration(DOCUMENTS, SCORES, RATINGS)
     assert found is not None
     fitted = found.fitted
@@ -74,7 +69,7 @@ def test_two_documents_calibrate_each_other() -> None:
     assert (found.error_after.low, found.error_after.high) == pytest.approx((1 / 2, 1))
 
 
-def test_a_document_without_a_pair_takes_the_map_of_all() -> None:
+def test_a_document_without_a_pair_takes_the_map_of_all():
     """The first document's third row is unrated: it takes the map of the document's fold."""
     documents, scores = [*DOCUMENTS, 0, 2, 2], [*SCORES, 3, 1, nan]
     found = cross_fitted(documents, scores, [*RATINGS, nan, nan, 5])
@@ -89,12 +84,12 @@ def test_a_document_without_a_pair_takes_the_map_of_all() -> None:
 
 
 @pytest.mark.parametrize("ratings", [[1, 2, nan], [nan, nan, nan], [nan, nan, 2]])
-def test_one_document_alone_cannot_be_calibrated(ratings: list[float]) -> None:
+def test_one_document_alone_cannot_be_calibrated(ratings):
     assert cross_fitted([0, 0, 1], [1, 2, 3], ratings) is None
     assert calibration([0, 0, 1], [1, 2, 3], ratings) is None
 
 
-def test_what_is_no_fold_is_refused() -> None:
+def test_what_is_no_fold_is_refused():
     with pytest.raises(ValueError, match="fewer than two folds"):
         cross_fitted(DOCUMENTS, SCORES, RATINGS, folds=1)
     with pytest.raises(ValueError, match="lists of one length"):
@@ -102,7 +97,7 @@ def test_what_is_no_fold_is_refused() -> None:
 
 
 @given(rows, st.integers(2, 6), st.integers(0, 3))
-def test_folds_are_of_whole_documents_and_even(rows: list[Row], folds: int, seed: int) -> None:
+def test_folds_are_of_whole_documents_and_even(rows, folds, seed):
     found = folded(*zip(*rows, strict=True), folds, seed)
     with_pair = {document for document, *two in rows if not any(map(isnan, two))}
     if len(with_pair) < 2:
@@ -121,7 +116,7 @@ shuffled = rows.flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(ra
 
 
 @given(shuffled)
-def test_folds_depend_on_the_documents_names_alone(given: tuple[list[Row], list[int]]) -> None:
+def test_folds_depend_on_the_documents_names_alone(given):
     """Neither on the order of the rows nor on scores and ratings."""
     rows, order = given
     documents, scores, ratings = zip(*rows, strict=True)
@@ -135,7 +130,7 @@ def test_folds_depend_on_the_documents_names_alone(given: tuple[list[Row], list[
 
 @settings(max_examples=30)
 @given(shuffled)
-def test_the_order_of_rows_changes_not_one_bit(given: tuple[list[Row], list[int]]) -> None:
+def test_the_order_of_rows_changes_not_one_bit(given):
     rows, order = given
     names = [(f"d{document}", score / 3, rating / 7) for document, score, rating in rows]
     again = [names[place] for place in order]
@@ -152,7 +147,7 @@ def test_the_order_of_rows_changes_not_one_bit(given: tuple[list[Row], list[int]
         assert one.spearman_after == other.spearman_after
 
 
-def test_a_fold_each_is_one_division() -> None:
+def test_a_fold_each_is_one_division():
     fitted = cross_fitted(DOCUMENTS, SCORES, RATINGS)
     assert fitted is not None
     assert (fitted.divisions, fitted.folds) == (1, 2)
@@ -169,7 +164,7 @@ def invented(seed: int) -> tuple[list[int], list[float], list[float]]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_cross_fitting_by_loops_with_scikit_learn(seed: int) -> None:
+def test_cross_fitting_by_loops_with_scikit_learn(seed):
     documents, scores, ratings = invented(seed)
     found = cross_fitted(documents, scores, ratings, folds=4, seed=seed)
     assert found is not None and found.divisions == 10
@@ -190,7 +185,7 @@ def test_cross_fitting_by_loops_with_scikit_learn(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_errors_and_their_intervals_by_loops(seed: int) -> None:
+def test_errors_and_their_intervals_by_loops(seed):
     documents, scores, ratings = invented(seed)
     found = calibration(documents, scores, ratings, resamples=50, seed=seed)
     assert found is not None
@@ -214,7 +209,7 @@ def test_errors_and_their_intervals_by_loops(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_spearman_is_that_of_the_sample_level(seed: int) -> None:
+def test_spearman_is_that_of_the_sample_level(seed):
     documents, scores, ratings = invented(seed)
     found = calibration(documents, scores, ratings, seed=seed)
     assert found is not None
@@ -229,16 +224,13 @@ def test_spearman_is_that_of_the_sample_level(seed: int) -> None:
         assert (measured.low, measured.high) == pytest.approx((agreement.low, agreement.high))
 
 
-def test_a_flat_map_ranks_nothing() -> None:
+def test_what_has_no_ranks_and_no_intervals():
     falling = calibration([0, 0, 1, 1, 2, 2], [1, 2, 1, 2, 1, 2], [2, 1, 2, 1, 2, 1])
     assert falling is not None
     assert set(falling.fitted.values) == {1.5}
     assert (falling.spearman_before.value, falling.spearman_before.n) == (-1, 3)
     assert (falling.spearman_after.value, falling.spearman_after.n) == (None, 0)
     assert falling.less.value == 0
-
-
-def test_no_resamples_no_intervals() -> None:
     found = calibration(DOCUMENTS, SCORES, RATINGS, resamples=0)
     assert found is not None
     assert (found.error_after.low, found.error_after.high) == (None, None)

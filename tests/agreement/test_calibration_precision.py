@@ -20,12 +20,12 @@ Row = tuple[int, float, float]
     # From the top: 1/1, 2/2, 3/3, 3/4, 3/5, 4/6.
     [(1, 0.6), (0.9, 0.6), (0.75, 0.5), (0.7, 0.5), (0.65, 0.1), (0.6, 0.1)],
 )
-def test_the_lowest_score_that_itself_reaches_the_target(target: float, threshold: float) -> None:
+def test_the_lowest_score_that_itself_reaches_the_target(target, threshold):
     scores, good = np.array([0.9, 0.5, 0.1, 0.8, 0.6, 0.2]), np.array([1, 0, 1, 1, 1, 0], bool)
     assert lowest_threshold(scores, good, target) == threshold
 
 
-def test_equal_scores_are_selected_together() -> None:
+def test_equal_scores_are_selected_together():
     scores, good = np.array([0.9, 0.9, 0.5]), np.array([True, False, True])
     found = [column.tolist() for column in precisions(scores, good)]
     assert found == [[0.5, 0.9], [pytest.approx(2 / 3), 0.5]]
@@ -38,27 +38,21 @@ SCORES = [0.9, 0.5, 0.1, 0.8, 0.6, 0.2]
 RATINGS = [5, 1, 4, 4, 5, 1]
 
 
-def test_no_threshold_says_the_best_there_is() -> None:
+def test_where_no_threshold_serves():
     found = precise(DOCUMENTS, [1, 2, 2, 1, 3, 3], [5, 5, 1, 5, 5, 1], good=5, target=0.8)
     assert found is not None
     assert (found.threshold, found.thresholds) == (None, (None, None))
     assert found.best == pytest.approx(2 / 3)  # of all six; above 1, two of four
     assert found.selected.value == found.recall.value == 0
     assert (found.precision.value, found.precision.n) == (None, 0)
-
-
-def test_nothing_good_has_no_recall() -> None:
     found = precise(DOCUMENTS, SCORES, RATINGS, good=6, target=0.5)
     assert found is not None
     assert (found.base.value, found.best, found.threshold) == (0, 0, None)
     assert found.recall == Measured(None, None, None, n=0)
-
-
-def test_one_document_alone_has_no_threshold() -> None:
     assert precise([0, 0, 1], [1, 2, 3], [4, 5, nan], good=5, target=0.5) is None
 
 
-def test_only_pairs_count() -> None:
+def test_only_pairs_count():
     """An unscored good candidate, an unrated one, and a document without a pair."""
     more = ([*DOCUMENTS, 0, 1, 2, 2], [*SCORES, nan, 0.99, 0.99, nan], [*RATINGS, 5, nan, nan, 5])
     one = precise(DOCUMENTS, SCORES, RATINGS, good=4, target=0.75)
@@ -93,7 +87,7 @@ def invented(seed: int) -> list[Row]:
 
 @pytest.mark.parametrize("target", [0.5, 0.7, 0.95])
 @pytest.mark.parametrize("seed", range(3))
-def test_shares_and_their_intervals_by_loops(seed: int, target: float) -> None:
+def test_shares_and_their_intervals_by_loops(seed, target):
     rows = invented(seed)
     columns = tuple(zip(*rows, strict=True))
     found = precise(*columns, good=4, target=target, folds=4, resamples=50, seed=seed)

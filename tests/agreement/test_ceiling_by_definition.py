@@ -20,7 +20,7 @@ def measured(rows: Sequence[Row]) -> dict[Key, Ceiling]:
     return {(one.level, one.coefficient): one for one in found}
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     rows = [(0, 0, [1, 1, 3]), (0, 1, [2, 2, 2]), (0, 2, [3, 3, 1])]
     found = measured(rows)["summary", "spearman"]
     # The first and second against means of 2 throughout: undefined; the third against 1 2 3: -1.
@@ -60,7 +60,7 @@ def value_of(key: Key, rows: Sequence[tuple[int, int, float, float]]) -> float:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_values(seed: int) -> None:
+def test_values(seed):
     """Means over the raters of what `agreements` says of each and the mean of the others."""
     rows = rows_of(seed)
     for key, one in measured(rows).items():
@@ -71,7 +71,7 @@ def test_values(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_intervals_where_raters_saw_different_documents(seed: int) -> None:
+def test_intervals_where_raters_saw_different_documents(seed):
     """By what each document pulls the mean of the raters: all pulls are of mean 0."""
     rows = rows_of(seed, few=seed)
     places = sorted({d for d, _, given in rows if sum(map(isfinite, given)) > 1})
@@ -94,7 +94,7 @@ def test_intervals_where_raters_saw_different_documents(seed: int) -> None:
         assert (one.low, one.high) == pytest.approx(bounds(key[0], one.value, error, n), abs=1e-9)
 
 
-def test_columns_may_be_other_people_in_every_document() -> None:
+def test_columns_may_be_other_people_in_every_document():
     """Two documents, two raters each, in one pair of columns or in two: rho of 1 and of 1/2."""
     first, second = [[1, 1], [2, 2], [3, 3]], [[1, 1], [2, 3], [3, 2]]
     systems, absent = [0, 1, 2] * 2, [nan, nan]
@@ -107,7 +107,7 @@ def test_columns_may_be_other_people_in_every_document() -> None:
     assert (found.low, found.high) == pytest.approx(expected)
 
 
-def test_fewer_than_two_ratings_are_nothing() -> None:
+def test_fewer_than_two_ratings_are_nothing():
     for one in [*ceiling([0], [0], [[1, nan]]), *ceiling([], [], np.empty((0, 2)))]:
         assert (one.value, one.low, one.high, one.n, one.raters) == (None, None, None, 0, 0)
     assert ceiling([0, 0], [0, 1], [[1, nan], [nan, nan]])[0].skipped == 1

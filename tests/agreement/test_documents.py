@@ -10,7 +10,6 @@ from scipy import stats
 
 from evaljudge.agreement import Agreement, soft_accuracies
 from evaljudge.agreement.documents import (
-    Level,
     interval,
     jackknife_error,
     jackknifed,
@@ -37,25 +36,22 @@ KNOWN = GAPS[np.isfinite(GAPS)]
         ([0.6, nan], [nan] * 2),
     ],
 )
-def test_parts_by_hand(without: list[float], parts: list[float]) -> None:
+def test_parts_by_hand(without, parts):
     found = jackknifed(np.array(0.5), np.array(without))
     np.testing.assert_allclose(found, parts)
 
 
-def test_parts_of_a_mean_of_statistics_by_hand() -> None:
+def test_parts_of_means():
     """In the second, a document weighs as much as 3/2 would of three."""
     found = mean_parts(np.array([[1, 2, 3, nan], [5, nan, 7, nan]]))
     np.testing.assert_allclose(found, [(1 + 4.5) / 2, (2 + 6) / 2, (3 + 7.5) / 2, nan])
     assert means(found) == 4
-
-
-def test_the_jackknifes_error_of_a_mean_is_its_standard_error() -> None:
     without = (KNOWN.sum() - KNOWN) / (KNOWN.size - 1)
     assert jackknife_error(without, KNOWN.mean()) == pytest.approx(stats.sem(KNOWN))
 
 
 @pytest.mark.parametrize("choices", [1, 7])
-def test_interval_of_systems_is_students(choices: int) -> None:
+def test_interval_of_systems_is_students(choices):
     mean, error = KNOWN.mean(), stats.sem(KNOWN)
     expected = stats.t.interval(1 - 0.05 / choices, KNOWN.size - 1, mean, error)
     found = interval(float(mean), GAPS, "system", choices=choices)
@@ -67,7 +63,7 @@ def test_interval_of_systems_is_students(choices: int) -> None:
 
 
 @pytest.mark.parametrize("level", ["sample", "summary"])
-def test_other_intervals_are_students_on_fishers_scale(level: Level) -> None:
+def test_other_intervals_are_students_on_fishers_scale(level):
     """An accuracy p goes there by way of 2p - 1; at the ends, where there is no such scale, not."""
     t = stats.t.ppf(0.975, KNOWN.size - 1)
     reach = t * stats.sem(KNOWN) / (1 - 0.8**2)
@@ -79,7 +75,7 @@ def test_other_intervals_are_students_on_fishers_scale(level: Level) -> None:
     assert interval(0.5, np.array([0.5, nan]), level) == interval(nan, GAPS, level) == (None, None)
 
 
-def test_p_is_students_and_of_signs_where_nothing_spreads() -> None:
+def test_p_is_students_and_of_signs_where_nothing_spreads():
     assert p_value(float(KNOWN.mean()), GAPS) == pytest.approx(stats.ttest_1samp(KNOWN, 0).pvalue)
     for noise in (1e-13, 1e-11):
         alike = np.array([nan, 0.2, 0.2 + noise, 0.2, 0.2])
@@ -88,13 +84,10 @@ def test_p_is_students_and_of_signs_where_nothing_spreads() -> None:
     assert p_value(0.2, np.array([0.2, nan])) is None
 
 
-def test_a_resample_draws_as_many_documents_as_there_are() -> None:
+def test_draws_are_as_many_and_do_not_depend_on_the_block():
     (weights,) = multiplicities(7, resamples=50, seed=0, block=50)
     assert weights.shape == (50, 7)
     assert set(weights.sum(axis=1)) == {7.0}
-
-
-def test_draws_do_not_depend_on_the_block() -> None:
     (whole,) = multiplicities(9, resamples=20, seed=5, block=20)
     parts = list(multiplicities(9, resamples=20, seed=5, block=6))
     assert [len(part) for part in parts] == [6, 6, 6, 2]
@@ -118,7 +111,7 @@ def test_two_documents_have_an_interval_and_one_has_none() -> None:
         ([np.nan], (None, None)),
     ],
 )
-def test_percentiles(values: list[float], expected: tuple[float | None, float | None]) -> None:
+def test_percentiles(values, expected):
     assert percentiles(np.array(values)) == pytest.approx(expected)
 
 
@@ -147,13 +140,13 @@ def soft(scores: Floats, human: Floats, seed: int = AUTHORS_SEED) -> Agreement:
     return found
 
 
-def test_is_that_of_its_authors() -> None:
+def test_is_that_of_its_authors():
     found = p_values(np.stack([HUMAN, SCORES]), PERMUTATIONS, AUTHORS_SEED)
     assert found.tolist() == [AUTHORS_HUMAN, AUTHORS_SCORES]
     assert soft(SCORES, HUMAN).value == pytest.approx(AUTHORS_VALUE, abs=1e-12)
 
 
-def test_p_values_are_those_of_every_permutation() -> None:
+def test_p_values_are_those_of_every_permutation():
     table = np.array([[5, 3, 1], [2, 4, 2], [4, 4, 1], [3, 1, 2], [5, 2, np.nan], [1, 0, 3]])
     exact = []
     for one, other in combinations(range(3), 2):
@@ -164,7 +157,7 @@ def test_p_values_are_those_of_every_permutation() -> None:
     assert found.tolist() == pytest.approx(exact, abs=0.01)  # four standard errors
 
 
-def test_neither_the_order_of_rows_nor_other_columns_change_it() -> None:
+def test_neither_the_order_of_rows_nor_other_columns_change_it():
     documents, systems = (axis.ravel() for axis in np.indices(HUMAN.shape))
     columns = [SCORES.ravel(), HUMAN.ravel(), np.where(systems == 1, np.nan, SCORES.ravel())]
     order = np.random.default_rng(0).permutation(documents.size)
@@ -178,15 +171,12 @@ def test_neither_the_order_of_rows_nor_other_columns_change_it() -> None:
     assert found[1].value == soft(SCORES[:, kept], HUMAN[:, kept]).value
 
 
-def test_sums_that_differ_by_rounding_are_equal() -> None:
+def test_equal_sums_one_system_and_too_many():
     """0.1 + 0.2 - 0.3 is not 0, and neither are other orders of it."""
     table = np.zeros((3, 2))
     table[:, 0] = [0.1, 0.2, -0.3]
     nulls = [np.dot(signs, [1, 2, -3]) >= 0 for signs in product((-1, 1), repeat=3)]
     assert p_values(table[None], 20_000, 0)[0, 0] == pytest.approx(np.mean(nulls), abs=0.02)
-
-
-def test_one_system_and_too_many_have_none() -> None:
     assert soft(HUMAN[:, :1], HUMAN[:, :1]).value is None
     many = np.zeros((2, MOST_SYSTEMS + 1))
     assert soft(many, many).value is None

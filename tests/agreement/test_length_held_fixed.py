@@ -19,7 +19,7 @@ OF_DOCUMENTS = [0.6978234443828149, 0.7287481391073946, 0.6488003216752788, 0.04
 SPEARMAN = 0.734273, 0.212575, 0.232234
 
 
-def test_is_that_of_pingouin() -> None:
+def test_is_that_of_pingouin():
     sample, summary = held_fixed(DOCUMENTS, SCORES, HUMAN, LENGTHS)
     assert sample.value == pytest.approx(np.mean(OF_DOCUMENTS), abs=1e-12)
     assert (sample.n, sample.in_order) == (4, 0)
@@ -43,21 +43,15 @@ def both(columns: list[Floats]) -> tuple[LengthHeld, LengthHeld]:
     return held_fixed(*columns)
 
 
-def test_a_judge_of_length_is_seen_through() -> None:
+def test_judges_of_length_are_seen_through_and_of_quality_are_not():
     sample, summary = both(drawn(np.random.default_rng(0), quality=0, documents=400))
     for found in (sample, summary):
         assert found.spearman is not None and found.spearman > 0.5
         assert found.value is not None and found.value < found.spearman / 5
     assert summary.low is not None and summary.low < 0 < (summary.high or 0)
-
-
-def test_a_judge_of_quality_is_not() -> None:
     for found in both(drawn(np.random.default_rng(0), quality=1)):
         assert found.value is not None and found.low is not None
         assert found.value > 0.5 and found.low > 0.4
-
-
-def test_where_the_scores_are_the_lengths_nothing_is_left() -> None:
     documents, _, human, lengths = drawn(np.random.default_rng(0), quality=0)
     sample, summary = held_fixed(documents, -lengths, human, lengths)
     assert (sample.value, sample.low, sample.n, sample.in_order) == (None, None, 0, 40)
@@ -65,7 +59,7 @@ def test_where_the_scores_are_the_lengths_nothing_is_left() -> None:
     assert summary.with_length == pytest.approx(-1)
 
 
-def test_intervals_of_few_documents_hold_the_truth() -> None:
+def test_intervals_of_few_documents_hold_the_truth():
     rng = np.random.default_rng(1)
     truth = both(drawn(rng, quality=0.7, documents=4000))
     found = [both(drawn(rng, quality=0.7, documents=10)) for _ in range(200)]
@@ -78,7 +72,7 @@ def test_intervals_of_few_documents_hold_the_truth() -> None:
         assert 180 <= kept <= 199  # of 200: 190 at 95%, within 3.2 standard errors
 
 
-def test_the_order_of_rows_does_not_matter_and_rows_that_lack_a_number_do_not_count() -> None:
+def test_the_order_of_rows_does_not_matter_and_rows_that_lack_a_number_do_not_count():
     columns = drawn(np.random.default_rng(2), quality=1)
     order = np.random.default_rng(3).permutation(columns[0].size)
     expected, found = both(columns), both([column[order] for column in columns])
@@ -90,7 +84,7 @@ def test_the_order_of_rows_does_not_matter_and_rows_that_lack_a_number_do_not_co
     assert both(lacking) == expected
 
 
-def test_too_little_has_no_value() -> None:
+def test_too_little_has_no_value():
     for found in held_fixed([0, 0, 0], [1, 2, 3], [1, 3, 2], [2, 1, 3]):
         assert (found.value, found.low, found.n) == (None, None, 0)
     one_document = held_fixed([0] * 6, [1, 2, 3, 4, 5, 6], [1, 3, 2, 5, 4, 6], [2, 6, 3, 1, 5, 4])

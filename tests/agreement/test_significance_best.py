@@ -25,7 +25,7 @@ Scores = Mapping[str, Sequence[float] | np.ndarray]
         ([], []),
     ],
 )
-def test_holm(ps: list[float], expected: list[float]) -> None:
+def test_holm(ps, expected):
     assert holm(ps) == pytest.approx(expected)
 
 
@@ -75,7 +75,7 @@ def agreed(level: Level, scores: np.ndarray, human: np.ndarray) -> Agreement:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_every_two_are_tested_on_what_both_scored(level: Level) -> None:
+def test_every_two_are_tested_on_what_both_scored(level):
     columns, human = scorers(3)
     columns["good"][:9] = nan  # two documents and a text
     columns["fair"][70:] = nan
@@ -96,7 +96,7 @@ def test_every_two_are_tested_on_what_both_scored(level: Level) -> None:
 
 
 @pytest.mark.parametrize("level", ["sample", "summary"])
-def test_the_interval_of_the_best_is_widened_for_the_choice(level: Level) -> None:
+def test_the_interval_of_the_best_is_widened_for_the_choice(level):
     """From 1 - .05 to 1 - .05 / 4."""
     columns, human = scorers(3)
     found = standing(columns, human, level)
@@ -108,7 +108,7 @@ def test_the_interval_of_the_best_is_widened_for_the_choice(level: Level) -> Non
     assert middle - atanh(found.low) == pytest.approx(wider * (middle - atanh(own.low)))
 
 
-def test_who_is_told_from_the_best() -> None:
+def test_who_is_told_from_the_best():
     columns, human = scorers(0)
     columns |= {"backwards": -human}
     found = standing(columns | {"constant": np.ones(80)}, human)
@@ -119,9 +119,7 @@ def test_who_is_told_from_the_best() -> None:
     assert found.chosen == 5
 
 
-def test_scorers_that_differ_alike_everywhere_are_tested_by_signs_and_equal_ones_are_equal() -> (
-    None
-):
+def test_scorers_that_differ_alike_everywhere_are_tested_by_signs_and_equal_ones_are_equal():
     human = np.tile([1.0, 2.0, 3.0, 4.0], 20)
     columns = {"best": human, "scaled": 8 * human, "swapped": np.tile([1.0, 2.0, 4.0, 3.0], 20)}
     scaled, swapped = standing(columns, human, "sample").rivals
@@ -129,23 +127,18 @@ def test_scorers_that_differ_alike_everywhere_are_tested_by_signs_and_equal_ones
     assert swapped.p_holm == 3 * 2 / 2**20  # of three pairs
 
 
-def test_one_scorer_is_the_best_of_one() -> None:
+def test_one_scorer_is_the_best_of_one_and_nobody_where_nothing_varies():
     found = standing({"only": [1.0, 2.0, 3.0, 4.0]}, [1.0, 2.0, 4.0, 3.0])
     assert (found.best, found.value, found.chosen) == ("only", pytest.approx(0.8), 1)
     assert (*found.rivals, *found.indistinguishable, *found.undefined) == ()
     assert (found.low, found.high) == (None, None)  # of one document
-
-
-def test_nobody_is_the_best_where_nothing_varies() -> None:
     human = [1.0, 2.0, 4.0, 3.0]
     assert against_best([0] * 4, range(4), {"flat": [1.0] * 4}, human, level="summary") is None
 
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("elsewhere", [nan, 1.0])
-def test_scorers_that_share_no_text_or_none_that_varies_are_untested(
-    level: Level, elsewhere: float
-) -> None:
+def test_scorers_that_share_no_text_or_none_that_varies_are_untested(level, elsewhere):
     columns, human = scorers(1)
     early, late = DOCUMENTS < 10, DOCUMENTS >= 10
     apart = {"first": np.where(early, human, nan),
@@ -161,7 +154,7 @@ def test_scorers_that_share_no_text_or_none_that_varies_are_untested(
     assert "second" not in found.indistinguishable
 
 
-def test_very_many_candidates_have_values_of_all_and_p_of_a_sample() -> None:
+def test_very_many_candidates_have_values_of_all_and_p_of_a_sample():
     stream = np.random.default_rng(0)
     size = MAX_POOLED + 80
     human = stream.normal(size=size)

@@ -17,7 +17,7 @@ Table = list[list[int]]
 TINY = [[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0]]
 
 
-def test_one_step_by_hand() -> None:
+def test_one_step_by_hand():
     found = dawid_skene(TINY, 2, smoothing=1, most_steps=1)
     # The majority is 0 0 1 1. Of two items each, with one vote added per cell: 3/4 and 1/4 for
     # the two, 2/4 for the third.
@@ -80,7 +80,7 @@ def random_votes(seed: int) -> tuple[Table, int]:
 
 @pytest.mark.parametrize("steps", [1, 7])
 @pytest.mark.parametrize("seed", range(12))
-def test_loops_find_the_same(seed: int, steps: int) -> None:
+def test_loops_find_the_same(seed, steps):
     votes, labels = random_votes(seed)
     found = dawid_skene(votes, labels, smoothing=0.3, tolerance=-1, most_steps=steps)
     assert found.steps == steps
@@ -108,7 +108,7 @@ TURNED = [[0.05, 0.9, 0.05], [0.05, 0.05, 0.9], [0.9, 0.05, 0.05]]
 SHARES = [0.5, 0.2, 0.3]
 
 
-def test_a_voter_who_is_always_wrong_is_read_the_other_way_round() -> None:
+def test_a_voter_who_is_always_wrong_is_read_the_other_way_round():
     truth, votes = drawn([SHARP, SHARP, TURNED], SHARES, items=2000, seed=2)
     found = dawid_skene(votes, 3)
     np.testing.assert_allclose(found.confusions[2], TURNED, atol=0.06)
@@ -121,23 +121,20 @@ def test_a_voter_who_is_always_wrong_is_read_the_other_way_round() -> None:
     assert right[0] > right[1] + 0.02
 
 
-def test_one_voter_is_believed() -> None:
+def test_one_voter_is_believed_and_two_are_told_apart_by_nothing():
     found = dawid_skene([[0], [2], [2], [-1]], 3, smoothing=0.1)
     assert (found.identified, found.steps, found.converged) == (False, 0, False)
     expected = [[1, 0, 0], [0, 0, 1], [0, 0, 1], [0.5, 0, 0.5]]
     np.testing.assert_array_equal(found.posterior, expected)
     np.testing.assert_allclose(found.shares, [1.1 / 3.2, 0, 2.1 / 3.2])
     np.testing.assert_allclose(found.confusions[0, 2], [0.1 / 2.3, 0.1 / 2.3, 2.1 / 2.3])
-
-
-def test_two_voters_are_told_apart_by_nothing() -> None:
     found = dawid_skene([[0, 0], [0, 1], [1, 1]], 2)
     assert not found.identified
     np.testing.assert_array_equal(found.posterior, [[1, 0], [0.5, 0.5], [0, 1]])
 
 
 @pytest.mark.parametrize("times", [1, 2, 50])
-def test_all_agree(times: int) -> None:
+def test_all_agree(times):
     votes = [[k] * 3 for k in (0, 1, 3)] * times
     found = dawid_skene(votes, 4)
     assert found.converged
@@ -149,7 +146,7 @@ def test_all_agree(times: int) -> None:
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.01, 0.1, 1.0]))
-def test_no_step_makes_the_votes_less_likely(seed: int, smoothing: float) -> None:
+def test_no_step_makes_the_votes_less_likely(seed, smoothing):
     votes, labels = random_votes(seed)
     found = dawid_skene(votes, labels, smoothing=smoothing, most_steps=60)
     assert found.steps > 1
@@ -169,12 +166,12 @@ def test_no_step_makes_the_votes_less_likely(seed: int, smoothing: float) -> Non
         (np.empty((0, 3)), "there is no vote"),
     ],
 )
-def test_what_are_no_votes(votes: ArrayLike, said: str) -> None:
+def test_what_are_no_votes(votes, said):
     with pytest.raises(ValueError, match=said):
         dawid_skene(votes, 2)
 
 
-def test_smoothing_is_above_zero() -> None:
+def test_smoothing_is_above_zero():
     with pytest.raises(ValueError, match="smoothing must be above 0"):
         dawid_skene(TINY, 2, smoothing=0)
 
@@ -190,7 +187,7 @@ def by_patterns(votes: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
 
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-9])
 @pytest.mark.parametrize("seed", range(6))
-def test_counts_are_as_if_the_rows_were_repeated(seed: int, tolerance: float) -> None:
+def test_counts_are_as_if_the_rows_were_repeated(seed, tolerance):
     _, votes = drawn([SHARP, SHARP, LENIENT], SHARES, items=500, seed=seed)
     votes[np.random.default_rng(seed).random(votes.shape) < 0.2] = -1  # some items have no vote
     rows, which, counts = by_patterns(votes)
@@ -209,6 +206,6 @@ def test_counts_are_as_if_the_rows_were_repeated(seed: int, tolerance: float) ->
 @pytest.mark.parametrize(
     "counts", [[1, 1, 1], [1, 1, 1, 0], [1, 1, 1, -2], [1.0, 1.0, 1.0, 1.5], [[1], [1], [1], [1]]]
 )
-def test_what_are_no_counts(counts: ArrayLike) -> None:
+def test_what_are_no_counts(counts):
     with pytest.raises(ValueError, match="counts must be whole numbers of 1 or more"):
         dawid_skene(TINY, 2, counts)

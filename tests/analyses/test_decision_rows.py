@@ -40,7 +40,7 @@ def warned_of(some: Rated) -> list[str]:
     return list(warnings("length", run, found).values())
 
 
-def test_a_judge_on_the_raters_scale_is_tested_and_others_say_why_not() -> None:
+def test_a_judge_on_the_raters_scale_is_tested_and_others_say_why_not():
     judge, long = rows("replacing", frame(rated(), how=HOW))
     assert (judge.scorer, judge.axis, judge.raters) == ("judge", "fluency", 3)
     assert (judge.texts, judge.documents) == (DOCUMENTS * SYSTEMS, DOCUMENTS)
@@ -51,7 +51,7 @@ def test_a_judge_on_the_raters_scale_is_tested_and_others_say_why_not() -> None:
     assert (long.scorer, long.found, long.reason) == ("long", None, OFF_SCALE)
 
 
-def test_a_constant_that_passes_is_told() -> None:
+def test_constants_that_pass_are_told_and_judges_that_see_more_may():
     """Nearly every rating is a 5: who always says 5 is as close to others as any rater is."""
     alike = rated()
     ratings = np.full((alike.documents.size, 3), 5.0)
@@ -65,10 +65,7 @@ def test_a_constant_that_passes_is_told() -> None:
     assert judge.constant == judge.found
     assert judge.answer == "no better than a constant"
     assert rows("replacing", frame(rated(), how=HOW))[0].constant.winning_rate == 0
-
-
-def test_a_judge_that_sees_what_a_constant_misses_may() -> None:
-    """One text in thirty is bad, which all raters and the judge see."""
+    # one text in thirty is bad, which all raters and the judge see
     some = rated()
     people = np.where(np.arange(some.documents.size) % 30, 5.0, 1.0)
     raters = [(one, one, one) for one in people.tolist()]
@@ -79,12 +76,9 @@ def test_a_judge_that_sees_what_a_constant_misses_may() -> None:
     assert blind.found.passes and blind.answer == "no better than a constant"
 
 
-def test_few_texts_are_said() -> None:
+def test_a_judge_of_length_and_few_texts_are_said():
     judge, _ = rows("replacing", frame(rated(documents=4), how=HOW))
     assert (judge.found, judge.reason, judge.texts) == (None, TOO_FEW, 24)
-
-
-def test_a_judge_of_length_is_warned_of_and_one_of_quality_is_not() -> None:
     assert {row.scorer for row in rows("length", frame(rated()))} == {"judge", "long"}
     (said,) = warned_of(rated())
     assert said.startswith("long may measure length: with length held fixed")
@@ -102,7 +96,7 @@ def test_a_judge_of_length_is_warned_of_and_one_of_quality_is_not() -> None:
         (DOCUMENTS, "words", 1, ""),
     ],
 )
-def test_when_lengths_are_seen_through(documents: int, scorer: str, sign: int, said: str) -> None:
+def test_when_lengths_are_seen_through(documents, scorer, sign, said):
     some = rated(documents=documents)
     assert some.lengths is not None
     noise = np.random.default_rng(1).normal(size=some.documents.size)
@@ -113,7 +107,7 @@ def test_when_lengths_are_seen_through(documents: int, scorer: str, sign: int, s
     assert "".join(warned).startswith(said)
 
 
-def test_soft_accuracy_is_at_system_level() -> None:
+def test_soft_accuracy_is_at_system_level():
     found = rows("agreement", frame(rated(), how=HOW))
     soft = [row for row in found if row.coefficient == "soft_accuracy"]
     assert [(row.scorer, row.level, row.n) for row in soft] == [

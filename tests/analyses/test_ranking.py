@@ -29,7 +29,7 @@ def grid(**more: Any) -> Grid:
     return Grid(**ordinary | more)
 
 
-def test_people_come_first_and_repetitions_are_left_out() -> None:
+def test_rankings_and_samples():
     found = rows("systems", frame(grid=grid()))
     assert [(row.scorer, row.axis) for row in found] == [
         ("human", "fluency"),
@@ -40,8 +40,6 @@ def test_people_come_first_and_repetitions_are_left_out() -> None:
     assert [row.systems[0].system for row in found] == ["B", "B", "B", "A"]
     assert not any(row.sampled for row in found)
 
-
-def test_of_a_sample_the_mean_is_that_of_all_and_the_interval_is_as_much_shorter() -> None:
     class Whole(Tables):
         def systems(self) -> list[SystemMean]:
             return [SystemMean("judge", "fluency", "B", 3.7, 400)]
@@ -56,7 +54,7 @@ def test_of_a_sample_the_mean_is_that_of_all_and_the_interval_is_as_much_shorter
     assert after.mean - after.low == pytest.approx(after.high - after.mean)
 
 
-def test_a_grid_of_some_axes() -> None:
+def test_a_grid_of_some_axes():
     found = rows("systems", frame(grid=grid().on(["wit"])))
     assert [(row.scorer, row.axis) for row in found] == [("human", "wit"), ("rouge1", "*")]
 
@@ -72,7 +70,7 @@ def spread_grid(scores: np.ndarray, human: np.ndarray | None = None, axis: str =
     )
 
 
-def test_a_threshold_at_an_edge_selects_what_the_counts_say() -> None:
+def test_counts_say_what_a_threshold_selects_of_each_system():
     scores = RNG.normal(3, 1, (200, 4)).round(2)
     scores[0, 0] = np.nan
     (found,) = spreads(spread_grid(scores))
@@ -80,15 +78,12 @@ def test_a_threshold_at_an_edge_selects_what_the_counts_say() -> None:
     assert len(found.counts) == len(lowest) == BINS
     for at in range(BINS):
         assert sum(found.counts[at:]) == np.sum(scores >= lowest[at])
-
-
-def test_each_system_has_its_own_counts() -> None:
     (found,) = spreads(spread_grid(np.array([[1.0, 5.0], [1.0, np.nan]])))
     assert {name: sum(counts) for name, counts in found.systems.items()} == {"A": 2, "B": 1}
     assert found.systems["A"][0] == 2 and found.systems["B"][-1] == 1
 
 
-def test_ratings_that_scores_met_are_counted_once() -> None:
+def test_ratings_that_scores_met_are_counted_once():
     scores = RNG.uniform(0, 1, (50, 3))
     human = RNG.integers(1, 6, (50, 3)).astype(float)
     human[:10] = np.nan
@@ -100,20 +95,17 @@ def test_ratings_that_scores_met_are_counted_once() -> None:
     assert good == np.sum(human >= 4)
 
 
-def test_many_different_ratings_are_put_together() -> None:
+def test_many_and_equal_numbers_are_put_together():
     (found,) = spreads(spread_grid(RNG.uniform(0, 1, (60, 3)), RNG.uniform(1, 5, (60, 3))))
     (met,) = found.people
     assert len(met.ratings) == 41 and sum(n for _, _, n in met.counts) == 180
-
-
-def test_equal_scores_and_no_scores() -> None:
     (found,) = spreads(spread_grid(np.full((5, 2), 3.0)))
     assert (found.low, found.high, sum(found.counts)) == (3.0, 3.0, 10)
     assert spreads(spread_grid(np.full((5, 2), np.nan))) == []
 
 
 @pytest.mark.parametrize(("axis", "compared"), [("*", 1), ("fluency", 1), ("relevance", 0)])
-def test_ratings_are_those_of_the_scorers_axis(axis: str, compared: int) -> None:
+def test_ratings_are_those_of_the_scorers_axis(axis, compared):
     scores = RNG.uniform(0, 1, (5, 2))
     (found,) = spreads(spread_grid(scores, scores, axis))
     assert len(found.people) == compared

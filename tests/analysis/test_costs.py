@@ -41,7 +41,7 @@ JUDGED = receipt(
 )
 
 
-def test_sums_and_shares_by_hand() -> None:
+def test_sums_and_shares_by_hand():
     """One worker of 80 seconds computed 400 + 200 + 1,000 = 1,600 tokens: 0.05 seconds each."""
     scores = {("synthetic", "fluency"): 16, ("synthetic", "relevance"): 15}
     assert Accounts([PREPARED, JUDGED]).costs(4, scores) == [
@@ -50,15 +50,12 @@ def test_sums_and_shares_by_hand() -> None:
         CostRow("prepare", "synthetic", "fluency", 5, 10, 1000, 300, 100, 0, 20.0, 0.0, 4, 16),
         CostRow("judge", "synthetic", "relevance", 8, 16, 4000, 992, 8, 0, 50.0, 0.0, 4, 15),
     ]
-
-
-def test_shards_of_one_axis_are_summed() -> None:
     (row,) = Accounts([PREPARED, PREPARED | {"worker_seconds": 30}]).costs(4, {})
     assert (row.asks, row.prompt, row.prefilled, row.generated) == (10, 2000, 600, 200)
     assert row.seconds == 30.0, "the longest of one worker's, as they overlap"
 
 
-def test_each_worker_shares_out_its_own_seconds() -> None:
+def test_each_worker_shares_out_its_own_seconds():
     """All of the writer's 60 go to stage one; a quarter of the judge's 10 goes to fluency."""
     asked = {"synthetic": {"fluency": spent(1, 25, 0, 0), "relevance": spent(1, 60, 0, 15)}}
     accounts = Accounts(
@@ -76,20 +73,14 @@ def test_each_worker_shares_out_its_own_seconds() -> None:
     assert accounts.cost == {"worker_seconds": 70.0, "gpu_hours": round(125 / 3600, 6)}
 
 
-def test_what_an_idle_worker_took_is_everybodys() -> None:
+def test_idle_workers_nothing_computed_and_earlier_versions():
     """Its 8 seconds are divided 3 to 1, as all tokens are."""
     busy = {"direct": {"fluency": spent(1, 300, 0, 0), "relevance": spent(1, 100, 0, 0)}}
     idle: dict[str, Axes] = {"direct": {}}
     rows = Accounts([receipt("judge", idle, "i", 8), receipt("judge", busy, "b", 40)]).costs(1, {})
     assert [(row.axis, row.seconds) for row in rows] == [("fluency", 36.0), ("relevance", 12.0)]
-
-
-def test_nothing_computed_has_no_seconds() -> None:
     (row,) = Accounts([receipt("judge", {"direct": {"x": spent(1, 50, 50, 0)}})]).costs(1, {})
     assert (row.asks, row.prompt, row.prefilled, row.seconds) == (1, 50, 0, 0.0)
-
-
-def test_a_run_with_any_receipt_of_an_earlier_version_has_no_rows() -> None:
     old = receipt("judge", {"synthetic": {}}, worker="old")
     del old["asked"]["synthetic"]["axes"]
     assert Accounts([old]).costs(4, {}) == []
@@ -115,15 +106,13 @@ def shared(block: int | None, prompt: int, floor: int) -> Accounts:
         (0, 0, 0, ""),
     ],
 )
-def test_prefixes_that_cannot_be_shared_are_warned_of(
-    block: int | None, prompt: int, floor: int, said: str
-) -> None:
+def test_prefixes_that_cannot_be_shared_are_warned_of(block, prompt, floor, said):
     warnings = [*shared(block, prompt, floor).cost_warnings]
     assert len(warnings) == bool(said)
     assert said in "".join(warnings)
 
 
-def test_what_copies_did_in_vain_is_summed() -> None:
+def test_what_copies_did_in_vain_is_summed():
     copied = [
         JUDGED | {"repeated": {"copies": 1, "cases": cases, "seconds": 12.34}} for cases in (7, 0)
     ]
@@ -135,14 +124,14 @@ def test_what_copies_did_in_vain_is_summed() -> None:
     assert "repeated" not in Accounts([PREPARED]).cost
 
 
-def test_low_mass_is_warned_of() -> None:
+def test_low_mass_is_warned_of():
     masses = {"choices": 10, "total": 2.0, "low": 0}
     asked = {"synthetic": {"tokens": {}, "masses": masses}}
     (warning,) = Accounts([receipt("judge", {}) | {"asked": asked}]).warnings
     assert "20.0%" in warning and "reply: …" in warning
 
 
-def test_money_is_of_workers_and_their_gpus() -> None:
+def test_money_is_of_workers_and_their_gpus():
     """Half an hour of a worker with two GPUs, and a quarter of one without."""
     some = [
         receipt("judge", {"direct": {"x": spent(1, 50, 0, 0)}}, "a", seconds=1800, gpus=2),

@@ -5,7 +5,6 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +25,7 @@ def select(scorer: str, axis: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def said(tmp_path: Path, capsys: pytest.CaptureFixture[str], tiny: Callable[..., Path]) -> Said:
+def said(tmp_path, capsys, tiny):
     """Runs `evaljudge run` on such a configuration; it must refuse, in one line."""
 
     def run(lines: list[Any] | None = None, **changes: Any) -> str:
@@ -58,7 +57,7 @@ def said(tmp_path: Path, capsys: pytest.CaptureFixture[str], tiny: Callable[...,
         ),
     ],
 )  # fmt: skip
-def test_configurations_that_are_wrong(said: Said, changes: dict[str, Any], words: str) -> None:
+def test_configurations_that_are_wrong(said, changes, words):
     assert words in said(**changes)
 
 
@@ -71,24 +70,20 @@ def test_configurations_that_are_wrong(said: Said, changes: dict[str, Any], word
         (["\x1b[31m{"], "cases.jsonl:1: "),
     ],
 )
-def test_corpora_that_are_wrong(said: Said, lines: list[Any], words: str) -> None:
+def test_corpora_that_are_wrong(said, lines, words):
     line = said(lines)
     assert words in line
     assert "\x1b" not in line
 
 
-def test_a_folder_without_a_run(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, tiny: Callable[..., Path]
-) -> None:
+def test_a_folder_without_a_run(capsys, tmp_path, tiny):
     config = {"corpus": "x.jsonl", "out": str(tmp_path / "o"), "model": str(tiny())}
     (tmp_path / "c.yaml").write_text(json.dumps(config))
     assert "no run lies here yet" in command(capsys, "report", str(tmp_path / "c.yaml"), code=2)[1]
 
 
 @pytest.mark.parametrize("name", GONE)
-def test_what_is_gone_ends_with_the_new_call(
-    name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_what_is_gone_ends_with_the_new_call(name, capsys, tmp_path):
     (tmp_path / "CONFIG").touch()
     given = [str(tmp_path / word) if word == "CONFIG" else word for word in name.split()]
     said = command(capsys, *given, *([] if "CONFIG" in name else ["x"]), code=2)[1]
@@ -108,15 +103,11 @@ def test_what_is_gone_ends_with_the_new_call(
         ("run c.yaml --set", "Option '--set' requires an argument (see `evaljudge run --help`)"),
     ],
 )
-def test_how_a_command_is_not_called(
-    words: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_how_a_command_is_not_called(words, said, capsys):
     assert command(capsys, *words.split(), code=2)[1] == f"evaljudge: {said}\n"
 
 
-def test_a_job_s_own_folder_is_no_place_for_a_run(
-    said: Said, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_s_own_folder_is_no_place_for_a_run(said, monkeypatch):
     monkeypatch.setenv("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}")
     assert "out: runs/first lies in the job's own folder" in said(out="runs/first")
 
@@ -126,9 +117,7 @@ def test_a_job_s_own_folder_is_no_place_for_a_run(
     "key",
     ["out", *(pytest.param(key, marks=pytest.mark.long) for key in ("corpus", "briefs", "model"))],
 )
-def test_a_bucket_out_of_reach_is_said_before_an_engine_is_loaded(
-    key: str, said: Said, s3: Any, s3_proxy: Any
-) -> None:
+def test_a_bucket_out_of_reach_is_said_before_an_engine_is_loaded(key, said, s3, s3_proxy):
     assert "there is no such bucket" in said(**{key: "s3://no-such-bucket/x.jsonl"})
     s3_proxy.add("denied")
     assert "access is denied" in said(**{key: f"{s3.uri}/x.jsonl"})
@@ -152,10 +141,7 @@ def test_a_bucket_out_of_reach_is_said_before_an_engine_is_loaded(
         ("s3://bucket/run", {"AWS_ACCESS_KEY_ID": ""}, "Unable to locate credentials"),
     ],
 )
-def test_what_no_waiting_mends_is_said_at_once(
-    uri: str, variables: dict[str, str], words: str, said: Said, s3: Any,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+def test_what_no_waiting_mends_is_said_at_once(uri, variables, words, said, s3, monkeypatch):
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     if "AWS_ACCESS_KEY_ID" in variables:
@@ -167,19 +153,19 @@ def test_what_no_waiting_mends_is_said_at_once(
 
 
 @pytest.mark.parametrize("key", ["corpus", "model", "task", "prompts", "ratings"])
-def test_a_password_in_an_address_is_not_printed(key: str, said: Said) -> None:
+def test_a_password_in_an_address_is_not_printed(key, said):
     line = said(**{key: f"https://someone:secret@{'example.com/' * 9}x.jsonl"})
     assert "holds credentials: they belong in the environment (got 'https://…@example.com/" in line
     assert "secret" not in line
 
 
-def test_nor_that_of_a_file_given_to_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_password_in_a_file_s_address_is_not_printed(capsys):
     for words in (["run", "https://a:secret@host/c.yaml"], ["report", "https://a:secret@host/x"]):
         said = command(capsys, *words, code=2)[1]
         assert "…@host" in said and "secret" not in said
 
 
-def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed(capsys):
     assert command(capsys, "--version")[0] == f"evaljudge {evaljudge.__version__}\n"
 
 
@@ -203,7 +189,7 @@ def is_a_sentence(text: str) -> bool:
 
 
 @pytest.mark.parametrize("name", HELPED)
-def test_the_help_is_sentences_and_ends_with_an_example(name: str) -> None:
+def test_the_help_is_sentences_and_ends_with_an_example(name):
     helped = HELPED[name]
     *paragraphs, example = inspect.cleandoc(helped.help).split("\n\n")
     assert not any("\n" in text for text in paragraphs)  # a terminal wraps them by its own width

@@ -39,7 +39,7 @@ def bare(rows: list[dict[str, Any]] = SCORES) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def cases(tmp_path: Path) -> str:
+def cases(tmp_path):
     return jsonl(tmp_path / "cases.jsonl", CASES)
 
 
@@ -52,7 +52,7 @@ def agreed(cases: str, *scores: str, **more: Any) -> Findings:
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "semicolons", "parquet", "by axis"])
-def test_forms_agree(cases: str, tmp_path: Path, kind: str) -> None:
+def test_forms_agree(cases, tmp_path, kind):
     rows: list[dict[str, Any]] = [row | {"value": row["value"] / 2} for row in SCORES]
     if kind == "by axis":
         rows = [row | {"scores": {row.pop("axis"): row.pop("value")}} for row in rows]
@@ -68,7 +68,7 @@ def test_forms_agree(cases: str, tmp_path: Path, kind: str) -> None:
     assert findings.share == 1.0
 
 
-def test_a_run_is_an_input_and_so_are_rows_in_memory(tmp_path: Path) -> None:
+def test_a_run_is_an_input_and_so_are_rows_in_memory(tmp_path):
     """With the ratings that it was given in sheets, it agrees as its own report says."""
     rated = [[1, 2, 3], [3, 1, 2], [4, 5, 1]]
     corpus = [
@@ -110,14 +110,12 @@ def test_a_run_is_an_input_and_so_are_rows_in_memory(tmp_path: Path) -> None:
         (SCORES[0] | {"scorer": "human"}, "people go by it"),
     ],
 )
-def test_rows_that_are_no_scores(
-    cases: str, tmp_path: Path, row: dict[str, Any], said: str
-) -> None:
+def test_rows_that_are_no_scores(cases, tmp_path, row, said):
     with pytest.raises(UserError, match=said):
         agreed(cases, written(tmp_path, [*SCORES, row], "jsonl"))
 
 
-def test_nothing_to_agree_with(cases: str, tmp_path: Path) -> None:
+def test_nothing_to_agree_with(cases, tmp_path):
     unrated = tmp_path / "unrated.jsonl"
     unrated.write_text(json.dumps(CASES[0]).replace("ratings", "rated"))
     scores = written(tmp_path, SCORES, "jsonl")
@@ -128,7 +126,7 @@ def test_nothing_to_agree_with(cases: str, tmp_path: Path) -> None:
         agreed(cases, strangers)
 
 
-def test_what_is_unscored_and_strange_is_said_first(cases: str, tmp_path: Path) -> None:
+def test_what_is_unscored_strange_or_elsewhere(cases, tmp_path):
     rows = [*SCORES[1:], SCORES[0] | {"value": None}, SCORES[0] | {"doc_id": "stranger"}]
     said = agreed_text(agreed(cases, written(tmp_path, rows, "jsonl")))
     assert said.splitlines()[:3] == [
@@ -136,9 +134,6 @@ def test_what_is_unscored_and_strange_is_said_first(cases: str, tmp_path: Path) 
         "unscored   mine on fluency: 1 of 6 (null × 1)",
         "warning    1 score belongs to no candidate of the corpus: left out",
     ]
-
-
-def test_scores_on_axes_that_are_not_looked_at_are_not_counted(cases: str, tmp_path: Path) -> None:
     rows = [*SCORES, SCORES[0] | {"axis": "tone"}, SCORES[0] | {"axis": "*", "scorer": "words"}]
     scores = written(tmp_path, rows, "jsonl")
     of = {axes: agreed(cases, scores, axis=axes).coverage for axes in ((), ("fluency",))}
@@ -146,7 +141,7 @@ def test_scores_on_axes_that_are_not_looked_at_are_not_counted(cases: str, tmp_p
     assert [row.axis for row in of["fluency",]] == ["fluency", "*"]
 
 
-def test_scores_without_a_scorer_are_scorers_without_axes(cases: str, tmp_path: Path) -> None:
+def test_scores_without_a_scorer_are_scorers_without_axes(cases, tmp_path):
     rows = [
         {"doc_id": r["doc_id"], "system": r["system"], "scores": {"m1": r["value"], "m2": 1.0}}
         for r in SCORES
@@ -158,7 +153,7 @@ def test_scores_without_a_scorer_are_scorers_without_axes(cases: str, tmp_path: 
     }
 
 
-def test_several_files_metrics_and_mixes(cases: str, tmp_path: Path) -> None:
+def test_several_files_metrics_and_mixes(cases, tmp_path):
     scores = written(tmp_path, bare(), "jsonl")
     more = written(tmp_path, [row | {"scorer": "other"} for row in bare()[:-1]], "csv")
     findings = agreed(cases, scores, more, metrics={"words": {}}, mix=["mine+words", "mine+other"])
@@ -171,7 +166,7 @@ def test_several_files_metrics_and_mixes(cases: str, tmp_path: Path) -> None:
     assert by_scorer["mine"] == by_scorer["mine+words"] == pytest.approx(1.0)
 
 
-def test_mixes_with_weights_and_of_scorers_with_axes(cases: str, tmp_path: Path) -> None:
+def test_mixes_with_weights_and_of_scorers_with_axes(cases, tmp_path):
     rows = [*SCORES[1:], *({**row, "scorer": "other", "axis": "wit"} for row in SCORES)]
     scores = written(tmp_path, rows, "jsonl")
     text = "0.2 * mine - 10*words"
@@ -197,7 +192,7 @@ def test_mixes_with_weights_and_of_scorers_with_axes(cases: str, tmp_path: Path)
         ({"axis": ["fluencey"]}, "--axis: unknown human axis 'fluencey': did you mean 'fluency'"),
     ],
 )
-def test_what_is_refused(cases: str, tmp_path: Path, more: dict[str, Any], said: str) -> None:
+def test_what_is_refused(cases, tmp_path, more, said):
     with pytest.raises(UserError, match=said):
         agreed(cases, written(tmp_path, bare(), "jsonl"), **more)
     again = written(tmp_path, [row | {"scorer": "words"} for row in bare()], "jsonl")
@@ -205,7 +200,7 @@ def test_what_is_refused(cases: str, tmp_path: Path, more: dict[str, Any], said:
         agreed(cases, again, metrics={"words": {}})
 
 
-def test_the_reference_itself_is_not_scored_by_what_compares_with_it(tmp_path: Path) -> None:
+def test_the_reference_itself_is_not_scored_by_what_compares_with_it(tmp_path):
     texts = {"Human": "it said hello .", "A": "it said", "B": "hello", "C": "it ran ."}
     candidates = [
         {"system": system, "text": text, "ratings": {"fluency": len(text)}}
@@ -233,7 +228,7 @@ def test_the_reference_itself_is_not_scored_by_what_compares_with_it(tmp_path: P
 
 
 @needs_shared
-def test_the_human_stories_of_hanna_are_not_compared_with_themselves() -> None:
+def test_the_human_stories_of_hanna_are_not_compared_with_themselves():
     """Scored, they lifted ROUGE-1 with coherence from 0.357 to 0.494."""
     wanted = AgreeOptions(str(SHARED / "hanna.jsonl"), metrics={"rouge1": {}})
     findings = agreement_of(replace(wanted, resamples=0))
@@ -243,12 +238,12 @@ def test_the_human_stories_of_hanna_are_not_compared_with_themselves() -> None:
     assert found.value == pytest.approx(0.357, abs=5e-4)
 
 
-def test_scores_with_and_without_axis_are_told_apart_or_refused(cases: str, tmp_path: Path) -> None:
+def test_scores_with_and_without_axis_are_told_apart_or_refused(cases, tmp_path):
     with pytest.raises(UserError, match="scorer 'mine' has scores of axis 'fluency' and"):
         agreed(cases, written(tmp_path, [*SCORES, *bare()], "jsonl"))
 
 
-def test_bad_rows_can_be_skipped(cases: str, tmp_path: Path) -> None:
+def test_bad_rows_can_be_skipped(cases, tmp_path):
     with Path(cases).open("a") as file:
         file.write("\n{")
     given = written(tmp_path, SCORES, "jsonl")
@@ -258,9 +253,7 @@ def test_bad_rows_can_be_skipped(cases: str, tmp_path: Path) -> None:
     assert findings.warnings == ["1 bad row of the corpus was skipped"]
 
 
-def test_settings_of_earlier_versions_are_warned_of_and_change_nothing(
-    cases: str, tmp_path: Path
-) -> None:
+def test_settings_of_earlier_versions_are_warned_of_and_change_nothing(cases, tmp_path):
     other = [row | {"scorer": "other", "value": row["value"] % 3} for row in SCORES]
     given = written(tmp_path, [*SCORES, *other], "jsonl")
     plain = agreed(cases, given, resamples=20)
@@ -276,7 +269,7 @@ def test_settings_of_earlier_versions_are_warned_of_and_change_nothing(
     ]
 
 
-def test_raters_labels_and_axes_are_told(tmp_path: Path) -> None:
+def test_raters_labels_and_axes_are_told(tmp_path):
     """Two raters and two axes, a scorer in labels: each statistic is there, on what it rests."""
     texts = [
         {"system": s, "text": "t",
@@ -303,7 +296,7 @@ def test_raters_labels_and_axes_are_told(tmp_path: Path) -> None:
 
 
 @needs_shared
-def test_unieval_on_topicalchat(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unieval_on_topicalchat(capsys):
     pair = (SHARED / "topicalchat.jsonl", SHARED / "topicalchat_unieval.jsonl")
     given = ("--cases", str(pair[0]), "--scores", str(pair[1]), "--resamples", "10")
     rows = json.loads(command(capsys, "agree", "--json", *given)[0])
@@ -339,7 +332,7 @@ MEASURED = {
 
 @pytest.mark.long
 @needs_shared
-def test_published_and_measured_metrics_on_summeval(capsys: pytest.CaptureFixture[str]) -> None:
+def test_published_and_measured_metrics_on_summeval(capsys):
     no_stops = "no-stops: {metric: importance, drop_stop_words: true}"
     said, _ = command(
         capsys,
@@ -359,7 +352,7 @@ def test_published_and_measured_metrics_on_summeval(capsys: pytest.CaptureFixtur
 
 
 @needs_shared
-def test_newsrooms_axes_among_themselves() -> None:
+def test_newsrooms_axes_among_themselves():
     findings = agreed(str(SHARED / "newsroom.jsonl"), resamples=10)
     (row,) = (
         row for row in findings["axes"]
@@ -369,9 +362,7 @@ def test_newsrooms_axes_among_themselves() -> None:
     assert row.value == pytest.approx(0.787, abs=1e-3)
 
 
-def test_too_few_scores_end_with_exit_code_3(
-    cases: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_too_few_scores_end_with_exit_code_3(cases, tmp_path, capsys):
     scores = written(tmp_path, [row for row in SCORES if row is not SCORES[0]], "jsonl")
     given = ("agree", "--cases", cases, "--scores", scores, "--metrics", "words", "--resamples=0")
     out, err = command(capsys, *given, code=3)

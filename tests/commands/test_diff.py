@@ -70,7 +70,7 @@ class Bench:
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+def bench(tmp_path_factory):
     made = Bench(tmp_path_factory.mktemp("diff"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda file: None)
@@ -93,7 +93,7 @@ def table(out: Path, scorer: str = "geval") -> np.ndarray[Any, Any]:
     return found
 
 
-def test_means_are_paired_by_name_whatever_the_shards_are(bench: Bench) -> None:
+def test_means_are_paired_by_name_whatever_the_shards_are(bench):
     first, second = (table(bench.folder / name) for name in "ab")
     files = [next((bench.folder / name / "scores").iterdir()) for name in "ab"]
     shards = [pq.read_metadata(file).num_row_groups for file in files]
@@ -114,7 +114,7 @@ def test_means_are_paired_by_name_whatever_the_shards_are(bench: Bench) -> None:
     assert {(one.difference, one.low, one.p, one.changed) for one in words} == {(0.0, 0.0, 1.0, 0)}
 
 
-def test_agreement_is_of_the_ratings_that_both_have(bench: Bench) -> None:
+def test_agreement_is_of_the_ratings_that_both_have(bench):
     human = [[one["ratings"]["fluency"] for one in case["candidates"]] for case in rows()]
     first, second = (
         np.array([spearmanr(a, b).statistic for a, b in zip(of, human, strict=True)])
@@ -131,7 +131,7 @@ def test_agreement_is_of_the_ratings_that_both_have(bench: Bench) -> None:
     assert levels == {"sample", "system", "summary"}
 
 
-def test_selections_say_who_flipped(bench: Bench) -> None:
+def test_selections_say_who_flipped(bench):
     first, second = (
         {(row["doc_id"], row["system"]): row["values"]["geval"]["fluency"] for row in map(
             json.loads, (bench.folder / name / "selected/good.jsonl").read_text().splitlines())}
@@ -155,16 +155,21 @@ def test_selections_say_who_flipped(bench: Bench) -> None:
     assert f"only in A: {shown['doc_id']} by {shown['system']}, geval.fluency" in found.text
 
 
-def test_the_same_run_says_that_nothing_changed(bench: Bench) -> None:
+def test_the_same_run_and_runs_of_nothing_in_common(bench):
     found = bench.diff("a", "a", "geval", "words")
     assert found.text.splitlines()[2:] == ["nothing changed"]
     assert found.exit_code == 0
-    rows = json.loads(found.json)
-    assert rows["settings"] == [] and rows["corpus"]["texts"] == DOCUMENTS * len(SYSTEMS)
-    assert {row["difference"] for row in rows["agreement"]} <= {0.0, None}
+    told = json.loads(found.json)
+    assert told["settings"] == [] and told["corpus"]["texts"] == DOCUMENTS * len(SYSTEMS)
+    assert {row["difference"] for row in told["agreement"]} <= {0.0, None}
+    bench.run("strange", corpus=[row | {"doc_id": f"x{row['doc_id']}"} for row in rows()])
+    found = bench.diff("a", "strange")
+    assert "no text is in both runs" in found.text
+    with pytest.raises(UserError, match=r"geval\.fluency: fewer than two documents have scores in"):
+        bench.diff("a", "strange", "geval.fluency")
 
 
-def test_settings_are_said_once_by_their_keys(bench: Bench) -> None:
+def test_settings_are_said_once_by_their_keys(bench):
     bench.run("c", model="n", seed=3, judges={"geval": {}, "direct": {"max_tokens": 9}},
               metrics={"words": {}, "chars": {"metric": "chrf", "against": "best"}})  # fmt: skip
     bench.run("d", judges={"geval": {}, "direct": {"max_tokens": 12}},
@@ -184,7 +189,7 @@ def test_settings_are_said_once_by_their_keys(bench: Bench) -> None:
     assert re.search(r'^model.name +"m" +"n"$', whole.text, re.MULTILINE)
 
 
-def test_secrets_are_not_shown(bench: Bench) -> None:
+def test_secrets_are_not_shown(bench):
     for name in ("one", "two"):
         secrets = {"hf_token": f"token-{name}", "from": f"https://{name}:pw@host", "x": {"y": 1}}
         output = Output(str(bench.run(name, model={"source": "m", "chat": {"x": {"y": 1}}})))
@@ -199,7 +204,7 @@ def test_secrets_are_not_shown(bench: Bench) -> None:
             assert secret not in found.text and secret not in found.json
 
 
-def test_another_corpus(bench: Bench) -> None:
+def test_another_corpus(bench):
     changed = [*rows()[1:], rows()[2] | {"doc_id": "new"}]
     changed[0]["source"] = "another source"
     changed[1]["candidates"][0]["text"] = "another text"
@@ -225,15 +230,7 @@ def test_another_corpus(bench: Bench) -> None:
     assert good.unpaired[1] == chosen.count('"doc_id": "new"') > 0
 
 
-def test_nothing_in_common(bench: Bench) -> None:
-    bench.run("strange", corpus=[row | {"doc_id": f"x{row['doc_id']}"} for row in rows()])
-    found = bench.diff("a", "strange")
-    assert "no text is in both runs" in found.text
-    with pytest.raises(UserError, match=r"geval\.fluency: fewer than two documents have scores in"):
-        bench.diff("a", "strange", "geval.fluency")
-
-
-def test_what_is_unscored_is_counted_with_its_reason(bench: Bench) -> None:
+def test_what_is_unscored_is_counted_with_its_reason(bench):
     emptied = rows()
     for case in emptied[:2]:
         case["candidates"][0]["text"] = ""
@@ -245,7 +242,7 @@ def test_what_is_unscored_is_counted_with_its_reason(bench: Bench) -> None:
     assert "geval   fluency  100.0% of 32  93.7% of 32  empty text (0 → 2)" in found.text
 
 
-def test_no_score_is_expected_of_a_reference(bench: Bench) -> None:
+def test_no_score_is_expected_of_a_reference(bench):
     corpus = [row | {"references": [row["candidates"][0]["text"]]} for row in rows()]
     one = {"system": "A", "text": "A"}
     lone = [row | {"candidates": [one, *row["candidates"][1:]], "references": ["A"]}
@@ -263,7 +260,7 @@ def test_no_score_is_expected_of_a_reference(bench: Bench) -> None:
     assert chars.shares == (1.0, 1.0)
 
 
-def test_a_rule_that_changed_is_said(bench: Bench) -> None:
+def test_a_rule_that_changed_is_said(bench):
     bad = {"scorer": "geval", "axis": "fluency", "at_most": 2.0}
     strict = [GOOD | {"at_least": 4.9}]
     bench.run("strict", select=[{"name": "good", "all": strict}, {"name": "bad", "all": [bad]}])
@@ -273,7 +270,7 @@ def test_a_rule_that_changed_is_said(bench: Bench) -> None:
     assert "selections only in B: bad" in found.text
 
 
-def test_systems_are_told_apart_by_adjusted_p(bench: Bench) -> None:
+def test_systems_are_told_apart_by_adjusted_p(bench):
     found = bench.diff("a", "b")
     (model,) = [one for one in found.differences.means if one.scorer == "geval" and not one.system]
 
@@ -295,9 +292,7 @@ def looked(first: Any, second: Any, tolerance: float = 0.0) -> float:
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.3])
-def test_a_mean_is_lower_by_more_than_chance_and_the_tolerance(
-    bench: Bench, tolerance: float
-) -> None:
+def test_a_mean_is_lower_by_more_than_chance_and_the_tolerance(bench, tolerance):
     first, second = (table(bench.folder / name) for name in "ab")
     for a, b, tables in (("a", "b", (first, second)), ("b", "a", (second, first))):
         (found,) = bench.diff(a, b, "geval.fluency", tolerance=tolerance).looked
@@ -305,15 +300,12 @@ def test_a_mean_is_lower_by_more_than_chance_and_the_tolerance(
         assert (found.p_holm, found.failed) == (found.p, found.p < 0.05)
 
 
-def test_all_that_are_looked_at_are_corrected_for(bench: Bench) -> None:
+def test_all_that_are_looked_at_are_corrected_for(bench):
     both = bench.diff("a", "b", "geval", "words", "geval.fluency").looked
     assert [one.scale for one in both] == ["geval on fluency", "words"]
     geval, words = both
     assert words.p == 1.0 and not words.failed  # it did not change at all
     assert geval.p_holm == pytest.approx(min(1.0, 2 * geval.p))
-
-
-def test_every_document_lower_by_the_same() -> None:
     gap = paired_difference(np.ones((5, 2)), np.zeros((5, 2)))
     assert (p_lower(gap, 0.0), p_lower(gap, 0.5), p_lower(gap, 1.0)) == (0.5**5, 0.5**5, 1.0)
     assert p_lower(paired_difference(np.ones((1, 2)), np.zeros((1, 2))), 0.0) is None
@@ -329,22 +321,20 @@ def test_every_document_lower_by_the_same() -> None:
         ("geval", float("nan"), "--tolerance nan"),
     ],
 )
-def test_mistakes_in_what_is_looked_at(
-    bench: Bench, name: str, tolerance: float, words: str
-) -> None:
+def test_mistakes_in_what_is_looked_at(bench, name, tolerance, words):
     with pytest.raises(UserError) as caught:
         bench.diff("a", "b", name, tolerance=tolerance)
     assert words in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_scorer_that_only_one_run_has_is_a_mistake(bench: Bench) -> None:
+def test_a_scorer_that_only_one_run_has_is_a_mistake(bench):
     bench.run("half", judges={"geval": {}, "direct": {}})  # nothing that direct can read
     for name in ("direct.fluency", "direct"):
         with pytest.raises(UserError, match=r"only B has scores of direct\.fluency"):
             bench.diff("a", "half", name)
 
 
-def test_the_command(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(bench, capsys):
     a, b = (str(bench.folder / name) for name in "ab")
     first, second = (table(bench.folder / name) for name in "ab")
     if first.mean() < second.mean():
@@ -373,7 +363,7 @@ def test_the_command(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
 # runs that are not whole
 
 
-def test_an_unfinished_run_is_compared_on_what_it_has(bench: Bench, tmp_path: Path) -> None:
+def test_an_unfinished_run_is_compared_on_what_it_has(bench, tmp_path):
     shutil.copytree(bench.folder / "a", tmp_path / "cut")
     output = Output(str(tmp_path / "cut"))
     output.write_run((output.run() or {}) | {"state": "begun"})
@@ -395,9 +385,7 @@ def test_an_unfinished_run_is_compared_on_what_it_has(bench: Bench, tmp_path: Pa
              "selected/good.json", "selected/good.jsonl"],
 )  # fmt: skip
 @pytest.mark.parametrize("damage", ["gone", "junk", "another"])
-def test_damaged_files_are_refused_in_one_line(
-    bench: Bench, tmp_path: Path, name: str, damage: str
-) -> None:
+def test_damaged_files_are_refused_in_one_line(bench, tmp_path, name, damage):
     shutil.copytree(bench.folder / "a", tmp_path / "hurt")
     file = tmp_path / "hurt" / name
     if damage == "gone":
@@ -413,7 +401,7 @@ def test_damaged_files_are_refused_in_one_line(
         assert said.startswith(f"{file}: "), said
 
 
-def test_what_is_no_run_is_refused_and_a_job_at_work_is_named(bench: Bench, tmp_path: Path) -> None:
+def test_what_is_no_run_is_refused_and_a_job_at_work_is_named(bench, tmp_path):
     with pytest.raises(UserError, match="no run lies here"):
         evaljudge.diff(str(tmp_path), str(bench.folder / "a"))
     with claimed(str(bench.folder / "a")):

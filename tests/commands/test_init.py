@@ -30,7 +30,7 @@ COLUMNS = dict(zip(THEIRS, OURS, strict=True))
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -73,7 +73,7 @@ def passes() -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-def test_a_row_for_each_candidate_with_other_names(form: str) -> None:
+def test_a_row_for_each_candidate_with_other_names(form):
     started = made(write(form, as_rows(THEIRS)))
     assert started.summary == "3 documents with 6 texts of 2 systems; people rated fluency 6"
     assert load_config("config.yaml").corpus.columns == COLUMNS
@@ -81,7 +81,7 @@ def test_a_row_for_each_candidate_with_other_names(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
-def test_a_row_for_each_document(form: str) -> None:
+def test_a_row_for_each_document(form):
     started = made(write(form, nested()))
     assert started.summary == "3 documents with 6 texts of 2 systems; people rated fluency 6"
     config = load_config("config.yaml")
@@ -91,81 +91,64 @@ def test_a_row_for_each_document(form: str) -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(kinds()))
-def test_every_judge_can_be_begun_with(kind: str) -> None:
+def test_every_judge_can_be_begun_with(kind):
     made(write("csv", as_rows(THEIRS)), judges=[kind])
     assert list(load_config("config.yaml").judges) == [kind]
     passes()
 
 
-def test_roles_write_a_reference_where_nobody_wrote_one() -> None:
+def test_every_judge_can_be_begun_with_in_sentences():
     made(write("csv", as_rows(THEIRS)), judges=["roles"])
     assert load_config("config.yaml").judges == {"roles": {"reference": "written"}}
     made(write("jsonl", nested()), judges=["roles"], force=True)
     assert load_config("config.yaml").judges == {"roles": {}}
-
-
-def test_every_comment_is_a_sentence() -> None:
-    made(write("csv", as_rows(THEIRS)), model="nano", task="dialogue")
+    made(write("csv", as_rows(THEIRS)), model="nano", task="dialogue", force=True)
     lines = Path("config.yaml").read_text().splitlines()
     comments = [line.strip() for line in lines if line.strip().startswith("#")]
     assert len(comments) > 8
     assert all(one[2].isupper() and one.endswith(".") for one in comments)
 
 
-def test_an_axis_that_needs_a_context_is_left_out_where_there_is_none() -> None:
+def test_contexts_and_ratings_that_the_task_lacks_are_told():
     made(write("csv", as_rows(THEIRS)), task="dialogue")
     assert "groundedness" not in (load_config("config.yaml").axes or [])
     with_fact = [row | {"context": "a fact"} for row in as_rows(OURS)]
     made(write("csv", with_fact), task="dialogue", force=True)
     assert "groundedness" in (load_config("config.yaml").axes or [])
-
-
-def test_ratings_on_an_axis_that_the_task_lacks_are_warned_of() -> None:
     rows = [row | {"tone": 3} for row in as_rows(THEIRS)]
-    (warning,) = made(write("csv", rows)).warnings
+    (warning,) = made(write("csv", rows), force=True).warnings
     assert warning.startswith("not read, but these look like ratings on other axes: `tone`; ")
     assert "tone" not in load_config("config.yaml").corpus.columns
 
 
-def test_bad_rows_are_left_out_and_named() -> None:
+def test_bad_rows_and_ids_are_named():
     file = write("jsonl", nested())
     Path(file).write_text(Path(file).read_text() + "\n{")
     (warning,) = made(file).warnings
     assert "texts.jsonl:4: not valid JSON" in warning
     assert load_config("config.yaml").bad_rows == "skip"
     passes()
-
-
-def test_ratings_with_decimal_commas_are_refused_instead_of_left_out() -> None:
     rows = [row | {"human_fluency": f"{row['human_fluency']},5"} for row in as_rows(THEIRS)]
     with pytest.raises(UserError, match="a number such as 4.5, or a list of them, not '1,5'"):
-        made(write("csv", rows))
-
-
-def test_ids_of_texts_in_place_of_documents_are_warned_of() -> None:
+        made(write("csv", rows), force=True)
     rows = [row | {"id": f"t{n}"} for n, row in enumerate(as_rows(THEIRS))]
-    (warning,) = made(write("csv", rows)).warnings
+    (warning,) = made(write("csv", rows), force=True).warnings
     assert "`doc_id` should name the source, not the text" in warning
 
 
-def test_names_that_yaml_reads_otherwise_are_quoted() -> None:
+def test_names_and_servers_are_written_as_yaml_reads_them():
     Path("a: b #c").mkdir()
     rows = [row | {"yes": 3} for row in as_rows(THEIRS)]
     Path(write("csv", rows)).rename("a: b #c/1.csv")
     made("a: b #c/1.csv", out="no")
     config = load_config("config.yaml")
     assert (config.corpus.path, config.out) == ("a: b #c/1.csv", "no")
-
-
-def test_a_server_is_written_as_one() -> None:
-    made(write("csv", as_rows(THEIRS)), model="http://localhost:1/v1")
+    made(write("csv", as_rows(THEIRS)), model="http://localhost:1/v1", force=True)
     model = load_config("config.yaml").model
     assert model and model.endpoint and model.endpoint.url == "http://localhost:1/v1"
 
 
-def test_it_asks_for_what_was_not_given_and_again_after_a_mistake(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_it_asks_for_what_was_not_given_and_again_after_a_mistake(capsys):
     given = write("csv", [row | {"url": "x.org"} for row in as_rows(THEIRS)])
     answers = iter([given, "a=b", "url=context", "sumary", "summary", "m", "direct, geval"])
     asked = list[tuple[str, str]]()
@@ -191,9 +174,7 @@ def test_it_asks_for_what_was_not_given_and_again_after_a_mistake(
     ("names", "lacking"),
     [(("a", "b", "c", "d", "e"), "source"), (("doc_id", "article", "c", "d", "e"), "text")],
 )
-def test_columns_that_are_not_known_are_asked_for_but_not_for_ever(
-    names: tuple[str, ...], lacking: str
-) -> None:
+def test_columns_that_are_not_known_are_asked_for_but_not_for_ever(names, lacking):
     file, questions = write("csv", as_rows(names)), list[str]()
 
     def ask(question: str, default: str) -> str:
@@ -231,7 +212,7 @@ doc=doc_id source llm=system prediction=text Fluency_(1-5)=ratings.fluency
 
 
 @pytest.mark.parametrize("header", HEADERS.replace("\\\n", "").strip().splitlines())
-def test_plausible_headers_are_understood(header: str) -> None:
+def test_plausible_headers_are_understood(header):
     """Documents and texts without names get some; columns of raters share an axis."""
     columns = {theirs: ours for theirs, _, ours in (c.partition("=") for c in header.split())}
     rated = re.compile(r"[Ff]luency|coherence|rater|annotator|rouge")
@@ -248,9 +229,7 @@ def test_plausible_headers_are_understood(header: str) -> None:
 
 
 @pytest.mark.parametrize("missing", ["corpus", "task", "model", "judge"])
-def test_without_a_terminal_a_missing_flag_is_named(
-    missing: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_terminal_a_missing_flag_is_named(missing, capsys, monkeypatch):
     file = write("csv", as_rows(THEIRS))
     flags = {"corpus": file, "task": "summary", "model": "nano", "judge": "direct"}
     del flags[missing]
@@ -267,7 +246,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_the_command_ends_with_the_next_commands(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_ends_with_the_next_commands(capsys):
     file = write("csv", as_rows(THEIRS))
     flags = [f"--corpus={file}", "--task=summary", "--model=nano", "--judge=direct"]
     assert command(capsys, "init", *flags, "--to", "new/c.yaml")[0].splitlines()[-2:] == [
@@ -275,7 +254,7 @@ def test_the_command_ends_with_the_next_commands(capsys: pytest.CaptureFixture[s
     ]
 
 
-def test_nothing_is_overwritten_unless_forced() -> None:
+def test_nothing_is_overwritten_unless_forced():
     file = write("csv", as_rows(THEIRS))
     Path("config.yaml").write_text("mine")
     with pytest.raises(UserError, match=r"config\.yaml: is there already: .*--force"):
@@ -294,6 +273,6 @@ def test_nothing_is_overwritten_unless_forced() -> None:
         ({"corpus": "none.csv"}, "none.csv: no such file or folder"),
     ],
 )
-def test_wrong_flags(given: dict[str, Any], words: str) -> None:
+def test_wrong_flags(given, words):
     with pytest.raises(UserError, match=words.replace("?", r"\?")):
         made(**({"corpus": write("csv", as_rows(THEIRS))} | given))

@@ -97,7 +97,7 @@ def refuse_to_open() -> Any:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Loop:
+def whole(tmp_path_factory):
     made = Loop(tmp_path_factory.mktemp("label"))
     made.run()
     return made
@@ -107,7 +107,7 @@ pytestmark = pytest.mark.usefixtures("no_fsync")
 
 
 @pytest.fixture
-def loop(whole: Loop) -> Loop:
+def loop(whole):
     """The run, without what an earlier test drew from it."""
     for file in [*whole.folder.glob("*.csv"), *whole.folder.glob("run/labels/*")]:
         file.unlink()
@@ -116,7 +116,7 @@ def loop(whole: Loop) -> Loop:
     return whole
 
 
-def test_a_whole_round(loop: Loop) -> None:
+def test_a_whole_round(loop):
     made = loop.label(n=12, by="doubt", seed=1)
     rows = loop.sheet()
     assert len(rows) == 12
@@ -159,7 +159,7 @@ def test_a_whole_round(loop: Loop) -> None:
     assert not (report / "labelled.json").exists()
 
 
-def test_a_slip_of_the_hand_is_warned_of(loop: Loop) -> None:
+def test_a_slip_of_the_hand_is_warned_of(loop):
     loop.label(n=6)
     marks = ["1", "2", "3", "4", "55", ""]
     rows = [row | {"fluency": mark} for row, mark in zip(loop.sheet(), marks, strict=True)]
@@ -173,7 +173,7 @@ def test_a_slip_of_the_hand_is_warned_of(loop: Loop) -> None:
     assert not any("slip" in one for one in loop.report(loop.fill(rows)).findings.warnings)
 
 
-def test_several_slips_are_found_among_thousands_of_values() -> None:
+def test_several_slips_are_found_among_thousands_of_values():
     rated = [("tone", number / 1000, f"c.csv:{number}") for number in range(5000)]
     odd = [("tone", 55.0, "c.csv:9000"), ("tone", 44.0, "c.csv:9001"), ("ease", 9.0, "c.csv:1")]
     assert [said.partition(" is far")[0] for said in slips([*rated, *odd])] == [
@@ -181,7 +181,7 @@ def test_several_slips_are_found_among_thousands_of_values() -> None:
     ]  # fmt: skip
 
 
-def test_a_bad_file_of_ratings_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+def test_a_bad_file_of_ratings_is_refused_before_anything_is_asked(tmp_path):
     loop = Loop(tmp_path)
     bad = loop.fill([{"label": "x", "fluency": 3}])
     config = loop.config(ratings=str(tmp_path / bad))
@@ -191,7 +191,7 @@ def test_a_bad_file_of_ratings_is_refused_before_anything_is_asked(tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["sheet.csv", "sheet.jsonl"])
-def test_a_sheet_is_blind(loop: Loop, name: str) -> None:
+def test_a_sheet_is_blind(loop, name):
     loop.label(name, n=TEXTS)
     rows, content = loop.sheet(name), (loop.folder / name).read_text()
     assert list(rows[0]) == ["label", "source", "text", *AXES, "rater", "note"]
@@ -207,7 +207,7 @@ def test_a_sheet_is_blind(loop: Loop, name: str) -> None:
     assert not any(f'"{s}"' in content or f",{s}," in content for s in SYSTEMS)
 
 
-def test_label_studio_rates_a_sheet(loop: Loop) -> None:
+def test_label_studio_rates_a_sheet(loop):
     """What it exports is read as a sheet: by whom, with notes; what was skipped is left out."""
     made = loop.label("tasks.json", n=4, form="label-studio")
     assert "export JSON" in made.text
@@ -235,7 +235,7 @@ def test_label_studio_rates_a_sheet(loop: Loop) -> None:
         loop.report("export.json")
 
 
-def test_no_cell_of_a_csv_is_a_formula(loop: Loop) -> None:
+def test_no_cell_of_a_csv_is_a_formula(loop):
     loop.label(n=3)
     for row in loop.sheet():
         assert row["text"].startswith("'=")
@@ -243,7 +243,7 @@ def test_no_cell_of_a_csv_is_a_formula(loop: Loop) -> None:
 
 
 @pytest.mark.parametrize("by", METHODS)
-def test_every_text_could_have_been_drawn(loop: Loop, by: str) -> None:
+def test_every_text_could_have_been_drawn(loop, by):
     made = loop.label(n=7, by=by)
     key = loop.key()
     found = [p for systems in key["probabilities"].values() for p in systems.values()]
@@ -256,7 +256,7 @@ def test_every_text_could_have_been_drawn(loop: Loop, by: str) -> None:
     assert key["scorer"] == ("geval" if by == "stratified" else "")
 
 
-def test_doubt_is_entropy_or_where_scorers_disagree(tmp_path: Path) -> None:
+def test_doubt_is_entropy_or_where_scorers_disagree(tmp_path):
     def even(n: int) -> list[float]:
         return list(
             entropies({"levels": [{"rating": 1, "logprobs": dict.fromkeys("abc"[:n], -1.0)}]})
@@ -276,7 +276,7 @@ def test_doubt_is_entropy_or_where_scorers_disagree(tmp_path: Path) -> None:
     loop.label(n=4, by="doubt")
 
 
-def test_draws_are_repeatable_and_independent(loop: Loop) -> None:
+def test_draws_are_repeatable_and_independent(loop):
     loop.label("a.csv", n=6)
     loop.label("b.csv", n=6)
     loop.label("c.csv", n=6, seed=1)
@@ -297,7 +297,7 @@ def test_draws_are_repeatable_and_independent(loop: Loop) -> None:
     assert of_all.effective == pytest.approx(of_all.n), "all as probable"
 
 
-def test_probabilities_are_of_texts_drawn_and_rated(loop: Loop) -> None:
+def test_probabilities_are_of_texts_drawn_and_rated(loop):
     from evaljudge.analysis.ratings import read_ratings
 
     loop.label("a.csv", n=12)
@@ -323,7 +323,7 @@ def test_probabilities_are_of_texts_drawn_and_rated(loop: Loop) -> None:
 CERTIFYING = {"scorer": "geval", "axis": "fluency", "good": 3, "precision": 0.5, "confidence": 0.9}
 
 
-def test_texts_that_were_not_drawn_evenly_certify_nothing(loop: Loop) -> None:
+def test_texts_that_were_not_drawn_evenly_certify_nothing(loop):
     select = {"select": [{"name": "sure", "all": [CERTIFYING]}]}
     loop.label("even.csv", n=12)
     loop.label("uneven.csv", n=12, by="doubt")
@@ -342,7 +342,7 @@ def test_texts_that_were_not_drawn_evenly_certify_nothing(loop: Loop) -> None:
     assert loop.report("funeven.csv", select=on_another).findings.rated == 12
 
 
-def test_plain_rows_need_no_key_and_take_the_place_of_the_corpus_s(tmp_path: Path) -> None:
+def test_plain_rows_need_no_key_and_take_the_place_of_the_corpus_s(tmp_path):
     loop = Loop(tmp_path)
     rows = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
     for row in rows:
@@ -369,7 +369,7 @@ def test_plain_rows_need_no_key_and_take_the_place_of_the_corpus_s(tmp_path: Pat
     )
 
 
-def test_check_knows_the_keys(loop: Loop) -> None:
+def test_check_knows_the_keys(loop):
     loop.label(n=3)
     checked = check_run(loop.out)
     assert (checked.exit_code, checked.found.ignored) == (0, [])
@@ -403,16 +403,14 @@ def test_check_knows_the_keys(loop: Loop) -> None:
         ({"by": "near-threshold"}, "--by near-threshold: is no longer offered: use --by random"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(loop: Loop, wanted: Row, said: str) -> None:
+def test_what_cannot_be_drawn_is_refused(loop, wanted, said):
     with pytest.raises(UserError) as refused:
         loop.label(**wanted)
     assert said in str(refused.value) and "\n" not in str(refused.value)
     assert not Path(loop.out, "labels").exists() or not list(Path(loop.out, "labels").iterdir())
 
 
-def test_nothing_that_is_there_is_overwritten(
-    loop: Loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_that_is_there_is_overwritten(loop, tmp_path, monkeypatch):
     loop.label(n=3)
     before = (loop.folder / "sheet.csv").read_bytes(), loop.key()
     with pytest.raises(UserError, match=r"sheet.csv: is there already, and may hold ratings"):
@@ -435,7 +433,7 @@ def test_nothing_that_is_there_is_overwritten(
     assert [file.name for file in Path(loop.out, "labels").iterdir()] == ["sheet.json"]
 
 
-def test_a_run_must_be_finished(tmp_path: Path) -> None:
+def test_a_run_must_be_finished(tmp_path):
     loop = Loop(tmp_path)
     loop.run()
     Path(loop.out, "scores/00000-00007.parquet").unlink()
@@ -443,7 +441,7 @@ def test_a_run_must_be_finished(tmp_path: Path) -> None:
         loop.label()
 
 
-def test_the_command(loop: Loop, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(loop, capsys):
     to = str(loop.folder / "sheet 1.jsonl")
     words = ("label", loop.out, "--n", "99", "--to", to, "--axis", "fluency")
     said = command(capsys, *words)[0].splitlines()
@@ -497,7 +495,7 @@ def reordered(text: str) -> bytes:
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_sheets_that_came_back_from_a_spreadsheet(loop: Loop, odd: str) -> None:
+def test_sheets_that_came_back_from_a_spreadsheet(loop, odd):
     change, said = ODD[odd]
     loop.label(n=4)
     loop.fill([row | {"fluency": "3.5", "source": "é"} for row in loop.sheet()])
@@ -527,7 +525,7 @@ def test_sheets_that_came_back_from_a_spreadsheet(loop: Loop, odd: str) -> None:
         ({"text": "another text", "fluency": "3"}, "3: the text is not that of label"),
     ],
 )
-def test_cells_that_are_no_ratings(loop: Loop, cells: Row, said: str) -> None:
+def test_cells_that_are_no_ratings(loop, cells, said):
     loop.label(n=4)
     first, second, *others = [row | {"text": "", "fluency": "4"} for row in loop.sheet()]
     loop.fill([first, second | cells, *others])
@@ -540,14 +538,14 @@ def test_cells_that_are_no_ratings(loop: Loop, cells: Row, said: str) -> None:
     ("value", "rating"),
     [("4", 4), (" 4 ", 4), ("4,5", 4.5), ("4.", 4), ("-1.25", -1.25), ("+2", 2)],
 )
-def test_numbers_as_people_write_them(loop: Loop, value: str, rating: float) -> None:
+def test_numbers_as_people_write_them(loop, value, rating):
     loop.label(n=4)
     loop.fill([row | {"fluency": value} for row in loop.sheet()])
     (row,) = [r for r in loop.report("filled.csv").findings["labelled"] if r.system == ANY_SYSTEM]
     assert row.value == pytest.approx(rating)
 
 
-def test_one_rater_with_two_minds_is_refused(loop: Loop) -> None:
+def test_one_rater_with_two_minds_is_refused(loop):
     loop.label(n=4)
     rows = [row | {"fluency": 4, "text": "", "rater": "anna"} for row in loop.sheet()]
     one = loop.fill(rows, "one.csv")

@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,14 +30,14 @@ NAMES = {
 
 
 @pytest.mark.parametrize("what", WHAT)
-def test_each_is_a_line_with_a_sentence_and_what_it_needs(what: str) -> None:
+def test_each_is_a_line_with_a_sentence_and_what_it_needs(what):
     lines = listing(ListOptions(what)).text.splitlines()
     assert [line.split()[0] for line in lines] == list(NAMES[what])
     assert all(line.endswith((".", "?")) for line in lines)
     assert all(". Needs: " in line for line in lines) or what == "analyses"
 
 
-def test_the_task_says_its_axes_and_what_a_context_is_for() -> None:
+def test_the_task_says_its_axes_and_what_a_context_is_for():
     (dialogue,) = [
         line for line in listing(ListOptions("tasks")).text.splitlines() if line[:8] == "dialogue"
     ]
@@ -46,19 +45,13 @@ def test_the_task_says_its_axes_and_what_a_context_is_for() -> None:
     assert dialogue.endswith("`text` (the response), and `context` for groundedness.")
 
 
-def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_forms_and_mistakes(capsys):
     said = json.loads(command(capsys, "list", "metrics", "--json")[0])
     listed = {one["name"]: one for one in said}
     assert listed.keys() == known_metrics().keys()
     assert "an encoder (`model`)" in listed["mover"]["needs"]
-
-
-def test_a_misspelt_word_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     said = command(capsys, "list", "metric", code=2)[1]
     assert said == "evaljudge: unknown list 'metric': did you mean 'metrics'?\n"
-
-
-def test_formats_are_in_the_help_of_the_option(capsys: pytest.CaptureFixture[str]) -> None:
     shown = command(capsys, "agree", "--help")[0]
     assert [name for name in known_formats() if name not in shown] == []
 
@@ -80,7 +73,7 @@ CASES = [
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> dict[str, Any]:
+def config(tmp_path):
     (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, CASES)))
     return {
         "corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "runs/first"), "model": "m",
@@ -90,9 +83,7 @@ def config(tmp_path: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_the_first_documents_are_judged_in_a_folder_of_their_own(
-    config: dict[str, Any], tmp_path: Path
-) -> None:
+def test_the_first_documents_are_judged_in_a_folder_of_their_own(config, tmp_path):
     times = StepTimes(Watcher())
     given = limited(config, (), 2)
     outcome = evaljudge.run(given, watcher=times, engines=ScriptedEngines())
@@ -115,16 +106,14 @@ class Lost(ScriptedEngines):
         raise GivenUp("the workers were lost")
 
 
-def test_where_it_fails_the_last_step_is_that_which_failed(config: dict[str, Any]) -> None:
+def test_where_it_fails_the_last_step_is_that_which_failed(config):
     times = StepTimes(Watcher())
     with pytest.raises(GivenUp, match="the workers were lost"):
         evaljudge.run(limited(config, (), 1), watcher=times, engines=Lost())
     assert times.text.splitlines()[-1].startswith("loading the model")
 
 
-def test_the_command_prints_times_and_stops_where_it_is_told(
-    config: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_times_and_stops_where_it_is_told(config, tmp_path, capsys):
     metrics = {key: value for key, value in config.items() if key != "model"} | {"judges": {}}
     (tmp_path / "c.yaml").write_text(json.dumps(metrics))
     shown = command(capsys, "run", str(tmp_path / "c.yaml"), "--limit", "1")[0]

@@ -26,7 +26,7 @@ Lines = list[tuple[str, str]]
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_rows(ROWS)
     return tmp_path
@@ -52,7 +52,7 @@ def said(made: Planned, level: str) -> Lines:
     return [(line.topic, line.said) for line in made.problems if line.level == level]
 
 
-def test_a_sound_configuration_has_no_problem_and_leaves_nothing() -> None:
+def test_a_sound_configuration_has_no_problem_and_leaves_nothing():
     found = checked(select=[{"name": "x", "all": [
         {"scorer": "direct", "axis": "fluency", "at_least": 4}]}])  # fmt: skip
     assert found.problems == []
@@ -66,9 +66,7 @@ def test_a_sound_configuration_has_no_problem_and_leaves_nothing() -> None:
     [({"ratings": "none.csv"}, True), ({"out": "cases.jsonl"}, False), ({"axes": ["x"]}, False),
      ({"model": "./none"}, False)],
 )  # fmt: skip
-def test_errors_come_first_and_what_does_not_depend_on_them_is_counted(
-    changes: dict[str, Any], is_counted: bool
-) -> None:
+def test_errors_come_first_and_what_does_not_depend_on_them_is_counted(changes, is_counted):
     found = checked(VllmEngines() if "model" in changes else None, **changes)
     first, *rest = found.text.splitlines()
     assert first.startswith("error: ")
@@ -106,9 +104,7 @@ RULE = {"scorer": "direct", "axis": "fluency", "at_least": 4}
         ({"judges": None, "study": {"judges": ["direkt"]}}, "study", "unknown judge 'direkt'"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_an_error_of_its_topic(
-    changes: dict[str, Any], topic: str, words: str
-) -> None:
+def test_a_mistake_is_an_error_of_its_topic(changes, topic, words):
     found = checked(**changes)
     errors = said(found, "error")
     assert found.exit_code == 2
@@ -116,7 +112,7 @@ def test_a_mistake_is_an_error_of_its_topic(
     assert words in errors[0][1]
 
 
-def test_a_run_refuses_with_the_same_words() -> None:
+def test_a_run_refuses_with_the_same_words():
     """Since both call the same functions."""
     for changes in ({"axes": ["x"]}, {"corpus": "none.jsonl"}, {"ratings": "none.csv"}):
         ((_, words),) = said(checked(**changes), "error")
@@ -125,7 +121,7 @@ def test_a_run_refuses_with_the_same_words() -> None:
         assert str(refused.value) == words
 
 
-def test_all_errors_are_shown_at_once() -> None:
+def test_all_errors_are_shown_at_once():
     write_rows([*ROWS, "{", {"doc_id": "z"}])
     found = checked(judges={"direkt": {}}, metrics=["wrds"], out="cases.jsonl", ratings="none.csv")
     assert [topic for topic, _ in said(found, "error")] == [
@@ -137,7 +133,7 @@ def test_all_errors_are_shown_at_once() -> None:
     assert errors[5][1] == "correct these rows, or set `bad_rows: skip`"
 
 
-def test_bad_rows_that_are_skipped_are_warnings_with_their_lines() -> None:
+def test_bad_rows_that_are_skipped_are_warnings_with_their_lines():
     write_rows([*ROWS, "{"])
     found = checked(bad_rows="skip")
     assert found.exit_code == 0
@@ -154,13 +150,10 @@ class Away(ScriptedEngines):
         return "all its files"
 
 
-def test_a_model_that_is_not_here_is_warned_of() -> None:
+def test_what_is_not_here_is_warned_of():
     assert said(checked(Away()), "warning") == [
         ("model", "m: not on this machine: all its files; a run fetches them first")
     ]
-
-
-def test_an_encoder_that_is_not_here_is_warned_of() -> None:
     found = checked(Away(), judges={"roles": {}})
     words = dict(said(found, "warning"))["encoders"]
     assert words.endswith("not on this machine: all its files; a run fetches them first")
@@ -181,7 +174,7 @@ def test_an_encoder_that_is_not_here_is_warned_of() -> None:
          "`allow: [pickle]` beside its name"),
     ],
 )  # fmt: skip
-def test_a_model_s_folder_is_looked_through(files: dict[str, Any], words: str) -> None:
+def test_a_model_s_folder_is_looked_through(files, words):
     Path("model").mkdir()
     for name, content in files.items():
         Path("model", name).write_text(json.dumps(content))
@@ -190,30 +183,27 @@ def test_a_model_s_folder_is_looked_through(files: dict[str, Any], words: str) -
     assert words in found[1]
 
 
-def test_trust_that_is_not_needed_is_warned_of(tmp_path: Path) -> None:
+def test_trust_that_is_not_needed_is_warned_of(tmp_path):
     model = {"source": "m", "allow": ["pickle"]}
     assert said(checked(model=model), "warning") == [
         ("model", "m: `allow: [pickle]` is not needed: remove it")
     ]
 
 
-def test_a_run_that_lies_there_is_told_from_another() -> None:
+def test_what_lies_or_works_there_is_told():
     checked()
     evaljudge.run("c.yaml", engines=ScriptedEngines())
     assert "6 documents are judged already" in checked().text
     ((topic, words),) = said(checked(seed=7), "error")
     assert topic == "out"
     assert "out is bound to another run: seed" in words
-
-
-def test_a_job_that_works_there_is_warned_of() -> None:
     with claimed("out"):
         ((topic, words),) = said(checked(), "warning")
     assert topic == "out"
     assert "another job works there now" in words
 
 
-def test_a_study_s_runs_are_checked_and_what_they_share_is_said_once() -> None:
+def test_a_study_s_runs_are_checked_and_what_they_share_is_said_once():
     study = {"judges": ["direct"], "models": ["m", "n"]}
     found = checked(judges=None, model=None, study=study)
     assert found.problems == []
@@ -229,13 +219,13 @@ def test_a_study_s_runs_are_checked_and_what_they_share_is_said_once() -> None:
         (["none.yaml"], "error: configuration: none.yaml: no such configuration"),
     ],
 )
-def test_the_command(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(arguments, words, capsys):
     Path("c.yaml").write_text(yaml.safe_dump(config(model="nano")))
     assert words in command(capsys, "plan", *arguments, code=2)[0]
 
 
 @pytest.mark.ray
-def test_a_ray_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ray_that_does_not_answer_is_an_error(monkeypatch):
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
     ((topic, words),) = said(checked(workers={"executor": "ray"}), "error")
     assert topic == "workers"
@@ -243,7 +233,7 @@ def test_a_ray_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.service
-def test_an_out_on_s3_is_tried_and_left_as_it_was(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_out_on_s3_is_tried_and_left_as_it_was(s3, monkeypatch):
     assert said(checked(out=f"{s3.uri}/out"), "error") == []
     assert s3.keys("out") == set()
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "")

@@ -21,7 +21,7 @@ JUDGES = ["synthetic", "geval", "direct", "entities", "roles", "likelihood", "ex
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> dict[str, Any]:
+def config(tmp_path):
     rows = [
         {"doc_id": f"d{n}", "source": f"The \x1b[2Jriver {n} rose.", "references": ["A flood."],
          "candidates": [{"system": s, "text": f"Text {n} of {s}."} for s in "AB"]}
@@ -47,7 +47,7 @@ def blocks_of(text: str) -> dict[str, str]:
     return dict(zip(found[1::2], found[2::2], strict=True))
 
 
-def test_every_judge_s_kinds_of_questions_in_their_order(config: dict[str, Any]) -> None:
+def test_every_judge_s_kinds_of_questions_in_their_order(config):
     text = said(config, axis="fluency")
     heads = list(blocks_of(text))
     assert heads[:3] == [
@@ -63,7 +63,7 @@ def test_every_judge_s_kinds_of_questions_in_their_order(config: dict[str, Any])
     assert not Path(config["out"]).exists()
 
 
-def test_the_prompts_and_their_numbers_are_those_of_a_run(config: dict[str, Any]) -> None:
+def test_the_prompts_and_their_numbers_are_those_of_a_run(config):
     """Of a run over one document; the replies differ, and nothing else."""
     asked: list[str] = []
 
@@ -92,7 +92,7 @@ def test_the_prompts_and_their_numbers_are_those_of_a_run(config: dict[str, Any]
     assert times == len(asked)
 
 
-def test_where_a_prompt_depends_on_a_reply(config: dict[str, Any]) -> None:
+def test_where_a_prompt_depends_on_a_reply(config):
     shown = blocks_of(said(config, judge="synthetic", axis="fluency"))
     extreme, between, compare = shown.values()
     assert SAID not in extreme
@@ -102,15 +102,12 @@ def test_where_a_prompt_depends_on_a_reply(config: dict[str, Any]) -> None:
     assert extreme.startswith("Asked about the document alone, 2 times; this is the first.")
 
 
-def test_one_text_of_one_document(config: dict[str, Any]) -> None:
+def test_one_text_no_judge_and_given_references(config):
     assert "2 times" in said(config, doc_id="d1", judge="direct", axis="fluency")
     one = said(config, doc_id="d1", system="B", judge="direct", axis="fluency")
     assert "Text 1 of B." in one
     assert "Text 1 of A." not in one
     assert "Asked about a text, once." in one
-
-
-def test_references_that_are_given_are_not_asked_for(config: dict[str, Any]) -> None:
     evaljudge.run(config | {"judges": ["synthetic"]}, engines=ScriptedEngines())
     file = str(Path(config["out"]).parent / "references.jsonl")
     with pytest.raises(SystemExit):
@@ -119,11 +116,11 @@ def test_references_that_are_given_are_not_asked_for(config: dict[str, Any]) -> 
     shown = blocks_of(said(given))
     assert list(shown) == ["synthetic 1 of 1: prompt synthetic.compare"]
     assert SAID not in "".join(shown.values())
+    with pytest.raises(UserError, match="names no judge"):
+        said(config | {"judges": {}, "select": []})
 
 
-def test_the_chat_template_stands_around_the_words(
-    config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_chat_template_stands_around_the_words(config, monkeypatch):
     monkeypatch.setattr(prompts, "text_around", lambda source: ("<|user|>", "<|assistant|>"))
     text = said(config, judge="direct", axis="fluency")
     assert "The words of each prompt stand in the chat template of no/model." in text
@@ -133,7 +130,7 @@ def test_the_chat_template_stands_around_the_words(
         assert words.strip().endswith("<|assistant|>")
 
 
-def test_a_tokenizer_that_is_here_is_read_and_none_is_downloaded() -> None:
+def test_a_tokenizer_that_is_here_is_read_and_none_is_downloaded():
     assert text_around(ModelSource("nano")) == ("<s><|user|>\n", "\n<|assistant|>\n")
     assert text_around(ModelSource("no/such-model")) is None
     assert text_around(ModelSource("s3://no/such-model")) is None
@@ -149,14 +146,7 @@ def test_a_tokenizer_that_is_here_is_read_and_none_is_downloaded() -> None:
         ({"axis": "fluent"}, "--axis: unknown axis 'fluent': did you mean 'fluency'?"),
     ],
 )
-def test_unknown_names_are_refused_with_the_nearest(
-    config: dict[str, Any], options: dict[str, str], words: str
-) -> None:
+def test_unknown_names_are_refused_with_the_nearest(config, options, words):
     with pytest.raises(UserError) as refused:
         said(config, **options)
     assert words in str(refused.value)
-
-
-def test_without_a_judge_nothing_is_asked(config: dict[str, Any]) -> None:
-    with pytest.raises(UserError, match="names no judge"):
-        said(config | {"judges": {}, "select": []})

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ DOCUMENTS = 40
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("show")
     rows = [
         {"doc_id": f"d{n}", "source": SOURCE, "references": ["A flood."], "candidates": [
@@ -54,7 +53,7 @@ def shown(run: Path, *options: str, capsys: pytest.CaptureFixture[str]) -> str:
     return command(capsys, "show", str(run), *options)[0]
 
 
-def test_without_a_system_all_are_listed(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_system_all_are_listed(run, capsys):
     text = shown(run, "--doc", "d7", "--axis", "fluency", capsys=capsys)
     assert "document   d7" in text
     heads = next(line for line in text.splitlines() if line.startswith("system  "))
@@ -67,9 +66,7 @@ def test_without_a_system_all_are_listed(run: Path, capsys: pytest.CaptureFixtur
     assert "synthetic.level" in shown(run, "--doc", "d7", "--full", capsys=capsys)
 
 
-def test_a_text_comes_with_the_evidence_of_every_judge(
-    run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_text_comes_with_the_evidence_of_every_judge(run, capsys):
     text = shown(run, "--doc", "d39", "--system", "A", "--axis", "fluency", capsys=capsys)
     for words in (
         "── synthetic on fluency ──", "reference of level", "p(Better)",
@@ -86,7 +83,7 @@ def test_a_text_comes_with_the_evidence_of_every_judge(
     assert "coherence" not in text
 
 
-def test_what_the_shown_numbers_are(run: Path) -> None:
+def test_what_the_shown_numbers_are(run):
     """Those of the run's own files."""
     found = show_text(ShowOptions(str(run), "d3", "A", "synthetic", "fluency"))
     output = Output(str(run))
@@ -111,21 +108,18 @@ def test_what_the_shown_numbers_are(run: Path) -> None:
     ]
 
 
-def test_a_long_source_is_folded(run: Path) -> None:
+def test_texts_are_folded_and_control_no_terminal(run):
     wanted = ShowOptions(str(run), "d3")
     assert "more lines: --full shows all" in show_text(wanted).text
     whole = show_text(replace(wanted, is_full=True)).text
     assert "more line" not in whole
     assert " ".join(SOURCE.split()) in " ".join(whole.split())
-
-
-def test_no_text_controls_the_terminal(run: Path) -> None:
     text = show_text(ShowOptions(str(run), "d3", "A", is_full=True)).text
     assert [c for c in text if not c.isprintable() and c != "\n"] == []
     assert "␛[31mred" in text
 
 
-def test_only_the_shard_of_the_document_is_read(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_shard_of_the_document_is_read(run, monkeypatch):
     read: set[str] = set()
 
     class Noting(Output):
@@ -144,18 +138,11 @@ def test_only_the_shard_of_the_document_is_read(run: Path, monkeypatch: pytest.M
     assert read == {own.file}
 
 
-def test_a_judge_that_does_not_say_how_is_shown_by_its_answers(
-    run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_judges_that_do_not_say_how_they_are_shown(run, monkeypatch):
     bare = replace(plugin("geval"), show=None)
     monkeypatch.setattr(show, "plugin", lambda kind: bare)
     text = show_text(ShowOptions(str(run), "d3", "A", "geval", "fluency")).text
     assert re.search(r"^answer +probability\n1 +0\.\d\d\d$", text, re.MULTILINE)
-
-
-def test_a_judge_that_shows_a_text_in_place_of_a_section_is_named(
-    run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     wrong = replace(plugin("geval"), show=lambda judged: "fine")
     monkeypatch.setattr(show, "plugin", lambda kind: wrong)
     with pytest.raises(UserError, match="judges.geval: its `show` gives str in place of Section"):
@@ -172,15 +159,13 @@ def test_a_judge_that_shows_a_text_in_place_of_a_section_is_named(
         (["d1", "A", None, "fluent"], "--axis: unknown axis 'fluent': did you mean 'fluency'?"),
     ],
 )
-def test_unknown_names_are_refused_with_the_nearest(
-    run: Path, options: Sequence[str], words: str
-) -> None:
+def test_unknown_names_are_refused_with_the_nearest(run, options, words):
     with pytest.raises(UserError) as refused:
         show_text(ShowOptions(str(run), *options))
     assert str(refused.value).startswith(words)
 
 
-def test_a_run_in_a_folder_below_is_named(run: Path, tmp_path: Path) -> None:
+def test_a_run_in_a_folder_below_is_named(run, tmp_path):
     shutil.copytree(run, tmp_path / "run")
     with pytest.raises(UserError, match=f"no run lies here; {tmp_path / 'run'} is one"):
         show_text(ShowOptions(str(tmp_path), "d1"))

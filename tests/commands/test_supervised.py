@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import psutil
 import pytest
@@ -75,13 +74,13 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
     ("number", "code", "said"),
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
 )
-def test_a_signal_ends_any_work(work: str, number: signal.Signals, code: int, said: str) -> None:
+def test_a_signal_ends_any_work(work, number, code, said):
     with started(work) as process:
         process.send_signal(number)
         assert ended(process) == (code, f"evaljudge: {said}\n")
 
 
-def test_where_the_process_between_is_killed_the_first_ends_the_others() -> None:
+def test_where_the_process_between_is_killed_the_first_ends_the_others():
     with started(f"begun(); {DETACHED}; {DEAF}") as process:
         between, *below = psutil.Process(process.pid).children(recursive=True)
         assert process.stdout
@@ -92,7 +91,7 @@ def test_where_the_process_between_is_killed_the_first_ends_the_others() -> None
         assert all(has_ended(process.pid) for process in below)
 
 
-def test_the_last_frame_of_a_bar_leaves_the_line_whole() -> None:
+def test_the_last_frame_of_a_bar_leaves_the_line_whole():
     terminal, inner = os.openpty()
     command = [sys.executable, "-c", SCRIPT.format(work=DRAWING, grace=100.0, before="")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=inner, text=True) as process:
@@ -107,13 +106,13 @@ def test_the_last_frame_of_a_bar_leaves_the_line_whole() -> None:
     assert last == "evaljudge: interrupted\r\n"
 
 
-def test_a_library_that_ends_the_work_without_a_word_is_spoken_for() -> None:
+def test_a_library_that_ends_the_work_without_a_word_is_spoken_for():
     for work, said in {"os._exit(1)": f"evaljudge: {LOST}\n", "sys.exit(1)": ""}.items():
         with started(work) as process:
             assert ended(process) == (1, said)
 
 
-def test_a_second_signal_ends_it_at_once() -> None:
+def test_a_second_signal_ends_it_at_once():
     with started(DEAF, grace=600) as process:
         process.send_signal(signal.SIGTERM)
         time.sleep(0.2)  # else the system makes one signal of the two
@@ -129,9 +128,7 @@ FINISHING = """
 
 
 @pytest.mark.parametrize(("work", "least"), [(FINISHING, 0), (WAITING, 0.5)])
-def test_sigterm_leaves_a_run_the_seconds_that_the_environment_gives(
-    work: str, least: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sigterm_leaves_a_run_the_seconds_that_the_environment_gives(work, least, monkeypatch):
     monkeypatch.setenv("EVALJUDGE_FINISH_SECONDS", "0.5")
     rest = "0.5 s are left for the shards in hand, run it again to resume"
     with started(work) as process:
@@ -141,14 +138,14 @@ def test_sigterm_leaves_a_run_the_seconds_that_the_environment_gives(
         assert least < time.monotonic() - since
 
 
-def test_sigint_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sigint_leaves_none(monkeypatch):
     monkeypatch.setenv("EVALJUDGE_FINISH_SECONDS", "600")
     with started(WAITING) as process:
         process.send_signal(signal.SIGINT)
         assert ended(process) == (130, "evaljudge: interrupted\n")
 
 
-def test_a_claim_is_released_though_the_work_goes_on(tmp_path: Path) -> None:
+def test_a_claim_is_released_though_the_work_goes_on(tmp_path):
     claimed = f"""
     from evaljudge.storage import claimed
     with claimed({str(tmp_path / "out")!r}):
@@ -163,7 +160,7 @@ def test_a_claim_is_released_though_the_work_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("note", [KEPT, NOTHING_KEPT])
-def test_what_a_rerun_does_is_said_in_the_same_line(note: str) -> None:
+def test_what_a_rerun_does_is_said_in_the_same_line(note):
     resuming = (
         "try: begun(); time.sleep(600)\n"
         f"    except SystemExit as end: end.add_note({note!r}); raise"
@@ -174,7 +171,7 @@ def test_what_a_rerun_does_is_said_in_the_same_line(note: str) -> None:
 
 
 @pytest.mark.parametrize(("after", "code"), [("", 0), ("; time.sleep(600)", 143)])
-def test_no_process_below_it_is_left(after: str, code: int) -> None:
+def test_no_process_below_it_is_left(after, code):
     with started(f"begun(); {DETACHED}{after}") as process:
         assert process.stdout
         orphan = int(process.stdout.readline())
@@ -184,7 +181,7 @@ def test_no_process_below_it_is_left(after: str, code: int) -> None:
         assert not psutil.pid_exists(orphan)
 
 
-def test_its_exit_code_is_that_of_the_work() -> None:
+def test_its_exit_code_is_that_of_the_work():
     with started("sys.exit('wrong')") as process:
         assert ended(process) == (1, "wrong\n")
 
@@ -193,16 +190,14 @@ def test_its_exit_code_is_that_of_the_work() -> None:
     ("number", "code", "said"),
     [(signal.SIGKILL, 137, "killed by SIGKILL"), (signal.SIGTERM, 143, "terminated")],
 )
-def test_a_signal_to_the_work_alone_is_said_too(
-    number: signal.Signals, code: int, said: str
-) -> None:
+def test_a_signal_to_the_work_alone_is_said_too(number, code, said):
     with started(WAITING) as process:
         _, work = psutil.Process(process.pid).children(recursive=True)  # one stands between
         work.send_signal(number)
         assert ended(process) == (code, f"evaljudge: {said}\n")
 
 
-def test_nothing_outlives_the_process_that_watches_when_it_is_killed() -> None:
+def test_nothing_outlives_the_process_that_watches():
     with started(f"begun(); {DETACHED}; {DEAF}") as process:
         below = psutil.Process(process.pid).children(recursive=True)
         assert process.stdout
@@ -210,6 +205,12 @@ def test_nothing_outlives_the_process_that_watches_when_it_is_killed() -> None:
         process.kill()
         wait_until(lambda: has_ended(orphan))
         wait_until(lambda: all(has_ended(process.pid) for process in below))
+    # as Ray starts a killed agent anew
+    with started(WAITING, before=LATE) as process:
+        process.kill()
+        assert process.stdout
+        late = int(process.stdout.readline())
+        wait_until(lambda: has_ended(late))
 
 
 LATE = """
@@ -222,15 +223,6 @@ def kill_and_start():
 
 supervised._kill_all_below = kill_and_start
 """
-
-
-def test_what_starts_while_all_are_killed_is_killed_too() -> None:
-    """As Ray starts a killed agent anew."""
-    with started(WAITING, before=LATE) as process:
-        process.kill()
-        assert process.stdout
-        late = int(process.stdout.readline())
-        wait_until(lambda: has_ended(late))
 
 
 def until_closed(terminal: int) -> Iterator[str]:

@@ -1,7 +1,5 @@
 """`evaljudge export RUN scores|verdicts`: the tables of Python, as files that other tools read."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil
@@ -17,7 +15,7 @@ from tests.build import command, config, document, jsonl, lines
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> evaljudge.Outcome:
+def done(tmp_path_factory):
     """Of several shards and two judges."""
     folder = tmp_path_factory.mktemp("tables")
     jsonl(folder / "cases.jsonl", (document(n, fluency=1.0 + n % 4) for n in range(5)))
@@ -34,9 +32,7 @@ def export(
     assert said == f"{rows.num_rows} rows: {to}\n"
 
 
-def test_scores_in_each_form(
-    done: evaljudge.Outcome, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scores_in_each_form(done, tmp_path, capsys):
     for ending in ("parquet", "jsonl", "csv"):
         export(capsys, done, "scores", tmp_path / f"scores.{ending}")
     rows = done.scores().to_pylist(maps_as_pydicts="lossy")
@@ -49,17 +45,13 @@ def test_scores_in_each_form(
     assert "ratings" not in read[0]
 
 
-def test_verdicts_have_the_judges_own_columns(
-    done: evaljudge.Outcome, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verdicts_have_the_judges_own_columns(done, tmp_path, capsys):
     export(capsys, done, "verdicts", tmp_path / "v.jsonl", "--judge", "synthetic")
     first = json.loads((tmp_path / "v.jsonl").read_text().splitlines()[0])
     assert {level["rating"] for level in first["levels"]} == {1.0, 5.0}
 
 
-def test_a_table_for_spreadsheets_has_no_formula(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_for_spreadsheets_has_no_formula(tmp_path, capsys):
     """In each place that a stranger can fill, a formula is a text, whatever separates cells."""
     formulas = ["=1+1", "+1+1", "-1+1", "@SUM(1)", "\t=1+1", "a;=1+1", "a\n=1+1", "'=1+1", "＝1+1"]
     rows = [
@@ -93,9 +85,7 @@ def test_a_table_for_spreadsheets_has_no_formula(
         assert opened.count("1+1") > len(formulas) and "table:formula" not in opened
 
 
-def test_records_of_every_eval_ever(
-    done: evaljudge.Outcome, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_records_of_every_eval_ever(done, tmp_path, capsys):
     said, _ = command(capsys, "export", done.out, "eee", "--to", str(tmp_path / "data"))
     assert said == f"2 records of Every Eval Ever 0.3.0: {tmp_path / 'data'}\n"
     files = sorted((tmp_path / "data").glob("*/unknown/*/*.json"))
@@ -129,7 +119,5 @@ def test_records_of_every_eval_ever(
         (("verdict", "--to", "v.csv"), "did you mean 'verdicts'?"),
     ],
 )
-def test_what_cannot_be_exported_is_one_line(
-    done: evaljudge.Outcome, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
-) -> None:
+def test_what_cannot_be_exported_is_one_line(done, capsys, words, said):
     assert said in command(capsys, "export", done.out, *words, code=2)[1]

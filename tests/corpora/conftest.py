@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -33,12 +33,12 @@ def read_corpus(
 
 
 @pytest.fixture(scope="session")
-def read() -> Callable[..., SimpleNamespace]:
+def read():
     return read_corpus
 
 
 @pytest.fixture
-def lines(tmp_path: Path) -> Callable[..., Path]:
+def lines(tmp_path):
     """Writes rows (objects, or lines as they are) as cases.jsonl."""
 
     def write(*rows: object, name: str = "cases.jsonl") -> Path:
@@ -51,7 +51,7 @@ def lines(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Callable[..., Path]:
+def table(tmp_path):
     """Writes rows of one header as a CSV file."""
 
     def write(rows: Sequence[Mapping[str, object]], name: str = "cases.csv") -> Path:
@@ -66,7 +66,7 @@ def table(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def refusal(lines: Callable[..., Path]) -> Callable[..., str]:
+def refusal(lines):
     """The one line that says why rows are refused."""
 
     def of(*rows: object) -> str:

@@ -88,16 +88,13 @@ def test_what_repeats_or_contradicts_is_refused_and_the_first_wins(
     assert (got.skipped, got.digest) == ((f"cases.jsonl:2: {problem}",), alone.digest)
 
 
-def test_one_system_twice_in_one_row_keeps_the_first(refusal, read, lines):
+def test_systems_and_files_of_one_name(refusal, read, lines, tmp_path):
     row = nested(*({"system": s, "text": t} for s, t in [("A", "1"), ("B", "2"), ("A", "3")]))
     problem = "cases.jsonl:1: system 'A' of document 'd' again (first in cases.jsonl:1)"
     assert problem in refusal(row)
     got = read(lines(row), "skip")
     assert got.texts == {"d": [("A", "1"), ("B", "2")]}
     assert got.skipped == (problem,)
-
-
-def test_files_of_one_name_are_told_apart(read, lines, tmp_path):
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
     one, two = (lines(flat(), name=f"{folder}/c.jsonl") for folder in ("one", "two"))
@@ -106,13 +103,10 @@ def test_files_of_one_name_are_told_apart(read, lines, tmp_path):
     assert f"{two}:1: system 'A' of document 'd' again (first in {one}:1)" in str(raised.value)
 
 
-def test_a_refused_row_is_no_first_appearance(read, lines):
+def test_bad_rows_are_named_and_counted_and_are_no_first_appearance(read, lines, refusal):
     got = read(lines(flat(ratings={"x": "bad"}, source="other"), flat()), "skip")
     assert got.cases[0].document.source == "s"
     assert got.skipped_rows == 1
-
-
-def test_the_first_three_are_named_and_all_counted(refusal, read, lines):
     bad = [without("doc_id")] * 25
     said = refusal(GOOD, *bad)
     assert said.startswith("25 bad rows in the corpus, the first 3: cases.jsonl:2: doc_id")

@@ -33,9 +33,7 @@ SPELT = ["coherence", "ratings_coherence", "coherence score", "Rating: coherence
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("name", SPELT)
-def test_what_looks_like_a_rating_is_named_and_can_be_mapped(
-    tmp_path: Path, form: str, name: str
-) -> None:
+def test_what_looks_like_a_rating_is_named_and_can_be_mapped(tmp_path, form, name):
     path = written(tmp_path, form, [FLAT | {name: 4}, FLAT | {"doc_id": "d2", name: 2}])
     (note,), ratings = opened(path)
     assert not ratings
@@ -47,7 +45,7 @@ def test_what_looks_like_a_rating_is_named_and_can_be_mapped(
 
 @pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize("name", ["rating", "ratigns"])
-def test_an_object_of_ratings(tmp_path: Path, name: str, inside: bool) -> None:
+def test_an_object_of_ratings(tmp_path, name, inside):
     rated = {"system": "A", "text": "Rain.", name: {"tone": [4, None, 5]}}
     row = {"doc_id": "d1", "source": "Rain fell."}
     path = written(tmp_path, "jsonl", [row | ({"candidates": [rated]} if inside else rated)])
@@ -58,7 +56,7 @@ def test_an_object_of_ratings(tmp_path: Path, name: str, inside: bool) -> None:
 
 
 @pytest.mark.parametrize(("theirs", "ours"), [("contxt", "context"), ("gold", "references")])
-def test_a_likely_name(tmp_path: Path, theirs: str, ours: str) -> None:
+def test_a_likely_name(tmp_path, theirs, ours):
     path = written(tmp_path, "csv", [FLAT | {theirs: "It rained."}])
     (note,), _ = opened(path)
     assert "have likely names" in note
@@ -68,7 +66,7 @@ def test_a_likely_name(tmp_path: Path, theirs: str, ours: str) -> None:
     assert (document.references or (document.context,)) == ("It rained.",)
 
 
-def test_a_missing_field_is_looked_for(tmp_path: Path) -> None:
+def test_likely_and_dotted_names_are_found(tmp_path):
     row = {"id": "d1", "article": "Rain fell.", "model_name": "A", "summary": "Rain."}
     path = written(tmp_path, "csv", [row])
     columns = {"id": "doc_id", "article": "source", "model_name": "system", "summary": "text"}
@@ -76,9 +74,6 @@ def test_a_missing_field_is_looked_for(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="`id`, `article`, `model_name`, `summary`"):
         opened(path)
     assert opened(path, columns) == ((), {})
-
-
-def test_dotted_names_in_json(tmp_path: Path) -> None:
     path = written(tmp_path, "jsonl", [FLAT | {"ratings.tone": 4, "ratings": {"ease": 2}}])
     assert opened(path) == ((), {"ease": 2.0, "tone": 4.0})
 
@@ -93,15 +88,13 @@ def test_dotted_names_in_json(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_a_slip_in_the_mapping(
-    tmp_path: Path, form: str, columns: Mapping[str, str], said: str
-) -> None:
+def test_a_slip_in_the_mapping(tmp_path, form, columns, said):
     path = written(tmp_path, form, [FLAT | {"coherence": 4}])
     with pytest.raises(UserError, match=said.replace("?", r"\?")):
         opened(path, columns)
 
 
-def test_a_published_form_takes_no_mapping(tmp_path: Path) -> None:
+def test_a_published_form_takes_no_mapping(tmp_path):
     source = CorpusSource(str(tmp_path), "hanna", columns={"a": "text"})
     with (
         pytest.raises(UserError, match="knows its own columns: leave out `corpus: "),
@@ -110,9 +103,7 @@ def test_a_published_form_takes_no_mapping(tmp_path: Path) -> None:
         pass
 
 
-def test_a_run_a_plan_and_agree_say_what_is_not_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_a_plan_and_agree_say_what_is_not_read(tmp_path, capsys):
     rows = [FLAT | {"doc_id": f"d{n}", "system": s, "fluency": rating}
             for n, rating in enumerate([1, 2, 3, 4, 55]) for s in "AB"]  # fmt: skip
     path = written(tmp_path, "csv", rows)
@@ -136,7 +127,7 @@ def test_a_run_a_plan_and_agree_say_what_is_not_read(
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-def test_an_axis_that_is_rated_twice_is_refused(tmp_path: Path, form: str) -> None:
+def test_an_axis_that_is_rated_twice_is_refused(tmp_path, form):
     """Which of the two was meant, nobody can know."""
     object_of = {"coherence": 3} if form == "jsonl" else '{"coherence": 3}'
     if form == "csv":
@@ -151,7 +142,7 @@ def test_an_axis_that_is_rated_twice_is_refused(tmp_path: Path, form: str) -> No
     )
 
 
-def test_of_several_names_for_one_field_the_proposal_has_one(tmp_path: Path) -> None:
+def test_of_several_names_for_one_field_the_proposal_has_one(tmp_path):
     rows = [FLAT | {"scores": {"ease": 1}, "human_scores": {"ease": 4}}]
     path = written(tmp_path, "jsonl", rows)
     (note,), _ = opened(path)
@@ -159,7 +150,7 @@ def test_of_several_names_for_one_field_the_proposal_has_one(tmp_path: Path) -> 
     assert note.endswith("give `corpus: {path: …, columns: {scores: ratings}}`")
 
 
-def test_a_command_advises_its_own_options(tmp_path: Path) -> None:
+def test_a_command_advises_its_own_options(tmp_path):
     path = written(tmp_path, "csv", [FLAT | {"gold": "It rained.", "human tone": 4}])
     with open_corpus(source_of(path, "generic", None, None)) as corpus:
         rating, likely = corpus.unread
@@ -203,9 +194,7 @@ NOTES: list[tuple[str, list[Row], list[str]]] = [
 
 
 @pytest.mark.parametrize(("forms", "rows", "notes"), NOTES)
-def test_what_is_said_of_columns(
-    tmp_path: Path, forms: str, rows: list[Row], notes: list[str]
-) -> None:
+def test_what_is_said_of_columns(tmp_path, forms, rows, notes):
     for form in forms.split():
         found = opened(written(tmp_path, form, rows))[0]
         assert len(found) == len(notes)

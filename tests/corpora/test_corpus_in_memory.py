@@ -89,59 +89,44 @@ def from_a_file(folder: Path) -> tuple[str, str, list[Case]]:
     ],
     ids=lambda corpus: type(corpus).__name__,
 )
-def test_it_is_the_corpus_that_its_file_is(corpus: Any, tmp_path: Path) -> None:
+def test_it_is_the_corpus_that_its_file_is(corpus, tmp_path):
     digest, ratings, cases = read(of(tmp_path, corpus))
     assert (digest, ratings) == from_a_file(tmp_path)[:2]
     assert sorted(case.document.doc_id for case in cases) == ["d1", "d2"]
 
 
-def test_rows_may_be_made_one_by_one(tmp_path: Path) -> None:
+def test_values_of_numpy_and_frames_are_read_as_in_a_file(tmp_path):
     assert read(of(tmp_path, (row for row in RATED))) == from_a_file(tmp_path)
-
-
-def test_values_of_numpy_are_numbers_and_lists(tmp_path: Path) -> None:
     rows = [row | {"ratings.fluency": np.float32(n + 1)} for n, row in enumerate(ROWS)]
     assert read(of(tmp_path, rows)) == from_a_file(tmp_path)
     raters = [ROWS[0] | {"ratings": {"fluency": np.array([3, 5])}}]
     ((case,), *_) = read(of(tmp_path, raters))[::-1]
     assert case.candidates[0].raters == {"fluency": (3.0, 5.0)}
-
-
-def test_a_cell_that_is_empty_in_a_frame_is_empty_here(tmp_path: Path) -> None:
     rows = [ROWS[0] | {"context": None}, ROWS[2] | {"context": "Winter."}]
     frame = pd.DataFrame(rows)
     records = [row | {"context": float("nan")} if not row["context"] else row for row in rows]
     assert read(of(tmp_path, frame)) == read(of(tmp_path, rows)) == read(of(tmp_path, records))
+    ((_, case), *_) = read(of(tmp_path, [*ROWS[1:2], ROWS[2] | {"text": "a\udc80b"}]))[::-1]
+    assert case.candidates[0].text == "a\ufffdb"
 
 
-def test_columns_may_have_other_names(tmp_path: Path) -> None:
+def test_mistakes_write_nothing_and_columns_have_other_names(tmp_path):
+    with pytest.raises(UserError, match="unknown key 'tusk'"):
+        of(tmp_path, ROWS, tusk="summary")
+    assert not (tmp_path / "out").exists()
     frame = pd.DataFrame(RATED).rename(columns={"source": "article"})
     corpus = {"path": frame, "columns": {"article": "source"}}
     assert read(of(tmp_path, corpus))[:2] == from_a_file(tmp_path)[:2]
 
 
-def test_the_same_rows_are_one_file_and_others_another(tmp_path: Path) -> None:
+def test_the_same_rows_are_one_file(tmp_path):
     first, again, other = (of(tmp_path, rows).path for rows in (ROWS, list(ROWS), RATED))
     assert first == again != other
     assert len(list((tmp_path / "out/corpus").iterdir())) == 2
-
-
-def test_a_change_may_name_the_folder(tmp_path: Path) -> None:
     given = {"corpus": ROWS, "out": "elsewhere", "judges": {}, "metrics": ["words"]}
     config = load_config(given, [f"out={tmp_path / 'there'}"])
     assert config.corpus_name.startswith(f"{tmp_path}/there/corpus/rows-")
     assert Path(config.corpus_name).is_file()
-
-
-def test_a_lone_surrogate_is_read_as_in_a_file(tmp_path: Path) -> None:
-    ((_, case), *_) = read(of(tmp_path, [*ROWS[1:2], ROWS[2] | {"text": "a\udc80b"}]))[::-1]
-    assert case.candidates[0].text == "a\ufffdb"
-
-
-def test_nothing_is_written_where_the_rest_is_a_mistake(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="unknown key 'tusk'"):
-        of(tmp_path, ROWS, tusk="summary")
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
@@ -160,9 +145,7 @@ def test_nothing_is_written_where_the_rest_is_a_mistake(tmp_path: Path) -> None:
     ],
     ids=["row", "series", "cell", "column"],
 )
-def test_what_no_file_can_hold_is_refused_with_its_place(
-    corpus: Any, said: str, tmp_path: Path
-) -> None:
+def test_what_no_file_can_hold_is_refused_with_its_place(corpus, said, tmp_path):
     with pytest.raises(UserError, match=said):
         of(tmp_path, corpus)
 
@@ -175,6 +158,6 @@ def test_what_no_file_can_hold_is_refused_with_its_place(
     ],
     ids=["rows", "frame"],
 )
-def test_a_bad_row_is_named_with_its_number(form: Any, place: str, tmp_path: Path) -> None:
+def test_a_bad_row_is_named_with_its_number(form, place, tmp_path):
     with pytest.raises(UserError, match=place):
         read(of(tmp_path, form([*ROWS, ROWS[0] | {"doc_id": None}])))

@@ -108,14 +108,11 @@ def digest_of(read, lines, ratings):
     return read(lines({**ROW, "ratings": ratings})).ratings_digest
 
 
-def test_the_digest_is_of_null_where_a_rating_is_absent(read, lines):
+def test_digests_see_what_is_rated_and_where(read, lines):
     said = '["d", [["A", [["x", 3.0]], [["x", [null, 4.0, 2.0]]]]]]'
     expected = blake2b(said.encode(), digest_size=32).hexdigest()
     assert digest_of(read, lines, {"x": [None, 4, 2]}) == expected
     assert digest_of(read, lines, {"x": [float("nan"), 4, 2]}) == expected
-
-
-def test_the_place_changes_the_digest_and_what_trails_does_not(read, lines):
     places = [[None, 4, 2], [4, None, 2], [4, 2], [None, None, 4, 2]]
     assert len({digest_of(read, lines, {"x": listed}) for listed in places}) == 4
     bare, trailed = ({"x": listed} for listed in ([4, 2], [4, 2, None, None]))

@@ -37,7 +37,7 @@ def test_nested_row(read, lines):
     assert (got.rated, got.absent_ratings, got.skipped, got.skipped_rows) == (1, 0, (), 0)
 
 
-def test_flat_rows_lying_anywhere_are_grouped_in_order_of_first_appearance(read, lines):
+def test_rows_of_one_document_are_put_together(read, lines):
     pairs = [("d2", "B"), ("d1", "B"), ("d2", "A"), ("d3", "A"), ("d1", "A")]
     rows = [{"doc_id": d, "source": f"s{d}", "system": s, "text": d + s} for d, s in pairs]
     assert list(read(lines(*rows)).texts.items()) == [
@@ -45,9 +45,6 @@ def test_flat_rows_lying_anywhere_are_grouped_in_order_of_first_appearance(read,
         ("d1", [("B", "d1B"), ("A", "d1A")]),
         ("d3", [("A", "d3A")]),
     ]
-
-
-def test_what_one_row_leaves_out_another_says(read, lines):
     rows = [
         {"doc_id": "d", "system": "A", "text": "a", "source": None, "references": []},
         {"doc_id": "d", "system": "B", "text": "b", "source": "s", "context": "c"},
@@ -143,14 +140,14 @@ def ids(corpus):
     return [case.document.doc_id for case in corpus.cases]
 
 
-def test_a_folder_gives_all_its_readable_files_by_name(read, folder):
+def test_folders_globs_and_what_is_not_there(read, folder):
     assert ids(read(folder)) == ["2", "1", "3", "4"]
-
-
-def test_globs_and_several_paths_take_no_file_twice(read, folder):
     assert ids(read(f"{folder}/*.*json*")) == ["1", "3"]
     assert ids(read((f"{folder}/c.ndjson", f"{folder}/*", f"{folder}/b.jsonl"))) == list("3214")
     assert ids(read([f"{folder}/d.csv"])) == ["4"]
+    with pytest.raises(UserError) as raised:
+        read(folder / "README.md")
+    assert str(raised.value) == (f"{folder}/README.md: unknown ending; the known are {ENDINGS}")
 
 
 @pytest.mark.parametrize("name", ["c.jsonl.gz", "c.ndjson.gz", "c.json.gz", "c.csv.gz"])
@@ -170,12 +167,6 @@ def test_a_packed_file_cut_short_is_the_users_mistake_even_when_skipping(read, t
     (tmp_path / "c.jsonl.gz").write_bytes(packed[:cut])
     with pytest.raises(UserError, match=r"c\.jsonl\.gz: cannot be read \("):
         read(tmp_path / "c.jsonl.gz", "skip")
-
-
-def test_unknown_endings_are_answered_with_the_known(read, folder):
-    with pytest.raises(UserError) as raised:
-        read(folder / "README.md")
-    assert str(raised.value) == (f"{folder}/README.md: unknown ending; the known are {ENDINGS}")
 
 
 @pytest.mark.parametrize("path", ["", "/*.md", "/*.nothing"])

@@ -83,10 +83,7 @@ GOOD = "g,s,A,t,,\n"
     [
         (b'd,"s\n",A,t,,good\n', "ratings: 'x' must be a number"),
         (b"d,s,A,t,good,\n", "ratings: must be an object, not str"),
-        (
-            b'd,s,A,t,"{""x"": ""4""}",\n',
-            "ratings: 'x' must be a number",
-        ),
+        (b'd,s,A,t,"{""x"": ""4""}",\n', "ratings: 'x' must be a number"),
         (b",s,A,t,,\n", "doc_id: must be a string"),
         (b"d,s,,t,,\n", "system: must be a string"),
         (b"d,s\n", "2 cells under a header of 6"),
@@ -109,12 +106,9 @@ def test_bad_csv_rows_are_named_by_the_line_they_begin_on(read, table, line, pro
     assert read(path, "skip").texts == {"g": [("A", "t")]}
 
 
-def test_excel_s_line_that_names_the_separator(read, table):
+def test_separators_and_open_quotes(read, table):
     assert read(table(f"\ufeffsep=,\r\n{HEAD}{GOOD}")).texts == {"g": [("A", "t")]}
     assert read(table(f"sep=;\n{HEAD}{GOOD}".replace(",", ";"))).texts == {"g": [("A", "t")]}
-
-
-def test_a_quote_left_open_does_not_swallow_the_rest_in_silence(read, table):
     with pytest.raises(UserError, match=r"cases\.csv:3: not valid CSV \(unexpected end of data\)"):
         read(table(HEAD + GOOD + 'd,"s,A,t,,\n' + GOOD))
 
@@ -195,16 +189,13 @@ def test_parquet_rows_are_numbered_across_batches(read, parquet):
     assert len(read(path, "skip").cases) == 999
 
 
-def test_parquet_that_arrow_cannot_turn_into_rows_is_refused(read, parquet):
+def test_parquet_that_cannot_be_rows_is_refused(read, parquet):
     columns = {"doc_id": ["a", "b"], "source": ["s", "s"], "system": ["A", "A"]}
     texts = pa.array([b"t", b"\xff"], pa.binary()).view(pa.string())
     ratings = pa.array([[("x", 1), ("x", 5)], []], pa.map_(pa.string(), pa.int64()))
     for bad in ({"text": texts}, {"text": ["t", "t"], "ratings": ratings}):
         with pytest.raises(UserError, match=r"cases\.parquet: not readable as Parquet \("):
             read(parquet(columns | bad), "skip")
-
-
-def test_parquet_without_a_text_column_or_with_bytes(read, parquet):
     with pytest.raises(UserError, match="no row of the corpus has a field `text`"):
         read(parquet({"doc_id": ["a"], "source": ["s"], "system": ["A"]}))
     with pytest.raises(UserError, match="source: must be a string, not bytes"):

@@ -77,9 +77,6 @@ def test_summeval(read, lines, tmp_path):
     assert read(lines(summeval()), form="summeval").cases == news("", "M0")
     path = lines(summeval(text=text))  # no story is needed
     assert read(path, form="summeval", sources=str(tmp_path)).cases == news(text, "M0")
-
-
-def test_summeval_with_story_files(read, lines, tmp_path):
     story = tmp_path / "stories/cnndm/dailymail/stories/1a.story"
     story.parent.mkdir(parents=True)
     story.write_text(STORY)
@@ -88,10 +85,13 @@ def test_summeval_with_story_files(read, lines, tmp_path):
     assert got.cases == news("River town (WTN) The river rose. It rained.", "M0", "M1")
 
 
-def test_the_crowd_workers_ratings(read, lines):
+def test_summeval_s_crowd_workers_and_experts(read, lines):
     got = read(lines(summeval()), form="summeval-turkers").cases[0].candidates[0]
     assert got.raters["coherence"] == (1.0, 2.0, 1.0, 1.0, 1.0)
     assert got.ratings == {"coherence": 1.2, "consistency": 2.2, "fluency": 3.2, "relevance": 4.2}
+    rows = [rated("A", 1, 5, 3), rated("B", 3, 4, 3), rated("C", 2, 2, 3), rated("D", 1, 4, 4)]
+    (case,) = read(lines(*rows), form="summeval-consistent").cases
+    assert [c.system for c in case.candidates] == ["B"]
 
 
 @pytest.mark.parametrize(("rater", "ratings"), list(enumerate(EXPERTS, start=1)))
@@ -119,12 +119,6 @@ def test_the_two_best_and_the_two_worst(read, lines):
     assert got.ratings["average"] == pytest.approx((4 + 5 + 14 / 3 + 10 / 3) / 4)
 
 
-def test_the_summary_on_which_experts_agree(read, lines):
-    rows = [rated("A", 1, 5, 3), rated("B", 3, 4, 3), rated("C", 2, 2, 3), rated("D", 1, 4, 4)]
-    (case,) = read(lines(*rows), form="summeval-consistent").cases
-    assert [c.system for c in case.candidates] == ["B"]
-
-
 @pytest.mark.parametrize("form", ["summeval-extremes", "summeval-consistent"])
 def test_what_nobody_rated_is_no_extreme(read, lines, form):
     unrated = summeval("M1", expert_annotations=annotations([(None, 1, 1, 1)]))
@@ -132,12 +126,16 @@ def test_what_nobody_rated_is_no_extreme(read, lines, form):
     assert [c.system for c in case.candidates] == ["M0"]
 
 
-def test_a_null_rating_is_absent(read, lines):
+def test_absent_ratings(read, lines, table):
     given = annotations(EXPERTS)
     given[1]["fluency"] = None
     got = read(lines(summeval(expert_annotations=given)), form="summeval")
     assert got.cases[0].candidates[0].raters["fluency"] == (5.0, nan, 5.0)
     assert got.absent_ratings == 1
+    rows = [hanna(3, "HINT", "a", (1, 2, 3, 4, 5, rating)) for rating in ("", "nan", 4)]
+    got = read(table(rows), form="hanna")
+    assert got.cases[0].candidates[0].raters["complexity"] == (nan, nan, 4.0)
+    assert got.absent_ratings == 2
 
 
 # HANNA and NewsRoom: a row for each rater
@@ -160,13 +158,6 @@ def test_hanna(read, table):
     )  # fmt: skip
     got = read(table(STORIES), form="hanna")
     assert got.cases == [Case(Document("hanna-01", "A river talks.", (HUMAN,)), (human, gpt))]
-
-
-def test_empty_cells_are_absent_ratings(read, table):
-    rows = [hanna(3, "HINT", "a", (1, 2, 3, 4, 5, rating)) for rating in ("", "nan", 4)]
-    got = read(table(rows), form="hanna")
-    assert got.cases[0].candidates[0].raters["complexity"] == (nan, nan, 4.0)
-    assert got.absent_ratings == 2
 
 
 def test_newsroom(read, table):
@@ -263,9 +254,6 @@ def test_long_documents(read, whole, table):
     assert read(table([PAPER, REPORT]), form="arxiv").cases == [expected]
     (report,) = read(path, form="govreport").cases
     assert (report.document.doc_id, report.candidates[0].text) == ("ID_R45741", "A report.")
-
-
-def test_long_documents_rater_by_rater(read, whole):
     raters = {"a1": paper_rater(0.5, 1.0), "a2": paper_rater(0.25, 0.5), "a3": paper_rater(0.75, 0)}
     got = read(whole([raters]), form="arxiv").cases[0].candidates
     both = {"relevance": (0.5, 0.25, 0.75), "factual_consistency": (1.0, 0.5, 0.0)}
@@ -311,9 +299,6 @@ def test_choices(read, whole, lines, tmp_path):
     assert read(lines(*rows), form="choices").cases == CHOICES
     (tmp_path / "bbc_human.json.gz").write_bytes(gzip.compress(json.dumps(CHOSEN).encode()))
     assert read(tmp_path / "bbc_human.json.gz", form="choices").cases == CHOICES
-
-
-def test_the_texts_that_two_of_three_chose(read, whole):
     first, second = read(whole(CHOSEN), form="choices-extremes").cases
     labels = {c.system: c.ratings["best"] for c in first.candidates}
     assert labels == {"t0": 0, "gpt3": 1, "brio": 1}
@@ -321,16 +306,13 @@ def test_the_texts_that_two_of_three_chose(read, whole):
     assert first.candidates[1].raters["overall"] == (1.0, 1.0, 0.0)
 
 
-def test_a_document_without_a_majority_is_left_out(read, lines):
+def test_choices_without_a_majority_or_a_worst(read, lines):
     split = choices(annotator("t0", "brio"), annotator("gpt3", "t0"), annotator("brio", "gpt3"))
     half = choices(annotator("t0", "brio"), annotator("gpt3", "t0"), doc_id="b")  # one of two
     clear = choices(annotator("t0", "brio"), doc_id="c")
     got = read(lines(split | {"doc_id": "a"}, half, clear), form="choices-extremes")
     assert [case.document.doc_id for case in got.cases] == ["c"]
     assert [c.ratings["best"] for c in got.cases[0].candidates] == [1, 0]
-
-
-def test_a_reference_and_annotators_who_choose_no_worst(read, lines):
     row = choices(annotator("t0"), annotator("gpt3"), reference="Water.", doc_id="a")
     (case,) = read(lines(row), form="choices").cases
     assert case.document.references == ("Water.",)

@@ -164,8 +164,5 @@ def test_sources_of_summeval(read, lines, tmp_path):
     for file, said in {"1a.story": "not UTF-8", "no.story": "no such file"}.items():
         with pytest.raises(UserError, match=rf"{file}: {said}"):
             read(lines(summeval(filepath=file)), "skip", "summeval", str(tmp_path))
-
-
-def test_a_format_that_holds_its_documents_takes_no_sources(read, lines):
     with pytest.raises(UserError, match="corpus format 'hanna' takes no `sources`"):
         read(lines(), form="hanna", sources="stories")

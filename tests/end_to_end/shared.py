@@ -114,11 +114,7 @@ def contract(out: Path, selections: tuple[str, ...] = ()) -> set[str]:
     shards = {
         name
         for n in numbers
-        for name in (
-            f"cases/{n}.parquet",
-            f"commits/judge/{n}.zip",
-            f"briefs/{run['id']}/{n}.zip",
-        )
+        for name in (f"cases/{n}.parquet", f"commits/judge/{n}.zip", f"briefs/{run['id']}/{n}.zip")
     }
     firsts = {8 * (int(n) // 8) for n in numbers}
     scores = {f"scores/{n:05d}-{n + 7:05d}.parquet" for n in firsts}

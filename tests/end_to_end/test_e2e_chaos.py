@@ -5,7 +5,6 @@ hundreds more, and tells how to run a seed alone.
 """
 
 import subprocess
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,14 +22,14 @@ SMALL: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def chaos() -> Iterator[Any]:
+def chaos():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(BENCHES))
         yield import_module("chaos_run")
 
 
 @pytest.fixture(scope="module")
-def stage(chaos: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def stage(chaos, tmp_path_factory):
     with import_module("chaos_stage").staged(tmp_path_factory.mktemp("chaos")) as stage:
         yield stage
 
@@ -46,12 +45,12 @@ def survived(chaos: Any, stage: Any, storage: str, *faults: tuple[str, float, st
 
 
 @pytest.mark.parametrize(("error", "moment"), [("ENOSPC", 0.6), ("EIO", 0.9)])
-def test_a_disk_that_fails(error: str, moment: float, chaos: Any, stage: Any) -> None:
+def test_a_disk_that_fails(error, moment, chaos, stage):
     survived(chaos, stage, "disk", (error, moment, "operations"))
 
 
 @pytest.mark.parametrize("refusal", ["denied", "full"])
-def test_a_bucket_that_refuses(refusal: str, chaos: Any, stage: Any) -> None:
+def test_a_bucket_that_refuses(refusal, chaos, stage):
     survived(chaos, stage, "s3", (refusal, 0.4, "operations"))
 
 
@@ -60,19 +59,19 @@ def test_a_bucket_that_refuses(refusal: str, chaos: Any, stage: Any) -> None:
     [("error", "slow down"), ("reset before", "reset after"), ("torn upload", "torn answer")],
     ids=" and ".join,
 )
-def test_a_bucket_that_fails_now_and_then(faults: tuple[str, ...], chaos: Any, stage: Any) -> None:
+def test_a_bucket_that_fails_now_and_then(faults, chaos, stage):
     outcome = survived(chaos, stage, "s3", *((fault, 0.0, "asks") for fault in faults))
     assert not outcome.repeated
 
 
 @pytest.mark.parametrize(("outage", "repeats"), [("outage", True), ("short outage", False)])
-def test_a_bucket_out_of_reach(outage: str, repeats: bool, chaos: Any, stage: Any) -> None:
+def test_a_bucket_out_of_reach(outage, repeats, chaos, stage):
     outcome = survived(chaos, stage, "s3", (outage, 0.5, "asks"))
     assert repeats or not outcome.repeated
 
 
 @pytest.mark.parametrize(("storage", "kinds"), [("disk", 6), ("s3", 2)])
-def test_files_damaged_between_two_lives(storage: str, kinds: int, chaos: Any, stage: Any) -> None:
+def test_files_damaged_between_two_lives(storage, kinds, chaos, stage):
     worlds = import_module("chaos_worlds")
     world = worlds.World(**SMALL, storage=storage)
     killed = worlds.Fault("SIGKILL", 0.9, "asks")
@@ -84,12 +83,12 @@ def test_files_damaged_between_two_lives(storage: str, kinds: int, chaos: Any, s
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_world_that_is_drawn(seed: int, chaos: Any, stage: Any) -> None:
+def test_a_world_that_is_drawn(seed, chaos, stage):
     outcome = chaos.run_seed(stage, seed, "local")
     assert outcome.is_well, f"again: python benches/chaos.py --only {seed} --executor local"
 
 
-def test_a_real_disk_that_is_full(chaos: Any, stage: Any, small_disk: Path, tmp_path: Path) -> None:
+def test_a_real_disk_that_is_full(chaos, stage, small_disk, tmp_path):
     world = import_module("chaos_worlds").World(**SMALL | {"cases": 12}, storage="disk")
     run = import_module("chaos_stage").Run(stage, world, tmp_path / "run")
     (run.folder / "out").symlink_to(small_disk)
@@ -111,6 +110,6 @@ def test_a_real_disk_that_is_full(chaos: Any, stage: Any, small_disk: Path, tmp_
 
 @pytest.mark.ray
 @pytest.mark.parametrize("executor", ["ray", "second node"])
-def test_a_world_on_ray(executor: str, chaos: Any, stage: Any) -> None:
+def test_a_world_on_ray(executor, chaos, stage):
     outcome = chaos.run_seed(stage, 0, executor)
     assert outcome.is_well, f"again: python benches/chaos.py --only 0 --executor {executor!r}"

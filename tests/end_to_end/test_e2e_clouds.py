@@ -1,7 +1,5 @@
 """Runs on Google's and Azure's storage (tests/clouds), and a corpus of the hub."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -9,9 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import pytest
 
@@ -25,7 +21,8 @@ pytestmark = pytest.mark.service
 ROWS = shared.cases(8)
 
 
-def test_a_killed_run_is_resumed_there(cloud: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("cloud", ["gs", pytest.param("az", marks=pytest.mark.long)], indirect=True)
+def test_a_killed_run_is_resumed_there(cloud, tmp_path):
     """Its corpus lies there, too; a second job is refused; the report is that of a local run."""
     cloud.put("corpus/cases.jsonl", "".join(f"{json.dumps(row)}\n" for row in ROWS).encode())
     run = Run(tmp_path, ROWS, 2, {}, cloud, corpus=f"{cloud.uri}/corpus/*.jsonl", commit_every=1)
@@ -85,9 +82,8 @@ REFUSED: dict[str, list[tuple[str, dict[str, str], str]]] = {
     [(scheme, *each) for scheme, all_of in REFUSED.items() for each in all_of],
 )
 def test_what_is_refused_is_one_line_without_secrets(
-    scheme: str, uri: str, variables: dict[str, str], words: str, tmp_path: Path,
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    scheme, uri, variables, words, tmp_path, request, monkeypatch
+):
     request.getfixturevalue(scheme)
     monkeypatch.setenv("EVALJUDGE_STORAGE_PATIENCE", "1")
     for name, value in variables.items():
@@ -100,9 +96,7 @@ def test_what_is_refused_is_one_line_without_secrets(
         assert words in said and "\n" not in said and len(said) < 300 and "SECRET" not in said
 
 
-def test_without_credentials_the_line_says_where_they_come_from(
-    cloud: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_credentials_the_line_says_where_they_come_from(cloud, monkeypatch, tmp_path):
     for name in cloud.environment:
         if "ACCOUNT_NAME" not in name:
             monkeypatch.delenv(name)
@@ -150,7 +144,7 @@ def hub(files: dict[str, bytes]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("uri", ["cases.jsonl", "*.jsonl", ""])
-def test_a_corpus_of_the_hub(uri: str, tmp_path: Path) -> None:
+def test_a_corpus_of_the_hub(uri, tmp_path):
     """In a process of its own: the hub's library reads its settings when it is loaded."""
     code = (
         "import sys; from evaljudge.storage import expand, open_to_read\n"
@@ -171,7 +165,7 @@ def test_a_corpus_of_the_hub(uri: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("offline", "words"), [("1", "HF_HUB_OFFLINE is set: unset it"), ("0", "no answer (")]
 )
-def test_a_hub_out_of_reach_is_one_line(offline: str, words: str, tmp_path: Path) -> None:
+def test_a_hub_out_of_reach_is_one_line(offline, words, tmp_path):
     uri = "hf://datasets/owner/name/*.parquet"
     config = {"corpus": uri, "out": str(tmp_path / "out"), "judges": {}, "metrics": ["words"]}
     (tmp_path / "config.yaml").write_text(json.dumps(config))

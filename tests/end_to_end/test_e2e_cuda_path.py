@@ -7,7 +7,7 @@ same noise; and it says little, as each step takes Triton's interpreter long.
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ KEY = ["scorer", "axis", "doc_id", "system"]
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Path]) -> dict[str, Any]:
+def config(tmp_path_factory, tiny):
     if not is_here():
         pytest.skip("`make test-cuda-path` runs this, where Triton is")
     if not CORPUS.exists():
@@ -68,7 +68,7 @@ def scores(config: Mapping[str, Any], name: str, environment: Mapping[str, str] 
     return evaljudge.open_run(out).scores().sort_by([(key, "ascending") for key in KEY])
 
 
-def test_every_judge_gives_equal_tables_on_both_runners(config: dict[str, Any]) -> None:
+def test_every_judge_gives_equal_tables_on_both_runners(config):
     second, first = scores(config, "second", None), scores(config, "first", first_runner())
     assert second.select([*KEY, "status", "reason"]) == first.select([*KEY, "status", "reason"])
     assert second["value"].to_pylist() == pytest.approx(first["value"].to_pylist(), abs=1e-3)

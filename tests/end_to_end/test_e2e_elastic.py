@@ -10,7 +10,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
@@ -91,21 +91,18 @@ class Run(killing.Run):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def adopting() -> Iterator[None]:
+def adopting():
     with killing.adopting():
         yield
 
 
 @pytest.fixture
-def begin(tmp_path: Path, s3: Any) -> Callable[[str, float, Row], Run]:
+def begin(tmp_path, s3):
     return lambda ray, pause, workers: Run(tmp_path, pause, workers, ray, s3)
 
 
 @pytest.fixture(scope="module")
-def undisturbed(
-    tmp_path_factory: pytest.TempPathFactory,
-    adopting: None,
-) -> Row:
+def undisturbed(tmp_path_factory, adopting):
     """What the same run comes to on a Ray of its own."""
     run = Run(tmp_path_factory.mktemp("undisturbed"), 0, {})
     run.command.start()
@@ -114,7 +111,7 @@ def undisturbed(
 
 
 @pytest.fixture
-def autoscaled(tmp_path: Path, s3: Any) -> Iterator[Nodes]:
+def autoscaled(tmp_path, s3):
     """A Ray whose head does no work, and whose autoscaler may start three nodes."""
     import ray
 
@@ -173,7 +170,7 @@ def autoscaling(address: str) -> Row:
 
 
 @pytest.fixture
-def cluster(s3: Any) -> Iterator[Any]:
+def cluster(s3):
     """A Ray whose head has room for one worker; who joins it is said by the test."""
     from ray.cluster_utils import Cluster
 
@@ -211,9 +208,7 @@ def wait_for_port(port: int) -> None:
 
 
 @pytest.mark.long
-def test_workers_follow_the_load(
-    autoscaled: Nodes, begin: Callable[[str, float, Row], Run], undisturbed: Row
-) -> None:
+def test_workers_follow_the_load(autoscaled, begin, undisturbed):
     run = begin(autoscaled.address, 5, {"min": 1, "max": 3, "cpus": 1})
     assert not autoscaled.alive()
 
@@ -228,12 +223,7 @@ def test_workers_follow_the_load(
 
 @pytest.mark.long
 @pytest.mark.parametrize("replaced", [True, False], ids=["replaced", "not replaced"])
-def test_what_a_lost_node_had_is_done_elsewhere(
-    replaced: bool,
-    cluster: Any,
-    begin: Callable[[str, float, Row], Run],
-    undisturbed: Row,
-) -> None:
+def test_what_a_lost_node_had_is_done_elsewhere(replaced, cluster, begin, undisturbed):
     run = begin(cluster.address, 2, {"min": 1, "max": 2, "cpus": 1})
     run.command.start()  # now, so that it is a driver on the head
     run.wait_for(lambda: len(run.workers) == 1, "a worker on the head")
@@ -251,9 +241,7 @@ def test_what_a_lost_node_had_is_done_elsewhere(
 
 
 @pytest.mark.long
-def test_a_node_that_is_to_go_ends_its_shards_and_begins_no_other(
-    cluster: Any, begin: Callable[[str, float, Row], Run], undisturbed: Row
-) -> None:
+def test_a_node_that_is_to_go_ends_its_shards_and_begins_no_other(cluster, begin, undisturbed):
     """As Kubernetes and a cloud announce it: `ray start --block` and `ray drain-node` drain it."""
     run = begin(cluster.address, 2, {"min": 1, "max": 2, "cpus": 1})
     run.command.start()

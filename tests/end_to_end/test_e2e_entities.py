@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     if not CORPUS.exists():
         pytest.skip("the shared human judgements are not here")
     folder = tmp_path_factory.mktemp("entities")
@@ -46,7 +46,7 @@ def model_of(folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def finished(folder: Path, shared_engines: Any) -> Path:
+def finished(folder, shared_engines):
     config = {
         "corpus": str(folder / "three.jsonl"),
         "out": str(folder / "out"),
@@ -63,7 +63,7 @@ def told(table: Path, column: str) -> list[dict[str, Any]]:
     return [json.loads(row[column]) for row in build.stored(table)]
 
 
-def test_every_reply_that_ended_parses_and_the_share_of_cut_ones_is_said(finished: Path) -> None:
+def test_every_reply_that_ended_parses_and_the_share_of_cut_ones_is_said(finished):
     replies: Counter[str] = Counter()
     for one in (*told(finished / "briefs", "content"), *told(finished / "verdicts", "evidence")):
         replies.update(one["replies"])
@@ -72,7 +72,7 @@ def test_every_reply_that_ended_parses_and_the_share_of_cut_ones_is_said(finishe
     assert replies["malformed"] == 0
 
 
-def test_what_has_a_verdict_has_a_score_and_all_else_its_reason(finished: Path) -> None:
+def test_what_has_a_verdict_has_a_score_and_all_else_its_reason(finished):
     rows = pq.read_table(finished / "scores").to_pylist()
     counts = Counter((row["scorer"], row["axis"]) for row in rows)
     assert set(counts.values()) == {3 * SYSTEMS}
@@ -87,7 +87,7 @@ def test_what_has_a_verdict_has_a_score_and_all_else_its_reason(finished: Path) 
     assert fitted["entities"]["completeness"]["identified"]
 
 
-def test_prompts_of_one_document_share_their_prefixes(finished: Path) -> None:
+def test_prompts_of_one_document_share_their_prefixes(finished):
     rows = json.loads((finished / "run.json").read_text())["asked"]
     prompt, prefilled, floor = (
         sum(row[what] for row in rows) for what in ("prompt", "prefilled", "floor")

@@ -6,7 +6,6 @@ numbers say nothing; that all are there, and that the plan knew what would be as
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +43,7 @@ def speaking(tiny: Path, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Path]) -> dict[str, Any]:
+def config(tmp_path_factory, tiny):
     if not CORPUS.exists():
         pytest.skip("the shared human judgements are not here")
     folder = tmp_path_factory.mktemp("everything")
@@ -65,10 +64,7 @@ def config(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Path]) 
     }  # fmt: skip
     judges: dict[str, dict[str, Any]] = {
         name: {} for name, place in kinds().items() if place.startswith("evaljudge.judges.")
-    } | {
-        "roles": {"encoder": encoder["model"], "dynamic": 2},
-        "direct": {"max_tokens": 1},
-    }
+    } | {"roles": {"encoder": encoder["model"], "dynamic": 2}, "direct": {"max_tokens": 1}}
     return {
         "corpus": str(folder / "three.jsonl"), "axes": ["coherence", "relevance"],
         "model": {"source": str(model), "engine": ENGINE, "least_mass": 0},
@@ -80,9 +76,7 @@ def config(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Path]) 
 
 @pytest.mark.long
 @pytest.mark.parametrize("executor", ["local", pytest.param("ray", marks=pytest.mark.ray)])
-def test_all_of_them_in_one_job(
-    executor: str, config: dict[str, Any], request: pytest.FixtureRequest
-) -> None:
+def test_all_of_them_in_one_job(executor, config, request):
     if executor == "ray":
         request.getfixturevalue("local_ray")
     config = config | {"out": f"{config['out']}-{executor}", "workers": {"executor": executor}}

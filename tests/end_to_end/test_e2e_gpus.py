@@ -5,7 +5,6 @@ Each engine notes, when it is opened, its model, its process and the GPUs that i
 
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,7 +72,7 @@ def noting_openings(engines: Any, log: Path) -> Any:
 
 
 @pytest.fixture(scope="module")
-def gpus(request: pytest.FixtureRequest, start_ray: Any) -> Iterator[None]:
+def gpus(request, start_ray):
     """A Ray with so many GPUs, for all tests that want as many; they are of type L4, in zone a."""
     resources = {"accelerator_type:L4": 1} if request.param else {}
     more = {"resources": resources, "labels": {"zone": "a"}}
@@ -86,13 +85,13 @@ def on_ray_with(gpus: int) -> pytest.MarkDecorator:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, gpus: None) -> Desk:
+def desk(tmp_path, gpus):
     return Desk(tmp_path)
 
 
 @pytest.mark.long
 @on_ray_with(0)
-def test_no_gpu_where_one_is_needed_is_said_at_once(desk: Desk) -> None:
+def test_no_gpu_where_one_is_needed_is_said_at_once(desk):
     assert desk.refused({"gpus": 1}).startswith("workers: each worker needs 1 GPU and ")
     elsewhere = desk.refused({"labels": {"zone": "b"}})
     assert "needs 0.5 CPU with zone=b on one node" in elsewhere
@@ -101,7 +100,7 @@ def test_no_gpu_where_one_is_needed_is_said_at_once(desk: Desk) -> None:
 
 @pytest.mark.long
 @on_ray_with(1)
-def test_writer_and_judge_take_turns_on_the_only_gpu(desk: Desk) -> None:
+def test_writer_and_judge_take_turns_on_the_only_gpu(desk):
     desk.run({}, writer="writer")
     assert [(opened.model, opened.gpus) for opened in desk.opened] == [
         ("writer", "0"),
@@ -113,9 +112,7 @@ def test_writer_and_judge_take_turns_on_the_only_gpu(desk: Desk) -> None:
 
 @on_ray_with(2)
 @pytest.mark.long
-def test_two_workers_have_one_gpu_each(
-    desk: Desk, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_two_workers_have_one_gpu_each(desk, tmp_path_factory):
     zones = [{"zone": "b"}, {"zone": "!in(b, c)"}]
     desk.run({"min": 2, "accelerator_type": "L4", "labels": zones, "memory": 0.1})
 

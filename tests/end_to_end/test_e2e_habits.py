@@ -3,7 +3,6 @@ before, and as good as nano behind what their templates ask for."""
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ Judged = Callable[..., tuple[float, list[float]]]
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
+def judged(tmp_path_factory):
     folder = tmp_path_factory.mktemp("habits")
     (folder / "cases.jsonl").write_text(as_jsonl(make_cases(4, 5)))
 
@@ -49,15 +48,13 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
 
 
 @pytest.fixture(scope="module")
-def of_nano(judged: Judged) -> tuple[float, list[float]]:
+def of_nano(judged):
     return judged("nano", source="nano")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", HABITS)
-def test_a_habit_before_and_after(
-    name: str, judged: Judged, of_nano: tuple[float, list[float]], tmp_path: Path
-) -> None:
+def test_a_habit_before_and_after(name, judged, of_nano, tmp_path):
     source = str(make_habitual(tmp_path / "model", name))
     as_before: dict[str, Any] = {"source": source, "reply": ""}
     with pytest.raises(UserError) as refused:

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,16 +57,14 @@ def configured(folder: Path, model: Path, **changes: Any) -> Path:
 
 
 @pytest.fixture(scope="module")
-def finished(
-    tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory, shared_engines: Any
-) -> Path:
+def finished(tiny, tmp_path_factory, shared_engines):
     folder = tmp_path_factory.mktemp("hostile")
     outcome = evaljudge.run(str(configured(folder, tiny("bytes"))), engines=shared_engines)
     assert outcome.exit_code == 3  # most of it cannot be judged
     return folder / "out"
 
 
-def test_that_most_of_it_cannot_be_judged_is_said(finished: Path) -> None:
+def test_that_most_of_it_cannot_be_judged_is_said(finished):
     """By the command line too, which finds nothing left to ask."""
     config = str(finished.parent / "config.yaml")
     done = subprocess.run([*COMMAND, "report", config], capture_output=True, text=True)
@@ -81,7 +78,7 @@ def outcomes(out: Path) -> dict[tuple[str, str], tuple[str, str]]:
     return {(r["doc_id"], r["system"]): (r["status"], r["reason"]) for r in level}
 
 
-def test_nothing_is_lost_and_each_reason_is_given(finished: Path) -> None:
+def test_nothing_is_lost_and_each_reason_is_given(finished):
     found = outcomes(finished)
     assert len(found) == sum(len(case["candidates"]) for case in CASES)
     for name in FINE:
@@ -98,18 +95,13 @@ def test_nothing_is_lost_and_each_reason_is_given(finished: Path) -> None:
     assert "no reference of level 1 on fluency: prompt too long: at " in reason
 
 
-def test_an_absent_rating_is_counted(finished: Path) -> None:
+def test_absent_ratings_are_counted_and_no_text_is_markup(finished):
     assert json.loads((finished / "run.json").read_text())["counts"]["absent_ratings"] == 1
-
-
-def test_no_text_becomes_markup_in_the_report(finished: Path) -> None:
     page = (finished / "report" / "index.html").read_text()
     assert page.count("<script") == 2  # the page's own, and its data
 
 
-def test_an_engine_that_cannot_load_is_one_line(
-    tiny: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_engine_that_cannot_load_is_one_line(tiny, tmp_path, capsys):
     config = configured(tmp_path, tiny("bytes"), engine={"max_model_len": 10**9})
     with pytest.raises(SystemExit) as ended:
         main(["run", str(config)])

@@ -5,7 +5,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +30,7 @@ def nano_of_another_seed(folder: Path) -> Path:
     return folder
 
 
-def test_a_jury_of_three_models_leaves_out_the_one_that_knows_nothing(
-    tmp_path: Path, tiny: Callable[..., Path]
-) -> None:
+def test_a_jury_of_three_models_leaves_out_the_one_that_knows_nothing(tmp_path, tiny):
     cases = tmp_path / "cases.jsonl"
     cases.write_text(as_jsonl(make_cases(DOCUMENTS, 5)), encoding="utf-8")
     models = {"other": nano_of_another_seed(tmp_path / "other"), "chance": tiny()}

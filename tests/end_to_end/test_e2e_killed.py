@@ -7,7 +7,6 @@ starting the same command again.
 
 import json
 import sys
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -52,9 +51,9 @@ CHAINS = {
     "two workers": Chain(("driver", "worker", "worker", "worker", "driver"), workers=2),
     "two models": Chain(("worker", "driver", "driver", "worker", "all"), writer="another"),
 }
-MARKS: dict[str, Any] = {
-    "in its own process": pytest.mark.service,
-} | {name: [pytest.mark.ray, pytest.mark.long] for name in list(CHAINS)[1:]}
+MARKS: dict[str, Any] = {"in its own process": pytest.mark.service} | {
+    name: [pytest.mark.ray, pytest.mark.long] for name in list(CHAINS)[1:]
+}
 
 
 class Run(killing.Run):
@@ -90,13 +89,13 @@ class Run(killing.Run):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def adopting() -> Iterator[None]:
+def adopting():
     with killing.adopting():
         yield
 
 
 @pytest.fixture(scope="module")
-def own_ray(adopting: None, s3_of_module: Any, start_ray: Any) -> Iterator[str]:
+def own_ray(adopting, s3_of_module, start_ray):
     """Not the one that other tests share: what is adopted is killed in the end. The bucket comes
     first, so that its workers know it."""
     with start_ray(num_cpus=4):
@@ -106,7 +105,7 @@ def own_ray(adopting: None, s3_of_module: Any, start_ray: Any) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str | None], dict[str, Any]]:
+def undisturbed(tmp_path_factory):
     """What a run comes to, in this process; one for each writer."""
 
     @cache
@@ -123,9 +122,8 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str | Non
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS[name]) for name in CHAINS])
 def test_a_run_killed_at_every_moment_ends_like_one_that_was_not(
-    name: str, tmp_path: Path, undisturbed: Any,
-    request: pytest.FixtureRequest,
-) -> None:  # fmt: skip
+    name, tmp_path, undisturbed, request
+):
     chain = CHAINS[name]
     address = request.getfixturevalue("own_ray") if chain.executor == "ray" else ""
     bucket = request.getfixturevalue("s3_of_module") if chain.on_s3 else None
@@ -173,12 +171,11 @@ def homes(out: Path) -> dict[str, int]:
 @pytest.mark.long
 @pytest.mark.engine
 @pytest.mark.parametrize(
-    ("executor", "victim"),
-    [("local", "driver"), pytest.param("ray", "all", marks=pytest.mark.ray)],
+    ("executor", "victim"), [("local", "driver"), pytest.param("ray", "all", marks=pytest.mark.ray)]
 )
 def test_the_real_engine_killed_leaves_nothing_running_and_loses_nothing(
-    executor: str, victim: str, tmp_path: Path
-) -> None:
+    executor, victim, tmp_path
+):
     """That nothing changes is tested above to the last digit; sums of floats of a real engine may
     depend on the batch, which a kill changes."""
     lines = PROSE.read_text(encoding="utf-8").splitlines()

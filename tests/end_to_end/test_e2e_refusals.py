@@ -48,7 +48,7 @@ class Shell:
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Shell:
+def shell(tmp_path):
     return Shell(tmp_path)
 
 
@@ -65,13 +65,13 @@ HUB = "nobody/nothing"
         pytest.param(JUDGED | {"model": HUB}, "not in the local hub cache", marks=pytest.mark.long),
     ],
 )
-def test_a_mistake_in_the_configuration(shell: Shell, changes: Row, said: str) -> None:
+def test_a_mistake_in_the_configuration(shell, changes, said):
     shell.configure(changes)
     assert said in shell.refused()
 
 
 @pytest.mark.ray
-def test_a_ray_that_does_not_answer_is_not_waited_for(shell: Shell, tiny: Any) -> None:
+def test_a_ray_that_does_not_answer_is_not_waited_for(shell, tiny):
     shell.configure(JUDGED | {"model": str(tiny())})
     done = shell.call("run", "config.yaml", RAY_ADDRESS="127.0.0.1:1")
     assert done.returncode == 2, done.stderr

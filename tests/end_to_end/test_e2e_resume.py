@@ -3,8 +3,6 @@
 What a rerun asks and refuses is tested in tests/runs/test_journey.py; here is what it comes to.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable
@@ -61,23 +59,23 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, executor: str) -> Desk:
+def desk(tmp_path, executor):
     return Desk(tmp_path / "desk", executor)
 
 
 @pytest.fixture
-def another(tmp_path: Path) -> Desk:
+def another(tmp_path):
     return Desk(tmp_path / "another")
 
 
-def test_a_report_that_was_killed_leaves_nothing_half_written(desk: Desk) -> None:
+def test_a_report_that_was_killed_leaves_nothing_half_written(desk):
     desk.run()
     (desk.out / "report/.agreement.md.5f76c15a.part").write_text("half")
     desk.run()
     assert desk.is_whole()
 
 
-def test_a_corpus_that_was_cut_otherwise_leaves_nothing_behind(desk: Desk) -> None:
+def test_a_corpus_that_was_cut_otherwise_leaves_nothing_behind(desk):
     """Killed while it was cut, and of more documents: more shards than there will be."""
     desk.write(shared.cases(24, axes=AXES))
     desk.cut_short(0)
@@ -89,7 +87,7 @@ def test_a_corpus_that_was_cut_otherwise_leaves_nothing_behind(desk: Desk) -> No
     assert desk.is_whole()
 
 
-def test_a_run_that_grew_comes_to_the_same_as_one_that_began_so(desk: Desk, another: Desk) -> None:
+def test_a_run_that_grew_comes_to_the_same_as_one_that_began_so(desk, another):
     grown = shared.cases(6, "ABCD", AXES)[:2] + shared.cases(8, axes=AXES)[2:]
     desk.run()
     desk.write(grown)
@@ -101,7 +99,7 @@ def test_a_run_that_grew_comes_to_the_same_as_one_that_began_so(desk: Desk, anot
     assert agreement(desk) == agreement(another)
 
 
-def test_an_extension_that_was_cut_short_is_resumed(desk: Desk, another: Desk) -> None:
+def test_an_extension_that_was_cut_short_is_resumed(desk, another):
     desk.run()
     for out in (desk, another):
         out.write(shared.cases(10, axes=AXES))
@@ -127,7 +125,7 @@ def agreement(desk: Desk) -> dict[tuple[str, ...], Any]:
     return {tuple(row[key] for key in keys): pytest.approx(row["value"]) for row in rows}
 
 
-def test_other_prompts_are_refused(desk: Desk) -> None:
+def test_other_prompts_are_refused(desk):
     desk.run(work=evaljudge.prepare)
     (desk.folder / "synthetic.compare.j2").write_text("{{ source }} {{ reference }} {{ target }}")
     with pytest.raises(evaljudge.UserError, match=r"judges\.synthetic\.prompts\.comparing is"):

@@ -196,12 +196,9 @@ FEW = {
 @pytest.mark.long
 @pytest.mark.parametrize(
     "executor",
-    [
-        pytest.param("local", marks=pytest.mark.service),
-        pytest.param("ray", marks=pytest.mark.ray),
-    ],
+    [pytest.param("local", marks=pytest.mark.service), pytest.param("ray", marks=pytest.mark.ray)],
 )
-def test_a_signal_ends_a_run_at_once_and_a_rerun_resumes(executor: str, tmp_path: Path) -> None:
+def test_a_signal_ends_a_run_at_once_and_a_rerun_resumes(executor, tmp_path):
     chain = Chain(tmp_path, executor)
     run_chain(FEW[executor], chain, tmp_path / "whole")
 
@@ -209,7 +206,7 @@ def test_a_signal_ends_a_run_at_once_and_a_rerun_resumes(executor: str, tmp_path
 @pytest.mark.ray
 @pytest.mark.long
 @pytest.mark.parametrize("part", ["raylet", "gcs_server"])
-def test_where_ray_is_lost_one_line_says_so_and_a_rerun_resumes(part: str, tmp_path: Path) -> None:
+def test_where_ray_is_lost_one_line_says_so_and_a_rerun_resumes(part, tmp_path):
     chain = Chain(tmp_path, "ray")
     chain.lose(part)
     run_chain([], chain, tmp_path / "whole")
@@ -218,14 +215,9 @@ def test_where_ray_is_lost_one_line_says_so_and_a_rerun_resumes(part: str, tmp_p
 @pytest.mark.long
 @pytest.mark.parametrize(
     "executor",
-    [
-        pytest.param("local", marks=pytest.mark.service),
-        pytest.param("ray", marks=pytest.mark.ray),
-    ],
+    [pytest.param("local", marks=pytest.mark.service), pytest.param("ray", marks=pytest.mark.ray)],
 )
-def test_a_run_that_is_given_time_ends_after_the_shards_in_hand(
-    executor: str, tmp_path: Path
-) -> None:
+def test_a_run_that_is_given_time_ends_after_the_shards_in_hand(executor, tmp_path):
     chain = Chain(tmp_path, executor)
     chain.finish_by(Moment(signal.SIGTERM, asks=20))
     judged = len(list(chain.out.glob("commits/judge/[!.]*")))
@@ -237,6 +229,6 @@ def test_a_run_that_is_given_time_ends_after_the_shards_in_hand(
 
 @pytest.mark.ray
 @pytest.mark.long
-def test_after_kill_9_its_ray_ends_within_a_minute(tmp_path: Path) -> None:
+def test_after_kill_9_its_ray_ends_within_a_minute(tmp_path):
     chain = Chain(tmp_path, "ray")
     print(f"nothing left after {chain.kill_while_asking():.1f} s")

@@ -9,7 +9,6 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from scipy.stats import binomtest
 
 from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 from evaljudge.judges.synthetic.evidence import answers_of
-from evaljudge.runs.planning import Plan
 from evaljudge.studies.study import plan_study
 from tests import build
 from tests.end_to_end import killing, shared
@@ -33,7 +31,7 @@ AXES = ["fluency", "relevance"]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def adopting() -> Iterator[None]:
+def adopting():
     with killing.adopting():
         yield
 
@@ -53,7 +51,7 @@ def spec(folder: Path, **changes: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def planned_and_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Path, str]:
+def planned_and_run(tmp_path_factory):
     """The plan before anything was asked; the study's folder, and what the command printed."""
     folder = tmp_path_factory.mktemp("study")
     (folder / "cases.jsonl").write_text(as_jsonl(make_cases(3, 5)))
@@ -77,7 +75,7 @@ def of_run(folder: Path, stage: str | None = None) -> Counter[str]:
 
 @pytest.mark.long
 @pytest.mark.engine
-def test_one_command_one_table(planned_and_run: tuple[Plan, Path, str]) -> None:
+def test_one_command_one_table(planned_and_run):
     _, folder, printed = planned_and_run
     found = json.loads((folder / "out/study.json").read_text())["Methods"]
     names = [method["name"] for method in found["methods"]]
@@ -100,7 +98,7 @@ def test_one_command_one_table(planned_and_run: tuple[Plan, Path, str]) -> None:
 
 @pytest.mark.long
 @pytest.mark.engine
-def test_the_plan_foretells_what_is_asked(planned_and_run: tuple[Plan, Path, str]) -> None:
+def test_the_plan_foretells_what_is_asked(planned_and_run):
     """Further requests apart: an option that the model spells in several tokens takes more."""
     plan, folder, _ = planned_and_run
     asked = of_run(folder)
@@ -112,7 +110,7 @@ def test_the_plan_foretells_what_is_asked(planned_and_run: tuple[Plan, Path, str
 
 @pytest.mark.long
 @pytest.mark.engine
-def test_with_its_briefs_the_plan_is_exact(planned_and_run: tuple[Plan, Path, str]) -> None:
+def test_with_its_briefs_the_plan_is_exact(planned_and_run):
     _, folder, _ = planned_and_run
     again = spec(folder, out=str(folder / "other"), briefs=str(folder / "out/briefs"))
     ((_, plan),) = plan_study(again)
@@ -126,9 +124,7 @@ def test_with_its_briefs_the_plan_is_exact(planned_and_run: tuple[Plan, Path, st
 
 @pytest.mark.long
 @pytest.mark.engine
-def test_sampled_judgements_come_to_the_probabilities(
-    planned_and_run: tuple[Plan, Path, str],
-) -> None:
+def test_sampled_judgements_come_to_the_probabilities(planned_and_run):
     """No count of a thousand draws is one that its probability makes rarer than one in 10^7."""
     _, folder, _ = planned_and_run
     verdicts = build.stored(folder / "out/nano/verdicts/synthetic-sampled-5")
@@ -148,7 +144,7 @@ def test_sampled_judgements_come_to_the_probabilities(
 
 @pytest.mark.long
 @pytest.mark.service
-def test_writers_and_judges_may_be_other_models(tmp_path: Path) -> None:
+def test_writers_and_judges_may_be_other_models(tmp_path):
     """Each reference is written once, by its writer; a judge without briefs stands once."""
     folder = tmp_path / "pairs"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""One run three ways: on a local path, on s3://, and on s3:// as a job of a cluster with a token.
+"""One run two ways: on a local path, and on s3:// as a job of a cluster with a token.
 
 The cluster is one machine's: `ray start --head`, as docs/cluster.md tries it.
 """
@@ -13,7 +13,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ class Head:
 
 
 @pytest.fixture
-def token(tmp_path: Path) -> Path:
+def token(tmp_path):
     """A token that no other test, and nobody who works on this machine, is asked for."""
     home = {"HOME": str(tmp_path), "RAY_AUTH_MODE": "token"}
     done = call([BIN / "ray", "get-auth-token", "--generate"], os.environ | home)
@@ -65,7 +65,7 @@ def token(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def head(token: Path, s3: Any) -> Iterator[Head]:
+def head(token, s3):
     environment = os.environ | {
         "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
         "RAY_AUTH_MODE": "token",
@@ -159,10 +159,9 @@ def refused(head: Head, token: str) -> int:
 
 @pytest.mark.ray
 @pytest.mark.engine
-def test_a_path_a_bucket_and_a_job_give_the_same(
-    head: Head, s3: Any, tiny: Callable[..., Path], tmp_path: Path,
-    shared_engines: Any,
-) -> None:  # fmt: skip
+def test_on_a_path_and_as_a_job_on_a_bucket_it_is_the_same(
+    head, s3, tiny, tmp_path, shared_engines
+):
     model = tiny("bytes")
     there = f"{s3.uri}/corpus/cases.jsonl"
 
@@ -171,8 +170,6 @@ def test_a_path_a_bucket_and_a_job_give_the_same(
 
     evaljudge.run(configured("path", out=str(tmp_path / "path")), engines=shared_engines)
     s3.put("corpus/cases.jsonl", (tmp_path / "cases.jsonl").read_bytes())
-    on_bucket = configured("bucket", corpus=there, out=f"{s3.uri}/runs/bucket")
-    evaljudge.run(on_bucket, engines=shared_engines)
     as_job = configured("job", corpus=there, out=f"{s3.uri}/runs/job")
     log = head.submit("python", "jobs/run.py", as_job)
 
@@ -181,8 +178,7 @@ def test_a_path_a_bucket_and_a_job_give_the_same(
     assert not set(log) & {"\r", "\x1b", "\b"}, "a log is no terminal"
     assert (refused(head, ""), refused(head, "a guess")) == (401, 403)
 
-    bucket = s3.download("runs/bucket", tmp_path / "from-bucket")
     job = s3.download("runs/job", tmp_path / "from-job")
-    for out in (tmp_path / "path", bucket, job):
+    for out in (tmp_path / "path", job):
         assert shared.files(out) == shared.contract(out, (SELECTION,))
-        assert not shared.differences(shared.lasting(out), shared.lasting(tmp_path / "path"))
+    assert not shared.differences(shared.lasting(job), shared.lasting(tmp_path / "path"))

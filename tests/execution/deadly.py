@@ -1,7 +1,5 @@
 """A metric that kills the process which measures, and a shard with the document that it dies of."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,12 +1,9 @@
 """A case that kills its workers is found and quarantined; one that only stood by is not."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,12 +28,12 @@ def here(worker: str, notes: LocalNotes, dead: str = "") -> Here:
 
 
 @pytest.fixture
-def notes(tmp_path: Path) -> LocalNotes:
+def notes(tmp_path):
     return LocalNotes(tmp_path / "notes")
 
 
 @pytest.fixture
-def begin(notes: LocalNotes) -> Begin:
+def begin(notes):
     return lambda worker, **more: Attempt("00003", here(worker, notes, **more))
 
 
@@ -53,7 +50,7 @@ def open_alone(attempt: Attempt, doc_id: str) -> None:
         asyncio.run(die())
 
 
-def test_the_third_death_quarantines_a_case(begin: Begin) -> None:
+def test_the_third_death_quarantines_a_case(begin):
     first = begin("w1")
     assert (first.is_first, first.is_careful, first.quarantined) == (True, False, set())
     open_alone(first, "d1")  # among others: no blame
@@ -66,14 +63,14 @@ def test_the_third_death_quarantines_a_case(begin: Begin) -> None:
     assert begin("w4").quarantined == {"d1"}
 
 
-def test_a_case_that_ended_well_is_not_blamed_for_what_came_after(begin: Begin) -> None:
+def test_a_case_that_ended_well_is_not_blamed_for_what_came_after(begin):
     begin("w1")
     for worker in ("w2", "w3", "w4"):
         asyncio.run(open_and_end(begin(worker), "d1"))
     assert begin("w5").quarantined == set()
 
 
-def test_a_node_that_is_gone_is_no_case_s_doing(begin: Begin) -> None:
+def test_a_node_that_is_gone_is_no_case_s_doing(begin):
     begin("w1")
     open_alone(begin("w2"), "d1")
     for number in range(20):
@@ -83,13 +80,13 @@ def test_a_node_that_is_gone_is_no_case_s_doing(begin: Begin) -> None:
     assert begin("w9").quarantined == {"d1"}
 
 
-def test_a_worker_that_lives_is_not_counted(begin: Begin) -> None:
+def test_a_worker_that_lives_is_not_counted(begin):
     for _ in range(3):
         assert not begin("w1").is_careful
     assert begin("w2").is_careful
 
 
-def test_many_killers_of_one_shard_are_quarantined_one_after_the_other(begin: Begin) -> None:
+def test_many_killers_of_one_shard_are_quarantined_one_after_the_other(begin):
     attempt = begin("w0")
     for number in range(1, 2 * 20 + 1):
         attempt = begin(f"w{number}")
@@ -98,7 +95,7 @@ def test_many_killers_of_one_shard_are_quarantined_one_after_the_other(begin: Be
     assert begin("last").quarantined == {f"d{number}" for number in range(20)}
 
 
-def test_who_stood_by_another_shard_s_case_is_not_blamed(begin: Begin, notes: LocalNotes) -> None:
+def test_who_stood_by_another_shard_s_case_is_not_blamed(begin, notes):
     begin("w0")
     for number in range(1, 3 * MOST_DEATHS):
         mine, other = (Attempt(name, here(f"w{number}", notes)) for name in ("00003", "00004"))
@@ -107,14 +104,14 @@ def test_who_stood_by_another_shard_s_case_is_not_blamed(begin: Begin, notes: Lo
     assert begin("last").is_careful
 
 
-def test_one_shard_is_not_tried_for_ever(begin: Begin) -> None:
+def test_one_shard_is_not_tried_for_ever(begin):
     for number in range(10):
         begin(f"w{number}")
     with pytest.raises(GivenUp, match="shard 00003: its worker died 10 times"):
         begin("last")
 
 
-def test_an_engine_that_survives_nothing_is_given_up(begin: Begin) -> None:
+def test_an_engine_that_survives_nothing_is_given_up(begin):
     begin("w0")
     for number in range(1, 2 * MOST_KILLERS + 1):
         open_alone(begin(f"w{number}"), f"d{(number - 1) // 2}")
@@ -127,7 +124,7 @@ async def open_and_end(attempt: Attempt, doc_id: str) -> None:
         pass
 
 
-def test_loading_is_not_tried_for_ever(notes: LocalNotes) -> None:
+def test_loading_is_not_tried_for_ever(notes):
     with ExitStack() as never_left:
         for number in range(MOST_LOADS):
             never_left.enter_context(noting_loading(here(f"w{number}", notes)))
@@ -135,7 +132,7 @@ def test_loading_is_not_tried_for_ever(notes: LocalNotes) -> None:
             never_left.enter_context(noting_loading(here("last", notes)))
 
 
-def test_a_note_that_its_process_died_over_is_none(begin: Begin, tmp_path: Path) -> None:
+def test_a_note_that_its_process_died_over_is_none(begin, tmp_path):
     attempt = begin("w1")
     (note,) = (tmp_path / "notes").iterdir()
     assert json.loads(note.read_text())["worker"] == "w1"
@@ -145,7 +142,7 @@ def test_a_note_that_its_process_died_over_is_none(begin: Begin, tmp_path: Path)
     assert not list((tmp_path / "notes").iterdir())
 
 
-def test_a_case_that_is_dropped_is_no_error_of_the_others() -> None:
+def test_a_case_that_is_dropped_is_no_error_of_the_others():
     async def dropped_and_next() -> None:
         slots = CaseSlots(1)
 
@@ -162,7 +159,7 @@ def test_a_case_that_is_dropped_is_no_error_of_the_others() -> None:
     asyncio.run(dropped_and_next())
 
 
-def test_slots_hold_some_cases_together_or_one_alone() -> None:
+def test_slots_hold_some_cases_together_or_one_alone():
     inside: list[str] = []
     seen: list[tuple[str, ...]] = []
 

@@ -12,37 +12,31 @@ from evaljudge.model.asks import UNASKED, Prompt, Spent, Weighed
 ONE = (1.0, 10.0, 0.0)
 
 
-def test_what_is_held_is_room_for_nobody_else() -> None:
-    async def work() -> None:
-        budget = Budget((inf, 35.0, inf), NOTHING)
-        assert await budget.take("a", [ONE] * 3) == 3
-        assert await budget.take("b", [ONE] * 3) == 1, "there is room for half of it"
-        waiting = asyncio.create_task(budget.take("b", [ONE] * 3))
-        await asyncio.sleep(0)
-        assert not waiting.done()
-        await budget.settle("a", (3.0, 30.0, 0.0), (3.0, 12.0, 0.0))
-        assert await waiting == 2
-        budget.bury("b")  # with all that it held
-        assert budget.spent == (6.0, 42.0, 0.0)
-        assert (await budget.take("a", [ONE]), budget.is_over) == (0, True)
-
-    asyncio.run(work())
+async def test_what_is_held_is_room_for_nobody_else():
+    budget = Budget((inf, 35.0, inf), NOTHING)
+    assert await budget.take("a", [ONE] * 3) == 3
+    assert await budget.take("b", [ONE] * 3) == 1, "there is room for half of it"
+    waiting = asyncio.create_task(budget.take("b", [ONE] * 3))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    await budget.settle("a", (3.0, 30.0, 0.0), (3.0, 12.0, 0.0))
+    assert await waiting == 2
+    budget.bury("b")  # with all that it held
+    assert budget.spent == (6.0, 42.0, 0.0)
+    assert (await budget.take("a", [ONE]), budget.is_over) == (0, True)
 
 
-def test_an_ask_may_cost_what_those_before_did() -> None:
-    async def work() -> None:
-        budget, held = Budget((inf, 1000.0, inf), NOTHING), list[int]()
+async def test_an_ask_may_cost_what_those_before_did():
+    budget, held = Budget((inf, 1000.0, inf), NOTHING), list[int]()
 
-        class Engine(Scripted):
-            async def weigh(self, prompts: Any, texts: Any) -> Any:
-                held.append(len(prompts))
-                return [Weighed((), (Spent(20, 0, 5),)) for _ in prompts]
+    class Engine(Scripted):
+        async def weigh(self, prompts: Any, texts: Any) -> Any:
+            held.append(len(prompts))
+            return [Weighed((), (Spent(20, 0, 5),)) for _ in prompts]
 
-        mine = partial(budget.take, ""), partial(budget.settle, "")
-        paying = Paying(Engine(), mine, (0, 0, 0), 0, since=0)
-        replies = await paying.weigh([Prompt(("x" * 100,))] * 99, ["text"] * 99)
-        assert held == [10, 30], "at first each letter is a token"
-        assert budget.spent == (40.0, 1000.0, 0.0)
-        assert replies[40:] == [UNASKED] * 59 and UNASKED not in replies[:40]
-
-    asyncio.run(work())
+    mine = partial(budget.take, ""), partial(budget.settle, "")
+    paying = Paying(Engine(), mine, (0, 0, 0), 0, since=0)
+    replies = await paying.weigh([Prompt(("x" * 100,))] * 99, ["text"] * 99)
+    assert held == [10, 30], "at first each letter is a token"
+    assert budget.spent == (40.0, 1000.0, 0.0)
+    assert replies[40:] == [UNASKED] * 59 and UNASKED not in replies[:40]

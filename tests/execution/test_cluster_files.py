@@ -1,8 +1,6 @@
 """cluster.yaml, the Kubernetes manifests and the configurations of jobs/: what Ray, AWS and KubeRay
 are told, checked as far as it can be here."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -20,7 +18,7 @@ import yaml
 from ray.scripts.scripts import cli as ray_commands
 
 from evaljudge.commands.plan import planned_text
-from evaljudge.config import Config, WorkersConfig, load_config
+from evaljudge.config import WorkersConfig, load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.execution.ray.placement import Cluster, NodeGroup, groups_of, place
@@ -39,7 +37,7 @@ NOT_IN_THE_REPO = {
 
 
 @pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def cluster(monkeypatch):
     """As `ray up` has it after filling in its defaults."""
     from ray.autoscaler._private.util import prepare_config
 
@@ -49,12 +47,12 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 @pytest.fixture
-def manifests() -> dict[str, Any]:
+def manifests():
     return {document["kind"]: document for document in objects(RAYJOB)}
 
 
 @pytest.fixture
-def job(manifests: dict[str, Any]) -> dict[str, Any]:
+def job(manifests):
     spec: dict[str, Any] = manifests["RayJob"]["spec"]
     return spec
 
@@ -83,9 +81,7 @@ def environment(pod: dict[str, Any]) -> dict[str, str]:
 
 @pytest.mark.long
 @pytest.mark.service
-def test_the_cloud_has_such_machines(
-    cluster: dict[str, Any], s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cloud_has_such_machines(cluster, s3, tmp_path, monkeypatch):
     """As far as `ray up` goes before it asks for the first machine, at Moto's EC2."""
     from ray.autoscaler._private.commands import _bootstrap_config
     from ray.autoscaler._private.util import validate_config
@@ -100,7 +96,7 @@ def test_the_cloud_has_such_machines(
     assert found["four_gpus"]["GPU"] == 4
 
 
-def test_every_machine_installs_this_clone_with_its_pins(cluster: dict[str, Any]) -> None:
+def test_every_machine_installs_this_clone_with_its_pins(cluster):
     mounts = cluster["file_mounts"]
     in_clone = {remote: local for remote, local in mounts.items() if remote.startswith("~/evalj")}
     assert {"pyproject.toml", ".packaging", "README.md", "evaljudge"} <= set(in_clone.values())
@@ -115,7 +111,7 @@ def test_every_machine_installs_this_clone_with_its_pins(cluster: dict[str, Any]
 
 
 @pytest.mark.parametrize("role", ["head", "worker"])
-def test_ray_starts_with_a_token_and_tells_nobody(cluster: dict[str, Any], role: str) -> None:
+def test_ray_starts_with_a_token_and_tells_nobody(cluster, role):
     start = cluster[f"{role}_start_ray_commands"][-1]
     for setting in ("RAY_AUTH_MODE=token", "RAY_USAGE_STATS_ENABLED=0", "VLLM_NO_USAGE_STATS=1"):
         assert setting in start
@@ -125,9 +121,7 @@ def test_ray_starts_with_a_token_and_tells_nobody(cluster: dict[str, Any], role:
 
 
 @pytest.mark.parametrize("role", ["head", "worker"])
-def test_ray_starts_with_the_hubs_token_and_shows_it_to_nobody(
-    cluster: dict[str, Any], role: str, tmp_path: Path
-) -> None:
+def test_ray_starts_with_the_hubs_token_and_shows_it_to_nobody(cluster, role, tmp_path):
     """Stand-ins for the commands; the models' shared folder is there."""
     stand_ins = {"python": 'echo "$*" > asked; echo the-token', "ray": "env > environment"}
     for name, does in stand_ins.items():
@@ -154,23 +148,28 @@ def test_ray_starts_with_the_hubs_token_and_shows_it_to_nobody(
     [ROOT / "cluster.yaml", *(f for f in (ROOT / "jobs").rglob("*.*") if f.suffix != ".pyc")],
     ids=lambda file: file.name,
 )
-def test_no_file_names(file: Path, what: str) -> None:
+def test_no_file_names(file, what):
     annotated = re.sub(r"eks\.amazonaws\.com/role-arn", "", file.read_text())
     assert not re.search(NOT_IN_THE_REPO[what], annotated)
 
 
-def test_the_rayjob_is_of_the_ray_that_is_pinned(manifests: dict[str, Any]) -> None:
+def test_the_rayjob_is_of_the_ray_that_is_pinned_and_its_configuration_loads(manifests):
     job = manifests["RayJob"]
     assert job["apiVersion"] == "ray.io/v1"
     assert job["spec"]["rayClusterSpec"]["rayVersion"] == version("ray")
     lock = (ROOT / ".requirements-gpu.txt").read_text()
     assert re.search(rf"^ray=={re.escape(version('ray'))} ", lock, re.MULTILINE)
     assert job["spec"]["rayClusterSpec"]["authOptions"] == {"mode": "token"}
+    for file in CONFIGS.glob("*.yaml"):
+        assert load_config(file).out
+    [text] = manifests["ConfigMap"]["data"].values()
+    config = load_config(yaml.safe_load(text))
+    groups = manifests["RayJob"]["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+    assert config.workers.max == sum(group["maxReplicas"] for group in groups)
+    assert config.out.startswith("s3://")
 
 
-def test_machines_are_labelled_by_their_market_and_keep_their_memory(
-    cluster: dict[str, Any], job: dict[str, Any]
-) -> None:
+def test_machines_are_labelled_by_their_market_and_keep_their_memory(cluster, job):
     """As `workers.labels` of a configuration chooses them."""
     spot_first = [{MARKET: "spot"}, {MARKET: "on-demand"}]
     config = {"max_workers": 8} | cluster
@@ -193,7 +192,7 @@ def test_machines_are_labelled_by_their_market_and_keep_their_memory(
         assert "--object-store-memory=2000000000" in cluster[f"{role}_start_ray_commands"][-1]
 
 
-def test_a_spot_machine_is_drained_at_its_notice(cluster: dict[str, Any], tmp_path: Path) -> None:
+def test_a_spot_machine_is_drained_at_its_notice(cluster, tmp_path):
     """The notice comes at the second look; the commands that the script calls are stand-ins."""
     stand_ins = {
         "sleep": "echo looked >> log",
@@ -222,9 +221,7 @@ esac""",
 @pytest.mark.parametrize(
     ("nodes", "told", "code"), [(1, "USR1", 143), (3, "USR1", 143), (1, "TERM", 143), (1, "", 5)]
 )
-def test_slurms_notice_ends_the_run_and_the_job_is_put_back(
-    nodes: int, told: str, code: int, tmp_path: Path
-) -> None:
+def test_slurms_notice_ends_the_run_and_the_job_is_put_back(nodes, told, code, tmp_path):
     """Its commands are replaced; by hand, the file ran on Debian's own Slurm (docs/cluster.md)."""
     put_in(tmp_path, "scontrol", 'echo "$@" >> log; echo first')
     put_in(tmp_path, "srun", 'echo "$1 $2 $3 $4 $5 $6" >> log; shift 7; exec "$@"')
@@ -250,7 +247,7 @@ def put_in(folder: Path, name: str, does: str) -> None:
     (folder / name).chmod(0o755)
 
 
-def test_kubernetes_knows_every_key_of_the_manifests(job: dict[str, Any]) -> None:
+def test_kubernetes_knows_every_key_of_the_manifests(job):
     """The RayJob by its pods. As a whole it was held against the schemas of KubeRay 1.5.1, 1.6.2
     and 1.7.0 by hand, since no package has them."""
     files = (RAYJOB, RAYJOB.with_name("weights.yaml"))
@@ -264,7 +261,7 @@ def test_kubernetes_knows_every_key_of_the_manifests(job: dict[str, Any]) -> Non
         kubernetes_validate.validate(wrong, kubernetes_validate.latest_version(), strict=True)
 
 
-def test_the_hubs_token_is_a_secret_that_may_be_missing(job: dict[str, Any]) -> None:
+def test_pods_may_do_little_and_hold_no_key(job):
     assert not [one for one in objects(RAYJOB) if one["kind"] == "Secret"]
     for name in ("head", "gpu"):
         [token] = [one for one in container(pods(job)[name])["env"] if one["name"] == "HF_TOKEN"]
@@ -272,10 +269,7 @@ def test_the_hubs_token_is_a_secret_that_may_be_missing(job: dict[str, Any]) -> 
         assert secret["optional"] is True
         made = f"create secret generic {secret['name']} --from-file={secret['key']}="
         assert made in (ROOT / "docs/cluster.md").read_text()
-
-
-def test_pods_may_do_little_and_hold_no_key(job: dict[str, Any]) -> None:
-    """By KubeRay, the head's account alone may start and delete pods."""
+    # by KubeRay, the head's account alone may start and delete pods
     accounts = {a["metadata"]["name"]: a for a in objects(RAYJOB) if a["kind"] == "ServiceAccount"}
     head, worker = (accounts[pods(job)[name]["serviceAccountName"]] for name in ("head", "gpu"))
     assert head["metadata"]["name"] != worker["metadata"]["name"]
@@ -293,24 +287,12 @@ def test_pods_may_do_little_and_hold_no_key(job: dict[str, Any]) -> None:
             assert environment(pod)["RAY_USAGE_STATS_ENABLED"] == "0"
 
 
-def test_the_rayjobs_configuration_loads(manifests: dict[str, Any]) -> None:
-    for file in CONFIGS.glob("*.yaml"):
-        assert load_config(file).out
-    [text] = manifests["ConfigMap"]["data"].values()
-    config = load_config(yaml.safe_load(text))
-    groups = manifests["RayJob"]["spec"]["rayClusterSpec"]["workerGroupSpecs"]
-    assert config.workers.max == sum(group["maxReplicas"] for group in groups)
-    assert config.out.startswith("s3://")
-
-
 @pytest.fixture
-def large() -> Config:
+def large():
     return load_config(CONFIGS / "large.yaml")
 
 
-def test_the_large_models_engine_spans_the_gpus_of_one_machine(
-    cluster: dict[str, Any], large: Config
-) -> None:
+def test_the_large_models_engine_spans_the_gpus_of_one_machine(cluster, large):
     """As Ray asks for it: an actor with four GPUs on a node. Smaller machines are refused."""
     assert large.model is not None
     engine = large.model.as_source().gpus_per_engine
@@ -324,7 +306,7 @@ def test_the_large_models_engine_spans_the_gpus_of_one_machine(
         place(large.workers, engine, Cluster([], [NodeGroup(one, 8)]))
 
 
-def test_the_large_models_plan_counts_all_gpus_of_an_engine(tmp_path: Path) -> None:
+def test_the_large_models_plan_counts_all_gpus_of_an_engine(tmp_path):
     (tmp_path / "cases.jsonl").write_text(CASE)
     here = [f"corpus={tmp_path}/cases.jsonl", f"out={tmp_path}/out"]
     given = yaml.safe_load((CONFIGS / "large.yaml").read_text())

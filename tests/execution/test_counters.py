@@ -1,7 +1,5 @@
 """What the workers count is at Ray's own metrics endpoint, and is what the run's accounts say."""
 
-from __future__ import annotations
-
 import json
 import re
 import time
@@ -27,7 +25,7 @@ Samples = Mapping[tuple[str, ...], float]
 """By name, and the values of the labels that are ours, in the order of the labels' names."""
 
 
-def test_the_dashboard_asks_for_metrics_that_there_are() -> None:
+def test_the_dashboard_asks_for_metrics_that_there_are():
     board = json.loads(DASHBOARD.read_text())
     queries = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
     assert {name for query in queries for name in re.findall(r"ray_\w+", query)} == EXPORTED
@@ -61,7 +59,7 @@ def scraped(port: int) -> Samples:
 
 @pytest.mark.long
 @pytest.mark.ray
-def test_the_endpoint_has_the_run_s_numbers(tmp_path: Path, local_ray: None) -> None:
+def test_the_endpoint_has_the_run_s_numbers(tmp_path, local_ray):
     """Others may have counted before, on the same Ray."""
     import ray
 

@@ -1,7 +1,5 @@
 """On Ray, workers' machines and their model are fetched while the corpus is read."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -57,9 +55,7 @@ def fetching(fetch: Callable[[], None], least: int = 1) -> AbstractContextManage
 
 
 @pytest.mark.long
-def test_it_is_done_meanwhile_and_leaves_room_for_the_worker(
-    tmp_path: Path, local_ray: None, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_it_is_done_meanwhile_and_leaves_room_for_the_worker(tmp_path, local_ray, capfd):
     with fetching(partial(note, tmp_path), least=2):
         wait_until(lambda: noted(tmp_path, "done") == 2)
     wait_until(lambda: free_cpus() == 4)
@@ -74,9 +70,7 @@ class Other:
 
 
 @pytest.mark.long
-def test_where_there_is_no_machine_yet_it_is_given_up(
-    tmp_path: Path, local_ray: None, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_where_there_is_no_machine_yet_it_is_given_up(tmp_path, local_ray, capfd):
     """Of two, one has room, and goes on after the corpus is read."""
     import ray
 
@@ -103,9 +97,7 @@ class Noting(ScriptedEngines):
 
 
 @pytest.mark.long
-def test_a_run_fetches_its_model_if_there_is_anything_to_ask(
-    tmp_path: Path, local_ray: None
-) -> None:
+def test_a_run_fetches_its_model_if_there_is_anything_to_ask(tmp_path, local_ray):
     given = build.config(tmp_path, judges={"synthetic": {}}, workers={"executor": "ray"})
     (tmp_path / "cases.jsonl").write_text("no JSON")
     with pytest.raises(UserError, match=r"cases\.jsonl"):

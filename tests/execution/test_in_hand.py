@@ -1,9 +1,6 @@
 """Cases are counted as they are done, not only when their shard is; what is lost is taken back."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +22,11 @@ FATAL = "number 12."
 
 
 @pytest.fixture(autouse=True)
-def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+def _often(monkeypatch):
     monkeypatch.setattr(shards, "TELL_EVERY", 0.05)
 
 
-def test_changes_of_a_period_are_told_together() -> None:
+def test_changes_of_a_period_are_told_together():
     told: list[list[Event]] = []
 
     async def work() -> None:
@@ -104,7 +101,7 @@ class Noting(Watcher):
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
+def run(tmp_path, monkeypatch):
     """Sixteen cases in one shard."""
     monkeypatch.setattr(binding, "LEAST_SHARDS", 1)
 
@@ -125,18 +122,14 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[A
     ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.long])],
     indirect=True,
 )
-def test_counts_move_while_the_only_shard_is_in_hand(
-    tmp_path: Path, run: Callable[..., list[Any]], executor: str
-) -> None:
+def test_counts_move_while_the_only_shard_is_in_hand(tmp_path, run, executor):
     phase, *counts = run(tmp_path / "never", executor)
     assert phase == LOADING and counts[0] == 0
     assert len(set(counts)) >= 3 and counts == sorted(counts)
     assert any(CASES < count < 2 * CASES for count in counts)
 
 
-def test_counts_of_a_worker_that_is_lost_are_taken_back(
-    tmp_path: Path, run: Callable[..., list[Any]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_counts_of_a_worker_that_is_lost_are_taken_back(tmp_path, run, monkeypatch):
     """It has saved nothing."""
 
     async def save(kept: InHand[Any]) -> None:

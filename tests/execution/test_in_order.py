@@ -1,14 +1,10 @@
 """One piece of work on every shard, here or by Ray's workers: results come in the shards' order."""
 
-from __future__ import annotations
-
 import json
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -36,15 +32,13 @@ EXECUTORS = ["local", pytest.param("ray", marks=pytest.mark.ray)]
 
 
 @pytest.fixture(params=EXECUTORS)
-def chosen(request: pytest.FixtureRequest) -> Executor:
+def chosen(request):
     if request.param == "ray":
         request.getfixturevalue("local_ray")
     return make_executor(WorkersConfig(executor=request.param), "unused")
 
 
-def test_results_come_in_order_and_a_mistake_as_it_was_said_after_those_before(
-    chosen: Executor,
-) -> None:
+def test_results_come_in_order_and_a_mistake_as_it_was_said_after_those_before(chosen):
     said = SAID
 
     def work(shard: Shard) -> int:
@@ -89,7 +83,7 @@ def rows() -> Iterator[dict[str, Any]]:
 
 
 @pytest.fixture
-def asked(tmp_path: Path) -> Job:
+def asked(tmp_path):
     """A run of each judge that collects, all of it judged."""
     (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, rows())))
     spec = {
@@ -143,9 +137,7 @@ class Shuffled(LocalExecutor):
         yield from done
 
 
-def test_a_report_says_the_same_whoever_was_first(
-    asked: Job, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_says_the_same_whoever_was_first(asked, monkeypatch):
     """To the last digit: each worker has one shard here."""
     monkeypatch.setattr(output_module, "SCORED_TOGETHER", 1)
     best = {"scorer": "synthetic.calibrated", "axis": "fluency", "top_fraction": 0.4}
@@ -166,9 +158,7 @@ def test_a_report_says_the_same_whoever_was_first(
 
 @pytest.mark.long
 @pytest.mark.ray
-def test_scores_do_not_depend_on_how_many_workers_did_them(
-    asked: Job, start_ray: Callable[..., AbstractContextManager[None]]
-) -> None:
+def test_scores_do_not_depend_on_how_many_workers_did_them(asked, start_ray):
     here, *others = scored_by(
         make_executor(WorkersConfig(executor="local"), asked.config.out), asked
     )

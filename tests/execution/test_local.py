@@ -1,7 +1,5 @@
 """A run in this process: what dies, what is interrupted, notebooks; and no Ray."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -58,13 +56,13 @@ def notes() -> list[str]:
 
 
 @pytest.fixture(autouse=True)
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def temporary(tmp_path, monkeypatch):
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
 
 
 @pytest.fixture
-def whole(tmp_path: Path) -> dict[tuple[str, ...], Any]:
+def whole(tmp_path):
     """What a run comes to over which nothing dies."""
     evaljudge.run(config(tmp_path, "whole"), engines=ScriptedEngines())
     return values(tmp_path / "whole")
@@ -84,9 +82,7 @@ def whole(tmp_path: Path) -> dict[tuple[str, ...], Any]:
         ({"executor": "ray"}, {}, "ray"),
     ],
 )
-def test_auto_is_ray_where_one_process_is_not_enough(
-    workers: Any, environment: Any, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_auto_is_ray_where_one_process_is_not_enough(workers, environment, name, monkeypatch):
     for variable in ("RAY_ADDRESS", "RAY_JOB_CONFIG_JSON_ENV_VAR"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.delitem(sys.modules, "ray", raising=False)
@@ -95,25 +91,7 @@ def test_auto_is_ray_where_one_process_is_not_enough(
     assert executor_name(WorkersConfig(**workers)) == name
 
 
-@pytest.mark.parametrize(
-    ("workers", "said"),
-    [
-        ({"max": 4}, "`max: 4` needs `ray`"),
-        ({"min": 2}, "`min: 2` needs `ray`"),
-        ({"gpus": 2}, "`gpus: 2.0` needs `ray`"),
-        ({"accelerator_type": "L4"}, "`accelerator_type: L4` needs `ray`"),
-    ],
-)
-def test_what_one_process_cannot_give_is_refused(tmp_path: Path, workers: Any, said: str) -> None:
-    given = config(tmp_path, workers={"executor": "local"} | workers)
-    with pytest.raises(
-        UserError, match=f"workers: `executor: local` is this process alone: {said}"
-    ):
-        evaljudge.run(given, engines=ScriptedEngines())
-    assert not (tmp_path / "out").exists()
-
-
-def test_the_writer_s_engine_is_closed_before_the_judge_s_is_opened(tmp_path: Path) -> None:
+def test_the_writer_s_engine_is_closed_before_the_judge_s_is_opened(tmp_path):
     engines = Engines()
     held: list[int] = []
     engines.answers = lambda prompt: held.append(len(engines.opened) - engines.closed)
@@ -123,7 +101,7 @@ def test_the_writer_s_engine_is_closed_before_the_judge_s_is_opened(tmp_path: Pa
 
 @pytest.mark.long
 @pytest.mark.service
-def test_no_ray_is_loaded(tmp_path: Path) -> None:
+def test_no_ray_is_loaded(tmp_path):
     script = (
         "import json, sys, evaljudge\n"
         "from evaljudge.engines.scripted import ScriptedEngines\n"
@@ -136,9 +114,7 @@ def test_no_ray_is_loaded(tmp_path: Path) -> None:
     assert done.stdout == "[]\n"
 
 
-def test_an_engine_that_dies_is_opened_again_and_the_case_set_aside(
-    tmp_path: Path, whole: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_engine_that_dies_is_opened_again_and_the_case_set_aside(tmp_path, whole, capsys):
     def answers(prompt: Prompt) -> None:
         if any(mark in prompt.text for mark in FATAL):
             raise EngineDead("it was too much")
@@ -155,9 +131,7 @@ def test_an_engine_that_dies_is_opened_again_and_the_case_set_aside(
     assert notes() == []
 
 
-def test_an_engine_that_cannot_be_loaded_again_ends_the_run_and_its_deaths_count(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_engine_that_cannot_be_loaded_again_ends_the_run_and_its_deaths_count(tmp_path, capsys):
     """As on a GPU whose context is lost to the whole process."""
 
     def answers(prompt: Prompt) -> None:
@@ -228,9 +202,7 @@ def in_a_process(work: Callable[[], Any]) -> int:
 
 
 @pytest.mark.parametrize("doing", ["writing", pytest.param("choosing", marks=pytest.mark.long)])
-def test_a_case_that_crashes_the_process_is_set_aside_by_the_third_rerun(
-    tmp_path: Path, doing: str
-) -> None:
+def test_a_case_that_crashes_the_process_is_set_aside_by_the_third_rerun(tmp_path, doing):
     """Whose deaths come one after the other: three of the first case, and two of the second
     (what is tried with care is never tried with the others again)."""
     log = tmp_path / "deaths"
@@ -250,7 +222,7 @@ def test_a_case_that_crashes_the_process_is_set_aside_by_the_third_rerun(
     assert notes() == []
 
 
-def test_an_interrupt_and_a_mistake_accuse_no_case(tmp_path: Path) -> None:
+def test_an_interrupt_and_a_mistake_accuse_no_case(tmp_path):
     for error in (KeyboardInterrupt(), UserError("no"), RuntimeError("ours"), SystemExit(130)):
 
         def answers(prompt: Prompt, error: BaseException = error) -> None:
@@ -266,7 +238,7 @@ def test_an_interrupt_and_a_mistake_accuse_no_case(tmp_path: Path) -> None:
     assert evaljudge.run(config(tmp_path), engines=ScriptedEngines()).coverage == 1
 
 
-def test_an_engine_that_kills_as_it_is_loaded_is_not_tried_for_ever(tmp_path: Path) -> None:
+def test_an_engine_that_kills_as_it_is_loaded_is_not_tried_for_ever(tmp_path):
     class Heavy(ScriptedEngines):
         def open(self, source: Any, seed: int) -> Scripted:
             os.abort()
@@ -280,7 +252,7 @@ def test_an_engine_that_kills_as_it_is_loaded_is_not_tried_for_ever(tmp_path: Pa
     assert evaljudge.run(given, engines=ScriptedEngines()).coverage == 1  # said once, then anew
 
 
-def test_an_interrupted_notebook_ends_the_work(tmp_path: Path) -> None:
+def test_an_interrupted_notebook_ends_the_work(tmp_path):
     """The interrupt comes to the notebook's thread, and the work is in another."""
 
     class Slow(Scripted):
@@ -325,7 +297,7 @@ class _Interrupting(Watcher):
             signal.pthread_kill(main, signal.SIGINT)
 
 
-def test_a_process_that_was_killed_accuses_no_case(tmp_path: Path) -> None:
+def test_a_process_that_was_killed_accuses_no_case(tmp_path):
     """However often: kill -9 comes from outside."""
     engines = Engines(answers=lambda prompt: os.kill(os.getpid(), signal.SIGKILL))
     given = config(tmp_path)
@@ -336,9 +308,7 @@ def test_a_process_that_was_killed_accuses_no_case(tmp_path: Path) -> None:
     assert notes() == []
 
 
-def test_a_crash_counts_on_this_machine_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_crash_counts_on_this_machine_only(tmp_path, monkeypatch):
     """Where the file is not there, as on another machine, nothing is known of a crash."""
     engines = Engines(answers=lambda prompt: os.abort())
     given = config(tmp_path)
@@ -351,7 +321,7 @@ def test_a_crash_counts_on_this_machine_only(
     assert not list(Path(tempfile.gettempdir()).iterdir())
 
 
-def test_no_marker_vouches_for_a_metric_while_it_is_measured(tmp_path: Path) -> None:
+def test_no_marker_vouches_for_a_metric_while_it_is_measured(tmp_path):
     output, shard = Output(str(tmp_path / "out")), Shard(0, 1, 1)
     output.write_cases(shard, [Case(Document("d", "s"), (Candidate("A", "t"),))])
     output.commit("measure", shard, {"measured": {"mine": "mine@0", "other": "other@1"}})
@@ -371,7 +341,7 @@ def test_no_marker_vouches_for_a_metric_while_it_is_measured(tmp_path: Path) -> 
     assert receipt["measured"] == {"other": "other@1", "mine": "mine@1"}
 
 
-def test_one_job_at_a_time(tmp_path: Path) -> None:
+def test_one_job_at_a_time(tmp_path):
     given = config(tmp_path)
     refused: list[str] = []
 
@@ -386,9 +356,7 @@ def test_one_job_at_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("lives", "taken"), [(1, 1), (50, 3)])
-def test_a_case_that_kills_what_measures_it_is_set_aside(
-    tmp_path: Path, lives: int, taken: int
-) -> None:
+def test_a_case_that_kills_what_measures_it_is_set_aside(tmp_path, lives, taken):
     of = DeadlyShard(tmp_path)
     task = of.task(lives)
 

@@ -1,7 +1,5 @@
 """Whether a cluster can ever give what a worker needs: decided on plain numbers, without Ray."""
 
-from __future__ import annotations
-
 from math import inf
 from typing import Any
 
@@ -43,9 +41,7 @@ def refusal(cluster: Cluster, per_engine: int = 1, **wanted: Any) -> str:
         (Cluster([HEAD, L4]), 1, {"gpus": 0.5, "cpus": 2}, Placement(0.5, 2)),
     ],
 )
-def test_what_a_worker_takes(
-    cluster: Cluster, per_engine: int, wanted: dict[str, Any], found: Placement
-) -> None:
+def test_what_a_worker_takes(cluster, per_engine, wanted, found):
     placement = place(WorkersConfig(**wanted), per_engine, cluster)
     assert placement == found
     assert placement.ray_options.get("num_gpus", 0) == found.gpus
@@ -74,9 +70,7 @@ def test_what_a_worker_takes(
         (Placement(1, 1, selectors=[{"zone": "b"}, {"market": "spot"}]), SPOT, 1),
     ],
 )
-def test_how_many_workers_a_node_holds(
-    placement: Placement, node: dict[str, float], workers: int
-) -> None:
+def test_how_many_workers_a_node_holds(placement, node, workers):
     assert placement.workers_on(node) == workers
 
 
@@ -112,15 +106,15 @@ def test_how_many_workers_a_node_holds(
     ],
 )  # fmt: skip
 def test_a_worker_that_no_node_can_hold_is_refused_with_what_there_is(
-    cluster: Cluster, wanted: dict[str, Any], needed: str, nodes: str
-) -> None:
+    cluster, wanted, needed, nodes
+):
     assert refusal(cluster, **wanted) == (
         f"workers: each worker needs {needed} on one node, and the nodes that this cluster has or "
         f"could add have {nodes}"
     )
 
 
-def test_ray_tries_selectors_in_order() -> None:
+def test_ray_tries_selectors_in_order():
     given = {"labels": [{"market": "spot"}, {"market": "!spot", "zone": "a"}], "memory": 2}
     options = placed(SPOT, cpus=1, **given).ray_options
     assert options["label_selector"] == {"market": "spot"}
@@ -132,13 +126,10 @@ def test_ray_tries_selectors_in_order() -> None:
             WorkersConfig.model_validate({"labels": wrong})
 
 
-def test_an_engine_larger_than_its_worker_is_refused() -> None:
+def test_what_cannot_run_is_refused():
     said = refusal(Cluster([HEAD, TWO_A100]), per_engine=2, gpus=1)
     assert said.startswith("workers.gpus: an engine of tensor and pipeline parallel size 2")
     assert placed(per_engine=2, gpus=0).gpus == 0  # the CPU build knows such engines too
-
-
-def test_more_workers_than_can_ever_run_at_once_are_refused() -> None:
     assert refusal(Cluster([HEAD, L4, L4]), min=3, gpus=1, cpus=1) == (
         "workers.min: 3 workers of 1 GPU and 1 CPU are to run at once, and this cluster has or "
         "could add room for 2"
@@ -168,9 +159,7 @@ EIGHT = {"CPU": 192.0, "GPU": 8.0}
         ([{"CPU": 16.0}], {"max": 4}, 4),
     ],
 )
-def test_cpus_that_are_auto(
-    nodes: list[dict[str, float]], wanted: dict[str, Any], cpus: float
-) -> None:
+def test_cpus_that_are_auto(nodes, wanted, cpus):
     assert placed(*nodes, **wanted).cpus == cpus
 
 
@@ -179,9 +168,7 @@ def test_cpus_that_are_auto(
     st.integers(1, 10),
     st.integers(0, 2),
 )
-def test_auto_is_never_more_than_a_node_has_and_costs_no_worker(
-    nodes: list[tuple[int, int]], most: int, gpus: int
-) -> None:
+def test_auto_is_never_more_than_a_node_has_and_costs_no_worker(nodes, most, gpus):
     there = [HEAD, *({"CPU": float(cpus), "GPU": float(gpu)} for cpus, gpu in nodes)]
     if not gpus or any(node.get("GPU", 0) >= gpus for node in there):
         found = placed(*there[1:], max=most, gpus=gpus)
@@ -194,9 +181,7 @@ def test_auto_is_never_more_than_a_node_has_and_costs_no_worker(
     ("there", "least", "fits"),
     [(0, 2, True), (1, 2, True), (2, 2, True), (2, 3, False), (4, 4, True), (4, 5, False)],
 )
-def test_nodes_that_an_autoscaler_started_are_not_counted_twice(
-    there: int, least: int, fits: bool
-) -> None:
+def test_nodes_that_an_autoscaler_started_are_not_counted_twice(there, least, fits):
     cluster = Cluster([HEAD, *[L4] * there], [NodeGroup(L4, most=2)])
     if fits:
         assert place(WorkersConfig(min=least), 1, cluster).gpus == 1
@@ -204,19 +189,13 @@ def test_nodes_that_an_autoscaler_started_are_not_counted_twice(
         assert refusal(cluster, min=least).startswith("workers.min")
 
 
-def test_groups_share_the_most_that_may_be_added() -> None:
+def test_groups_share_the_most_that_may_be_added():
     cluster = Cluster([HEAD], [NodeGroup(L4, most=5), NodeGroup(TWO_A100, most=2)], most_added=3)
     assert place(WorkersConfig(min=5), 1, cluster).gpus == 1  # two of the larger, one L4
     assert refusal(cluster, min=6).endswith("room for 5")
-
-
-def test_the_head_is_not_one_of_a_groups_nodes() -> None:
     cluster = Cluster([{**HEAD, "CPU": 1.0}], [NodeGroup({"CPU": 1.0}, most=2)])
     assert place(WorkersConfig(min=3), 1, cluster) == Placement(0, 1)
     assert refusal(cluster, min=4).endswith("room for 3")
-
-
-def test_an_autoscaler_that_does_not_tell_is_believed_but_not_guessed_at() -> None:
     hidden = Cluster([HEAD], hidden=True)
     assert place(WorkersConfig(gpus=4, min=2), 1, hidden) == Placement(4, 1)
     assert "`auto` is unknown here" in refusal(hidden)
@@ -224,12 +203,12 @@ def test_an_autoscaler_that_does_not_tell_is_believed_but_not_guessed_at() -> No
 
 
 @pytest.mark.parametrize("gpus", [1.5, 2.5])
-def test_more_than_one_gpu_is_whole(gpus: float) -> None:
+def test_more_than_one_gpu_is_whole(gpus):
     with pytest.raises(ValueError, match="whole"):
         WorkersConfig(gpus=gpus)
 
 
-def test_an_autoscalers_file_says_what_it_may_start() -> None:
+def test_an_autoscalers_file_says_what_it_may_start():
     config = {
         "max_workers": 6,
         "head_node_type": "head",

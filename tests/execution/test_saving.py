@@ -1,7 +1,5 @@
 """A worker that dies within a shard: what it had done is not asked again, and changes nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -36,7 +34,7 @@ OBJECTS = f"briefs/{RUN}/00003.zip", "commits/judge/00003.zip"
 
 
 @pytest.fixture(autouse=True)
-def one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def one_after_the_other(monkeypatch):
     monkeypatch.setattr(shards, "MOST_OPEN_CASES", 1)
 
 
@@ -101,9 +99,7 @@ def came_to(out: Path) -> Any:
 
 @pytest.mark.parametrize("stage", BOTH)
 @pytest.mark.parametrize("is_copy", [False, True])
-def test_what_was_saved_is_not_asked_again_and_all_comes_to_the_same(
-    tmp_path: Path, stage: Stage, is_copy: bool
-) -> None:
+def test_what_was_saved_is_not_asked_again_and_all_comes_to_the_same(tmp_path, stage, is_copy):
     do(tmp_path / "whole", Dying())
     out = tmp_path / "out"
     do(out, first := Dying(stage, 4, out))
@@ -117,7 +113,7 @@ def test_what_was_saved_is_not_asked_again_and_all_comes_to_the_same(
         assert (out / f"partial/{stage}/00003.json").read_bytes() == saved
 
 
-def test_no_reply_of_a_document_that_was_open_is_asked_again(tmp_path: Path) -> None:
+def test_no_reply_of_a_document_that_was_open_is_asked_again(tmp_path):
     class Midway(Dying):
         async def choose(self, prompts: Any, options: Any, samples: int = 0) -> Any:
             if "number 3." in prompts[0].text and 3 in self.asked["judge"]:
@@ -133,13 +129,13 @@ def test_no_reply_of_a_document_that_was_open_is_asked_again(tmp_path: Path) -> 
     assert came_to(out) == came_to(tmp_path / "whole")
 
 
-def test_a_shard_that_is_done_sooner_writes_nothing_but_itself(tmp_path: Path) -> None:
+def test_a_shard_that_is_done_sooner_writes_nothing_but_itself(tmp_path):
     do(tmp_path, Dying(), every=60)
     files = {str(f.relative_to(tmp_path)) for f in tmp_path.rglob("*") if f.is_file()}
     assert {f for f in files if "common" not in f} == {"cases/00003.parquet", *OBJECTS}
 
 
-def test_what_is_done_can_be_saved_at_once_until_the_shard_is_dropped(tmp_path: Path) -> None:
+def test_what_is_done_can_be_saved_at_once_until_the_shard_is_dropped(tmp_path):
     work = do(tmp_path, Dying("judge", 3), every=60)
     assert documents(tmp_path, "judge") == []
     asyncio.run(work.save())
@@ -150,9 +146,7 @@ def test_what_is_done_can_be_saved_at_once_until_the_shard_is_dropped(tmp_path: 
     assert documents(tmp_path, "judge") == []
 
 
-def test_what_was_saved_and_is_damaged_is_asked_again(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_saved_and_is_damaged_is_asked_again(tmp_path, capfd):
     do(tmp_path, Dying("judge", 4, tmp_path))
     file = tmp_path / "partial/judge/00003.json"
     file.write_bytes(file.read_bytes()[:-9])
@@ -163,9 +157,7 @@ def test_what_was_saved_and_is_damaged_is_asked_again(
 
 
 @pytest.mark.parametrize("end", [Ended(143), KeyboardInterrupt(), EngineDead("gone")])
-def test_a_run_that_is_ended_saves_what_is_done(
-    tmp_path: Path, end: BaseException, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_is_ended_saves_what_is_done(tmp_path, end, monkeypatch):
     """All documents are one shard. An engine that dies is opened again, and goes on there."""
     monkeypatch.setattr("evaljudge.runs.binding.LEAST_SHARDS", 1)
     ends, asked = iter([end]), Counter[str]()
@@ -190,9 +182,7 @@ def test_a_run_that_is_ended_saves_what_is_done(
 
 
 @pytest.mark.parametrize(("cases", "at_once"), [([256] * 9, 2), ([27] * 9, 5), ([1] * 9, 16)])
-def test_how_many_shards_a_worker_has_in_hand(
-    cases: list[int], at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_how_many_shards_a_worker_has_in_hand(cases, at_once, monkeypatch):
     monkeypatch.undo()
     shards = [Shard(n, count, count) for n, count in enumerate(cases)]
     assert shards_at_once(shards, ModelSource("m")) == at_once

@@ -1,7 +1,5 @@
 """A Ray that a run starts for itself: reached from this machine only, and ended in order."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -41,7 +39,7 @@ print("found", json.dumps(found))
 
 
 @pytest.mark.parametrize("name", ["StreamingExecutor-1f0c", "iter_threaded"])
-def test_threads_of_ray_data_are_waited_for(name: str) -> None:
+def test_threads_of_ray_data_are_waited_for(name):
     """They would end the process."""
     may_end, ended = threading.Event(), threading.Event()
 
@@ -56,8 +54,9 @@ def test_threads_of_ray_data_are_waited_for(name: str) -> None:
     assert ended.is_set()
 
 
+@pytest.mark.long
 @pytest.mark.ray
-def test_every_process_of_a_ray_of_our_own_listens_on_loopback_only() -> None:
+def test_every_process_of_a_ray_of_our_own_listens_on_loopback_only():
     environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
     command = [sys.executable, "-c", LISTENING]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -1,7 +1,5 @@
 """What a worker does with a shard, without Ray: files first, marker last, nothing lost."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -66,7 +64,7 @@ def here(job: Assignment) -> Here:
 
 
 @pytest.fixture
-def out(tmp_path: Path) -> Path:
+def out(tmp_path):
     Output(str(tmp_path), run="run1").write_cases(SHARD, CASES)
     return tmp_path
 
@@ -84,7 +82,7 @@ def files(out: Path) -> set[str]:
     return {str(p.relative_to(out)) for p in out.rglob("*") if p.is_file()}
 
 
-def test_a_shard_from_cases_to_markers(out: Path) -> None:
+def test_a_shard_from_cases_to_markers(out):
     receipts = do(assignment(out), Listening(), Order(SHARD, ["prepare", "judge"], {}))
     assert files(out) == {
         "cases/00003.parquet",
@@ -115,7 +113,7 @@ class Broken(Length):
         raise MemoryError
 
 
-def test_what_cannot_be_measured_costs_no_verdict(out: Path) -> None:
+def test_what_cannot_be_measured_costs_no_verdict(out):
     """Nor is anything measured by a worker whose predecessor may have died of it."""
     metrics = [Length("words", False), Broken("broken", False)]
     lines = dict.fromkeys(("synthetic", "synthetic.level", "words", "broken"), "signed")
@@ -130,7 +128,7 @@ def test_what_cannot_be_measured_costs_no_verdict(out: Path) -> None:
     assert [score.value for score in output.measures("judge/words", SHARD)] == [1, 1, 1]
 
 
-def test_briefs_left_by_a_stage_that_was_cut_are_kept(out: Path) -> None:
+def test_briefs_left_by_a_stage_that_was_cut_are_kept(out):
     do(assignment(out), Listening(), Order(SHARD, ["prepare"], {}))
     (out / "commits/prepare/00003.json").unlink()
     model = Listening()
@@ -140,7 +138,7 @@ def test_briefs_left_by_a_stage_that_was_cut_are_kept(out: Path) -> None:
     assert len(list(output.briefs("synthetic", [output.brief_file(SHARD)]))) == 6
 
 
-def test_levels_of_another_run_are_reused_by_key(out: Path) -> None:
+def test_levels_of_another_run_are_reused_by_key(out):
     do(assignment(out), Listening(), Order(SHARD, ["prepare"], {}))
     model, job = Listening(), second(out, levels=5)
     order = Order(SHARD, ["prepare", "judge"], {"synthetic": ["00003-run1.parquet"]})
@@ -153,7 +151,7 @@ def test_levels_of_another_run_are_reused_by_key(out: Path) -> None:
 
 
 @pytest.mark.parametrize("why", ["another writer", "could not be written"])
-def test_a_level_that_is_not_reused(out: Path, why: str) -> None:
+def test_a_level_that_is_not_reused(out, why):
     class Mute(Scripted):
         async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Any]:
             return [Failed("nothing came")] * len(prompts)
@@ -167,7 +165,7 @@ def test_a_level_that_is_not_reused(out: Path, why: str) -> None:
     assert len(model.written) == 2 * 3
 
 
-def test_several_shards_at_once_end_like_one_after_another(tmp_path: Path) -> None:
+def test_several_shards_at_once_end_like_one_after_another(tmp_path):
     shards = [Shard(n, 1, 1) for n in range(6)]
     for where in ("one", "many"):
         output = Output(str(tmp_path / where), run="run1")
@@ -189,7 +187,7 @@ def test_several_shards_at_once_end_like_one_after_another(tmp_path: Path) -> No
         assert list(one.verdicts("synthetic", shard)) == list(many.verdicts("synthetic", shard))
 
 
-def test_a_marker_of_an_earlier_session_is_not_believed_by_a_second_try(out: Path) -> None:
+def test_a_marker_of_an_earlier_session_is_not_believed_by_a_second_try(out):
     """Its briefs were lost, and then the first worker that was to write them anew."""
     both = Order(SHARD, ["prepare", "judge"], {})
     do(assignment(out), Listening(), both)

@@ -1,7 +1,5 @@
 """Workers share one queue: one that is slow, dies or is told to go changes nothing but the time."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random
@@ -51,7 +49,7 @@ def engines(folder: Path, seconds: float = 0.05) -> ScriptedEngines:
 
 
 @pytest.fixture(autouse=True)
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+def hasty(monkeypatch):
     """Ray Data would give up a run whose turns take longer, after half an hour by default."""
     import ray.data
 
@@ -60,7 +58,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> Callable[..., dict[str, Any]]:
+def config(tmp_path):
     def config(name: str, workers: int, executor: str = "ray") -> dict[str, Any]:
         on_ray = {"min": workers, "max": workers, "cpus": 1} if executor == "ray" else {}
         where = {"executor": executor} | on_ray
@@ -71,7 +69,7 @@ def config(tmp_path: Path) -> Callable[..., dict[str, Any]]:
 
 
 @pytest.fixture
-def scores(tmp_path: Path, config: Callable[..., dict[str, Any]]) -> Callable[[str], Any]:
+def scores(tmp_path, config):
     """The scores of a run, once they are those of a run in one process."""
     evaljudge.run(config("whole", 1, "local"), engines=engines(tmp_path, 0), progress=False)
     (tmp_path / "asks").unlink()
@@ -118,9 +116,7 @@ def meanwhile(work: Callable[[], None]) -> Iterator[None]:
     assert not errors, errors
 
 
-def test_a_copy_ends_a_run_whose_last_shard_is_stuck(
-    tmp_path: Path, local_ray: None, config: Any, scores: Any
-) -> None:
+def test_a_copy_ends_a_run_whose_last_shard_is_stuck(tmp_path, local_ray, config, scores):
     """Nobody waits for the one that is stuck, and what it would still do changes nothing."""
     (tmp_path / "slow").touch()
     evaljudge.run(config("out", 2), engines=engines(tmp_path), progress=False)
@@ -129,9 +125,7 @@ def test_a_copy_ends_a_run_whose_last_shard_is_stuck(
     scores("out")
 
 
-def test_the_pool_shrinks_when_less_is_left_than_it_is_wide(
-    tmp_path: Path, local_ray: None, config: Any, scores: Any
-) -> None:
+def test_the_pool_shrinks_when_less_is_left_than_it_is_wide(tmp_path, local_ray, config, scores):
     """Of three workers two have the last shard; the third is let go before they are done."""
     for name in ("slow", "all"):
         (tmp_path / name).touch()
@@ -147,9 +141,7 @@ def test_the_pool_shrinks_when_less_is_left_than_it_is_wide(
 
 
 @pytest.mark.parametrize("victim", ["MapWorker", "Board"])
-def test_whatever_is_killed_again_and_again(
-    victim: str, tmp_path: Path, local_ray: None, config: Any, scores: Any
-) -> None:
+def test_whatever_is_killed_again_and_again(victim, tmp_path, local_ray, config, scores):
     draw = random.Random(victim)
 
     def kill() -> None:
@@ -164,8 +156,8 @@ def test_whatever_is_killed_again_and_again(
 
 
 def test_a_worker_that_is_told_to_go_commits_what_it_has_in_hand(
-    tmp_path: Path, local_ray: None, config: Any, scores: Any
-) -> None:
+    tmp_path, local_ray, config, scores
+):
     def tell() -> None:
         wait_until(lambda: bool(asked(tmp_path)))
         os.kill(processes("MapWorker")[0].pid, signal.SIGTERM)
@@ -180,8 +172,8 @@ def test_a_worker_that_is_told_to_go_commits_what_it_has_in_hand(
 
 
 def test_what_is_done_when_a_worker_is_told_to_go_is_not_asked_again(
-    tmp_path: Path, local_ray: None, config: Any, scores: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, local_ray, config, scores, monkeypatch
+):
     """All documents are one shard; one of them is stuck, so the notice is too short for it."""
     monkeypatch.setattr("evaljudge.runs.binding.LEAST_SHARDS", 1)
     (tmp_path / "slow").touch()
@@ -201,7 +193,7 @@ def test_what_is_done_when_a_worker_is_told_to_go_is_not_asked_again(
     assert not (tmp_path / "out/partial").exists()
 
 
-def test_orders_are_made_as_they_are_taken(local_ray: None) -> None:
+def test_orders_are_made_as_they_are_taken(local_ray):
     import ray
 
     made = list[int]()

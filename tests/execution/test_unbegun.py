@@ -1,14 +1,10 @@
 """A worker that dies before it can work is given up; Ray would start it for ever."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,13 +49,7 @@ def deadly(worker: str, monkeypatch: pytest.MonkeyPatch) -> ScriptedEngines:
         pytest.param(partial(deadly, "Measurer"), "before it could begin", marks=pytest.mark.long),
     ],
 )
-def test_given_up_with_what_to_look_at(
-    tmp_path: Path,
-    local_ray: None,
-    capfd: pytest.CaptureFixture[str],
-    deadly: Callable[[pytest.MonkeyPatch], ScriptedEngines],
-    said: str,
-) -> None:
+def test_given_up_with_what_to_look_at(tmp_path, local_ray, capfd, deadly, said):
     build.jsonl(tmp_path / "cases.jsonl", [build.document(1)])
     usual = {"judges": {"synthetic": {}}, "metrics": ["importance"], "workers": {"executor": "ray"}}
     config = build.config(tmp_path, **usual)
@@ -71,7 +61,7 @@ def test_given_up_with_what_to_look_at(
     assert evaljudge.run(config, engines=ScriptedEngines()).coverage > 0
 
 
-def test_what_counts_the_deaths_imports_nothing_that_may_be_their_cause() -> None:
+def test_what_counts_the_deaths_imports_nothing_that_may_be_their_cause():
     import ray.cloudpickle
 
     for module in (boards, budget):
@@ -84,9 +74,7 @@ def test_what_counts_the_deaths_imports_nothing_that_may_be_their_cause() -> Non
         assert done.stdout == f"{counting.__name__}\n", done.stderr
 
 
-def test_deaths_are_counted_by_actor_and_only_on_nodes_that_are_up(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_deaths_are_counted_by_actor_and_only_on_nodes_that_are_up(monkeypatch):
     nodes = [{"NodeID": "n", "Alive": True}, {"NodeID": "gone", "Alive": False}]
     monkeypatch.setattr("ray.nodes", lambda: nodes)
     board = boards.Board(may_copy=True)

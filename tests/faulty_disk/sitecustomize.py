@@ -12,8 +12,6 @@ is at one is killed before it ("SIGKILL before") or right after it ("SIGKILL aft
 Python imports this module as it starts, so evaljudge runs unchanged.
 """
 
-from __future__ import annotations
-
 import builtins
 import contextlib
 import errno

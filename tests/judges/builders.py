@@ -1,7 +1,5 @@
 """A case, replies that any judge of the package can read, and what a judge makes of them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Pages of judges' evidence, read as a browser reads them; and words that attack a page."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from html.parser import HTMLParser

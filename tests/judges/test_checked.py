@@ -1,9 +1,6 @@
 """What a judge of the user's own does wrong is said in one line, at the first case if possible."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -98,7 +95,7 @@ class Asked(ScriptedEngines):
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def run(tmp_path, monkeypatch):
     (tmp_path / "cases.jsonl").write_text(as_jsonl(make_cases(CASES, 0)))
     config = load_config({
         "corpus": str(tmp_path / "cases.jsonl"), "out": str(tmp_path / "out"), "model": "m",
@@ -120,14 +117,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return run
 
 
-def test_a_sound_judge_passes(run: Any) -> None:
+def test_a_sound_judge_passes(run):
     assert run(Sound()) == 6 * CASES
 
 
 @pytest.mark.parametrize("judge", FIRST_CASE, ids=lambda judge: judge.__name__)
-def test_what_it_does_wrong_is_said_before_the_other_cases_are_asked(
-    run: Any, judge: type[Judge]
-) -> None:
+def test_what_it_does_wrong_is_said_before_the_other_cases_are_asked(run, judge):
     with pytest.raises(UserError) as refused:
         run(judge())
     said = re.sub(r"(?<=[:-])\d+", "…", str(refused.value))
@@ -145,9 +140,11 @@ class Collecting(Sound):
         return FindsNothing
 
 
-def test_findings_of_a_wrong_type_name_the_judge(run: Any) -> None:
+def test_what_a_judge_finds_of_the_whole_run_is_checked(run):
     with pytest.raises(UserError, match="own: its `findings` gives NoneType in place of JudgeFind"):
         run(Collecting())
+    with pytest.raises(UserError, match="own: its `fit` fails at .*: ValueError: 72 verdicts"):
+        run(Fitting())
 
 
 class Lately(Sound):
@@ -157,7 +154,7 @@ class Lately(Sound):
         return [] if verdict.doc_id == "test-0-0011" else super().score(verdict)
 
 
-def test_a_score_that_is_missing_later_is_named_by_the_report(run: Any) -> None:
+def test_a_score_that_is_missing_later_is_named_by_the_report(run):
     with pytest.raises(
         UserError, match=r"own: its `score` gives none on \(test-0-0011, steady, own"
     ):
@@ -169,19 +166,14 @@ class Fitting(Sound):
         raise ValueError(f"{len(list(verdicts))} verdicts")
 
 
-def test_arithmetic_of_the_whole_run_names_the_judge(run: Any) -> None:
-    with pytest.raises(UserError, match="own: its `fit` fails at .*: ValueError: 72 verdicts"):
-        run(Fitting())
-
-
-def test_a_bug_of_a_built_in_judge_keeps_its_traceback() -> None:
+def test_a_bug_of_a_built_in_judge_keeps_its_traceback():
     built_in = Direct.__module__
     with pytest.raises(KeyError), added_code("judges.direct: its `score`", built_in):
         raise KeyError("p")
 
 
 @pytest.mark.parametrize("error", [EngineDead("cuda"), GivenUp("lost"), OSError("disk full")])
-def test_what_is_not_its_fault_stays_as_it_is(error: Exception) -> None:
+def test_what_is_not_its_fault_stays_as_it_is(error):
     with pytest.raises(type(error)) as raised, own_code(Sound(), "verdicts"):
         raise error
     assert raised.value is error

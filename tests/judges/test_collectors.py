@@ -1,7 +1,5 @@
 """What judges collect of shards adds up to what one pass over all of them would say."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Sequence
@@ -16,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.agreement import Agreement
-from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.scoring import by_document
 from evaljudge.analysis.tables import Tables
 from evaljudge.engines.scripted import Scripted, any_option, noise
@@ -143,9 +140,7 @@ def labelled(folder: Path, shards: Sequence[SeenShard], draw: Random) -> Collect
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", COLLECTING)
-def test_collectors_of_shards_add_up_to_one_of_them_all(
-    kind: str, seed: int, tmp_path: Path
-) -> None:
+def test_collectors_of_shards_add_up_to_one_of_them_all(kind, seed, tmp_path):
     judge, shards = judge_of(kind), shards_of(kind, seed, 3)
     is_labelled = kind == "entities"
     wanted = (
@@ -159,7 +154,7 @@ def test_collectors_of_shards_add_up_to_one_of_them_all(
 
 
 @pytest.mark.usefixtures("hundred_columns")
-def test_sections_are_in_every_report_that_has_them(findings: Findings) -> None:
+def test_sections_are_in_every_report_that_has_them(findings):
     told = []
     for kind in COLLECTING:
         judge, shards = judge_of(kind), shards_of(kind, 0)
@@ -176,7 +171,7 @@ def test_sections_are_in_every_report_that_has_them(findings: Findings) -> None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in kinds() if kind not in COLLECTING])
-def test_other_judges_say_nothing_beyond_their_scores(kind: str) -> None:
+def test_other_judges_say_nothing_beyond_their_scores(kind):
     make = judge_of(kind).collecting(CollectorOptions())
     cases = drawn_cases(Random(0), 0)
     shard = SeenShard(cases, [Verdict("d00", "A", "mine", "fluency", {}, "unscored", "x")])
@@ -212,7 +207,7 @@ def filled(rows: Sequence[tuple[str, Sequence[Any]]]) -> Tables:
 
 
 @given(st.lists(st.lists(CASE, max_size=3), max_size=4))
-def test_tables_of_shards_add_up_to_one_of_all_cases(shards: list[list[Any]]) -> None:
+def test_tables_of_shards_add_up_to_one_of_all_cases(shards):
     whole, total = filled([case for shard in shards for case in shard]), Tables(KEYS)
     for shard in shards:
         total += filled(shard)
@@ -241,7 +236,7 @@ def table(title: str, heads: Sequence[str], *rows: Sequence[str]) -> Table:
     return Table(title, heads, list(rows), "l" + "r" * (len(heads) - 1))
 
 
-def test_tables_of_one_title_and_the_same_columns_become_one() -> None:
+def test_tables_of_one_title_and_the_same_columns_become_one():
     heads = ["judge", "n"]
     found = merged(
         [
@@ -258,7 +253,7 @@ def test_tables_of_one_title_and_the_same_columns_become_one() -> None:
     ]
 
 
-def test_identical_rows_stand_once() -> None:
+def test_identical_rows_stand_once():
     """As two judges say them that read the same references."""
     same, own = ["fluency", "40"], ["fluency", "38"]
     (found,) = merged(

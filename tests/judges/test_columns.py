@@ -1,9 +1,6 @@
 """What a judge keeps, as columns: literal evidence in, rows out."""
 
-from __future__ import annotations
-
 import sys
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -24,7 +21,7 @@ def row_of(kind: str, kept: dict[str, Any], of_brief: bool = False) -> dict[str,
     return {name: own.to_pylist(maps_as_pydicts="strict")[0] for name, own in found.items()}
 
 
-def test_synthetic_of_earlier_and_of_inferred_levels() -> None:
+def test_synthetic_of_earlier_and_of_inferred_levels():
     p = {"Better": 0.5, "Worse": 0.25, "Similar": 0.25}
     levels = [{"rating": 1, "p": p, "mass": 0.9}, {"rating": 3, "p": p, "inferred": [0.1, 0.4]}]
     row = row_of("synthetic", {"levels": levels})
@@ -36,7 +33,7 @@ def test_synthetic_of_earlier_and_of_inferred_levels() -> None:
     assert row_of("synthetic", {"rating": 2.0}, of_brief=True) == {"rating": 2.0, "text": None}
 
 
-def test_entities_with_votes_of_every_kind() -> None:
+def test_entities_with_votes_of_every_kind():
     votes = {
         "presence": {"answer": "no", "p": {"yes": 0.2, "no": 0.8}, "mass": 0.9},
         "coverage": {"answer": "no", "reason": "It is not there."},
@@ -76,7 +73,7 @@ def test_entities_with_votes_of_every_kind() -> None:
     assert brief["rubric"] == [{"entity": "a", "words": "b", "heading": "", "references": [0, 1]}]
 
 
-def test_roles_without_an_answer_are_null() -> None:
+def test_roles_without_an_answer_are_null():
     role = {
         "type": "Critic",
         "description": "reads",
@@ -102,7 +99,7 @@ def test_roles_without_an_answer_are_null() -> None:
     assert row_of("roles", {"text": "A flood."}, of_brief=True) == brief
 
 
-def test_baselines() -> None:
+def test_baselines():
     assert row_of("direct", {"reply": "?"}) == {"reply": "?", "rating": None}
     assert row_of("geval", {"p": {"1": 1.0}}) == {"p": {"1": 1.0}, "draws": None}
     steps = {"text": "1. Read it.", "cut": False}
@@ -113,9 +110,7 @@ def test_baselines() -> None:
 
 
 @pytest.mark.parametrize("returned", ["", " -> list", " -> list[dict]"])
-def test_columns_without_names_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, returned: str
-) -> None:
+def test_columns_without_names_are_refused(tmp_path, monkeypatch, returned):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "own_columns", raising=False)
     (tmp_path / "own_columns.py").write_text(f"def rows(evidence){returned}: ...")

@@ -1,11 +1,8 @@
 """What every judge of the package must keep: a table in place of a test in each folder."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,7 +69,7 @@ def reasons(judge: Judge, found: Sequence[Verdict]) -> set[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_order_of_candidates_changes_no_verdict(kind: str) -> None:
+def test_the_order_of_candidates_changes_no_verdict(kind):
     judge, turned = made(kind), replace(CASE, candidates=CASE.candidates[::-1])
     first, second = (judged(judge, Asked(), case) for case in (CASE, turned))
     assert first == second
@@ -80,7 +77,7 @@ def test_the_order_of_candidates_changes_no_verdict(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_without_a_source_nothing_is_asked_and_without_a_text_not_about_it(kind: str) -> None:
+def test_without_a_source_nothing_is_asked_and_without_a_text_not_about_it(kind):
     judge, model = made(kind), Asked()
     found = judged(judge, model, replace(CASE, document=replace(CASE.document, source=" \n")))
     assert {verdict.reason for verdict in found.values()} == {"empty source"}
@@ -92,7 +89,7 @@ def test_without_a_source_nothing_is_asked_and_without_a_text_not_about_it(kind:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "entities"])
-def test_a_failed_ask_is_the_reason_why_there_is_no_score(kind: str) -> None:
+def test_a_failed_ask_is_the_reason_why_there_is_no_score(kind):
     judge = made(kind)
     briefs = asyncio.run(judge.brief(CASE.document, [], Asked()))
     found = judged(judge, Asked(fails=True), briefs=briefs)
@@ -102,7 +99,7 @@ def test_a_failed_ask_is_the_reason_why_there_is_no_score(kind: str) -> None:
 
 @pytest.mark.parametrize(("axis", "is_shown"), [("naturalness", False), ("groundedness", True)])
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("entities", "roles")])
-def test_the_fact_is_shown_where_the_axis_wants_it(kind: str, axis: str, is_shown: bool) -> None:
+def test_the_fact_is_shown_where_the_axis_wants_it(kind, axis, is_shown):
     (judge,), model = make_judges({kind: {}}, load_task("dialogue", [axis])), Asked()
     judged(judge, model)
     about = [prompt for prompt in model.prompts if "The river rose." in prompt]
@@ -124,9 +121,7 @@ WAYS: Sequence[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize("layout", ["paper", "shared"])
 @pytest.mark.parametrize("task", BUILT_IN)
 @pytest.mark.parametrize(("kind", "settings"), WAYS)
-def test_every_task_has_its_prompts(
-    kind: str, settings: dict[str, Any], task: str, layout: str
-) -> None:
+def test_every_task_has_its_prompts(kind, settings, task, layout):
     judge, model = made(kind, task, layout, **settings), Asked()
     found = judged(judge, model, replace(CASE, candidates=CASE.candidates[:2])).values()
     assert all(score.value is not None for one in found for score in judge.score(one))
@@ -175,7 +170,7 @@ MISTAKES: Sequence[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("kind", "settings", "said"), MISTAKES)
-def test_mistakes_in_settings_are_refused(kind: str, settings: dict[str, Any], said: str) -> None:
+def test_mistakes_in_settings_are_refused(kind, settings, said):
     with pytest.raises(UserError) as refused:
         made(kind, **settings)
     assert said in str(refused.value)
@@ -216,9 +211,7 @@ def test_mistakes_in_settings_are_refused(kind: str, settings: dict[str, Any], s
          "no place for {{ reference }}"),
     ],
 )  # fmt: skip
-def test_templates_without_a_place_are_refused(
-    tmp_path: Path, kind: str, settings: dict[str, Any], template: str, words: str, said: str
-) -> None:
+def test_templates_without_a_place_are_refused(tmp_path, kind, settings, template, words, said):
     (tmp_path / f"{template}.j2").write_text(words)
     with pytest.raises(UserError) as refused:
         made(kind, **settings, prompts=str(tmp_path))

@@ -1,13 +1,10 @@
 """Judges by their names and by import paths: made, bound to their source, refused in one line."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,7 +51,7 @@ Write = Callable[..., None]
 
 
 @pytest.fixture
-def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+def write(tmp_path, monkeypatch):
     """Writes a module and has it imported anew."""
     monkeypatch.syspath_prepend(tmp_path)
 
@@ -71,7 +68,7 @@ def made_at(place: str) -> Any:
     return judge
 
 
-def test_its_kind_is_its_path_and_its_version_has_a_digest_of_its_source(write: Write) -> None:
+def test_its_kind_is_its_path_and_its_version_has_a_digest_of_its_source(write):
     write(WHOLE)
     first = made_at("my_own_judges:Brief")
     assert (first.name, first.kind) == ("mine", "my_own_judges:Brief")
@@ -98,7 +95,7 @@ def test_its_kind_is_its_path_and_its_version_has_a_digest_of_its_source(write: 
         ("a/b.py:Brief", "'a/b.py:Brief' is not an import path"),
     ],
 )
-def test_what_cannot_be_a_judge_is_refused_in_one_line(write: Write, place: str, said: str) -> None:
+def test_what_cannot_be_a_judge_is_refused_in_one_line(write, place, said):
     write(WHOLE)
     write("class Brief(:", "broken_judges")
     write("raise RuntimeError('no key')", "failing_judges")
@@ -109,13 +106,13 @@ def test_what_cannot_be_a_judge_is_refused_in_one_line(write: Write, place: str,
     assert "\n" not in str(refused.value)
 
 
-def test_a_name_cannot_be_a_path() -> None:
+def test_a_name_cannot_be_a_path():
     with pytest.raises(UserError) as refused:
         make_judges({"my_own_judges:Brief": {}}, TASK)
     assert 'below a name of its own: {NAME: {judge: "my_own_judges:Brief"}}' in str(refused.value)
 
 
-def test_a_study_names_it_by_its_class() -> None:
+def test_a_study_names_it_by_its_class():
     judges = expand([{"judge": "my_own_judges:Brief", "limit": [1, 2]}, "my_own_judges:Half"])
     assert list(judges) == ["Brief-1", "Brief-2", "Half"]
     assert {own["judge"] for own in judges.values()} == {
@@ -125,7 +122,7 @@ def test_a_study_names_it_by_its_class() -> None:
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> dict[str, Any]:
+def config(tmp_path):
     (tmp_path / "cases.jsonl").write_text(as_jsonl(make_cases(3, 0)))
     return {
         "corpus": str(tmp_path / "cases.jsonl"), "out": str(tmp_path / "out"), "model": "m",
@@ -135,7 +132,7 @@ def config(tmp_path: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_a_run_is_bound_to_its_source(write: Write, config: dict[str, Any], tmp_path: Path) -> None:
+def test_a_run_is_bound_to_its_source(write, config, tmp_path):
     write(WHOLE)
     assert evaljudge.run(config, engines=ScriptedEngines()).coverage == 1.0
     run = json.loads((tmp_path / "out/run.json").read_text())
@@ -158,9 +155,7 @@ def test_a_run_is_bound_to_its_source(write: Write, config: dict[str, Any], tmp_
 
 @pytest.mark.long
 @pytest.mark.ray
-def test_a_module_that_ray_s_workers_lack_is_named(
-    write: Write, config: dict[str, Any], local_ray: None
-) -> None:
+def test_a_module_that_ray_s_workers_lack_is_named(write, config, local_ray):
     """They search what they were started with: this process alone has the folder."""
     write(WHOLE, "left_at_home")
     config |= {"workers": {"executor": "ray"}, "judges": {"m": {"judge": "left_at_home:Brief"}}}
@@ -181,7 +176,7 @@ def keys(judge: Judge) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("kind", kinds())
-def test_a_judge_of_every_kind_may_go_by_another_name(kind: str) -> None:
+def test_a_judge_of_every_kind_may_go_by_another_name(kind):
     usual, other = made({kind: {}})[kind], made({"other_1": {"judge": kind}})["other_1"]
     assert (usual.name, usual.kind, other.name, other.kind) == (kind, kind, "other_1", kind)
     assert [scorer.replace(kind, "other_1", 1) for scorer in usual.scorers] == list(other.scorers)
@@ -191,7 +186,7 @@ def test_a_judge_of_every_kind_may_go_by_another_name(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", kinds())
-def test_everything_that_a_named_judge_says_bears_its_name(kind: str) -> None:
+def test_everything_that_a_named_judge_says_bears_its_name(kind):
     """Its briefs alone are its kind's, as others of the kind may use them."""
     (judge,) = make_judges({"mine": {"judge": kind}}, TASK)
     case = Case(DOCUMENT, (Candidate("A", "A flood."),))
@@ -209,7 +204,7 @@ def test_everything_that_a_named_judge_says_bears_its_name(kind: str) -> None:
     asyncio.run(all_of_it())
 
 
-def test_judges_of_one_kind_share_the_keys_of_equal_parts() -> None:
+def test_judges_of_one_kind_share_the_keys_of_equal_parts():
     judges = made({
         "synthetic": {},
         "coarse": {"judge": "synthetic", "levels": 3},
@@ -227,33 +222,11 @@ def test_judges_of_one_kind_share_the_keys_of_equal_parts() -> None:
     assert not set(keys(judges["warm"]).values()) & set(five.values())
 
 
-@pytest.mark.parametrize(
-    ("chosen", "said"),
-    [
-        ({"finer": {}}, "judges: unknown judge 'finer'"),
-        ({"sintetic": {}}, "unknown judge 'sintetic': did you mean 'synthetic'?"),
-        ({"finer": {"judge": "sinthetic"}}, "did you mean 'synthetic'?"),
-        ({"finer": {"judge": "brevity"}}, "(a class of your own is named module:Class)"),
-        ({"geval": {"judge": "synthetic"}}, "judges.geval: a judge of this kind has this name"),
-        ({"a.b": {"judge": "synthetic"}}, "judges.a.b: a name may hold letters"),
-        ({"../a": {"judge": "synthetic"}}, "judges.../a: a name may hold letters"),
-        ({"a" * 101: {"judge": "synthetic"}}, "a name may hold letters"),
-        ({"human": {"judge": "synthetic"}}, "and not be `human`"),
-        ({"finer": {"judge": "synthetic", "levels": 4}}, "judges.finer.levels"),
-        ({"finer": {"judge": "synthetic", "level": 5}}, "judges.finer: unknown key 'level'"),
-    ],
-)
-def test_names_and_kinds_that_are_refused(chosen: dict[str, dict[str, Any]], said: str) -> None:
-    with pytest.raises(UserError) as refused:
-        make_judges(chosen, TASK)
-    assert said in str(refused.value)
-
-
 def bound(chosen: dict[str, dict[str, Any]]) -> Any:
     return fingerprint("c", {}, make_judges(chosen, TASK), WRITER, None, "e 1", 0)["judges"]
 
 
-def test_a_run_is_bound_to_names_kinds_and_settings() -> None:
+def test_a_run_is_bound_to_names_kinds_and_settings():
     usual, named = bound({"synthetic": {}}), bound({"mine": {"judge": "synthetic"}})
     assert list(usual) == ["synthetic"] and list(named) == ["mine"]
     assert "judge" not in usual["synthetic"]
@@ -273,7 +246,7 @@ def test_a_run_is_bound_to_names_kinds_and_settings() -> None:
     assert all(one != other for at, one in enumerate(told) for other in told[:at])
 
 
-def test_every_judge_says_what_each_of_its_scores_means() -> None:
+def test_every_judge_says_what_each_of_its_scores_means():
     settings = {"geval": {"samples": 4}, "roles": {"exact": True, "plain": True},
                 "entities": {"votes": "modelled"}}  # fmt: skip
     for kind in ("synthetic", "direct", "geval", "extract", "likelihood", "roles", "entities"):

@@ -1,13 +1,10 @@
 """A judge from nothing, as docs/extending.md writes it: found by folder, and by entry point."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -52,7 +49,7 @@ def told(environment: dict[str, str], *arguments: str, status: int = 0) -> str:
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> dict[str, Any]:
+def config(tmp_path):
     (tmp_path / "cases.jsonl").write_text(as_jsonl(make_cases(3, 0)))
     return {
         "corpus": str(tmp_path / "cases.jsonl"), "out": str(tmp_path / "out"), "prompts": "nano",
@@ -81,7 +78,7 @@ def looked_at(out: Path) -> None:
     assert "clear" in {row["scorer"] for row in agreement}
 
 
-def test_a_judge_in_a_folder_of_one_s_own(tmp_path: Path, config: dict[str, Any]) -> None:
+def test_a_judge_in_a_folder_of_one_s_own(tmp_path, config):
     environment = {"EVALJUDGE_JUDGES": str(written(tmp_path / "mine").parent)}
     file = saved(tmp_path / "config.yaml", config)
     assert "What is clear" in told(environment, "run", file, "--full")
@@ -89,7 +86,7 @@ def test_a_judge_in_a_folder_of_one_s_own(tmp_path: Path, config: dict[str, Any]
 
 
 @pytest.mark.long
-def test_its_settings_make_a_study(tmp_path: Path, config: dict[str, Any]) -> None:
+def test_its_settings_make_a_study(tmp_path, config):
     environment = {"EVALJUDGE_JUDGES": str(written(tmp_path / "mine").parent)}
     judges = [{"judge": "clear", "at_least": [0.0, 0.1]}]
     study = config | {"out": str(tmp_path / "study"), "study": {"judges": judges}}
@@ -99,7 +96,7 @@ def test_its_settings_make_a_study(tmp_path: Path, config: dict[str, Any]) -> No
 
 
 @pytest.mark.long
-def test_a_judge_of_an_installed_package(tmp_path: Path, config: dict[str, Any]) -> None:
+def test_a_judge_of_an_installed_package(tmp_path, config):
     """What makes a package installed, for Python, is that its metadata lie beside it."""
     site = tmp_path / "site"
     folder = written(site / "my_package")
@@ -122,9 +119,7 @@ def test_a_judge_of_an_installed_package(tmp_path: Path, config: dict[str, Any])
 
 
 @pytest.mark.long
-def test_a_broken_plug_in_is_left_out_with_a_warning_unless_it_is_wanted(
-    tmp_path: Path, config: dict[str, Any]
-) -> None:
+def test_a_broken_plug_in_is_left_out_with_a_warning_unless_it_is_wanted(tmp_path, config):
     (tmp_path / "mine/broken").mkdir(parents=True)
     (tmp_path / "mine/broken/__init__.py").write_text("import no_such_package")
     environment = {"EVALJUDGE_JUDGES": str(tmp_path / "mine")}
@@ -145,9 +140,7 @@ def test_a_broken_plug_in_is_left_out_with_a_warning_unless_it_is_wanted(
         ("own_plugins:PLUGIN", "there is no module own_plugins: install its package"),
     ],
 )
-def test_a_plug_in_that_is_none_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, said: str
-) -> None:
+def test_a_plug_in_that_is_none_is_refused(tmp_path, monkeypatch, place, said):
     text = "from evaljudge.judges.plugin import Plugin\nPLUGIN = Plugin(print)\nother = 3\n"
     (tmp_path / "own_plugin.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
@@ -156,9 +149,7 @@ def test_a_plug_in_that_is_none_is_refused(
     assert str(refused.value).startswith(f"the judge 'mine': {said}")
 
 
-def test_a_copy_of_a_judge_must_have_a_kind_of_its_own(
-    folders: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_of_a_judge_must_have_a_kind_of_its_own(folders, monkeypatch):
     points = [EntryPoint("copied", "evaljudge.judges.direct:PLUGIN", "evaljudge.judges")]
     monkeypatch.setattr("evaljudge.plugins.entry_points", lambda group: points)
     with pytest.raises(UserError, match="judges.copied: its class says `kind = 'direct'`, but its"):
@@ -166,7 +157,7 @@ def test_a_copy_of_a_judge_must_have_a_kind_of_its_own(
 
 
 @pytest.fixture
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folders(tmp_path, monkeypatch):
     """The folder of judges that the environment names, for this process."""
     monkeypatch.setenv("EVALJUDGE_JUDGES", str(tmp_path / "mine"))
     kinds.cache_clear()

@@ -1,6 +1,5 @@
 """A BERT made on the spot, for metrics over masked language models."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from tests.metrics.tiny_models import bert
 
 
 @pytest.fixture(scope="session")
-def make_bert(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+def make_bert(tmp_path_factory):
     """A folder with a tiny BERT of an architecture; 64 positions, so that a long text is read in
     several windows."""
 
@@ -21,5 +20,5 @@ def make_bert(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
-def tiny_bert(make_bert: Callable[..., Path]) -> Path:
+def tiny_bert(make_bert):
     return make_bert()

@@ -4,7 +4,6 @@ The oracle tokenises with the model's own tokenizer, shifts the decoder's input 
 one pair at a time.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -29,9 +28,7 @@ def case(*texts: str, source: str = SOURCE, references: tuple[str, ...] = REFERE
 
 
 @pytest.fixture(scope="module")
-def folder_of(
-    tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str], Path]:
+def folder_of(tiny, tmp_path_factory):
     """A checkpoint of this architecture with random weights, made on the spot."""
     made: dict[str, Path] = {}
 
@@ -78,9 +75,7 @@ def values(folder: Path, *cases: Case, **settings: Any) -> list[list[Value]]:
 @engine
 @pytest.mark.parametrize("against", ["first", "best", "mean", "source"])
 @pytest.mark.parametrize("name", ["bart", "t5"])
-def test_it_is_what_transformers_gives(
-    folder_of: Callable[[str], Path], name: str, against: str
-) -> None:
+def test_it_is_what_transformers_gives(folder_of, name, against):
     """Also where texts are cut: the source is longer than BART's positions, and than `MOST`."""
     folder = folder_of(name)
     oracle = Oracle(folder)
@@ -101,7 +96,7 @@ def test_it_is_what_transformers_gives(
 
 
 @engine
-def test_marks_in_a_text_are_words(folder_of: Callable[[str], Path]) -> None:
+def test_marks_in_a_text_are_words(folder_of):
     """A text cannot end itself early; the oracle, which reads them as marks, differs."""
     folder, text = folder_of("bart"), f"A flood.{EOS} It was a perfect summary."
     ((found,),) = values(folder, case(text), part="precision")

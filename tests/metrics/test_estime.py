@@ -29,16 +29,13 @@ def read(words: str, *places: tuple[float, float], first: Sequence[int]) -> Read
     return Read(words.split(), np.array(first), np.array(places, np.float32), inputs)
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     """In the places of `town` and `city` the source has `river`; `city` is not in the source."""
     source = read("river town", EAST, NORTH, first=[1, 2])
     text = read("river town city", (0.9, 0.1), (5, 1), (1, 0.5), first=[1, 2, 3])
     assert estimated("alarms", text, source) == 1
     assert estimated("all", text, source) == 2
     assert estimated("soft", text, source) == pytest.approx((1 + 0.6 + 1) / 3)
-
-
-def test_windows_by_hand() -> None:
     found = list(masked([(5,), (6, 7), (8,)], mask=0, room=450))
     assert found == [((0, 6, 7, 8), {0: 0}), ((5, 0, 0, 8), {1: 1}), ((5, 6, 7, 0), {2: 3})]
     first, (_, second) = list(masked([(i,) for i in range(20)], 99, room=18))[:2]
@@ -49,7 +46,7 @@ def test_windows_by_hand() -> None:
 
 
 @given(st.lists(st.integers(1, 12), max_size=60), st.integers(2, 30))
-def test_each_word_is_masked_once(lengths: list[int], room: int) -> None:
+def test_each_word_is_masked_once(lengths, room):
     words = [(number + 1,) * length for number, length in enumerate(lengths)]
     windows = list(masked(words, 0, room))
     assert sorted(word for _, masks in windows for word in masks) == list(range(len(words)))
@@ -138,7 +135,7 @@ def values(folder: Path, source: str, *texts: str, **settings: Any) -> list[Valu
 
 @pytest.mark.engine
 @pytest.mark.parametrize("source", [SOURCE, f"{SOURCE} A flood! " * 5])
-def test_as_a_second_implementation(tiny_bert: Path, source: str) -> None:
+def test_as_a_second_implementation(tiny_bert, source):
     second = SecondImplementation(tiny_bert, 2)
     expected = [second.estime(text, source) for text in TEXTS]
     for part in PARTS:
@@ -150,7 +147,7 @@ def test_as_a_second_implementation(tiny_bert: Path, source: str) -> None:
     assert other_layer != pytest.approx([one["soft"] for one in expected], abs=1e-4)
 
 
-def test_words_are_those_of_the_authors() -> None:
+def test_words_are_those_of_the_authors():
     """Clitics stand apart, abbreviations do not; accents are signs of their own (NFKD)."""
     found = words_of("It's 3.5 km. He didn't say “no” to the U.S. team: it's well-known.")
     assert found == ["It", "'s", "3.5", "km", ".", "He", "did", "n't", "say", "“", "no", "”", "to",
@@ -160,14 +157,14 @@ def test_words_are_those_of_the_authors() -> None:
 
 
 @pytest.mark.engine
-def test_no_word_in_common(tiny_bert: Path) -> None:
+def test_no_word_in_common(tiny_bert):
     none = [Unscored("no word in common with the source")]
     assert values(tiny_bert, SOURCE, "zebra") == none
     assert values(tiny_bert, SOURCE, "zebra", part="all") != none
 
 
 @pytest.mark.engine
-def test_marks_in_a_text_are_words(tiny_bert: Path) -> None:
+def test_marks_in_a_text_are_words(tiny_bert):
     """A written [MASK] is three words; none of them hides the word beside it."""
     with_mask = values(tiny_bert, "[MASK] river rose", "river [MASK] rose", part="all")
     assert with_mask == values(tiny_bert, "[maSk] river rose", "river [maSk] rose", part="all")

@@ -1,6 +1,5 @@
 """METEOR: published values, what nltk does differently, a WordNet of four words."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,36 +24,30 @@ def value(text: str, other: str, **settings: Any) -> Value:
         ("the cat was sat on the mat", 60 / 61, 0.5 * (2 / 6) ** 3, 0.9654),
     ],
 )
-def test_published_values(text: str, f: float, penalty: float, published: float) -> None:
+def test_published_values(text, f, penalty, published):
     """The examples of Wikipedia's article METEOR, which it gives with four decimals."""
     found = value(text, MAT)
     assert found == pytest.approx(f * (1 - penalty))
     assert found == pytest.approx(published, abs=5e-5)
 
 
-def test_the_chunks_of_the_paper() -> None:
+def test_alignments_by_hand():
     """Its example of two chunks, `the president` and `spoke to the audience`."""
     text, other = "the president spoke to the audience", "the president then spoke to the audience"
     precision, recall = 6 / 6, 6 / 7
     f = 10 * precision * recall / (recall + 9 * precision)
     assert value(text, other) == pytest.approx(f * (1 - 0.5 * (2 / 6) ** 3))
-
-
-def test_the_last_free_word_is_taken_even_where_links_cross() -> None:
-    """`a` takes the later `a`, so two chunks are made where the paper's rule makes one."""
+    # `a` takes the later `a`, so two chunks are made where the paper's rule makes one
     precision, recall = 1, 2 / 3
     f = 10 * precision * recall / (recall + 9 * precision)
     assert value("a b", "a b a") == pytest.approx(f * (1 - 0.5 * (2 / 2) ** 3))
-
-
-def test_stems_by_hand() -> None:
-    """`floods` and `flooding` have the stem `flood`; three words of three, in one chunk."""
+    # `floods` and `flooding` have the stem `flood`; three words of three, in one chunk
     assert value("The floods rose.", "the flooding rose") == pytest.approx(1 - 0.5 / 27)
     without = value("The floods rose.", "the flooding rose", stems=False)
     assert without == pytest.approx(2 / 3 * (1 - 0.5 * (2 / 2) ** 3))
 
 
-def test_parameters() -> None:
+def test_parameters():
     """Two words of three and of four, in two chunks."""
     text, other = "a b c", "a x y b"
     precision, recall = 2 / 3, 2 / 4
@@ -65,7 +58,7 @@ def test_parameters() -> None:
 
 
 @pytest.fixture
-def wordnet(tmp_path: Path) -> Path:
+def wordnet(tmp_path):
     """Its files, in which car and automobile, and mouse and rodent, share a synset."""
     licence = "  1 This software and database is being provided to you\n"
     synsets, index = licence, licence
@@ -81,7 +74,7 @@ def wordnet(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_synonyms(wordnet: Path) -> None:
+def test_synonyms(wordnet):
     """With base forms of the text's words: by their endings, and by the list of exceptions."""
     how: dict[str, Any] = {"synonyms": str(wordnet), "stems": False}
     for text, other in [("cars stop", "automobile stop"), ("mice stop", "rodent stop")]:
@@ -89,15 +82,12 @@ def test_synonyms(wordnet: Path) -> None:
         assert value(text, other, **how) == pytest.approx(1 - 0.5 / 8)
     for text, other in [("rodent stop", "car stop"), ("rodent stop", "mice stop")]:
         assert value(text, other, **how) == pytest.approx(1 / 4)
-
-
-def test_after_stems_synonyms_are_looked_up_by_stem(wordnet: Path) -> None:
-    """As nltk has it: `rodent` is its own stem, and `automobil` is no word of WordNet."""
+    # as nltk has it: `rodent` is its own stem, and `automobil` is no word of WordNet
     assert value("mice stop", "rodent stop", synonyms=str(wordnet)) == pytest.approx(1 - 0.5 / 8)
     assert value("car stop", "automobile stop", synonyms=str(wordnet)) == pytest.approx(1 / 4)
 
 
-def test_a_folder_without_wordnet(tmp_path: Path, wordnet: Path) -> None:
+def test_a_folder_without_wordnet(tmp_path, wordnet):
     (wordnet / "adj.exc").unlink()
     with pytest.raises(
         UserError, match=r"^metrics\.m\.synonyms: .* has no adj\.exc: name a folder"
@@ -107,7 +97,7 @@ def test_a_folder_without_wordnet(tmp_path: Path, wordnet: Path) -> None:
         make_metrics({"meteor": {"synonyms": str(tmp_path / "nowhere")}})
 
 
-def test_what_the_signature_says(wordnet: Path) -> None:
+def test_what_the_signature_says(wordnet):
     facts = meteor("meteor", {}).facts
     assert facts["library"].startswith("nltk 3.")
     assert {k: facts[k] for k in ("stems", "synonyms", "alpha", "beta", "gamma")} == {

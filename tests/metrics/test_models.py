@@ -30,11 +30,7 @@ MISSING = "focus, and structure and coherence"
 
 
 @pytest.fixture(scope="module")
-def specs(
-    tiny: Callable[..., Path],
-    make_bert: Callable[..., Path],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Specs:
+def specs(tiny, make_bert, tmp_path_factory):
     """Settings with which each metric can measure."""
     masked, minilm = str(make_bert()), str(MODEL_DIR)
     classifier = str(make_bert("BertForSequenceClassification"))
@@ -66,7 +62,7 @@ def close(found: list[list[Value]]) -> list[list[Any]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_company_changes_nothing(specs: Specs, kind: str) -> None:
+def test_company_changes_nothing(specs, kind):
     cases = [of(*TEXTS), of(*TEXTS[::-1], references=(TEXTS[2],)), of(*REFERENCES[:2])]
     alone = [row for one in cases for row in made(specs, kind, batch=1).measure([one])]
     assert made(specs, kind).measure(cases) == close(alone)
@@ -98,15 +94,13 @@ UNSCORED = [
 
 
 @pytest.mark.parametrize(("kind", "reason", "about", "texts"), UNSCORED)
-def test_unscored(
-    specs: Specs, kind: str, reason: str, about: dict[str, Any], texts: list[str]
-) -> None:
+def test_unscored(specs, kind, reason, about, texts):
     found = made(specs, kind).measure([of(*texts, **about)])
     assert found == [[Unscored(reason)] * len(texts)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_the_signature_says(specs: Specs, kind: str, tmp_path: Path) -> None:
+def test_what_the_signature_says(specs, kind, tmp_path):
     """It travels; it is the same for a model in another place, and another for another model."""
     metric, folder = made(specs, kind, batch=7), Path(specs[kind]["model"])
     facts = metric.facts
@@ -133,13 +127,11 @@ FACTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("kind", "settings", "facts"), FACTS)
-def test_settings_are_facts(
-    specs: Specs, kind: str, settings: dict[str, Any], facts: dict[str, Any]
-) -> None:
+def test_settings_are_facts(specs, kind, settings, facts):
     assert facts.items() <= made(specs, kind, **settings).facts.items()
 
 
-def test_gruen_says_what_is_missing(specs: Specs) -> None:
+def test_gruen_says_what_is_missing(specs):
     metric = made(specs, "gruen2of4")
     caution = f"gruen2of4: GRUEN without two of its four parts ({MISSING})"
     assert cautions_of([metric]) == [caution]
@@ -147,9 +139,7 @@ def test_gruen_says_what_is_missing(specs: Specs) -> None:
     assert metric.facts["acceptability"].startswith(f"{classifier}@")
 
 
-def test_a_name_is_read_from_the_hub_s_local_cache(
-    specs: Specs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_is_read_from_the_hub_s_local_cache(specs, tmp_path, monkeypatch):
     import huggingface_hub
 
     commit = "0123456789abcdef0123456789abcdef01234567"
@@ -164,7 +154,7 @@ def test_a_name_is_read_from_the_hub_s_local_cache(
 
 
 @pytest.mark.service
-def test_making_one_loads_nothing(specs: Specs) -> None:
+def test_making_one_loads_nothing(specs):
     script = f"""
 import sys
 from evaljudge.metrics import make_metrics
@@ -189,14 +179,14 @@ NAMELESS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_model_is_named(specs: Specs, kind: str) -> None:
+def test_no_model_is_named(specs, kind):
     for model in ("", "s3://bucket/x"):
         with pytest.raises(UserError, match=rf"^metrics\.{kind}\.model: name {NAMELESS[kind]}, by"):
             made(specs, kind, model=model)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_model_that_is_not_there(specs: Specs, kind: str) -> None:
+def test_a_model_that_is_not_there(specs, kind):
     here = kind in ("bertscore", "mover")
     said = "model /nowhere: no such folder" if here else "/nowhere is not on this machine, and this"
     with pytest.raises(UserError, match=rf"^metrics\.{kind}\.model: {said}"):
@@ -222,10 +212,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("kind", "settings", "said"), MISTAKES)
-def test_a_model_that_does_not_fit(
-    specs: Specs, tiny: Callable[..., Path], make_bert: Callable[..., Path], tmp_path: Path,
-    kind: str, settings: dict[str, Any], said: str,
-) -> None:  # fmt: skip
+def test_a_model_that_does_not_fit(specs, tiny, make_bert, tmp_path, kind, settings, said):
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
     places: dict[str, Callable[[], Any]] = {
         "{bytes}": lambda: tiny("bytes"),

@@ -4,14 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from evaljudge.metrics.protocol import (
-    Against,
-    Comparison,
-    Unscored,
-    Value,
-    combined,
-    measured,
-)
+from evaljudge.metrics.protocol import Against, Comparison, Unscored, Value, combined, measured
 from evaljudge.records import Candidate, Case, Document
 
 RIVER = Document("d1", "one two three four five six", ("a b", " \n", "c d e f"))
@@ -33,7 +26,7 @@ def values(document: Document, texts: Sequence[str], against: Against) -> list[V
     ("against", "expected"),
     [("first", [-1, -1]), ("best", [-1, -1]), ("mean", [-1, -2]), ("source", [-3, -5])],
 )
-def test_values_by_hand(against: Against, expected: list[float]) -> None:
+def test_values_by_hand(against, expected):
     assert values(RIVER, ["p q r", "p"], against) == expected
 
 
@@ -45,7 +38,7 @@ def test_values_by_hand(against: Against, expected: list[float]) -> None:
         (Document("d", " ", ("a b",)), "source", "empty source"),
     ],
 )
-def test_nothing_to_compare_with(document: Document, against: Against, reason: str) -> None:
+def test_nothing_to_compare_with(document, against, reason):
     assert values(document, ["p", ""], against) == [Unscored(reason), Unscored("empty text")]
 
 
@@ -58,12 +51,12 @@ def test_nothing_to_compare_with(document: Document, against: Against, reason: s
         ("source", [-4, -2, Unscored("is the reference")]),
     ],
 )
-def test_a_text_is_not_compared_with_itself(against: Against, expected: list[Value]) -> None:
+def test_a_text_is_not_compared_with_itself(against, expected):
     """White space apart, it is one of the texts that it would be compared with."""
     assert values(RIVER, ["a  b\n", "c d e f", RIVER.source], against) == expected
 
 
-def test_unscored_against_some_is_scored_against_the_others() -> None:
+def test_unscored_against_some_is_scored_against_the_others():
     gap = Unscored("x")
     assert combined([gap, 0.5, 0.25], "best") == 0.5
     assert combined([gap, 0.5, 0.25], "mean") == 0.375
@@ -71,7 +64,7 @@ def test_unscored_against_some_is_scored_against_the_others() -> None:
     assert values(RIVER, ["x y"], "best") == [gap]
 
 
-def test_a_reference_is_prepared_once_for_all_candidates_of_its_case() -> None:
+def test_a_reference_is_prepared_once_for_all_candidates_of_its_case():
     prepared: list[str] = []
 
     def comparing(reference: str) -> Comparison:

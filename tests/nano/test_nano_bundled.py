@@ -29,12 +29,15 @@ def job(**more: Any) -> Any:
     return make_job(load_config(spec | more))
 
 
-def test_the_checkpoint_is_small_and_whole():
+def test_the_checkpoint_is_small_and_its_name_its_identity():
     sizes = {file.name: file.stat().st_size for file in CHECKPOINT.iterdir()}
     assert {"config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"} == set(
         sizes
     )
     assert sum(sizes.values()) <= MOST_BYTES
+    found = VllmEngines().describe(ModelSource("nano")).identity
+    assert found.name == "nano"
+    assert found.revision == VllmEngines().describe(ModelSource(str(CHECKPOINT))).identity.revision
 
 
 def test_the_checkpoint_has_the_tokenizer_that_the_code_makes(tmp_path):
@@ -44,12 +47,6 @@ def test_the_checkpoint_has_the_tokenizer_that_the_code_makes(tmp_path):
         assert json.loads((tmp_path / name).read_text()) == json.loads(
             (CHECKPOINT / name).read_text()
         )
-
-
-def test_its_name_is_its_identity():
-    found = VllmEngines().describe(ModelSource("nano")).identity
-    assert found.name == "nano"
-    assert found.revision == VllmEngines().describe(ModelSource(str(CHECKPOINT))).identity.revision
 
 
 def test_a_folder_of_the_same_name_is_not_passed_over(tmp_path, monkeypatch):
@@ -73,6 +70,12 @@ def test_its_users_are_told_what_it_knows():
     assert "nothing else" in told
     _, prompts = job().cautions
     assert "prompts: nano" in prompts
+    pack = load_task("summary", prompts="nano").pack
+    taught = " ".join(
+        pack.templates[f"synthetic.{name}"] for name in ("extreme", "between", "compare", "ladder")
+    )
+    for word in re.findall(r"</?\w+>|\w+", re.sub(r"{[{%].*?[%}]}", " ", taught)):
+        assert len(ids(word)) == 1, word
 
 
 # what it was taught
@@ -90,15 +93,6 @@ def engine(tmp_path_factory):
     save_tokenizer(folder)
     tokeniser = Tokeniser(PreTrainedTokenizerFast.from_pretrained(folder))
     return tokeniser, read_template(tokeniser, {}, frozenset())
-
-
-def test_a_word_of_the_prompts_that_it_is_taught_is_one_token():
-    pack = load_task("summary", prompts="nano").pack
-    taught = " ".join(
-        pack.templates[f"synthetic.{name}"] for name in ("extreme", "between", "compare", "ladder")
-    )
-    for word in re.findall(r"</?\w+>|\w+", re.sub(r"{[{%].*?[%}]}", " ", taught)):
-        assert len(ids(word)) == 1, word
 
 
 def test_a_lesson_is_the_prompt_that_the_engine_asks(engine):

@@ -1,7 +1,6 @@
 """The scripts that redo a paper's figures, each on a small corpus of the demo's world."""
 
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
@@ -26,9 +25,7 @@ SHOWN = {
     "call",
     [call if "mixes" in call else pytest.param(call, marks=pytest.mark.long) for call in SHOWN],
 )
-def test_a_script_prints_its_table_and_draws_it(
-    call: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_script_prints_its_table_and_draws_it(call, tmp_path, capsys):
     cases, figure = tmp_path / "cases.jsonl", tmp_path / "figure.svg"
     cases.write_text(as_jsonl(make_cases(36, 0)))
     name, *options = call.split()
@@ -39,7 +36,7 @@ def test_a_script_prints_its_table_and_draws_it(
     assert figure.read_text().startswith("<?xml")
 
 
-def test_an_axis_that_nobody_rated_is_refused(tmp_path: Path) -> None:
+def test_an_axis_that_nobody_rated_is_refused(tmp_path):
     cases = tmp_path / "cases.jsonl"
     cases.write_text(as_jsonl(make_cases(3, 0)))
     with pytest.raises(SystemExit, match="--axis relevence: nobody rated it; people rated coher"):
@@ -48,5 +45,5 @@ def test_an_axis_that_nobody_rated_is_refused(tmp_path: Path) -> None:
         )
 
 
-def test_what_a_text_copies_by_hand() -> None:
+def test_what_a_text_copies_by_hand():
     assert [*of("a b c d e", "b c x e").values()] == [3 / 4, 5 / 4, 5 / 4, 4.0]

@@ -11,9 +11,7 @@ SCRIPTS = Path(__file__).parents[2] / "jobs/papers"
 
 
 @pytest.mark.parametrize("name", GONE)
-def test_a_command_that_is_gone_names_its_script(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_that_is_gone_names_its_script(name, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["probe", name, "--cases", "cases.jsonl"])
     said = capsys.readouterr().err
@@ -23,9 +21,7 @@ def test_a_command_that_is_gone_names_its_script(
 
 
 @pytest.mark.parametrize("command", [["probe", "position"], ["probe", "injection"], ["calibrate"]])
-def test_a_slip_of_a_few_digits_is_refused(
-    command: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_slip_of_a_few_digits_is_refused(command, capsys):
     with pytest.raises(SystemExit, match="2"):
         main([*command, "--resamples", "10000000"])
     said = capsys.readouterr().err

@@ -31,7 +31,7 @@ def written(folder: Path, rows: list[dict[str, Any]]) -> str:
 
 
 @pytest.mark.parametrize("tie", [None, "", "tie"])
-def test_ties_and_a_missing_axis(tmp_path: Path, tie: Any) -> None:
+def test_ties_and_a_missing_axis(tmp_path, tie):
     row = vote("A", "B", tie)
     del row["axis"]
     (read,) = read_votes(written(tmp_path, [row]))
@@ -47,20 +47,17 @@ def test_ties_and_a_missing_axis(tmp_path: Path, tie: Any) -> None:
         ({"second": "A"}, "votes.jsonl:1: first and second are the same system, 'A'"),
     ],
 )
-def test_rows_that_are_no_votes(tmp_path: Path, row: dict[str, Any], said: str) -> None:
+def test_rows_that_are_no_votes(tmp_path, row, said):
     with pytest.raises(UserError, match=said):
         read_votes(written(tmp_path, [vote("A", "B", "A") | row]))
 
 
-def test_systems_may_be_numbers(tmp_path: Path) -> None:
+def test_odd_files_of_votes(tmp_path):
     rows = [vote(*numbers) for numbers in [(1, 2, 1), (2, 1, 1), (0, 2, 0), (1, 2, "2")]]
     read = read_votes(written(tmp_path, rows))
     assert [(vote.first, vote.second, vote.winner) for vote in read] == [
         ("1", "2", "1"), ("2", "1", "1"), ("0", "2", "0"), ("1", "2", "2")
     ]  # fmt: skip
-
-
-def test_a_row_without_winner_and_a_file_without_votes(tmp_path: Path) -> None:
     row = vote("A", "B", "A")
     del row["winner"]
     with pytest.raises(UserError, match="needs `winner`: 'A', 'B' or 'tie'"):
@@ -69,7 +66,7 @@ def test_a_row_without_winner_and_a_file_without_votes(tmp_path: Path) -> None:
         read_votes(written(tmp_path, []))
 
 
-def test_printed_and_written(tmp_path: Path) -> None:
+def test_printed_and_written(tmp_path):
     file = written(tmp_path, [vote("A", "B", "A", f"d{n}") for n in range(5)])
     done = CliRunner().invoke(
         studies_app, ["position", "--votes", file, "--out", str(tmp_path / "o")]
@@ -83,7 +80,7 @@ def test_printed_and_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the shared human judgements are not here")
-def test_the_shared_votes() -> None:
+def test_the_shared_votes():
     """Counted again with a loop over the file: a judge that likes the first on relevance."""
     path = SHARED / "summeval_pairwise_votes.jsonl"
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -113,7 +110,7 @@ def asked(document: int, pair: str, winners: str, axis: str = "fluency") -> list
     ]
 
 
-def test_votes_by_hand() -> None:
+def test_votes_by_hand():
     votes = [
         *asked(0, "AB", "AB"),  # the first, twice
         *asked(0, "CD", "CC"),  # C, wherever it stood
@@ -132,14 +129,11 @@ def test_votes_by_hand() -> None:
     assert found.p == 1.0
 
 
-def test_of_nothing_there_is_no_share() -> None:
+def test_shares_of_nothing_and_of_repeated_asks():
     found = preferences([Vote(0, "x", "A", "B", None)])[0]
     nothing = Measured(None, None, None, 0)
     assert (found.first_wins, found.flips, found.first_decides) == (nothing,) * 3
     assert (found.p, found.pairs, found.ties) == (None, 0, 1)
-
-
-def test_repeated_asks_pair_up_in_turn() -> None:
     votes = [*asked(0, "AB", "AB"), *asked(0, "AB", "AA"), *asked(0, "AB", "A")]
     found = preferences(votes)[0]
     assert (found.n, found.pairs, found.first_twice, found.flips.value) == (5, 2, 1, 0.5)
@@ -178,7 +172,7 @@ def shares(votes: Sequence[Vote]) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_shares_and_intervals(seed: int) -> None:
+def test_shares_and_intervals(seed):
     votes = random_votes(seed)
     (found,) = preferences(votes, resamples=80, seed=5)
     values = shares(votes)

@@ -28,7 +28,7 @@ def study(shown: Table, **more: Any) -> ProbeResult:
 
 
 @pytest.mark.usefixtures("hundred_columns")
-def test_a_wide_table_is_told_in_blocks() -> None:
+def test_a_wide_table_is_told_in_blocks():
     heads = ["scorer", *(f"head-{n}" for n in range(20))]
     rows = [[name, *("0.123" for _ in range(20))] for name in TWENTY]
     told = as_text(study(Table("", heads, rows, "l" + "r" * 20)))
@@ -43,7 +43,7 @@ def test_a_wide_table_is_told_in_blocks() -> None:
     assert all(len(block.splitlines()) == 21 for block in blocks)
 
 
-def test_markdown_escapes() -> None:
+def test_markdown_escapes():
     rows = [["x | y", "0.5"], ["b", "0.25"]]
     shown = Table("T_1", ["scorer", "value"], rows, "lr")
     lines = as_markdown(study(shown, about="a *b*")).splitlines()
@@ -57,12 +57,9 @@ def test_markdown_escapes() -> None:
     assert lines[-3:] == ["![A study](n.svg)", "", "A note."]
 
 
-def test_json_has_null_for_what_is_undefined() -> None:
+def test_json_and_figures():
     told = as_json(study(Table("", ["a"], [], "l"), rows=[Row(float("nan"), 3)]))
     assert json.loads(told) == [{"value": None, "n": 3}]
-
-
-def test_a_figure_is_xml_with_every_name_and_repeats_to_the_byte() -> None:
     rows = [Dot(name, Measured(0.5, 0.4, 0.6, 9), True) for name in TWENTY]
     figure = drawn(rows, "s\x00aid")
     assert drawn(rows, "s\x00aid") == figure

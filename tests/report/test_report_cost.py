@@ -15,7 +15,7 @@ from tests.report.findings import COSTS
 
 
 @pytest.fixture
-def costly(findings: Findings) -> Findings:
+def costly(findings):
     return replaced(findings, costs=COSTS)
 
 
@@ -23,7 +23,7 @@ def on_gpus(findings: Findings) -> Findings:
     return replaced(findings, costs=[replace(row, gpu_seconds=2 * row.seconds) for row in COSTS])
 
 
-def test_gpu_seconds_are_shown_where_there_were_gpus(costly: Findings) -> None:
+def test_gpu_seconds_are_shown_where_there_were_gpus(costly):
     without, with_them = (next(iter(cost(one, False))) for one in (costly, on_gpus(costly)))
     assert "GPU seconds" not in without.tables[0].heads
     assert with_them.tables[0].heads[-2:] == ["seconds", "GPU seconds"]
@@ -35,7 +35,7 @@ def test_gpu_seconds_are_shown_where_there_were_gpus(costly: Findings) -> None:
     assert GPU_SECONDS in " ".join(with_them.notes)
 
 
-def test_every_column_is_explained(costly: Findings) -> None:
+def test_every_column_is_explained(costly):
     (section,) = cost(on_gpus(costly), False)
     said = " ".join(section.notes).lower()
     for table in section.tables:
@@ -43,7 +43,7 @@ def test_every_column_is_explained(costly: Findings) -> None:
             assert re.search(rf"\b{head.rstrip(':').lower()}\b", said), head
 
 
-def test_money_by_judge_where_a_price_is_given(costly: Findings) -> None:
+def test_money_by_judge_where_a_price_is_given(costly):
     """An hour is 3,600: 86.4 s of a worker with two GPUs at 25 each."""
     priced = replace(on_gpus(costly), price=Price(per_gpu_hour=25), candidates=500)
     (section,) = cost(priced, False)

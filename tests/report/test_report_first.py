@@ -60,9 +60,7 @@ def only_answer(table: list[list[float]] = DISTINCT, **more: Any) -> AxisAnswer:
         ((0.4, None, None), "Agreement with people within documents, without an interval", None),
     ],
 )
-def test_agreement_is_claimed_where_it_is_shown(
-    figures: tuple[float, float | None, float | None], said: str, holds: bool | None
-) -> None:
+def test_agreement_is_claimed_where_it_is_shown(figures, said, holds):
     found = only_answer(agreement=[spearman(*figures)])
     assert found.trust.startswith(said)
     assert found.is_trusted is holds
@@ -84,12 +82,12 @@ def spread(low: float, high: float, ratings: list[float]) -> Spread:
         (spread(1, 5, [1, 5]), DISTINCT, "in each of them all scores or all ratings are equal"),
     ],
 )
-def test_what_cannot_be_compared_says_why(of: Spread, table: list[list[float]], why: str) -> None:
+def test_what_cannot_be_compared_says_why(of, table, why):
     undefined = [spearman(None, None, None)]
     assert why in only_answer(table, agreement=undefined, spreads=[of]).trust
 
 
-def test_what_cannot_be_compared_within_documents_has_the_figure_of_all_texts() -> None:
+def test_what_cannot_be_compared_within_documents_has_the_figure_of_all_texts():
     rows = [spearman(None, None, None), spearman(0.492, -0.122, 0.947, level="summary")]
     found = only_answer([[1.0], [2.0], [4.0]], agreement=rows, spreads=[spread(1, 5, [1, 5])])
     assert found.trust.endswith(" Across all texts (summary level): 0.492 [-0.122, 0.947].")
@@ -113,19 +111,17 @@ def test_what_cannot_be_compared_within_documents_has_the_figure_of_all_texts() 
         ),
     ],
 )
-def test_a_sentence_names_a_first_system_where_there_is_one(
-    table: list[list[float]], said: str
-) -> None:
+def test_a_sentence_names_a_first_system_where_there_is_one(table, said):
     assert only_answer(table).sentence == said
 
 
-def test_peoples_best_is_named_with_ties() -> None:
+def test_peoples_best_is_named_with_ties():
     rows = [ranked(HUMAN, [[4.0, 4.0, 1.0]] * 9), ranked("synthetic", DISTINCT)]
     (found,) = answers(made(systems=rows))
     assert found.people == "people's best: north, south"
 
 
-def test_ratings_that_no_people_gave_are_not_said_to_be_theirs() -> None:
+def test_ratings_that_no_people_gave_are_not_said_to_be_theirs():
     rows = [ranked(HUMAN, [[4.0, 4.0, 1.0]] * 9), ranked("synthetic", DISTINCT)]
     findings = made(systems=rows, rated_by="true levels")
     (found,) = answers(findings)
@@ -138,7 +134,7 @@ def test_ratings_that_no_people_gave_are_not_said_to_be_theirs() -> None:
         assert "In place of people's ratings stand true levels." in unescape(text)
 
 
-def test_a_combination_stands_for_the_judges() -> None:
+def test_a_combination_stands_for_the_judges():
     rows = [ranked("a", DISTINCT), ranked("jury", DISTINCT), ranked("b", DISTINCT, "tone")]
     lost = ("spearman", 0.5, 0.553, 0.053, 0.008, 0.098, 100, False)
     left_out = [
@@ -155,13 +151,13 @@ def test_a_combination_stands_for_the_judges() -> None:
     assert [row.scorer for row in leading(found, rows)] == ["jury", "b"]
 
 
-def test_a_length_does_not_lead_a_run_without_ratings() -> None:
+def test_a_length_does_not_lead_a_run_without_ratings():
     rows = [ranked("words", DISTINCT, "*"), ranked("rouge1", DISTINCT, "*")]
     assert [one.ranking.scorer for one in headlines(made(systems=rows, agreement=[]))] == ["rouge1"]
     assert headlines(made(systems=rows[:1], agreement=[]))[0].ranking.scorer == "words"
 
 
-def test_long_names_are_cut_in_the_middle() -> None:
+def test_long_names_are_cut_in_the_middle():
     names = [f"organisation/a-very-long-name-of-a-model-{n}-awq" for n in range(3)]
     (found,) = answers(made(systems=[ranked("synthetic", ALIKE, systems=names)]))
     assert shortened(names[1], 20) == "organi…a-model-1-awq"
@@ -171,15 +167,12 @@ def test_long_names_are_cut_in_the_middle() -> None:
     assert found.hidden == 0
 
 
-def test_pictures_of_one_scorer_have_one_scale() -> None:
+def test_pictures_have_one_scale_and_the_answer_s_order():
     narrow = [[3 + (n + k) % 3 / 100 for k in range(3)] for n in range(20)]
     rows = [ranked("synthetic", DISTINCT), ranked("synthetic", narrow, "tone")]
     wide, small = answers(made(systems=rows))
     assert wide.ticks == small.ticks
     assert max(dot["at"] for dot in small.dots) - min(dot["at"] for dot in small.dots) < 0.05
-
-
-def test_strips_stand_in_the_order_of_the_answer() -> None:
     findings = made(systems=[ranked("synthetic", DISTINCT)], spreads=[spread(2, 2, [1, 5])])
     (found,) = pictures.all_strips(findings)
     assert [row["name"] for row in found["rows"]] == SYSTEMS
@@ -191,22 +184,19 @@ def test_strips_stand_in_the_order_of_the_answer() -> None:
 EMPTY = Coverage("importance", "*", 0, 600, {"no n-gram of the source has any weight": 600})
 
 
-def test_what_is_missing_is_said_with_its_scorer_and_reason() -> None:
+def test_what_is_missing_is_said():
     (found,) = missing(made(coverage=[EMPTY, Coverage("words", "*", 600, 0, {})]))
     assert found["said"] == "importance: no n-gram of the source has any weight, 600 texts"
     assert found["texts"] == "#texts?scorer=importance&axis=%2A&status=unscored"
     assert list(without_scores([EMPTY])) == [
         "importance has no score: no n-gram of the source has any weight × 600"
     ]
-
-
-@pytest.mark.parametrize(("floor", "colour"), [(0.0, ""), (0.3, "passed"), (0.95, "failed")])
-def test_coverage_is_good_only_where_a_floor_is_reached(floor: float, colour: str) -> None:
-    half = Coverage("words", "*", 1, 1, {"empty text": 1})
-    assert coverage_class(made(coverage=[half], coverage_floor=floor)) == colour
-
-
-def test_one_is_not_many() -> None:
     findings: Findings = made(cases=1, candidates=1, rated=1)
     size, rated, _ = card_lines(findings)
     assert (size, rated) == ("1 text of 1 document", "1 is rated by people.")
+
+
+@pytest.mark.parametrize(("floor", "colour"), [(0.0, ""), (0.3, "passed"), (0.95, "failed")])
+def test_coverage_is_good_only_where_a_floor_is_reached(floor, colour):
+    half = Coverage("words", "*", 1, 1, {"empty text": 1})
+    assert coverage_class(made(coverage=[half], coverage_floor=floor)) == colour

@@ -2,16 +2,14 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
 
 from evaljudge.analyses.replacing import OFF_SCALE, ReplacingRow
-from evaljudge.analysis.findings import Coverage, Findings
+from evaljudge.analysis.findings import Coverage
 from evaljudge.decisions.powered import NOTHING
 from evaljudge.report import agreement_markdown, read_findings, write_report
 from evaljudge.storage import Place
@@ -20,23 +18,18 @@ from tests.frames import replaced
 from tests.report.findings import PLAIN, made_of, made_with_statistics, on_peoples_scale
 
 
-def test_all_of_it_as_it_is_written(
-    findings: Findings, with_statistics: Findings, snapshot: Callable[..., None]
-) -> None:
+def test_all_of_it_as_it_is_written(findings, with_statistics, snapshot):
     snapshot(agreement_markdown(findings), "ordinary")
     snapshot(agreement_markdown(with_statistics), "statistics")
 
 
-def test_accuracy_of_a_sample_is_the_samples(findings: Findings) -> None:
+def test_accuracy_is_told_from_the_correlations(findings):
     """Its value too, unlike a correlation's."""
     rows = [replace(row, sampled=True) for row in findings.agreement]
     exact = "comes from a seeded sample of documents; the value is exact."
     said = agreement_markdown(replaced(findings, agreement=rows))
     assert said.count(f"{exact} Pairwise accuracy is altogether that sample's.") == 1
     assert said.count(exact) == 3
-
-
-def test_accuracy_counts_apart_where_it_rests_on_more(findings: Findings) -> None:
     rows = [
         replace(row, n=54, skipped=6)
         if row.coefficient != "accuracy"
@@ -47,7 +40,7 @@ def test_accuracy_counts_apart_where_it_rests_on_more(findings: Findings) -> Non
     assert "| 54; accuracy 60 | 6; accuracy 0 |" in said
 
 
-def test_soft_accuracy_stands_at_system_level_alone(findings: Findings) -> None:
+def test_soft_accuracy_stands_at_system_level_alone(findings):
     (first, *_) = (row for row in findings.agreement if row.level == "system")
     soft = replace(first, coefficient="soft_accuracy", value=0.897, low=None, high=None)
     rows = [*findings.agreement, soft]
@@ -73,9 +66,7 @@ def test_soft_accuracy_stands_at_system_level_alone(findings: Findings) -> None:
         ([], 1.0, "100.0% scored: reaches the floor of 95%."),
     ],
 )
-def test_the_share_is_of_what_is_expected_and_never_rounded_up(
-    findings: Findings, rows: list[tuple[str, int, dict[str, int]]], share: float, said: str
-) -> None:
+def test_the_share_is_of_what_is_expected_and_never_rounded_up(findings, rows, share, said):
     """No score is expected of the reference itself."""
     coverage = [Coverage(name, "*", n, sum(why.values()), why) for name, n, why in rows]
     found = replaced(findings, coverage=coverage)
@@ -85,16 +76,13 @@ def test_the_share_is_of_what_is_expected_and_never_rounded_up(
     assert all(f"{reason} × {n:,}" in markdown for *_, why in rows for reason, n in why.items())
 
 
-def test_given_scores_have_no_task_model_or_floor(findings: Findings) -> None:
+def test_given_scores_and_many_reasons(findings):
     """As `evaljudge agree` makes them."""
     said = agreement_markdown(
         replace(findings, task="", model="", writer="", signatures={}, coverage_floor=0.0)
     )
     assert "- Task" not in said and "model:" not in said and "How the numbers" not in said
     assert "**99.8% scored.**" in said
-
-
-def test_only_the_most_frequent_reasons_are_told_apart(findings: Findings) -> None:
     reasons = {f"reason {n}": n for n in range(1, 9)}
     said = agreement_markdown(replaced(findings, coverage=[Coverage("s", "a", 0, 36, reasons)]))
     assert (
@@ -102,7 +90,7 @@ def test_only_the_most_frequent_reasons_are_told_apart(findings: Findings) -> No
     ) in said
 
 
-def test_no_word_breaks_a_table_or_writes_html(hostile: Findings) -> None:
+def test_no_word_breaks_a_table_or_writes_html(hostile):
     said = agreement_markdown(hostile)
     assert "<" not in said
     parser = MarkdownIt("commonmark").enable("table")
@@ -113,9 +101,7 @@ def test_no_word_breaks_a_table_or_writes_html(hostile: Findings) -> None:
 
 
 @pytest.mark.parametrize("analysis", sorted(made_with_statistics().rows))
-def test_a_section_is_there_where_its_analysis_has_rows(
-    analysis: str, findings: Findings, with_statistics: Findings
-) -> None:
+def test_a_section_is_there_where_its_analysis_has_rows(analysis, findings, with_statistics):
     rows: dict[str, Any] = {analysis: with_statistics[analysis]}
     alone = agreement_markdown(replaced(findings, **rows))
     heads = [line for line in alone.splitlines() if line.startswith("#")]
@@ -132,11 +118,11 @@ def test_a_section_is_there_where_its_analysis_has_rows(
         {"people_scale": [replace(on_peoples_scale("A"), slope=None, together=NOTHING)]},
     ],
 )
-def test_rows_that_say_nothing_make_no_section(findings: Findings, rows: dict[str, Any]) -> None:
+def test_rows_that_say_nothing_make_no_section(findings, rows):
     assert agreement_markdown(replaced(findings, **rows)) == agreement_markdown(findings)
 
 
-def test_the_files_hold_every_number(with_statistics: Findings, tmp_path: Path) -> None:
+def test_the_files_hold_every_number(with_statistics, tmp_path):
     write_report(Place(str(tmp_path)), with_statistics)
 
     def read(name: str) -> bytes | None:

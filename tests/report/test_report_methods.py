@@ -1,7 +1,6 @@
 """Methods x axes in three media: literal text, marks and places, and names that mean harm."""
 
 import re
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -100,7 +99,7 @@ def made() -> list[Section]:
     return [methods_section("SummEval", ["Llama judges."], TABLE)]
 
 
-def test_each_medium_as_it_is_written(snapshot: Callable[..., None]) -> None:
+def test_each_medium_as_it_is_written(snapshot):
     snapshot(study_markdown(made(), ["100 documents"]), "markdown")
     snapshot(study_text(made(), ["100 documents"]), "terminal")
     text = study_page(made(), ["100 documents"])
@@ -108,23 +107,20 @@ def test_each_medium_as_it_is_written(snapshot: Callable[..., None]) -> None:
     snapshot({"tables": Reader(text).tables, "places": places}, "page")
 
 
-def test_nothing_is_explained_that_is_not_there() -> None:
+def test_nothing_is_explained_that_is_not_there():
     rows = {"only": [Figure(0.3, place="best"), Figure(0.3, place="best")]}
     section = methods_section("S", [], averages("kendall", ["fluency"], rows))
     assert section.notes == ["n: all values of a column rest on the same documents: fluency 9."]
     assert section.tables[0].heads == ["method", "fluency"]  # an average of one is that one
     assert section.tables[0].rows == [["only", "0.300"]]
     assert section.tables[0].title == "Kendall (tau-b), sample level"
-
-
-def test_sections_without_places_have_no_legend_of_places() -> None:
     section = Section("Cost", ["What it took."], [Table("Asks", ["m", "n"], [["a", "1"]], "lr")])
     for told in (study_markdown([section], []), study_text([section], [])):
         assert PLACES not in told and PLACES_ON_SCREEN not in told and "Asks" in told
     assert PLACES not in study_page([section], [])
 
 
-def test_5_percent_is_the_line() -> None:
+def test_5_percent_is_the_line():
     def mark(p_holm: float | None) -> str:
         found = averages("pearson", ["a"], {"m": [Figure(0.1, p_holm=p_holm)] * 2})
         return str(methods_section("", [], found).tables[0].rows[0][1])
@@ -132,7 +128,7 @@ def test_5_percent_is_the_line() -> None:
     assert [mark(p) for p in (0.0499, 0.05, None)] == ["0.100‡", "0.100", "0.100°"]
 
 
-def test_takes_what_the_statistics_found() -> None:
+def test_takes_what_the_statistics_found():
     defined = AveragedValue(0.4, 0.3, 0.5, 9, 0.01, 0.45)
     less = AveragedValue(0.2, None, None, 8, None)
     nothing = AveragedValue(None, None, None, 0, None)
@@ -175,7 +171,7 @@ def test_takes_what_the_statistics_found() -> None:
     ]
 
 
-def test_from_scores_to_a_table() -> None:
+def test_from_scores_to_a_table():
     stream = np.random.default_rng(0)
     documents, systems = np.repeat(np.arange(40), 5), np.tile(np.arange(5), 40)
     human = {axis: stream.normal(size=200) for axis in ("coherence", "fluency")}
@@ -201,7 +197,7 @@ def sections_of(words: list[str]) -> list[Section]:
     return [methods_section(word, words, table) for word in words]
 
 
-def test_no_name_adds_to_markdown_or_page() -> None:
+def test_no_name_adds_to_markdown_or_page():
     parser = MarkdownIt("commonmark").enable("table")
     hostile, plain = (study_markdown(sections_of(words), words) for words in (WORDS, PLAIN))
     tokens = parser.parse(hostile)
@@ -231,7 +227,7 @@ def compared(methods: dict[str, list[float]], documents: int) -> Section:
 UP, SWAPPED = [0.0, 1, 2, 3, 4], [0.0, 1, 2, 4, 3]
 
 
-def test_methods_on_different_documents_are_shown_on_the_same() -> None:
+def test_few_and_different_documents_are_said():
     """`easy` is undefined where the other fails: on what both have, they are alike."""
     all_of_them, easy = UP * 6 + SWAPPED * 2, UP * 6 + [np.nan] * 10
     section = compared({"all": all_of_them, "easy": easy}, 8)
@@ -240,9 +236,6 @@ def test_methods_on_different_documents_are_shown_on_the_same() -> None:
     assert documents.heads == ["method", "fluency: n", "fluency: on all 6"]
     assert documents.rows == [["all", "8", "1.000"], ["easy", "6", "1.000"]]
     assert COMMON in section.notes
-
-
-def test_of_few_documents_nothing_is_best() -> None:
     section = compared({"a": UP * 3, "b": SWAPPED * 3}, 3)
     assert [row[1] for row in section.tables[0].rows] == [
         "1.000 (only 3 documents)", "0.900 (only 3 documents)"

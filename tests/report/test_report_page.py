@@ -4,16 +4,14 @@ import json
 import re
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import evaljudge
-from evaljudge.analysis.findings import Coverage, Findings
+from evaljudge.analysis.findings import Coverage
 from evaljudge.records import Candidate, Document
 from evaljudge.report import first, page
 from evaljudge.report.page import LARGEST
@@ -62,21 +60,22 @@ def _digest(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
-def test_headings_and_tables_hold_the_findings(
-    with_statistics: Findings, snapshot: Callable[..., None]
-) -> None:
+def test_headings_and_tables_hold_the_findings(with_statistics, snapshot):
     reader = Reader(page(with_statistics))
     told = {"headings": reader.headings, "said": reader.said, "tables": reader.tables}
     snapshot(told)
 
 
-def test_the_floor_is_passed_or_not(findings: Findings) -> None:
+def test_floors_and_divisions(findings):
     assert '<p class="share passed">99.8% scored: reaches the floor of 95%</p>' in page(findings)
     under = replaced(findings, coverage=[Coverage("s", "a", 9, 1, {"x": 1})])
     assert '<p class="share failed">90.0% scored: is under the floor of 95%</p>' in page(under)
+    row = {**findings.tokens[0], "prompt": 0, "prefilled": 0, "floor": 0}
+    asked = Reader(page(replace(findings, tokens=[row]))).tables["Asks and tokens"]
+    assert asked[1] == ["prepare", "synthetic", "500", "0", "0", "–", "0", "–", "60,000"]
 
 
-def test_nothing_is_loaded_and_only_its_own_script_runs(findings: Findings) -> None:
+def test_nothing_is_loaded_and_only_its_own_script_runs(findings):
     text = page(findings)
     reader = Reader(text)
     assert "http" not in text.replace("http-equiv", "")
@@ -90,7 +89,7 @@ def test_nothing_is_loaded_and_only_its_own_script_runs(findings: Findings) -> N
     assert {name for name, _ in reader.attributes} <= ATTRIBUTES
 
 
-def test_empty_findings_say_what_is_not_there(findings: Findings) -> None:
+def test_empty_findings_say_what_is_not_there(findings):
     nothing: dict[str, Any] = dict.fromkeys(
         ("coverage", "agreement", "selections", "tokens", "warnings"), ()
     )
@@ -102,13 +101,7 @@ def test_empty_findings_say_what_is_not_there(findings: Findings) -> None:
     assert "<table" not in text and "Warnings" not in text
 
 
-def test_asking_without_prefilling_divides_by_nothing(findings: Findings) -> None:
-    row = {**findings.tokens[0], "prompt": 0, "prefilled": 0, "floor": 0}
-    asked = Reader(page(replace(findings, tokens=[row]))).tables["Asks and tokens"]
-    assert asked[1] == ["prepare", "synthetic", "500", "0", "0", "–", "0", "–", "60,000"]
-
-
-def test_the_page_can_be_read_aloud(with_statistics: Findings) -> None:
+def test_the_page_can_be_read_aloud(with_statistics):
     text = page(with_statistics)
     reader = Reader(text)
     assert text.startswith('<!doctype html>\n<html lang="en">')
@@ -117,14 +110,11 @@ def test_the_page_can_be_read_aloud(with_statistics: Findings) -> None:
     assert reader.scopes["row"] == reader.elements["tr"] - reader.elements["table"]
 
 
-def test_no_word_adds_an_element_or_an_attribute(hostile: Findings) -> None:
+def test_a_hostile_corpus_is_shown_as_it_is_and_adds_nothing(hostile):
     reader, plain = Reader(page(hostile)), Reader(page(made_of(PLAIN)))
     assert reader.elements - Counter(["code"]) == plain.elements
     assert {name for name, _ in reader.attributes} == {name for name, _ in plain.attributes}
     assert elsewhere(reader) == ["../selected/a.b.jsonl"]
-
-
-def test_a_hostile_corpus_is_shown_as_it_is(hostile: Findings) -> None:
     text = page(hostile)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     assert "{{ 7 * 7 }} {% raw %}" in text
@@ -147,12 +137,12 @@ def test_a_hostile_corpus_is_shown_as_it_is(hostile: Findings) -> None:
         ("a mark ` alone", "A mark ` alone"),
     ],
 )
-def test_a_warning_is_a_sentence(findings: Findings, warning: str, shown: str) -> None:
+def test_a_warning_is_a_sentence(findings, warning, shown):
     text = page(replace(findings, warnings=[warning]))
     assert text.count(f"<bdi>{shown}</bdi>") == 2
 
 
-def test_a_text_that_is_the_reference_is_not_said_to_be_missing(findings: Findings) -> None:
+def test_a_text_that_is_the_reference_is_not_said_to_be_missing(findings):
     rows = [Coverage("a", "*", 9, 1, {"is the reference": 1}), Coverage("b", "*", 10, 0, {})]
     text = page(replaced(findings, coverage=rows))
     assert "No score of 19 is missing. 1 more is not expected," in text
@@ -163,9 +153,7 @@ def test_a_text_that_is_the_reference_is_not_said_to_be_missing(findings: Findin
     assert "2 scores of 10 are missing.</p>" in text and "leaves out" not in text
 
 
-def test_a_page_of_large_texts_stays_under_its_limit_and_keeps_the_most_telling(
-    findings: Findings,
-) -> None:
+def test_a_page_of_large_texts_stays_under_its_limit_and_keeps_the_most_telling(findings):
     texts = [
         PageText(Document(f"d{n}", f"{n} " * 150_000), Candidate("A", "words"), [])
         for n in range(30)
@@ -178,7 +166,7 @@ def test_a_page_of_large_texts_stays_under_its_limit_and_keeps_the_most_telling(
     assert shown == sorted(shown, key=lambda name: int(name[1:]))
 
 
-def test_without_a_judge_each_rated_axis_has_the_scorer_that_agrees_best(tmp_path: Path) -> None:
+def test_without_a_judge_each_rated_axis_has_the_scorer_that_agrees_best(tmp_path):
     """On fluency longer texts are rated higher; on relevance, those that repeat the reference."""
     rows = [
         {"doc_id": f"d{n}", "source": f"River {n} rose and the town was cut off.",

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -53,7 +52,7 @@ def drawings(text: str, label: str) -> list[ElementTree.Element]:
     return [one for one in map(ElementTree.fromstring, found) if label in one.attrib["aria-label"]]
 
 
-def test_they_are_read_back_as_they_were_written(findings: Findings, tmp_path: Path) -> None:
+def test_they_are_read_back_as_they_were_written(findings, tmp_path):
     given = section(bars("a", "b"), points(), bars("c", least=-1.0, is_change=True))
     write_findings(Place(str(tmp_path)), with_sections(findings, given))
     written = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
@@ -61,7 +60,7 @@ def test_they_are_read_back_as_they_were_written(findings: Findings, tmp_path: P
     assert found == given
 
 
-def test_bars_of_one_frame_are_one_picture() -> None:
+def test_bars_of_one_frame_are_one_picture():
     one, other = section(bars("a"), points("first")), section(bars("b"), points("second"))
     (found,) = merged([one, other])
     assert list(found.pictures) == [bars("a", "b"), points("first"), points("second")]
@@ -69,7 +68,7 @@ def test_bars_of_one_frame_are_one_picture() -> None:
     assert list(found.pictures) == [bars("a"), bars("b", title="U")]
 
 
-def test_the_page_draws_them_with_words_and_links_to_their_tables(findings: Findings) -> None:
+def test_the_page_draws_them_with_words_and_links_to_their_tables(findings):
     text = page(with_sections(findings, section(bars("a", "b"), points())))
     (drawn,) = drawings(text, "T. a: figure of a; b: figure of b")
     assert drawn.attrib["role"] == "img"
@@ -82,7 +81,7 @@ def test_the_page_draws_them_with_words_and_links_to_their_tables(findings: Find
     assert f'<section id="{links.pop()}">\n<details><summary><h2>A judge&#39;s own</h2>' in text
 
 
-def test_each_sentence_stands_before_its_own_pictures(findings: Findings) -> None:
+def test_each_sentence_stands_before_its_own_pictures(findings):
     other = replace(bars("b", title="U"), reading="Another way to read.")
     text = page(with_sections(findings, section(bars("a"), other, bars("c", title="V"))))
     words = ("How to read it.", "<bdi>T</bdi>", "<bdi>V</bdi>", other.reading, "<bdi>U</bdi>")
@@ -91,20 +90,29 @@ def test_each_sentence_stands_before_its_own_pictures(findings: Findings) -> Non
     assert text.count("<h3><bdi>Position</bdi></h3>") == 1
 
 
-def test_figures_of_a_sample_say_so(findings: Findings) -> None:
+def test_figures_of_a_sample_and_of_many_rows_say_so(findings):
     known = Spread("synthetic", "fluency", 1.0, 5.0, {"A": [2] * BINS, "B": [1] * BINS})
     text = page(replace(findings, spreads=[replace(known, is_sample=True)]))
     assert text.count(f"These figures are of a sample of {3 * BINS} texts.") == 2
     assert "of a sample of" not in page(replace(findings, spreads=[known]))
+    names = [f"n{number}" for number in range(MOST_ROWS + 3)]
+    text = page(with_sections(findings, section(bars(*names))))
+    (drawn,) = drawings(text, "T. n0")
+    assert len(list(drawn.iter("title"))) == MOST_ROWS
+    assert "3 more are in the tables." in text
 
 
-def test_nobody_else_draws_them(findings: Findings) -> None:
+def test_only_the_page_draws_them_and_names_stay_names(findings):
     given = with_sections(findings, section(bars("a")))
     for text in (agreement_markdown(given), agreement_text(given)):
         assert "A judge's own" in text and "figure of a" not in text
+    hostile = replace(points(HOSTILE), points=[replace(points().points[0], figure=HOSTILE)])
+    text = page(with_sections(findings, section(bars(HOSTILE), hostile)))
+    assert "<script>alert" not in text
+    assert text.count("&lt;script&gt;alert(1)") >= 4
 
 
-def test_places_are_those_of_the_values(findings: Findings) -> None:
+def test_places_are_those_of_the_values(findings):
     one = Bars("H", "T", "R", [BarRow("n", -0.5, "f", -0.75, 0.0, 0.5)], least=-1.0)
     (drawn,) = drawings(page(with_sections(findings, section(one))), "T. n: f")
     (bar,) = drawn.findall(".//rect[@class='amount']")
@@ -119,27 +127,12 @@ def test_places_are_those_of_the_values(findings: Findings) -> None:
     ]  # fmt: skip
 
 
-def test_only_the_first_rows_are_drawn(findings: Findings) -> None:
-    names = [f"n{number}" for number in range(MOST_ROWS + 3)]
-    text = page(with_sections(findings, section(bars(*names))))
-    (drawn,) = drawings(text, "T. n0")
-    assert len(list(drawn.iter("title"))) == MOST_ROWS
-    assert "3 more are in the tables." in text
-
-
-def test_hostile_names_stay_names(findings: Findings) -> None:
-    hostile = replace(points(HOSTILE), points=[replace(points().points[0], figure=HOSTILE)])
-    text = page(with_sections(findings, section(bars(HOSTILE), hostile)))
-    assert "<script>alert" not in text
-    assert text.count("&lt;script&gt;alert(1)") >= 4
-
-
 def held(scorer: str, value: float | None, before: float, axis: str = "fluency") -> LengthHeld:
     known = ("sample", value, 0.0, 0.2, 50, before, 0.5, 0.4, 0)
     return LengthHeld(*known, scorer=scorer, axis=axis)
 
 
-def test_length_held_fixed_by_the_largest_change(findings: Findings) -> None:
+def test_length_held_fixed_by_the_largest_change(findings):
     rows = [held("steady", 0.5, 0.52), held("long", 0.1, 0.6), held("words", None, 0.6),
             held("steady", 0.3, 0.4, "relevance"),
             replace(held("pooled", 0.1, 0.6), level="summary"),
@@ -163,7 +156,7 @@ def spent(judge: str, axis: str, seconds: float) -> CostRow:
     return CostRow("judge", judge, axis, 1, 1, 1, 1, 1, 0, seconds, seconds, 1, 1)
 
 
-def test_cost_is_shared_out(findings: Findings) -> None:
+def test_cost_is_shared_out(findings):
     costs = [spent("a", "x", 10), spent("a", "y", 60), spent("b", "*", 30)]
     given = replaced(findings, costs=costs, price=Price(per_gpu_hour=36))
     (picture,) = pictures_of("costs", given)
@@ -179,5 +172,5 @@ def test_cost_is_shared_out(findings: Findings) -> None:
 
 
 @pytest.mark.parametrize("costs", [[spent("a", "x", 3)], [spent("a", "x", 0), spent("b", "x", 0)]])
-def test_no_cost_to_share_out(findings: Findings, costs: list[CostRow]) -> None:
+def test_no_cost_to_share_out(findings, costs):
     assert list(pictures_of("costs", replaced(findings, costs=costs))) == []

@@ -20,9 +20,7 @@ ROWS = st.lists(st.tuples(WORDS, LISTS, FIGURES, FIGURES, FIGURES, FIGURES), max
 
 
 @given(ROWS, st.tuples(*[WORDS] * 6))
-def test_fits_and_shows_every_figure(
-    rows: list[tuple[str, list[Named], str, str, str, str]], heads: tuple[str, ...]
-) -> None:
+def test_fits_and_shows_every_figure(rows, heads):
     shown = on_screen(Table("", heads, rows, "llrrrr", lead=2))
     lines = shown.split("\n")
     assert max(map(columns, lines)) <= 100
@@ -33,36 +31,27 @@ def test_fits_and_shows_every_figure(
             assert shown.count(figure) >= sum(row[2:].count(figure) for row in rows)
 
 
-def test_what_fits_is_shown_whole() -> None:
+def test_lists_are_shown_as_far_as_there_is_room():
     names = [Named("chrF", "p 0.012"), Named("BLEU")]
     table = Table("", ["axis", "told", "n"], [["fluency", names, "100"]], "llr")
     assert on_screen(table) == (
         "axis     told                  n\nfluency  chrF (p 0.012); BLEU  100"
     )
-
-
-def test_a_long_list_is_counted_on() -> None:
     names = [Named(f"scorer number {n}") for n in range(10)]
     line = on_screen(Table("", ["axis", "told"], [["fluency", names]], "ll")).split("\n")[1]
     assert line == (
         "fluency  scorer number 0; scorer number 1; scorer number 2; scorer number 3; "
         "scorer number 4 +5"
     )
-
-
-def test_the_first_name_gives_way_and_its_figure_stays() -> None:
     names = [Named("x" * 30, "p 0.012"), Named("y" * 30)]
     rows = [["a" * 200, names, "0" * 60]]
     line = on_screen(Table("", ["a", "b", "c"], rows, "llr")).split("\n")[1]
     assert line.endswith(f"… (p 0.012) +1  {'0' * 60}")
     assert columns(line) == 100
-
-
-def test_wrapped_at_100_columns() -> None:
     assert list(map(len, wrapped("word " * 30).split("\n"))) == [99, 49]
 
 
-def test_output_that_goes_to_a_file_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_width_is_that_of_the_file_or_terminal(monkeypatch):
     monkeypatch.delenv("COLUMNS")
     names = [Named(f"scorer number {n} of quite a long name") for n in range(10)]
     table = Table("", ["axis", "told", "a head that is long enough"], [["x", names, "1"]], "llr")
@@ -70,9 +59,6 @@ def test_output_that_goes_to_a_file_is_whole(monkeypatch: pytest.MonkeyPatch) ->
     assert line.endswith("scorer number 9 of quite a long name  1")
     assert not counts_on(table) and "…" not in on_screen(table)
     assert wrapped("word " * 60) == "word " * 60
-
-
-def test_a_terminal_has_its_own_width(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [Named(f"scorer number {n}") for n in range(10)]
     table = Table("", ["axis", "told"], [["fluency", names]], "ll")
     monkeypatch.setenv("COLUMNS", "200")
@@ -94,7 +80,7 @@ def test_a_terminal_has_its_own_width(monkeypatch: pytest.MonkeyPatch) -> None:
         ("", ""),
     ],
 )
-def test_one_line(text: str, line: str) -> None:
+def test_one_line(text, line):
     assert one_line(text) == line
 
 
@@ -114,12 +100,12 @@ def test_one_line(text: str, line: str) -> None:
         ("12 a - b", "12 a - b"),
     ],
 )
-def test_markdown(text: str, marked: str) -> None:
+def test_markdown(text, marked):
     assert markdown(text) == marked
 
 
 @given(st.text(max_size=80))
-def test_rendered_markdown_is_the_line_and_nothing_else(text: str) -> None:
+def test_rendered_markdown_is_the_line_and_nothing_else(text):
     """An independent CommonMark renderer reads one paragraph that says the line."""
     line = one_line(text)
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(markdown(text))
@@ -131,16 +117,13 @@ def test_rendered_markdown_is_the_line_and_nothing_else(text: str) -> None:
 
 
 @given(st.text(), st.integers(1, 40))
-def test_fitted_fills_exactly_its_width(text: str, width: int) -> None:
+def test_fitted_fills_exactly_its_width(text, width):
     assert columns(fitted(one_line(text), width)) == width
 
 
-def test_wide_and_combining_characters_take_their_columns() -> None:
+def test_wide_characters_and_names_of_one_family():
     assert columns("雨a\u0301") == 3
     assert fitted("雨雨雨", 4) == "雨… "
-
-
-def test_names_of_one_family_stay_apart() -> None:
     names = [f"qwen3-8b-instruct-synthetic-{n}-levels" for n in ("five", "nine")]
     assert [fitted(name, 20) for name in names] == ["qwen3-8b-i…ve-levels", "qwen3-8b-i…ne-levels"]
 
@@ -149,11 +132,11 @@ def test_names_of_one_family_stay_apart() -> None:
     ("value", "shown"),
     [(0.5139, "0.514"), (1.0, "1.000"), (-0.0004, "0.000"), (-0.0006, "-0.001"), (None, "–")],
 )
-def test_correlations_have_three_decimals(value: float | None, shown: str) -> None:
+def test_correlations_have_three_decimals(value, shown):
     assert correlation(value) == shown
 
 
-def test_an_interval_stands_beside_its_value() -> None:
+def test_an_interval_stands_beside_its_value():
     assert bracketed(0.4405, 0.3104, -0.00001) == "0.441 [0.310, 0.000]"
     assert bracketed(0.44, 0.31, 0.55, sampled=True) == "0.440 [0.310, 0.550]†"
     assert bracketed(0.44, None, None, sampled=True) == "0.440"
@@ -174,7 +157,7 @@ def test_an_interval_stands_beside_its_value() -> None:
         (1.0, "1.000"),
     ],
 )
-def test_a_p_under_five_percent_looks_so(p: float | None, shown: str) -> None:
+def test_a_p_under_five_percent_looks_so(p, shown):
     assert probability(p) == shown
 
 
@@ -191,11 +174,11 @@ def test_a_p_under_five_percent_looks_so(p: float | None, shown: str) -> None:
         ("summary", 5, "1.000 [0.500, 1.000]"),
     ],
 )
-def test_of_few_units_a_coefficient_says_so(level: str, n: int, shown: str) -> None:
+def test_of_few_units_a_coefficient_says_so(level, n, shown):
     row = Agreement(level, "spearman", 1.0, 0.5, 1.0, n, 0)
     assert estimate(row) == shown
 
 
-def test_of_few_units_what_is_undefined_stays_so() -> None:
+def test_of_few_units_what_is_undefined_stays_so():
     row = Agreement("system", "spearman", None, None, None, 2, 0)
     assert estimate(row) == "–"

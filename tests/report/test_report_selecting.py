@@ -3,7 +3,7 @@
 import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -94,9 +94,7 @@ SHARDS: list[list[Row]] = [
     ("doubts", "warns"),
     [((0.95, 0.1, 0.1, None, 1.0), True), ((0.95, 0.1, 0.1, 0.9, 0.2, 0.3), False)],
 )
-def test_a_selection_of_undecided_verdicts_is_warned_of(
-    tmp_path: Path, doubts: Sequence[float | None], *, warns: bool
-) -> None:
+def test_a_selection_of_undecided_verdicts_is_warned_of(tmp_path, doubts, *, warns):
     rows: list[Row] = [(f"d{n}", "A", "text", 4.0, 0.5) for n in range(len(doubts))]
     output, (shard,) = written(tmp_path, [rows])
     scores = [
@@ -115,7 +113,7 @@ def test_a_selection_of_undecided_verdicts_is_warned_of(
     assert not warns or said[0].startswith("select.good: the judge was undecided about 2 of 5 ")
 
 
-def test_lines_and_rule_are_written(tmp_path: Path, snapshot: Callable[..., None]) -> None:
+def test_lines_and_rule_are_written(tmp_path, snapshot):
     output, shards = written(tmp_path, SHARDS)
     good = rule("good", fluency(at_least=3.5), rouge(at_most=0.5))
     assert select(output, shards, [good]) == [
@@ -209,9 +207,7 @@ RULES: dict[str, tuple[Condition, Mapping[Target, Precise | Certified | None], s
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_a_rule_keeps_what_reaches_its_threshold_and_says_what_it_is(
-    name: str, tmp_path: Path, snapshot: Callable[..., None]
-) -> None:
+def test_a_rule_keeps_what_reaches_its_threshold_and_says_what_it_is(name, tmp_path, snapshot):
     asked, found, kept, told = RULES[name]
     output, shards = written(tmp_path, SHARDS)
     (selected,) = select(output, shards, [rule("some", asked)], found)
@@ -225,7 +221,7 @@ def test_a_rule_keeps_what_reaches_its_threshold_and_says_what_it_is(
     snapshot(content["thresholds"], f"thresholds {name}")
 
 
-def test_several_certified_thresholds_say_what_holds_for_all_of_them(tmp_path: Path) -> None:
+def test_several_certified_thresholds_say_what_holds_for_all_of_them(tmp_path):
     output, shards = written(tmp_path, SHARDS)
     once, twice, stricter = (
         rule(name, fluency(precision=0.9, good=4, confidence=confidence))
@@ -244,16 +240,13 @@ def test_several_certified_thresholds_say_what_holds_for_all_of_them(tmp_path: P
     assert report_lines.at_once([0.95] * 3).endswith("ask for confidence 0.983334.")
 
 
-def test_an_infinite_score_is_no_number(tmp_path: Path) -> None:
+def test_no_number_is_not_selected(tmp_path):
     """As in the agreement statistics: and JSON could not say it."""
     rows = [("d", "A", "a", float("inf"), 1.0), ("d", "B", "b", 1.0, 1.0)]
     output, shards = written(tmp_path, [rows])
     (selected,) = select(output, shards, [rule("top", fluency(top_fraction=0.5))])
     assert (selected.selected, selected.unscored) == (1, 1)
     assert lines(output, "top") == [("d", "B")]
-
-
-def test_nothing_scored_selects_nothing(tmp_path: Path) -> None:
     output, shards = written(tmp_path, [[("d", "A", "a", None, None)]])
     (selected,) = select(output, shards, [rule("top", fluency(top_fraction=0.5))])
     assert (selected.considered, selected.selected, selected.unscored) == (1, 0, 1)
@@ -261,7 +254,7 @@ def test_nothing_scored_selects_nothing(tmp_path: Path) -> None:
     assert lines(output, "top") == []
 
 
-def test_files_of_a_selection_no_longer_configured_go(tmp_path: Path) -> None:
+def test_files_of_a_selection_no_longer_configured_go(tmp_path):
     output, shards = written(tmp_path, SHARDS)
     select(output, shards, [rule("old", fluency(at_least=1)), rule("kept", rouge(at_least=0))])
     (tmp_path / "selected/notes.txt").write_text("mine")
@@ -271,7 +264,7 @@ def test_files_of_a_selection_no_longer_configured_go(tmp_path: Path) -> None:
     assert output.place.names("selected") == ["notes.txt"]
 
 
-def test_a_selection_that_fails_leaves_the_last_one_whole(tmp_path: Path) -> None:
+def test_a_selection_that_fails_leaves_the_last_one_whole(tmp_path):
     output, shards = written(tmp_path, SHARDS)
     good = [rule("good", fluency(at_least=3.5))]
     select(output, shards, good)
@@ -310,11 +303,7 @@ def passing(rows: Sequence[Row], column: int, asked: dict[str, float]) -> set[tu
 
 
 @given(st.lists(st.lists(st.tuples(VALUES, VALUES), max_size=5), max_size=4), ASKED, ASKED)
-def test_is_what_sorting_everything_selects(
-    values: list[list[tuple[float | None, float | None]]],
-    first: dict[str, float],
-    second: dict[str, float],
-) -> None:
+def test_is_what_sorting_everything_selects(values, first, second):
     shards = [
         [(f"d{number}-{n // 2}", "AB"[n % 2], "text", *pair) for n, pair in enumerate(pairs)]
         for number, pairs in enumerate(values)
@@ -339,25 +328,22 @@ NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 TIED = st.integers(-3, 3).map(float) | st.just(-0.0)
 
 
-def test_nothing_has_no_highest() -> None:
+def test_nothing_has_no_highest_and_there_is_one_zero():
     assert highest([], 0.5) is None
+    assert str(highest([-0.0, 0.0], 1.0)) == "0.0"
+    assert str(highest([-0.0], 1.0)) == "0.0"
 
 
 @given(st.lists(NUMBERS | TIED, min_size=1, max_size=60), st.floats(0.001, 1.0))
-def test_is_what_sorting_says(values: list[float], fraction: float) -> None:
+def test_is_what_sorting_says(values, fraction):
     expected = sorted(values, reverse=True)[share_of(fraction, len(values)) - 1]
     assert highest(values, fraction) == expected
-
-
-def test_there_is_one_zero() -> None:
-    assert str(highest([-0.0, 0.0], 1.0)) == "0.0"
-    assert str(highest([-0.0], 1.0)) == "0.0"
 
 
 @pytest.mark.parametrize(
     ("fraction", "number", "share"),
     [(0.07, 100, 7), (0.1, 30, 3), (0.1, 31, 4), (1.0, 9, 9), (1e-9, 5, 1), (0.5, 0, 0)],
 )
-def test_a_share_is_of_the_decimal_as_written(fraction: float, number: int, share: int) -> None:
+def test_a_share_is_of_the_decimal_as_written(fraction, number, share):
     assert share_of(fraction, number) == share
     assert math.ceil(0.07 * 100) == 8  # why floats are not multiplied

@@ -1,6 +1,6 @@
 """What a run ends with, in thirty lines; what Python and notebooks show of it, in three."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -125,9 +125,7 @@ FOUND: dict[str, Findings] = {
 
 @pytest.mark.parametrize("columns", ["", "80"])
 @pytest.mark.parametrize("of", FOUND)
-def test_what_a_run_ends_with_in_thirty_lines(
-    of: str, columns: str, monkeypatch: pytest.MonkeyPatch, snapshot: Callable[..., None]
-) -> None:
+def test_what_a_run_ends_with_in_thirty_lines(of, columns, monkeypatch, snapshot):
     monkeypatch.setenv("COLUMNS", columns)
     said = lines(FOUND[of])
     assert len(said) <= MOST_LINES == 30
@@ -137,7 +135,7 @@ def test_what_a_run_ends_with_in_thirty_lines(
         snapshot("".join(f"{line}\n" for line in said), f"{of} {columns}".strip())
 
 
-def test_what_has_no_room_is_counted() -> None:
+def test_what_has_no_room_is_counted_and_is_there_in_full():
     said = lines(_everything())
     assert len(said) == 30
     axes = sum(line.startswith("axis ") for line in said)
@@ -150,9 +148,6 @@ def test_what_has_no_room_is_counted() -> None:
     unscored = sum(line.startswith("unscored") for line in said)
     left_out = f"           and {20 - unscored} more reasons; 210 of 220 scores in all"
     assert any(line.startswith(left_out) for line in said)
-
-
-def test_all_of_it_is_there_in_full() -> None:
     said = full_summary(_everything(), "runs/x")
     assert len(said.warnings) == 40
     assert said.places.count("selected   ") == 25
@@ -165,28 +160,25 @@ ROW: dict[str, Any] = {"stage": "judge", "judge": "synthetic", "asks": 1133, "pr
                        "prefilled": 120, "generated": 5, "floor": 100}  # fmt: skip
 
 
-def test_asks_and_what_the_cache_served(findings: Findings) -> None:
+def test_asks_and_what_the_cache_served(findings):
     rows = [ROW, ROW | {"asks": 1, "prefilled": 380}]
     line = asked_line(replace(findings, tokens=rows))
     assert line == "1,134 times; 75.0% of 2,000 prompt tokens came from the prefix cache"
 
 
-def test_three_lines(findings: Findings) -> None:
+def test_python_shows_three_lines(findings):
     said = outcome_text(findings, "runs/first").splitlines()
     assert len(said) == 3
     assert said[0].startswith("runs/first: ")
     assert " on " in said[1]
     assert said[2] == "report: runs/first/report/index.html"
     assert repr(Outcome("runs/first", findings)) == "\n".join(said)
-
-
-def test_without_agreement(findings: Findings) -> None:
     said = outcome_text(replaced(findings, agreement=[]), "runs/first")
     assert said.splitlines()[1] == "agreement within documents (Spearman): –"
     assert "<table>" not in outcome_html(replaced(findings, agreement=[]), "runs/first")
 
 
-def test_names_are_text(hostile: Findings) -> None:
+def test_names_are_text(hostile):
     page = Outcome("<script>x", hostile)._repr_html_()
     assert "<script" not in page
     assert page.count("<tr>") >= 2

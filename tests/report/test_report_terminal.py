@@ -2,13 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from evaljudge.agreement import Agreement, Standing
-from evaljudge.analysis.findings import Findings
 from evaljudge.report import agreement_text, coverage_text
 from evaljudge.text import columns
 from tests.frames import replaced
@@ -17,15 +15,13 @@ from tests.report.findings import PLAIN, made_of
 pytestmark = pytest.mark.usefixtures("hundred_columns")
 
 
-def test_as_it_is_written(
-    findings: Findings, with_statistics: Findings, snapshot: Callable[..., None]
-) -> None:
+def test_as_it_is_written(findings, with_statistics, snapshot):
     ordinary, every = agreement_text(findings), agreement_text(with_statistics)
     snapshot(every)
     assert every.startswith(ordinary)
 
 
-def test_few_systems_are_no_evidence(with_statistics: Findings) -> None:
+def test_few_systems_are_no_evidence(with_statistics):
     """Neither in the table nor where the best scorer is named."""
     three = [
         Agreement("system", "spearman", 1.0, 0.5, 1.0, 3, 0, scorer="synthetic", axis="fluency")
@@ -40,7 +36,7 @@ def test_few_systems_are_no_evidence(with_statistics: Findings) -> None:
     assert "fluency  system  synthetic (1.000, only 3 systems)" in said
 
 
-def test_documents_that_no_scorer_can_rank_are_one_line(findings: Findings) -> None:
+def test_documents_that_no_scorer_can_rank_are_one_line(findings):
     first = next(row for row in findings.agreement if row.level == "sample")
     some = [
         replace(first, coefficient="spearman", scorer=name, n=96, skipped=skipped)
@@ -54,19 +50,16 @@ def test_documents_that_no_scorer_can_rank_are_one_line(findings: Findings) -> N
     ]
 
 
-def test_no_ratings(findings: Findings) -> None:
+def test_without_ratings_or_scorers(findings, with_statistics):
     said = agreement_text(replaced(findings, agreement=[], rated=0))
     assert said == "There are no human ratings: nothing to agree with.\n"
-
-
-def test_ratings_without_scorers_still_agree_among_themselves(with_statistics: Findings) -> None:
     said = agreement_text(replaced(with_statistics, agreement=[], significance=[], labels=[]))
     assert said.startswith("Candidates are rated, but no scorer")
     assert "\n\nAxes among themselves" in said and "\n\nHow far people agree" in said
     assert "Highest agreement" not in said and "alpha" not in said
 
 
-def test_a_level_that_a_scorer_lacks_is_a_dash(findings: Findings) -> None:
+def test_columns_are_there_for_what_there_is(findings, with_statistics):
     rows = [replace(row, sampled=False) for row in findings.agreement]
     rows += [replace(row, axis="other") for row in rows if row.level != "system"]
     said = agreement_text(replaced(findings, agreement=rows))
@@ -74,9 +67,6 @@ def test_a_level_that_a_scorer_lacks_is_a_dash(findings: Findings) -> None:
     assert line == "synthetic  other    0.440 [0.310, 0.550]  –                     " + (
         "0.401 [0.271, 0.511]"
     )
-
-
-def test_a_test_without_anything_lacking_needs_no_column_for_it(with_statistics: Findings) -> None:
     said = agreement_text(
         replaced(with_statistics, significance=with_statistics["significance"][1:])
     )
@@ -84,7 +74,7 @@ def test_a_test_without_anything_lacking_needs_no_column_for_it(with_statistics:
     assert "bleu (p 0.049)" in said
 
 
-def test_scorers_beyond_100_columns_are_told_beside_people_again(with_statistics: Findings) -> None:
+def test_scorers_beyond_100_columns_are_told_beside_people_again(with_statistics):
     pooled = [row for row in with_statistics["axes"] if row.level == "summary"]
     rows = pooled + [
         replace(pooled[0], of=f"a judge of some length {n}", value=n / 100) for n in range(9)
@@ -99,7 +89,7 @@ def test_scorers_beyond_100_columns_are_told_beside_people_again(with_statistics
     assert values == ["0.950", *(f"0.0{n}0" for n in range(9))]
 
 
-def test_hostile_and_long_names_stay_within_100_columns(hostile: Findings) -> None:
+def test_hostile_and_long_names_stay_within_100_columns(hostile):
     said, plain = agreement_text(hostile), agreement_text(made_of(PLAIN))
     assert max(map(columns, said.splitlines())) <= 100
     shown, known = (Counter(re.findall(r"-?\d\.\d{3}", text)) for text in (said, plain))

@@ -61,7 +61,7 @@ class Provider(BatchEngines):
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> build.Bench:
+def bench(tmp_path):
     bench = build.Bench(tmp_path, judges=JUDGES, model=MODEL, axes=AXES)
     bench.corpus(build.numbered(*range(5)))
     return bench
@@ -79,9 +79,7 @@ def total(out: Path, what: str) -> int:
 
 
 @pytest.mark.parametrize("samples", [0, pytest.param(40, marks=pytest.mark.long)])
-def test_a_run_by_files_equals_one_over_the_wire(
-    bench: build.Bench, capsys: pytest.CaptureFixture[str], samples: int
-) -> None:
+def test_a_run_by_files_equals_one_over_the_wire(bench, capsys, samples):
     direct = bench.config(out=str(bench.folder / "direct"))
     evaljudge.run(direct, engines=Provider({}, samples))
     config = bench.folder / "config.json"
@@ -121,9 +119,7 @@ def test_a_run_by_files_equals_one_over_the_wire(
     assert total(bench.folder / "direct", "asks") - total(bench.out, "asks") <= len(AXES)
 
 
-def test_a_run_is_asked_by_files_alone_or_not_at_all(
-    bench: build.Bench, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_is_asked_by_files_alone_or_not_at_all(bench, capsys):
     given = bench.config(model="m", workers={"executor": "local"})
     evaljudge.run(given, engines=ScriptedEngines())
     wanted = ["export", str(bench.out), "asks", "--to", str(bench.folder / "asks.jsonl")]

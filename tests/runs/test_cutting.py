@@ -1,7 +1,5 @@
 """How a corpus is cut: by what its cases cost, and by nothing else."""
 
-from __future__ import annotations
-
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
@@ -24,9 +22,7 @@ COSTS = st.lists(st.floats(0, 2 * MOST_TOKENS) | st.floats(0, MOST_TOKENS / 50),
 
 
 @given(COSTS, st.integers(1, 40))
-def test_pieces_keep_the_order_are_full_and_are_never_too_large(
-    costs: list[float], most: int
-) -> None:
+def test_pieces_keep_the_order_are_full_and_are_never_too_large(costs, most):
     cases: Any = list(enumerate(costs))
     pieces = list(cut_by_cost(cases, lambda case: case[1], most))  # type: ignore[index]
     assert list(chain.from_iterable(pieces)) == cases
@@ -48,9 +44,7 @@ def cases_of(folder: Path, rows: list[dict[str, Any]], **changes: Any) -> list[i
         return [shard.cases for shard in bind_and_cut(job, claim).shards()]
 
 
-def test_the_cut_depends_on_the_corpus_and_on_what_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cut_depends_on_the_corpus_and_on_what_is_asked(tmp_path, monkeypatch):
     monkeypatch.setattr(binding, "MOST_TOKENS", 2_000)
     rows = [build.document(n) for n in range(300)]
     rows[150] |= {"source": "long " * 20_000}
@@ -65,15 +59,13 @@ def test_the_cut_depends_on_the_corpus_and_on_what_is_asked(
     assert cases_of(tmp_path, rows, **metrics) == [4] * 75
 
 
-def test_few_documents_are_a_shard_each_and_many_are_large_shards(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_few_documents_are_a_shard_each_and_many_are_large_shards(tmp_path, monkeypatch):
     monkeypatch.setattr(binding, "MOST_CASES", 8)
     assert cases_of(tmp_path, [build.document(n) for n in range(36)]) == [1] * 36
     assert cases_of(tmp_path, [build.document(n, "A") for n in range(8 * 70)]) == [8] * 70
 
 
-def test_what_a_cache_holds_costs_nothing_again() -> None:
+def test_what_a_cache_holds_costs_nothing_again():
     """So many more texts of a document cost less than so many more documents."""
 
     def cost(*texts: str, source: str) -> float:

@@ -56,7 +56,7 @@ class Bench(build.Bench):
 
 
 @pytest.fixture
-def bench(tmp_path: Path, executor: str) -> Bench:
+def bench(tmp_path, executor):
     return Bench(tmp_path, executor)
 
 
@@ -70,7 +70,7 @@ def select(**condition: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.long
 @pytest.mark.ray
-def test_select_metrics_workers_and_floor_change_freely(bench: Bench) -> None:
+def test_select_metrics_workers_and_floor_change_freely(bench):
     assert bench.asked() == WHOLE
     changes = {"metrics": ["words"], "select": select(at_least=1.0), "coverage_floor": 0.1,
                "workers": {"min": 1, "max": 2}}  # fmt: skip
@@ -88,7 +88,7 @@ def test_select_metrics_workers_and_floor_change_freely(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(("before", "after", "new"), [(3, 5, 2), (5, 3, 0)])
-def test_levels_that_exist_are_reused(bench: Bench, before: int, after: int, new: int) -> None:
+def test_levels_that_exist_are_reused(bench, before, after, new):
     bench.asked(judges=synthetic(before))
     briefs = str(bench.out / "briefs")
     bench.out = bench.folder / "second"
@@ -108,9 +108,7 @@ def test_levels_that_exist_are_reused(bench: Bench, before: int, after: int, new
         ({"writer": "other"}, "writer"),
     ],
 )
-def test_another_run_into_the_same_folder_is_refused(
-    bench: Bench, changes: dict[str, Any], named: str
-) -> None:
+def test_another_run_into_the_same_folder_is_refused(bench, changes, named):
     bench.asked()
     with pytest.raises(UserError, match="is bound to another run") as refused:
         bench.asked(**changes)
@@ -120,7 +118,7 @@ def test_another_run_into_the_same_folder_is_refused(
     assert bench.asked() == {}
 
 
-def test_what_a_corpus_holds_beside_its_cases_is_said_of_the_corpus_of_today(bench: Bench) -> None:
+def test_what_a_corpus_holds_beside_its_cases_is_said_of_the_corpus_of_today(bench):
     bench.asked()
     bench.corpus([case(n) | {"coherence": 4} for n in range(4)])
     assert bench.asked() == {}
@@ -128,7 +126,7 @@ def test_what_a_corpus_holds_beside_its_cases_is_said_of_the_corpus_of_today(ben
     assert "these look like ratings: `coherence`" in note
 
 
-def test_what_an_extension_wants(bench: Bench) -> None:
+def test_what_an_extension_wants(bench):
     bench.asked(evaljudge.prepare)
     bench.corpus([case(n) for n in range(5)])
     with pytest.raises(UserError, match="finish the run as it was"):
@@ -137,7 +135,7 @@ def test_what_an_extension_wants(bench: Bench) -> None:
         bench.asked()
 
 
-def test_a_folder_in_which_nothing_was_committed_is_free_to_plan_for(bench: Bench) -> None:
+def test_a_folder_in_which_nothing_was_committed_is_free_to_plan_for(bench):
     class Broken(Noting):
         def open(self, source: Any, seed: int) -> Any:
             raise UserError("cannot be loaded")
@@ -148,7 +146,7 @@ def test_a_folder_in_which_nothing_was_committed_is_free_to_plan_for(bench: Benc
 
 
 @BOTH
-def test_extending_asks_only_what_is_new(bench: Bench) -> None:
+def test_extending_asks_only_what_is_new(bench):
     bench.asked()
     before = {row["doc_id"] + row["system"] + row["axis"]: row for row in bench.rows("verdicts")}
     bench.corpus([case(0, "ABC"), *(case(n) for n in range(1, 5))])
@@ -164,7 +162,7 @@ def test_extending_asks_only_what_is_new(bench: Bench) -> None:
     assert bench.asked() == {}  # the order of rows is no difference
 
 
-def test_corrected_ratings_are_taken_over_and_nothing_is_asked(bench: Bench) -> None:
+def test_corrected_ratings_are_taken_over_and_nothing_is_asked(bench):
     bench.asked()
     rows = [case(n) for n in range(4)]
     for row in rows:
@@ -182,7 +180,7 @@ def ratings_of(bench: Bench) -> dict[str, dict[str, float]]:
     }
 
 
-def test_ratings_of_candidates_that_an_extension_leaves_out_are_kept(bench: Bench) -> None:
+def test_ratings_of_candidates_that_an_extension_leaves_out_are_kept(bench):
     bench.asked()
     before = ratings_of(bench)
     bench.corpus([case(4)])
@@ -196,7 +194,7 @@ def test_ratings_of_candidates_that_an_extension_leaves_out_are_kept(bench: Benc
     assert after["d4B"] == {"fluency": 5.0}
 
 
-def test_a_refused_extension_changes_nothing(bench: Bench) -> None:
+def test_a_refused_extension_changes_nothing(bench):
     bench.asked()
     cases = sorted((bench.out / "cases").iterdir()), ratings_of(bench)
     rows = [case(5), *(case(n) for n in range(4))]
@@ -208,7 +206,7 @@ def test_a_refused_extension_changes_nothing(bench: Bench) -> None:
     assert (sorted((bench.out / "cases").iterdir()), ratings_of(bench)) == cases
 
 
-def test_briefs_stand_on_their_own(bench: Bench) -> None:
+def test_briefs_stand_on_their_own(bench):
     """Those that another run wrote into a shared folder may go; this run's files hold all."""
     shared = str(bench.folder / "shared")
     bench.asked(briefs=shared)
@@ -222,7 +220,7 @@ def test_briefs_stand_on_their_own(bench: Bench) -> None:
     assert bench.came.coverage == 1.0
 
 
-def test_one_step_at_a_time_is_the_same(bench: Bench) -> None:
+def test_one_step_at_a_time_is_the_same(bench):
     bench.asked()
     whole = bench.rows("scores"), bench.rows("verdicts")
     bench.out = bench.folder / "steps"
@@ -233,19 +231,16 @@ def test_one_step_at_a_time_is_the_same(bench: Bench) -> None:
     assert bench.run_json()["state"] == "done"
 
 
-def test_judging_prepares_what_is_lacking(bench: Bench) -> None:
+def test_judging_prepares_what_is_lacking_and_a_writer_its_own(bench):
     assert bench.asked(evaljudge.judge) == WHOLE
     assert bench.asked(evaljudge.judge) == {}
     assert not (bench.out / "report").exists()
-
-
-def test_a_writer_of_its_own(bench: Bench) -> None:
     assert bench.asked(writer="w") == {"write w": WHOLE["write m"], "choose m": WHOLE["choose m"]}
     assert bench.asked(writer="w") == {}
     assert all("w@w-1" in row["signature"] for row in bench.rows("scores"))
 
 
-def test_a_corpus_without_ratings(bench: Bench) -> None:
+def test_a_corpus_without_ratings(bench):
     bench.corpus([case(n, rated=False) for n in range(2)])
     bench.asked()
     assert list(bench.came.agreement) == []
@@ -256,7 +251,7 @@ def test_a_corpus_without_ratings(bench: Bench) -> None:
     assert bench.came.exit_code == 0
 
 
-def test_low_coverage_ends_with_three_and_all_files(bench: Bench) -> None:
+def test_low_coverage_ends_with_three_and_all_files(bench):
     rows = [case(n) for n in range(4)]
     rows[0]["source"] = ""
     bench.corpus(rows)
@@ -270,7 +265,7 @@ def test_low_coverage_ends_with_three_and_all_files(bench: Bench) -> None:
     assert bench.came.exit_code == 0
 
 
-def test_bad_rows_are_skipped_and_counted(bench: Bench) -> None:
+def test_bad_rows_are_skipped_and_counted(bench):
     file = bench.folder / "cases.jsonl"
     file.write_text(file.read_text() + "\n{broken\n" + json.dumps(case(0)))
     with pytest.raises(UserError, match="bad rows: skip|bad_rows: skip"):
@@ -279,7 +274,7 @@ def test_bad_rows_are_skipped_and_counted(bench: Bench) -> None:
     assert bench.run_json()["counts"]["skipped_rows"] == 2
 
 
-def test_mixes_are_scorers_like_others(bench: Bench) -> None:
+def test_mixes_are_scorers_like_others(bench):
     """Changed freely, selected by, and unscored where a part is."""
     rows = [case(n) for n in range(2)]
     rows[0]["candidates"][0]["text"] = " "
@@ -301,7 +296,7 @@ def test_mixes_are_scorers_like_others(bench: Bench) -> None:
     assert {row.scorer for row in bench.came.agreement} >= {"blend", "lengths"}
 
 
-def test_run_json_says_what_was_asked(bench: Bench) -> None:
+def test_run_json_says_what_was_asked(bench):
     bench.asked()
     run = bench.run_json()
     asked = {row["stage"]: row["asks"] for row in run["asked"]}
@@ -310,9 +305,7 @@ def test_run_json_says_what_was_asked(bench: Bench) -> None:
     assert set(run) >= {"fingerprint", "versions", "counts", "total", "seconds", "cost", "coverage"}
 
 
-def test_a_run_that_an_earlier_version_began_is_finished_as_it_was_and_to_the_same(
-    bench: Bench,
-) -> None:
+def test_a_run_that_an_earlier_version_began_is_finished_as_it_was_and_to_the_same(bench):
     """Its parts stay files of their own."""
     tables = ("briefs", "verdicts", "checks", "measures", "scores")
 

@@ -99,12 +99,12 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, executor: str) -> Bench:
+def bench(tmp_path, executor):
     return Bench(tmp_path, executor)
 
 
 @BOTH
-def test_as_a_job_and_in_memory_numbers_are_equal(bench: Bench) -> None:
+def test_as_a_job_and_in_memory_numbers_are_equal(bench):
     rows = [case(n) for n in range(70)]  # three shards
     rows[3]["candidates"][0]["text"] = ""
     assert bench.run(rows).todo == [{"measure": (70, 70)}]
@@ -115,7 +115,7 @@ def test_as_a_job_and_in_memory_numbers_are_equal(bench: Bench) -> None:
     assert found["importance", "d3", "A"] == "empty text"
 
 
-def test_a_sample_is_the_same_too(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_is_the_same_too(bench, monkeypatch):
     monkeypatch.setattr(Importance, "__init__", _learning_from_few(Importance.__init__))
     bench.run([case(n) for n in range(70)], {"importance": {}})
     assert bench.scores() == bench.in_memory({"importance": {}})
@@ -129,7 +129,7 @@ def _learning_from_few(init: Any) -> Any:
     return with_few
 
 
-def test_only_what_changed_is_measured(bench: Bench) -> None:
+def test_only_what_changed_is_measured(bench):
     rows = [case(n) for n in range(40)]
     bench.run(rows)
     assert bench.run(rows).todo == []
@@ -148,7 +148,7 @@ def test_only_what_changed_is_measured(bench: Bench) -> None:
 
 
 @BOTH
-def test_an_extended_corpus_is_counted_once(bench: Bench) -> None:
+def test_an_extended_corpus_is_counted_once(bench):
     """A document with a new candidate lies in two shards then."""
     rows = [case(n) for n in range(33)]
     bench.run(rows)
@@ -157,7 +157,7 @@ def test_an_extended_corpus_is_counted_once(bench: Bench) -> None:
     assert bench.scores() == bench.in_memory()
 
 
-def test_a_lost_measure_is_measured_again(bench: Bench) -> None:
+def test_a_lost_measure_is_measured_again(bench):
     rows = [case(n) for n in range(40)]
     bench.run(rows)
     (bench.out / "commits/measure/00001.zip").unlink()
@@ -167,7 +167,7 @@ def test_a_lost_measure_is_measured_again(bench: Bench) -> None:
 
 
 @BOTH
-def test_the_worker_that_judges_measures_what_is_light(bench: Bench) -> None:
+def test_the_worker_that_judges_measures_what_is_light(bench):
     """All else, and what is wanted later, is measured by a stage of its own."""
     rows, words = [case(n) for n in range(40)], {"words": {}}
     bench.judging()
@@ -187,7 +187,7 @@ def test_the_worker_that_judges_measures_what_is_light(bench: Bench) -> None:
 
 @pytest.mark.engine
 @BOTH
-def test_what_a_worker_finds_amiss_is_one_line(bench: Bench, tmp_path: Path) -> None:
+def test_what_a_worker_finds_amiss_is_one_line(bench, tmp_path):
     metrics = {"bertscore": {"model": str(tmp_path / "none"), "against": "source"}}
     with pytest.raises(UserError, match="metrics.bertscore.model: "):
         bench.run([case(n) for n in range(3)], metrics)
@@ -196,9 +196,7 @@ def test_what_a_worker_finds_amiss_is_one_line(bench: Bench, tmp_path: Path) -> 
 @pytest.mark.long
 @pytest.mark.ray
 @pytest.mark.parametrize(("lives", "taken"), [(1, 1), (50, 3)])
-def test_a_case_that_kills_its_worker_is_set_aside(
-    tmp_path: Path, local_ray: None, lives: int, taken: int
-) -> None:
+def test_a_case_that_kills_its_worker_is_set_aside(tmp_path, local_ray, lives, taken):
     """After three deaths; the others of its shard are measured."""
     of = DeadlyShard(tmp_path)
     seen: list[Event] = []

@@ -20,7 +20,7 @@ from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import Damaged, UserError
 from evaljudge.judges.collector import JudgeFindings
-from evaljudge.runs.outcome import Outcome, open_run
+from evaljudge.runs.outcome import open_run
 from evaljudge.storage import Output
 from tests import build
 
@@ -49,7 +49,7 @@ def config(folder: Path, out: str, **changes: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def done(tmp_path_factory):
     folder = tmp_path_factory.mktemp("done")
     return evaljudge.run(
         config(folder, str(folder / "out"), judges=JUDGES), engines=ScriptedEngines()
@@ -57,7 +57,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 
 
 @pytest.fixture
-def copy(done: Outcome, tmp_path: Path) -> Path:
+def copy(done, tmp_path):
     """To be damaged."""
     shutil.copytree(done.out, tmp_path / "out")
     return tmp_path / "out"
@@ -67,7 +67,7 @@ def plain(findings: Findings) -> Any:
     return json.loads(json.dumps(asdict(replace(findings, judged=JudgeFindings()))))
 
 
-def test_an_opened_run_is_what_the_run_gave(done: Outcome) -> None:
+def test_an_opened_run_is_what_the_run_gave(done):
     opened = open_run(done.out)
     assert opened.agreement == done.agreement
     assert opened.coverage == done.coverage
@@ -84,7 +84,7 @@ def test_an_opened_run_is_what_the_run_gave(done: Outcome) -> None:
 
 
 @pytest.mark.service
-def test_a_run_on_s3(s3: Any, tmp_path: Path) -> None:
+def test_a_run_on_s3(s3, tmp_path):
     came = evaljudge.run(config(tmp_path, f"{s3.uri}/runs/one"), engines=ScriptedEngines())
     opened = open_run(f"{s3.uri}/runs/one")
     assert plain(opened.findings) == plain(came.findings)
@@ -94,7 +94,7 @@ def test_a_run_on_s3(s3: Any, tmp_path: Path) -> None:
 # tables
 
 
-def test_scores_are_those_of_the_files(done: Outcome) -> None:
+def test_scores_are_those_of_the_files(done):
     table = done.scores()
     (file,) = Path(done.out, "scores").iterdir()  # of all shards
     stored = pq.read_table(file).to_pylist()
@@ -113,7 +113,7 @@ def test_scores_are_those_of_the_files(done: Outcome) -> None:
         done.scores(["vale"])
 
 
-def test_wide_scores_have_a_row_for_each_candidate(done: Outcome) -> None:
+def test_wide_scores_have_a_row_for_each_candidate(done):
     wide, long = done.scores(wide=True), done.scores().to_pylist()
     assert wide.num_rows == CASES * SYSTEMS
     assert {"synthetic.fluency", "words", "human.fluency"} <= set(wide.column_names)
@@ -127,7 +127,7 @@ def test_wide_scores_have_a_row_for_each_candidate(done: Outcome) -> None:
         done.scores(["value"], wide=True)
 
 
-def test_the_verdicts_of_one_judge(done: Outcome) -> None:
+def test_the_verdicts_of_one_judge(done):
     with pytest.raises(UserError, match="name one of the run's judges.*'synthetic', 'entities'"):
         done.verdicts()
     with pytest.raises(UserError, match="unknown judge 'sintetic': did you mean 'synthetic'"):
@@ -148,7 +148,7 @@ def test_the_verdicts_of_one_judge(done: Outcome) -> None:
     assert dict(sentence["votes"]).keys() == {"flow", "language", "grammar", "spelling"}
 
 
-def test_the_briefs_of_one_judge(done: Outcome) -> None:
+def test_the_briefs_of_one_judge(done):
     rows = done.briefs("synthetic").to_pylist()
     assert len(rows) == CASES * 2 * 3
     assert {row["rating"] for row in rows} == {1.0, 3.0, 5.0}
@@ -159,7 +159,7 @@ def test_the_briefs_of_one_judge(done: Outcome) -> None:
     assert (unscored["status"], unscored["rubric"]) == ("unscored", None)
 
 
-def test_a_damaged_shard_is_left_out_with_a_warning(copy: Path, done: Outcome) -> None:
+def test_a_damaged_shard_is_left_out_with_a_warning(copy, done):
     (copy / "scores/00000-00007.parquet").write_bytes(b"")
     (copy / "commits/judge/00000.zip").unlink()
     opened = open_run(str(copy))
@@ -173,7 +173,7 @@ def test_a_damaged_shard_is_left_out_with_a_warning(copy: Path, done: Outcome) -
 # what cannot be opened
 
 
-def test_no_run_and_an_unfinished_one(tmp_path: Path, copy: Path) -> None:
+def test_no_run_and_an_unfinished_one(tmp_path, copy):
     with pytest.raises(UserError, match=r"nowhere: no run lies here$"):
         open_run(str(tmp_path / "nowhere"))
     with pytest.raises(UserError, match=rf"no run lies here; {copy} is one"):
@@ -185,14 +185,14 @@ def test_no_run_and_an_unfinished_one(tmp_path: Path, copy: Path) -> None:
         open_run(str(tmp_path / "begun"))
 
 
-def test_a_run_that_went_on_after_its_report_warns(copy: Path, done: Outcome) -> None:
+def test_a_run_that_went_on_after_its_report_warns(copy, done):
     output = Output(str(copy))
     output.write_run((output.run() or {}) | {"state": "begun"})
     with pytest.warns(UserWarning, match="this is its last report"):
         assert open_run(str(copy)).agreement == done.agreement
 
 
-def test_a_report_that_is_damaged_or_older(copy: Path) -> None:
+def test_a_report_that_is_damaged_or_older(copy):
     (copy / "report/agreement.json").write_text("[]")
     with pytest.raises(Damaged, match=r"agreement.json: is not as the last report wrote it"):
         open_run(str(copy))
@@ -241,15 +241,18 @@ def columns_of(schema: pa.Schema) -> list[tuple[str, str]]:
     return [row for field in schema for row in flat(field.name, field.type)]
 
 
-def test_the_documented_columns_of_scores(done: Outcome) -> None:
+def test_the_documented_columns_and_types(done):
     assert documented("Scores") == columns_of(done.scores().schema)
+    assert str(arrow_type(Row)) == "struct<name: string, numbers: list<item: int64>>"
+    with pytest.raises(UserError, match="cannot be of this type"):
+        arrow_type(bytes)
 
 
 @pytest.mark.parametrize(
     ("table", "judge"),
     [two for two in product(["Verdicts", "Briefs"], JUDGES) if two != ("Briefs", "pairs")],
 )
-def test_the_documented_columns_of_judges(done: Outcome, table: str, judge: str) -> None:
+def test_the_documented_columns_of_judges(done, table, judge):
     found = done.verdicts(judge) if table == "Verdicts" else done.briefs(judge)
     common = documented(table)
     assert common
@@ -261,9 +264,3 @@ def test_the_documented_columns_of_judges(done: Outcome, table: str, judge: str)
 class Row(TypedDict):
     name: Literal["a", "b"] | None
     numbers: tuple[int, ...]
-
-
-def test_the_types_that_a_judge_can_name() -> None:
-    assert str(arrow_type(Row)) == "struct<name: string, numbers: list<item: int64>>"
-    with pytest.raises(UserError, match="cannot be of this type"):
-        arrow_type(bytes)

@@ -1,7 +1,5 @@
 """What tests of storage share: a folder on a disk or on S3, a shard's records, and refusals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -53,24 +51,24 @@ GROUNDS = ["disk", *(pytest.param(name, marks=pytest.mark.service) for name in (
 
 
 @pytest.fixture(params=GROUNDS)
-def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Disk | S3:
+def ground(request, tmp_path):
     if request.param == "disk":
         return Disk(tmp_path / "runs/first")
     return S3(request.getfixturevalue(request.param))
 
 
 @pytest.fixture
-def place(ground: Disk | S3) -> Place:
+def place(ground):
     return Place(ground.uri)
 
 
 @pytest.fixture
-def patience(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+def patience(monkeypatch):
     return lambda seconds: monkeypatch.setenv("EVALJUDGE_STORAGE_PATIENCE", f"{seconds:g}")
 
 
 @pytest.fixture
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+def hasty(monkeypatch):
     """A clock that runs ten times as fast: claims are renewed and looked at, and storage is tried
     again, after a tenth of the time."""
     for module, name in (
@@ -83,12 +81,12 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def refused() -> Callable[..., None]:
+def refused():
     return _refused
 
 
 @pytest.fixture
-def shards() -> SimpleNamespace:
+def shards():
     """Writes and reads all the records of a shard."""
     return SimpleNamespace(write=_write_shard, read=_read_shard)
 

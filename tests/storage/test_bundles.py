@@ -1,7 +1,5 @@
 """Bundles: whole or not there, the first of two counts, and every part proves itself."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import zipfile
@@ -50,15 +48,20 @@ def judged(folder: Path | str, *verdicts: Verdict) -> bool:
     return output.commit("judge", SHARD, {"session": "now"})
 
 
-def test_the_same_parts_make_the_same_bytes_which_any_reader_of_zips_reads(tmp_path: Path) -> None:
+def test_bundles_are_zips_that_end_with_the_receipt(tmp_path):
     assert bundled(PARTS) == bundled(PARTS)
     (tmp_path / "b.zip").write_bytes(bundled(PARTS))
     with zipfile.ZipFile(tmp_path / "b.zip") as archive:
         assert {name: archive.read(name) for name in archive.namelist()} == PARTS
         assert archive.testzip() is None
+    large = {"verdicts/j/00003.parquet": bytes(2 * END), "commits/judge/00003.json": b"{}"}
+    end = Bundle(bundled(large)[-END:])
+    assert end.lies_before("verdicts/j/00003.parquet")
+    assert not end.lies_before("commits/judge/00003.json")
+    assert end.part("commits/judge/00003.json") == b"{}"
 
 
-def test_whatever_byte_is_changed_a_part_is_as_it_was_or_refused() -> None:
+def test_whatever_byte_is_changed_a_part_is_as_it_was_or_refused():
     whole = bundled(PARTS)
     for at in range(len(whole)):
         changed = whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
@@ -72,15 +75,7 @@ def test_whatever_byte_is_changed_a_part_is_as_it_was_or_refused() -> None:
             Bundle(whole[:size]).part("verdicts/j/00003.parquet")
 
 
-def test_the_end_of_a_bundle_has_its_receipt() -> None:
-    large = {"verdicts/j/00003.parquet": bytes(2 * END), "commits/judge/00003.json": b"{}"}
-    end = Bundle(bundled(large)[-END:])
-    assert end.lies_before("verdicts/j/00003.parquet")
-    assert not end.lies_before("commits/judge/00003.json")
-    assert end.part("commits/judge/00003.json") == b"{}"
-
-
-def test_nothing_lies_there_before_the_commit_and_then_one_object(tmp_path: Path) -> None:
+def test_nothing_lies_there_before_the_commit_and_then_one_object(tmp_path):
     output = Output(str(tmp_path), run=RUN)
     output.write_verdicts("j", SHARD, [verdict()])
     output.write_checks("j", SHARD, [])
@@ -92,14 +87,14 @@ def test_nothing_lies_there_before_the_commit_and_then_one_object(tmp_path: Path
     assert again.committed("judge") == {3} and list(again.verdicts("j", SHARD)) == [verdict()]
 
 
-def test_of_two_workers_the_first_counts(tmp_path: Path) -> None:
+def test_of_two_workers_the_first_counts(tmp_path):
     assert judged(tmp_path, verdict("first"))
     assert not judged(tmp_path, verdict("second"))
     assert list(Output(str(tmp_path), run=RUN).verdicts("j", SHARD)) == [verdict("first")]
 
 
 @pytest.mark.service
-def test_on_s3_the_first_counts_too_and_the_end_is_read_alone(s3: Any) -> None:
+def test_on_s3_the_first_counts_too_and_the_end_is_read_alone(s3):
     uri, key = f"{s3.uri}/runs/first", "runs/first/commits/judge/00003.zip"
     long = verdict(random.Random(1).randbytes(END).hex())
     assert judged(uri, long)
@@ -115,7 +110,7 @@ def test_on_s3_the_first_counts_too_and_the_end_is_read_alone(s3: Any) -> None:
     assert judged(uri, verdict("third"))
 
 
-def test_a_worker_that_is_second_goes_on_with_the_briefs_that_count(tmp_path: Path) -> None:
+def test_a_worker_that_is_second_goes_on_with_the_briefs_that_count(tmp_path):
     """Both write the same shard's references; the second one's differ, and are not judged by."""
     Output(str(tmp_path), run=RUN).write_cases(SHARD, CASES)
     job = assignment(tmp_path, run=RUN)
@@ -135,9 +130,7 @@ def test_a_worker_that_is_second_goes_on_with_the_briefs_that_count(tmp_path: Pa
     assert seen and not any("other " in prompt for prompt in seen)
 
 
-def test_all_parts_are_one_read_and_receipts_the_end_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_parts_are_one_read_and_receipts_the_end_alone(tmp_path, monkeypatch):
     judged(tmp_path, verdict())
     output, counts = Output(str(tmp_path), run=RUN, panel=Panel()), counting(monkeypatch)
     assert next(output.receipts("judge"))["session"] == "now"
@@ -147,7 +140,7 @@ def test_all_parts_are_one_read_and_receipts_the_end_alone(
     assert counts == {"commits/judge/00003.zip": 2, f"briefs/{RUN}/00003.zip": 1}
 
 
-def test_a_damaged_part_is_named_with_its_bundle(tmp_path: Path) -> None:
+def test_a_damaged_part_is_named_with_its_bundle(tmp_path):
     judged(tmp_path, verdict())
     file = tmp_path / "commits/judge/00003.zip"
     parts = Bundle(file.read_bytes())
@@ -163,9 +156,7 @@ def test_a_damaged_part_is_named_with_its_bundle(tmp_path: Path) -> None:
         output.prove("commits/judge/00003.json")
 
 
-def test_scores_of_many_shards_are_one_file_and_read_by_shard(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scores_of_many_shards_are_one_file_and_read_by_shard(tmp_path, monkeypatch):
     output, shards = Output(str(tmp_path), run=RUN), [Shard(n, 1, 1) for n in (0, 1, 7, 8)]
     scores = {shard: [Score(f"d{shard.number}", "A", "j", "x", 1.0)] for shard in shards}
     scores[shards[1]] = []
@@ -182,7 +173,7 @@ def test_scores_of_many_shards_are_one_file_and_read_by_shard(
         list(again.scores(Shard(2, 1, 1)))
 
 
-def test_what_was_read_is_kept_up_to_so_many_bytes() -> None:
+def test_what_was_read_is_kept_up_to_so_many_bytes():
     recent = Recent(most=10)
     for name, size in (("a", 4), ("b", 4), ("c", 4), ("too much", 11)):
         recent.keep(name, bytes(size))
@@ -190,9 +181,7 @@ def test_what_was_read_is_kept_up_to_so_many_bytes() -> None:
     assert kept == ["b", "c"]
 
 
-def test_threads_that_want_a_file_at_once_read_it_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_that_want_a_file_at_once_read_it_once(tmp_path, monkeypatch):
     shards = [Shard(n, 1, 1) for n in range(8)]
     scores = {shard: [Score(f"d{shard.number}", "A", "j", "x", 1.0)] for shard in shards}
     Output(str(tmp_path), run=RUN).write_scores(scores)

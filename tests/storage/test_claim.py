@@ -1,13 +1,10 @@
 """A folder is worked on by one job at a time: locally by a lock, in a bucket by a lease."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,18 +25,18 @@ AT_WORK = r"another job is at work there \(process \d+ on .+\); wait for it, or 
 
 
 @pytest.fixture(params=["local", "s3", "gs", "az"])
-def folder(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def folder(request, tmp_path):
     if request.param == "local":
         return str(tmp_path / "out")
     return f"{request.getfixturevalue(request.param).uri}/out"
 
 
 @pytest.fixture
-def s3_folder(s3: Any) -> str:
+def s3_folder(s3):
     return f"{s3.uri}/out"
 
 
-def test_the_second_is_refused_while_the_first_lives(folder: str) -> None:
+def test_the_second_is_refused_while_the_first_lives(folder):
     with claimed(folder) as held:
         with pytest.raises(UserError, match=AT_WORK), claimed(folder):
             pass
@@ -50,7 +47,7 @@ def test_the_second_is_refused_while_the_first_lives(folder: str) -> None:
     assert [name for name, _ in Place(folder).files("")] == ["kept"]
 
 
-def test_a_holder_that_was_killed_holds_nothing(folder: str) -> None:
+def test_a_holder_that_was_killed_holds_nothing(folder):
     holder = subprocess.Popen([sys.executable, "-c", HOLD, folder], stdout=subprocess.PIPE)
     assert holder.stdout and holder.stdout.readline() == b"held\n"
     with pytest.raises(UserError, match=AT_WORK), claimed(folder):
@@ -62,7 +59,7 @@ def test_a_holder_that_was_killed_holds_nothing(folder: str) -> None:
         pass
 
 
-def test_of_many_at_once_one_works(folder: str) -> None:
+def test_of_many_at_once_one_works(folder):
     command = [sys.executable, "-c", HOLD, folder]
     jobs = [
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -92,9 +89,7 @@ def leave_a_claim(folder: str, **more: Any) -> Callable[[], None]:
     return write
 
 
-def test_one_from_afar_is_waited_for_and_then_replaced(
-    s3_folder: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_from_afar_is_waited_for_and_then_replaced(s3_folder, monkeypatch):
     monkeypatch.setattr(claim, "LOOK", 0.01)
     leave_a_claim(s3_folder)
     with claimed(s3_folder):
@@ -104,18 +99,14 @@ def test_one_from_afar_is_waited_for_and_then_replaced(
         assert json.loads(Place(s3_folder).read(claim.NAME))["pid"]
 
 
-def test_one_from_afar_that_is_renewed_is_left_alone(
-    s3_folder: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_from_afar_that_is_renewed_is_left_alone(s3_folder, monkeypatch):
     renew = leave_a_claim(s3_folder)
     monkeypatch.setattr(claim.time, "sleep", lambda seconds: renew())
     with pytest.raises(UserError, match="process 7 on afar"), claimed(s3_folder):
         pass
 
 
-def test_a_holder_that_was_replaced_notices(
-    s3_folder: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_holder_that_was_replaced_notices(s3_folder, monkeypatch):
     monkeypatch.setattr(claim, "BEAT", 0.01)
     with claimed(s3_folder) as held:
         before = json.loads(Place(s3_folder).read(claim.NAME))
@@ -135,7 +126,7 @@ def wait_until_lost(held: claim.Claim) -> None:
         time.sleep(0.01)
 
 
-def test_runs_lie_where_a_claim_can_be_held() -> None:
+def test_runs_lie_where_a_claim_can_be_held():
     said = "can only be read: write to a local path, s3://, gs:// or az://"
     for uri in ("mock://x/y", "hf://datasets/owner/name/run"):
         with pytest.raises(UserError, match=f"{uri}: {said}"), claimed(uri):

@@ -1,9 +1,6 @@
 """A folder is worked on by one job at a time, whatever fails on the way (see test_claim.py)."""
 
-from __future__ import annotations
-
 import time
-from typing import Any
 
 import pytest
 
@@ -24,9 +21,7 @@ OTHERS = ("error", "slow down", "reset before", "torn answer")
         *(pytest.param(n, one, marks=pytest.mark.long) for n in range(3) for one in OTHERS),
     ],
 )
-def test_a_claim_is_taken_and_left_whatever_fails(
-    first: int, fault: str, s3: Any, s3_proxy: Any, patience: Any, refused: Any
-) -> None:
+def test_a_claim_is_taken_and_left_whatever_fails(first, fault, s3, s3_proxy, patience, refused):
     """A lost answer above all: who finds the claim taken may have taken it.
 
     The fault meets the look for a claim, or what follows: its taking, and another who looks.
@@ -44,7 +39,7 @@ def test_a_claim_is_taken_and_left_whatever_fails(
     assert rule.applied and s3.keys() == set()
 
 
-def test_a_holder_outlives_an_outage(s3: Any, s3_proxy: Any, refused: Any) -> None:
+def test_a_holder_outlives_an_outage(s3, s3_proxy, refused):
     """In which nobody else could take the folder either."""
     uri = f"{s3.uri}/run"
     with claimed(uri) as claim:
@@ -55,7 +50,7 @@ def test_a_holder_outlives_an_outage(s3: Any, s3_proxy: Any, refused: Any) -> No
     assert s3_proxy.counts["outage"] and s3.keys() == set()
 
 
-def test_letting_go_hides_nothing(s3: Any, s3_proxy: Any) -> None:
+def test_letting_go_hides_nothing(s3, s3_proxy):
     def work() -> None:
         with claimed(f"{s3.uri}/run"):
             s3_proxy.add("denied")

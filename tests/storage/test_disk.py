@@ -1,14 +1,11 @@
 """A disk that is full, read-only or failing, a process at its limits: one line, nothing half."""
 
-from __future__ import annotations
-
 import errno
 import os
 import resource
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,7 +43,7 @@ def failing(number: int) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path):
     place = Place(str(tmp_path / "run"))
     place.write("a.json", "before")
     return place
@@ -55,17 +52,15 @@ def place(tmp_path: Path) -> Place:
 @pytest.mark.parametrize("operation", ["fsync", "replace"])
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS])
 def test_a_file_that_cannot_be_written_stays_as_it_was(
-    number: int, operation: str, place: Place, refused: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    number, operation, place, refused, monkeypatch
+):
     monkeypatch.setattr(os, operation, failing(number))
     said = (f"{place.path}/a.json: cannot be written (", os.strerror(number), "then run it again")
     refused(lambda: place.write("a.json", "after"), UserError, *said)
     assert place.read("a.json") == b"before" and place.files("") == [("a.json", 6)]
 
 
-def test_what_a_failing_disk_keeps_is_hidden_and_swept_up_later(
-    place: Place, refused: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_failing_disk_keeps_is_hidden_and_swept_up_later(place, refused, monkeypatch):
     with monkeypatch.context() as failed:
         failed.setattr(os, "replace", failing(errno.ENOSPC))
         failed.setattr(os, "unlink", failing(errno.EROFS))
@@ -79,7 +74,7 @@ def test_what_a_failing_disk_keeps_is_hidden_and_swept_up_later(
     lambda place: place.read("a.json"), lambda place: place.write("b", b""),
     lambda place: place.open("a.json"), lambda place: place.names(""),
 ])  # fmt: skip
-def test_no_file_more_can_be_opened(use: Any, place: Place, refused: Any) -> None:
+def test_no_file_more_can_be_opened(use, place, refused):
     place.names("")  # what is imported for it would be opened, too
 
     def hemmed_in() -> None:
@@ -89,7 +84,7 @@ def test_no_file_more_can_be_opened(use: Any, place: Place, refused: Any) -> Non
     refused(hemmed_in, UserError, place.path, "Too many open files", "ulimit -n")
 
 
-def test_a_folder_that_cannot_be_claimed_is_left_as_it_was(tmp_path: Path, refused: Any) -> None:
+def test_a_folder_that_cannot_be_claimed_is_left_as_it_was(tmp_path, refused):
     def claim() -> None:
         with claimed(str(tmp_path / "run")):
             raise AssertionError("claimed")
@@ -99,7 +94,7 @@ def test_a_folder_that_cannot_be_claimed_is_left_as_it_was(tmp_path: Path, refus
     assert not (tmp_path / "run").exists()
 
 
-def test_an_index_beyond_the_disk(refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_beyond_the_disk(refused, monkeypatch):
     def fill() -> None:
         with index_on_disk("CREATE TABLE seen (doc_id TEXT);") as index:
             index.executemany("INSERT INTO seen VALUES (?)", (("x" * 10_000,) for _ in range(999)))
@@ -111,7 +106,7 @@ def test_an_index_beyond_the_disk(refused: Any, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.service
-def test_a_real_disk_that_is_full_and_read_only(small_disk: Path, refused: Any) -> None:
+def test_a_real_disk_that_is_full_and_read_only(small_disk, refused):
     place = Place(str(small_disk / "run"))
     place.write("a.json", "before")
     refused(lambda: place.write("a.json", "x" * 100_000), UserError, f"run/a.json: {FULL}")

@@ -1,12 +1,9 @@
 """A remote folder is copied to a machine once, whatever its workers do at the same time."""
 
-from __future__ import annotations
-
 import fcntl
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +12,7 @@ from evaljudge.storage import fetch_folder
 
 
 @pytest.fixture
-def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def model(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     folder = tmp_path / "model"
     folder.mkdir()
@@ -23,7 +20,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_who_comes_second_waits_and_takes_the_first_one_s_copy(model: Path) -> None:
+def test_who_comes_second_waits_and_takes_the_first_one_s_copy(model):
     kept = fetch_folder(str(model))
     again = Path(kept).stat().st_ino
     with ThreadPoolExecutor() as workers, open(f"{kept}.lock") as lock:
@@ -36,7 +33,7 @@ def test_who_comes_second_waits_and_takes_the_first_one_s_copy(model: Path) -> N
     assert [file.name for file in Path(kept).iterdir()] == ["config.json"]
 
 
-def test_what_a_killed_worker_left_is_not_taken_over(model: Path) -> None:
+def test_what_a_killed_worker_left_is_not_taken_over(model):
     first = fetch_folder(str(model))
     (Path(first) / "config.json").rename(Path(first) / "half")
     Path(first).rename(f"{first}.part")
@@ -48,9 +45,7 @@ def test_what_a_killed_worker_left_is_not_taken_over(model: Path) -> None:
 
 
 @pytest.mark.service
-def test_files_come_from_a_bucket_side_by_side(
-    s3_proxy: Any, s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_come_from_a_bucket_side_by_side(s3_proxy, s3, tmp_path, monkeypatch):
     """Each answer is late: one after the other, eight files would take the sum of it."""
     monkeypatch.setenv("HOME", str(tmp_path))
     for number in range(8):
@@ -68,9 +63,7 @@ def test_files_come_from_a_bucket_side_by_side(
 
 
 @pytest.mark.service
-def test_a_copy_that_fails_leaves_nothing_that_looks_whole(
-    s3_proxy: Any, s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_that_fails_leaves_nothing_that_looks_whole(s3_proxy, s3, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     for number in range(8):
         s3.put(f"weights/part-{number}", b"x")

@@ -1,9 +1,5 @@
 """Storage that does not answer: what is said meanwhile, and what is given up at once."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
 
 from evaljudge.errors import StorageLost, UserError
@@ -15,9 +11,7 @@ def silent() -> None:
     raise OSError("timed out\nand more")
 
 
-def test_a_line_says_what_is_waited_for_and_not_again_at_each_try(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], hasty: None
-) -> None:
+def test_a_line_says_what_is_waited_for_and_not_again_at_each_try(monkeypatch, capsys, hasty):
     monkeypatch.setattr(waiting._Known, "said", -waiting.BETWEEN)
     monkeypatch.setattr(waiting._Known, "hosts", {"s3://bucket"})
     with pytest.raises(StorageLost):
@@ -31,9 +25,7 @@ def test_a_line_says_what_is_waited_for_and_not_again_at_each_try(
     assert capsys.readouterr().err == said
 
 
-def test_an_address_that_has_never_answered_is_given_up_in_seconds(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], hasty: None
-) -> None:
+def test_an_address_that_has_never_answered_is_given_up_in_seconds(monkeypatch, capsys, hasty):
     monkeypatch.setattr(waiting, "FIRST_CONTACT", 0.05)
     with pytest.raises(StorageLost) as caught:
         patiently("gs://nowhere/corpus", silent)
@@ -44,9 +36,7 @@ def test_an_address_that_has_never_answered_is_given_up_in_seconds(
 @pytest.mark.parametrize(
     "answer", ["", "When looking: AWS Error SLOW_DOWN during x", "An error occurred (500) when"]
 )
-def test_a_place_that_has_answered_is_waited_for(
-    answer: str, monkeypatch: pytest.MonkeyPatch, hasty: None
-) -> None:
+def test_a_place_that_has_answered_is_waited_for(answer, monkeypatch, hasty):
     """Well, or with an error of its own."""
     monkeypatch.setattr(waiting, "FIRST_CONTACT", 0.01)
     answers = iter([answer, *5 * ["AWS Error NETWORK_CONNECTION during HeadObject"], ""])
@@ -62,9 +52,7 @@ def test_a_place_that_has_answered_is_waited_for(
     assert not list(answers)
 
 
-def test_a_worker_knows_that_its_driver_had_answers(
-    monkeypatch: pytest.MonkeyPatch, hasty: None
-) -> None:
+def test_a_worker_knows_that_its_driver_had_answers(monkeypatch, hasty):
     monkeypatch.setattr(waiting, "FIRST_CONTACT", 0.01)
     monkeypatch.setattr(waiting._Known, "are_all_known", False)
     waiting.expect_answers()
@@ -73,9 +61,7 @@ def test_a_worker_knows_that_its_driver_had_answers(
 
 
 @pytest.mark.parametrize("given", ["5 minutes", "", "-1"])
-def test_a_patience_that_is_no_number(
-    given: str, monkeypatch: pytest.MonkeyPatch, refused: Callable[..., None]
-) -> None:
+def test_a_patience_that_is_no_number(given, monkeypatch, refused):
     monkeypatch.setenv("EVALJUDGE_STORAGE_PATIENCE", given)
     said = f"EVALJUDGE_STORAGE_PATIENCE is '{given}': write a number of seconds"
     refused(lambda: patiently("s3://bucket/run", silent), UserError, said)

@@ -1,7 +1,5 @@
 """A sealed file proves itself: no byte of it can change, and it cannot lie elsewhere, unnoticed."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -23,15 +21,23 @@ KINDS = [
 ]
 
 
-def test_what_was_sealed_is_read_and_proven() -> None:
+def test_what_was_sealed_is_read_and_files_of_earlier_versions_are_not_proven():
     plain = {name: value for name, value in CONTENT.items() if name != "sha256"}
     assert read_json(sealed_json(CONTENT, NAME), NAME, is_sealed=True) == (plain, True)
     table, is_proven = read_parquet(parquet(TABLE, NAME), NAME, ["n"], is_sealed=True)
     assert is_proven and table.equals(TABLE.select(["n"]))
+    plain = parquet(TABLE)
+    assert read_parquet(plain, NAME, is_sealed=False) == (TABLE, False)
+    assert read_json(b'{"a": 1}', NAME, is_sealed=False) == ({"a": 1}, False)
+    with pytest.raises(Unsound):
+        read_parquet(plain, NAME, is_sealed=True)
+    for content, said in ((b"", "is empty"), (b"[1]", "no JSON object"), (b"{", "cannot be read")):
+        with pytest.raises(Unsound, match=said):
+            read_json(content, NAME, is_sealed=False)
 
 
 @pytest.mark.parametrize(("content", "read"), KINDS)
-def test_every_changed_byte_is_noticed(content: bytes, read: Read) -> None:
+def test_every_changed_byte_is_noticed(content, read):
     for at in range(len(content)):
         changed = content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
         with pytest.raises(Unsound, match="not as it was written"):
@@ -39,7 +45,7 @@ def test_every_changed_byte_is_noticed(content: bytes, read: Read) -> None:
 
 
 @pytest.mark.parametrize(("content", "read"), KINDS)
-def test_every_cut_is_noticed(content: bytes, read: Read) -> None:
+def test_every_cut_is_noticed(content, read):
     for size in range(len(content)):
         with pytest.raises(Unsound):
             read(content[:size], NAME, is_sealed=True)
@@ -48,9 +54,7 @@ def test_every_cut_is_noticed(content: bytes, read: Read) -> None:
 
 
 @pytest.mark.parametrize(("content", "read"), KINDS)
-def test_where_seals_may_lack_a_changed_byte_changes_nothing_unnoticed(
-    content: bytes, read: Read
-) -> None:
+def test_where_seals_may_lack_a_changed_byte_changes_nothing_unnoticed(content, read):
     """One that makes a seal unknown leaves the rest as it was."""
     whole, _ = read(content, NAME, is_sealed=True)
     for at in range(len(content)):
@@ -67,32 +71,18 @@ def test_where_seals_may_lack_a_changed_byte_changes_nothing_unnoticed(
 
 
 @pytest.mark.parametrize(("content", "read"), KINDS)
-def test_a_file_in_another_s_place_is_noticed(content: bytes, read: Read) -> None:
+def test_a_file_in_another_s_place_is_noticed(content, read):
     for name in (NAME.replace("3", "4"), NAME.replace("1f0c", "1f0d")):
         with pytest.raises(Unsound):
             read(content, name, is_sealed=False)
 
 
-def test_files_of_earlier_versions_are_read_but_not_proven() -> None:
-    plain = parquet(TABLE)
-    assert read_parquet(plain, NAME, is_sealed=False) == (TABLE, False)
-    assert read_json(b'{"a": 1}', NAME, is_sealed=False) == ({"a": 1}, False)
-    with pytest.raises(Unsound):
-        read_parquet(plain, NAME, is_sealed=True)
-    for content, said in ((b"", "is empty"), (b"[1]", "no JSON object"), (b"{", "cannot be read")):
-        with pytest.raises(Unsound, match=said):
-            read_json(content, NAME, is_sealed=False)
-
-
-def test_pages_have_checksums_for_other_readers() -> None:
+def test_readers_and_processes_are_told_of_damage():
     content = parquet(pa.table({"text": ["one long text of a document"]}))
     at = content.index(b"long text")
     changed = pa.BufferReader(content[:at] + b"L" + content[at + 1 :])
     with pytest.raises(OSError, match="CRC checksum verification failed"):
         pq.ParquetFile(changed, page_checksum_verification=True).read()
-
-
-def test_damage_is_told_from_one_process_to_another() -> None:
     error = Damaged("runs/first/run.json", "is empty", "put it back")
     said = "runs/first/run.json: is empty: put it back"
     copy = pickle.loads(pickle.dumps(error))

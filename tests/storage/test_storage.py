@@ -1,12 +1,8 @@
 """Places and tables: whole files or none, and records that come back as they went."""
 
-from __future__ import annotations
-
 import math
 import os
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -24,7 +20,7 @@ from evaljudge.storage.tables import from_table, to_table
 TEXT = "null \0 emoji 👩‍👩‍👧 عربي <pad> \n"
 
 
-def test_records_come_back_as_they_went() -> None:
+def test_records_come_back_as_they_went():
     case = Case(
         Document("d", TEXT, ("r1", "r2"), None),
         (
@@ -51,7 +47,7 @@ def test_records_come_back_as_they_went() -> None:
     assert list(from_table(Case, to_table(Case, []))) == []
 
 
-def test_parts_of_a_shard_are_read_as_its_records_have_them(tmp_path: Path) -> None:
+def test_parts_of_a_shard_are_read_as_its_records_have_them(tmp_path):
     output, shard = Output(str(tmp_path)), Shard(0, 3, 3)
     two = (Candidate("A", TEXT, {"fluency": 4.5}), Candidate("B", ""))
     cases = [Case(Document("d", TEXT), two), Case(Document("e", "s"), ())]
@@ -70,7 +66,7 @@ def test_parts_of_a_shard_are_read_as_its_records_have_them(tmp_path: Path) -> N
     }
 
 
-def test_cases_of_before_raters_were_kept_are_still_read(tmp_path: Path) -> None:
+def test_cases_of_before_raters_were_kept_are_still_read(tmp_path):
     texts = {"system": pa.string(), "text": pa.string()}
     candidate = pa.struct(texts | {"ratings": pa.map_(pa.string(), pa.float64())})
     candidates = [
@@ -85,13 +81,12 @@ def test_cases_of_before_raters_were_kept_are_still_read(tmp_path: Path) -> None
     Place(str(tmp_path)).write("cases/00000.parquet", parquet(pa.table(old)))
     assert Output(str(tmp_path)).cases(Shard(0, 1, 2)) == [
         Case(
-            Document("d", "s", ("r",)),
-            (Candidate("A", "a", {"fluency": 4.5}), Candidate("B", "b")),
+            Document("d", "s", ("r",)), (Candidate("A", "a", {"fluency": 4.5}), Candidate("B", "b"))
         )
     ]
 
 
-def test_the_columns_are_the_contract() -> None:
+def test_the_columns_are_the_contract():
     assert to_table(Verdict, []).column_names == (
         ["doc_id", "system", "judge", "axis", "evidence", "status", "reason", "tokens"]
     )
@@ -110,9 +105,7 @@ def test_the_columns_are_the_contract() -> None:
 
 
 @pytest.mark.parametrize(("is_derived", "times"), [(False, 2), (True, 0)])
-def test_only_what_cannot_be_made_anew_waits_for_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_derived: bool, times: int
-) -> None:
+def test_only_what_cannot_be_made_anew_waits_for_the_disk(tmp_path, monkeypatch, is_derived, times):
     synced = list[int]()
     monkeypatch.setattr(os, "fsync", synced.append)
     place = Place(str(tmp_path))
@@ -131,21 +124,21 @@ def test_only_what_cannot_be_made_anew_waits_for_the_disk(
     | st.integers(-(2**70), 2**70)
     | st.text(st.characters(codec="utf-8"))
 )
-def test_evidence_comes_back_as_it_was_written(value: Any) -> None:
+def test_evidence_comes_back_as_it_was_written(value):
     verdict = Verdict("d", "A", "j", "a", {"value": value, "list": [value, None, True]})
     (found,) = from_table(Verdict, to_table(Verdict, [verdict]))
     assert found == verdict
     assert type(found.evidence["value"]) is type(value)
 
 
-def test_of_two_jobs_that_begin_a_run_at_once_one_is_refused(tmp_path: Path) -> None:
+def test_of_two_jobs_that_begin_a_run_at_once_one_is_refused(tmp_path):
     Output(str(tmp_path)).bind({"id": "mine"})
     with pytest.raises(UserError, match="another job has just begun a run there"):
         Output(str(tmp_path)).bind({"id": "theirs"})
     assert Output(str(tmp_path)).run() == {"id": "mine"}
 
 
-def test_briefs_are_reused_but_for_those_of_shards_that_are_at_work(tmp_path: Path) -> None:
+def test_briefs_are_reused_but_for_those_of_shards_that_are_at_work(tmp_path):
     output = Output(str(tmp_path), run="mine")
     names = [
         "00000-mine.parquet",
@@ -170,14 +163,14 @@ def test_each_panel_has_briefs_of_its_own() -> None:
     assert names == ["00002-mine.parquet", "00002-mine-5a.parquet"]
 
 
-def test_a_folder_for_briefs_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
+def test_a_folder_for_briefs_that_cannot_be_written_to_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     Output(str(tmp_path / "out"), str(tmp_path / "briefs")).try_briefs()
     with pytest.raises(UserError, match="file/briefs.*: cannot be written"):
         Output(str(tmp_path / "out"), str(tmp_path / "file/briefs")).try_briefs()
 
 
-def test_a_container_of_azure_is_no_password() -> None:
+def test_a_container_of_azure_is_no_password():
     path = "container@account.dfs.core.windows.net/x"
     assert locate(f"abfs://{path}")[1] == path
     for uri in ("abfs://container:SECRET@account/x", "abfs://c@a/x?account_key=SECRET"):
@@ -186,9 +179,7 @@ def test_a_container_of_azure_is_no_password() -> None:
         assert "SECRET" not in str(refused.value)
 
 
-def test_of_a_shared_folder_of_briefs_only_the_runs_own_half_written_files_go(
-    tmp_path: Path,
-) -> None:
+def test_of_a_shared_folder_of_briefs_only_the_runs_own_half_written_files_go(tmp_path):
     """Another run may be writing there."""
     shared = tmp_path / "briefs/synthetic"
     shared.mkdir(parents=True)

@@ -1,13 +1,10 @@
 """What becomes of storage's faults: said at once, waited out, or given up in one line."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import cycle
 from threading import Thread
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -101,7 +98,7 @@ def furnish(place: Place, s3: Any) -> None:
 
 
 @pytest.mark.parametrize("use", USES[::3])
-def test_a_bucket_that_is_not_there_is_said_at_once(use: Use, s3: Any, refused: Any) -> None:
+def test_a_bucket_that_is_not_there_is_said_at_once(use, s3, refused):
     since = time.monotonic()
     uri = f"{s3.uri}-not/runs/first"
     refused(lambda: use(Place(uri)), UserError, f"{s3.uri}-not")
@@ -110,7 +107,7 @@ def test_a_bucket_that_is_not_there_is_said_at_once(use: Use, s3: Any, refused: 
 
 
 @pytest.mark.parametrize("use", [read_it, write_much, list_it])
-def test_denied_is_said_at_once(use: Use, s3: Any, s3_proxy: Any, refused: Any) -> None:
+def test_denied_is_said_at_once(use, s3, s3_proxy, refused):
     place = Place(f"{s3.uri}/runs/first")
     furnish(place, s3)
     s3_proxy.add("denied")
@@ -125,9 +122,7 @@ def test_denied_is_said_at_once(use: Use, s3: Any, s3_proxy: Any, refused: Any) 
     [("expired", "have expired: renew them"), ("full", "is full: free space"),
      ("quota", "quota is used up: free space")],
 )  # fmt: skip
-def test_what_only_the_user_can_mend_is_said_at_once(
-    fault: str, said: str, s3: Any, s3_proxy: Any, refused: Any
-) -> None:
+def test_what_only_the_user_can_mend_is_said_at_once(fault, said, s3, s3_proxy, refused):
     place = Place(f"{s3.uri}/runs/first")
     furnish(place, s3)
     rule, before = s3_proxy.add(fault), s3.keys()
@@ -136,11 +131,11 @@ def test_what_only_the_user_can_mend_is_said_at_once(
 
 
 @pytest.mark.parametrize("uri", ["s3://", "s3:///a", "s3://bucket?x=1", "ftp://host/a"])
-def test_a_uri_that_names_no_place(uri: str, s3: Any, refused: Any) -> None:
+def test_a_uri_that_names_no_place(uri, s3, refused):
     refused(lambda: Place(uri).read("a"), UserError, uri.partition("?")[0].rstrip("/"))
 
 
-def test_no_word_of_the_credentials(s3: Any, s3_proxy: Any, patience: Any) -> None:
+def test_no_word_of_the_credentials(s3, s3_proxy, patience):
     place = Place(f"{s3.uri}/runs/first")
     patience(0.5)
     for fault in ("denied", "error", "reset before"):
@@ -156,9 +151,7 @@ def test_no_word_of_the_credentials(s3: Any, s3_proxy: Any, patience: Any) -> No
 
 
 @pytest.mark.parametrize(("use", "fault"), TRIED)
-def test_a_use_that_fails_for_a_while_is_done_in_the_end(
-    use: Use, fault: str, s3: Any, s3_proxy: Any, patience: Any
-) -> None:
+def test_a_use_that_fails_for_a_while_is_done_in_the_end(use, fault, s3, s3_proxy, patience):
     """More often than the libraries below try by themselves, and as if nothing had happened."""
     patience(60)
     calm = Place(f"{s3.uri}/calm")
@@ -191,9 +184,7 @@ def relative(s3: Any, folder: str) -> dict[str, bytes]:
     ("use", "fault"),
     [*zip(USES[::2], cycle(("slow down", "reset after")), strict=False), (write_it, "torn upload")],
 )
-def test_a_use_that_fails_for_too_long_is_given_up(
-    use: Use, fault: str, s3: Any, s3_proxy: Any, patience: Any, refused: Any
-) -> None:
+def test_a_use_that_fails_for_too_long_is_given_up(use, fault, s3, s3_proxy, patience, refused):
     place = Place(f"{s3.uri}/runs/first")
     furnish(place, s3)
     patience(0.5)
@@ -212,9 +203,7 @@ def test_a_use_that_fails_for_too_long_is_given_up(
         lambda place: S3Objects(place.uri).create("a", b"x"),
     ],
 )
-def test_an_endpoint_that_does_not_speak_s3_is_said_at_once(
-    use: Use, refused: Any, monkeypatch: pytest.MonkeyPatch, s3: Any
-) -> None:
+def test_an_endpoint_that_does_not_speak_s3_is_said_at_once(use, refused, monkeypatch, s3):
     """A server of files: it has no put, and its pages of errors are not S3's."""
     with ThreadingHTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as server:
         Thread(target=server.serve_forever, args=(0.02,)).start()
@@ -226,10 +215,7 @@ def test_an_endpoint_that_does_not_speak_s3_is_said_at_once(
 
 
 @pytest.mark.parametrize("where", ["s3", "gs", "az"])
-def test_an_output_is_whole_whatever_fails(
-    where: str, shards: SimpleNamespace, request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+def test_an_output_is_whole_whatever_fails(where, shards, request, monkeypatch):
     bucket = request.getfixturevalue(where)
     with FaultProxy(bucket.server.url) as proxy:
         for name, value in bucket.through(proxy.url).items():

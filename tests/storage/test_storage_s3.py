@@ -1,14 +1,10 @@
 """Places, outputs and globs on S3 exactly as on a disk."""
 
-from __future__ import annotations
-
 import gc
 import json
 import pickle
 import time
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -22,7 +18,7 @@ BIG = bytes(range(256)) * 4096 * 12  # 12 MB: more than one part of an upload
 ODD = "a b+c%25&=ü~(1).json"
 
 
-def test_what_is_written_is_read(place: Place, ground: Any) -> None:
+def test_what_is_written_is_read(place, ground):
     place.write("a.txt", "text ü")
     place.write("deep/er/b.bin", b"\0\xff")
     place.write("empty", b"")
@@ -34,15 +30,12 @@ def test_what_is_written_is_read(place: Place, ground: Any) -> None:
     assert json.loads(place.read(ODD)) == json.loads(ground.read(ODD)) == {"a": [1, None, "ü"]}
 
 
-def test_more_than_one_part(place: Place, ground: Any) -> None:
+def test_many_parts_and_many_changes_at_once(place, ground):
     with place.writing("big") as stream:
         for start in range(0, len(BIG), 1 << 20):
             stream.write(BIG[start : start + (1 << 20)])
         assert place.kind("big") == "NotFound" and place.names("") == []  # before it ends
     assert pickle.loads(pickle.dumps(place)).read("big") == ground.read("big") == BIG
-
-
-def test_of_changes_at_once_none_is_lost(place: Place, ground: Any) -> None:
     place.write("a", b"")
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda n: place.change("a", lambda had: had + bytes([n])), range(20)))
@@ -53,9 +46,7 @@ def test_of_changes_at_once_none_is_lost(place: Place, ground: Any) -> None:
 @pytest.mark.parametrize(
     "error", [KeyboardInterrupt, pytest.param(ValueError, marks=pytest.mark.long)]
 )
-def test_a_block_that_ends_badly_leaves_what_was(
-    size: int, error: type[BaseException], place: Place, ground: Any
-) -> None:
+def test_a_block_that_ends_badly_leaves_what_was(size, error, place, ground):
     def broken(name: str) -> None:
         with place.writing(name) as stream:
             stream.write(BIG[:size])
@@ -70,7 +61,7 @@ def test_a_block_that_ends_badly_leaves_what_was(
     assert ground.files() == {"old"} and ground.read("old") == b"old"
 
 
-def test_names_are_those_of_files_directly_in_a_folder(place: Place, ground: Any) -> None:
+def test_names_are_those_of_files_directly_in_a_folder(place, ground):
     assert place.names("folder") == []
     for name in ("b.json", "a.json", ODD, ".hidden", "deeper/c.json"):
         ground.put(f"folder/{name}", b"x")
@@ -80,7 +71,7 @@ def test_names_are_those_of_files_directly_in_a_folder(place: Place, ground: Any
 
 
 @pytest.mark.long
-def test_more_names_than_one_listing_holds(s3: Any) -> None:
+def test_more_names_than_one_listing_holds(s3):
     """S3 lists a thousand at a time."""
     place = Place(f"{s3.uri}/many")
     with ThreadPoolExecutor(8) as pool:
@@ -88,14 +79,14 @@ def test_more_names_than_one_listing_holds(s3: Any) -> None:
     assert place.names("commits") == [f"{n:05d}.json" for n in range(1100)]
 
 
-def test_only_case_files_of_other_shards_are_removed(ground: Any) -> None:
+def test_only_case_files_of_other_shards_are_removed(ground):
     for name in ("00000.parquet", "00001.parquet", "README", "old/00002.parquet"):
         ground.put(f"cases/{name}", b"x")
     Output(ground.uri).keep_cases([Shard(0, 1, 1)])
     assert ground.files() == {"cases/00000.parquet", "cases/README", "cases/old/00002.parquet"}
 
 
-def test_a_folder_is_removed_with_all_that_is_in_it(place: Place, ground: Any) -> None:
+def test_a_folder_is_removed_with_all_that_is_in_it(place, ground):
     place.remove_folder("none")
     place.remove("none/a")
     for name in ("f/a", "f/.hidden", "f/deeper/c", "f/ab", "f2/d", "e"):
@@ -109,7 +100,7 @@ def test_a_folder_is_removed_with_all_that_is_in_it(place: Place, ground: Any) -
     assert place.names("f") == ["a"]
 
 
-def test_files_of_a_file_a_folder_and_a_glob(ground: Any) -> None:
+def test_files_of_a_file_a_folder_and_a_glob(ground):
     for name in ("b.jsonl", "a.jsonl", "c.csv", ".hidden", "_SUCCESS", "deeper/d.jsonl"):
         ground.put(f"corpus/{name}", b"x")
     uri = f"{ground.uri}/corpus"
@@ -128,7 +119,7 @@ def test_files_of_a_file_a_folder_and_a_glob(ground: Any) -> None:
         expand(f"{uri}/none.jsonl")
 
 
-def test_an_output_comes_back_as_it_went(ground: Any, shards: SimpleNamespace) -> None:
+def test_an_output_comes_back_as_it_went(ground, shards):
     output, shard = Output(ground.uri, run="1f0c"), Shard(3, 1, 2)
     wrote = shards.write(output, shard)
     again = Output(ground.uri, run="1f0c")

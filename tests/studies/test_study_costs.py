@@ -47,7 +47,7 @@ def costs(folder: Path, *, apart: bool, rated: bool = True) -> list[dict[str, An
     return found
 
 
-def test_apart_each_setting_has_its_own_cost(tmp_path: Path) -> None:
+def test_apart_each_setting_has_its_own_cost(tmp_path):
     plain, adaptive, ladder = costs(tmp_path, apart=True)
     assert plain["asks"] == ladder["asks"] == DOCUMENTS * TEXTS * LEVELS
     assert DOCUMENTS * TEXTS <= adaptive["asks"] <= plain["asks"]
@@ -60,12 +60,9 @@ def test_apart_each_setting_has_its_own_cost(tmp_path: Path) -> None:
     }
 
 
-def test_of_one_run_a_shared_question_is_charged_once(tmp_path: Path) -> None:
+def test_a_shared_question_is_charged_once_and_settings_compared_without_ratings(tmp_path):
     plain, adaptive, _ = costs(tmp_path, apart=False)
     assert (plain["asks"], adaptive["asks"]) == (DOCUMENTS * TEXTS * LEVELS, 0)
-
-
-def test_without_ratings_settings_are_compared_with_the_first(tmp_path: Path) -> None:
     for row in costs(tmp_path, apart=True, rated=False):
         assert row["agreement"] is None
         assert row["like_first"] is not None

@@ -37,7 +37,7 @@ def config(folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-def given(tmp_path: Path) -> dict[str, Any]:
+def given(tmp_path):
     return config(tmp_path)
 
 
@@ -46,7 +46,7 @@ def rating(prompt: Prompt, how: Writing) -> str:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def done(tmp_path_factory):
     given = config(tmp_path_factory.mktemp("prompts"))
     return run_study(given, engines=ScriptedEngines(lambda: Scripted(rating)))
 
@@ -61,9 +61,7 @@ def fluency(table: dict[str, Any]) -> dict[str, Any]:
     return {method["name"]: method["columns"][at] for method in table["methods"]}
 
 
-def test_every_pack_is_a_run_without_the_judges_that_it_does_not_change(
-    given: dict[str, Any],
-) -> None:
+def test_every_pack_is_a_run_without_the_judges_that_it_does_not_change(given):
     runs = study_runs(load_config(given))
     assert [(run.label, run.pack, list(run.config.judges)) for run in runs] == [
         ("m--with--own", "own", ["direct", "synthetic"]),
@@ -75,7 +73,7 @@ def test_every_pack_is_a_run_without_the_judges_that_it_does_not_change(
     assert [run.config.out for run in runs] == [f"{given['out']}/{run.label}" for run in runs]
 
 
-def test_packs_stand_beside_models(given: dict[str, Any]) -> None:
+def test_packs_stand_beside_models(given):
     given["study"] |= {"models": ["m", "n"], "prompts": given["study"]["prompts"][1:]}
     runs = study_runs(load_config(given))
     assert [(run.methods, run.pack) for run in runs] == [
@@ -83,32 +81,19 @@ def test_packs_stand_beside_models(given: dict[str, Any]) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("packs", "said"),
-    [
-        (
-            ["FOLDER/brief", "FOLDER/./brief"],
-            "packs of prompts would lie in one folder, 'm--with--brief'",
-        ),
-        (["breif"], "prompts: breif: no such folder"),
-        ([], "study.prompts: should have at least 1 item"),
-    ],
-)
-def test_packs_that_cannot_be_are_refused(
-    packs: list[str], said: str, given: dict[str, Any], tmp_path: Path
-) -> None:
-    given["study"]["prompts"] = [pack.replace("FOLDER", str(tmp_path)) for pack in packs]
-    with pytest.raises(UserError, match=said):
+def test_packs_in_one_folder_are_refused(given, tmp_path):
+    given["study"]["prompts"] = [f"{tmp_path}/brief", f"{tmp_path}/./brief"]
+    with pytest.raises(UserError, match="packs of prompts would lie in one folder, 'm--with--br"):
         study_runs(load_config(given))
 
 
-def test_a_pack_that_changes_nothing_is_refused(given: dict[str, Any], tmp_path: Path) -> None:
+def test_a_pack_that_changes_nothing_is_refused(given, tmp_path):
     given["study"] |= {"judges": ["synthetic"], "prompts": [None, str(tmp_path / "brief")]}
     with pytest.raises(UserError, match="brief: this pack changes no prompt of any judge"):
         study_runs(load_config(given))
 
 
-def test_a_method_has_the_mean_and_the_deviation_of_its_packs(done: Study) -> None:
+def test_a_method_has_the_mean_and_the_deviation_of_its_packs(done):
     found = tables(done)
     method, alone = fluency(found["Methods"]), fluency(found["Each pack of prompts alone"])
     packs = [alone[f"direct · {pack}"]["value"] for pack in ("own", *PACKS)]
@@ -126,7 +111,7 @@ def agreement_of(run: Path) -> list[dict[str, Any]]:
     return found
 
 
-def test_all_documents_together_as_in_the_runs_reports(done: Study) -> None:
+def test_all_documents_together_as_in_the_runs_reports(done):
     pooled = {
         (one["method"], one["level"]): one
         for one in tables(done)["All documents together"]
@@ -150,7 +135,7 @@ def test_all_documents_together_as_in_the_runs_reports(done: Study) -> None:
     assert f"{one['value']:.3f} ± {one['spread']:.3f}" in done.text
 
 
-def test_two_texts_a_document_are_compared_pooled_without_packs(given: dict[str, Any]) -> None:
+def test_two_texts_a_document_are_compared_pooled_without_packs(given):
     """At sample level a document of two texts has 1 or -1, whatever the scores are."""
     cases = Path(given["corpus"])
     documents = [json.loads(line) for line in cases.read_text().splitlines()]
@@ -162,7 +147,7 @@ def test_two_texts_a_document_are_compared_pooled_without_packs(given: dict[str,
     assert "have two rated texts or fewer" in study.text
 
 
-def test_how_pooled_values_are_shown() -> None:
+def test_how_pooled_values_are_shown():
     found = [
         PooledValue("a", "fluency", "summary", "pearson", 3, 40, 0.25, 0.0125),
         PooledValue("a", "tone", "summary", "pearson", 3, 40, None, None),

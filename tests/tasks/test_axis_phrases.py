@@ -1,7 +1,6 @@
 """What an axis is called in prompts: its phrase, which every judge uses in every question."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
@@ -56,13 +55,13 @@ def asked(task: str, axis: str, name: str) -> list[str]:
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> str:
+def own(tmp_path):
     (tmp_path / "talk.yaml").write_text(OWN)
     return str(tmp_path / "talk.yaml")
 
 
 @pytest.mark.parametrize("judge", JUDGES)
-def test_every_judge_uses_the_phrase_and_not_the_name(own: str, judge: str) -> None:
+def test_every_judge_uses_the_phrase_and_not_the_name(own, judge):
     prompts = asked(own, "zzz", judge)
     about_axis = [text for text in prompts if "what it is" in text]
     assert about_axis
@@ -71,13 +70,13 @@ def test_every_judge_uses_the_phrase_and_not_the_name(own: str, judge: str) -> N
 
 
 @pytest.mark.parametrize("judge", JUDGES)
-def test_without_a_phrase_the_name_is_said_in_words(own: str, judge: str) -> None:
+def test_without_a_phrase_the_name_is_said_in_words(own, judge):
     about_axis = [text for text in asked(own, "on_topic", judge) if "keeps to it" in text]
     assert about_axis
     assert all("on topic" in text and "on_topic" not in text for text in about_axis)
 
 
-def test_a_phrase_is_part_of_what_binds_a_run_and_a_brief(own: str, tmp_path: Path) -> None:
+def test_a_phrase_is_part_of_what_binds_a_run_and_a_brief(own, tmp_path):
     (tmp_path / "other.yaml").write_text(OWN.replace("use of sources", "good use of sources"))
     here, there = load_task(own), load_task(str(tmp_path / "other.yaml"))
     assert here.as_fingerprint() != there.as_fingerprint()
@@ -88,7 +87,7 @@ def test_a_phrase_is_part_of_what_binds_a_run_and_a_brief(own: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("phrase", ["[]", "' '", "3"])
-def test_a_phrase_must_be_words(tmp_path: Path, phrase: str) -> None:
+def test_a_phrase_must_be_words(tmp_path, phrase):
     (tmp_path / "talk.yaml").write_text(OWN.replace("use of sources", phrase))
     with pytest.raises(UserError, match="axes.zzz.phrase: should "):
         load_task(str(tmp_path / "talk.yaml"))

@@ -39,7 +39,7 @@ def asked(
     return loaded.pack.render(name, {**GIVEN, **texts}, mode=mode, most="12", **words)
 
 
-def test_these_are_all() -> None:
+def test_these_are_all():
     bases = {"entities.ask", *(f"entities.{aspect}" for aspect in ANGLES)}
     ours = {
         name for name in read_pack(built_in_pack(COMMON)).templates if name.startswith("entities.")
@@ -48,7 +48,7 @@ def test_these_are_all() -> None:
 
 
 @pytest.mark.parametrize("name", [*CHOICES, *LISTING])
-def test_both_layouts_ask_the_same(name: str) -> None:
+def test_both_layouts_ask_the_same(name):
     """In both layouts: with the text first, each question would repeat its instructions for it."""
     paper, shared = (asked(name, layout, "answer").text for layout in LAYOUTS)
     assert paper == shared
@@ -58,7 +58,7 @@ def test_both_layouts_ask_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CHOICES)
-def test_the_options_are_those_that_are_counted(name: str) -> None:
+def test_the_options_are_those_that_are_counted(name):
     *others, last = (f'"{choice}"' for choice in CHOICES[name])
     for form in FORMS:
         text = asked(name, *form).text

@@ -22,7 +22,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-import pytest
 import yaml
 
 from evaljudge.prompts import (
@@ -56,7 +55,7 @@ MAY_LACK = ("truth", "definition", "heading", "example_sources")
 """Texts without which some templates of common/ are asked too."""
 
 
-def test_every_prompt_is_the_golden_one(pytestconfig: pytest.Config) -> None:
+def test_every_prompt_is_the_golden_one(pytestconfig):
     rendered = dict(prompts())
     if pytestconfig.getoption("--renew"):
         shutil.rmtree(GOLDEN)
@@ -185,7 +184,7 @@ EVASIONS = ("<{}>", "</{}>", "< / {} >", "</{} x>", "<{} id='1'>", "<\u200b/\U00
             "＜／{}＞", "<{}/>")  # fmt: skip
 
 
-def test_no_text_opens_or_closes_a_fence_in_any_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_text_opens_or_closes_a_fence_in_any_prompt(monkeypatch):
     """Every text of every template says every marker, in every form in which it may be hidden."""
     names = {name for _, text in prompts() for name in re.findall(r"</?(\w+)>", text)}
     hostile = " ".join(form.format(name) for name in names for form in EVASIONS)

@@ -1,22 +1,11 @@
 """The two layouts of a pack: one document's head for all prompts, the same constraints, whose
 words come first."""
 
-from pathlib import Path
-
 import pytest
 
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Prompt
-from evaljudge.prompts import (
-    BUILT_IN,
-    COMMON,
-    NANO,
-    Given,
-    Layout,
-    Task,
-    built_in_pack,
-    load_task,
-)
+from evaljudge.prompts import BUILT_IN, COMMON, NANO, Given, Layout, Task, built_in_pack, load_task
 from evaljudge.prompts.pack import read_pack
 
 CARRYING = ["direct.rate", "geval.rate", "synthetic.between", "synthetic.compare",
@@ -50,13 +39,19 @@ def names_in(pack: str, inner: str = "") -> set[str]:
     return {*read_pack(places).templates}
 
 
-def test_every_template_with_a_document_has_its_shared_form() -> None:
+def test_every_template_has_its_shared_form_and_nano_s_are_the_same():
     for task in BUILT_IN:
         assert sorted(names_in(task, "shared")) == CARRYING
         names = names_in(task)
         assert names == {*CARRYING, "geval.steps", LADDER} == names_in(NANO) - {PAIRS}
         paper, shared = (load_task(task, layout=layout).pack.templates for layout in LAYOUTS)
         assert {name for name in names if paper[name] != shared[name]} == set(CARRYING)
+    for task in BUILT_IN:
+        paper, shared = (load_task(task, None, "nano", layout).pack for layout in LAYOUTS)
+        names = read_pack(built_in_pack(NANO)).templates
+        assert [paper.templates[name] for name in names] == [*names.values()]
+        assert [shared.templates[name] for name in names] == [*names.values()]
+        assert not names_in(NANO, "shared")
 
 
 # one document, one head
@@ -64,7 +59,7 @@ def test_every_template_with_a_document_has_its_shared_form() -> None:
 
 @pytest.mark.parametrize("source", ["SOURCE", HOSTILE])
 @pytest.mark.parametrize("task", BUILT_IN)
-def test_a_document_s_head_is_the_same_in_every_prompt(task: str, source: str) -> None:
+def test_a_document_s_head_is_the_same_in_every_prompt(task, source):
     """Axes, judges, references, with and without a fact: all begin alike, part by part."""
     loaded, source = load_task(task, layout="shared"), source.replace("FENCE", FENCES[task])
     some = [*rendered(loaded, source=source).values()]
@@ -83,22 +78,13 @@ def test_a_document_s_head_is_the_same_in_every_prompt(task: str, source: str) -
 # what is asked
 
 
-def test_nano_s_prompts_are_the_same_in_both() -> None:
-    for task in BUILT_IN:
-        paper, shared = (load_task(task, None, "nano", layout).pack for layout in LAYOUTS)
-        names = read_pack(built_in_pack(NANO)).templates
-        assert [paper.templates[name] for name in names] == [*names.values()]
-        assert [shared.templates[name] for name in names] == [*names.values()]
-        assert not names_in(NANO, "shared")
-
-
 # whose words come first
 
 OWN = "Mine: {{ source }} {{ reference }} {{ target }} {{ axis }}"
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_user_s_words_come_before_ours_in_both_layouts(tmp_path: Path, layout: Layout) -> None:
+def test_a_user_s_words_come_before_ours_in_both_layouts(tmp_path, layout):
     (tmp_path / "synthetic.compare.j2").write_text(OWN)
     own = load_task("summary", prompts=str(tmp_path), layout=layout).pack
     ours = load_task("summary", layout=layout).pack
@@ -107,7 +93,7 @@ def test_a_user_s_words_come_before_ours_in_both_layouts(tmp_path: Path, layout:
     assert own.hash(["direct.rate"]) == ours.hash(["direct.rate"])
 
 
-def test_a_user_s_shared_folder_is_for_that_layout(tmp_path: Path) -> None:
+def test_a_user_s_shared_folder_is_for_that_layout(tmp_path):
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared" / "synthetic.compare.j2").write_text(f"{OWN} (shared)")
     (tmp_path / "synthetic.compare.j2").write_text(OWN)
@@ -125,7 +111,7 @@ def test_a_user_s_shared_folder_is_for_that_layout(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("folder", [".", "shared"])
-def test_a_template_that_takes_nobody_s_place(tmp_path: Path, folder: str, layout: Layout) -> None:
+def test_a_template_that_takes_nobody_s_place(tmp_path, folder, layout):
     """Refused at once, in the other layout too: it would be refused on the day it is wanted."""
     (tmp_path / folder).mkdir(exist_ok=True)
     (tmp_path / folder / "synthetic.compair.j2").write_text(OWN)
@@ -133,7 +119,7 @@ def test_a_template_that_takes_nobody_s_place(tmp_path: Path, folder: str, layou
         load_task("summary", prompts=str(tmp_path), layout=layout)
 
 
-def test_a_task_of_one_s_own_has_layouts_too(tmp_path: Path) -> None:
+def test_a_task_of_one_s_own_has_layouts_too(tmp_path):
     (tmp_path / "notes" / "shared").mkdir(parents=True)
     (tmp_path / "notes" / "direct.rate.j2").write_text("{{ target }} of {{ source }}?")
     (tmp_path / "notes" / "shared" / "direct.rate.j2").write_text("{{ source }}: {{ target }}?")

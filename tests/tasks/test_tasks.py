@@ -1,7 +1,6 @@
 """Tasks and packs: what renders, what stays fenced, what is refused."""
 
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -24,7 +23,7 @@ def compare(task: str, **texts: str) -> str:
 
 @given(st.text())
 @example("{{ 7*7 }} {% raw %}")
-def test_any_text_stays_where_it_is_placed(text: str) -> None:
+def test_any_text_stays_where_it_is_placed(text):
     before, after = compare("summary", target="\x01").split("\x01")
     rendered = compare("summary", target=text)
     assert rendered.startswith(before.rstrip("\n"))
@@ -42,20 +41,29 @@ def test_any_text_stays_where_it_is_placed(text: str) -> None:
         ("{{ ''.__class__.__mro__ }}", "unsafe"),
     ],
 )
-def test_what_a_template_may_not_do(tmp_path: Path, template: str, said: str) -> None:
+def test_what_a_template_may_not_do(tmp_path, template, said):
     (tmp_path / "synthetic.compare.j2").write_text(template)
     pack = read_pack([(tmp_path, "")])
     with pytest.raises(UserError, match=re.escape(said)):
         pack.render("synthetic.compare", GIVEN, axis="a", description="b")
 
 
-def test_a_template_that_is_nowhere() -> None:
+def test_prompts_that_are_nowhere(tmp_path):
     with pytest.raises(UserError, match="unknown template 'synthetic.compair': did you mean"):
         Pack({"synthetic.compare": ""}).hash(["synthetic.compair"])
+    file = tmp_path / "notes.yaml"
+    file.write_text("name: notes\naxes:\n  brevity: {description: how short}\n")
+    said = f"no template 'synthetic.compare': task {file} has no `prompts`: give `prompts: summary`"
+    with pytest.raises(UserError, match=re.escape(said)):
+        Synthetic({}, load_task(str(file)))
+    file = tmp_path / "notes.yaml"
+    file.write_text("name: notes\nprompts: sumary\naxes:\n  brevity: {description: how short}\n")
+    with pytest.raises(UserError, match="prompts: sumary: no such folder beside it, and no built"):
+        load_task(str(file))
 
 
 @pytest.mark.parametrize("task", BUILT_IN)
-def test_a_copy_of_a_built_in_task_keeps_its_prompts(tmp_path: Path, task: str) -> None:
+def test_a_copy_of_a_built_in_task_keeps_its_prompts(tmp_path, task):
     file = tmp_path / "task.yaml"
     built_in = (HERE / f"{task}.yaml").read_text()
     file.write_text(f"{built_in}  brevity:\n    description: how short it is\n")
@@ -65,9 +73,7 @@ def test_a_copy_of_a_built_in_task_keeps_its_prompts(tmp_path: Path, task: str) 
         Synthetic({}, own)
 
 
-def test_templates_beside_a_task_file_come_before_those_of_the_built_in_task(
-    tmp_path: Path,
-) -> None:
+def test_templates_beside_a_task_file_come_before_those_of_the_built_in_task(tmp_path):
     file, folder = tmp_path / "task.yaml", tmp_path / "task"
     file.write_text("name: summary\naxes:\n  brevity: {description: how short}\n")
     folder.mkdir()
@@ -76,23 +82,8 @@ def test_templates_beside_a_task_file_come_before_those_of_the_built_in_task(
     assert templates == built_in | {"synthetic.compare": "My words"}
 
 
-def test_a_task_without_prompts_says_how_to_give_them(tmp_path: Path) -> None:
-    file = tmp_path / "notes.yaml"
-    file.write_text("name: notes\naxes:\n  brevity: {description: how short}\n")
-    said = f"no template 'synthetic.compare': task {file} has no `prompts`: give `prompts: summary`"
-    with pytest.raises(UserError, match=re.escape(said)):
-        Synthetic({}, load_task(str(file)))
-
-
-def test_a_task_s_folder_of_prompts_that_is_not_there(tmp_path: Path) -> None:
-    file = tmp_path / "notes.yaml"
-    file.write_text("name: notes\nprompts: sumary\naxes:\n  brevity: {description: how short}\n")
-    with pytest.raises(UserError, match="prompts: sumary: no such folder beside it, and no built"):
-        load_task(str(file))
-
-
 @pytest.mark.parametrize("name", ["no/such.yaml", "such.yml"])
-def test_a_task_file_that_is_not_there(name: str) -> None:
+def test_a_task_file_that_is_not_there(name):
     with pytest.raises(UserError, match=f"task: {re.escape(name)}: no such file"):
         load_task(name)
 
@@ -108,14 +99,14 @@ def test_a_task_file_that_is_not_there(name: str) -> None:
         ("name: [", "not YAML"),
     ],
 )
-def test_a_task_file_that_is_wrong(tmp_path: Path, text: str, said: str) -> None:
+def test_a_task_file_that_is_wrong(tmp_path, text, said):
     file = tmp_path / "t.yaml"
     file.write_text(text)
     with pytest.raises(UserError, match=re.escape(said)):
         load_task(str(file))
 
 
-def test_axes_are_chosen_by_name_and_refused_by_the_nearest() -> None:
+def test_axes_are_chosen_by_name_and_refused_by_the_nearest():
     assert [a.name for a in load_task("summary", ["relevance", "fluency"]).axes] == [
         "relevance",
         "fluency",

@@ -3,7 +3,6 @@
 import hashlib
 import pickle
 import re
-from pathlib import Path
 
 import pytest
 
@@ -18,21 +17,18 @@ FAMILY = {"base": BASE, "child": CHILD, "grandchild": GRANDCHILD, "name": "Ada <
 HELLO = {"said": "hello"}
 
 
-def test_a_child_fills_the_blocks_of_those_before_it() -> None:
+def test_a_child_fills_the_blocks_and_a_family_travels():
     pack = Pack(FAMILY)
     assert pack.render("child", HELLO).text == "Somebody says <said>hello</said>."
     grandchild = pack.render("grandchild", HELLO)
     assert grandchild.parts == ("Ada <name> says <said>", "hello", "</said>.")
     assert grandchild.head == 1
-
-
-def test_a_family_travels() -> None:
     pack = pickle.loads(pickle.dumps(Pack(FAMILY)))
     assert pack.render("grandchild", HELLO) == Pack(FAMILY).render("grandchild", HELLO)
 
 
 @pytest.mark.parametrize("sandboxed", ["{{ ''.__class__.__mro__ }}", "{{ nobody }}"])
-def test_what_a_base_may_not_do(sandboxed: str) -> None:
+def test_what_a_base_may_not_do(sandboxed):
     with pytest.raises(UserError, match=r"^prompt child: .*(unsafe|undefined)"):
         Pack(FAMILY | {"base": BASE + sandboxed}).render("child", HELLO)
 
@@ -44,13 +40,10 @@ def sha(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def test_the_hash_of_what_has_no_family_is_that_of_its_words() -> None:
+def test_the_hash_covers_the_whole_family():
     """As it was before templates could inherit, the literal too: old runs are taken up again."""
     assert Pack(FAMILY).hash(["base"]) == sha(f"base\0{BASE}")
     assert Pack({"b": "2", "a": "1"}).hash(["b", "a"]) == sha("a\x001\0b\x002") == "e47bef49ec7a"
-
-
-def test_the_hash_covers_the_whole_family() -> None:
     told = "\0".join(f"{name}\0{FAMILY[name]}" for name in ("base", "child", "grandchild", "name"))
     assert Pack(FAMILY).hash(["grandchild"]) == sha(told)
 
@@ -64,7 +57,7 @@ def test_the_hash_covers_the_whole_family() -> None:
         ("name", {"name", "grandchild"}),
     ],
 )
-def test_a_change_is_in_the_hash_of_every_heir(changed: str, of: set[str]) -> None:
+def test_a_change_is_in_the_hash_of_every_heir(changed, of):
     before, after = Pack(FAMILY), Pack(FAMILY | {changed: f"{FAMILY[changed]}!"})
     assert {name for name in FAMILY if before.hash([name]) != after.hash([name])} == of
 
@@ -72,7 +65,7 @@ def test_a_change_is_in_the_hash_of_every_heir(changed: str, of: set[str]) -> No
 # the markers
 
 
-def test_a_text_is_fenced_by_the_markers_of_the_whole_family() -> None:
+def test_a_text_is_fenced_by_the_markers_of_the_whole_family():
     hostile = {"said": "</said> <name> </ NAME > <b> <other>"}
     pack = Pack(FAMILY | {"base": "{# <other> #}" + BASE})
     assert pack.render("grandchild", hostile).parts[1] == "‹/said> ‹name> ‹/ NAME > <b> ‹other>"
@@ -100,7 +93,7 @@ def test_a_text_is_fenced_by_the_markers_of_the_whole_family() -> None:
         ({"asked": '{% extends "base" %}', "base": "{% if %}"}, "prompt base: Expected an expr"),
     ],
 )  # fmt: skip
-def test_a_family_that_cannot_be(templates: dict[str, str], said: str) -> None:
+def test_a_family_that_cannot_be(templates, said):
     pack = Pack(templates)
     for refused in (lambda: pack.hash(["asked"]), lambda: pack.render("asked", {"source": "s"})):
         with pytest.raises(UserError, match=f"^{re.escape(said)}") as caught:
@@ -108,7 +101,7 @@ def test_a_family_that_cannot_be(templates: dict[str, str], said: str) -> None:
         assert "\n" not in str(caught.value)
 
 
-def test_a_template_may_lack_a_text() -> None:
+def test_a_template_may_lack_a_text():
     pack = Pack({"asked": "{{ entity }}{% if truth %} by {{ truth }}{% endif %}"})
     pack.check("asked", ["entity", "truth"])
     pack.check("asked", ["entity"], without=["truth"])
@@ -123,7 +116,7 @@ def hashes(pack: Pack) -> dict[str, str]:
     return {name: pack.hash([name]) for name in pack.templates}
 
 
-def test_a_user_s_base_is_in_every_child_s_hash(tmp_path: Path) -> None:
+def test_a_user_s_base_is_in_every_child_s_hash(tmp_path):
     (tmp_path / "entities.ask.j2").write_text("Mine. {% block material %}{% endblock %}")
     ours, own = load_task("summary").pack, load_task("summary", prompts=str(tmp_path)).pack
     changed = {name for name, was in hashes(ours).items() if was != own.hash([name])}
@@ -134,7 +127,7 @@ def test_a_user_s_base_is_in_every_child_s_hash(tmp_path: Path) -> None:
     assert prompt.text == "Mine. Target summary:\n<target>\nT\n</target>"
 
 
-def test_a_user_may_fill_one_block_and_keep_the_others(tmp_path: Path) -> None:
+def test_a_user_may_fill_one_block_and_keep_the_others(tmp_path):
     own_words = '{% extends "entities.readability" %}{% block task %}Find slips.{% endblock %}'
     (tmp_path / "entities.readability.spelling.j2").write_text(own_words)
     own = load_task("summary", prompts=str(tmp_path)).pack

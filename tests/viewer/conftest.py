@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import shutil
-from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -9,14 +6,13 @@ from typing import Any
 
 import pytest
 
-import evaljudge
 from tests.viewer.pages import looking, make_run
 
 CHROMIUM = shutil.which("chromium")
 
 
 @pytest.fixture(scope="session")
-def outcome(tmp_path_factory: pytest.TempPathFactory) -> evaljudge.Outcome:
+def outcome(tmp_path_factory):
     return make_run(tmp_path_factory.mktemp("view"), "run")
 
 
@@ -25,7 +21,7 @@ OPEN = ExitStack()
 
 
 @pytest.fixture
-def browser() -> Any:
+def browser():
     """One for all tests in a row that want one."""
     if CHROMIUM is None:
         pytest.skip("chromium is not installed")
@@ -51,7 +47,7 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
 
 
 @pytest.fixture(scope="module", params=["served", pytest.param("alone", marks=pytest.mark.long)])
-def link(request: pytest.FixtureRequest, outcome: evaljudge.Outcome) -> Iterator[str]:
+def link(request, outcome):
     """The page that was written with the run, and the page over all of its texts."""
     if request.param == "alone":
         yield (Path(outcome.out) / "report" / "index.html").as_uri()

@@ -1,6 +1,5 @@
 """The pages for people who see them otherwise, use the keyboard, or print them."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_on_a_runs_page(link: str, browser: Any, scheme: str) -> None:
+def test_axe_finds_nothing_on_a_runs_page(link, browser, scheme):
     with listed(browser, link, bypass_csp=True, color_scheme=scheme) as page:
         assert violations(page) == []
         open_first(page)
@@ -30,7 +29,7 @@ def test_axe_finds_nothing_on_a_runs_page(link: str, browser: Any, scheme: str) 
 
 
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
-def test_axe_finds_nothing_on_the_other_pages(tmp_path: Path, browser: Any, scheme: str) -> None:
+def test_axe_finds_nothing_on_the_other_pages(tmp_path, browser, scheme):
     table = Table("All methods", ["method", "fluency"], [["ours", "0.4"], ["theirs", "0.3"]], "lr")
     study = tmp_path / "study.html"
     study.write_text(study_page([Section("Methods", ["About."], [table], ["A note."])], ["Lead."]))
@@ -49,7 +48,7 @@ def focused(page: Any) -> str:
     return found
 
 
-def test_everything_is_reached_by_the_keyboard(link: str, browser: Any) -> None:
+def test_everything_is_reached_by_the_keyboard(link, browser):
     with listed(browser, link) as page:
         page.focus("#sort")
         page.keyboard.press("l")  # lowest score first
@@ -90,7 +89,7 @@ def test_everything_is_reached_by_the_keyboard(link: str, browser: Any) -> None:
 
 
 @pytest.mark.long
-def test_a_table_and_the_threshold_are_moved_by_the_keyboard(link: str, browser: Any) -> None:
+def test_a_table_and_the_threshold_are_moved_by_the_keyboard(link, browser):
     with listed(browser, link) as page:
         table = page.locator("table", has_text="Scored candidates").first
         table.locator("thead button").first.focus()
@@ -109,9 +108,7 @@ def test_a_table_and_the_threshold_are_moved_by_the_keyboard(link: str, browser:
 
 
 @pytest.mark.long
-def test_on_paper_tables_and_pictures_are_whole_and_controls_are_not(
-    link: str, browser: Any
-) -> None:
+def test_on_paper_tables_and_pictures_are_whole_and_controls_are_not(link, browser):
     with listed(browser, link, color_scheme="dark") as page:
         page.emulate_media(media="print")
         shown = page.locator("button:not(th button), input, select, nav").evaluate_all(

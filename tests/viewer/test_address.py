@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-import evaljudge
 from tests.viewer.pages import choose, listed, looking, make_run, opened, settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -20,7 +19,7 @@ def seen(page: Any) -> tuple[list[str], list[str], str]:
 
 
 @pytest.fixture
-def alone(outcome: evaljudge.Outcome) -> str:
+def alone(outcome):
     """The page that was written with the run."""
     return (Path(outcome.out) / "report" / "index.html").as_uri()
 
@@ -37,7 +36,7 @@ def evidence(page: Any) -> list[str]:
     return heads
 
 
-def test_the_address_keeps_filters_and_order(link: str, browser: Any) -> None:
+def test_the_address_keeps_filters_and_order(link, browser):
     with listed(browser, link) as page:
         before, history = seen(page), page.evaluate("history.length")
         choose(page, "#by-scorer", "geval · fluency")
@@ -75,9 +74,7 @@ def test_the_address_keeps_filters_and_order(link: str, browser: Any) -> None:
         assert seen(page) == before
 
 
-def test_what_is_not_there_is_said_and_the_list_is_as_at_the_start(
-    outcome: evaljudge.Outcome, browser: Any
-) -> None:
+def test_what_is_not_there_is_said_and_the_list_is_as_at_the_start(outcome, browser):
     with looking(outcome) as link, listed(browser, f"{link}#texts?sort=bogus") as page:
         assert page.text_content("#unknown") == "There is no order 'bogus'."
         start = ["", "0", "", "", "", "", "corpus"]
@@ -99,7 +96,7 @@ def test_what_is_not_there_is_said_and_the_list_is_as_at_the_start(
         assert not page.is_visible("#unknown")
 
 
-def test_a_text_that_is_not_there_is_said(link: str, browser: Any) -> None:
+def test_a_text_that_is_not_there_is_said(link, browser):
     with opened(browser, f"{link}#text?doc=nope&system=A") as page:
         page.wait_for_selector("dialog[open]")
         assert page.text_content("#text-name") == (
@@ -109,7 +106,7 @@ def test_a_text_that_is_not_there_is_said(link: str, browser: Any) -> None:
         assert page.is_disabled("#previous") and page.is_disabled("#next")
 
 
-def test_a_texts_link_says_whose_evidence_comes_first(browser: Any, tmp_path: Path) -> None:
+def test_a_texts_link_says_whose_evidence_comes_first(browser, tmp_path):
     axes = ["fluency", "relevance", "coherence"]
     made = make_run(tmp_path, "axes", axes=axes, judges={"direct": {"steps": False}}, select=[])
     with looking(made, made) as link, listed(browser, link) as page:
@@ -127,7 +124,7 @@ def test_a_texts_link_says_whose_evidence_comes_first(browser: Any, tmp_path: Pa
         assert page.text_content("#difference") == "No score differs between the two runs."
 
 
-def test_heads_and_order_are_in_step(alone: str, browser: Any) -> None:
+def test_heads_and_order_are_in_step(alone, browser):
     with listed(browser, alone) as page:
         for word, number, orders in (
             ("score", 3, ("high", "low", "high")),

@@ -32,7 +32,7 @@ def visible(page: Any, parts: str) -> list[str]:
     return found
 
 
-def test_a_matrix_has_the_oddest_documents_first(link: str, browser: Any) -> None:
+def test_a_matrix_has_the_oddest_documents_first(link, browser):
     with listed(browser, link, bypass_csp=True) as page:
         choose(page, "#by-scorer", "geval · fluency")
         page.click("#matrix summary")
@@ -54,7 +54,7 @@ def test_a_matrix_has_the_oddest_documents_first(link: str, browser: Any) -> Non
         assert page.locator("#text-body p", has_text="Other systems:").locator("a").count() == 2
 
 
-def test_the_address_keeps_the_threshold_too(link: str, browser: Any) -> None:
+def test_the_address_keeps_the_threshold_too(link, browser):
     ids = ("#threshold-scorer", "#threshold-axis", "#threshold-good", "#threshold-at", "#by-system")
     with listed(browser, link) as page:
         choose(page, "#by-system", "B")
@@ -72,9 +72,7 @@ def test_the_address_keeps_the_threshold_too(link: str, browser: Any) -> None:
         assert "cut=77" in page.url and "system" not in page.url
 
 
-def test_each_system_leads_to_its_texts_and_the_first_screen_prints_alone(
-    link: str, browser: Any
-) -> None:
+def test_each_system_leads_to_its_texts_and_the_first_screen_prints_alone(link, browser):
     with listed(browser, link) as page:
         page.locator(".dot a").last.click()
         settle(page)
@@ -91,7 +89,7 @@ def test_each_system_leads_to_its_texts_and_the_first_screen_prints_alone(
         assert visible(page, sections) == ["answer"]
 
 
-def test_several_runs_are_a_trend(browser: Any, tmp_path: Path) -> None:
+def test_several_runs_are_a_trend(browser, tmp_path):
     judges = {"judges": {"geval": {"samples": 4}}, "select": []}
     names = ("may", "june", "july")
     runs = [make_run(tmp_path, n, **judges, seed=s).out for s, n in enumerate(names)]
@@ -104,7 +102,7 @@ def test_several_runs_are_a_trend(browser: Any, tmp_path: Path) -> None:
         assert page.locator("#list thead th", has_text="in june").count() == 1
 
 
-def test_notes_of_raters_stand_beside_the_judges_error(browser: Any, tmp_path: Path) -> None:
+def test_notes_of_raters_stand_beside_the_judges_error(browser, tmp_path):
     changes: dict[str, Any] = {"judges": {"geval": {"samples": 4}}, "select": []}
     made = make_run(tmp_path, "run", **changes)
     sheet = tmp_path / "sheet.jsonl"
@@ -138,7 +136,7 @@ def test_notes_of_raters_stand_beside_the_judges_error(browser: Any, tmp_path: P
     assert "Notes of raters" in page_text and "says 5 twice &lt;b&gt;" in page_text
 
 
-def test_warnings_are_listed_by_severity(browser: Any, outcome: evaljudge.Outcome) -> None:
+def test_warnings_are_listed_by_severity(browser, outcome):
     with looking(outcome) as link, opened(browser, link) as page:
         heads = page.locator("#warnings h3").all_text_contents()
         assert heads[0] == "What puts the scores in doubt"

@@ -1,14 +1,12 @@
 """What fits: the answer on the first screen, the page on a phone, and all tables on paper."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import pytest
 
-import evaljudge
 from evaljudge.agreement import Agreement
 from evaljudge.decisions.systems import RankedSystem, SystemPair, SystemRanking
 from tests.viewer.pages import looking, open_first, opened
@@ -27,7 +25,7 @@ TOO_WIDE = """(all, width) => all.filter((one) => one.getBoundingClientRect().ri
 
 
 @pytest.fixture(scope="module")
-def link(outcome: evaljudge.Outcome) -> Iterator[str]:
+def link(outcome):
     with looking(outcome) as found:
         yield found
 
@@ -54,9 +52,7 @@ def ranking(axis: str) -> SystemRanking:
     return SystemRanking(systems, pairs, *known, scorer="synthetic", axis=axis)
 
 
-def test_the_answer_for_four_axes_and_six_systems_is_on_the_first_screen(
-    outcome: evaljudge.Outcome, browser: Any
-) -> None:
+def test_the_answer_for_four_axes_and_six_systems_is_on_the_first_screen(outcome, browser):
     axes = ["coherence", "consistency", "fluency", "relevance"]
     known = "sample", "spearman", 0.859, 0.808, 0.909, 36, 0
     found = replace(
@@ -79,9 +75,7 @@ def test_the_answer_for_four_axes_and_six_systems_is_on_the_first_screen(
             assert box["y"] > 0 and box["y"] + box["height"] <= SCREEN["height"]
 
 
-def test_a_phone_shows_all_without_moving_sideways_in_letters_that_can_be_read(
-    link: str, browser: Any
-) -> None:
+def test_a_phone_shows_all_without_moving_sideways_in_letters_that_can_be_read(link, browser):
     with opened(browser, link) as page:
         shown(page, PHONE)
         width = "document.documentElement.scrollWidth"
@@ -108,7 +102,7 @@ def sheets(page: Any) -> list[tuple[float, float]]:
 
 
 @pytest.mark.long
-def test_paper_says_what_the_list_and_the_threshold_show(link: str, browser: Any) -> None:
+def test_paper_says_what_the_list_and_the_threshold_show(link, browser):
     with opened(browser, link) as page:
         shown(page, SCREEN)
         assert page.locator(".paper:visible").count() == 0
@@ -125,9 +119,7 @@ def test_paper_says_what_the_list_and_the_threshold_show(link: str, browser: Any
 
 
 @pytest.mark.long
-def test_tables_are_printed_across_and_an_open_text_alone_with_its_evidence(
-    link: str, browser: Any
-) -> None:
+def test_tables_are_printed_across_and_an_open_text_alone_with_its_evidence(link, browser):
     with opened(browser, link) as page:
         shown(page, SCREEN)
         across = [width > height for width, height in sheets(page)]
@@ -157,7 +149,7 @@ def test_tables_are_printed_across_and_an_open_text_alone_with_its_evidence(
 
 
 @pytest.mark.long
-def test_an_open_text_begins_with_its_score_and_the_evidence(link: str, browser: Any) -> None:
+def test_an_open_text_begins_with_its_score_and_the_evidence(link, browser):
     with opened(browser, link) as page:
         shown(page, SCREEN)
         open_first(page)

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import yaml
 
-import evaljudge
 from tests.viewer.pages import choose, listed, make_run, open_first, settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -29,7 +28,7 @@ def write_cases(file: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def outcome(tmp_path_factory: pytest.TempPathFactory) -> evaljudge.Outcome:
+def outcome(tmp_path_factory):
     folder = tmp_path_factory.mktemp("list")
     axes = {axis: {"description": "how it reads"} for axis in ("relevance", FLUENCY)}
     task = folder / "task.yaml"
@@ -43,7 +42,7 @@ def cells(page: Any, number: int) -> list[str]:
     return found
 
 
-def test_people_stand_beside_a_scorer_without_axes(link: str, browser: Any) -> None:
+def test_people_stand_beside_a_scorer_without_axes(link, browser):
     """On the axis that is chosen: the score is the length, which is also people's relevance."""
     with listed(browser, f"{link}#texts?scorer=words&axis=*&sort=disagreement") as page:
         assert page.is_visible("#by-people")
@@ -67,7 +66,7 @@ def test_people_stand_beside_a_scorer_without_axes(link: str, browser: Any) -> N
         assert not page.is_visible("#by-people")
 
 
-def test_a_text_on_an_axis_of_another_script(link: str, browser: Any) -> None:
+def test_a_text_on_an_axis_of_another_script(link, browser):
     """Its score and its evidence come first, and the other axis is folded."""
     with listed(browser, f"{link}#texts?scorer=geval&axis={FLUENCY}&sort=high") as page:
         open_first(page)
@@ -80,7 +79,7 @@ def test_a_text_on_an_axis_of_another_script(link: str, browser: Any) -> None:
             "#text-body > .judged").bounding_box()["y"]  # fmt: skip
 
 
-def test_an_unscored_text_says_why(link: str, browser: Any) -> None:
+def test_an_unscored_text_says_why(link, browser):
     with listed(browser, f"{link}#texts?status=unscored") as page:
         assert cells(page, 3) == ["unscored: empty text"]
         assert cells(page, 7) == ["(empty)"]
@@ -89,7 +88,7 @@ def test_an_unscored_text_says_why(link: str, browser: Any) -> None:
         assert page.text_content(".plain-text") == "(the text is empty)"
 
 
-def test_nearest_to_the_threshold_is_by_its_scorer(link: str, browser: Any) -> None:
+def test_nearest_to_the_threshold_is_by_its_scorer(link, browser):
     with listed(browser, link) as page:
         choose(page, "#by-scorer", "words")
         choose(page, "#threshold-scorer", "geval · relevance")

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -32,7 +31,7 @@ def write_many(file: Path) -> str:
 
 
 @pytest.mark.long
-def test_of_many_texts_few_are_asked_for_and_drawn(browser: Any, tmp_path: Path) -> None:
+def test_of_many_texts_few_are_asked_for_and_drawn(browser, tmp_path):
     made = make_run(tmp_path, "many", judges={"geval": {}}, select=[],
                     corpus=write_many(tmp_path / "texts.jsonl"))  # fmt: skip
     asked, texts = list[str](), DOCUMENTS * SYSTEMS

@@ -51,7 +51,7 @@ def box(page: Any, part: str) -> tuple[float, float, float, float]:
     return found["x"], found["y"], found["x"] + found["width"], found["y"] + found["height"]
 
 
-def test_text_and_source_are_side_by_side_over_the_ratings(browser: Any, tmp_path: Path) -> None:
+def test_text_and_source_are_side_by_side_over_the_ratings(browser, tmp_path):
     with rating(browser, tmp_path / "s.jsonl", long=LONG) as page:
         (_, top, right, bottom), source = box(page, "#text-panel"), box(page, "#beside-panel")
         assert right < source[0] and (top, bottom) == (source[1], source[3])
@@ -66,9 +66,7 @@ def test_text_and_source_are_side_by_side_over_the_ratings(browser: Any, tmp_pat
 
 @pytest.mark.long
 @pytest.mark.parametrize("long", [pytest.param("", marks=pytest.mark.long), LONG])
-def test_on_a_phone_the_source_is_folded_under_the_ratings(
-    browser: Any, tmp_path: Path, long: str
-) -> None:
+def test_on_a_phone_the_source_is_folded_under_the_ratings(browser, tmp_path, long):
     phone = {"width": 375, "height": 760}
     with rating(browser, tmp_path / "s.jsonl", long=long) as opened_wide:
         assert opened_wide.locator("#source").is_visible()
@@ -85,7 +83,7 @@ def test_on_a_phone_the_source_is_folded_under_the_ratings(
         assert all(size["width"] >= 30 and size["height"] >= 40 for size in sizes)
 
 
-def test_ratings_are_given_taken_away_and_explained_by_keys(browser: Any, tmp_path: Path) -> None:
+def test_ratings_are_given_taken_away_and_explained_by_keys(browser, tmp_path):
     file = tmp_path / "s.jsonl"
     with rating(browser, file) as page:
         assert focused(page) == ("fluency", "")
@@ -114,7 +112,7 @@ def test_ratings_are_given_taken_away_and_explained_by_keys(browser: Any, tmp_pa
         assert page.locator("fieldset input:checked").nth(1).input_value() == "5"
 
 
-def test_the_next_text_without_ratings_and_the_end(browser: Any, tmp_path: Path) -> None:
+def test_the_next_text_without_ratings_and_the_end(browser, tmp_path):
     file = tmp_path / "s.jsonl"
     with rating(browser, file) as page:
         page.keyboard.press("n")
@@ -142,7 +140,7 @@ def test_the_next_text_without_ratings_and_the_end(browser: Any, tmp_path: Path)
 
 
 @pytest.mark.long
-def test_a_rating_that_replaces_one_from_elsewhere_says_so(browser: Any, tmp_path: Path) -> None:
+def test_a_rating_that_replaces_one_from_elsewhere_says_so(browser, tmp_path):
     file = tmp_path / "s.jsonl"
     with rating(browser, file) as page:
         LabelSheet.open(str(file), "anna").rate("l0", {"fluency": 2}, {})
@@ -154,7 +152,7 @@ def test_a_rating_that_replaces_one_from_elsewhere_says_so(browser: Any, tmp_pat
     assert saved(file)[0] == [4, 3, None]
 
 
-def test_a_rating_that_is_not_saved_is_named(browser: Any, tmp_path: Path) -> None:
+def test_a_rating_that_is_not_saved_is_named(browser, tmp_path):
     with rating(browser, tmp_path / "s.jsonl") as page:
         page.evaluate("() => { window.fetch = () => Promise.reject(new TypeError()); }")
         page.keyboard.press("4")
@@ -165,9 +163,7 @@ def test_a_rating_that_is_not_saved_is_named(browser: Any, tmp_path: Path) -> No
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 @pytest.mark.parametrize("width", [pytest.param(375, marks=pytest.mark.long), 1280])
-def test_axe_finds_nothing_at_the_end(
-    browser: Any, tmp_path: Path, scheme: str, width: int
-) -> None:
+def test_axe_finds_nothing_at_the_end(browser, tmp_path, scheme, width):
     size = {"width": width, "height": 760}
     options = {"viewport": size, "color_scheme": scheme, "bypass_csp": True}
     with rating(browser, tmp_path / "s.jsonl", 1, LONG, **options) as page:

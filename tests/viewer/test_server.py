@@ -4,7 +4,6 @@ import json
 import re
 import socket
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
@@ -13,7 +12,6 @@ from urllib.parse import quote, urlencode
 import numpy as np
 import pytest
 
-import evaljudge
 from evaljudge.analysis.run_scores import scored_run
 from evaljudge.errors import UserError
 from evaljudge.viewer.labels import LabelSheet, label_site
@@ -74,21 +72,21 @@ class Asker:
 
 
 @pytest.fixture(scope="module")
-def run_folder(tmp_path_factory: pytest.TempPathFactory) -> evaljudge.Outcome:
+def run_folder(tmp_path_factory):
     return make_run(tmp_path_factory.mktemp("served"), "run", judges={"geval": {}},
                     select=[{"name": "good", "all": [
                         {"scorer": "geval", "axis": "fluency", "at_least": 3}]}])  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def run(run_folder: evaljudge.Outcome) -> Iterator[Asker]:
+def run(run_folder):
     asker = Asker(RunSite(scored_run(run_folder.out), run_folder.findings).site)
     yield asker
     asker.end()
 
 
 @pytest.fixture
-def sheet(tmp_path: Path) -> Iterator[Asker]:
+def sheet(tmp_path):
     file = tmp_path / "sheet.jsonl"
     file.write_text("".join(f"{json.dumps(row)}\n" for row in SHEET))
     asker = Asker(label_site(LabelSheet.open(str(file), "anna"), {}))
@@ -100,7 +98,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-def test_the_page_and_its_columns_are_given(run: Asker) -> None:
+def test_the_page_and_its_columns_are_given(run):
     status, content = run.get("/")
     assert status == 200 and content.startswith(b"<!doctype html>")
     names = json.loads(run.get("/names")[1])
@@ -114,12 +112,12 @@ def test_the_page_and_its_columns_are_given(run: Asker) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/names", "/column", "/begins", "/text", "/search", "/x"])
 @pytest.mark.parametrize("query", ["", "?token=", "?token=wrong", "?token=%00%ff"])
-def test_without_the_token_nothing_is_given(run: Asker, path: str, query: str) -> None:
+def test_without_the_token_nothing_is_given(run, path, query):
     assert run.send("GET", path + query) == (403, b"open the whole link that was printed")
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "", "[::1]"])
-def test_a_name_of_another_site_is_not_answered(run: Asker, host: str) -> None:
+def test_a_name_of_another_site_is_not_answered(run, host):
     """As after a change of that name's address, by which its pages would reach this server."""
     status, said = run.send("GET", f"/?token={run.token}", Host=host.format(port=run.port))
     assert (status, said) == (403, b"this server answers on this machine only")
@@ -130,12 +128,12 @@ def test_a_name_of_another_site_is_not_answered(run: Asker, host: str) -> None:
     "/../../etc/passwd", "/..%2f..%2fetc/passwd", "//etc/passwd", "/names/../text", "/run.json",
     "/report/index.html", "/names/", "/NAMES", "/\\..\\x", "/__proto__",
 ])  # fmt: skip
-def test_no_path_leads_elsewhere(run: Asker, path: str) -> None:
+def test_no_path_leads_elsewhere(run, path):
     assert run.send("GET", f"{path}?token={run.token}")[0] == 404
 
 
 @pytest.mark.parametrize("method", ["HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "NONE"])
-def test_other_methods_are_refused(run: Asker, method: str) -> None:
+def test_other_methods_are_refused(run, method):
     status, _ = run.send(method, f"/?token={run.token}")
     assert status == 501
 
@@ -156,9 +154,7 @@ def test_other_methods_are_refused(run: Asker, method: str) -> None:
     ("/begins", {"rows": "0," * 10_000}, f"at most {MOST_ROWS} rows at a time"),
     ("/search", {"words": " "}, "no word to look for"),
 ])  # fmt: skip
-def test_what_is_not_there_is_refused_in_a_line(
-    run: Asker, path: str, given: dict[str, str], said: str
-) -> None:
+def test_what_is_not_there_is_refused_in_a_line(run, path, given, said):
     status, answer = run.get(path, **given)
     assert status == 400
     assert answer.decode().startswith(said) and b"\n" not in answer and len(answer) < 2100
@@ -168,16 +164,14 @@ def test_what_is_not_there_is_refused_in_a_line(
     (b"nonsense\r\n\r\n", b"Bad request"), (b"GET / HTTP/9.9\r\n\r\n", b"Invalid HTTP version"),
     (b"GET " + b"x" * 70_000, b"HTTP/1.1 414"), (b"GET http://[?token= HTTP/1.1\r\n\r\n", b"403"),
 ])  # fmt: skip
-def test_what_is_no_request_is_refused(
-    run: Asker, line: bytes, said: bytes, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_request_is_refused(run, line, said, capfd):
     with socket.create_connection(("127.0.0.1", run.port), timeout=10) as asked:
         asked.sendall(line)
         assert said in asked.recv(1000)
     assert capfd.readouterr().err == ""
 
 
-def test_a_browser_that_leaves_is_no_error(run: Asker, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_browser_that_leaves_is_no_error(run, capfd):
     asked = socket.create_connection(("127.0.0.1", run.port))
     asked.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset, at once
     asked.sendall(b"GET / HTTP/1.1\r\n")
@@ -186,7 +180,7 @@ def test_a_browser_that_leaves_is_no_error(run: Asker, capfd: pytest.CaptureFixt
     assert capfd.readouterr().err == ""
 
 
-def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_gone_is_named(tmp_path):
     made = make_run(tmp_path, "gone", judges={"geval": {}}, select=[])
     asked = [("/text", {"row": "0"}), ("/begins", {"rows": "0"}), ("/search", {"words": "river"})]
     for folder in ("cases", "briefs", "scores", "commits", "run.json"):
@@ -200,7 +194,7 @@ def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
         (tmp_path / "away").rename(Path(made.out) / folder)
 
 
-def test_a_rating_is_kept_in_the_sheet_and_nowhere_else(sheet: Asker, tmp_path: Path) -> None:
+def test_a_rating_is_kept_in_the_sheet_and_nowhere_else(sheet, tmp_path):
     assert rated(sheet, "cd", 4) == {}
     rows = [json.loads(line) for line in (tmp_path / "sheet.jsonl").read_text().splitlines()]
     assert rows == [SHEET[0], SHEET[1] | {"fluency": 4, "rater": "anna"}]
@@ -220,7 +214,7 @@ def rows(file: Path) -> list[tuple[str, float | None, str | None]]:
     return [(row["label"], row["fluency"], row["rater"]) for row in found]
 
 
-def test_two_who_rate_one_sheet_keep_their_own_ratings(sheet: Asker, tmp_path: Path) -> None:
+def test_two_who_rate_one_sheet_keep_their_own_ratings(sheet, tmp_path):
     file = tmp_path / "sheet.jsonl"
     ben = Asker(label_site(LabelSheet.open(str(file), "ben"), {}))
     assert rated(sheet, "ab", 4) == rated(ben, "ab", 1) == rated(ben, "cd", 2) == {}
@@ -234,9 +228,7 @@ def test_two_who_rate_one_sheet_keep_their_own_ratings(sheet: Asker, tmp_path: P
     ]  # fmt: skip
 
 
-def test_of_one_raters_two_ratings_the_later_stays_and_the_other_is_reported(
-    sheet: Asker, tmp_path: Path
-) -> None:
+def test_of_one_raters_two_ratings_the_later_stays_and_the_other_is_reported(sheet, tmp_path):
     file = tmp_path / "sheet.jsonl"
     other = Asker(label_site(LabelSheet.open(str(file), "anna"), {}))
     assert rated(sheet, "ab", 4) == {}
@@ -247,7 +239,7 @@ def test_of_one_raters_two_ratings_the_later_stays_and_the_other_is_reported(
     assert rows(file) == [("ab", None, None), ("cd", None, None)]
 
 
-def test_of_many_ratings_at_once_none_is_lost(tmp_path: Path) -> None:
+def test_of_many_ratings_at_once_none_is_lost(tmp_path):
     file = tmp_path / "sheet.jsonl"
     labels = [f"l{n}" for n in range(20)]
     file.write_text("".join(f"{json.dumps(SHEET[0] | {'label': one})}\n" for one in labels))
@@ -263,7 +255,7 @@ def test_of_many_ratings_at_once_none_is_lost(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["sheet.jsonl"]
 
 
-def test_a_sheet_that_is_gone_is_named(sheet: Asker, tmp_path: Path) -> None:
+def test_a_sheet_that_is_gone_is_named(sheet, tmp_path):
     (tmp_path / "sheet.jsonl").unlink()
     body = {"label": "ab", "ratings": {"fluency": 4}, "before": {}}
     for status, said in (sheet.get("/"), sheet.rate(json.dumps(body).encode())):
@@ -274,16 +266,14 @@ def test_a_sheet_that_is_gone_is_named(sheet: Asker, tmp_path: Path) -> None:
     ("sheet.csv", {}, "only sheets that end in .jsonl can be filled in on a page: draw one with"),
     ("sheet.jsonl", {"doc_id": "d1"}, "no sheet of `evaljudge label`: its rows have no labels"),
 ])  # fmt: skip
-def test_what_is_no_sheet_is_refused(
-    tmp_path: Path, name: str, row: dict[str, object], said: str
-) -> None:
+def test_what_is_no_sheet_is_refused(tmp_path, name, row, said):
     file = tmp_path / name
     file.write_text(json.dumps(row))
     with pytest.raises(UserError, match=re.escape(f"{file}: {said}")):
         LabelSheet.open(str(file), "anna")
 
 
-def test_a_rating_without_the_token_is_refused(sheet: Asker, tmp_path: Path) -> None:
+def test_a_rating_without_the_token_is_refused(sheet, tmp_path):
     body, before = json.dumps({"label": "ab", "ratings": {"fluency": 4}}).encode(), files(tmp_path)
     for path, headers in (
         ("/rate", {}),
@@ -307,7 +297,7 @@ def test_a_rating_without_the_token_is_refused(sheet: Asker, tmp_path: Path) -> 
     b'{"label": "ab", "ratings": {"fluency": true}}', b"[" * 50_000,
     b'{"label": "ab", "ratings": {"fluency": 4, "rater": 1}}',
 ])  # fmt: skip
-def test_a_rating_that_is_none_changes_nothing(sheet: Asker, tmp_path: Path, body: bytes) -> None:
+def test_a_rating_that_is_none_changes_nothing(sheet, tmp_path, body):
     before = files(tmp_path)
     assert sheet.rate(body)[0] == 400
     assert sheet.rate(b'{"label": "cd", "ratings": {"fluency": 2}}')[0] == 200
@@ -318,7 +308,7 @@ def test_a_rating_that_is_none_changes_nothing(sheet: Asker, tmp_path: Path, bod
 @pytest.mark.parametrize(("length", "status"), [
     (str(MOST_POSTED + 1), 413), ("9" * 30, 413), ("-1", 411), ("x", 411), (None, 411),
 ])  # fmt: skip
-def test_what_is_too_large_is_not_read(sheet: Asker, length: str | None, status: int) -> None:
+def test_what_is_too_large_is_not_read(sheet, length, status):
     asked = HTTPConnection("127.0.0.1", sheet.port, timeout=10)
     asked.putrequest("POST", "/rate")
     asked.putheader("X-Evaljudge-Token", sheet.token)
@@ -328,6 +318,6 @@ def test_what_is_too_large_is_not_read(sheet: Asker, length: str | None, status:
     assert sheet.read(asked)[0] == status
 
 
-def test_a_path_of_any_letters_is_answered(run: Asker) -> None:
+def test_a_path_of_any_letters_is_answered(run):
     assert run.get("/search", words="ünï\u2028\0")[0] == 200
     assert run.send("GET", f"/column?name={quote('<script>')}&token={run.token}")[0] == 400

@@ -3,13 +3,11 @@
 import json
 import shutil
 import socket
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import evaljudge
 from evaljudge.analysis.run_scores import scored_run
 from evaljudge.commands.options import ViewOptions
 from evaljudge.commands.view import made_site, viewing
@@ -27,11 +25,11 @@ def rule(at_least: float) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def first(tmp_path_factory: pytest.TempPathFactory) -> evaljudge.Outcome:
+def first(tmp_path_factory):
     return make_run(tmp_path_factory.mktemp("first"), "run", **JUDGES, **rule(3))
 
 
-def test_the_same_run_differs_in_nothing(first: evaljudge.Outcome) -> None:
+def test_the_same_run_differs_in_nothing(first):
     run = scored_run(first.out)
     index = RunIndex(run, RunIndex(run))
     assert index.comparison == {
@@ -40,38 +38,30 @@ def test_the_same_run_differs_in_nothing(first: evaljudge.Outcome) -> None:
     }  # fmt: skip
 
 
-def test_a_rule_that_differs_is_not_compared(first: evaljudge.Outcome, tmp_path: Path) -> None:
+def test_a_rule_that_differs_is_not_compared(first, tmp_path):
     other = make_run(tmp_path, "next", judges={"direct": {"steps": False}}, select=[])
     there = make_run(tmp_path, "third", **JUDGES, **rule(4))
     run = scored_run(first.out)
     index = RunIndex(run, RunIndex(scored_run(there.out)))
-    assert (index.comparison["shared"], index.comparison["changed"]) == (
-        ["fair"],
-        ["good"],
-    )
+    assert (index.comparison["shared"], index.comparison["changed"]) == (["fair"], ["good"])
     lacking = RunIndex(run, RunIndex(scored_run(other.out))).comparison
     assert lacking["differ"][index.scales.index(("geval", "fluency"))] is None
     assert lacking["differ"][index.scales.index(("words", "*"))] == 0
     assert (lacking["shared"], lacking["changed"]) == ([], [])
 
 
-def test_a_scorer_that_is_made_otherwise_is_named(first: evaljudge.Outcome, tmp_path: Path) -> None:
+def test_scorers_made_otherwise_and_runs_without_a_common_text(first, tmp_path):
     other = make_run(tmp_path, "next", judges={"geval": {"samples": 8}}, **rule(3))
     index = RunIndex(scored_run(first.out), RunIndex(scored_run(other.out)))
     assert "geval" in index.comparison["otherwise"]
     assert "words" not in index.comparison["otherwise"]
-
-
-def test_a_run_without_a_common_text_is_no_comparison(
-    first: evaljudge.Outcome, tmp_path: Path
-) -> None:
     other = make_run(tmp_path, "elsewhere", more=" Elsewhere", judges={}, select=[])
     with pytest.raises(UserError, match=r"elsewhere: it has no text of .* nothing to compare"):
         made_site(ViewOptions(first.out, beside=other.out))
     assert made_site(ViewOptions(first.out, beside=first.out))
 
 
-def test_disagreement_on_the_page_is_that_over_the_whole_run(first: evaljudge.Outcome) -> None:
+def test_disagreement_on_the_page_is_that_over_the_whole_run(first):
     index = RunIndex(scored_run(first.out))
     (own,) = (one for one in first.findings.disagreements if one.scorer == "geval")
     at = index.scales.index(("geval", "fluency"))
@@ -88,9 +78,7 @@ def test_disagreement_on_the_page_is_that_over_the_whole_run(first: evaljudge.Ou
     ("anna", False, "{sheet}: no such file: `evaljudge label` writes a sheet"),
     ("", True, "--label: name the person who rates with --rater"),
 ])  # fmt: skip
-def test_what_rating_lacks_is_said_at_once(
-    first: evaljudge.Outcome, tmp_path: Path, rater: str, is_there: bool, said: str
-) -> None:
+def test_what_rating_lacks_is_said_at_once(first, tmp_path, rater, is_there, said):
     sheet = tmp_path / "sheet.jsonl"
     if is_there:
         sheet.write_text(json.dumps({"label": "ab", "text": "T", "rater": None}))
@@ -99,9 +87,7 @@ def test_what_rating_lacks_is_said_at_once(
     assert str(refused.value) == said.format(sheet=sheet)
 
 
-def test_a_run_without_scores_says_the_whole_command(
-    first: evaljudge.Outcome, tmp_path: Path
-) -> None:
+def test_a_run_without_scores_says_the_whole_command(first, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(first.out, copy)
     shutil.rmtree(copy / "scores")
@@ -109,7 +95,7 @@ def test_a_run_without_scores_says_the_whole_command(
         made_site(ViewOptions(str(copy)))
 
 
-def test_a_port_that_is_taken_is_said(first: evaljudge.Outcome) -> None:
+def test_a_port_that_is_taken_is_said(first):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(UserError, match=f"--port {port}: nothing can be served there"):

@@ -36,7 +36,7 @@ def scores(page: Any) -> list[float]:
     return [float(cell) for cell in cells if cell != "unscored"]
 
 
-def test_texts_are_filtered_and_sorted(link: str, browser: Any) -> None:
+def test_texts_are_filtered_and_sorted(link, browser):
     with listed(browser, link) as page:
         everything = rows(page)
         assert everything == (60 if link.startswith("file") else DOCUMENTS * len(SYSTEMS))
@@ -65,7 +65,7 @@ def test_texts_are_filtered_and_sorted(link: str, browser: Any) -> None:
         assert selected > 0 and selected + rows(page) == everything
 
 
-def test_the_answer_leads_to_the_worst_texts(link: str, browser: Any) -> None:
+def test_the_answer_leads_to_the_worst_texts(link, browser):
     with listed(browser, link) as page:
         page.fill("#search", "nowhere")
         settle(page)
@@ -80,7 +80,7 @@ def test_the_answer_leads_to_the_worst_texts(link: str, browser: Any) -> None:
 
 
 @pytest.mark.long
-def test_search_finds_words_of_texts(link: str, browser: Any) -> None:
+def test_search_finds_words_of_texts(link, browser):
     with listed(browser, link) as page:
         name = page.locator("#list tbody th").first.text_content()
         page.fill("#search", f"{name} RIVER")
@@ -92,9 +92,7 @@ def test_search_finds_words_of_texts(link: str, browser: Any) -> None:
         assert rows(page) == 0
 
 
-def test_a_text_is_opened_by_its_link_with_the_evidence_of_each_judge(
-    link: str, browser: Any
-) -> None:
+def test_a_text_is_opened_by_its_link_with_the_evidence_of_each_judge(link, browser):
     with opened(browser, link) as page:
         page.locator("#list tbody a").nth(1).click()
         page.wait_for_selector("dialog[open] .judged")
@@ -121,7 +119,7 @@ def test_a_text_is_opened_by_its_link_with_the_evidence_of_each_judge(
 
 
 @pytest.mark.long
-def test_an_opened_text_has_the_prompts_as_asked(link: str, browser: Any) -> None:
+def test_an_opened_text_has_the_prompts_as_asked(link, browser):
     """The first of each kind on the page alone; all of them, served."""
     with opened(browser, link) as page:
         page.locator("#list tbody a").first.click()
@@ -136,9 +134,7 @@ def test_an_opened_text_has_the_prompts_as_asked(link: str, browser: Any) -> Non
 
 
 @pytest.mark.long
-def test_the_threshold_says_what_it_selects(
-    link: str, browser: Any, outcome: evaljudge.Outcome
-) -> None:
+def test_the_threshold_says_what_it_selects(link, browser, outcome):
     with listed(browser, link) as page:
         choose(page, "#threshold-scorer", "synthetic.ordinal · fluency")
         page.locator("#threshold-at").fill("40")
@@ -158,7 +154,7 @@ def test_the_threshold_says_what_it_selects(
 
 
 @pytest.mark.long
-def test_every_table_is_sorted_by_a_click(link: str, browser: Any) -> None:
+def test_every_table_is_sorted_by_a_click(link, browser):
     with opened(browser, link) as page:
         table = page.locator("table", has_text="Scored candidates").first
         before = table.locator("tbody th").all_text_contents()
@@ -170,9 +166,7 @@ def test_every_table_is_sorted_by_a_click(link: str, browser: Any) -> None:
 
 
 @pytest.mark.long
-def test_two_runs_side_by_side_show_flips(
-    outcome: evaljudge.Outcome, browser: Any, tmp_path: Path
-) -> None:
+def test_two_runs_side_by_side_show_flips(outcome, browser, tmp_path):
     other = make_run(tmp_path, "next", judges={"synthetic": {"levels": 3}})
     with looking(outcome, other) as link, listed(browser, link) as page:
         choose(page, "#by-scorer", "synthetic.ordinal · fluency")
@@ -205,9 +199,7 @@ def test_two_runs_side_by_side_show_flips(
         assert [head.split()[0] for head in heads] == ["synthetic"]
 
 
-def test_twenty_texts_are_rated_blind(
-    outcome: evaljudge.Outcome, browser: Any, tmp_path: Path
-) -> None:
+def test_twenty_texts_are_rated_blind(outcome, browser, tmp_path):
     from evaljudge.commands.label import label_texts
     from evaljudge.commands.options import LabelOptions
 
@@ -244,9 +236,7 @@ def test_twenty_texts_are_rated_blind(
 
 
 @pytest.mark.long
-def test_a_threshold_begins_where_ratings_are_split_most_evenly(
-    link: str, browser: Any, outcome: evaljudge.Outcome
-) -> None:
+def test_a_threshold_begins_where_ratings_are_split_most_evenly(link, browser, outcome):
     (met,) = outcome.findings.spreads[0].people
     total = sum(n for _, _, n in met.counts)
     good = {at: sum(n for _, r, n in met.counts if r >= at) for at in range(len(met.ratings))}

@@ -44,17 +44,11 @@ def test_a_report_can_be_read_back(seed):
     assert read_report(report.text) == report
 
 
-def test_the_halves_share_no_name():
+def test_no_word_and_no_name_means_two_things():
     train, test = set(names("train")), set(names("test"))
     assert len(train) > 700 and len(test) > 150
     assert not train & test
-
-
-def test_a_garbled_word_is_no_word():
     assert not {garbled(verb) for verb in words.VERBS} & set(KNOWN)
-
-
-def test_no_word_has_two_meanings():
     assert len(KNOWN) == len(set(KNOWN)) == 161
     assert not set(KNOWN) & {*names("train"), *names("test")}
 

@@ -1,7 +1,5 @@
 """Evidence of a judge of entities by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The judge of entities over a scripted model: every step, every aspect, every number by hand."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -150,7 +148,7 @@ def values(found: Verdict, one: Entities | None = None) -> dict[tuple[str, str],
     }  # fmt: skip
 
 
-def test_what_is_missing_wrong_misplaced_and_badly_written() -> None:
+def test_what_is_missing_wrong_misplaced_and_badly_written():
     answers = says(
         presence=of("bridge", "no", "yes"),
         coverage=of("bridge", "no", "partially"),
@@ -194,7 +192,7 @@ def test_what_is_missing_wrong_misplaced_and_badly_written() -> None:
 # what is shown of the ground truth and the source
 
 
-def test_each_aspect_is_shown_its_material_and_no_more() -> None:
+def test_each_aspect_is_shown_its_material_and_no_more():
     shown: dict[str, dict[str, str]] = {}
 
     def answers(template: str, subject: str, told: Mapping[str, str]) -> str | Failed:
@@ -211,7 +209,7 @@ def test_each_aspect_is_shown_its_material_and_no_more() -> None:
     }
 
 
-def test_without_a_reference_the_source_is_the_rubric_and_one_prompt_places() -> None:
+def test_without_a_reference_the_source_is_the_rubric_and_one_prompt_places():
     document, asked = Document("d1", SOURCE), Counter[str]()
     one = judge()
     briefs = rubric(document, scripted(all_well, asked=asked), one)
@@ -244,7 +242,7 @@ Imaging:
 """
 
 
-def test_an_imaging_result_under_the_wrong_heading_is_caught() -> None:
+def test_an_imaging_result_under_the_wrong_heading_is_caught():
     """An invented note: an X-ray stands under Medications, in the ground truth under Imaging."""
     document = Document("n1", "Doctor: Your X-ray shows a small shadow. …", (TRUE_NOTE,))
 
@@ -314,7 +312,7 @@ def is_stated(subject: str, told: Mapping[str, str]) -> str:
 answers_of_rubric = says(covered="no", stated=is_stated)
 
 
-def test_of_many_references_what_enough_of_them_have() -> None:
+def test_of_many_references_what_enough_of_them_have():
     asked = Counter[str]()
     document = Document("d1", SOURCE, REFERENCES)
     (brief,) = rubric(document, scripted(answers_of_rubric, asked=asked))
@@ -331,7 +329,7 @@ def test_of_many_references_what_enough_of_them_have() -> None:
     }  # fmt: skip
 
 
-def test_what_is_said_in_other_words_joins_the_pool_once_and_partially_is_not_stated() -> None:
+def test_what_is_said_in_other_words_joins_the_pool_once_and_partially_is_not_stated():
     """The third reference's first entity is covered by the pool; the fourth is stated in part."""
 
     def stated(subject: str, told: Mapping[str, str]) -> str:
@@ -357,7 +355,7 @@ def test_what_is_said_in_other_words_joins_the_pool_once_and_partially_is_not_st
         (4, "no entity is in at least 4 of 4 references"),
     ],
 )
-def test_how_many_references_must_agree(at_least: int | None, entities: list[str] | str) -> None:
+def test_how_many_references_must_agree(at_least, entities):
     settings = {"at_least": at_least} if at_least else {}
     one, document = judge(**settings), Document("d1", SOURCE, REFERENCES)
     found = verdict(
@@ -372,7 +370,7 @@ def test_how_many_references_must_agree(at_least: int | None, entities: list[str
         assert [e["entity"] for e in found.evidence["rubric"]] == entities
 
 
-def test_entities_are_matched_by_their_vectors_where_that_is_wanted() -> None:
+def test_entities_are_matched_by_their_vectors_where_that_is_wanted():
     near = {"The river rose": (1.0, 0.0), "The bridge was closed": (0.0, 1.0),
             "The water rose": (0.8, 0.6), "A flood": (0.6, 0.8)}  # fmt: skip
     model = scripted(all_well)
@@ -412,9 +410,7 @@ def reply(step: str, said: str) -> Any:
          "the text has no entities"),
     ],
 )  # fmt: skip
-def test_entities_that_cannot_be_had_leave_their_scores_unscored(
-    step: str, said: str, reason: str
-) -> None:
+def test_entities_that_cannot_be_had_leave_their_scores_unscored(step, said, reason):
     found = values(verdict(writes=reply(step, said)))
     shares = [found[share, "*"] for share in ("correctness", "alignment", "unknown")]
     assert [*shares, found["", "consistency"], found["", "relevance"]] == [reason] * 5
@@ -422,15 +418,12 @@ def test_entities_that_cannot_be_had_leave_their_scores_unscored(
     assert found["", "fluency"] == 5.0
 
 
-def test_an_entity_that_is_not_in_the_text_is_dropped_and_kept_for_the_record() -> None:
+def test_what_is_not_in_the_text_is_dropped_and_failed_votes_are_no_ballots():
     said = '{"1": {"sentence": 0, "words": "Boats"}, "2": {"sentence": 2, "words": "the  BRIDGE"}}'
     found = verdict(writes=reply("locate", said))
     assert found.evidence["dropped"] == ["The river rose"]
     (kept,) = found.evidence["entities"]
     assert SUMMARY[slice(*kept["span"])] == "The bridge"
-
-
-def test_a_failed_vote_is_no_ballot_and_the_others_decide() -> None:
     lost = Failed("too long")
     of_correctness = dict.fromkeys(PROMPTS["correctness"], lost)
     answers = says(presence=lost, coverage=lost, support="partially", **of_correctness)
@@ -460,7 +453,7 @@ def written_votes(asked: list[tuple[str, list[str]]], said: Callable[[int], Any]
     return writes
 
 
-def test_reasons_are_written_first_and_kept() -> None:
+def test_reasons_are_written_first_and_kept():
     asked: list[tuple[str, list[str]]] = []
     writes = written_votes(asked, lambda n: {"reason": "It says so.", "answer": "Yes"})
     one = judge(reasoning=True)
@@ -476,7 +469,7 @@ def test_reasons_are_written_first_and_kept() -> None:
     assert values(found)["readability", "*"] == 0.0  # yes: it has such an issue
 
 
-def test_several_are_asked_about_at_once() -> None:
+def test_several_are_asked_about_at_once():
     asked: list[tuple[str, list[str]]] = []
     writes = written_votes(asked, lambda n: {"answer": "Yes" if n == 1 else "No"})
     text = "".join(f"{n} things happened here today. " for n in NUMBERS)
@@ -499,7 +492,7 @@ invented = says(
 """Nothing confirms the first entity; on the second the prompts are divided."""
 
 
-def test_what_nothing_confirms_costs_consistency_where_the_setting_says_so() -> None:
+def test_what_nothing_confirms_costs_consistency_where_the_setting_says_so():
     found = verdict(answers=invented)
     by_paper = values(found)
     assert by_paper["", "consistency"] == 3.0  # equation 3: unknown is not incorrect
@@ -514,7 +507,7 @@ def test_what_nothing_confirms_costs_consistency_where_the_setting_says_so() -> 
     }
 
 
-def test_modelled_votes_stand_beside_the_majority() -> None:
+def test_modelled_votes_stand_beside_the_majority():
     one = judge(votes="modelled")
     assert one.scorers == [
         "entities", *(f"entities.{s}" for s in SHARES),
@@ -542,7 +535,7 @@ def test_modelled_votes_stand_beside_the_majority() -> None:
 # settings
 
 
-def test_tasks_without_summevals_axes_have_the_shares_alone() -> None:
+def test_tasks_without_summevals_axes_have_the_shares_alone():
     task = Task("notes", (Axis("clarity", "…"),), PACK)
     one = judge(task)
     assert one.scorers == [f"entities.{s}" for s in SHARES]

@@ -1,7 +1,5 @@
 """What people see of a judge of entities: single texts, and the section, from evidence by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.analysis.findings import Findings
 from evaljudge.judges.collector import SeenShard
 from evaljudge.judges.entities.evidence import EntitiesEvidence, read_evidence
 from evaljudge.judges.entities.findings import counted, entities, entity_row
@@ -67,13 +64,13 @@ def viewed(one: tuple[EntitiesEvidence, str], system: str = "A") -> str:
         (["yes", "yes"], "yes"),
     ],
 )
-def test_the_worst_of_several_is_the_look(answers: list[str], worst: str) -> None:
+def test_the_worst_of_several_is_the_look(answers, worst):
     both = [entity(str(n), (0, 9), answer) for n, answer in enumerate(answers)]
     first, rest = pieces(*judged_text(entities=both))
     assert (first.worst, rest.worst) == (worst, "")
 
 
-def test_a_sentence_that_cuts_an_entity_names_it_once() -> None:
+def test_a_sentence_that_cuts_an_entity_names_it_once():
     judged = judged_text(
         entities=[entity("all of it", (0, 33), "yes")],
         sentences=[sentence((0, 24), "yes"), sentence((25, 33), "no")],
@@ -90,7 +87,7 @@ def test_a_sentence_that_cuts_an_entity_names_it_once() -> None:
 
 
 @pytest.mark.parametrize("span", [(5, 5), (9, 2), (-7, 0), (33, 90), (500, 900), (0, 0)])
-def test_a_span_without_words_marks_nothing(span: tuple[int, int]) -> None:
+def test_a_span_without_words_marks_nothing(span):
     text = judged_text(entities=[entity("lost", span, "no")], sentences=[sentence(span, "yes")])
     found = pieces(*text)
     assert "".join(one.text for one in found) == TEXT
@@ -108,9 +105,7 @@ SPANS = st.tuples(st.integers(-9, 60), st.integers(-9, 60))
     st.lists(SPANS, max_size=8),
     st.lists(SPANS, max_size=4),
 )
-def test_pieces_join_to_the_text_and_carry_all_that_hold_them(
-    text: str, spans: list[tuple[int, int]], bad: list[tuple[int, int]]
-) -> None:
+def test_pieces_join_to_the_text_and_carry_all_that_hold_them(text, spans, bad):
     told = [entity(str(n), span, "yes") for n, span in enumerate(spans)]
     issues = [sentence(span, "yes") for span in bad]
     judged = judged_text(text, entities=told, sentences=issues)
@@ -128,7 +123,7 @@ def test_pieces_join_to_the_text_and_carry_all_that_hold_them(
 # one text on the page
 
 
-def test_what_a_terminal_shows_of_the_sample() -> None:
+def test_what_a_terminal_shows_of_the_sample():
     section = shown_evidence(JudgedCandidate(Candidate("A", TEXT), verdict(**SAMPLE)))
     (table,) = section.tables
     assert table.rows[0] == [
@@ -155,7 +150,7 @@ def test_what_a_terminal_shows_of_the_sample() -> None:
     ]
 
 
-def test_answers_with_probabilities_reasons_and_failures() -> None:
+def test_answers_with_probabilities_reasons_and_failures():
     told = {
         "facts": {"answer": "yes", "p": {"yes": 0.8, "no": 0.1004}, "mass": 0.97},
         "details": {"answer": "no", "reason": "it was in June"},
@@ -172,7 +167,7 @@ def test_answers_with_probabilities_reasons_and_failures() -> None:
     ]
 
 
-def test_the_page_says_verdicts_in_words(findings: Findings) -> None:
+def test_the_page_says_verdicts_in_words(findings):
     text = viewed(judged_text(**SAMPLE))
     reader = Reader(text)
     assert ' class="no">The river rose</mark><sup><bdi> 1 yes; 2 no, misplaced</bdi></sup>' in text
@@ -210,7 +205,7 @@ def hostile_text() -> tuple[EntitiesEvidence, str]:
     return judged_text(all_of_it, **told)
 
 
-def test_hostile_texts_stay_texts(findings: Findings) -> None:
+def test_hostile_texts_stay_texts(findings):
     assert_nothing_is_added(viewed(hostile_text(), ALL_HOSTILE), viewed(judged_text(**SAMPLE)))
 
 
@@ -241,7 +236,7 @@ def sums() -> Sums:
     return sums_of(*shards)
 
 
-def test_tables_of_the_section() -> None:
+def test_tables_of_the_section():
     section = entities(entity_row("entities", sums()))
     sizes, without, verdicts, rules, replies = (table.rows for table in section.tables)
     assert sizes == [["entities", "5", "1.5", "0", "3", "3", "2", "5.0", "5", "5"]]
@@ -260,7 +255,7 @@ def test_tables_of_the_section() -> None:
     assert replies == [["entities", "10", "1", "10.0%", "2", "20.0%"]]
 
 
-def test_a_run_of_nothing_divides_by_nothing() -> None:
+def test_a_run_of_nothing_divides_by_nothing():
     told = entities(entity_row("entities", sums_of()))
     sizes, verdicts, _, replies = told.tables
     assert sizes.rows == [["entities", "0", "–", "–", "–", "0", "0", "–", "–", "–"]]

@@ -1,7 +1,5 @@
 """Labels of entities: out of a run and back into its report, from verdicts by hand."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +14,7 @@ from evaljudge.config import Config, load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.judges.collector import CollectorOptions, JudgeFindings
-from evaljudge.judges.entities.equations import OPTIONS, Aspect
+from evaljudge.judges.entities.equations import OPTIONS
 from evaljudge.judges.entities.labels import (
     Answered,
     At,
@@ -103,7 +101,7 @@ def label(doc_id: str, aspect: str, entity: str, given: Any, system: str = "A") 
 # out
 
 
-def test_an_export_by_hand(tmp_path: Path) -> None:
+def test_an_export_by_hand(tmp_path):
     a_run(tmp_path / "run")
     assert export_entities(str(tmp_path / "run"), str(tmp_path / "e.jsonl")).startswith(
         "20 questions about 4 candidates: "
@@ -119,7 +117,7 @@ def test_an_export_by_hand(tmp_path: Path) -> None:
     assert list(found[0]) == keys
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(tmp_path, capsys):
     a_run(tmp_path / "run", judges=["facts", "finer"])
     to = str(tmp_path / "e.jsonl")
     with pytest.raises(SystemExit) as ended:
@@ -134,7 +132,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert said in capsys.readouterr().err
 
 
-def test_nothing_to_export_leaves_no_file(tmp_path: Path) -> None:
+def test_nothing_to_export_leaves_no_file(tmp_path):
     to = tmp_path / "e.jsonl"
     with pytest.raises(UserError, match="no run lies here"):
         export_entities(str(tmp_path / "none"), str(to))
@@ -152,7 +150,7 @@ def test_nothing_to_export_leaves_no_file(tmp_path: Path) -> None:
 # back
 
 
-def test_labels_by_hand(tmp_path: Path) -> None:
+def test_labels_by_hand(tmp_path):
     rows = [
         label("d0", "correctness", "a RIVER rose ", "yes"),
         label("d1", "correctness", "A river rose", "partially"),
@@ -178,14 +176,14 @@ def agreement(labels: Labels, verdicts: Sequence[Answered]) -> EntityAgreementRo
     return row
 
 
-def test_the_first_row_of_equal_entities_is_the_first_s() -> None:
+def test_the_first_row_of_equal_entities_is_the_first_s():
     at: At = ("d", "A", "correctness", "e")
     row = agreement({at: [None, "no", "yes"]}, [(at, "yes"), (at, "no")])
     assert (row.n, row.same, row.blank, row.unmet) == (1, 1.0, 1, 1)
 
 
 @pytest.mark.parametrize("aspect", ["completeness", "correctness"])
-def test_kappa_is_sklearn_s(aspect: Aspect) -> None:
+def test_kappa_is_sklearn_s(aspect):
     options = OPTIONS[aspect]
     drawn = [((n * 7) % 23 % 4, (n * 5 + n // 3) % 11 % 4) for n in range(60)]
     ats: list[At] = [(f"d{n}", "A", aspect, str(n)) for n in range(60)]
@@ -207,7 +205,7 @@ def test_kappa_is_sklearn_s(aspect: Aspect) -> None:
         (label("d", "alignment", "e", "yes") | {"doc_id": 7}, "needs `doc_id`, a text"),
     ],
 )
-def test_a_bad_row_is_named(tmp_path: Path, row: Any, said: str) -> None:
+def test_a_bad_row_is_named(tmp_path, row, said):
     good = json.dumps(label("d", "alignment", "e", None))
     file = tmp_path / "l.jsonl"
     file.write_text(f"{good}\n\n{row if isinstance(row, str) else json.dumps(row)}\n")
@@ -216,18 +214,3 @@ def test_a_bad_row_is_named(tmp_path: Path, row: Any, said: str) -> None:
     assert str(refused.value).startswith(f"{file}:3: ")
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("judges", "labels", "said"),
-    [
-        (["entities"], {"facts": "l"}, "unknown judge of entities 'facts': known: entities"),
-        ([], "l", "one judge of entities"),
-        (["a", "entities"], "l", "here: a, entities"),
-        (["entities"], 7, "should be a file"),
-    ],
-)
-def test_what_a_configuration_cannot_say(judges: list[str], labels: Any, said: str) -> None:
-    with pytest.raises(UserError) as refused:
-        config_of("run", judges, entity_labels=labels)
-    assert said in str(refused.value)

@@ -1,8 +1,6 @@
 """The rules of the ballots and the formulas by hand, and their laws; votes weighed by what they
 have turned out to mean, by hand, by repeated rows, and on a run whose truth is known."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations_with_replacement, permutations
@@ -20,7 +18,6 @@ from evaljudge.judges.entities.equations import (
     NO_BALLOT,
     OPTIONS,
     Answer,
-    Aspect,
     Ruling,
     majority,
     ruling,
@@ -50,7 +47,7 @@ DIVIDED = {
 
 
 @pytest.mark.parametrize("aspect", ["completeness", "correctness"])
-def test_every_ballot_of_three(aspect: Aspect) -> None:
+def test_every_ballot_of_three(aspect):
     expected: dict[frozenset[tuple[Answer, int]], Ruling] = {}
     for answer in OPTIONS[aspect]:
         expected[frozenset({(answer, 3)})] = Ruling(answer, "majority")
@@ -82,7 +79,7 @@ def test_every_ballot_of_three(aspect: Aspect) -> None:
         ([], 0, NO_BALLOT),
     ],
 )
-def test_ballots_of_other_sizes(ballot: list[Answer], lost: int, found: Ruling | Failed) -> None:
+def test_ballots_of_other_sizes(ballot, lost, found):
     assert ruling(ballot, lost) == found
 
 
@@ -100,7 +97,7 @@ def ballots(*each: Sequence[str]) -> list[dict[str, Any]]:
     return [entity("e", (0, 0), *answers) for answers in each]
 
 
-def test_formulas() -> None:
+def test_formulas():
     right, placed = (Y, P, N, U, Y, Y, P, U), (Y, Y, Y, N, Y, Y, Y, N)
     found = shares(
         rubric=[wanted("e", answer) for answer in (Y, Y, P, C)],
@@ -118,13 +115,18 @@ def test_formulas() -> None:
     assert found[":relevance"] == scaled((1 / 2 + 1) / 2)
 
 
-def test_entities_without_a_verdict_are_left_out() -> None:
+def test_what_has_no_verdict_is_left_out():
     found = shares(entities=ballots([Y], ["!"], [P], ["!", "!"], [N]))
     assert found["correctness"] == 0.5
     assert found["consistency"] == pytest.approx(2 / 3)
+    empty = fitted(run_of({"presence": CUT}))
+    for aspect in ("completeness", "correctness"):
+        learnt = empty.learnt[aspect]
+        assert (learnt["identified"], learnt["entities"], learnt["prompts"]) == (False, 0, [])
+    assert empty.decide("completeness", {"presence": CUT}) == NO_BALLOT
 
 
-def test_what_is_denied_is_told_from_what_its_prompts_are_divided_on() -> None:
+def test_what_is_denied_is_told_from_what_its_prompts_are_divided_on():
     """Three times unknown is not denied; yes, partially and unknown is denied by nobody."""
     known = ballots((U, U, U), (Y, P, U), (N, N, Y), (Y, Y, N), (Y, N, P), (P, P, Y))
     found = shares(entities=known)
@@ -137,26 +139,23 @@ def test_what_is_denied_is_told_from_what_its_prompts_are_divided_on() -> None:
     assert lost["divided"] == 2 / 6  # left out, as of every share
 
 
-def test_sentences_with_issues() -> None:
+def test_sentences_with_issues():
     issues = [(Y, N, N, N), (N, N, Y, Y), (N, N, N, N), (Y, Y, N, N), (N, N, N, N)]
     found = shares(sentences=[sentence((0, 0), *answers) for answers in issues])
     assert found["readability"] == pytest.approx(1 - 3 / 5)
     assert found[":coherence"] == pytest.approx(scaled(1 - 2 / 5))
     assert found[":fluency"] == pytest.approx(scaled(1 - 1 / 5))
-
-
-def test_one_issue_is_enough_but_none_must_be_said_of_every_kind() -> None:
     lost = [(N, N, Y, "!"), (N, N, "!", N), (N, N, N, N), (N, N, N)]  # the last has no spelling
     found = shares(sentences=[sentence((0, 0), *answers) for answers in lost])
     assert found[":fluency"] == scaled(1 - 1 / 2)
 
 
 @pytest.mark.parametrize(("part", "rating"), [(0, 1), (0.25, 2), (0.5, 3), (0.625, 3.5), (1, 5)])
-def test_scaled(part: float, rating: float) -> None:
+def test_scaled(part, rating):
     assert scaled(part) == rating
 
 
-def test_nothing_to_count_is_a_reason() -> None:
+def test_nothing_to_count_is_a_reason():
     none = shares()
     no_entities, no_rubric = "the text has no entities", "the rubric has no entities"
     of_entities = ("correctness", "consistency", "supported", "unknown", "denied", "divided",
@@ -178,7 +177,7 @@ DRAWN = st.lists(st.sampled_from(OPTIONS["correctness"]), min_size=1, max_size=5
 
 
 @given(st.lists(DRAWN, min_size=1))
-def test_every_entity_is_supported_unknown_denied_or_divided(drawn: list[list[Answer]]) -> None:
+def test_every_entity_is_supported_unknown_denied_or_divided(drawn):
     found = shares(entities=ballots(*drawn))
     confirmed = found["supported"] + found["unknown"]
     assert confirmed + found["denied"] + found["divided"] == pytest.approx(1)
@@ -219,7 +218,7 @@ def simulated(items: int, seed: int) -> list[Given]:
     return [{p: a for p, a in one.items() if random.random() < 0.85} for one in every]
 
 
-def test_patterns_are_counted_over_all_verdicts() -> None:
+def test_patterns_are_counted_over_all_verdicts():
     run = [
         run_of(
             {"support": {"answer": "no", "p": {"no": 0.7}}, "presence": {"answer": "yes"}},
@@ -244,7 +243,7 @@ def test_patterns_are_counted_over_all_verdicts() -> None:
 
 
 @pytest.mark.parametrize("given", [{"a": "yes", "b": "no"}, {"a": "no", "b": "yes"}])
-def test_equally_likely_verdicts_are_the_ballots(given: Given) -> None:
+def test_equally_likely_verdicts_are_the_ballots(given):
     """Divided ballots are no."""
     alike: Mapping[Answer, Mapping[Answer, float]] = {
         "yes": {"yes": 0.7, "no": 0.3},
@@ -261,15 +260,7 @@ def fitted(one: Verdict) -> ByModel:
     return ByModel(lambda verdict, decide: [], model_votes(patterns([one] * 30)))
 
 
-def test_without_an_answer_there_is_no_verdict() -> None:
-    empty = fitted(run_of({"presence": CUT}))
-    for aspect in ("completeness", "correctness"):
-        learnt = empty.learnt[aspect]
-        assert (learnt["identified"], learnt["entities"], learnt["prompts"]) == (False, 0, [])
-    assert empty.decide("completeness", {"presence": CUT}) == NO_BALLOT
-
-
-def test_is_what_the_repeated_rows_give() -> None:
+def test_is_what_the_repeated_rows_give():
     """The same from the run's votes themselves, one row an entity, and their posterior."""
     given = [one for one in simulated(400, seed=5) if one]
     run = [run_of(*map(votes, given[n : n + 10])) for n in range(0, len(given), 10)]
@@ -292,7 +283,7 @@ def test_is_what_the_repeated_rows_give() -> None:
         assert chances[said] == max(chances.values())
 
 
-def test_two_answers_an_entity_identify_nothing() -> None:
+def test_two_answers_an_entity_identify_nothing():
     given: list[Given] = [{"facts": "yes", "details": "no"}, {"details": "yes", "evidence": "yes"}]
     model = fitted(run_of(right=[votes(one) for one in given]))
     assert model.learnt["correctness"] == {

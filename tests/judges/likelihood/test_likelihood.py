@@ -1,8 +1,6 @@
 """GPTScore: the mean log-probability by hand, what is asked in both directions, and every way to
 stay unscored."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from math import inf
@@ -68,13 +66,13 @@ def values_of(one: Likelihood, model: Scripted) -> dict[str, float | None]:
 # arithmetic
 
 
-def test_scores_by_hand() -> None:
+def test_scores_by_hand():
     assert values_of(judge(), Noting()) == {"A": -1.0, "B": -1.5, "C": None}
     reversed_ = values_of(judge(reversed=True), Noting())
     assert reversed_ == {"A": -1.75, "B": -1.75, "C": None}
 
 
-def test_evidence_is_the_sum_the_number_and_the_least_probable() -> None:
+def test_evidence_is_the_sum_the_number_and_the_least_probable():
     found = verdicts_of(judge(), Noting())
     assert found["A"].evidence == {
         "logprob": -3.0,
@@ -94,7 +92,7 @@ def test_evidence_is_the_sum_the_number_and_the_least_probable() -> None:
 # what is asked
 
 
-def test_the_text_follows_the_aspect_and_the_source() -> None:
+def test_the_text_follows_the_aspect_and_the_source():
     model = Noting()
     verdicts_of(judge(), model)
     (prompt, text), (same, other) = model.asked
@@ -106,7 +104,7 @@ def test_the_text_follows_the_aspect_and_the_source() -> None:
     assert prompt.endswith("</source>\n\nThe summary:")
 
 
-def test_reversed_the_source_follows_the_text() -> None:
+def test_reversed_the_source_follows_the_text():
     model = Noting()
     verdicts_of(judge(reversed=True), model)
     (prompt, text), (_, other) = model.asked
@@ -116,7 +114,7 @@ def test_reversed_the_source_follows_the_text() -> None:
 
 
 @pytest.mark.parametrize("is_reversed", [False, True])
-def test_demonstrations_of_the_axis_stand_before_the_document(is_reversed: bool) -> None:
+def test_demonstrations_of_the_axis_stand_before_the_document(is_reversed):
     one = judge(axes=["fluency", "relevance"], reversed=is_reversed, demonstrations=EXAMPLES)
     model = Noting()
     verdicts_of(one, model)
@@ -136,7 +134,7 @@ def test_demonstrations_of_the_axis_stand_before_the_document(is_reversed: bool)
 # unscored
 
 
-def test_what_cannot_be_weighed_has_a_reason() -> None:
+def test_what_cannot_be_weighed_has_a_reason():
     failing = Noting(lambda p, t: Failed("prompt too long") if "flood" in t else [-inf])
     found = verdicts_of(judge(), failing)
     assert [found[s].reason for s in "ABC"] == ["prompt too long", NO_PROBABILITY, "empty text"]

@@ -1,7 +1,5 @@
 """A judge and a run's configuration that the tests of `pairs` share."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

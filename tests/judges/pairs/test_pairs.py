@@ -1,7 +1,5 @@
 """The judge: what it asks, how it ranks on scripted models, and every way to stay unscored."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -91,7 +89,7 @@ def scores_of(judge: PairsJudge, case: Case, model: Scripted) -> dict[str, float
     st.sampled_from(METHODS),
     st.sampled_from(["both", "none", "estimated"]),
 )
-def test_a_sure_model_ranks_every_list(of: list[int], method: dict[str, Any], swap: str) -> None:
+def test_a_sure_model_ranks_every_list(of, method, swap):
     model, n = Sure(), len(of)
     found = scores_of(judge(**method, swap=swap), case_of(numbers(*of)), model)
     assert list(found.values()) == pytest.approx([number / (n - 1) for number in of])
@@ -104,7 +102,7 @@ def test_a_sure_model_ranks_every_list(of: list[int], method: dict[str, Any], sw
 # both orders
 
 
-def test_averaging_both_orders_takes_out_the_place() -> None:
+def test_averaging_both_orders_takes_out_the_place():
     """A preference of .6 for the better text, and e² times the odds for the first place."""
     case = case_of(numbers(3, 1, 4, 2))
     verdicts = verdicts_of(judge(method="round_robin"), case, Sure(0.6, pull=2.0))
@@ -119,7 +117,7 @@ def test_averaging_both_orders_takes_out_the_place() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_the_place_is_worth_is_estimated(method: dict[str, Any]) -> None:
+def test_what_the_place_is_worth_is_estimated(method):
     """It is the same in every comparison here, so that taking it off gives the very preference."""
     case, model = case_of(numbers(*range(8))), Sure(0.6, pull=2.0)
     verdicts = verdicts_of(judge(**method, swap="estimated"), case, model)
@@ -139,7 +137,7 @@ def test_what_the_place_is_worth_is_estimated(method: dict[str, Any]) -> None:
 # what cannot be compared
 
 
-def test_equal_texts_share_a_place_and_are_not_compared() -> None:
+def test_equal_texts_share_a_place_and_are_not_compared():
     case = case_of(["text 5", "text 1", " text  5\n", "text 7"])
     model = Sure()
     verdicts = verdicts_of(judge(method="round_robin"), case, model)
@@ -152,7 +150,7 @@ def test_equal_texts_share_a_place_and_are_not_compared() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_one_comparison_that_fails_costs_one_text(method: dict[str, Any]) -> None:
+def test_one_comparison_that_fails_costs_one_text(method):
     """Of the two, the longer one; what was learnt of it before is not in the others' evidence."""
     sure = Sure()
 
@@ -175,7 +173,7 @@ def test_one_comparison_that_fails_costs_one_text(method: dict[str, Any]) -> Non
 # questions and settings
 
 
-def test_a_template_says_which_answers_it_offers() -> None:
+def test_a_template_says_which_answers_it_offers():
     assert judge().options[0].names == ("First", "Second")
     nano = judge(prompts="nano")
     assert set(nano.options[0].names) == {"Better", "Worse", "Similar"}
@@ -216,7 +214,7 @@ def row_of(*shards: SeenShard) -> PairsRow:
     return row
 
 
-def test_the_report_s_row_by_hand() -> None:
+def test_the_report_s_row_by_hand():
     """Of 4 + 2 distinct texts: each pair once, in both orders; the first place is worth e²."""
     asker = judge(method="round_robin")
     four, two = case_of(["text 5", "text 1", "text 5", "text 7", "text 3"]), case_of(numbers(1, 2))
@@ -232,7 +230,7 @@ def test_the_report_s_row_by_hand() -> None:
     assert (once.both, once.place, once.questions) == (0, None, once.comparisons)
 
 
-def test_comparisons_against_the_order() -> None:
+def test_comparisons_against_the_order():
     """A beats B, B beats C and C beats A, but this least surely."""
     p = {("A", "B"): 0.9, ("B", "C"): 0.9, ("C", "A"): 0.6}
     p |= {(other, one): 1 - known for (one, other), known in p.items()}
@@ -252,7 +250,7 @@ def test_comparisons_against_the_order() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_run_asks_what_was_planned(tmp_path: Path, method: dict[str, Any]) -> None:
+def test_a_run_asks_what_was_planned(tmp_path, method):
     """A sort's comparisons depend on the answers, so their number is only near the plan's."""
     spec = config(tmp_path, "ABCDEFGH", judges={"pairs": method})
     engines = ScriptedEngines(Sure)
@@ -266,7 +264,7 @@ def test_a_run_asks_what_was_planned(tmp_path: Path, method: dict[str, Any]) -> 
     assert not is_known or asked == 3 * 28 * 2
 
 
-def test_a_run_that_grows_by_candidates_is_refused(tmp_path: Path) -> None:
+def test_a_run_that_grows_by_candidates_is_refused(tmp_path):
     engines = ScriptedEngines(Sure)
     evaljudge.run(config(tmp_path, "ABC"), engines=engines)
     more = config(tmp_path, "ABC")
@@ -280,7 +278,7 @@ def test_a_run_that_grows_by_candidates_is_refused(tmp_path: Path) -> None:
         evaljudge.run(config(tmp_path, "ABCD"), engines=engines, extend=True)
 
 
-def test_the_report_says_where_ranks_are_used_across_documents(tmp_path: Path) -> None:
+def test_the_report_says_where_ranks_are_used_across_documents(tmp_path):
     """Also of what is made of them, and where they select and are calibrated."""
     spec = config(tmp_path, "ABC", judges={"direct": {"steps": False}, "mine": {"judge": "pairs"}})
     spec |= {

@@ -1,14 +1,11 @@
 """Paraphrased instructions: how they are written, and that the fairest one is kept."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
 from collections import Counter
 from collections.abc import Mapping
 from math import exp, log
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,7 +55,7 @@ def tried_on(ranked: int, answered: int = 0, first: float = 0.0) -> Sums:
     return {"ranked": ranked, "answered": answered, "first": first}
 
 
-def test_fairness_by_hand() -> None:
+def test_fairness_by_hand():
     """The example of the module."""
     tried = {n: tried_on(600, 100, 100 * p) for n, p in (("0", 0.62), ("1", 0.53), ("2", 0.41))}
     tried["3"] = tried_on(580, 97, 97 * 0.5)
@@ -66,6 +63,18 @@ def test_fairness_by_hand() -> None:
     assert fairest(tried) == "1"
     assert fairest({"10": tried_on(1, 1, 0.6), "9": tried_on(1, 1, 0.4)}) == "9"
     assert fairest({"0": tried_on(2)}) == "0"
+    # the first instruction decides every pair by quality, though the first place adds to it; the
+    # second one always says First, and is hardly sure of it
+    decided = document_fairness([{"comparisons": [comparison("B", 1.3, -0.7)]}])
+    undecided = document_fairness([{"comparisons": [comparison("B", 0.08, 0.08)]}])
+    assert (first_place(decided), first_place(undecided)) == (0.5, 1)
+    assert fairest({"0": decided, "1": undecided}) == "0"
+    # answers for the first text: 1, 0 and a half; each document counts alike
+    one = document_fairness([{"comparisons": [comparison("B", 2), comparison("C", -1)]},
+                             {"comparisons": [comparison("A", 0)]}])  # fmt: skip
+    add(one, document_fairness([{"comparisons": [comparison("B", 1)]}]))
+    assert (one["ranked"], one["answered"], first_place(one)) == (3, 2, 0.75)
+    assert document_fairness([{"comparisons": []}]) == tried_on(1)
 
 
 def comparison(other: str, first: float, second: float | None = None) -> dict[str, Any]:
@@ -76,25 +85,7 @@ def comparison(other: str, first: float, second: float | None = None) -> dict[st
     return {"other": other, **answers}
 
 
-def test_decisions_count_and_not_how_sure_they_are() -> None:
-    """The first instruction decides every pair by quality, though the first place adds to it; the
-    second one always says First, and is hardly sure of it."""
-    decided = document_fairness([{"comparisons": [comparison("B", 1.3, -0.7)]}])
-    undecided = document_fairness([{"comparisons": [comparison("B", 0.08, 0.08)]}])
-    assert (first_place(decided), first_place(undecided)) == (0.5, 1)
-    assert fairest({"0": decided, "1": undecided}) == "0"
-
-
-def test_fairness_by_hand_in_one_order_with_a_tie() -> None:
-    """Answers for the first text: 1, 0 and a half; each document counts alike."""
-    one = document_fairness([{"comparisons": [comparison("B", 2), comparison("C", -1)]},
-                             {"comparisons": [comparison("A", 0)]}])  # fmt: skip
-    add(one, document_fairness([{"comparisons": [comparison("B", 1)]}]))
-    assert (one["ranked"], one["answered"], first_place(one)) == (3, 2, 0.75)
-    assert document_fairness([{"comparisons": []}]) == tried_on(1)
-
-
-def test_every_instruction_is_asked_and_the_fairest_is_kept() -> None:
+def test_every_instruction_is_asked_and_the_fairest_is_kept():
     asker = judge(optimise="fairness", paraphrases=3, method="round_robin")
     briefs, verdicts = done(asker, Biased())
     assert [(b.part, b.content["text"]) for b in briefs] == [
@@ -112,7 +103,7 @@ def test_every_instruction_is_asked_and_the_fairest_is_kept() -> None:
     assert [kept.score(verdicts[s])[0].value for s in "ABC"] == [0, 0.5, 1]
 
 
-def test_no_text_is_given_up_for_fairness() -> None:
+def test_no_text_is_given_up_for_fairness():
     """Half of the texts cannot be compared with the fairest instruction, which is longer."""
 
     class Long(Biased):
@@ -131,7 +122,7 @@ def test_no_text_is_given_up_for_fairness() -> None:
     assert all(kept.score(verdict)[0].value is not None for verdict in verdicts.values())
 
 
-def test_a_paraphrase_that_failed() -> None:
+def test_a_paraphrase_that_failed():
     _, verdicts = done(judge(instruction=4), Biased())
     reason = "no instruction 4 on fluency: cut"
     assert {(v.status, v.reason) for v in verdicts.values()} == {("unscored", reason)}
@@ -147,7 +138,7 @@ def test_a_paraphrase_that_failed() -> None:
     assert [one.get("failed") for one in row["instructions"]] == [None] * 4 + [reason]
 
 
-def test_a_run_says_what_was_tried(tmp_path: Path) -> None:
+def test_a_run_says_what_was_tried(tmp_path):
     how = {"optimise": "fairness", "paraphrases": 3, "method": "round_robin"}
     spec = config(tmp_path, "ABCD", judges={"pairs": how})
     model = Biased()

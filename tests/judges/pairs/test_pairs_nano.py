@@ -5,8 +5,6 @@ texts of these few documents by comparisons as it does by references. On coheren
 axis, the two orders differ, and many documents are needed to say which is better.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,7 @@ ROUNDING = 1e-9
 
 
 @pytest.fixture(scope="module")
-def judged(shared_engines: Any, tmp_path_factory: pytest.TempPathFactory) -> evaljudge.Outcome:
+def judged(shared_engines, tmp_path_factory):
     return judged_by_both(tmp_path_factory.mktemp("pairs"), DOCUMENTS, AXES, shared_engines)
 
 
@@ -54,9 +52,7 @@ def spearman(judged: evaljudge.Outcome, scorer: str, axis: str) -> float:
 
 @pytest.mark.long
 @pytest.mark.parametrize("axis", AXES)
-def test_it_agrees_with_the_true_levels_as_synthetic_does(
-    judged: evaljudge.Outcome, axis: str
-) -> None:
+def test_it_agrees_with_the_true_levels_as_synthetic_does(judged, axis):
     for scorer in ("pairs", "pairs.bradley-terry"):
         assert spearman(judged, scorer, axis) > 0.8
         assert spearman(judged, scorer, axis) >= spearman(judged, "synthetic", axis) - ROUNDING

@@ -1,7 +1,5 @@
 """Preferences, strengths and ranks by hand and by an optimiser; the searches that ask for them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -38,12 +36,14 @@ from evaljudge.judges.pairs.sorting import (
 KnownOdds = dict[tuple[int, int], float]
 
 
-def test_both_orders_by_hand() -> None:
+def test_both_orders_and_the_surest_by_hand():
     """The example of the module."""
     here, there = log_odds(log(0.8), log(0.2)), log_odds(log(0.5), log(0.5))
     assert (here, there) == (pytest.approx(log(4)), 0)
     assert preference(log(2)) == pytest.approx(2 / 3)
     assert worth_of_place(here, there) == pytest.approx(log(2))
+    assert log_preference(-SUREST) == pytest.approx(log(1e-9), rel=1e-6)
+    assert exp(log_preference(0.7)) == pytest.approx(preference(0.7))
 
 
 @pytest.mark.parametrize(
@@ -57,13 +57,8 @@ def test_both_orders_by_hand() -> None:
         (0.0, -1000.0, -inf, SUREST),
     ],
 )
-def test_log_odds(first: float, second: float, tie: float, odds: float) -> None:
+def test_log_odds(first, second, tie, odds):
     assert log_odds(first, second, tie) == pytest.approx(odds)
-
-
-def test_log_preferences_of_the_surest() -> None:
-    assert log_preference(-SUREST) == pytest.approx(log(1e-9), rel=1e-6)
-    assert exp(log_preference(0.7)) == pytest.approx(preference(0.7))
 
 
 # strengths
@@ -84,7 +79,7 @@ def optimised(n: int, known: KnownOdds) -> np.ndarray:
 
 @pytest.mark.parametrize("share", [1.0, 0.4])
 @pytest.mark.parametrize("scale", [0.5, 3.0, 30.0])
-def test_strengths_are_those_of_an_optimiser(share: float, scale: float) -> None:
+def test_strengths_are_those_of_an_optimiser(share, scale):
     source, n = random.Random(1), 7
     known: KnownOdds = {}
     for i, j in combinations(range(n), 2):
@@ -95,28 +90,22 @@ def test_strengths_are_those_of_an_optimiser(share: float, scale: float) -> None
     assert list(strengths.values()) == pytest.approx(list(optimised(n, known)), abs=1e-4)
 
 
-def test_strengths_by_hand() -> None:
+def test_strengths_ranks_and_doubt_by_hand():
     """Of two texts s and −s: p − σ(2s) + PRIOR · (½ − σ(s)) is 0."""
     strengths = bradley_terry([4, 9], {(4, 9): log(4), (9, 4): -log(4)})
     s = strengths[4]
     assert strengths[9] == pytest.approx(-s)
     assert 0.8 - preference(2 * s) + PRIOR * (0.5 - preference(s)) == pytest.approx(0, abs=1e-12)
     assert 2 * s == pytest.approx(log(4), abs=0.1)  # the prior takes a little
-
-
-# ranks
-
-
-def test_ranks_by_hand() -> None:
     assert ranks([1, 2, 1]) == [1, 2.5, 4]
     assert ranks([3]) == [2]
     assert [rank_score(rank, 4) for rank in (1, 2.5, 4)] == [1, 0.5, 0]
     assert rank_score(3, 5) == 0.5
-
-
-def test_doubt_by_hand() -> None:
     assert doubt([0.5, 1.0]) == 0.5
     assert doubt([0.25]) == pytest.approx(0.811, abs=5e-4)
+
+
+# ranks
 
 
 Odds = Callable[[int, int], float]
@@ -151,7 +140,7 @@ def sure(i: int, j: int) -> float:
 
 
 @given(SOME, BEAMS)
-def test_a_model_that_is_sure_has_every_list_sorted(texts: list[int], beam: Beam) -> None:
+def test_a_model_that_is_sure_has_every_list_sorted(texts, beam):
     order, known, rounds = ranked(texts, sure, partial(by_merge_sort, beam=beam))
     assert order == sorted(texts, reverse=True)
     n = len(texts)
@@ -159,7 +148,7 @@ def test_a_model_that_is_sure_has_every_list_sorted(texts: list[int], beam: Beam
     assert rounds <= max(0, 2 * n - 2)
 
 
-def test_the_rounds_of_the_docstring() -> None:
+def test_the_rounds_of_the_docstring():
     known: Known = {}
     search = merge_sort([0, 1, 2, 3], known, Beam(1))
     better = [3, 0, 2, 1]
@@ -173,7 +162,7 @@ def test_the_rounds_of_the_docstring() -> None:
     assert ranked([0, 1, 2, 3], lambda i, j: known[i, j], by_beam(1))[0] == better
 
 
-def test_a_round_robin_asks_all_at_once() -> None:
+def test_a_round_robin_asks_all_at_once():
     order, known, rounds = ranked([2, 0, 3, 1], sure, by_round_robin)
     assert (order, len(known) / 2, rounds) == ([3, 2, 1, 0], 6, 1)
     assert ranked([7], sure, by_round_robin) == ([7], {}, 0)
@@ -203,12 +192,12 @@ def by_hand(i: int, j: int) -> float:
         (Beam(2, threshold=0.04), [0, 2, 3, 1], 5),
     ],
 )
-def test_a_merge_by_hand(beam: Beam, order: list[int], comparisons: int) -> None:
+def test_a_merge_by_hand(beam, order, comparisons):
     found, known, _ = ranked([0, 1, 2, 3], by_hand, partial(by_merge_sort, beam=beam))
     assert (found, len(known) / 2) == (order, comparisons)
 
 
-def test_texts_of_the_same_strength_share_a_place() -> None:
+def test_texts_of_the_same_strength_share_a_place():
     """In a circle, each beats the next; and 3 loses against all."""
     known: Known = {}
     search = by_round_robin([0, 1, 2, 3], known)

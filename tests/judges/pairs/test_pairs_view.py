@@ -1,7 +1,5 @@
 """What people see of one text: the order of its document, and its comparisons."""
 
-from __future__ import annotations
-
 from math import log
 from typing import Any
 
@@ -29,7 +27,7 @@ EVIDENCE: dict[str, Any] = {
 JUDGED = JudgedCandidate(Candidate("A", "text"), Verdict("d", "A", "mine", "fluency", EVIDENCE))
 
 
-def test_the_order_and_the_comparisons_of_a_text() -> None:
+def test_the_order_and_the_comparisons_of_a_text():
     """Against B: √(.2/.8 · .5/.5) = .5 to 1, which is a third; against E: 1 − .1."""
     section = shown_evidence(JUDGED)
     assert section.tables[0].rows == [
@@ -44,7 +42,7 @@ def test_the_order_and_the_comparisons_of_a_text() -> None:
     ]
 
 
-def test_the_picture() -> None:
+def test_the_picture():
     view = pictured_evidence(JUDGED)
     html = str(_macros(view.template).text(view.text))
     (order,) = view.text
@@ -58,7 +56,7 @@ def test_the_picture() -> None:
     assert "Rank 2.5 of 5" in html
 
 
-def test_several_instructions() -> None:
+def test_several_instructions():
     tried = {"0": EVIDENCE, "1": {"failed": "cut"}, "2": EVIDENCE | {"rank": 1}}
     verdict = Verdict("d", "A", "mine", "fluency", {"instructions": tried})
     judged = JudgedCandidate(Candidate("A", "text"), verdict)

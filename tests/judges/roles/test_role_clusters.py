@@ -1,7 +1,5 @@
 """Clusters of roles: who stays, who is dropped and why; by hand, and by scipy."""
 
-from __future__ import annotations
-
 from math import cos, radians, sin
 
 import numpy as np
@@ -30,7 +28,7 @@ def why(dropped: list[tuple[Role, str]]) -> dict[str, str]:
     return {role.type: reason for role, reason in dropped}
 
 
-def test_paraphrases_merge() -> None:
+def test_paraphrases_merge():
     """Two clusters of their own, one around a static role."""
     roles = named("reader citizen lawyer judge solicitor farmer")
     stay, dropped = survivors(named("public"), roles, at(0, 5, 10, 90, 100, 110, 200), 2)
@@ -43,7 +41,7 @@ def test_paraphrases_merge() -> None:
     }
 
 
-def test_near_duplicates_count_as_one() -> None:
+def test_near_duplicates_count_as_one():
     """cos 2.5° = .99905, cos 2.6° = .99897; of two alike the earlier stays, a static one first."""
     stay, dropped = survivors(named("a"), named("b c d"), at(0, 2.5, 90, 92.5), 3)
     assert stay == named("c")
@@ -78,7 +76,7 @@ def nearest(points: NDArray[np.float64], group: list[int]) -> int:
 
 @pytest.mark.parametrize("fixed", [0, 1, 3])
 @pytest.mark.parametrize("keep", [1, 2, 4, 6])
-def test_against_another_k_means(fixed: int, keep: int) -> None:
+def test_against_another_k_means(fixed, keep):
     for seed in range(8):
         vectors = [
             tuple(round(x, 6) for x in some_vector(f"{seed} {i}", 5)) for i in range(fixed + 14)
@@ -94,7 +92,7 @@ POINTS = st.lists(st.sampled_from(range(0, 360, 3)), max_size=14)
 
 @given(st.integers(0, 3), POINTS, st.sampled_from([1, 2, 4, 6]))
 @settings(deadline=None)
-def test_everyone_stays_or_is_dropped(fixed: int, places: list[int], keep: int) -> None:
+def test_everyone_stays_or_is_dropped(fixed, places, keep):
     fixed = min(fixed, len(places))
     roles = [Role(f"r{i}", "a role") for i in range(len(places))]
     vectors = [some_vector(str(place), 3) for place in places]

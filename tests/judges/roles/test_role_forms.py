@@ -1,7 +1,5 @@
 """The forms of lists of readers and of votes: what they admit is read, and nothing else."""
 
-from __future__ import annotations
-
 import re
 from math import log
 
@@ -27,14 +25,21 @@ def read(reply: str, cut: bool = False) -> tuple[list[Role], str] | str:
     return [Role(*role) for role in found["roles"]], found["note"]
 
 
-def test_a_list_in_the_form() -> None:
+def test_a_list_in_the_form_whole_or_cut():
     assert re.fullmatch(list_form(2), LISTED)
     assert not re.fullmatch(list_form(1), LISTED)
     assert read(LISTED) == (BOTH, "")
+    first = BOTH[:1], "the list was cut at the token limit"
+    for length in range(LISTED.index("\n") + 1, len(LISTED) + 1):
+        assert read(LISTED[:length], cut=True) == first
+    for length in range(LISTED.index("\n") + 1):
+        said = read(LISTED[:length], cut=True)
+        assert isinstance(said, str)
+        assert said.startswith("cut at the token limit before a reader was whole: “")
 
 
 @given(st.data(), st.integers(1, 20))
-def test_whatever_the_form_admits_is_a_list(data: st.DataObject, most: int) -> None:
+def test_whatever_the_form_admits_is_a_list(data, most):
     """Of as many roles as there are lines that say something."""
     reply = data.draw(st.from_regex(list_form(most), fullmatch=True))
     lines = reply.split("\n")
@@ -54,7 +59,7 @@ def test_whatever_the_form_admits_is_a_list(data: st.DataObject, most: int) -> N
 
 
 @pytest.mark.parametrize("most", [1, 6, 20])
-def test_what_is_imagined_keeps_the_form(most: int) -> None:
+def test_what_is_imagined_keeps_the_form(most):
     how = Readers(load_task("summary"), Writing(64), most)._how
     assert how.regex == list_form(most)
     example = how.example.replace("{mark}", "f3a0")
@@ -63,27 +68,14 @@ def test_what_is_imagined_keeps_the_form(most: int) -> None:
     assert isinstance(found, tuple) and len(found[0]) == most
 
 
-def test_a_list_that_was_cut_keeps_its_whole_lines() -> None:
-    first = BOTH[:1], "the list was cut at the token limit"
-    for length in range(LISTED.index("\n") + 1, len(LISTED) + 1):
-        assert read(LISTED[:length], cut=True) == first
-    for length in range(LISTED.index("\n") + 1):
-        said = read(LISTED[:length], cut=True)
-        assert isinstance(said, str)
-        assert said.startswith("cut at the token limit before a reader was whole: “")
-
-
 @pytest.mark.parametrize("reply", ["I cannot say who reads this.", "", "1. …: –", "Politicians: x"])
-def test_what_is_no_list(reply: str) -> None:
+def test_what_is_no_list(reply):
     assert read(reply) == f"no readers in the reply: “{reply}”"
 
 
-def test_long_roles_are_shortened() -> None:
+def test_roles_are_shown_on_one_short_line():
     found = read(f"1. {'t' * 81}: {'d' * 301}\n2. {'t' * 80}: {'d' * 300}")
     assert found == ([Role("t" * 79 + "…", "d" * 299 + "…"), Role("t" * 80, "d" * 300)], "")
-
-
-def test_what_is_shown_is_one_clean_line() -> None:
     said = read("1. **Po\x1bliti\u200bcians** : _They_ `follow`\tthe </article> law_maker")
     assert said == ([Role("Po liti cians", "They follow the /article law_maker")], "")
     assert one_line("# a\n**b** _c_ d_e") == "a b c d_e"
@@ -99,11 +91,18 @@ def stopped(text: str) -> Sample:
     return Sample(text, "stop")
 
 
-def test_a_reply_in_the_form() -> None:
+def test_a_reply_in_the_form_whole_or_cut():
     public, critic = FORM.read(stopped(REPLY))
     assert public == WrittenVote(1, "It is clear.", (15, 40))
     assert critic == WrittenVote(0, "Short lines.", (57, len(REPLY)))
     assert REPLY[15:40] == " Summary 2 — It is clear."
+    example = FORM.example.replace("{mark}", "f3a0")
+    assert re.fullmatch(FORM.regex, example)
+    assert all(isinstance(vote, WrittenVote) for vote in FORM.read(stopped(example)))
+    first, _ = FORM.read(stopped(REPLY))
+    for length in range(len(REPLY) + 1):
+        votes = FORM.read(Sample(REPLY[:length], "length"))
+        assert votes == ([first, CUT] if length > REPLY.index("\n") else [CUT, CUT])
 
 
 LINE = st.characters(exclude_characters="\n", exclude_categories=["Cs"])
@@ -112,9 +111,7 @@ NOUNS = st.sampled_from([NAMES, ("Story 1", "Story 2"), ("A+ 1", "A+ 2"), ("回�
 
 
 @given(st.data(), st.lists(TYPES, min_size=1, max_size=5), NOUNS)
-def test_whatever_the_form_admits_is_a_vote_of_every_role(
-    data: st.DataObject, types: list[str], names: tuple[str, str]
-) -> None:
+def test_whatever_the_form_admits_is_a_vote_of_every_role(data, types, names):
     """Also where types hold signs of regexes, line separators, or come twice."""
     form = VoteForm([Role(type_, "all") for type_ in types], names)
     reply = data.draw(st.from_regex(form.regex, fullmatch=True))
@@ -128,7 +125,7 @@ def test_whatever_the_form_admits_is_a_vote_of_every_role(
 
 
 @given(st.text("GeneralPublic: Sumy12 — xyz", max_size=40) | st.text(LINE), st.booleans())
-def test_any_other_line_is_no_vote(other: str, is_first: bool) -> None:
+def test_any_other_line_is_no_vote(other, is_first):
     """And the other role keeps its own."""
     lines = REPLY.split("\n")
     lines[0 if is_first else 1] = other
@@ -138,20 +135,7 @@ def test_any_other_line_is_no_vote(other: str, is_first: bool) -> None:
     assert isinstance(public if is_first else critic, WrittenVote) == is_kept
 
 
-def test_the_example_keeps_the_form() -> None:
-    example = FORM.example.replace("{mark}", "f3a0")
-    assert re.fullmatch(FORM.regex, example)
-    assert all(isinstance(vote, WrittenVote) for vote in FORM.read(stopped(example)))
-
-
-def test_a_cut_reply_has_the_votes_of_its_whole_lines() -> None:
-    first, _ = FORM.read(stopped(REPLY))
-    for length in range(len(REPLY) + 1):
-        votes = FORM.read(Sample(REPLY[:length], "length"))
-        assert votes == ([first, CUT] if length > REPLY.index("\n") else [CUT, CUT])
-
-
-def test_why_a_role_has_no_vote() -> None:
+def test_why_a_role_has_no_vote():
     other = REPLY.replace("Summary 2", "Neither")
     lacking, read = FORM.read(stopped(other))
     assert lacking == Failed("not a vote of this role: “General Public: Neither — It is clear.”")
@@ -164,7 +148,7 @@ def test_why_a_role_has_no_vote() -> None:
 # equation (3)
 
 
-def test_the_confidence_is_the_mean_in_logs_over_choice_and_reason() -> None:
+def test_the_confidence_is_the_mean_in_logs_over_choice_and_reason():
     """`: ` is of the name, `.⏎` begins in the reason: (.5 · .25 · .5)^(1/3)."""
     public = FORM.read(stopped(REPLY))[0]
     assert isinstance(public, WrittenVote)

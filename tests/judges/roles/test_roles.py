@@ -1,7 +1,5 @@
 """The judge of role-players over a scripted model: who votes, who is asked, sums by hand."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -132,9 +130,7 @@ def voters(found: Verdict) -> list[str]:
         ({"clustering": False, "dynamic": 1}, [*STATIC, "Politicians"]),
     ],
 )  # fmt: skip
-def test_static_roles_stay_and_readers_that_are_unlike_join(
-    settings: dict[str, Any], types: list[str]
-) -> None:
+def test_static_roles_stay_and_readers_that_are_unlike_join(settings, types):
     found, _ = verdicts(judge(**settings), Voting(all_for_the_second))
     assert voters(found) == types
     assert all(role["static"] == (role["type"] in STATIC) for role in found.evidence["roles"])
@@ -142,7 +138,7 @@ def test_static_roles_stay_and_readers_that_are_unlike_join(
 
 
 @pytest.mark.parametrize("clustering", [True, False])
-def test_a_reader_who_is_a_static_role_over_again_is_dropped(clustering: bool) -> None:
+def test_a_reader_who_is_a_static_role_over_again_is_dropped(clustering):
     """By its name alone: two of one name would vote under it."""
     model = Voting(all_for_the_second, coarse="1. general public: what happened", fine="no list")
     found, _ = verdicts(judge(clustering=clustering), model)
@@ -156,7 +152,7 @@ def test_a_reader_who_is_a_static_role_over_again_is_dropped(clustering: bool) -
     ]
 
 
-def test_readers_that_cannot_be_had_leave_the_static_roles_and_the_reason() -> None:
+def test_readers_that_cannot_be_had_leave_the_static_roles_and_the_reason():
     model = Voting(all_for_the_second, coarse="I cannot say.", fine=Failed("too long"))
     one = judge()
     (brief,) = asyncio.run(one.brief(DOCUMENT, [], model))
@@ -172,7 +168,7 @@ def test_readers_that_cannot_be_had_leave_the_static_roles_and_the_reason() -> N
 # the vote
 
 
-def test_one_prompt_for_a_candidate_and_the_sum_of_its_confidences() -> None:
+def test_one_prompt_for_a_candidate_and_the_sum_of_its_confidences():
     """Three roles; the critic is for the reference: .8 + 0 + e^(log(.8) / 4)."""
 
     def says(role: str, candidate: str) -> str:
@@ -194,7 +190,7 @@ def test_one_prompt_for_a_candidate_and_the_sum_of_its_confidences() -> None:
     assert found.evidence["reference"] == {"from": "human", "text": "The river rose."}
 
 
-def test_swapped_and_both_orders() -> None:
+def test_both_orders_and_each_alone():
     """Everybody is for the second text, whichever that is."""
     first = 0.8 + 0.8**0.5 + 0.8**0.25
     for order, value, asks in (("fixed", first, 2), ("swapped", 0.0, 2), ("both", first / 2, 4)):
@@ -202,9 +198,6 @@ def test_swapped_and_both_orders() -> None:
         found, _ = verdicts(one, model)
         assert values(one, found) == {"roles": value}
         assert len(model.asked) == asks
-
-
-def test_each_alone() -> None:
     model, one = Voting(all_for_the_second), judge(dynamic=0, batch=False)
     found, _ = verdicts(one, model)
     assert len(model.asked) == len(model.weighed) == 2 * 3
@@ -215,7 +208,7 @@ def test_each_alone() -> None:
     assert not judge().estimated
 
 
-def test_a_cut_reply_counts_with_the_votes_that_were_whole() -> None:
+def test_a_cut_reply_counts_with_the_votes_that_were_whole():
     class Cut(Voting):
         def _written(self, prompt: Prompt, reply: str | Failed, how: Writing) -> Written | Failed:
             assert isinstance(reply, str)
@@ -242,9 +235,7 @@ SPELLED = "the model's tokens do not spell the reply, so its votes have no confi
         (Failed("too long"), None, "too long"),
     ],
 )
-def test_votes_that_cannot_be_written_or_weighed_are_none(
-    written: Failed | None, weighed: Weighed | Failed | None, reason: str
-) -> None:
+def test_votes_that_cannot_be_written_or_weighed_are_none(written, weighed, reason):
     class Silent(Voting):
         def _reply(self, prompt: Prompt, how: Writing) -> str | Failed:
             return written or super()._reply(prompt, how)
@@ -260,7 +251,7 @@ def test_votes_that_cannot_be_written_or_weighed_are_none(
     assert values(one, found) == {"roles": f"nobody voted: {reason}"}
 
 
-def test_exact_and_plain_are_asks_of_their_own() -> None:
+def test_exact_and_plain_are_asks_of_their_own():
     model, one = Voting(all_for_the_second), judge(dynamic=0, exact=True, plain=True, order="both")
     found, _ = verdicts(one, model)
     assert len(model.asked) == 2 * (2 + 2 * 3 + 2)
@@ -277,16 +268,13 @@ def test_exact_and_plain_are_asks_of_their_own() -> None:
 # the reference
 
 
-def test_a_reference_that_the_model_writes() -> None:
+def test_references_that_the_model_writes():
     model, one = Voting(all_for_the_second), judge(dynamic=0, reference="written")
     briefs = asyncio.run(one.brief(DOCUMENT, [], model))
     assert [(b.part, b.content) for b in briefs] == [("reference", {"text": "reference 1"})]
     found, _ = verdicts(one, model, briefs=briefs)
     assert found.evidence["reference"] == {"from": "written", "text": "reference 1"}
     assert asyncio.run(one.brief(DOCUMENT, briefs, model)) == []
-
-
-def test_a_synthetic_reference_and_what_it_is_written_from() -> None:
     assert needed(5) == {5}
     assert needed(3) == {1, 3, 5}
     assert needed(2) == {1, 2, 3, 5}
@@ -301,7 +289,7 @@ def test_a_synthetic_reference_and_what_it_is_written_from() -> None:
     assert found.evidence["reference"]["text"] == "reference 3"
 
 
-def test_nobody_votes_on_the_reference_itself() -> None:
+def test_nobody_votes_on_the_reference_itself():
     one, model = judge(dynamic=0), Voting(all_for_the_second)
     itself = Candidate("Human", "The river rose. \n")
     first, second = verdicts(one, model, Case(DOCUMENT, (itself, CASE.candidates[0])))
@@ -313,7 +301,7 @@ def test_nobody_votes_on_the_reference_itself() -> None:
 # what depends on what
 
 
-def test_other_votes_ask_for_no_other_readers() -> None:
+def test_other_votes_ask_for_no_other_readers():
     def key(one: Roles) -> str:
         return brief_key(one, one.parts()[0], DOCUMENT, Identity("m", "r", {}, {}))
 
@@ -326,7 +314,7 @@ def test_other_votes_ask_for_no_other_readers() -> None:
     assert judge(dynamic=0).parts() == []
 
 
-def test_a_task_names_its_roles(tmp_path: Any) -> None:
+def test_a_task_names_its_roles(tmp_path):
     file = tmp_path / "notes.yaml"
     file.write_text("name: notes\naxes: {tone: {description: how it sounds}}\nprompts: summary\n")
     with pytest.raises(UserError, match=r"^judges\.roles: task notes names no `roles`"):

@@ -1,14 +1,11 @@
 """What people see of a judge of role-players: texts, counts, the section; evidence by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from evaljudge.agreement import Agreement
-from evaljudge.analysis.findings import Findings
 from evaljudge.judges import make_judges
 from evaljudge.judges.collector import Found, SeenShard
 from evaljudge.judges.plugin import JudgedCandidate
@@ -87,7 +84,7 @@ def viewed(one: Polled, system: str = "A", text: str = TEXT) -> str:
 # one text on the page
 
 
-def test_what_a_terminal_shows_of_the_sample() -> None:
+def test_what_a_terminal_shows_of_the_sample():
     section = shown_evidence(JudgedCandidate(Candidate("A", TEXT), verdict(**SAMPLE)))
     (table,) = section.tables
     assert section.about[0].startswith("Fixed: of 5 roles, 3 chose the candidate")
@@ -111,7 +108,7 @@ def test_what_a_terminal_shows_of_the_sample() -> None:
     ]
 
 
-def test_what_was_not_asked_is_said() -> None:
+def test_what_was_not_asked_is_said():
     """Of a role, an order may be there without a vote, and a vote without a confidence."""
     bare = {"choice": "candidate", "confidence": None, "reason": ""}
     told = [
@@ -127,7 +124,7 @@ def test_what_was_not_asked_is_said() -> None:
     ]
 
 
-def test_the_page_says_votes_in_words_and_reasons_on_demand(findings: Findings) -> None:
+def test_the_page_says_votes_in_words_and_reasons_on_demand(findings):
     reader = Reader(viewed(polled_text(**SAMPLE)))
     assert "Whom each role chose" in reader.words["caption"]
     cells = reader.words["td"]
@@ -172,7 +169,7 @@ def hostile_text() -> str:
     return viewed(polled_text(**told), all_of_it, all_of_it)
 
 
-def test_hostile_texts_stay_texts(findings: Findings) -> None:
+def test_hostile_texts_stay_texts(findings):
     shown = hostile_text()
     assert_nothing_is_added(shown, viewed(polled_text(**SAMPLE)))
     reader = Reader(shown)
@@ -215,11 +212,11 @@ def sums_of(*shards: list[Verdict]) -> Sums:
         ({"notes": ["readers could not be had: a", "x", "readers could not be had: b"]}, "a; b"),
     ],
 )
-def test_why_there_are_no_readers(evidence: dict[str, Any], why: str) -> None:
+def test_why_there_are_no_readers(evidence, why):
     assert polled_text(**{"roles": [role("Public")]} | evidence).no_readers == why
 
 
-def test_reasons_do_not_grow_with_the_corpus() -> None:
+def test_reasons_do_not_grow_with_the_corpus():
     seen = Reasons()
     for number in range(3 * MOST_KINDS):
         seen += {f"reason {number}": 1, f"undecided: “reply {number} and ”more”": 2}
@@ -230,7 +227,7 @@ def test_reasons_do_not_grow_with_the_corpus() -> None:
     assert seen["reason 0"] == 2 and max(map(len, seen)) <= LONGEST_KIND
 
 
-def test_scores_of_the_sample() -> None:
+def test_scores_of_the_sample():
     """The mean of both orders; where no answer could be had in one order, the other's alone."""
     (judge,) = make_judges({"roles": {"order": "both", "plain": True}}, load_task("summary"))
     scores = {score.scorer: score.value for score in judge.score(verdict(**SAMPLE))}
@@ -255,7 +252,7 @@ def section(*agreement: Agreement, row: RoleRow | None = None) -> Section:
     return section_of(row or role_row("roles", sums_of(*shards())), agreement)
 
 
-def test_tables_of_the_section() -> None:
+def test_tables_of_the_section():
     tables = {table.title: table.rows for table in section().tables}
     assert tables == {
         "How many roles": [["roles", "3", "6", "3", "3.0", "1", "3", "2.0", "0", "2"]],
@@ -281,7 +278,7 @@ def test_tables_of_the_section() -> None:
     }
 
 
-def test_a_run_of_nothing_divides_by_nothing() -> None:
+def test_a_run_of_nothing_divides_by_nothing():
     found = section(row=role_row("roles", counted(SeenShard([], []))))
     (only,) = found.tables
     assert list(found.pictures) == []
@@ -291,7 +288,7 @@ def test_a_run_of_nothing_divides_by_nothing() -> None:
     assert votes.rows == [["r", "fixed", "0", "–", "–", "1", "–"]]
 
 
-def test_the_absolute_pearson_correlation() -> None:
+def test_the_absolute_pearson_correlation():
     found = [
         agreed("sample", 0.21, 0.1, 0.3),
         agreed("sample", 0.9, 0.8, 0.95, coefficient="spearman"),
