@@ -21,8 +21,8 @@ import numpy as np
 from promises import Row, row
 from scipy.stats import norm
 
+from evaljudge.agreement.calibration import lowest_threshold
 from evaljudge.agreement.pairs import Floats
-from evaljudge.agreement.precision import lowest_threshold
 from evaljudge.decisions.certified import certified
 from evaljudge.decisions.sampling import bands, doubtful, draw, inclusion
 

@@ -22,7 +22,7 @@ from evaljudge.analysis.ratings import beginning
 from evaljudge.analysis.run_scores import RunScores
 from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import LabelOptions, Shown
-from evaljudge.corpora import label_studio
+from evaljudge.corpora import sheets
 from evaljudge.corpora.rows import LABEL, NOTE, RATER
 from evaljudge.corpora.sheets import JSON, JSONL, ending_of, sheet
 from evaljudge.decisions.sampling import draw, inclusion
@@ -105,7 +105,7 @@ def label_texts(wanted: LabelOptions) -> WrittenSheet:
             if not place.create(name, sheet(_columns(texts, axes), _rows(texts), ending)):
                 raise UserError(f"{to}: {THERE}")
             if ending == JSON:
-                page = label_studio.interface(_columns(texts, axes)[1:], axes)
+                page = sheets.interface(_columns(texts, axes)[1:], axes)
                 place.write(name.removesuffix(ending) + PAGE, page.encode())
         except BaseException:
             output.forget_label_key(key)  # so that the same command can be given again

@@ -40,7 +40,6 @@ from evaljudge.metrics.embeddings import (
     EncoderSettings,
 )
 from evaljudge.metrics.encoder import Embedded
-from evaljudge.metrics.grams import Floats, Frequencies, grams
 from evaljudge.metrics.protocol import (
     KnownMetric,
     Part,
@@ -49,7 +48,7 @@ from evaljudge.metrics.protocol import (
     compared_with,
     libraries,
 )
-from evaljudge.metrics.tokens import UNKNOWN, TokenIds
+from evaljudge.metrics.tokens import UNKNOWN, Floats, Frequencies, TokenIds, grams
 from evaljudge.records import Document
 from evaljudge.settings import read_settings
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from scipy.stats import binomtest
 
-from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.bundled.world import as_jsonl, make_cases
 from evaljudge.judges.synthetic.evidence import answers_of
 from evaljudge.runs.planning import Plan
 from evaljudge.studies.study import plan_study

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.bundled.world import as_jsonl, make_cases
 from jobs.papers.spurious import of
 
 # Of what is not drawn at random, the numbers that the commands printed before they were scripts.

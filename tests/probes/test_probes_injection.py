@@ -14,11 +14,12 @@ from evaljudge.analysis.addressing import Noticed, addresses
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, noise
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt
-from evaljudge.probes.injection import InjectionRow, injection
-from evaljudge.probes.planting import (
+from evaljudge.probes.injection import (
     CLEAN,
     PLACES,
+    InjectionRow,
     control_of,
+    injection,
     planted,
     sampled,
     with_planted,
