@@ -7,7 +7,7 @@
 Levels: `sample` is the mean over documents of the statistic across a document's candidates;
 `system` that of the systems' means; `summary` that of all candidates pooled. Coefficients:
 Spearman (tied values share their mean rank), Kendall (tau-b, and Stuart's tau-c as `kendall_c`),
-Pearson, and pairwise accuracy with tie calibration (see coefficients.py for it). At system level there
+Pearson, and pairwise accuracy with tie calibration (coefficients.py). At system level there
 is also soft pairwise accuracy (soft.py).
 
 Policy:

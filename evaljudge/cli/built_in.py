@@ -74,7 +74,7 @@ def _entry(panel: str, place: int, declared: type, work: str, *json_and_out: str
 
 COMMANDS = {
     "init": _entry("Begin", 10, options.InitOptions, "init:initialised"),
-    "demo": _entry("Begin", 9, options.DemoOptions, "demo:demo"),
+    "demo": _entry("Begin", 9, options.DemoOptions, "run:demo"),
     "prompts": _entry(_JUDGE, 21, options.PromptsOptions, "prompts:prompts_text"),
     "plan": _entry(_JUDGE, 22, options.PlanOptions, "plan:plan_of"),
     "run": _entry(_JUDGE, 23, options.RunOptions, "run:run_config"),
@@ -89,6 +89,6 @@ COMMANDS = {
     "label": _entry(_PEOPLE, 40, options.LabelOptions, "label:label_texts"),
     "agree": _entry(_PEOPLE, 41, options.AgreeOptions, "agree:agreed", *_AGREE),
     "calibrate": _entry(_PEOPLE, 42, options.CalibrateOptions, "calibrate:calibrated", *_CALIBRATE),
-    "files": _entry("About the installation", 51, options.FilesOptions, "files:copied"),
+    "files": _entry("About the installation", 51, options.FilesOptions, "init:copied"),
     "list": _entry("About the installation", 50, options.ListOptions, "listing:listing", _JSON),
 }

@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from evaljudge.agreement.rated import Key, codes, is_repetition
-from evaljudge.analysis.labelling import METHODS, Method, doubts_of, sized
+from evaljudge.analysis.labelling import METHODS, Method, doubts_of, draw, inclusion, sized
 from evaljudge.analysis.ratings import beginning
 from evaljudge.analysis.run_scores import RunScores
 from evaljudge.commands.given import refuse_unknown
@@ -25,7 +25,6 @@ from evaljudge.commands.options import LabelOptions, Shown
 from evaljudge.corpora import sheets
 from evaljudge.corpora.rows import LABEL, NOTE, RATER
 from evaljudge.corpora.sheets import JSON, JSONL, ending_of, sheet
-from evaljudge.decisions.sampling import draw, inclusion
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, Candidate, Document
 from evaljudge.settings import as_path

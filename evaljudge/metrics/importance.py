@@ -274,5 +274,5 @@ METRICS = {
         importance,
         "The share of the source's n-grams that a text has, weighted by their importance there.",
         "the source, and a corpus of several documents",
-    ),
+    )
 }

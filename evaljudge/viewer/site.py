@@ -34,8 +34,7 @@ from evaljudge.analysis.telling import disagreement
 from evaljudge.decisions.systems import RankedSystem
 from evaljudge.records import ANY_AXIS, Case
 from evaljudge.report.first import headlines
-from evaljudge.report.page import page, text_html
-from evaljudge.report.texts import beginning, spread_data
+from evaljudge.report.page import beginning, page, spread_data, text_html
 from evaljudge.runs.asked import RunPrompts
 from evaljudge.runs.shown import shown_in
 from evaljudge.sections import BarRow, Bars, Section, Table
