@@ -242,11 +242,8 @@ def spread(
 
 def ratio_of_sums(above: Floats, below: Floats, resamples: int, seed: int, n: int) -> Measured:
     """The ratio of two sums over documents, and its interval; None where the second sum is 0."""
-
-    def ratios(draws: Floats) -> Floats:
-        return quotient(draws @ above, draws @ below)
-
-    return Measured(*spread(ratios, above.size, resamples, seed), n=n)
+    of_draws = spread(lambda d: quotient(d @ above, d @ below), above.size, resamples, seed)
+    return Measured(*of_draws, n=n)
 
 
 def on_one_thread(statistic: Callable[P, R]) -> Callable[P, R]:

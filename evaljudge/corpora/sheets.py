@@ -145,12 +145,8 @@ def _shown_cell(value: Any) -> Any:
 
 def read_sheet(file: str) -> Iterator[Row]:
     """The sheet's rows; a CSV's cells are texts, and missing cells are empty."""
-    read = {CSV: _csv_rows, JSON: _studio_rows}.get(PurePath(file).suffix.lower(), _generic_rows)
-    return map(_dotted, read(file))
-
-
-def _generic_rows(file: str) -> Iterator[Row]:
-    return map(accepted, read_generic((file,)))
+    read = {CSV: _csv_rows, JSON: _studio_rows}.get(PurePath(file).suffix.lower())
+    return map(_dotted, read(file) if read else map(accepted, read_generic((file,))))
 
 
 def jsonl_rows(content: bytes, file: str) -> Iterator[Row]:

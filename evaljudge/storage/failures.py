@@ -157,7 +157,8 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
             _Known.hosts.add(_host(uri))
             raise
         except Exception as error:
-            if not isinstance(error, OSError) and not _is_of_httpx(error):
+            is_of_httpx = type(error).__module__.startswith("httpx")  # whichever the hub's has
+            if not isinstance(error, OSError) and not is_of_httpx:
                 raise
             refuse(uri, str(error))
             if REPLY.search(str(error)):
@@ -194,11 +195,6 @@ def expect_answers() -> None:
 
 def has_answered(uri: str) -> bool:
     return _Known.are_all_known or _host(uri) in _Known.hosts
-
-
-def _is_of_httpx(error: Exception) -> bool:
-    """The hub's library lets them through, from whichever httpx it has."""
-    return type(error).__module__.startswith("httpx")
 
 
 def _host(uri: str) -> str:
