@@ -215,7 +215,7 @@ def weights_of(name: str, combination: Combination, axis: str, rated: Rated, see
 
 def on_rated(
     combination: Combination, weights: Weights | None, axis: str, rated: Rated, left_out: str = ""
-) -> Floats:  # fmt: skip
+) -> Floats:
     """The combined score of each rated candidate; `weights`: of one by agreement."""
     columns = columns_of(combination, axis, rated)
     if weights is None:

@@ -97,8 +97,9 @@ def limited(given: str | Mapping[str, Any], changes: Sequence[str], limit: int) 
         refuse_empty(corpus, config.corpus_name, "judge")
         cases = list(islice((case for case in corpus if case.candidates), limit))
     if not cases:
-        raise UserError(f"{config.corpus_name}: no document has a candidate, so there is nothing "
-                        "to judge")  # fmt: skip
+        raise UserError(
+            f"{config.corpus_name}: no document has a candidate, so there is nothing to judge"
+        )
     out = f"{config.out.rstrip('/')}-first-{limit}"
     its_own = {"corpus": [_row(case) for case in cases], "out": out, "briefs": None}
     return load_config(config.as_given() | its_own)
