@@ -20,7 +20,6 @@ from typing import Any, Self
 
 import typer
 
-from evaljudge.bundled.world import as_jsonl, make_cases
 from evaljudge.commands.options import DemoOptions, ReportOptions, RunOptions, StudyOptions
 from evaljudge.config import Config, load_config
 from evaljudge.corpora import open_corpus, refuse_empty
@@ -178,6 +177,8 @@ def demo(wanted: DemoOptions) -> None:
 
 
 def write_demo(out: Path, documents: int, seed: int) -> Path:
+    from evaljudge.bundled.world import as_jsonl, make_cases
+
     out.mkdir(parents=True, exist_ok=True)
     cases, config = out / "cases.jsonl", out / "config.yaml"
     cases.write_text(as_jsonl(make_cases(documents, seed)), encoding="utf-8")
