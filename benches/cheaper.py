@@ -31,7 +31,7 @@ from scipy.special import expit
 from scipy.stats import spearmanr
 
 import evaljudge
-from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.bundled.world import as_jsonl, make_cases
 from evaljudge.engines import VllmEngines
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.model.asks import Options, Prompt

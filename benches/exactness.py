@@ -28,7 +28,7 @@ from figures import keep
 from safetensors.numpy import load_file, save_file
 from tokenizers import Tokenizer
 
-from evaljudge.bundled.world.corpus import make_cases
+from evaljudge.bundled.world import make_cases
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.vllm import VllmModel
 from evaljudge.judges.synthetic.evidence import COMPARE

@@ -70,7 +70,7 @@ def _median(rows: list[dict[str, Any]], model: str, executor: str) -> dict[str, 
 
 def _run_until_the_first_ask(model: str, executor: str, folder: str) -> int:
     import evaljudge
-    from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+    from evaljudge.bundled.world import as_jsonl, make_cases
     from evaljudge.engines import VllmEngines
     from evaljudge.engines.scripted import ScriptedEngines
     from evaljudge.errors import UserError

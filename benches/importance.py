@@ -32,7 +32,7 @@ from figures import keep
 import evaljudge
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.metrics import make_metrics
-from evaljudge.metrics.measuring import measure_here
+from evaljudge.metrics.protocol import measure_here
 from evaljudge.metrics.tokens import learn_bpe
 from evaljudge.records import Candidate, Case, Document
 

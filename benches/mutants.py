@@ -83,12 +83,11 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "judges/shared/test_structured.py",
     ),
     "judges/entities/modelled.py": ("judges/entities/test_equations.py",),
-    "agreement/accuracy.py": (
-        "agreement/test_agreement_literals.py",
-        "agreement/test_agreement_by_definition.py",
-    ),
     "agreement/averaged.py": ("agreement/test_averaged.py",),
-    "agreement/calibration.py": ("agreement/test_calibration.py",),
+    "agreement/calibration.py": (
+        "agreement/test_calibration.py",
+        "agreement/test_calibration_precision.py",
+    ),
     "agreement/agree.py": (
         "agreement/test_agreement_literals.py",
         "agreement/test_ceiling_by_definition.py",
@@ -100,7 +99,6 @@ TARGETS: dict[str, tuple[str, ...]] = {
     ),
     "agreement/documents.py": ("agreement/test_documents.py", "agreement/test_averaged.py"),
     "agreement/labels.py": ("agreement/test_labels_by_definition.py",),
-    "agreement/precision.py": ("agreement/test_calibration_precision.py",),
     "probes/position.py": ("probes/test_probes_position.py",),
     "agreement/levels.py": (
         "agreement/test_agreement_literals.py",

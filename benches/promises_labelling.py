@@ -17,7 +17,7 @@ import numpy as np
 from promises import Row, row
 
 from evaljudge.agreement.rated import Floats
-from evaljudge.decisions.sampling import (
+from evaljudge.analysis.labelling import (
     Codes,
     bands,
     doubtful,

@@ -21,10 +21,10 @@ import numpy as np
 from promises import Row, row
 from scipy.stats import norm
 
+from evaljudge.agreement.calibration import lowest_threshold
 from evaljudge.agreement.pairs import Floats
-from evaljudge.agreement.precision import lowest_threshold
+from evaljudge.analysis.labelling import bands, doubtful, draw, inclusion
 from evaljudge.decisions.certified import certified
-from evaljudge.decisions.sampling import bands, doubtful, draw, inclusion
 
 CONFIDENCE = 0.95
 POPULATION = 20_000

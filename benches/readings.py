@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from cheaper import Noisy, correlations, judged, judges, noisy_cases
 from figures import keep
 
-from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.bundled.world import as_jsonl, make_cases
 from evaljudge.engines import VllmEngines
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.model.asks import Options, Prompt

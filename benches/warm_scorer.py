@@ -72,7 +72,7 @@ def _summary(repeats: list[list[Call]]) -> dict[str, Any]:
 
 def _calls(axes: list[str] | None, calls: int) -> list[Call]:
     import evaljudge
-    from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+    from evaljudge.bundled.world import as_jsonl, make_cases
 
     texts = [[json.loads(as_jsonl(make_cases(1, seed=n)))] for n in range(calls)]
     before, spent = _now(), []

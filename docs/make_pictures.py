@@ -22,9 +22,9 @@ from replies_by_hand import run_by_hand
 
 import evaljudge
 from evaljudge.analysis.run_scores import scored_run
-from evaljudge.bundled.world.corpus import as_jsonl, make_cases
-from evaljudge.commands.demo import demo_config
+from evaljudge.bundled.world import as_jsonl, make_cases
 from evaljudge.commands.options import ViewOptions
+from evaljudge.commands.run import demo_config
 from evaljudge.commands.view import viewing
 
 TALL = {"width": 1200, "height": 1800}

@@ -202,10 +202,8 @@ def naming_arguments(function: Callable[P, R]) -> Callable[P, R]:
         except Damaged:
             raise
         except UserError as error:
-            raise UserError(_OPTION.sub(_argument, str(error))) from None
+            raise UserError(
+                _OPTION.sub(lambda o: o[1] + o[2].replace("-", "_"), str(error))
+            ) from None
 
     return called
-
-
-def _argument(option: re.Match[str]) -> str:
-    return option[1] + option[2].replace("-", "_")

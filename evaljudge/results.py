@@ -16,4 +16,4 @@ from evaljudge.commands.label import WrittenSheet as WrittenSheet
 from evaljudge.commands.show import ShownDocument as ShownDocument
 from evaljudge.probes.results import ProbeResult as ProbeResult
 from evaljudge.runs.planning import Plan as Plan
-from evaljudge.sections.rows import Rows as Rows
+from evaljudge.sections.figures import Rows as Rows

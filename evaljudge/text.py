@@ -28,6 +28,7 @@ IS_THE_REFERENCE = "is the reference"
 WIDE_ENOUGH = 12  # columns: of less, only the beginning is kept
 _CONTROL_PICTURES = 0x2400
 _ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
+_RIGHT_TO_LEFT = ("R", "AL", "AN")
 _DIRECTING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _LOGIN = re.compile(
@@ -50,7 +51,11 @@ def one_line(text: str, longest: int = SHORT) -> str:
         return _cut(" ".join(text.split()), longest)
     shown = _DIRECTING.sub("\ufffd", "".join(map(_visible, text)))
     line = _cut(" ".join(shown.split()), longest)
-    return f"{_ISOLATE}{line}{_END_ISOLATE}" if any(map(_is_right_to_left, line)) else line
+    return (
+        f"{_ISOLATE}{line}{_END_ISOLATE}"
+        if any(unicodedata.bidirectional(c) in _RIGHT_TO_LEFT for c in line)
+        else line
+    )
 
 
 def shortened(text: str, longest: int) -> str:
@@ -170,10 +175,6 @@ def _visible(character: str) -> str:
     if character < " ":
         return chr(_CONTROL_PICTURES + ord(character))
     return "\ufffd" if unicodedata.category(character) in ("Cc", "Cs") else character
-
-
-def _is_right_to_left(character: str) -> bool:
-    return unicodedata.bidirectional(character) in ("R", "AL", "AN")
 
 
 def _not_opening(mark: re.Match[str]) -> str:

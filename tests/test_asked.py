@@ -12,7 +12,7 @@ from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt, Writing
 from evaljudge.records import Case
-from evaljudge.report.texts import AskedPrompt, first_of_each
+from evaljudge.report.page import AskedPrompt, first_of_each
 from evaljudge.runs.asked import CHANGED, KEPT, NOT_KEPT, OF_A_PATH, RunPrompts
 from evaljudge.storage import Output
 from tests import build

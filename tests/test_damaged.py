@@ -27,7 +27,7 @@ from evaljudge.runs import binding
 from evaljudge.runs.job import BOTH
 from evaljudge.runs.watching import Watcher
 from evaljudge.storage import Output, Place
-from evaljudge.storage.disk import disk_error
+from evaljudge.storage.failures import disk_error
 from evaljudge.storage.files import SEALED
 from tests import build
 from tests.build import command, document, jsonl, lines

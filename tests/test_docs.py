@@ -37,7 +37,7 @@ import typer
 import yaml
 
 from evaljudge.cli import app, main
-from evaljudge.commands.demo import write_demo
+from evaljudge.commands.run import write_demo
 from evaljudge.config import load_config
 from evaljudge.engines import Identity, ModelFacts, ModelSource, VllmEngines
 from evaljudge.engines.scripted import ScriptedEngines
@@ -304,7 +304,7 @@ def test_the_commands_of_their_page_print_what_is_shown(folder, shared_engines, 
     """Those that need a model, all in this process, with an engine that is loaded once."""
     monkeypatch.setattr("evaljudge.runs.job.VllmEngines", lambda: shared_engines)
     monkeypatch.setattr(
-        "evaljudge.commands.demo.run", partial(run, changes=["workers.executor=local"])
+        "evaljudge.commands.run.run", partial(run, changes=["workers.executor=local"])
     )
     at_once = SimpleNamespace(Event=lambda: SimpleNamespace(wait=lambda: None))
     monkeypatch.setattr("evaljudge.commands.view.threading", at_once)  # `view` ends

@@ -9,9 +9,15 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from evaljudge.agreement.rated import Floats, Grid
-from evaljudge.analyses.families import FamilyRow, _points, family_rows
+from evaljudge.analyses.families import (
+    FamilyRow,
+    _points,
+    family_rows,
+    reliability,
+    seen_by,
+    steepness,
+)
 from evaljudge.config import Config
-from evaljudge.decisions.families import reliability, seen_by, steepness
 from tests.frames import frame, warnings
 
 SYSTEMS = ["own", "a", "b", "c", "d"]

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import evaljudge
-from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.bundled.world import as_jsonl, make_cases
 from evaljudge.config import load_config
 from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines

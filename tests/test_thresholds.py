@@ -13,7 +13,7 @@ import yaml
 
 from evaljudge.analysis.selection import out_of_reach
 from evaljudge.analysis.tables import Column
-from evaljudge.commands.demo import demo_config
+from evaljudge.commands.run import demo_config
 from evaljudge.config import Selection, load_config
 from evaljudge.corpora import known_formats
 from evaljudge.engines import Identity, ModelFacts, ModelSource, VllmEngines

@@ -7,7 +7,7 @@
 Levels: `sample` is the mean over documents of the statistic across a document's candidates;
 `system` that of the systems' means; `summary` that of all candidates pooled. Coefficients:
 Spearman (tied values share their mean rank), Kendall (tau-b, and Stuart's tau-c as `kendall_c`),
-Pearson, and pairwise accuracy with tie calibration (see accuracy.py for it). At system level there
+Pearson, and pairwise accuracy with tie calibration (coefficients.py). At system level there
 is also soft pairwise accuracy (soft.py).
 
 Policy:
@@ -36,7 +36,9 @@ exact; their intervals, and accuracy altogether, come from a seeded sample of do
 summary.py for what they then mean).
 """
 
-from .accuracy import MAX_COMPARED
+from evaljudge.agreement.calibration import Precise, precise
+from evaljudge.agreement.coefficients import MAX_COMPARED
+
 from .agree import Agreement, AxisPair, Ceiling, agreements, among, ceiling, comparisons
 from .averaged import Averaged, AveragedColumn, AveragedMethod, AveragedValue, averaged
 from .calibration import Calibration, CrossFitted, Isotonic, calibration, cross_fitted, fit_isotonic
@@ -44,7 +46,6 @@ from .coefficients import COEFFICIENTS, CORRELATIONS, Coefficient, Correlation
 from .documents import LEVELS, Level, Measured
 from .held import LengthHeld, held_fixed
 from .labels import LabelAgreement, cohen_kappa, krippendorff_alpha
-from .precision import Precise, precise
 from .significance import Challenger, Rival, Standing, against_best, holm
 from .soft import soft_accuracies
 from .summary import MAX_POOLED

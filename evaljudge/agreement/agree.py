@@ -147,7 +147,7 @@ def _estimates(
 
 def among(
     documents: ArrayLike, systems: ArrayLike, values: Mapping[str, ArrayLike], *, seed: int = 0
-) -> list[AxisPair]:  # fmt: skip
+) -> list[AxisPair]:
     """How axes go together: every pair of a scorer's own axes, or of the human ones, at every
     level, from one row per candidate; NaN where an axis has no value.
 

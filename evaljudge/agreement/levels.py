@@ -14,7 +14,8 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
 
-from .accuracy import MAX_COMPARED, Gaps, Ordering, accuracies, calibrated
+from evaljudge.agreement.coefficients import MAX_COMPARED, Gaps, Ordering, accuracies, calibrated
+
 from .coefficients import BUDGET, COEFFICIENTS, Coefficient, column_correlations, quotient
 from .documents import Estimates, jackknifed, means
 from .pairs import Codes, Floats, PairTable, Two, stacked

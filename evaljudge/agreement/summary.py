@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
 
-from .accuracy import Ordering, calibrated, distances, share
+from evaljudge.agreement.coefficients import Ordering, calibrated, distances, share
+
 from .coefficients import COEFFICIENTS, Coefficient, correlations, pearson, ratio, signs, stuart
 from .documents import Estimates, jackknifed
 from .pairs import MOST_GROUPS, Codes, Floats, PairTable, Two

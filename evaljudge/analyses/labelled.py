@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from evaljudge.analyses import Analysis, Findings, RunFrame, Section
-from evaljudge.decisions.sampling import WeightedMean, weighted_mean
+from evaljudge.analysis.labelling import WeightedMean, weighted_mean
 from evaljudge.records import ANY_SYSTEM
 from evaljudge.sections.figures import bounded, tabled
 

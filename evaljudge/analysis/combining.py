@@ -29,12 +29,12 @@ import numpy as np
 
 import evaljudge
 from evaljudge.agreement.coefficients import spearmans
-from evaljudge.agreement.folds import Rows, folded
+from evaljudge.agreement.documents import Rows, folded
 from evaljudge.agreement.rated import Floats, Key, Rated
 from evaljudge.analysis.mixes import VERSION, Mix, check_axes, check_new_name, mixed
 from evaljudge.analysis.scoring import Further
 from evaljudge.config import CombineConfig, Rule
-from evaljudge.corpora.scores import BY_AGREEMENT
+from evaljudge.corpora.files import BY_AGREEMENT
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS, Score
 
@@ -215,7 +215,7 @@ def weights_of(name: str, combination: Combination, axis: str, rated: Rated, see
 
 def on_rated(
     combination: Combination, weights: Weights | None, axis: str, rated: Rated, left_out: str = ""
-) -> Floats:  # fmt: skip
+) -> Floats:
     """The combined score of each rated candidate; `weights`: of one by agreement."""
     columns = columns_of(combination, axis, rated)
     if weights is None:

@@ -13,8 +13,7 @@ from evaljudge.agreement import Agreement
 from evaljudge.analysis.costs import Price
 from evaljudge.analysis.telling import Disagreement, Spread
 from evaljudge.judges.collector import JudgeFindings
-from evaljudge.sections.figures import count, percent
-from evaljudge.sections.rows import Rows
+from evaljudge.sections.figures import Rows, count, percent
 from evaljudge.text import means_selfsame, one_line
 
 

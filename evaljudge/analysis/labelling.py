@@ -1,28 +1,162 @@
-"""Which texts of a run people are asked to rate: the size of each.
+"""Which texts of a run people are asked to rate: the size of each, the draw, and the means.
 
     sizes, strata = sized("stratified", systems, scores, doubts)
 
-The size says how probable a text is to be drawn beside others (decisions/sampling.py).
+The size says how probable a text is to be drawn beside others.
 
     random      every text has the same
     stratified  the same; each system, and each quarter of the scores, gets its share
     doubt       rises with the judges' doubt: the entropy of the probabilities in the evidence;
                 where no judge keeps any, with the disagreement between scorers
+
+So texts are drawn with known probabilities:
+
+    probabilities = inclusion(doubtful(doubts), 200)        they add up to 200
+    drawn = draw(probabilities, documents, rng)             exactly 200 texts
+    weighted_mean(ratings, probabilities[drawn], documents[drawn])
+    -> WeightedMean(value=3.42, low=3.21, high=3.63, n=200, documents=87, effective=141.2)
+
+Texts are drawn by systematic sampling in a random order (Madow 1949; Hartley and Rao 1962): the
+probabilities are laid end to end, and a text is drawn where one of the points u, u + 1, u + 2, …
+falls into its part, u being uniform in [0, 1). Whatever the order, a text is drawn with exactly its
+probability. The order puts a document's texts together, so that the sample is spread over as many
+documents as possible; where there are strata, it puts those together first, so that each gets its
+share to the nearest text. The probability that two texts are drawn together is not computed: the
+intervals treat documents as clusters and do not need it.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import exp, log
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from evaljudge.agreement.documents import means
+from evaljudge.agreement.documents import means, reach
 from evaljudge.agreement.rated import Codes, Floats, Key, Text
-from evaljudge.decisions.sampling import bands, doubtful
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS
 from evaljudge.storage import Output, Shard
+
+FLOOR = 0.1
+"""The least size of a text as a share of the largest: no weight is more than ten times another."""
+BANDS = 4
+FEWEST = 6
+"""Documents behind an interval: of fewer, unequal weights leave too little to estimate it from."""
+
+
+@dataclass(frozen=True)
+class WeightedMean:
+    """A mean in which each text stands for all that could have been drawn in its place."""
+
+    axis: str = field(default="", kw_only=True)  # both empty until the caller names them
+    system: str = field(default="", kw_only=True)  # ANY_SYSTEM: all texts
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    documents: int
+    effective: float
+    """How many texts drawn with equal probabilities would weigh as much (Kish 1965)."""
+
+
+def inclusion(sizes: Floats, n: int) -> Floats:
+    """Probabilities in proportion to the sizes, which add up to n; what would exceed 1 is 1."""
+    if n >= sizes.size:
+        return np.ones(sizes.size)
+    certain = np.zeros(sizes.size, bool)
+    while True:
+        scaled = (n - certain.sum()) * sizes / sizes[~certain].sum()
+        more = ~certain & (scaled >= 1)
+        if not more.any():
+            return np.where(certain, 1.0, scaled)
+        certain |= more
+
+
+def draw(
+    probabilities: Floats, documents: Codes, rng: np.random.Generator, strata: Codes | None = None
+) -> NDArray[np.int64]:
+    """The places of the drawn texts, in random order; their number is the probabilities' sum."""
+    kinds = np.zeros(documents.size, np.int64) if strata is None else strata
+    order = np.lexsort(
+        (rng.random(documents.size), _shuffled(documents, rng), _shuffled(kinds, rng))
+    )
+    certain, rest = order[probabilities[order] >= 1], order[probabilities[order] < 1]
+    ends = np.cumsum(probabilities[rest])
+    number = round(float(ends[-1])) if rest.size else 0
+    points = rng.random() + np.arange(number)
+    # the last end is `number`, but for rounding
+    at = np.minimum(np.searchsorted(ends, points, side="right"), rest.size - 1)
+    return rng.permutation(np.concatenate([certain, rest[at]]))
+
+
+def _shuffled(codes: Codes, rng: np.random.Generator) -> Floats:
+    """The same random number for equal codes."""
+    distinct, inverse = np.unique(codes, return_inverse=True)
+    return rng.random(distinct.size)[inverse]
+
+
+def bands(systems: Codes, scores: Floats) -> Codes:
+    """Strata: each system's texts by quarter of all scores; its unscored ones are a stratum."""
+    scored = np.isfinite(scores)
+    band = np.full(scores.size, BANDS)
+    if scored.any():
+        ends = np.quantile(scores[scored], np.arange(1, BANDS) / BANDS)
+        band[scored] = np.searchsorted(ends, scores[scored], side="left")
+    return systems * (BANDS + 1) + band
+
+
+def doubtful(doubts: Floats) -> Floats:
+    """Sizes that rise with doubt, a number from 0 on: at least FLOOR of the largest, also where
+    there is no number; all equal where all are 0."""
+    finite = np.nan_to_num(doubts, nan=0.0)
+    largest = finite.max(initial=0.0)
+    return np.maximum(finite / largest, FLOOR) if largest > 0 else np.ones(finite.size)
+
+
+def weighted_mean(values: Floats, probabilities: Floats, documents: Codes) -> WeightedMean | None:
+    """Hajek's mean (1971): each value weighs 1 / its probability; None where there is no value.
+
+    The interval treats documents as clusters. Squared residuals of document means are corrected
+    for the weight of each document, and Student's t has the degrees of freedom of Satterthwaite
+    (Bell and McCaffrey 2002): with few documents, or some that weigh much, a normal interval would
+    be too narrow. Fewer than FEWEST documents have none.
+    """
+    there = np.isfinite(values) & (probabilities > 0)
+    if not there.any():
+        return None
+    weights, values = 1 / probabilities[there], values[there]
+    distinct, inverse = np.unique(documents[there], return_inverse=True)
+    value = float(np.average(values, weights=weights))
+    effective = float(weights.sum() ** 2 / np.sum(weights**2))
+    low = high = None
+    if distinct.size >= FEWEST:
+        shares = np.bincount(inverse, weights) / weights.sum()
+        sums = np.bincount(inverse, weights * (values - value)) / weights.sum()
+        low, high = _interval(value, shares, sums)
+    return WeightedMean(value, low, high, values.size, distinct.size, effective)
+
+
+def _interval(value: float, shares: Floats, sums: Floats) -> tuple[float, float]:
+    """`shares`: of each document in the weights; `sums`: of its weighted residuals.
+
+    If document means vary alike, a residual's variance is 1 - 2 share + sum of squared shares of
+    theirs. The variance below is then unbiased, a quadratic form whose own variance gives the
+    degrees of freedom.
+    """
+    together = float(np.sum(shares**2))
+    left = 1 - 2 * shares + together
+    variance = float(np.sum(sums**2 / left))
+    d = shares**2 / left
+    sum0, sum1, sum2 = float(d.sum()), float(d @ shares), float(d @ shares**2)
+    pairs = together**2 * sum0**2 + 2 * sum0 * sum2 - 4 * together * sum0 * sum1 + 2 * sum1**2
+    within = float(np.sum(d**2 * (left**2 - (together - 2 * shares) ** 2)))
+    freedom = float(d @ left) ** 2 / (pairs + within)
+    half = float(reach(variance**0.5, freedom))
+    return value - half, value + half
+
 
 Method = Literal["random", "stratified", "doubt"]
 METHODS: tuple[Method, ...] = get_args(Method)

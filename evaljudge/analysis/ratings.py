@@ -24,9 +24,9 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from evaljudge.agreement.rated import Text
+from evaljudge.corpora.corpus import slips
 from evaljudge.corpora.rows import DOTTED, LABEL, NOTE, RATER, Row, name_in
 from evaljudge.corpora.sheets import rating_in, read_sheet
-from evaljudge.corpora.slips import slips
 from evaljudge.errors import UserError
 from evaljudge.records import Case
 from evaljudge.storage import DERIVED, Output, Place

@@ -11,7 +11,7 @@ of that scorer and axis, over all shards and whatever the other conditions say; 
 candidates are tied at the threshold, all of them are kept, so that order never decides.
 
 `precision` keeps what reaches the lowest score that has that precision among rated candidates, an
-estimate (agreement/precision.py says how it is chosen and tested), and nothing where no score has
+estimate (agreement/calibration.py says how it is chosen and tested), and nothing where no score has
 it or too little is rated to tell; a warning then says why. With `confidence` the threshold is
 certified, or there is none (decisions/certified.py).
 

@@ -18,7 +18,7 @@ from typer.core import TyperCommand
 from typer.exceptions import TyperException
 
 import evaljudge
-from evaljudge.cli.gone import Commands, refuse_gone_options
+from evaljudge.cli.built_in import Commands, refuse_gone_options
 from evaljudge.cli.probe import studies_app
 from evaljudge.commands.options import Command
 from evaljudge.commands.supervised import FINISH_SECONDS

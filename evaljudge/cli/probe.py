@@ -7,7 +7,7 @@ prints a table, and with --out writes it and its figure there: position.md, .jso
 
 import typer
 
-from evaljudge.cli.gone import Commands
+from evaljudge.cli.built_in import Commands
 from evaljudge.commands.options import NEEDED, RESAMPLES, SEED, Declared, OfConfig, command, option
 from evaljudge.probes.results import print_and_write
 

@@ -17,17 +17,16 @@ from evaljudge.analysis.tables import Tables
 from evaljudge.commands.given import read_rated, refuse_unknown
 from evaljudge.commands.options import AgreeOptions, Shown
 from evaljudge.config import AgreementConfig
-from evaljudge.corpora.scores import Given, Reasons
+from evaljudge.corpora.files import Given, Reasons
 from evaljudge.errors import UserError, unknown
 from evaljudge.identity import metric_signature
 from evaljudge.metrics import Metric, Unscored, cautions_of, make_metrics, read_metrics
-from evaljudge.metrics.measuring import measure_here
+from evaljudge.metrics.protocol import measure_here
 from evaljudge.records import ANY_AXIS, Case, Score
 from evaljudge.report import agreement_text, coverage_text, write_report
 from evaljudge.report.lines import on_axis
 from evaljudge.runs.outcome import DONE, UNDER_FLOOR
-from evaljudge.sections.figures import count, percent
-from evaljudge.sections.rows import Rows
+from evaljudge.sections.figures import Rows, count, percent
 from evaljudge.settings import AnyPath, as_path, read_settings
 from evaljudge.storage import Place
 from evaljudge.text import counted, listed, one_line

@@ -28,8 +28,7 @@ from evaljudge.analysis.settings_differences import SIDES
 from evaljudge.commands.options import DiffOptions, Shown
 from evaljudge.decisions.differences import AgreementDifference, p_lower
 from evaljudge.errors import UserError, unknown
-from evaljudge.report.lines import on_axis
-from evaljudge.report.markdown import table_markdown
+from evaljudge.report.lines import on_axis, table_markdown
 from evaljudge.report.screen import on_screen
 from evaljudge.sections import Table
 from evaljudge.sections.figures import (

@@ -11,9 +11,8 @@ from evaljudge.analysis.tables import rating_columns
 from evaljudge.commands.options import RatedOptions
 from evaljudge.corpora import Corpus, notes_on, open_corpus, refuse_empty, source_of
 from evaljudge.corpora.columns import named_columns
-from evaljudge.corpora.files import run_in
+from evaljudge.corpora.files import Given, Reasons, read_all_given, run_in
 from evaljudge.corpora.memory import as_inputs
-from evaljudge.corpora.scores import Given, Reasons, read_all_given
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import Case
 from evaljudge.storage import Output

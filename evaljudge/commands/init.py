@@ -5,6 +5,7 @@ not be judged.
 """
 
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import typer
 import yaml
 
 from evaljudge.commands.given import refuse_unknown
-from evaljudge.commands.options import InitOptions, Shown
+from evaljudge.commands.options import FilesOptions, InitOptions, Shown
 from evaljudge.corpora import CorpusSource, open_corpus, unread_columns
 from evaljudge.corpora.columns import OPTIONS, ColumnNames, Unread, named, named_columns
 from evaljudge.corpora.corpus import NEEDED
@@ -291,3 +292,21 @@ def _flow(value: Any) -> str:
     how: dict[str, Any] = {"default_flow_style": True, "width": 1_000_000, "sort_keys": False}
     text: str = yaml.safe_dump(value, allow_unicode=True, **how)
     return text.removesuffix("\n").removesuffix("\n...")
+
+
+PACKAGE = Path(__file__).parents[1]
+BROUGHT = PACKAGE / "bundled" / "cluster"
+
+
+def copied(wanted: FilesOptions) -> str:
+    """The folder has what `ray up` and `docker build` read in a clone, the package included."""
+    if not BROUGHT.is_dir():
+        which = "evaljudge is installed from a clone, which has these files itself"
+        raise UserError(f"files {wanted.what}: {which}")
+    if wanted.to.exists():
+        raise UserError(f"{wanted.to}: exists already: name a new folder")
+    shutil.copytree(BROUGHT, wanted.to)
+    left_out = shutil.ignore_patterns("__pycache__", BROUGHT.name)
+    shutil.copytree(PACKAGE, wanted.to / PACKAGE.name, ignore=left_out)
+    names = ", ".join(sorted(file.name for file in wanted.to.iterdir()))
+    return f"{wanted.to}: {names}\n"

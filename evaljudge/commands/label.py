@@ -17,15 +17,14 @@ from typing import Any, cast
 import numpy as np
 
 from evaljudge.agreement.rated import Key, codes, is_repetition
-from evaljudge.analysis.labelling import METHODS, Method, doubts_of, sized
+from evaljudge.analysis.labelling import METHODS, Method, doubts_of, draw, inclusion, sized
 from evaljudge.analysis.ratings import beginning
 from evaljudge.analysis.run_scores import RunScores
 from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import LabelOptions, Shown
-from evaljudge.corpora import label_studio
+from evaljudge.corpora import sheets
 from evaljudge.corpora.rows import LABEL, NOTE, RATER
 from evaljudge.corpora.sheets import JSON, JSONL, ending_of, sheet
-from evaljudge.decisions.sampling import draw, inclusion
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, Candidate, Document
 from evaljudge.settings import as_path
@@ -105,7 +104,7 @@ def label_texts(wanted: LabelOptions) -> WrittenSheet:
             if not place.create(name, sheet(_columns(texts, axes), _rows(texts), ending)):
                 raise UserError(f"{to}: {THERE}")
             if ending == JSON:
-                page = label_studio.interface(_columns(texts, axes)[1:], axes)
+                page = sheets.interface(_columns(texts, axes)[1:], axes)
                 place.write(name.removesuffix(ending) + PAGE, page.encode())
         except BaseException:
             output.forget_label_key(key)  # so that the same command can be given again

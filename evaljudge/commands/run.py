@@ -1,18 +1,26 @@
 """`evaljudge run`, `report` and `study`, and what a run prints at its end.
 
 With `--limit N` the first documents are judged in a folder of their own, with times.
+
+The demo: the whole journey on the real engine, with the judge that comes with evaljudge.
+
+The corpus is of evaljudge's own small world, its held-out half: reports, and six invented systems'
+texts about them whose true levels are known. The judge was trained on the other half.
 """
 
+import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from importlib.util import find_spec
 from itertools import islice
+from pathlib import Path
 from typing import Any, Self
 
 import typer
 
-from evaljudge.commands.options import ReportOptions, RunOptions, StudyOptions
+from evaljudge.commands.options import DemoOptions, ReportOptions, RunOptions, StudyOptions
 from evaljudge.config import Config, load_config
 from evaljudge.corpora import open_corpus, refuse_empty
 from evaljudge.errors import UserError
@@ -22,6 +30,7 @@ from evaljudge.report import full_summary, summary
 from evaljudge.runs import pipeline
 from evaljudge.runs.job import corpus_of
 from evaljudge.runs.outcome import Outcome
+from evaljudge.runs.pipeline import run
 from evaljudge.runs.progress import watcher
 from evaljudge.runs.watching import LOADING, Todo, Watcher
 from evaljudge.sections.figures import percent
@@ -87,8 +96,9 @@ def limited(given: str | Mapping[str, Any], changes: Sequence[str], limit: int) 
         refuse_empty(corpus, config.corpus_name, "judge")
         cases = list(islice((case for case in corpus if case.candidates), limit))
     if not cases:
-        raise UserError(f"{config.corpus_name}: no document has a candidate, so there is nothing "
-                        "to judge")  # fmt: skip
+        raise UserError(
+            f"{config.corpus_name}: no document has a candidate, so there is nothing to judge"
+        )
     out = f"{config.out.rstrip('/')}-first-{limit}"
     its_own = {"corpus": [_row(case) for case in cases], "out": out, "briefs": None}
     return load_config(config.as_given() | its_own)
@@ -147,3 +157,72 @@ class StepTimes(Watcher):
         width = max(map(len, self._seconds), default=0)
         steps = self._seconds.items()
         return "".join(f"{step:<{width}}  {seconds:>8.1f} s\n" for step, seconds in steps)
+
+
+ABOUT = """\
+The demo's judge is evaljudge's own, a model of 1.3 million parameters. It knows the small world of
+this corpus and nothing else; the agreement below is with the true levels of its texts.
+A real model in its place:
+  evaljudge run {config} --set model=Qwen/Qwen3-8B --set prompts=null --set out={other}
+Settings of its judge compared in one table, with the references of this run:
+  evaljudge study {study}
+"""
+
+
+def demo(wanted: DemoOptions) -> None:
+    out = wanted.out
+    config = write_demo(out, wanted.documents, wanted.seed)
+    print(ABOUT.format(config=config, other=out / "real", study=out / "study.yaml"), flush=True)
+    print_outcome(run(str(config), watcher=watcher()), wanted.full)
+
+
+def write_demo(out: Path, documents: int, seed: int) -> Path:
+    from evaljudge.bundled.world import as_jsonl, make_cases
+
+    out.mkdir(parents=True, exist_ok=True)
+    cases, config = out / "cases.jsonl", out / "config.yaml"
+    cases.write_text(as_jsonl(make_cases(documents, seed)), encoding="utf-8")
+    demo = demo_config(cases, out / "run")
+    config.write_text(_yaml(demo), encoding="utf-8")
+    (out / "study.yaml").write_text(_yaml(demo_study(demo, out)), encoding="utf-8")
+    return config
+
+
+def demo_config(cases: Path, out: Path) -> dict[str, Any]:
+    return {
+        "corpus": str(cases),
+        "out": str(out),
+        "rated_by": "its world's true levels",
+        "task": "summary",
+        "prompts": "nano",
+        "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 28}},
+        "judges": {"synthetic": {"levels": 5, "max_tokens": 96}},
+        "metrics": ["importance", "rouge1", "words"],
+        "workers": {"executor": "ray" if find_spec("ray") else "local"},
+        "calibrate": ["synthetic"],
+        "select": [
+            {"name": name, "all": [{"scorer": scorer, "axis": "fluency", **asked}]}
+            for name, scorer, asked in (
+                ("best-fifth", "synthetic.ordinal", {"top_fraction": 0.2}),
+                ("mostly-fluent", "synthetic", {"good": 4, "precision": 0.9}),
+            )
+        ],
+    }
+
+
+def demo_study(demo: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    kept = {name: demo[name] for name in ("corpus", "task", "prompts")}
+    # it was not taught to rate a text directly: what it says then is shown all the same
+    kept["model"] = demo["model"] | {"least_mass": 0}
+    synthetic = demo["judges"]["synthetic"] | {"predict": ["probabilities", "sampled"]}
+    judges = [
+        {"judge": "synthetic", **synthetic, "levels": [2, 3, 5]},
+        {"judge": "synthetic", **demo["judges"]["synthetic"], "layout": ["ladder"]},
+        {"judge": "direct", "steps": False},
+    ]
+    where = {"out": str(out / "study"), "briefs": str(out / "run" / "briefs")}
+    return kept | where | {"metrics": ["rouge1"], "study": {"judges": judges}, "coverage_floor": 0}
+
+
+def _yaml(config: dict[str, Any]) -> str:
+    return "".join(f"{key}: {json.dumps(value)}\n" for key, value in config.items())

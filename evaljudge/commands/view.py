@@ -15,8 +15,7 @@ from evaljudge.storage import to_write
 from evaljudge.text import listed
 from evaljudge.viewer.labels import LabelSheet, label_site
 from evaljudge.viewer.server import Site, served
-from evaljudge.viewer.site import RunSite
-from evaljudge.viewer.trend import trend
+from evaljudge.viewer.site import RunSite, trend
 
 
 def view(options: ViewOptions) -> None:

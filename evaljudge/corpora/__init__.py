@@ -16,11 +16,10 @@ from functools import cache
 from typing import Any
 
 from evaljudge.corpora.columns import CONFIGURATION, OPTIONS, Advice, ColumnNames, Unread
-from evaljudge.corpora.corpus import BadRows, Corpus, gather, notes_on, refuse_empty
+from evaljudge.corpora.corpus import BadRows, Corpus, NamedRows, gather, notes_on, refuse_empty
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.grouping import SCHEMA
 from evaljudge.corpora.memory import Input, as_inputs
-from evaljudge.corpora.naming import NamedRows
 from evaljudge.corpora.rows import KnownFormat, Rows
 from evaljudge.errors import UserError, unknown
 from evaljudge.plugins import folders, found_in_files

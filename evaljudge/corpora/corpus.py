@@ -1,28 +1,117 @@
 """An open corpus: its cases, their number, and what was wrong with its rows.
 
 rows of cases.jsonl -> Corpus(cases=100, candidates=1600, rated=1600, skipped=(), …)
+
+A corpus without names for its documents and texts is given some:
+
+Row("c.csv:2", {"source": "The river …", "text": "A flood."})
+-> Row("c.csv:2", {…, "doc_id": "5b0f1c2e9a31", "system": "text 1"})
+
+Rows with the same source are then one document, whose texts are numbered. A row without a name in a
+corpus that has some is the user's mistake, and so is a name under another column.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import islice
+from itertools import chain, islice
 from math import isnan
 from typing import Any, Literal
 
 from evaljudge.agreement.rated import MOST_AXES
-from evaljudge.corpora.columns import ColumnNames
-from evaljudge.corpora.fragment import case_row
+from evaljudge.corpora.columns import CONFIGURATION, Advice, ColumnNames, Unread
 from evaljudge.corpora.grouping import Grouped, Grouping
-from evaljudge.corpora.naming import NamedRows
-from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows
-from evaljudge.corpora.slips import slips
+from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows, case_row, in_candidates
 from evaljudge.decisions.systems import MOST_SYSTEMS
 from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case
 from evaljudge.storage import Index
 from evaljudge.text import counted, shown
+
+FEWEST_OTHERS, FAR = 3, 2
+"""Ratings are far from the others where these have so many different values, and lie so many times
+their range away from the nearest."""
+MOST_ODD, MOST_VALUES = 3, 1000
+
+
+def slips(rated: Iterable[tuple[str, float, str]]) -> Iterator[str]:
+    """`rated`: axes, ratings on them, and the places of their rows."""
+    places: dict[str, dict[float, str]] = {}
+    for axis, rating, place in rated:
+        by_value = places.setdefault(axis, {})
+        by_value.setdefault(rating, place)
+        if len(by_value) > MOST_VALUES:  # those in the middle are no slips
+            for value in sorted(by_value)[MOST_ODD + 1 : -MOST_ODD - 1]:
+                del by_value[value]
+    for axis, by_value in places.items():
+        odd, others = _odd(sorted(by_value))
+        span = f"{others[0]:g} to {others[-1]:g}"
+        for value in odd:
+            said = f"{axis} {value:g} is far from all other ratings ({span}): is it a slip?"
+            yield f"{by_value[value]}: {said}"
+
+
+def _odd(values: list[float]) -> tuple[list[float], list[float]]:
+    """Those at one end that are far from the others, and the others."""
+    for number in range(min(MOST_ODD, len(values) - FEWEST_OTHERS), 0, -1):
+        low, high = (values[:number], values[number:]), (values[-number:], values[:-number])
+        for odd, others in (low, high):
+            gap = max(others[0] - odd[-1], odd[0] - others[-1])
+            if gap > FAR * (others[-1] - others[0]):
+                return odd, others
+    return [], values
+
+
+ROWS_LOOKED_AT = 200
+
+
+class NamedRows:
+    def __init__(self, rows: Rows, advice: Advice = CONFIGURATION) -> None:
+        self.unread = Unread(advice)
+        seen = map(self._see, rows)
+        self._rows = chain(list(islice(seen, ROWS_LOOKED_AT)), seen)
+        self._lacking = {"doc_id", "system"} - self.unread.known
+        self._lacking -= {*self.unread.likely().values()}
+        self._texts = Counter[Any]()
+
+    def __iter__(self) -> Rows:
+        for row in self._rows:
+            if self._lacking and isinstance(row, Row):
+                yield Row(row.place, self._named(row.fields))
+            else:
+                yield row
+
+    def _see(self, row: Row | BadRow) -> Row | BadRow:
+        if isinstance(row, Row):
+            self.unread.see(row.fields)
+        return row
+
+    def notes(self) -> Iterator[str]:
+        if "doc_id" in self._lacking:
+            yield "no row has a `doc_id`: rows with the same `source` are taken for one document"
+        if self._texts:
+            yield (
+                "no row has a `system`: the texts of a document are called `text 1`, `text 2` and "
+                "so on, so means of systems say nothing"
+            )
+
+    def _named(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        fields, source = dict(row), row.get("source")
+        if "doc_id" in self._lacking and isinstance(source, str):
+            digest = blake2b(source.encode(errors="surrogatepass"), digest_size=6)
+            fields.setdefault("doc_id", digest.hexdigest())
+        if "system" not in self._lacking:
+            return fields
+        doc_id = str(fields.get("doc_id"))
+
+        def numbered(text: Mapping[str, Any]) -> dict[str, Any]:
+            self._texts[doc_id] += 1
+            return {"system": f"text {self._texts[doc_id]}", **text}
+
+        return in_candidates(numbered(fields) if "text" in fields else fields, numbered)
+
 
 BadRows = Literal["fail", "skip"]
 NAMED_ON_FAILURE = 3

@@ -5,6 +5,14 @@
 
 The generic form is JSON lines, CSV or Parquet, as a file, a folder, a glob, or several of them; a
 run's folder, which has its cases and its scores in that form; or rows in memory.
+
+Reads scores that a user gives in a file, in any of these forms, as columns.
+
+{"doc_id": "d1", "system": "A", "scorer": "unieval", "axis": "coherence", "value": 0.91}
+{"doc_id": "d1", "system": "A", "scorer": "unieval", "scores": {"coherence": 0.91}}
+{"doc_id": "d1", "system": "A", "scores": {"rouge1": 0.31, "METEOR": 0.22}}     scorers without axes
+
+A row whose `value` is null may have a `reason`, as the rows of a run's own scores do.
 """
 
 import gzip
@@ -13,13 +21,24 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import IO, Literal
+from math import isfinite
+from typing import IO, Any, Literal
 
 from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
 from evaljudge.corpora.memory import Input
 from evaljudge.corpora.readers import PARQUET, read_csv, read_jsonl, read_parquet
-from evaljudge.corpora.rows import KnownFormat, Reader, Row, Rows, accepted, refuse_other_forms
+from evaljudge.corpora.rows import (
+    KnownFormat,
+    Reader,
+    Row,
+    Rows,
+    accepted,
+    json_or_text,
+    name_in,
+    refuse_other_forms,
+)
 from evaljudge.errors import UserError, first_line
+from evaljudge.records import ANY_AXIS, HUMAN
 from evaljudge.storage import RUN, expand, open_to_read
 
 Readers = Mapping[str, Reader]
@@ -124,3 +143,74 @@ FORMATS = {
         "JSON lines, CSV or Parquet with doc_id, source, system and text (`columns` renames)",
     )
 }
+
+
+_NEEDED = 'needs `scorer` and `value`, or `scores`, such as {"bleu": 0.3}'
+Given = dict[tuple[str, str], dict[tuple[str, str], float | None]]
+"""The value of each (doc_id, system), by (scorer, axis)."""
+Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
+"""Why there is no value, as far as known, with the same keys."""
+BY_AGREEMENT = " | weighted by agreement "
+"""In the signature of a combination's scores: they were fitted to people's ratings."""
+
+
+def read_all_given(inputs: Iterable[Input]) -> tuple[Given, Reasons, set[str]]:
+    """Read scores in JSONL, Parquet or CSV, in runs' folders or in memory, what the rows say about
+    missing values, and which scorers are combinations by agreement."""
+    scores: Given = {}
+    reasons: Reasons = {}
+    fitted = set[str]()
+    for path in inputs:
+        before = set(scores)
+        for row in map(accepted, read_generic((path,), part="scores")):
+            at = (name_in(row, "doc_id"), name_in(row, "system"))
+            for key, value in _values(row):
+                if key[0] == HUMAN:
+                    raise UserError(f"{row.place}: scorer {HUMAN!r}: people go by it; give another")
+                if key in before:
+                    message = f"scorer {key[0]!r} is in another --scores file already"
+                    raise UserError(f"{path}: {message}")
+                if BY_AGREEMENT in f"{row.fields.get('signature')}":
+                    fitted.add(key[0])
+                column = scores.setdefault(key, {})
+                if at in column:
+                    raise UserError(f"{row.place}: a second score of {at[1]!r} for {at[0]!r}")
+                column[at] = value
+                reason = row.fields.get("reason")
+                if value is None and isinstance(reason, str) and reason:
+                    reasons.setdefault(key, {})[at] = reason
+        if scores.keys() == before:
+            raise UserError(f"{path}: holds no score")
+    for scorer, axis in scores:
+        if axis != ANY_AXIS and (scorer, ANY_AXIS) in scores:
+            raise UserError(
+                f"scorer {scorer!r} has scores of axis {axis!r} and scores without an axis: "
+                "it is unclear which belongs to which; give one of them another name"
+            )
+    return scores, reasons, fitted
+
+
+def _values(row: Row) -> Iterator[tuple[tuple[str, str], float | None]]:
+    scores = row.fields.get("scores")
+    if isinstance(scores, str):
+        scores = json_or_text(scores)
+    if isinstance(scores, Mapping):
+        scorer = row.fields.get("scorer")
+        for name, value in scores.items():
+            key = (str(name), ANY_AXIS) if scorer is None else (name_in(row, "scorer"), str(name))
+            yield key, _number(row, value)
+    elif "value" in row.fields:
+        axis = str(row.fields.get("axis") or ANY_AXIS)
+        yield (name_in(row, "scorer"), axis), _number(row, row.fields["value"])
+    else:
+        raise UserError(f"{row.place}: {_NEEDED}")
+
+
+def _number(row: Row, value: Any) -> float | None:
+    if value is None or value == "":
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise UserError(f"{row.place}: {value!r} is not a number") from None
+    return number if isfinite(number) else None

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from math import nan
 from typing import Any
 
-from evaljudge.corpora.fragment import CaseRow
-from evaljudge.corpora.rows import RefusedError
+from evaljudge.corpora.rows import CaseRow, RefusedError
 from evaljudge.records import Candidate, Case, Document
 from evaljudge.storage import Index
 from evaljudge.text import shown

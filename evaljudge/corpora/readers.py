@@ -208,7 +208,7 @@ def _list_or_text(cell: str) -> Any:
 
 
 def _rating(cell: str) -> Any:
-    """A number, or a JSON list of numbers; fragment.py refuses anything else. Python alone would
+    """A number, or a JSON list of numbers; rows.py refuses anything else. Python alone would
     read `1_0` as ten, and digits of any script."""
     try:
         return float(cell) if cell.isascii() and "_" not in cell else cell

@@ -9,6 +9,14 @@ the texts from the sheet removes one. JSON lines hold them as they are.
 
 Spreadsheets change what they save. Columns may have moved, commas may have become semicolons or
 tabs, 4.5 may be 4,5; empty rows and a byte order mark are passed over.
+
+Label Studio's files: tasks, the interface in which people rate them, and its export as JSON.
+
+[{"data": {"label": "bkqvzt", "source": "The river …", "text": "A flood …"}}]          tasks
+<View>… <Rating name="fluency" toName="text" maxRating="5"/> …</View>                  interface
+[{"id": 1, "data": {"label": "bkqvzt", …}, "annotations": [{"completed_by": 7, "result": [
+    {"from_name": "fluency", "value": {"rating": 4}},
+    {"from_name": "note", "value": {"text": ["Too long."]}}]}]}]                       exported
 """
 
 import csv
@@ -19,8 +27,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import PurePath
 from typing import Any
+from xml.sax.saxutils import quoteattr
 
-from evaljudge.corpora import label_studio
 from evaljudge.corpora.columns import AS_THEY_ARE
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.readers import csv_records, read_jsonl
@@ -37,6 +45,52 @@ from evaljudge.corpora.rows import (
 from evaljudge.errors import UserError, first_line
 from evaljudge.storage import open_to_read
 from evaljudge.text import one_line, shown
+
+HIGHEST = 5
+Exported = Iterator[tuple[str, str, dict[str, Any]]]
+
+
+def tasks(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    data = [{"data": {c: v for c, v in row.items() if v is not None}} for row in rows]
+    return json.dumps(data, ensure_ascii=False, indent=1).encode()
+
+
+def interface(columns: Sequence[str], axes: Sequence[str]) -> str:
+    """Its XML; `columns`: of the sheet, of which the texts are shown."""
+    shown = columns[: columns.index("text") + 1]
+    lines = [f'<Text name="{part}" value="${part}"/>' for part in shown]
+    lines += [
+        f'<Rating name={a} toName="text" maxRating="{HIGHEST}"/>' for a in map(quoteattr, axes)
+    ]
+    lines += ['<TextArea name="note" toName="text"/>']
+    heads = [f"<Header value={quoteattr(name)}/>" for name in (*shown, *axes, "note")]
+    parts = (f"  {head}\n  {line}\n" for head, line in zip(heads, lines, strict=True))
+    return f"<View>\n{''.join(parts)}</View>\n"
+
+
+def exported(content: bytes, file: str) -> Exported:
+    """Where each annotation is, by whom, and its fields as a sheet has them."""
+    try:
+        for number, task in enumerate(json.loads(content), start=1):
+            for annotation in task["annotations"]:
+                if not annotation.get("was_cancelled"):
+                    by = annotation.get("completed_by", "")
+                    rater = str(by.get("email", by.get("id")) if isinstance(by, dict) else by)
+                    values = {one["from_name"]: one["value"] for one in annotation["result"]}
+                    given = {name: _plain(value) for name, value in values.items()}
+                    yield f"{file}: task {task.get('id', number)}", rater, task["data"] | given
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"{type(error).__name__} {error}"
+        raise UserError(
+            f"{file}: no export of Label Studio as JSON, with `data` and `annotations` ({reason})"
+        ) from None
+
+
+def _plain(value: Mapping[str, Any]) -> Any:
+    """A rating, the one choice, or the lines of a note."""
+    plain = next(iter(value.values()))
+    return " ".join(map(str, plain)) if isinstance(plain, list) else plain
+
 
 CSV, JSONL, JSON = ".csv", ".jsonl", ".json"
 LARGEST = 1e300
@@ -62,7 +116,7 @@ def sheet(columns: Sequence[str], rows: Iterable[Fields], ending: str) -> bytes:
         lines = [json.dumps({c: row.get(c) for c in columns}, ensure_ascii=False) for row in rows]
         return "".join(f"{line}\n" for line in lines).encode()
     if ending == JSON:
-        return label_studio.tasks(rows)
+        return tasks(rows)
     return _csv(columns, ([harmless_cell(row.get(c) or "") for c in columns] for row in rows))
 
 
@@ -91,12 +145,8 @@ def _shown_cell(value: Any) -> Any:
 
 def read_sheet(file: str) -> Iterator[Row]:
     """The sheet's rows; a CSV's cells are texts, and missing cells are empty."""
-    read = {CSV: _csv_rows, JSON: _studio_rows}.get(PurePath(file).suffix.lower(), _generic_rows)
-    return map(_dotted, read(file))
-
-
-def _generic_rows(file: str) -> Iterator[Row]:
-    return map(accepted, read_generic((file,)))
+    read = {CSV: _csv_rows, JSON: _studio_rows}.get(PurePath(file).suffix.lower())
+    return map(_dotted, read(file) if read else map(accepted, read_generic((file,))))
 
 
 def jsonl_rows(content: bytes, file: str) -> Iterator[Row]:
@@ -138,7 +188,7 @@ def _content(file: str) -> bytes:
 
 
 def _studio_rows(file: str) -> Iterator[Row]:
-    for place, rater, fields in label_studio.exported(_content(file), file):
+    for place, rater, fields in exported(_content(file), file):
         yield Row(place, fields | {RATER: rater})
 
 

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom
 
-from evaljudge.agreement.folds import Rows
+from evaljudge.agreement.documents import Rows
 from evaljudge.agreement.pairs import Codes, Floats
 
 STEP = 1.15  # how many times as many candidates each threshold selects as the one before it

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evaljudge.agreement.calibration import Isotonic, fit_isotonic
-from evaljudge.agreement.folds import Folded, Rows, folded
+from evaljudge.agreement.documents import Folded, Rows, folded
 from evaljudge.agreement.pairs import Codes, Floats
 
 CONFIDENCE = 0.95

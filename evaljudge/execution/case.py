@@ -1,20 +1,50 @@
 """What all judges of one case share while it is open: a memory, and a count for each of them.
 
 A worker opens cases over its engine, `plan` over a model that only imagines.
+
+What is kept of a shard that is not committed: what its finished cases gave, and the replies that
+its open ones have had.
+
+    partial/judge/00003.json    {"results": {"d17": {"synthetic": [[…], […]]}, …}, "asked": …,
+                                 "replies": {"d18": {"4e1d…": {"logprobs": …}, …}, …}}
+
+A shard may take minutes, and a worker may be killed, or have spent all that it may, at any moment.
+So every `commit_every` seconds what is known is saved if any of it is new, and at once where work
+is cut short. Who does the shard next asks nothing of it again, and counts what was asked. A shard
+that is done sooner costs no request. A copy begins with what was saved, too, but saves nothing
+itself, so that it takes nothing from the one that it is a copy of. Once the stage is committed
+nobody reads this, and it is removed when all is asked.
+
+Replies alone would do, since judges make the same of them; but all replies of the shards in hand,
+256 documents each, are a hundred times those of the cases that are open (64), which a worker
+remembers anyway, and verdicts hold less than replies. Results alone lose what a case with many asks
+has had. A reply's key is a digest of the whole question, so it belongs to no other; numbers are
+kept to the last digit; only the share of a prefix cache (`floor`) is not counted again.
+
+Replies of batch files are kept as they came, in `partial/replies.json`, since an ask may be several
+of their lines (runs/batches.py); what comes of them is kept here.
 """
 
+import asyncio
+import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
+from pydantic import TypeAdapter
+from pydantic_core import to_json
+
+from evaljudge.errors import Damaged, GivenUp, UserError
 from evaljudge.judges.checked import check_scores, own_code
-from evaljudge.judges.protocol import Judge
+from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.model import Model
 from evaljudge.model.counting import CountingModel, Masses, Reply
 from evaljudge.model.remembering import Memory, Remembering
 from evaljudge.records import Brief, Case, Tokens, Verdict
-from evaljudge.storage import as_stored
+from evaljudge.storage import Output, Shard, Stage, as_stored
 
 
 @dataclass
@@ -86,3 +116,73 @@ def try_scoring(judge: Judge, case: Case, verdicts: Sequence[Verdict]) -> bool:
         with own_code(judge, "score"):
             check_scores(judge, [case], judge.scores(stored))
     return any(verdict.status == "ok" for verdict in verdicts)
+
+
+R = TypeVar("R")
+Briefs = dict[str, Brief]
+"""The keys are the briefs' own."""
+GIVEN: Mapping[Stage, Any] = {
+    "prepare": dict[str, dict[str, Briefs]],
+    "judge": dict[str, dict[str, Judged]],
+}
+"""What cases give, by document: in one stage briefs by kind, in the other verdicts by judge."""
+
+
+class InHand(Generic[R]):
+    """Of a stage of a shard: what each case gave that is done, and the replies of those that are
+    open, by document."""
+
+    def __init__(self, output: Output, stage: Stage, shard: Shard, judges: Iterable[Judge]) -> None:
+        self.stage, self._output, self._shard, self.since = stage, output, shard, time.monotonic()
+        self.asked = {judge.name: Asked() for judge in judges}
+        """By the cases that are done, for each judge."""
+        self.results, self.replies = dict[str, R](), defaultdict[str, Memory](Memory)
+        self._saved, self._saving = self._extent, asyncio.Lock()
+
+    @property
+    def _extent(self) -> tuple[int, int]:
+        return len(self.results), sum(map(len, self.replies.values()))
+
+    def find(self) -> None:
+        """Take over what was saved, if anything was."""
+        try:
+            saved = self._output.partial(self.stage, self._shard) or {"results": {}, "asked": {}}
+        except Damaged as error:
+            print(f"warning: {error}", file=sys.stderr, flush=True)
+            return
+        self.results |= TypeAdapter(GIVEN[self.stage]).validate_python(saved["results"])
+        self.asked |= TypeAdapter(dict[str, Asked]).validate_python(saved["asked"])
+        self.replies |= {doc: Memory(had) for doc, had in saved.get("replies", {}).items()}
+        self._saved = self._extent
+
+    async def save(self) -> None:
+        """Unless nothing is new."""
+        async with self._saving:
+            if (extent := self._extent) != self._saved:
+                replies = {doc: memory.to_keep() for doc, memory in self.replies.items()}
+                content = to_json(
+                    {"results": self.results, "asked": self.asked, "replies": replies}
+                )
+                try:
+                    await asyncio.to_thread(
+                        self._output.write_partial, self.stage, self._shard, content
+                    )
+                    self._saved = extent
+                except (UserError, GivenUp) as error:  # the commit fails too, should that last
+                    print(f"warning: {error}", file=sys.stderr, flush=True)
+
+    @asynccontextmanager
+    async def saved(self, every: float) -> AsyncIterator[None]:
+        """Meanwhile what is new is saved, each time after so many seconds."""
+
+        async def keep_saving() -> None:
+            while True:
+                await asyncio.sleep(every)
+                await self.save()
+
+        saving = asyncio.create_task(keep_saving())
+        try:
+            yield
+        finally:
+            async with self._saving:  # nothing is written later
+                saving.cancel()

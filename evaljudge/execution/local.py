@@ -54,7 +54,7 @@ from evaljudge.execution.protocol import (
 )
 from evaljudge.execution.shards import ShardWork, shards_at_once
 from evaljudge.storage import Output, Shard
-from evaljudge.storage.disk import refusing_disk_errors
+from evaljudge.storage.failures import refusing_disk_errors
 
 
 class LocalExecutor(Executor):

@@ -12,7 +12,7 @@ from itertools import chain
 from evaljudge.execution.attempts import Attempt, Here
 from evaljudge.execution.protocol import Measuring, Receipt
 from evaljudge.metrics import Metric, Unscored, Value
-from evaljudge.metrics.measuring import values_of
+from evaljudge.metrics.protocol import values_of
 from evaljudge.reasons import by_kind
 from evaljudge.records import ANY_AXIS, Case, Score
 from evaljudge.storage import Shard

@@ -127,7 +127,7 @@ class Order:
     stages: Sequence[Stage]
     brief_files: Mapping[str, Sequence[str]]
     is_again: bool = False
-    """Some of it may be committed already, by a worker of this session, or kept (saving.py)."""
+    """Some of it may be committed already, by a worker of this session, or kept (case.py)."""
     is_copy: bool = False
     """Another worker has it in hand, too."""
 

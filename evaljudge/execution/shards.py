@@ -28,10 +28,9 @@ from evaljudge.engines import Engine, ModelSource
 from evaljudge.errors import Unasked
 from evaljudge.execution.attempts import ENGINE_DIED, Attempt, CaseSlots, Here
 from evaljudge.execution.budget import Mine, Paying
-from evaljudge.execution.case import Models, add_counts, case_models, try_scoring
+from evaljudge.execution.case import Briefs, InHand, Models, add_counts, case_models, try_scoring
 from evaljudge.execution.measuring import measured_beside
 from evaljudge.execution.protocol import Assignment, Event, Order, Tell
-from evaljudge.execution.saving import Briefs, InHand
 from evaljudge.identity import brief_key, common_key
 from evaljudge.judges.checked import briefs_of, own_code, verdicts_of
 from evaljudge.judges.protocol import Judge, Judged
@@ -232,7 +231,7 @@ class ShardWork:
         work: Callable[[Case], Coroutine[Any, Any, R]],
     ) -> tuple[list[R], dict[str, float]]:
         """What each case gives, and what others did in vain, once it may be committed. Cases that
-        were saved are not done again (see saving.py)."""
+        were saved are not done again (see case.py)."""
         results, stage, number = kept.results, kept.stage, order.shard.number
         if order.is_again or order.is_copy:
             await asyncio.to_thread(kept.find)

@@ -165,5 +165,5 @@ METRICS = {
         "How probable an encoder–decoder finds the text after the other, and the other after it.",
         "a reference, or `against: source`; an encoder–decoder (`model`) on this "
         "machine, and the extra `embeddings`",
-    ),
+    )
 }

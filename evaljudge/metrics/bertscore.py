@@ -107,5 +107,5 @@ def _f1(precision: float, recall: float) -> float:
 METRICS = {
     "bertscore": KnownMetric(
         bertscore, "The cosine of every token to its nearest one.", NEEDS_ENCODER
-    ),
+    )
 }

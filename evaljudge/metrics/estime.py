@@ -38,22 +38,10 @@ from numpy.typing import NDArray
 
 from evaljudge.engines.tokens import Ids
 from evaljudge.errors import UserError
-from evaljudge.metrics.embeddings import (
-    NO_TOKENS,
-    NOTHING_TO_COMPARE,
-    LayerSettings,
-    OverEncoder,
-)
+from evaljudge.metrics.embeddings import NO_TOKENS, NOTHING_TO_COMPARE, LayerSettings, OverEncoder
 from evaljudge.metrics.encoder import TokenEncoder, Vectors
 from evaljudge.metrics.lexical import spaced
-from evaljudge.metrics.protocol import (
-    Comparison,
-    KnownMetric,
-    Unscored,
-    Value,
-    libraries,
-    measured,
-)
+from evaljudge.metrics.protocol import Comparison, KnownMetric, Unscored, Value, libraries, measured
 from evaljudge.metrics.sentences import sentences
 from evaljudge.records import Case
 from evaljudge.settings import read_settings
@@ -195,5 +183,5 @@ METRICS = {
         estime,
         "How many words stand where the source would have others: fewer are better.",
         "the source; a masked language model (`model`) on this machine, and the extra `embeddings`",
-    ),
+    )
 }

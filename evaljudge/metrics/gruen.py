@@ -247,5 +247,5 @@ METRICS = {
         "GRUEN without focus, structure and coherence: grammar, and no sentence twice.",
         "a masked language model (`model`) and a classifier trained on CoLA (`acceptability`) on "
         "this machine, and the extra `embeddings`",
-    ),
+    )
 }

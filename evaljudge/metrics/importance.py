@@ -34,17 +34,22 @@ from pydantic import Field, model_validator
 
 from evaljudge.engines import Identity, ModelSource, identity_of
 from evaljudge.metrics.embeddings import naming_the_model
-from evaljudge.metrics.grams import Floats, Frequencies, Grams, grams, novel, salient
 from evaljudge.metrics.protocol import EMPTY_SOURCE, EMPTY_TEXT, KnownMetric, Part, Unscored, Value
 from evaljudge.metrics.tokens import (
     Characters,
     Counts,
+    Floats,
+    Frequencies,
+    Grams,
     Ids,
     TokenIds,
     Tokenizer,
     Words,
+    grams,
     learn_bpe,
+    novel,
     of_model,
+    salient,
 )
 from evaljudge.records import Case, Document
 from evaljudge.settings import Settings, read_settings
@@ -269,5 +274,5 @@ METRICS = {
         importance,
         "The share of the source's n-grams that a text has, weighted by their importance there.",
         "the source, and a corpus of several documents",
-    ),
+    )
 }

@@ -112,5 +112,5 @@ METRICS = {
         meteor,
         "The words that a text shares, also by stem and synonym, in how many chunks.",
         "a reference, or `against: source`; for synonyms, a folder with WordNet (`synonyms`)",
-    ),
+    )
 }

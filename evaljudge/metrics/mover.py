@@ -40,16 +40,8 @@ from evaljudge.metrics.embeddings import (
     EncoderSettings,
 )
 from evaljudge.metrics.encoder import Embedded
-from evaljudge.metrics.grams import Floats, Frequencies, grams
-from evaljudge.metrics.protocol import (
-    KnownMetric,
-    Part,
-    Unscored,
-    Value,
-    compared_with,
-    libraries,
-)
-from evaljudge.metrics.tokens import UNKNOWN, TokenIds
+from evaljudge.metrics.protocol import KnownMetric, Part, Unscored, Value, compared_with, libraries
+from evaljudge.metrics.tokens import UNKNOWN, Floats, Frequencies, TokenIds, grams
 from evaljudge.records import Document
 from evaljudge.settings import read_settings
 
@@ -165,5 +157,5 @@ METRICS = {
         mover,
         "How far a text's tokens must move to become the other's.",
         f"{NEEDS_ENCODER}, with POT in it",
-    ),
+    )
 }

@@ -59,7 +59,7 @@ def as_text(result: ProbeResult[Any]) -> str:
 
 
 def as_markdown(result: ProbeResult[Any]) -> str:
-    from evaljudge.report.markdown import table_markdown
+    from evaljudge.report.lines import table_markdown
 
     blocks = [f"# {result.title}", markdown(result.about, LONG)]
     for table in result.tables:

@@ -18,8 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from evaljudge.analyses import analyses
 from evaljudge.analysis.findings import Findings
 from evaljudge.errors import first_words
-from evaljudge.report.lines import asked_line, floor_line
-from evaljudge.report.markdown import agreement_markdown
+from evaljudge.report.lines import agreement_markdown, asked_line, floor_line
 from evaljudge.report.page import page
 from evaljudge.report.summary import (
     Summary,

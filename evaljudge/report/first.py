@@ -184,7 +184,7 @@ def _peoples_best(findings: Findings, axis: str) -> str:
     rated = next((r for r in findings["systems"] if (r.scorer, r.axis) == (HUMAN, axis)), None)
     if rated is None or len(rated.systems) < 2:
         return ""
-    best = best_of(rated)
+    best = [system.system for system in rated.systems if system.mean == rated.systems[0].mean]
     if len(best) == len(rated.systems):
         return f"rated by {findings.rated_by}, all systems are alike"
     return f"{best_by(findings)}: {_listed(best)}"
@@ -198,10 +198,6 @@ def stand_in(findings: Findings) -> str:
 def best_by(findings: Findings) -> str:
     is_people = findings.rated_by == "people"
     return "people's best" if is_people else f"best by {findings.rated_by}"
-
-
-def best_of(row: SystemRanking) -> list[str]:
-    return [system.system for system in row.systems if system.mean == row.systems[0].mean]
 
 
 def ticks(low: float, high: float, wanted: int = 5) -> list[tuple[float, str]]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from evaljudge.agreement import Averaged, AveragedColumn, AveragedValue, Correlation, Level
 from evaljudge.analyses.agreement import COEFFICIENTS
-from evaljudge.report.markdown import section_blocks
+from evaljudge.report.lines import section_blocks
 from evaljudge.report.page import NO_DATA, environment, frame
 from evaljudge.report.screen import on_screen, wrapped
 from evaljudge.sections import Cell, Placed, Section, Table

@@ -23,8 +23,15 @@ from evaljudge.report.first import answers, spearmans, stand_in
 from evaljudge.report.lines import asked_line, certified_together, floor_line, on_axis, reasons
 from evaljudge.report.screen import counts_on, on_screen, wrapped
 from evaljudge.sections import Section
-from evaljudge.sections.figures import NONE, axis_name, count, estimate, notes_on, percent
-from evaljudge.sections.rows import html_table
+from evaljudge.sections.figures import (
+    NONE,
+    axis_name,
+    count,
+    estimate,
+    html_table,
+    notes_on,
+    percent,
+)
 from evaljudge.text import LONG, columns, counted, fitted, one_line
 
 MOST_LINES = 30

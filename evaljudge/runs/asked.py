@@ -36,7 +36,7 @@ from evaljudge.model.remembering import Remembering
 from evaljudge.plugins import kinds
 from evaljudge.prompts import Task
 from evaljudge.records import ANY_AXIS, Brief, Case, in_bytes
-from evaljudge.report.texts import AskedPrompt
+from evaljudge.report.page import AskedPrompt
 from evaljudge.runs.job import Job
 from evaljudge.runs.references import SETTING
 from evaljudge.storage import DERIVED, Output, Place, Stage

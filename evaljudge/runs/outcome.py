@@ -21,7 +21,7 @@ from evaljudge.analysis.findings import Findings, Selected
 from evaljudge.analysis.run_tables import RunTables
 from evaljudge.errors import UserError
 from evaljudge.report import outcome_html, outcome_text, read_findings
-from evaljudge.sections.rows import Rows
+from evaljudge.sections.figures import Rows
 from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import DERIVED, GONE, Output, judge_kinds
 

@@ -74,9 +74,6 @@ class ReferenceRow(Settings):
             raise ValueError(f"should be one of {first}, {second}, … {last}")
         return level
 
-    def as_line(self) -> bytes:
-        return json.dumps(self.model_dump(), ensure_ascii=False).encode() + b"\n"
-
 
 def _source_digest(document: Document) -> str:
     return sha256(document.source.encode()).hexdigest()
@@ -278,7 +275,8 @@ def export_references(out: str, to: str, briefs: str | None = None) -> ExportedR
                         writer=brief.content.get("writer") or f"{made['name']}@{made['revision']}",
                         signature=brief.signature,
                     )
-                    stream.write(row.as_line())
+                    line = json.dumps(row.model_dump(), ensure_ascii=False)
+                    stream.write(line.encode() + b"\n")
         exported = ExportedReferences(*index.execute(_COUNTS).fetchone())
         if not exported.references:  # raised in here, so that no file appears
             judges = ", ".join(judged) or "none"

@@ -17,7 +17,7 @@ from evaljudge.judges.checked import shown_answer, shown_section
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.plugins import kinds
 from evaljudge.records import Brief, Candidate, Case, Score, Verdict
-from evaljudge.report.texts import Evidence, PageText
+from evaljudge.report.page import Evidence, PageText
 from evaljudge.runs.asked import RunPrompts
 from evaljudge.storage import PIECE, Output, Panel, Shard, judge_kinds, panels_of
 

@@ -17,8 +17,7 @@ from itertools import chain
 from evaljudge.execution.budget import Budget
 from evaljudge.execution.protocol import Assignment, Executor, Measuring, Order, Probe, Watch
 from evaljudge.metrics import CorpusMetric, Metric
-from evaljudge.metrics.measuring import drawn
-from evaljudge.metrics.protocol import Part
+from evaljudge.metrics.protocol import Part, drawn
 from evaljudge.records import Document
 from evaljudge.runs.asked import probes_of
 from evaljudge.runs.job import Job, Pass, required

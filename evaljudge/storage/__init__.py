@@ -2,7 +2,7 @@
 
 from evaljudge.storage.checking import DERIVED, Fault, Inspected, digests, inspect, was_finished
 from evaljudge.storage.claim import Claim, claimed, holder, this_machine
-from evaljudge.storage.disk import Index, index_on_disk
+from evaljudge.storage.failures import Index, expect_answers, index_on_disk
 from evaljudge.storage.files import BUNDLED, GONE, LAYOUTS, RUN, SHARDS, SPENT, Panel, panels_of
 from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read, to_write
 from evaljudge.storage.output import (
@@ -15,7 +15,6 @@ from evaljudge.storage.output import (
     judge_kinds,
     marker,
 )
-from evaljudge.storage.patience import expect_answers
 from evaljudge.storage.place import Place
 from evaljudge.storage.streams import PIECE
 from evaljudge.storage.tables import as_stored

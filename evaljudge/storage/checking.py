@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any, NamedTuple, get_args
 
 from evaljudge.errors import Damaged, first_words
-from evaljudge.storage.disk import NOT_PERMITTED, DiskError
+from evaljudge.storage.failures import NOT_PERMITTED, DiskError
 from evaljudge.storage.files import BUNDLED, COMMON, GONE, RUN, SHARDS, SPENT
 from evaljudge.storage.output import Output, Shard, Stage, judge_kinds, marked_in, marker
 from evaljudge.storage.streams import PIECE

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import psutil
 
 from evaljudge.errors import ClaimLost, GivenUp, UserError
-from evaljudge.storage.disk import disk_error, refuse_irregular, refusing_disk_errors
+from evaljudge.storage.failures import disk_error, refuse_irregular, refusing_disk_errors
 from evaljudge.storage.place import Place, objects
 from evaljudge.storage.s3 import Held
 

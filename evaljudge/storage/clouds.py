@@ -14,7 +14,7 @@ from functools import cache
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from evaljudge.errors import UserError, first_line, first_words, needing
-from evaljudge.storage.patience import has_answered, patiently, refuse
+from evaljudge.storage.failures import has_answered, patiently, refuse
 from evaljudge.storage.s3 import CONNECT_TIMEOUT, READ_TIMEOUT, Held, Objects, path_in
 from evaljudge.text import without_secrets
 

@@ -4,7 +4,7 @@
     briefs/synthetic/00003-s1f0c.parquet    in the run's folder, or in one that runs share
 
 Where the run's id says so, what a stage of a shard writes is a part of the stage's bundle
-(bundles.py), and has the same name as if it were a file of its own:
+(seals.py), and has the same name as if it were a file of its own:
 
     commits/judge/00003.zip       verdicts/J/00003.parquet, checks/J/00003.parquet, the receipt
     commits/measure/00003.zip     measures/M/00003.parquet, the receipt
@@ -23,10 +23,19 @@ from typing import TYPE_CHECKING, Any, Self
 
 from evaljudge.errors import Damaged, UserError, first_words
 from evaljudge.storage import tables
-from evaljudge.storage.bundles import END, Bundle, Recent, bundled
-from evaljudge.storage.disk import DAMAGE, DiskError
+from evaljudge.storage.failures import DAMAGE, DiskError
 from evaljudge.storage.place import Place
-from evaljudge.storage.seals import Unsound, parquet, read_json, read_parquet, sealed_json
+from evaljudge.storage.seals import (
+    END,
+    Bundle,
+    Recent,
+    Unsound,
+    bundled,
+    parquet,
+    read_json,
+    read_parquet,
+    sealed_json,
+)
 from evaljudge.storage.streams import FolderInPlace
 from evaljudge.storage.tables import R
 

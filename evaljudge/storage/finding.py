@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 from typing import IO
 
 from evaljudge.errors import UserError
-from evaljudge.storage.disk import refusing_disk_errors
+from evaljudge.storage.failures import refusing_disk_errors
 from evaljudge.storage.place import Place
 
 FILES_AT_ONCE = 16

@@ -4,7 +4,7 @@
     place.write_json("run.json", {…}); place.names("commits/judge")
 
 A file appears whole or not at all (see streams.py), so a reader never finds half a file, even when
-the writer was killed. Operations on other machines are tried again (see patience.py).
+the writer was killed. Operations on other machines are tried again (see failures.py).
 """
 
 import os
@@ -17,8 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from evaljudge.errors import UserError, first_line, first_words
 from evaljudge.storage.clouds import CLOUDS, CloudFiles, CloudObjects
-from evaljudge.storage.disk import refuse_irregular, refusing_disk_errors
-from evaljudge.storage.patience import patiently
+from evaljudge.storage.failures import patiently, refuse_irregular, refusing_disk_errors
 from evaljudge.storage.s3 import SCHEME, S3Objects, open_s3
 from evaljudge.storage.seals import json_text
 from evaljudge.storage.streams import (

@@ -15,7 +15,7 @@ from functools import cache
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from evaljudge.errors import UserError, first_words, needing
-from evaljudge.storage.patience import patiently, refuse
+from evaljudge.storage.failures import patiently, refuse
 from evaljudge.storage.streams import PIECE
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from evaljudge.errors import UserError
-from evaljudge.storage.disk import disk_error, refusing_disk_errors
-from evaljudge.storage.patience import patiently
+from evaljudge.storage.failures import disk_error, patiently, refusing_disk_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -247,8 +247,9 @@ def expand(entries: Sequence[Entry]) -> JudgesSpec:
         where = f"study.judges.{number}"
         for name, settings in _points(entry, where):
             if name in judges:
-                raise UserError(f"{where}: two settings are named {name!r}: give one of them a "
-                                "`name`")  # fmt: skip
+                raise UserError(
+                    f"{where}: two settings are named {name!r}: give one of them a `name`"
+                )
             judges[name] = settings
     return judges
 

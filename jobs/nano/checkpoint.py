@@ -15,7 +15,7 @@ import string
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evaljudge.bundled.world import words
+from evaljudge.bundled import world
 from jobs.nano.llama import SPECIALS, UNKNOWN, config, tokenizer_config
 
 if TYPE_CHECKING:
@@ -62,11 +62,11 @@ def make_tokenizer() -> Any:
 
 
 def _pieces() -> list[str]:
-    first, second = words.SYLLABLES
+    first, second = world.SYLLABLES
     whole = [
-        *words.TITLES, *words.TITLES.values(), *words.VERBS, *words.NUMBERS, *words.OBJECTS,
-        *words.PLACES, *words.FICTIONS, *words.ORDER, *words.FILLERS, "in", "In",
-        *words.MAIN[:-1].split(), *words.OTHER[:-1].split(), *_ANSWERS, *_AXES, "best", "worst",
+        *world.TITLES, *world.TITLES.values(), *world.VERBS, *world.NUMBERS, *world.OBJECTS,
+        *world.PLACES, *world.FICTIONS, *world.ORDER, *world.FILLERS, "in", "In",
+        *world.MAIN[:-1].split(), *world.OTHER[:-1].split(), *_ANSWERS, *_AXES, "best", "worst",
         *_PROMPTS,
     ]  # fmt: skip
     pieces = [SPACE + word for word in (*whole, *first)] + [*second, ",", ".", ":", "?"]

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from evaljudge.bundled.world.texts import (
+from evaljudge.bundled.world import (
+    FICTIONS,
+    FILLERS,
     HIGHEST,
     LOWEST,
+    ORDER,
     Axis,
     Fact,
     Report,
@@ -17,7 +20,6 @@ from evaljudge.bundled.world.texts import (
     perfect,
     sentence_on,
 )
-from evaljudge.bundled.world.words import FICTIONS, FILLERS, ORDER
 
 
 def graded(report: Report, axis: Axis, level: int) -> Text:

@@ -22,18 +22,22 @@ from itertools import takewhile
 from random import Random
 from typing import Any, NamedTuple
 
-from evaljudge.bundled.world.texts import (
+from evaljudge.bundled.world import (
     AXES,
+    FICTIONS,
     HIGHEST,
     LOWEST,
+    NUMBERS,
+    OBJECTS,
+    PLACES,
     Axis,
+    Half,
     Report,
     Text,
     make_report,
     make_text,
     spelt,
 )
-from evaljudge.bundled.world.words import FICTIONS, NUMBERS, OBJECTS, PLACES, Half
 from evaljudge.prompts import Given, load_task
 from jobs.nano.grading import graded, level
 from jobs.nano.llama import ASSISTANT, BOS, END, USER

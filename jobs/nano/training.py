@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from evaljudge.bundled.world.texts import AXES
+from evaljudge.bundled.world import AXES
 from jobs.nano.checkpoint import make_tokenizer, start_from
 from jobs.nano.lessons import NOWHERE, Lesson, Teacher
 from jobs.nano.llama import Shape

@@ -18,8 +18,7 @@ import pandas as pd
 
 from evaljudge.corpora import open_corpus, source_of
 from evaljudge.metrics.importance import WEIGHTS, Importance, ImportanceSettings
-from evaljudge.metrics.measuring import fitted_here, parts_of
-from evaljudge.metrics.protocol import Unscored
+from evaljudge.metrics.protocol import Unscored, fitted_here, parts_of
 from evaljudge.records import Case
 from jobs.papers.shared import LEVELS, correlations, options
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from evaljudge.agreement import Isotonic, agreements, calibration, cross_fitted, fit_isotonic
-from evaljudge.agreement.documents import percentiles
-from evaljudge.agreement.folds import folded
+from evaljudge.agreement.documents import folded, percentiles
 from tests.fishers import redrawn
 
 Row = tuple[int, float, float]

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from evaljudge.agreement import Measured, precise
-from evaljudge.agreement.documents import percentiles
-from evaljudge.agreement.folds import folded
-from evaljudge.agreement.precision import lowest_threshold, precisions
+from evaljudge.agreement.calibration import lowest_threshold, precisions
+from evaljudge.agreement.documents import folded, percentiles
 from tests.fishers import redrawn
 
 Row = tuple[int, float, float]

@@ -12,7 +12,7 @@ import typer
 
 import evaljudge
 from evaljudge.cli import app
-from evaljudge.cli.gone import GONE
+from evaljudge.cli.built_in import GONE
 from tests.build import command
 
 CASE = {"doc_id": "d", "source": "s", "candidates": [{"system": "A", "text": "t"}]}

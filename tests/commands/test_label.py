@@ -18,7 +18,7 @@ from evaljudge.analysis.labelling import METHODS, entropies
 from evaljudge.commands.check import check_run
 from evaljudge.commands.label import WrittenSheet, label_texts
 from evaljudge.commands.options import LabelOptions
-from evaljudge.corpora.slips import slips
+from evaljudge.corpora.corpus import slips
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_SYSTEM

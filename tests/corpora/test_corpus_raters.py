@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from evaljudge.agreement.agree import ceiling
 from evaljudge.analysis.tables import Tables
-from evaljudge.corpora.fragment import ratings_of
+from evaljudge.corpora.rows import ratings_of
 from evaljudge.records import Candidate, Case
 from evaljudge.storage.tables import from_table, to_table
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
-from evaljudge.agreement.folds import folded
+from evaljudge.agreement.documents import folded
 from evaljudge.decisions.conformal import ENOUGH, Conformal, conformal
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benches"))

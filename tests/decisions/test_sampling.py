@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evaljudge.agreement.rated import Floats
-from evaljudge.decisions.sampling import (
+from evaljudge.analysis.labelling import (
     FLOOR,
     Codes,
     bands,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.bundled.world import as_jsonl, make_cases
 from evaljudge.errors import UserError
 from tests.engines.habitual import HABITS, make_habitual
 

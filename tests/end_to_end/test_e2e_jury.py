@@ -12,8 +12,8 @@ import pytest
 
 import evaljudge
 from evaljudge.bundled.nano import CHECKPOINT
-from evaljudge.bundled.world.corpus import as_jsonl, make_cases
-from evaljudge.commands.demo import demo_config
+from evaljudge.bundled.world import as_jsonl, make_cases
+from evaljudge.commands.run import demo_config
 
 pytestmark = [pytest.mark.engine, pytest.mark.long]
 DOCUMENTS = 40

@@ -20,8 +20,7 @@ from playwright.sync_api import sync_playwright
 from scipy.stats import spearmanr
 
 import evaljudge
-from evaljudge.bundled.world.corpus import SYSTEMS
-from evaljudge.bundled.world.texts import AXES
+from evaljudge.bundled.world import AXES, SYSTEMS
 from evaljudge.cli import main
 from evaljudge.commands.options import ViewOptions
 from evaljudge.commands.view import viewing
@@ -48,7 +47,7 @@ def demo(tmp_path_factory, shared_engines):
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
         patch.setattr(job, "VllmEngines", lambda: shared_engines)
         here = partial(evaljudge.run, changes=["workers.executor=local"])
-        patch.setattr("evaljudge.commands.demo.run", here)
+        patch.setattr("evaljudge.commands.run.run", here)
         with pytest.raises(SystemExit) as ended:
             main(words)
     assert not ended.value.code

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from scipy.stats import binomtest
 
-from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.bundled.world import as_jsonl, make_cases
 from evaljudge.judges.synthetic.evidence import answers_of
 from evaljudge.studies.study import plan_study
 from tests import build

@@ -14,7 +14,7 @@ import pytest
 
 from evaljudge import run
 from evaljudge.bundled.nano import CHECKPOINT
-from evaljudge.bundled.world.corpus import make_cases
+from evaljudge.bundled.world import make_cases
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.endpoint.client import Client
 from evaljudge.engines.endpoint.model import EndpointModel

@@ -14,7 +14,7 @@ import pytest
 
 import evaljudge
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
-from evaljudge.execution.ray.counters import COUNTERS, TOKENS, WORKER_SECONDS
+from evaljudge.execution.ray.worker import COUNTERS, TOKENS, WORKER_SECONDS
 from evaljudge.model.asks import Spent
 from tests import build
 

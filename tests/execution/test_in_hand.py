@@ -10,8 +10,8 @@ import evaljudge
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import EngineDead
 from evaljudge.execution import shards
+from evaljudge.execution.case import InHand
 from evaljudge.execution.protocol import Event
-from evaljudge.execution.saving import InHand
 from evaljudge.execution.shards import Counts
 from evaljudge.runs import binding
 from evaljudge.runs.watching import LOADING, ProgressTally, Todo, Watcher

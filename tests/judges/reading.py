@@ -5,8 +5,7 @@ from collections import Counter
 from html.parser import HTMLParser
 
 from evaljudge.records import Candidate, Document
-from evaljudge.report.page import text_html
-from evaljudge.report.texts import Evidence, PageText
+from evaljudge.report.page import Evidence, PageText, text_html
 from evaljudge.sections import View
 
 HOSTILE = [

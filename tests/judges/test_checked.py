@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.bundled.world import as_jsonl, make_cases
 from evaljudge.config import load_config
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import EngineDead, GivenUp, UserError

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.bundled.world import as_jsonl, make_cases
 from evaljudge.config import load_config
 from evaljudge.engines import Identity
 from evaljudge.engines.scripted import Scripted, ScriptedEngines

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.bundled.world import as_jsonl, make_cases
 from evaljudge.errors import UserError
 from evaljudge.judges import make_judges
 from evaljudge.judges.plugin import plugin_at

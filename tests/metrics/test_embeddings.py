@@ -22,11 +22,9 @@ from scipy.optimize import linprog
 from evaljudge.metrics import make_metrics, mover
 from evaljudge.metrics.bertscore import Statistic, matched
 from evaljudge.metrics.encoder import Embedded, opened
-from evaljudge.metrics.grams import Frequencies, grams
-from evaljudge.metrics.measuring import measure_here
 from evaljudge.metrics.mover import MoverSettings, pairs
-from evaljudge.metrics.protocol import Unscored, Value
-from evaljudge.metrics.tokens import TokenIds
+from evaljudge.metrics.protocol import Unscored, Value, measure_here
+from evaljudge.metrics.tokens import Frequencies, TokenIds, grams
 from evaljudge.records import Case
 from tests.build import case
 

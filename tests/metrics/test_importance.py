@@ -15,7 +15,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from evaljudge.metrics import Unscored, Value, make_metrics
-from evaljudge.metrics.measuring import drawn, measure_here
+from evaljudge.metrics.protocol import drawn, measure_here
 from evaljudge.metrics.tokens import of_model
 from evaljudge.records import Candidate, Case, Document
 from tests.build import SHARED, needs_shared

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaljudge.bundled.nano import CHECKPOINT
-from evaljudge.bundled.world.texts import make_report
+from evaljudge.bundled.world import make_report
 from evaljudge.config import load_config
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.labels import compile_options

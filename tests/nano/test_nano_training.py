@@ -10,7 +10,7 @@ from random import Random
 import pytest
 import torch
 
-from evaljudge.bundled.world.words import names
+from evaljudge.bundled.world import names
 from jobs.nano.checkpoint import make_tokenizer, save_checkpoint
 from jobs.nano.lessons import NOWHERE, Teacher
 from jobs.nano.network import collate

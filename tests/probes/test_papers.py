@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.bundled.world import as_jsonl, make_cases
 from jobs.papers.spurious import of
 
 # Of what is not drawn at random, the numbers that the commands printed before they were scripts.

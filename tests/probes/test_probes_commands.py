@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evaljudge.cli import main
-from evaljudge.cli.gone import SCRIPTS as GONE
+from evaljudge.cli.built_in import SCRIPTS as GONE
 
 SCRIPTS = Path(__file__).parents[2] / "jobs/papers"
 

@@ -14,8 +14,16 @@ from evaljudge.analysis.addressing import Noticed, addresses
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, noise
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt
-from evaljudge.probes.injection import InjectionRow, injection
-from evaljudge.probes.planting import CLEAN, PLACES, control_of, planted, sampled, with_planted
+from evaljudge.probes.injection import (
+    CLEAN,
+    PLACES,
+    InjectionRow,
+    control_of,
+    injection,
+    planted,
+    sampled,
+    with_planted,
+)
 from evaljudge.probes.results import ProbeResult, as_markdown, as_text
 from evaljudge.prompts import load_task
 from evaljudge.prompts.pack import fenced

@@ -19,9 +19,9 @@ from evaljudge.agreement import (
 from evaljudge.analyses.replacing import OFF_SCALE, ReplacingRow
 from evaljudge.analysis.costs import CostRow
 from evaljudge.analysis.findings import Coverage, Findings, Selected
+from evaljudge.analysis.labelling import WeightedMean
 from evaljudge.decisions.people import PeopleScale, pass_rate, people_scale
 from evaljudge.decisions.replacing import BesideRater, Replacing
-from evaljudge.decisions.sampling import WeightedMean
 from evaljudge.decisions.systems import RankedSystem, SystemPair, SystemRanking
 from evaljudge.records import ANY_SYSTEM
 from tests.frames import findings

@@ -14,8 +14,7 @@ import evaljudge
 from evaljudge.analysis.findings import Coverage
 from evaljudge.records import Candidate, Document
 from evaljudge.report import first, page
-from evaljudge.report.page import LARGEST
-from evaljudge.report.texts import PageText
+from evaljudge.report.page import LARGEST, PageText
 from evaljudge.text import one_line
 from tests.frames import replaced
 from tests.report.findings import PLAIN, made_of

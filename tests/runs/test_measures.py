@@ -18,7 +18,7 @@ from evaljudge.execution.protocol import Event
 from evaljudge.execution.ray.executor import RayExecutor
 from evaljudge.metrics import Unscored, Value, make_metrics
 from evaljudge.metrics.importance import Importance
-from evaljudge.metrics.measuring import measure_here
+from evaljudge.metrics.protocol import measure_here
 from evaljudge.runs.watching import Todo, Watcher
 from evaljudge.storage import Output
 from tests.execution.deadly import DeadlyShard

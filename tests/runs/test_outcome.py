@@ -16,7 +16,7 @@ import pytest
 import evaljudge
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.run_tables import RunTables, arrow_type
-from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.bundled.world import as_jsonl, make_cases
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import Damaged, UserError
 from evaljudge.judges.collector import JudgeFindings

@@ -9,7 +9,7 @@ import pytest
 
 from evaljudge.records import Brief, Candidate, Case, Document, Score, Tokens, Verdict
 from evaljudge.storage import Output, Place, Shard, claim
-from evaljudge.storage import patience as waiting
+from evaljudge.storage import failures as waiting
 
 
 class Disk:

@@ -17,8 +17,7 @@ from evaljudge.execution.shards import ShardWork
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.records import Score, Verdict
 from evaljudge.storage import Output, Panel, Place, Shard, ahead
-from evaljudge.storage.bundles import END, Bundle, Recent, bundled
-from evaljudge.storage.seals import Unsound
+from evaljudge.storage.seals import END, Bundle, Recent, Unsound, bundled
 from tests.build import done
 from tests.execution.test_shards import CASES, SHARD, assignment, do, here
 

@@ -3,8 +3,8 @@
 import pytest
 
 from evaljudge.errors import StorageLost, UserError
-from evaljudge.storage import patience as waiting
-from evaljudge.storage.patience import patiently
+from evaljudge.storage import failures as waiting
+from evaljudge.storage.failures import patiently
 
 
 def silent() -> None:

@@ -8,25 +8,23 @@ is a fault of fluency. A sentence too few or too many counts as a faulty one.
 import re
 from collections.abc import Iterator
 
-from evaljudge.bundled.world.texts import (
+from evaljudge.bundled.world import (
     AXES,
+    FICTIONS,
     HIGHEST,
     LOWEST,
-    MAIN_FACTS,
-    SENTENCES,
-    Axis,
-    Fact,
-    Report,
-)
-from evaljudge.bundled.world.words import (
-    FICTIONS,
     MAIN,
+    MAIN_FACTS,
     NUMBERS,
     OBJECTS,
     ORDER,
     PLACES,
+    SENTENCES,
     TITLES,
     VERBS,
+    Axis,
+    Fact,
+    Report,
 )
 
 _SUBJECTS = {*TITLES, *TITLES.values()}

@@ -6,18 +6,28 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.bundled.world import words
-from evaljudge.bundled.world.corpus import SYSTEMS, as_jsonl, make_cases
-from evaljudge.bundled.world.texts import AXES, HIGHEST, LOWEST, make_report, make_text, spelt
-from evaljudge.bundled.world.words import garbled, names
+from evaljudge.bundled import world
+from evaljudge.bundled.world import (
+    AXES,
+    HIGHEST,
+    LOWEST,
+    SYSTEMS,
+    as_jsonl,
+    garbled,
+    make_cases,
+    make_report,
+    make_text,
+    names,
+    spelt,
+)
 from evaljudge.corpora import CorpusSource, open_corpus
 from jobs.nano.grading import graded, level
 from tests.world.oracle import levels_of, read_report
 
 LEVELS = st.integers(LOWEST, HIGHEST)
 KNOWN = [
-    *words.TITLES, *words.TITLES.values(), *words.VERBS, *words.NUMBERS, *words.OBJECTS,
-    *words.PLACES, *words.FICTIONS, *words.ORDER, *words.FILLERS, "In", "in", "Main",
+    *world.TITLES, *world.TITLES.values(), *world.VERBS, *world.NUMBERS, *world.OBJECTS,
+    *world.PLACES, *world.FICTIONS, *world.ORDER, *world.FILLERS, "In", "in", "Main",
     "news", "Other",
 ]  # fmt: skip
 """Every word of the world but the names."""
@@ -48,7 +58,7 @@ def test_no_word_and_no_name_means_two_things():
     train, test = set(names("train")), set(names("test"))
     assert len(train) > 700 and len(test) > 150
     assert not train & test
-    assert not {garbled(verb) for verb in words.VERBS} & set(KNOWN)
+    assert not {garbled(verb) for verb in world.VERBS} & set(KNOWN)
     assert len(KNOWN) == len(set(KNOWN)) == 161
     assert not set(KNOWN) & {*names("train"), *names("test")}
 

@@ -27,16 +27,7 @@ from evaljudge.config import WorkersConfig
 from evaljudge.errors import TERMINATED, Ended, GivenUp, Unasked, UserError, finishing
 from evaljudge.execution.attempts import LOADING_KILLS, MEASURING_KILLS
 from evaljudge.execution.budget import Budget
-from evaljudge.execution.protocol import (
-    Assignment,
-    Event,
-    Executor,
-    Measuring,
-    Order,
-    R,
-    T,
-    Watch,
-)
+from evaljudge.execution.protocol import Assignment, Event, Executor, Measuring, Order, R, T, Watch
 from evaljudge.execution.ray.board import BoardReader, CountedWorker, reading_board
 from evaljudge.execution.ray.placement import Placement, place, ray_cluster
 from evaljudge.execution.ray.session import import_ray, ray_session

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.bundled.world import as_jsonl, make_cases
 
 pytestmark = pytest.mark.engine
 DOCUMENTS = 8

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from evaljudge.commands.demo import write_demo
 from evaljudge.commands.plan import planned_text
+from evaljudge.commands.run import write_demo
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option
 from evaljudge.errors import UserError
 from evaljudge.judges.checked import shown_answer
