@@ -26,7 +26,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
+from scipy import sparse
 
 from .coefficients import quotient
 from .documents import spread

@@ -12,7 +12,7 @@ nearly always the same, and their correlation would seem certain.
 from collections.abc import Collection, Sequence
 
 import numpy as np
-from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
+from scipy import sparse
 
 from evaljudge.agreement.coefficients import MAX_COMPARED, Gaps, Ordering, accuracies, calibrated
 

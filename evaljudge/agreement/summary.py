@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
+from scipy import sparse
 
 from evaljudge.agreement.coefficients import Ordering, calibrated, distances, share
 

@@ -24,9 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import (  # type: ignore[import-untyped, unused-ignore]
-    false_discovery_control,
-)
+from scipy.stats import false_discovery_control
 
 from evaljudge.agreement.documents import error, jackknife_error, means, one_sided, reach
 from evaljudge.agreement.pairs import Codes, Floats

@@ -135,9 +135,7 @@ def words_of(text: str) -> list[str]:
 
 @cache
 def _word_tokenizer() -> Any:
-    from nltk.tokenize.destructive import (  # type: ignore[import-untyped, unused-ignore]
-        NLTKWordTokenizer,
-    )
+    from nltk.tokenize.destructive import NLTKWordTokenizer
 
     return NLTKWordTokenizer()
 

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-import regex  # type: ignore[import-untyped, unused-ignore]
+import regex
 from pydantic import Field
 
 from evaljudge.metrics.protocol import (
@@ -206,7 +206,7 @@ def _stem(word: str) -> str:
 
 @cache
 def porter() -> Callable[[str], str]:
-    from nltk.stem.porter import (  # type: ignore[import-untyped, unused-ignore]
+    from nltk.stem.porter import (
         PorterStemmer,  # seconds to import
     )
 

@@ -66,9 +66,7 @@ def meteor(name: str, given: Mapping[str, Any]) -> Lexical:
 
 
 def compared(settings: MeteorSettings, other: str) -> Comparison:
-    from nltk.translate.meteor_score import (  # type: ignore[import-untyped, unused-ignore]
-        single_meteor_score,
-    )
+    from nltk.translate.meteor_score import single_meteor_score
 
     theirs = words(other)
     how = {
@@ -92,10 +90,8 @@ def compared(settings: MeteorSettings, other: str) -> Comparison:
 
 @cache
 def _wordnet(folder: str) -> Any:
-    import nltk.data  # type: ignore[import-untyped, unused-ignore]
-    from nltk.corpus.reader.wordnet import (  # type: ignore[import-untyped, unused-ignore]
-        WordNetCorpusReader,
-    )
+    import nltk.data
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
     class Reader(WordNetCorpusReader):  # type: ignore[misc]
         def map_wn(self, version: str = "wordnet") -> None:

@@ -109,7 +109,7 @@ def moved(
     settings: MoverSettings, corpus: Frequencies | None, text: Embedded, other: Embedded
 ) -> Value:
     """`corpus`: in how many texts each token is, for weights by idf."""
-    import ot  # type: ignore[import-untyped, unused-ignore]
+    import ot
     from scipy.spatial.distance import cdist
 
     moving = [_moving(settings, corpus, words) for words in (text, other)]

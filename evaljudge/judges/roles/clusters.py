@@ -78,7 +78,7 @@ def _first_alike(vectors: Floats) -> list[int]:
 
 def _clustered(points: Floats, fixed: int, keep: int) -> Clusters:
     """As few clusters as leave at least `keep` without a static role, or as many as possible."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unused-ignore]
+    from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1):
         order = _farthest_first(points, fixed)

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special  # type: ignore[import-untyped, unused-ignore]
+from scipy import special
 
 from evaljudge.judges.collector import SeenShard
 from evaljudge.judges.shared.counting import Sums, table, wilson
