@@ -54,7 +54,7 @@ def test_a_tally_in_words(clock):
     assert str(tally).startswith("prepared 10/10 documents, judged 10/10; took 2:00, 5 unscored")
 
 
-def test_loading_is_no_time_of_the_cases_and_receipts_correct_what_is_in_hand(clock):
+def test_cases_in_hand_count_until_the_receipt_of_their_shard_corrects_them(clock):
     tally = ProgressTally({"judge": (100, 100)}, clock)
     tally.add(cases("judge", 0, 12))
     tally.add(cases("judge", 1, 3))
@@ -64,6 +64,9 @@ def test_loading_is_no_time_of_the_cases_and_receipts_correct_what_is_in_hand(cl
     tally.add(committed("judge", 32))
     tally.add(cases("judge", 0, 31))  # late
     assert tally.steps_done == 33
+
+
+def test_loading_a_model_is_no_time_of_the_cases(clock):
     tally = ProgressTally({"judge": (100, 100)}, clock)
     tally.add(LOADING)
     clock.now = 300
@@ -74,7 +77,7 @@ def test_loading_is_no_time_of_the_cases_and_receipts_correct_what_is_in_hand(cl
     assert str(tally) == "judged 10/100 documents at 10 a minute; about 9:00 left"
 
 
-def test_speeds_and_rates_are_of_each_stage(clock):
+def test_stages_have_their_own_speeds(clock):
     """Ten seconds a case to prepare, one to judge: a rate of both together would be far off. Where
     shards are in both stages, the time is shared out."""
     tally = ProgressTally({"prepare": (100, 100), "judge": (100, 100)}, clock)
@@ -90,7 +93,10 @@ def test_speeds_and_rates_are_of_each_stage(clock):
     tally.add(cases("prepare", 1, 5))
     left = 85 * (100 + 30) / 15 + 80 * (10 + 30) / 20
     assert f"about {_clock(left)} left" in str(tally)
-    # both stages have had part of the time: 16 cases at 40 a minute and 31 at 10 a minute
+
+
+def test_the_rates_shown_are_those_of_the_time_left(clock):
+    """Both stages have had part of the time: 16 cases at 40 a minute and 31 at 10 a minute."""
     tally = ProgressTally({"prepare": (36, 36), "judge": (36, 36)}, clock)
     clock.now = 30
     tally.add(cases("prepare", 0, 20))
