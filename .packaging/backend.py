@@ -11,7 +11,7 @@ from setuptools.command.egg_info import egg_info, manifest_maker
 
 ROOT = Path(__file__).parents[1]
 CLUSTER = (
-    "cluster.yaml", "Dockerfile", ".dockerignore", ".overrides.txt", ".requirements-*.txt",
+    "cluster.yaml", "Dockerfile", ".*ignore", ".overrides.txt", ".requirements-*.txt",
     "pyproject.toml", ".packaging/*.*", "README.md", "jobs/**/*.*",
 )  # fmt: skip
 """What `evaljudge files cluster` copies, besides the package itself."""

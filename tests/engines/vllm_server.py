@@ -13,11 +13,22 @@ from pathlib import Path
 import httpx
 
 PATIENCE = 600
-COMMAND = [sys.executable, "-W", "ignore", "-m", "vllm.entrypoints.openai.api_server"]
-"""The command `vllm` of the CPU build asks for the version of a package that is not there."""
-OPTIONS = ["--host", "127.0.0.1", "--dtype", "float32", "--enforce-eager"]
+COMMAND = [sys.executable, "-W", "ignore", "-m"]
+"""A module: the command `vllm` asks for the version of a package that the CPU build lacks."""
+OPTIONS = ["--dtype", "float32", "--enforce-eager", "--served-model-name", "m"]
 QUIET = {"VLLM_CPU_KVCACHE_SPACE": "1", "TORCHDYNAMO_DISABLE": "1", "VLLM_NO_USAGE_STATS": "1"}
 OF_OURS = ("VLLM_ENABLE_V1_MULTIPROCESSING", "PYTHONWARNINGS")
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in OF_OURS} | QUIET
+
+
+def answer_file(checkpoint: Path, asks: Path, replies: Path) -> None:
+    """As `vllm run-batch` does."""
+    run_batch = [*COMMAND, "vllm.entrypoints.openai.run_batch", *OPTIONS]
+    given = ["--model", str(checkpoint), "-i", str(asks), "-o", str(replies)]
+    subprocess.run([*run_batch, *given], env=_environment(), check=True, timeout=PATIENCE)
 
 
 def free_port() -> int:
@@ -30,14 +41,13 @@ def free_port() -> int:
 class VllmServer:
     def __init__(self, checkpoint: Path, log: Path, port: int) -> None:
         self.url = f"http://127.0.0.1:{port}/v1"
-        named = ["--model", str(checkpoint), "--served-model-name", "m", "--port", str(port)]
-        env = {name: value for name, value in os.environ.items() if name not in OF_OURS} | QUIET
+        served = ["--model", str(checkpoint), "--host", "127.0.0.1", "--port", str(port)]
         with log.open("ab") as out:
             self.process = subprocess.Popen(
-                [*COMMAND, *OPTIONS, *named],
+                [*COMMAND, "vllm.entrypoints.openai.api_server", *OPTIONS, *served],
                 stdout=out,
                 stderr=out,
-                env=env,
+                env=_environment(),
                 start_new_session=True,
             )
         self._log = log

@@ -3,19 +3,23 @@
 import json
 import random
 from collections.abc import Mapping
-from math import log
+from math import exp, log
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import evaljudge
+from evaljudge.bundled.nano import CHECKPOINT
+from evaljudge.bundled.world.corpus import make_cases
 from evaljudge.engines import ModelSource
 from evaljudge.engines.endpoint.batch import BatchEngines
 from evaljudge.engines.endpoint.model import EndpointModel
 from evaljudge.engines.scripted import ScriptedEngines, noise
 from tests import build
 from tests.build import command
+from tests.engines.conftest import SMALL
+from tests.engines.vllm_server import answer_file
 
 TOKENS = ("Better", "Worse", "Similar", "1", "2", "3", "4", "5", "Well")
 JUDGES = {"synthetic": {"levels": 3}, "geval": {}, "direct": {"steps": False}}
@@ -129,3 +133,34 @@ def test_a_run_is_asked_by_files_alone_or_not_at_all(bench, capsys):
     command(capsys, "export", str(config), *wanted[2:])
     said = command(capsys, "run", str(config), code=2)[1]
     assert "questions wait for replies of batch files: `evaljudge export" in said
+
+
+@pytest.mark.engine
+@pytest.mark.long
+def test_vllms_run_batch_has_the_probabilities_of_the_engine_here(
+    bench: build.Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench.corpus([row | {"candidates": row["candidates"][:2]} for row in make_cases(6, seed=7)])
+    here, there = bench.folder / "here", bench.folder / "there"
+    asked = {"judges": {"pairs": {}}, "prompts": "nano"}
+    engine = {"source": "nano", "engine": SMALL}
+    evaljudge.run(bench.config(**asked, model=engine, out=str(here)))
+    files = {"endpoint": "http://localhost/v1", "name": "m"}
+    config, asks, replies = (bench.folder / name for name in ("c.json", "asks", "replies"))
+    config.write_text(json.dumps(bench.config(**asked, model=files, out=str(there))))
+    command(capsys, "export", str(config), "asks", "--to", str(asks))
+    answer_file(CHECKPOINT, asks, replies)
+    assert "all is answered" in command(capsys, "import", str(there), str(replies))[0]
+    ours, theirs = probabilities(here), probabilities(there)
+    assert len(ours) == 6 * 2 * len(AXES) * 2 * 3
+    assert theirs == pytest.approx(ours, abs=1e-3)
+
+
+def probabilities(out: Path) -> dict[str, float]:
+    """Of each answer to each comparison, in both orders."""
+    return {
+        f"{row['doc_id']} {row['system']} {row['axis']} {place} {answer}": exp(logprob)
+        for row in build.stored(out / "verdicts")
+        for place in ("first", "second")
+        for answer, logprob in json.loads(row["evidence"])["comparisons"][0][place].items()
+    }
