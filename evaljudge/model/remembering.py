@@ -36,7 +36,7 @@ Name = Callable[[Prompt, Writing], str]
 
 class Memory:
     """The replies that one case has, by a digest of the question: the prompts would be most of a
-    worker's memory. `had`: those that were kept of it (execution/saving.py), as they are stored."""
+    worker's memory. `had`: those that were kept of it (execution/case.py), as they are stored."""
 
     def __init__(self, had: Mapping[str, Any] = MappingProxyType({})) -> None:
         self.asked, self._had = dict[bytes, Future[Reply]](), dict(had)
