@@ -46,6 +46,8 @@ class Recipe:
     ladders: int = 8
     extremes: int = 4
     betweens: int = 6
+    checklists: int = 8
+    writings: int = 2
     rate: float = 2e-3
     rate_of_matrices: float = 4e-3
     warm_up: int = 100
@@ -101,12 +103,11 @@ class Training:
             losses.append(self.take_step())
             if self.step % _REPORTED_EVERY == 0 or self.step == self.recipe.steps:
                 self.save()
-                means = torch.tensor(losses).mean(0).tolist()
+                means = ", ".join(f"{mean:.3f}" for mean in torch.tensor(losses).mean(0).tolist())
                 seconds = time.monotonic() - began
                 say(
                     f"step {self.step:,} of {self.recipe.steps:,}: loss of comparisons, ladders, "
-                    f"extremes, betweens {', '.join(f'{mean:.3f}' for mean in means)}; "
-                    f"{seconds:.0f} s"
+                    f"extremes, betweens, checklists, writings {means}; {seconds:.0f} s"
                 )
                 losses = []
 
@@ -118,6 +119,8 @@ class Training:
             [teach.ladder(random) for _ in range(recipe.ladders)],
             [teach.extreme(random) for _ in range(recipe.extremes)],
             [teach.between(random) for _ in range(recipe.betweens)],
+            [teach.checklist(random) for _ in range(recipe.checklists)],
+            [teach.writing(random) for _ in range(recipe.writings)],
         ]
         losses = [self._learn(lessons) for lessons in sets]
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
@@ -210,12 +213,15 @@ class Marks:
     ladders: float
     extremes: float
     betweens: float
+    checklists: float
+    writings: float
 
     def __str__(self) -> str:
         right = ", ".join(f"{axis} {share:.3f}" for axis, share in self.compared.items())
         return (f"held out: compares rightly: {right}; in ladders {self.ladders:.3f}; "
                 f"writes as taught: extremes {self.extremes:.3f}, in-betweens "
-                f"{self.betweens:.3f}")  # fmt: skip
+                f"{self.betweens:.3f}, checklists {self.writings:.3f}; "
+                f"answers them rightly {self.checklists:.3f}")  # fmt: skip
 
 
 def examine(network: Network, seed: int = 0, lessons: int = 300) -> Marks:
@@ -227,6 +233,8 @@ def examine(network: Network, seed: int = 0, lessons: int = 300) -> Marks:
         _share(_marked(network, [teacher.ladder(random) for _ in range(lessons // 3)])),
         _share(_marked(network, [teacher.extreme(random) for _ in range(lessons // 3)])),
         _share(_marked(network, [teacher.between(random) for _ in range(lessons // 3)])),
+        _share(_marked(network, [teacher.checklist(random) for _ in range(lessons // 3)])),
+        _share(_marked(network, [teacher.writing(random) for _ in range(lessons // 3)])),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypedDict, TypeVar
 from evaljudge.errors import UserError
 from evaljudge.judges.protocol import Part
 from evaljudge.judges.shared.asking import text_of
-from evaljudge.judges.shared.one_question import QuestionJudge, Texts
+from evaljudge.judges.shared.one_question import QuestionJudge, Slots
 from evaljudge.judges.shared.references import text_brief
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Writing, Written
@@ -94,11 +94,11 @@ class RatingJudge(QuestionJudge[Reply]):
 
     # stage two: the question for a rating
 
-    def _prepared(self, axis: Axis, briefs: Sequence[Brief]) -> Texts | Failed:
+    def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Slots] | Failed:
         if not self._writing:
-            return {}
+            return [Slots()]
         written = (text_of(brief) for brief in briefs if brief.axis == axis.name)
         steps = next(written, Failed("never written"))
         if isinstance(steps, Failed):
             return Failed(f"no steps for {axis.name}: {steps.reason}")
-        return {"steps": steps}
+        return [Slots({"steps": steps})]
