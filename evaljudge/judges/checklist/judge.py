@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, Self, TypedDict
 
 from pydantic import Field, model_validator
 
-from evaljudge.judges.checklist.weights import Fits, fits_to
+from evaljudge.judges.checklist.weights import FittedWeights, fit_weights
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.protocol import Part, Ratings
 from evaljudge.judges.shared.asking import ANY_WORDS, check_place, document_texts, fold, scored
@@ -41,13 +41,13 @@ EMPTY = Failed("the checklist is empty")
 UNFITTED = "its weights are fitted once the whole run is scored"
 
 
-class AnswerColumns(TypedDict):
+class QuestionColumns(TypedDict):
     question: str
     logprobs: Mapping[str, float]
 
 
 class ChecklistEvidence(TypedDict):
-    answers: Sequence[AnswerColumns]
+    answers: Sequence[QuestionColumns]
 
 
 class ChecklistColumns(TypedDict):
@@ -139,8 +139,10 @@ class Checklist(OneQuestion):
         key = (document.doc_id, "", self.kind, axis.name, QUESTIONS)
         value = reply if isinstance(reply, Failed) else parsed(reply, self._schema)
         if not isinstance(value, Failed):
-            asked = {fold(question): question.strip() for question in reversed(value[QUESTIONS])}
-            value = [question for same, question in reversed(asked.items()) if same] or EMPTY
+            different: dict[str, str] = {}
+            for question in value[QUESTIONS]:
+                different.setdefault(fold(question), question.strip())
+            value = [question for words, question in different.items() if words] or EMPTY
         if isinstance(value, Failed):
             return Brief(*key, {}, "unscored", value.reason, tokens=cost([reply]))
         return Brief(*key, {QUESTIONS: value}, tokens=cost([reply]))
@@ -171,8 +173,8 @@ class Checklist(OneQuestion):
             fitted = Failed(verdict.reason)
         return scores + [scored(verdict, s, verdict.axis, fitted) for s in self.fitted_to_people]
 
-    def fit_to_people(self, verdicts: Iterable[Verdict], ratings: Ratings) -> Fits:
-        return fits_to(verdicts, ratings, self.scored_by)
+    def fit_to_people(self, verdicts: Iterable[Verdict], ratings: Ratings) -> FittedWeights:
+        return fit_weights(verdicts, ratings, self.scored_by)
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:

@@ -34,7 +34,7 @@ class Linear:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class QuestionWeights:
     """One axis: the weights for unrated documents, and those of each fold."""
 
     questions: Sequence[str]
@@ -44,8 +44,8 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Fits:
-    axes: Mapping[str, Fit]
+class FittedWeights:
+    axes: Mapping[str, QuestionWeights]
     scored_by: Callable[[Verdict, float | Failed], list[Score]]
 
     @property
@@ -73,20 +73,20 @@ def answers_of(verdict: Verdict) -> tuple[tuple[str, ...], tuple[float, ...]]:
     return tuple(answer["question"] for answer in answers), yes
 
 
-def fits_to(
+def fit_weights(
     verdicts: Iterable[Verdict], ratings: Ratings,
     scored_by: Callable[[Verdict, float | Failed], list[Score]],
-) -> Fits:  # fmt: skip
+) -> FittedWeights:  # fmt: skip
     rated: dict[str, list[tuple[Verdict, float]]] = {}
     for verdict in verdicts:
         rating = ratings.get((verdict.doc_id, verdict.system), {}).get(verdict.axis)
         if verdict.status == "ok" and rating is not None:
             rated.setdefault(verdict.axis, []).append((verdict, rating))
     fits = {axis: _fit(rows) for axis, rows in rated.items()}
-    return Fits({axis: fit for axis, fit in fits.items() if fit}, scored_by)
+    return FittedWeights({axis: fit for axis, fit in fits.items() if fit}, scored_by)
 
 
-def _fit(rated: Sequence[tuple[Verdict, float]]) -> Fit | None:
+def _fit(rated: Sequence[tuple[Verdict, float]]) -> QuestionWeights | None:
     asked = Counter(answers_of(verdict)[0] for verdict, _ in rated)
     ((questions, _),) = asked.most_common(1)
     rows = [(v.doc_id, answers_of(v)[1], r) for v, r in rated if answers_of(v)[0] == questions]
@@ -101,7 +101,7 @@ def _fit(rated: Sequence[tuple[Verdict, float]]) -> Fit | None:
 
     fold_of = dict(zip(documents.tolist(), divided.fold[0].tolist(), strict=True))
     each = [fitted(divided.elsewhere(fold)) for fold in range(divided.folds)]
-    return Fit(questions, fitted(divided.pairs), each, fold_of)
+    return QuestionWeights(questions, fitted(divided.pairs), each, fold_of)
 
 
 def ridge(yes: Floats, ratings: Floats) -> Linear:
