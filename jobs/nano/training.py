@@ -50,6 +50,8 @@ class Recipe:
     writings: int = 2
     rate: float = 2e-3
     rate_of_matrices: float = 4e-3
+    share: float = 1.0
+    """Of both rates: less of it changes less of what a checkpoint knows."""
     warm_up: int = 100
     cool_down: float = 0.4
     faults: float = 1.0
@@ -64,6 +66,7 @@ class Training:
         tokenizer = make_tokenizer()
         self.recipe, self.step = recipe, 0
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self._halves = self.device == "cuda" or torch.cpu._is_avx512_bf16_supported()
         self.network = Network(Shape(tokenizer.get_vocab_size())).to(self.device)
         if start is not None:
             start_from(start, self.network)
@@ -140,7 +143,7 @@ class Training:
 
     def _learn(self, lessons: Sequence[Lesson]) -> float:
         batch = collate(lessons).to(self.device)
-        with torch.autocast(self.device, torch.bfloat16):
+        with torch.autocast(self.device, torch.bfloat16, enabled=self._halves):
             seen: Seen = self._forward(batch.ids, batch.positions, batch.sees)
             words = self.network.read(seen.hidden[batch.learnt > 0])
         loss = _loss_of_words(words, batch)
@@ -201,7 +204,7 @@ def _optimisers(network: Network, recipe: Recipe) -> list[torch.optim.Optimizer]
     ]
     for optimiser in optimisers:
         for group in optimiser.param_groups:
-            group["full_rate"] = group["lr"]
+            group["full_rate"] = recipe.share * group["lr"]
     return optimisers
 
 

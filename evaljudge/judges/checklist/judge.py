@@ -19,7 +19,6 @@ from typing import Annotated, Any, Literal, Self, TypedDict
 from pydantic import Field, model_validator
 
 from evaljudge.judges.checklist.weights import FittedWeights, fit_weights
-from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.protocol import Part, Ratings
 from evaljudge.judges.shared.asking import ANY_WORDS, check_place, document_texts, fold, scored
 from evaljudge.judges.shared.one_question import OneQuestion, Slots
@@ -30,8 +29,6 @@ from evaljudge.model.asks import Chosen, Failed, Prompt, Writing, Written
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
 from evaljudge.records import Axis, Brief, Document, Score, Verdict
-from evaljudge.sections import Section, Table
-from evaljudge.sections.figures import correlation
 from evaljudge.settings import Settings
 
 QUESTIONS, WRITE = "questions", "checklist.write"
@@ -175,12 +172,3 @@ class Checklist(OneQuestion):
 
     def fit_to_people(self, verdicts: Iterable[Verdict], ratings: Ratings) -> FittedWeights:
         return fit_weights(verdicts, ratings, self.scored_by)
-
-
-def shown_evidence(judged: JudgedCandidate) -> Section:
-    p = {one["question"]: Chosen(one["logprobs"]).p["Yes"]
-         for one in judged.verdict.evidence["answers"]}  # fmt: skip
-    about = f"The mean probability of Yes over the questions is {fmean(p.values()):.3f}."
-    rows = [[question, correlation(yes)] for question, yes in p.items()]
-    table = Table("How probable the answer Yes is", ["question", "probability"], rows, "lr")
-    return Section("The checklist", [about], [table])

@@ -16,15 +16,15 @@ import pytest
 import evaljudge
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
-from evaljudge.judges.checklist.judge import Checklist, shown_evidence
+from evaljudge.judges.checked import shown_answer
+from evaljudge.judges.checklist.judge import Checklist
 from evaljudge.judges.checklist.weights import ridge
-from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.model.asks import Failed, Options, Prompt, Sample, Writing, Written
 from evaljudge.prompts import load_task
 from evaljudge.reasons import by_kind
 from evaljudge.records import Verdict
 from tests import build
-from tests.judges.builders import CASE, briefs_of, verdicts_of
+from tests.judges.builders import briefs_of, verdicts_of
 
 YES = {"Is it whole?": 0.9, "Is it in one tense?": 0.8, "Does it say nothing twice?": 0.4}
 
@@ -55,9 +55,11 @@ def test_the_score_is_the_mean_of_yes_on_the_scale_and_its_reason_is_shown() -> 
     assert [one["question"] for one in verdict.evidence["answers"]] == [*YES]
     (score,) = judge().score(verdict)
     assert score.value == pytest.approx(1 + 4 * 0.7)
-    (table,) = shown_evidence(JudgedCandidate(CASE.candidates[0], verdict)).tables
-    assert table.rows == [["Is it whole?", "0.900"], ["Is it in one tense?", "0.800"],
-                          ["Does it say nothing twice?", "0.400"]]  # fmt: skip
+    (table,) = shown_answer(verdict).tables
+    assert table.heads == ["question", "Yes", "No"]
+    assert table.rows == [["Is it whole?", "0.900", "0.100"],
+                          ["Is it in one tense?", "0.800", "0.200"],
+                          ["Does it say nothing twice?", "0.400", "0.600"]]  # fmt: skip
 
 
 @pytest.mark.parametrize("once", [False, True])
