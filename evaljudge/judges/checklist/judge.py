@@ -19,12 +19,11 @@ from typing import Annotated, Any, Literal, Self, TypedDict
 from pydantic import Field, model_validator
 
 from evaljudge.judges.checklist.weights import FittedWeights, fit_weights
-from evaljudge.judges.protocol import Part, Ratings
+from evaljudge.judges.protocol import Ratings
 from evaljudge.judges.shared.asking import ANY_WORDS, check_place, document_texts, fold, scored
-from evaljudge.judges.shared.one_question import OneQuestion, Slots
+from evaljudge.judges.shared.one_question import BriefKey, OneQuestion, Slots
 from evaljudge.judges.shared.scale import HIGHEST, LOWEST
 from evaljudge.judges.shared.structured import list_of, object_of, parsed, string
-from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Prompt, Writing, Written
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
@@ -70,20 +69,28 @@ class Checklist(OneQuestion):
     version = "1"
     answers = ("Yes", "No")
     shown = ("target", "question")
-    several = True
+    part, several = QUESTIONS, True
     keys = ChecklistSettings
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         super().__init__(settings, task, name)
         chosen: ChecklistSettings = self.settings
         self._more = {"most": str(chosen.most)}
-        shown = ["source"] if chosen.written_for == "document" else []
-        self._pack.check(WRITE, shown, **self._nouns, **ANY_WORDS, **self._more)
+        self._shows_document = chosen.written_for == "document"
+        self._pack.check(
+            WRITE,
+            ["source"] if self._shows_document else [],
+            **self._nouns,
+            **ANY_WORDS,
+            **self._more,
+        )
         check_place(self._pack, WRITE, "axis", ["one", "other"], **self._nouns, **self._more)
         self._schema = object_of({QUESTIONS: list_of(string(LONGEST), chosen.most)})
-        self._how = Writing(chosen.max_tokens, schema=json.dumps(self._schema))
+        self._writing = Writing(chosen.max_tokens, schema=json.dumps(self._schema))
         asked = {key: value for key, value in self._asking.items() if key != "weights"}
-        self._asking = asked | {"writing": self._pack.hash([WRITE])}
+        self._inputs = {"prompts": self._pack.hash([WRITE]), "for": chosen.written_for,
+                        "max_tokens": chosen.max_tokens, **self._more}  # fmt: skip
+        self._asking = asked | {"writing": self._inputs["prompts"]}
 
     @property
     def reading(self) -> Mapping[str, Any]:
@@ -109,31 +116,13 @@ class Checklist(OneQuestion):
 
     # stage one: the questions
 
-    def parts(self) -> list[Part]:
-        how = self._more | {"prompts": self._asking["writing"], "for": self.settings.written_for,
-                            "max_tokens": self._how.max_tokens}  # fmt: skip
-        return [
-            Part(axis.name, QUESTIONS, {"name": axis.name} | axis.words | how, axis.context)
-            for axis in self._axes
-        ]
-
-    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
-        there = {brief.axis for brief in known}
-        missing = [axis for axis in self._axes if axis.name not in there]
-        replies: Sequence[Written | Failed] = [Failed("empty source")] * len(missing)
-        if document.source.strip():
-            prompts = [self._to_write(document, axis) for axis in missing]
-            replies = await model.write(prompts, self._how)
-        return [self._brief(document, a, r) for a, r in zip(missing, replies, strict=True)]
-
     def _to_write(self, document: Document, axis: Axis) -> Prompt:
         texts = document_texts(document, axis)
-        if self.settings.written_for == "axis":
+        if not self._shows_document:
             texts = dict.fromkeys(texts)
         return self._pack.render(WRITE, texts, **self._words(axis), **self._more)
 
-    def _brief(self, document: Document, axis: Axis, reply: Written | Failed) -> Brief:
-        key = (document.doc_id, "", self.kind, axis.name, QUESTIONS)
+    def _brief(self, key: BriefKey, reply: Written | Failed) -> Brief:
         value = reply if isinstance(reply, Failed) else parsed(reply, self._schema)
         if not isinstance(value, Failed):
             different: dict[str, str] = {}

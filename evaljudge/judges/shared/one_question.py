@@ -23,7 +23,7 @@ from statistics import fmean
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from evaljudge.errors import UserError, first_line
-from evaljudge.judges.protocol import Judge, Judged
+from evaljudge.judges.protocol import Judge, Judged, Part
 from evaljudge.judges.shared.asking import document_texts, printable, reason_unscorable
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Weighed, Writing, Written
@@ -34,6 +34,7 @@ from evaljudge.settings import Settings, read_settings
 
 Reply = TypeVar("Reply", bound=Written | Chosen | Weighed)
 Texts = Mapping[str, Given]
+BriefKey = tuple[str, str, str, str, str]
 Answers = Sequence[tuple[Texts, Reply | Failed]]
 """The slots of each question about a candidate, and the reply."""
 LONGEST_REASON = 200
@@ -56,6 +57,13 @@ class Slots(NamedTuple):
 class QuestionJudge(Judge, Generic[Reply]):
     """Asks about each candidate on each axis, and keeps what it reads as evidence."""
 
+    part = ""
+    """What a model writes for each axis before it asks, if it has `_writing`."""
+    _writing: Writing | None = None
+    _inputs: Mapping[str, Any] = {}
+    """All that the writing depends on besides the axis and the document."""
+    _shows_document = False
+    """Whether the prompt for it has the document."""
     several: bool = False
     """Whether it may ask several questions: the evidence has `answers`, each beside its slots."""
 
@@ -87,6 +95,33 @@ class QuestionJudge(Judge, Generic[Reply]):
     @property
     def axes(self) -> Sequence[str]:
         return [axis.name for axis in self._axes]
+
+    def parts(self) -> Sequence[Part]:
+        return [
+            Part(a.name, self.part, {"name": a.name} | a.words | self._inputs,
+                 a.context and self._shows_document)
+            for a in (self._axes if self._writing else ())
+        ]  # fmt: skip
+
+    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
+        if not self._writing:
+            return []
+        there = {brief.axis for brief in known}
+        missing = [axis for axis in self._axes if axis.name not in there]
+        replies: Sequence[Written | Failed] = [Failed("empty source")] * len(missing)
+        if document.source.strip():
+            prompts = [self._to_write(document, axis) for axis in missing]
+            replies = await model.write(prompts, self._writing)
+        keys = [(document.doc_id, "", self.kind, axis.name, self.part) for axis in missing]
+        return [self._brief(key, reply) for key, reply in zip(keys, replies, strict=True)]
+
+    def _to_write(self, document: Document, axis: Axis) -> Prompt:
+        """The prompt of an axis' part."""
+        raise NotImplementedError
+
+    def _brief(self, key: BriefKey, reply: Written | Failed) -> Brief:
+        """What is kept of the part; `key`: its document, key, judge, axis and name."""
+        raise NotImplementedError
 
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
         pairs = [(axis, candidate) for axis in self._axes for candidate in case.candidates]
