@@ -98,7 +98,7 @@ class QuestionJudge(Judge, Generic[Reply]):
 
     def parts(self) -> Sequence[Part]:
         return [
-            Part(a.name, self.part, {"name": a.name} | a.words | self._inputs,
+            Part(a.name, self.part, {"name": a.name, **a.words, **self._inputs},
                  a.context and self._shows_document)
             for a in (self._axes if self._writing else ())
         ]  # fmt: skip
