@@ -46,6 +46,10 @@ class Fitted(Protocol):
         """Used in place of `Judge.score`: the same scorers on the same axes."""
 
 
+Ratings = Mapping[tuple[str, str], Mapping[str, float]]
+"""People's mean ratings by document and system, and by axis; of texts that have any."""
+
+
 class Judge(ABC):
     """A judge implements the abstract methods; the other defaults suit a simple judge."""
 
@@ -142,6 +146,16 @@ class Judge(ABC):
         read once, in order, as they are iterated: what is kept of them must not grow with the run.
         """
         return None
+
+    @property
+    def fitted_to_people(self) -> Sequence[str]:
+        """The scorers that `fit_to_people` fits, in folds of documents; what is fitted to ratings
+        cannot be certified by them. With any, it is called in place of `fit`."""
+        return ()
+
+    def fit_to_people(self, verdicts: Iterable[Verdict], ratings: Ratings) -> Fitted:
+        """The same with people's ratings; it may keep the verdicts on rated texts."""
+        raise NotImplementedError
 
     def collecting(self, wanted: CollectorOptions) -> Callable[[], Collector]:
         """A function that makes a new collector; files that collectors need are read here, once."""

@@ -358,7 +358,12 @@ def assemble_job(
     for name in {scorer for judge in judges for scorer in judge.scorers} & {*config.metrics}:
         with mistakes.noted():
             raise UserError(f"metrics.{name}: a judge's scorer has this name; give another")
-    _check_selections(config, _with_mixes(single, mixes), not mistakes, mistakes)
+    to_people = {scorer for judge in judges for scorer in judge.fitted_to_people}
+    to_people |= {
+        name for name, mix in mixes.items() if to_people & {part for part, _ in mix.parts}
+    }
+    scorers = _with_mixes(single, mixes)
+    _check_selections(config, scorers, to_people, not mistakes, mistakes)
     mistakes.refuse(config.place)
     if not judges and not metrics:
         raise UserError("nothing to do: the configuration names no judge and no metric")
@@ -467,8 +472,10 @@ def _with_mixes(axes: Mapping[str, list[str]], mixes: Mapping[str, Mix]) -> dict
 
 
 def _check_selections(
-    config: Config, scorers: Mapping[str, list[str]], is_whole: bool, mistakes: Mistakes
-) -> None:
+    config: Config, scorers: Mapping[str, list[str]], to_people: Collection[str], is_whole: bool,
+    mistakes: Mistakes,
+) -> None:  # fmt: skip
+    """`to_people`: the scorers that judges fitted to people's ratings, and mixes of them."""
     plain = [scorer for scorer in scorers if "#" not in scorer]
     for scorer in config.calibrate if is_whole else ():
         with mistakes.noted():
@@ -479,7 +486,8 @@ def _check_selections(
                     f"calibrate: {calibrated_name(scorer)!r} is a scorer's name already"
                 )
     calibrated = {calibrated_name(s): scorers[s] for s in config.calibrate if s in scorers}
-    fitted = {*calibrated, *(name for name, c in config.combine.items() if c.by == "agreement")}
+    fitted = {*to_people, *calibrated}
+    fitted |= {name for name, combined in config.combine.items() if combined.by == "agreement"}
     for selection in config.select:
         for condition in selection.all:
             if is_whole or condition.scorer in {*scorers, *calibrated}:
