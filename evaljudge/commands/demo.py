@@ -67,15 +67,13 @@ def demo_config(cases: Path, out: Path) -> dict[str, Any]:
 
 def demo_study(demo: Mapping[str, Any], out: Path) -> dict[str, Any]:
     kept = {name: demo[name] for name in ("corpus", "task", "prompts")}
-    # it was not taught to rate a text, as direct and geval ask: what it says is shown all the same
+    # it was not taught to rate a text directly: what it says then is shown all the same
     kept["model"] = demo["model"] | {"least_mass": 0}
     synthetic = demo["judges"]["synthetic"] | {"predict": ["probabilities", "sampled"]}
     judges = [
         {"judge": "synthetic", **synthetic, "levels": [2, 3, 5]},
         {"judge": "synthetic", **demo["judges"]["synthetic"], "layout": ["ladder"]},
-        {"judge": "checklist", "max_tokens": 96},
         {"judge": "direct", "steps": False},
-        {"judge": "geval", "max_tokens": 96},
     ]
     where = {"out": str(out / "study"), "briefs": str(out / "run" / "briefs")}
     return kept | where | {"metrics": ["rouge1"], "study": {"judges": judges}, "coverage_floor": 0}

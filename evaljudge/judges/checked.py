@@ -104,14 +104,12 @@ def shown_answer(verdict: Verdict) -> Section:
 
 
 def _answers_table(answers: Sequence[Mapping[str, Any]]) -> Table:
-    """A row for each question: its slots, and the answers' probabilities or the reply."""
-    p = [Chosen(logs).p if (logs := one.get("logprobs")) else {} for one in answers]
-    words = [key for key, value in answers[0].items() if isinstance(value, str)]
-    rows = [
-        [*(one[key] for key in words), *map(correlation, each.values())]
-        for one, each in zip(answers, p, strict=True)
-    ]
-    return Table("", [*words, *p[0]], rows, "l" * len(words) + "r" * len(p[0]))
+    """A row for each question: its slots, and the reply or the answers' probabilities."""
+    chosen = [Chosen(one.get("logprobs", {})).p.items() for one in answers]
+    rows = [{**one, **{answer: correlation(p) for answer, p in each}}
+            for one, each in zip(answers, chosen, strict=True)]  # fmt: skip
+    heads = [head for head, value in rows[0].items() if isinstance(value, str)]
+    return Table("", heads, [[row[head] for head in heads] for row in rows], "l" * len(heads))
 
 
 def _as_words(value: object) -> str:

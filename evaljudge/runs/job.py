@@ -359,11 +359,9 @@ def assemble_job(
         with mistakes.noted():
             raise UserError(f"metrics.{name}: a judge's scorer has this name; give another")
     to_people = {scorer for judge in judges for scorer in judge.fitted_to_people}
-    to_people |= {
-        name for name, mix in mixes.items() if to_people & {part for part, _ in mix.parts}
-    }
-    scorers = _with_mixes(single, mixes)
-    _check_selections(config, scorers, to_people, not mistakes, mistakes)
+    for name, mix in mixes.items():
+        to_people |= {name} if to_people & {*dict(mix.parts)} else set()
+    _check_selections(config, _with_mixes(single, mixes), to_people, not mistakes, mistakes)
     mistakes.refuse(config.place)
     if not judges and not metrics:
         raise UserError("nothing to do: the configuration names no judge and no metric")

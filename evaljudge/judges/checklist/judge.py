@@ -8,7 +8,7 @@ read, exact in the data type of the engine. On `fluency`:
     Are all verbs in one tense?      .80        `checklist`: 1 + 4 · their mean, .70  =  3.80
     Is it free of repetitions?       .40        `checklist.fitted`: weights learnt from ratings
 
-`weights: fitted` needs the same questions for all documents; weights.py says how they are fitted.
+`fitted: true` needs the same questions for all documents; weights.py says how they are weighted.
 """
 
 import json
@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 from evaljudge.judges.checklist.weights import FittedWeights, fit_weights
 from evaljudge.judges.protocol import Ratings
 from evaljudge.judges.shared.asking import ANY_WORDS, check_place, document_texts, fold, scored
-from evaljudge.judges.shared.one_question import BriefKey, OneQuestion, Slots
+from evaljudge.judges.shared.one_question import BriefKey, OneQuestion, Texts
 from evaljudge.judges.shared.scale import HIGHEST, LOWEST
 from evaljudge.judges.shared.structured import list_of, object_of, parsed, string
 from evaljudge.model.asks import Chosen, Failed, Prompt, Writing, Written
@@ -33,8 +33,7 @@ from evaljudge.settings import Settings
 QUESTIONS, WRITE = "questions", "checklist.write"
 LONGEST = 200
 """The letters of a question."""
-EMPTY = Failed("the checklist is empty")
-UNFITTED = "its weights are fitted once the whole run is scored"
+UNFITTED = Failed("its weights are fitted once the whole run is scored")
 
 
 class QuestionColumns(TypedDict):
@@ -54,13 +53,12 @@ class ChecklistSettings(Settings):
     written_for: Literal["document", "axis"] = "document"
     most: Annotated[int, Field(ge=1, le=50)] = 10
     max_tokens: Annotated[int, Field(gt=0)] = 512
-    weights: Literal["equal", "fitted"] = "equal"
+    fitted: bool = False
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
-        if self.weights == "fitted" and self.written_for == "document":
-            raise ValueError("weights: fitted goes with `written_for: axis`, where all documents "
-                             "have the same questions")  # fmt: skip
+        if self.fitted and self.written_for == "document":
+            raise ValueError("fitted: true goes with `written_for: axis`")
         return self
 
 
@@ -68,33 +66,27 @@ class Checklist(OneQuestion):
     kind = "checklist"
     version = "1"
     answers = ("Yes", "No")
-    shown = ("target", "question")
-    part, several = QUESTIONS, True
+    shown = ("question",)
+    part = QUESTIONS
     keys = ChecklistSettings
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         super().__init__(settings, task, name)
         chosen: ChecklistSettings = self.settings
-        self._more = {"most": str(chosen.most)}
         self._shows_document = chosen.written_for == "document"
-        self._pack.check(
-            WRITE,
-            ["source"] if self._shows_document else [],
-            **self._nouns,
-            **ANY_WORDS,
-            **self._more,
-        )
-        check_place(self._pack, WRITE, "axis", ["one", "other"], **self._nouns, **self._more)
+        self._more = self._nouns | {"most": str(chosen.most)}
+        needed = ["source"] if self._shows_document else []
+        self._pack.check(WRITE, needed, **ANY_WORDS, **self._more)
+        check_place(self._pack, WRITE, "axis", ["one", "other"], **self._more)
         self._schema = object_of({QUESTIONS: list_of(string(LONGEST), chosen.most)})
         self._writing = Writing(chosen.max_tokens, schema=json.dumps(self._schema))
-        asked = {key: value for key, value in self._asking.items() if key != "weights"}
-        self._inputs = {"prompts": self._pack.hash([WRITE]), "for": chosen.written_for,
-                        "max_tokens": chosen.max_tokens, **self._more}  # fmt: skip
-        self._asking = asked | {"writing": self._inputs["prompts"]}
+        writing = {"writing": self._pack.hash([WRITE])}
+        self._inputs = chosen.model_dump(exclude={"fitted"}) | self._nouns | writing
+        self._asking = {k: v for k, v in self._asking.items() if k != "fitted"} | writing
 
     @property
     def reading(self) -> Mapping[str, Any]:
-        return {"weights": self.settings.weights}
+        return {"fitted": self.settings.fitted}
 
     @property
     def scorers(self) -> Sequence[str]:
@@ -102,7 +94,7 @@ class Checklist(OneQuestion):
 
     @property
     def fitted_to_people(self) -> Sequence[str]:
-        return [f"{self.name}.fitted"] if self.settings.weights == "fitted" else []
+        return [f"{self.name}.fitted"] if self.settings.fitted else []
 
     @property
     def estimated(self) -> str:
@@ -118,28 +110,25 @@ class Checklist(OneQuestion):
 
     def _to_write(self, document: Document, axis: Axis) -> Prompt:
         texts = document_texts(document, axis)
-        if not self._shows_document:
-            texts = dict.fromkeys(texts)
-        return self._pack.render(WRITE, texts, **self._words(axis), **self._more)
+        shown = texts if self._shows_document else dict.fromkeys(texts)
+        return self._pack.render(WRITE, shown, **axis.words, **self._more)
 
     def _brief(self, key: BriefKey, reply: Written | Failed) -> Brief:
         value = reply if isinstance(reply, Failed) else parsed(reply, self._schema)
         if not isinstance(value, Failed):
-            different: dict[str, str] = {}
-            for question in value[QUESTIONS]:
-                different.setdefault(fold(question), question.strip())
-            value = [question for words, question in different.items() if words] or EMPTY
+            different = dict.fromkeys(map(str.strip, value[QUESTIONS]))
+            value = list(filter(fold, different)) or Failed("the checklist is empty")
         if isinstance(value, Failed):
             return Brief(*key, {}, "unscored", value.reason, tokens=cost([reply]))
         return Brief(*key, {QUESTIONS: value}, tokens=cost([reply]))
 
     # stage two: their answers
 
-    def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Slots] | Failed:
-        brief = next((brief for brief in briefs if brief.axis == axis.name), None)
-        if brief is None or brief.status != "ok":
-            return Failed(brief.reason if brief else "never written")
-        return [Slots({"question": question}) for question in brief.content[QUESTIONS]]
+    def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Texts] | Failed:
+        written = self._written(axis, briefs)
+        if isinstance(written, Failed):
+            return written
+        return [{"question": question} for question in written[QUESTIONS]]
 
     # the driver: arithmetic, no model
 
@@ -149,15 +138,11 @@ class Checklist(OneQuestion):
     def together(self, values: Sequence[float]) -> float:
         return LOWEST + (HIGHEST - LOWEST) * fmean(values)
 
-    def score(self, verdict: Verdict) -> list[Score]:
-        return self.scored_by(verdict, Failed(UNFITTED))
-
-    def scored_by(self, verdict: Verdict, fitted: float | Failed) -> list[Score]:
+    def score(self, verdict: Verdict, fitted: float | Failed = UNFITTED) -> list[Score]:
         """`fitted`: the value of the scorer with weights, where there is one."""
-        scores = super().score(verdict)[:1]
-        if verdict.status != "ok":
-            fitted = Failed(verdict.reason)
-        return scores + [scored(verdict, s, verdict.axis, fitted) for s in self.fitted_to_people]
+        scores = super().score(verdict)
+        further = self.scorers[len(scores) :]
+        return scores + [scored(verdict, scorer, verdict.axis, fitted) for scorer in further]
 
     def fit_to_people(self, verdicts: Iterable[Verdict], ratings: Ratings) -> FittedWeights:
-        return fit_weights(verdicts, ratings, self.scored_by)
+        return fit_weights(verdicts, ratings, self.score)

@@ -36,7 +36,7 @@ from pydantic import Field, model_validator
 
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.asking import reason_unscorable
-from evaljudge.judges.shared.one_question import Answers, QuestionJudge, Texts
+from evaljudge.judges.shared.one_question import Answers, Asked, QuestionJudge
 from evaljudge.judges.shared.passages import sentences
 from evaljudge.judges.shared.scale import RATINGS, mean_rating, ratings_section
 from evaljudge.metrics.lexical import spaced, words
@@ -189,12 +189,12 @@ class ExtractThenRate(QuestionJudge[Chosen]):
 
     def _asked(
         self, document: Document, axis: Axis, candidate: Candidate, briefs: Sequence[Brief]
-    ) -> Sequence[tuple[Texts, Prompt]] | Failed:
+    ) -> Asked:
         if reason := reason_unscorable(document, candidate):
-            return Failed(reason)
+            return [({}, Failed(reason))]
         extract = self._extract(document, candidate)
         if isinstance(extract, Failed):
-            return extract
+            return [({}, extract)]
         return super()._asked(replace(document, source=extract.text), axis, candidate, briefs)
 
     async def _ask(

@@ -19,7 +19,7 @@ from typing import Any, TypedDict
 
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges.plugin import JudgedCandidate
-from evaljudge.judges.shared.one_question import QuestionJudge, Slots
+from evaljudge.judges.shared.one_question import QuestionJudge, Texts
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Prompt, Weighed
 from evaljudge.prompts import Task
@@ -83,10 +83,10 @@ class Likelihood(QuestionJudge[Weighed]):
             "": f"The mean log-probability of the {order}, per token: at most 0, higher is better."
         }
 
-    def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Slots]:
+    def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Texts]:
         shown = [shot for shot in self._settings.demonstrations if shot.axis in (None, axis.name)]
         sources, targets = ([getattr(shot, of) for shot in shown] for of in ("source", "target"))
-        return [Slots({"example_sources": sources, "example_targets": targets})]
+        return [{"example_sources": sources, "example_targets": targets}]
 
     def _text(self, document: Document, candidate: Candidate) -> str:
         """The text whose probability is read."""

@@ -20,7 +20,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite, log
 from statistics import fmean
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from evaljudge.errors import UserError, first_line
 from evaljudge.judges.protocol import Judge, Judged, Part
@@ -35,23 +35,15 @@ from evaljudge.settings import Settings, read_settings
 Reply = TypeVar("Reply", bound=Written | Chosen | Weighed)
 Texts = Mapping[str, Given]
 BriefKey = tuple[str, str, str, str, str]
+Asked = Sequence[tuple[Texts, Prompt | Failed]]
 Answers = Sequence[tuple[Texts, Reply | Failed]]
-"""The slots of each question about a candidate, and the reply."""
+"""The slots of each question about a candidate, and its prompt or its reply."""
 LONGEST_REASON = 200
 SHORT_REPLIES = {"an empty reply": "", "white space": " \n", "the reply `4.`": "4.",
                  "the reply `None`": "None"}  # fmt: skip
 """What `read` is tried on."""
 UNMARKED = ("its question has no markers such as <target> and </target> around the text, so the "
             "model cannot tell where the text begins and ends")  # fmt: skip
-
-
-class Slots(NamedTuple):
-    """What a question shows beside the document, the candidate and the axis."""
-
-    texts: Texts = {}
-    """Those that a model wrote, or a user gave: they are fenced."""
-    words: Mapping[str, str] = {}
-    """Words of the judge's own."""
 
 
 class QuestionJudge(Judge, Generic[Reply]):
@@ -80,7 +72,7 @@ class QuestionJudge(Judge, Generic[Reply]):
         words = self._words(Axis("axis", "what it is"))
         self._pack.check(template, shown, several=several, **words)
         prompts = {"prompts": self._pack.hash([template])}
-        self._asking: Mapping[str, Any] = (
+        self._asking: dict[str, Any] = (
             settings.model_dump(mode="json", exclude=set(unused)) | prompts
         )
 
@@ -99,7 +91,7 @@ class QuestionJudge(Judge, Generic[Reply]):
     def parts(self) -> Sequence[Part]:
         return [
             Part(a.name, self.part, {"name": a.name, **a.words, **self._inputs},
-                 a.context and self._shows_document)
+                 shows_context=a.context and self._shows_document)
             for a in (self._axes if self._writing else ())
         ]  # fmt: skip
 
@@ -128,17 +120,16 @@ class QuestionJudge(Judge, Generic[Reply]):
         asked = [self._asked(case.document, axis, c, briefs) for axis, c in pairs]
         prompts, texts = list[Prompt](), list[str]()
         for (_, candidate), questions in zip(pairs, asked, strict=True):
-            if not isinstance(questions, Failed):
-                prompts += [prompt for _, prompt in questions]
-                texts += [self._text(case.document, candidate)] * len(questions)
+            can_be = [prompt for _, prompt in questions if isinstance(prompt, Prompt)]
+            prompts += can_be
+            texts += [self._text(case.document, candidate)] * len(can_be)
         replies = iter(await self._ask(prompts, texts, model))
-        verdicts = []
-        for (axis, candidate), questions in zip(pairs, asked, strict=True):
-            answers: Answers[Reply] = [({}, questions)] if isinstance(questions, Failed) else [
-                (slots, next(replies)) for slots, _ in questions
-            ]  # fmt: skip
-            verdicts.append(self._verdict(case, axis, candidate, answers))
-        return Judged(verdicts)
+        answers = [
+            [(own, next(replies) if isinstance(p, Prompt) else p) for own, p in questions]
+            for questions in asked
+        ]
+        both = zip(pairs, answers, strict=True)
+        return Judged([self._verdict(case, axis, c, each) for (axis, c), each in both])
 
     def _text(self, document: Document, candidate: Candidate) -> str:
         """The text that is judged."""
@@ -146,19 +137,16 @@ class QuestionJudge(Judge, Generic[Reply]):
 
     def _asked(
         self, document: Document, axis: Axis, candidate: Candidate, briefs: Sequence[Brief]
-    ) -> Sequence[tuple[Texts, Prompt]] | Failed:
-        """Each question's slots and prompt, or why this candidate cannot be judged at all."""
+    ) -> Asked:
+        """Each question's slots and prompt; or, alone, why this candidate cannot be judged."""
         if reason := reason_unscorable(document, candidate):
-            return Failed(reason)
+            return [({}, Failed(reason))]
         questions = self._questions(axis, briefs)
         if isinstance(questions, Failed):
-            return questions
+            return [({}, questions)]
         texts = {**document_texts(document, axis), "target": candidate.text}
         name, words = self._template, self._words(axis)
-        return [
-            ({**own, **more}, self._pack.render(name, {**texts, **own}, **{**words, **more}))
-            for own, more in questions
-        ]
+        return [(own, self._pack.render(name, {**texts, **own}, **words)) for own in questions]
 
     def _verdict(
         self, case: Case, axis: Axis, candidate: Candidate, answers: Answers[Reply]
@@ -175,9 +163,15 @@ class QuestionJudge(Judge, Generic[Reply]):
             read.append({**slots, **evidence} if self.several else evidence)
         return Verdict(*key, {"answers": read} if self.several else read[0], tokens=tokens)
 
-    def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Slots] | Failed:
-        """What each question on this axis shows, such as briefs, or why there is none."""
-        return [Slots()]
+    def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Texts] | Failed:
+        """The texts that each question on this axis shows besides, or why there are none."""
+        return [{}]
+
+    def _written(self, axis: Axis, briefs: Sequence[Brief]) -> Mapping[str, Any] | Failed:
+        """The part that was written for the axis."""
+        found = (b.content if b.status == "ok" else Failed(b.reason)
+                 for b in briefs if b.axis == axis.name)  # fmt: skip
+        return next(found, Failed("never written"))
 
     def _words(self, axis: Axis) -> dict[str, str]:
         """The words for the template's slots."""
@@ -226,9 +220,9 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
     file `ask.j2` among the prompts of the judge's folder."""
     answers: Sequence[str] = ()
     slots: Sequence[Mapping[str, str]] = ()
-    """Words for slots of its own: the question is asked once with each of these."""
-    shown: Sequence[str] = ("target",)
-    """The texts that the question must have a place for."""
+    """Texts for slots of its own: the question is asked once with each of these."""
+    shown: Sequence[str] = ()
+    """The slots of its own, where `_questions` fills them."""
     each_axis: bool = True
     """Whether it asks, and scores, on each axis; else once about each candidate."""
     max_tokens: int = 16
@@ -243,24 +237,24 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         if self.question:
             pack = replace(pack, templates={**pack.templates, template: self.question})
         axes = task.axes if self.each_axis else (Axis(ANY_AXIS, "", context=True),)
-        self.several = self.several or bool(self.slots)
-        task = replace(task, pack=pack, axes=axes)
-        super().__init__(name, self.settings, task, template, self.shown)
-        blank = {slot: slot for slot in ("source", "context", *self.shown)}
-        words = self._words(Axis("axis", "what it is"))
-        asked = {self._pack.render(template, blank, **{**words, **own}) for own in self.slots}
-        if len(asked) < len(self.slots):
-            raise UserError(f"judges.{name}: two of its `slots` make the same question")
-        how: dict[str, Any] = {"slots": [dict(own) for own in self.slots]} if self.slots else {}
-        how |= {"answers": list(self.answers)} if self.answers else {"max_tokens": self.max_tokens}
+        task, own = (
+            replace(task, pack=pack, axes=axes),
+            {slot for each in self.slots for slot in each},
+        )
+        self.several = bool(self.shown or own)
+        shown = ["target", *self.shown, *sorted(own)]
+        super().__init__(name, self.settings, task, template, shown)
+        how = {"answers": list(self.answers)} if self.answers else {"max_tokens": self.max_tokens}
         self._asking = {**self._asking, **how}
+        if self.slots:
+            self._asking["slots"] = list(self.slots)
         if not pack.markers_of(template):
             self.cautions = (f"judges.{name}: {UNMARKED}",)
         self.options = (Options(tuple(self.answers)),) if self.answers else ()
         self._try_scoring()
 
-    def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Slots] | Failed:
-        return [Slots(words=own) for own in self.slots or ({},)]
+    def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Texts] | Failed:
+        return self.slots or [{}]
 
     def together(self, values: Sequence[float]) -> float:
         """The score of the questions' values, which it has one of for each of `slots`."""
@@ -313,8 +307,7 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
                 ) from error
 
     def _words(self, axis: Axis) -> dict[str, str]:
-        own = dict(self.slots[0]) if self.slots else {}
-        return (super()._words(axis) if self.each_axis else self._nouns) | own
+        return super()._words(axis) if self.each_axis else self._nouns
 
     async def _ask(
         self, prompts: Sequence[Prompt], texts: Sequence[str], model: Model

@@ -10,8 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar
 
 from evaljudge.errors import UserError
-from evaljudge.judges.shared.asking import text_of
-from evaljudge.judges.shared.one_question import BriefKey, QuestionJudge, Slots
+from evaljudge.judges.shared.one_question import BriefKey, QuestionJudge, Texts
 from evaljudge.judges.shared.references import text_brief
 from evaljudge.model.asks import Chosen, Failed, Prompt, Writing, Written
 from evaljudge.model.counting import cost
@@ -80,11 +79,10 @@ class RatingJudge(QuestionJudge[Reply]):
 
     # stage two: the question for a rating
 
-    def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Slots] | Failed:
+    def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Texts] | Failed:
         if not self._writing:
-            return [Slots()]
-        written = (text_of(brief) for brief in briefs if brief.axis == axis.name)
-        steps = next(written, Failed("never written"))
-        if isinstance(steps, Failed):
-            return Failed(f"no steps for {axis.name}: {steps.reason}")
-        return [Slots({"steps": steps})]
+            return [{}]
+        written = self._written(axis, briefs)
+        if isinstance(written, Failed):
+            return Failed(f"no steps for {axis.name}: {written.reason}")
+        return [{"steps": str(written["text"])}]

@@ -49,7 +49,7 @@ def model(*questions: str, asked: list[str] | None = None) -> Scripted:
 
 
 def test_the_score_is_the_mean_of_yes_on_the_scale_and_its_reason_is_shown() -> None:
-    briefs = briefs_of(judge(), model(*YES, " is it  WHOLE ?", "…", ""))
+    briefs = briefs_of(judge(), model(*YES, " Is it whole? ", "…", ""))
     assert [brief.content for brief in briefs] == [{"questions": [*YES]}]
     verdict = verdicts_of(judge(), briefs, model())["A"]
     assert [one["question"] for one in verdict.evidence["answers"]] == [*YES]
@@ -118,15 +118,15 @@ def rated(found: Sequence[Verdict]) -> dict[tuple[str, str], dict[str, float]]:
 
 
 def fitted(found: Sequence[Verdict], ratings: Mapping[Any, Any]) -> dict[tuple[str, str], float]:
-    fits = judge(written_for="axis", weights="fitted").fit_to_people(found, ratings)
+    fits = judge(written_for="axis", fitted=True).fit_to_people(found, ratings)
     scores = {(v.doc_id, v.system): fits.score(v)[1] for v in found}
     return {key: score.value for key, score in scores.items() if score.value is not None}
 
 
 def test_weights_are_never_negative_and_follow_the_ratings() -> None:
     found = verdicts(200)
-    weights = judge(written_for="axis", weights="fitted").fit_to_people(found, rated(found))
-    _, first, second, third = weights.learnt["fluency"]["whole"]
+    weights = judge(written_for="axis", fitted=True).fit_to_people(found, rated(found))
+    _, first, second, third = weights.learnt[" | ".join(["fluency", *YES])]["whole"]
     assert first == pytest.approx(4, abs=0.3) and second < 0.3 and third == 0
     exact = ridge(np.array([[0.0], [1.0]]), np.array([1.0, 3.0]))  # w = Σxy / (Σx² + 1)
     assert exact == pytest.approx([2 - 1 / 3, 2 / 3])
@@ -153,7 +153,7 @@ def test_in_a_run_it_is_fitted_said_so_and_certifies_nothing(tmp_path: Path) -> 
         for n in range(8)
     ]  # fmt: skip
     build.jsonl(tmp_path / "cases.jsonl", rows)
-    own = {"written_for": "axis", "weights": "fitted"}
+    own = {"written_for": "axis", "fitted": True}
     config = build.config(tmp_path, axes=["fluency"], judges={"checklist": own}, metrics=[])
     outcome = evaljudge.run(config, engines=ScriptedEngines(model))
     scores = evaljudge.open_run(outcome.out).scores().to_pylist()

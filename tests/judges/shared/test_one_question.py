@@ -114,9 +114,6 @@ def test_several_questions_are_one_with_each_of_its_slots() -> None:
     assert judge.score(empty)[0].reason == "empty text"
     (table,) = shown_answer(first).tables
     assert table.rows == [["stop", "0.900", "0.100"], ["lie", "0.400", "0.600"]]
-    Facets.slots = ({"fault": "stop"}, {"fault": "stop"})
-    with pytest.raises(UserError, match="two of its `slots` make the same question"):
-        made(Facets)
 
 
 def test_an_error_of_value_is_the_reason_why_a_text_is_unscored() -> None:
