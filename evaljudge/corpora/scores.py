@@ -24,7 +24,8 @@ Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
 """Why there is no value, as far as known, with the same keys."""
 BY_AGREEMENT = " | weighted by agreement "
 TO_PEOPLE = " | fitted to people "
-"""In the signatures of scores that were fitted to people's ratings: a combination's, a judge's."""
+SHOWN = " | shown people's ratings"
+"""In the signatures of scores that rest on people's ratings: a combination's, a judge's."""
 
 
 def read_all_given(inputs: Iterable[Input]) -> tuple[Given, Reasons, set[str]]:
@@ -43,7 +44,9 @@ def read_all_given(inputs: Iterable[Input]) -> tuple[Given, Reasons, set[str]]:
                 if key in before:
                     message = f"scorer {key[0]!r} is in another --scores file already"
                     raise UserError(f"{path}: {message}")
-                if any(m in f"{row.fields.get('signature')}" for m in (BY_AGREEMENT, TO_PEOPLE)):
+                if any(
+                    m in f"{row.fields.get('signature')}" for m in (BY_AGREEMENT, TO_PEOPLE, SHOWN)
+                ):
                     fitted.add(key[0])
                 column = scores.setdefault(key, {})
                 if at in column:

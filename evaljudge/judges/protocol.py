@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from evaljudge.judges.collector import Collector, CollectorOptions, NothingCollected
 from evaljudge.model import Model
 from evaljudge.model.asks import Options
+from evaljudge.prompts import Examples
 from evaljudge.records import Brief, Case, Document, Score, Verdict
 
 
@@ -71,6 +72,8 @@ class Judge(ABC):
     encoders: Sequence[str] = ()
     """The sentence encoders it will name to `embed`: loaded at start-up for the same reason."""
 
+    examples: Examples | None = None
+    """The texts that people rated and that its questions show, where it can and was told to."""
     cautions: Sequence[str] = ()
     """What a reader of its scores must know, whatever the model replies."""
 

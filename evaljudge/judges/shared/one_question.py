@@ -146,7 +146,10 @@ class QuestionJudge(Judge, Generic[Reply]):
             return [({}, questions)]
         texts = {**document_texts(document, axis), "target": candidate.text}
         name, words = self._template, self._words(axis)
-        return [(own, self._pack.render(name, {**texts, **own}, **words)) for own in questions]
+        asked = [(own, self._pack.render(name, {**texts, **own}, **words)) for own in questions]
+        if (shown := self.examples) is None:
+            return asked
+        return [(own, shown.before(prompt, document, axis, self._pack)) for own, prompt in asked]
 
     def _verdict(
         self, case: Case, axis: Axis, candidate: Candidate, answers: Answers[Reply]
@@ -244,6 +247,7 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         self.several = bool(self.shown or own)
         shown = ["target", *self.shown, *sorted(own)]
         super().__init__(name, self.settings, task, template, shown)
+        self.examples = task.examples if self.each_axis else None
         how = {"answers": list(self.answers)} if self.answers else {"max_tokens": self.max_tokens}
         self._asking = {**self._asking, **how}
         if self.slots:

@@ -50,6 +50,7 @@ class RatingJudge(QuestionJudge[Reply]):
         """`steps_tokens`: the limit of the steps' reply; None for a question without steps."""
         shown = ["steps", "target"] if steps_tokens else ["target"]
         super().__init__(name, settings, task, template, shown, unused=unused)
+        self.examples = task.examples
         self._writing = Writing(steps_tokens) if steps_tokens else None
         self._prompts = {"rating": self._pack.hash([template])}
         if self._writing:
