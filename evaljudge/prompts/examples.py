@@ -12,6 +12,7 @@ to the highest. They stand first, alike for a whole fold, so that an engine read
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
+from itertools import product
 from math import isfinite
 from typing import Annotated
 
@@ -64,21 +65,22 @@ def choose(cases: Iterable[Case], n: int, axes: Sequence[str], where: str) -> Ex
                     alike = of_fold.setdefault(rating, [])
                     one = order, case.document.doc_id, example
                     alike[:] = sorted({*alike, one})[:n]  # no more of these can be chosen
-    return Examples(n=n, chosen={
-        axis: [
-            _spread([one for other in range(FOLDS) if other != fold
-                     for alike in kept.get((axis, other), {}).values() for one in alike],
-                    n, f"{where}: n is {n}, but people rated only {{}} texts of other documents "
-                       f"on {axis} for some documents")
-            for fold in range(FOLDS)
-        ]
-        for axis in axes
-    })  # fmt: skip
+    chosen: dict[str, list[list[Example]]] = {axis: [] for axis in axes}
+    for axis, fold in product(axes, range(FOLDS)):
+        rated = [one for other in _shown_to(fold) for alike in kept.get((axis, other), {}).values()
+                 for one in alike]  # fmt: skip
+        if len(rated) < n:
+            raise UserError(f"{where}: n is {n}, but for half of the documents, others have only "
+                            f"{len(rated)} texts that are rated on {axis}")  # fmt: skip
+        chosen[axis].append(_spread(rated, n))
+    return Examples(n=n, chosen=chosen)
 
 
-def _spread(rated: list[tuple[str, str, Example]], n: int, too_few: str) -> list[Example]:
-    if len(rated) < n:
-        raise UserError(too_few.format(len(rated)))
+def _shown_to(fold: int) -> list[int]:
+    return [other for other in range(FOLDS) if other != fold]
+
+
+def _spread(rated: list[tuple[str, str, Example]], n: int) -> list[Example]:
     ratings = [rating for _, _, (*_, rating) in rated]
     low, width = min(ratings), max(ratings) - min(ratings)
     chosen: list[tuple[str, str, Example]] = []
