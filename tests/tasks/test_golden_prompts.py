@@ -152,6 +152,7 @@ def asked(task: Task, name: str, texts: Mapping[str, str], mode: str) -> str:
     given |= {"text": given["target"], "first": given["reference"], "second": given["target"]}
     given["roles"] = "\n".join(f"{who}: {what}" for who, what in task.roles.items())
     given = {"example_sources": [given["source"]], "example_targets": [given["reference"]]} | given
+    given["example_ratings"] = ["4.5"]
     if mode != "choose":
         given |= {"entity": given["entities"], "sentence": given["sentences"]}
     noun = task.nouns["target"]
