@@ -163,11 +163,8 @@ def fit(scoring: Scoring, output: Output, shards: Sequence[Shard]) -> Scoring:
     tried = dict[str, Fitted | None]()
     for judge in scoring.judges:
         with own_code(judge, "fit"):
-            verdicts = _verdicts(output, judge.name, shards)
-            if judge.fitted_to_people:
-                tried[judge.name] = judge.fit_to_people(verdicts, _ratings(scoring, output, shards))
-            else:
-                tried[judge.name] = judge.fit(verdicts)
+            ratings = partial(_ratings, scoring, output, shards)
+            tried[judge.name] = judge.fit_to(ratings, _verdicts(output, judge.name, shards))
     fitted = {name: each for name, each in tried.items() if each is not None}
     if not fitted:
         output.place.remove(FILE)  # an earlier report may have had one

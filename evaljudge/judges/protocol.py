@@ -152,13 +152,12 @@ class Judge(ABC):
 
     @property
     def fitted_to_people(self) -> Sequence[str]:
-        """The scorers that `fit_to_people` fits, in folds of documents; what is fitted to ratings
-        cannot be certified by them. With any, it is called in place of `fit`."""
+        """The scorers that `fit_to` fits to people, across folds: ratings cannot certify them."""
         return ()
 
-    def fit_to_people(self, verdicts: Iterable[Verdict], ratings: Ratings) -> Fitted:
-        """The same with people's ratings; it may keep the verdicts on rated texts."""
-        raise NotImplementedError
+    def fit_to(self, ratings: Callable[[], Ratings], verdicts: Iterable[Verdict]) -> Fitted | None:
+        """The same where people's ratings are needed; it may keep the verdicts on rated texts."""
+        return self.fit(verdicts)
 
     def collecting(self, wanted: CollectorOptions) -> Callable[[], Collector]:
         """A function that makes a new collector; files that collectors need are read here, once."""

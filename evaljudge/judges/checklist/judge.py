@@ -12,7 +12,7 @@ read, exact in the data type of the engine. On `fluency`:
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Annotated, Any, Literal, Self, TypedDict
 
@@ -144,5 +144,7 @@ class Checklist(OneQuestion):
         further = self.scorers[len(scores) :]
         return scores + [scored(verdict, scorer, verdict.axis, fitted) for scorer in further]
 
-    def fit_to_people(self, verdicts: Iterable[Verdict], ratings: Ratings) -> FittedWeights:
-        return fit_weights(verdicts, ratings, self.score)
+    def fit_to(
+        self, ratings: Callable[[], Ratings], verdicts: Iterable[Verdict]
+    ) -> FittedWeights | None:
+        return fit_weights(verdicts, ratings(), self.score) if self.settings.fitted else None

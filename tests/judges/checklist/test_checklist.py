@@ -118,14 +118,16 @@ def rated(found: Sequence[Verdict]) -> dict[tuple[str, str], dict[str, float]]:
 
 
 def fitted(found: Sequence[Verdict], ratings: Mapping[Any, Any]) -> dict[tuple[str, str], float]:
-    fits = judge(written_for="axis", fitted=True).fit_to_people(found, ratings)
+    fits = judge(written_for="axis", fitted=True).fit_to(lambda: ratings, found)
+    assert fits is not None
     scores = {(v.doc_id, v.system): fits.score(v)[1] for v in found}
     return {key: score.value for key, score in scores.items() if score.value is not None}
 
 
 def test_weights_are_never_negative_and_follow_the_ratings() -> None:
     found = verdicts(200)
-    weights = judge(written_for="axis", fitted=True).fit_to_people(found, rated(found))
+    weights = judge(written_for="axis", fitted=True).fit_to(lambda: rated(found), found)
+    assert weights is not None
     _, first, second, third = weights.learnt[" | ".join(["fluency", *YES])]["whole"]
     assert first == pytest.approx(4, abs=0.3) and second < 0.3 and third == 0
     exact = ridge(np.array([[0.0], [1.0]]), np.array([1.0, 3.0]))  # w = Σxy / (Σx² + 1)
