@@ -166,3 +166,9 @@ def test_what_cannot_be_shown_is_refused_before_anything_is_asked(
     corpus(tmp_path)
     with pytest.raises(UserError, match=said):
         run(tmp_path, judges)
+
+
+def test_a_scorer_has_no_ratings_to_show() -> None:
+    with pytest.raises(UserError, match="a Scorer has no corpus with ratings"):
+        evaljudge.Scorer(judges={"geval": {"examples": {"n": 2}}}, model="m",
+                         engines=ScriptedEngines(Scripted))  # fmt: skip
