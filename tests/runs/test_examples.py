@@ -155,7 +155,7 @@ def test_they_are_kept_with_the_run_and_what_they_made_certifies_nothing(tmp_pat
 @pytest.mark.parametrize(
     ("judges", "said"),
     [
-        ({"geval": {"examples": {"n": 30}}}, "n is 30, but for half of the documents, others have only"),
+        ({"geval": {"examples": {"n": 30}}}, "n is 30, but for half of the documents"),
         ({"geval": {"examples": {"n": 0}}}, "judges.geval.examples.n: should be"),
         ({"likelihood": {"examples": {"n": 2}}}, "this judge cannot be shown any"),
     ],
