@@ -90,7 +90,10 @@ def common_key(prompt: Prompt, how: Writing, writer: Identity) -> str:
 
 def score_signature(judge: Judge, model: Identity, writer: Identity, engine: str, seed: int) -> str:
     """The line that says how a number was made."""
-    settings = json.dumps(_asking(judge) | dict(judge.reading), sort_keys=True)
+    asked = _asking(judge)
+    if examples := judge.examples:
+        asked["examples"] = {"n": examples.n, "chosen": short(asked["examples"])[:12]}
+    settings = json.dumps(asked | dict(judge.reading), sort_keys=True)
     by = f"{model}" if model == writer else f"{model} writer {writer}"
     if model.way:
         by = f"{by} | {model.way}"
@@ -109,7 +112,8 @@ def asking(judge: Judge) -> dict[str, Any]:
 
 def _asking(judge: Judge) -> dict[str, Any]:
     kind = {} if judge.kind == judge.name else {"judge": judge.kind}
-    return kind | dict(judge.asking)
+    shown = {"examples": judge.examples.model_dump(mode="json")} if judge.examples else {}
+    return kind | dict(judge.asking) | shown
 
 
 def metric_signature(metric: Metric, kind: str, corpus: str, seed: int) -> str:

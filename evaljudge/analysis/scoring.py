@@ -22,10 +22,11 @@ from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.mixes import Mix, mixed_scores
 from evaljudge.analysis.ratings import ByText, with_ratings
 from evaljudge.analysis.tables import ByScale, Tables
+from evaljudge.corpora.files import TO_PEOPLE
 from evaljudge.identity import short
 from evaljudge.judges.checked import check_scores, own_code
 from evaljudge.judges.collector import Collector, SeenShard
-from evaljudge.judges.protocol import Fitted, Judge
+from evaljudge.judges.protocol import Fitted, Judge, Ratings
 from evaljudge.records import Score, Verdict
 from evaljudge.storage import Output, Panel, Shard
 
@@ -162,14 +163,16 @@ def fit(scoring: Scoring, output: Output, shards: Sequence[Shard]) -> Scoring:
     tried = dict[str, Fitted | None]()
     for judge in scoring.judges:
         with own_code(judge, "fit"):
-            tried[judge.name] = judge.fit(_verdicts(output, judge.name, shards))
+            ratings = partial(_ratings, scoring, output, shards)
+            tried[judge.name] = judge.fit_to(ratings, _verdicts(output, judge.name, shards))
     fitted = {name: each for name, each in tried.items() if each is not None}
     if not fitted:
         output.place.remove(FILE)  # an earlier report may have had one
         return scoring
     output.place.write_json(FILE, {name: each.learnt for name, each in fitted.items()})
     ends = {
-        scorer: f" | fitted {short(fitted[judge.name].learnt)[:HASH]}"
+        scorer: (TO_PEOPLE if scorer in judge.fitted_to_people else " | fitted ")
+        + short(fitted[judge.name].learnt)[:HASH]
         for judge in scoring.judges
         if judge.name in fitted
         for scorer in judge.scorers
@@ -181,6 +184,16 @@ def fit(scoring: Scoring, output: Output, shards: Sequence[Shard]) -> Scoring:
 def _verdicts(output: Output, judge: str, shards: Sequence[Shard]) -> Iterator[Verdict]:
     for verdicts in output.ahead(lambda shard: list(output.verdicts(judge, shard)), shards):
         yield from verdicts
+
+
+def _ratings(scoring: Scoring, output: Output, shards: Sequence[Shard]) -> Ratings:
+    cases = (with_ratings(c, scoring.ratings) for shard in shards for c in output.cases(shard))
+    return {
+        (case.document.doc_id, candidate.system): candidate.ratings
+        for case in cases
+        for candidate in case.candidates
+        if candidate.ratings
+    }
 
 
 def by_document(scores: Iterable[Score]) -> dict[str, ByScale]:

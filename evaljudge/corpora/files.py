@@ -151,12 +151,14 @@ Given = dict[tuple[str, str], dict[tuple[str, str], float | None]]
 Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
 """Why there is no value, as far as known, with the same keys."""
 BY_AGREEMENT = " | weighted by agreement "
-"""In the signature of a combination's scores: they were fitted to people's ratings."""
+TO_PEOPLE = " | fitted to people "
+SHOWN = " | shown people's ratings"
+"""In the signatures of scores that rest on people's ratings: a combination's, a judge's."""
 
 
 def read_all_given(inputs: Iterable[Input]) -> tuple[Given, Reasons, set[str]]:
     """Read scores in JSONL, Parquet or CSV, in runs' folders or in memory, what the rows say about
-    missing values, and which scorers are combinations by agreement."""
+    missing values, and which scorers were fitted to ratings."""
     scores: Given = {}
     reasons: Reasons = {}
     fitted = set[str]()
@@ -170,7 +172,9 @@ def read_all_given(inputs: Iterable[Input]) -> tuple[Given, Reasons, set[str]]:
                 if key in before:
                     message = f"scorer {key[0]!r} is in another --scores file already"
                     raise UserError(f"{path}: {message}")
-                if BY_AGREEMENT in f"{row.fields.get('signature')}":
+                if any(
+                    m in f"{row.fields.get('signature')}" for m in (BY_AGREEMENT, TO_PEOPLE, SHOWN)
+                ):
                     fitted.add(key[0])
                 column = scores.setdefault(key, {})
                 if at in column:

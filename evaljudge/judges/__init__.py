@@ -12,6 +12,7 @@ a judge in a run is its scorer's name in every table, and the name of its verdic
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -19,10 +20,13 @@ from evaljudge.errors import UserError, unknown
 from evaljudge.judges.plugin import Plugin, imported, plugin_at
 from evaljudge.judges.protocol import Judge
 from evaljudge.plugins import advice, folders, kinds
-from evaljudge.prompts import Task
+from evaljudge.prompts import Examples, Task
 from evaljudge.records import HUMAN
+from evaljudge.settings import read_settings
 
 __path__ = folders()  # one that the environment names is a part of this package
+OF_ANY = "judge", "model", "examples"
+"""The keys that every judge may have, whatever its own settings are."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
@@ -72,8 +76,12 @@ def _make(name: str, settings: Mapping[str, Any], task: Task) -> Judge:
                         f"`{HUMAN}`")  # fmt: skip
     if name in kinds() and kind != name:
         raise UserError(f"judges.{name}: a judge of this kind has this name; give another")
-    options = {key: value for key, value in settings.items() if key not in ("judge", "model")}
+    options = {key: value for key, value in settings.items() if key not in OF_ANY}
+    if (shown := settings.get("examples")) is not None:
+        task = replace(task, examples=read_settings(Examples, shown, f"judges.{name}.examples"))
     judge = plugin(kind).make(options, task, name)
+    if shown is not None and judge.examples is None:
+        raise UserError(f"judges.{name}: examples: this judge cannot be shown any")
     if judge.kind != kind:  # its folder may be a copy of another judge's
         raise UserError(f"judges.{name}: its class says `kind = {judge.kind!r}`, but its folder or "
                         f"entry point has the name {kind!r}: both must be the same")  # fmt: skip

@@ -7,10 +7,11 @@ An error in a judge that comes with evaljudge is a bug of evaljudge, and keeps i
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import product
 from numbers import Real
+from typing import Any
 
 from evaljudge.errors import UserError
 from evaljudge.judges.collector import Collector, Found, JudgeFindings
@@ -90,6 +91,8 @@ def shown_answer(verdict: Verdict) -> Section:
         rows = [[answer, correlation(p)] for answer, p in Chosen(logs).p.items()]
         tables = [Table("", ["answer", "probability"], rows, "lr")]
         del evidence["logprobs"]
+    if answers := evidence.pop("answers", None):
+        tables = [_answers_table(answers)]
     notes = []
     left_out = evidence.pop("left_out", 0)
     if within := evidence.pop("within", 0):
@@ -98,6 +101,15 @@ def shown_answer(verdict: Verdict) -> Section:
         notes = [LEFT_OUT.format(left_out)]
     notes += [f"{key}: {_as_words(value)}" for key, value in evidence.items()]
     return Section("", [PROBABLE] if tables else [], tables, notes)
+
+
+def _answers_table(answers: Sequence[Mapping[str, Any]]) -> Table:
+    """A row for each question: its slots, and the reply or the answers' probabilities."""
+    chosen = [Chosen(one.get("logprobs", {})).p.items() for one in answers]
+    rows = [{**one, **{answer: correlation(p) for answer, p in each}}
+            for one, each in zip(answers, chosen, strict=True)]  # fmt: skip
+    heads = [head for head, value in rows[0].items() if isinstance(value, str)]
+    return Table("", heads, [[row[head] for head in heads] for row in rows], "l" * len(heads))
 
 
 def _as_words(value: object) -> str:

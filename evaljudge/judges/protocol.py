@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from evaljudge.judges.collector import Collector, CollectorOptions, NothingCollected
 from evaljudge.model import Model
 from evaljudge.model.asks import Options
+from evaljudge.prompts import Examples
 from evaljudge.records import Brief, Case, Document, Score, Verdict
 
 
@@ -46,6 +47,10 @@ class Fitted(Protocol):
         """Used in place of `Judge.score`: the same scorers on the same axes."""
 
 
+Ratings = Mapping[tuple[str, str], Mapping[str, float]]
+"""People's mean ratings by document and system, and by axis; of texts that have any."""
+
+
 class Judge(ABC):
     """A judge implements the abstract methods; the other defaults suit a simple judge."""
 
@@ -67,6 +72,8 @@ class Judge(ABC):
     encoders: Sequence[str] = ()
     """The sentence encoders it will name to `embed`: loaded at start-up for the same reason."""
 
+    examples: Examples | None = None
+    """The texts that people rated and that its questions show, where it can and was told to."""
     cautions: Sequence[str] = ()
     """What a reader of its scores must know, whatever the model replies."""
 
@@ -142,6 +149,15 @@ class Judge(ABC):
         read once, in order, as they are iterated: what is kept of them must not grow with the run.
         """
         return None
+
+    @property
+    def fitted_to_people(self) -> Sequence[str]:
+        """The scorers that `fit_to` fits to people, across folds: ratings cannot certify them."""
+        return ()
+
+    def fit_to(self, ratings: Callable[[], Ratings], verdicts: Iterable[Verdict]) -> Fitted | None:
+        """The same where people's ratings are needed; it may keep the verdicts on rated texts."""
+        return self.fit(verdicts)
 
     def collecting(self, wanted: CollectorOptions) -> Callable[[], Collector]:
         """A function that makes a new collector; files that collectors need are read here, once."""

@@ -23,12 +23,13 @@ from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
 from evaljudge.errors import UserError, unknown
 from evaljudge.plugins import folder_of, kinds
+from evaljudge.prompts.examples import Examples
 from evaljudge.prompts.pack import Given, Pack, Place, read_pack, read_text
 from evaljudge.records import Axis
 from evaljudge.settings import Settings, read_settings, read_yaml
 from evaljudge.text import shown
 
-__all__ = ["Given", "Layout", "Pack", "Task", "load_task"]
+__all__ = ["Examples", "Given", "Layout", "Pack", "Task", "load_task"]
 
 Layout = Literal["paper", "shared"]
 
@@ -64,6 +65,8 @@ class Task:
     """Who votes on every document, and what each of them looks for."""
     about: str = ""
     """What is judged, in a sentence, for people."""
+    examples: Examples | None = None
+    """Rated texts that one judge is shown."""
 
     def as_fingerprint(self) -> dict[str, Any]:
         return {
@@ -188,4 +191,5 @@ def _own_pack(file: Path, spec: _TaskFile) -> list[Place]:
 
 def built_in_pack(name: str) -> list[Place]:
     """Each judge's share of it lies with the judge, without the judge's name."""
-    return [(folder_of(kind) / "prompts" / name, f"{kind}.") for kind in kinds()]
+    of_all = [(HERE, "")] if name == COMMON else []
+    return [*((folder_of(kind) / "prompts" / name, f"{kind}.") for kind in kinds()), *of_all]

@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 
 from evaljudge.analysis.calibration import calibrated_name
@@ -12,7 +12,8 @@ from evaljudge.analysis.combining import Combination, combinations_of
 from evaljudge.analysis.costs import Price
 from evaljudge.analysis.mixes import Mix, mixes_of
 from evaljudge.config import Condition, Config, ModelConfig
-from evaljudge.corpora import CorpusSource
+from evaljudge.corpora import CorpusSource, open_corpus
+from evaljudge.corpora.files import SHOWN
 from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines, identity_bound
 from evaljudge.engines.endpoint.batch import OF_FILES, BatchEngines
 from evaljudge.engines.source import NO_PRICE
@@ -24,9 +25,11 @@ from evaljudge.judges import make_judges
 from evaljudge.judges.collector import Collector, CollectorOptions
 from evaljudge.judges.protocol import Judge
 from evaljudge.metrics import Metric, cautions_of, known_metrics, make_metrics
-from evaljudge.prompts import NANO, Task, load_task
+from evaljudge.prompts import NANO, Examples, Task, load_task
+from evaljudge.prompts.examples import choose
 from evaljudge.records import ANY_AXIS
 from evaljudge.runs.references import take_references
+from evaljudge.settings import read_settings
 from evaljudge.storage import BATCH, Output, Panel, Stage
 
 R = TypeVar("R")
@@ -274,7 +277,7 @@ class Job:
             model, writer = required(panel.model).identity, required(panel.writer).identity
             for judge in panel.judges:
                 line = score_signature(judge, model, writer, self.engine, self.config.seed)
-                made |= dict.fromkeys(judge.scorers, line)
+                made |= dict.fromkeys(judge.scorers, line + (SHOWN if judge.examples else ""))
         return made
 
 
@@ -337,10 +340,11 @@ def assemble_job(
     mistakes = Mistakes()
     task = _task_of(config, mistakes)
     settings, references = take_references(config.judges, [axis.name for axis in task.axes])
+    with_examples = Chooser(config, task, bound)
     judges, metrics = list[Judge](), list[Metric]()
     for name, options in settings.items():
         with mistakes.noted():
-            judges += make_judges({name: options}, task)
+            judges += make_judges({name: with_examples(name, options)}, task)
     for name, options in config.metrics.items():
         with mistakes.noted():
             metrics += make_metrics({name: options})
@@ -358,7 +362,10 @@ def assemble_job(
     for name in {scorer for judge in judges for scorer in judge.scorers} & {*config.metrics}:
         with mistakes.noted():
             raise UserError(f"metrics.{name}: a judge's scorer has this name; give another")
-    _check_selections(config, _with_mixes(single, mixes), not mistakes, mistakes)
+    to_people = {s for j in judges for s in (j.scorers if j.examples else j.fitted_to_people)}
+    for name, mix in mixes.items():
+        to_people |= {name} if to_people & {*dict(mix.parts)} else set()
+    _check_selections(config, _with_mixes(single, mixes), to_people, not mistakes, mistakes)
     mistakes.refuse(config.place)
     if not judges and not metrics:
         raise UserError("nothing to do: the configuration names no judge and no metric")
@@ -396,6 +403,34 @@ def assemble_job(
     own_models = {n: m for n, m in own.items() if m.identity.as_fingerprint() != for_all}
     made = (config, task, judges, metrics, engines, model, writer, engine, references, mixes)
     return Job(*made, own_models)
+
+
+class Chooser:
+    """Fills in a judge's `examples`: as they were chosen when the run was begun, else now."""
+
+    def __init__(self, config: Config, task: Task, bound: Fingerprint | None) -> None:
+        self._config, self._axes = config, [axis.name for axis in task.axes]
+        self._bound = bound
+
+    def __call__(self, name: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        if options.get("examples") is None:
+            return options
+        where = f"judges.{name}.examples"
+        n = read_settings(Examples, options["examples"], where).n
+        known = self._known.get(name, {}).get("examples", {})
+        if known.get("n") == n:
+            return {**options, "examples": known}
+        with open_corpus(corpus_of(self._config), self._config.bad_rows) as corpus:
+            chosen = choose(corpus, n, self._axes, where)
+        return {**options, "examples": chosen.model_dump(mode="json")}
+
+    @cached_property
+    def _known(self) -> Mapping[str, Any]:
+        """The judges of the run that lies there, once a model has answered for it."""
+        there = Output(self._config.out)
+        begun = {} if there.holds_no_answer else (there.run() or {}).get("fingerprint", {})
+        known: Mapping[str, Any] = (self._bound or begun).get("judges", {})
+        return known
 
 
 def _task_of(config: Config, mistakes: Mistakes) -> Task:
@@ -467,8 +502,10 @@ def _with_mixes(axes: Mapping[str, list[str]], mixes: Mapping[str, Mix]) -> dict
 
 
 def _check_selections(
-    config: Config, scorers: Mapping[str, list[str]], is_whole: bool, mistakes: Mistakes
-) -> None:
+    config: Config, scorers: Mapping[str, list[str]], to_people: Collection[str], is_whole: bool,
+    mistakes: Mistakes,
+) -> None:  # fmt: skip
+    """`to_people`: the scorers that judges fitted to people's ratings, and mixes of them."""
     plain = [scorer for scorer in scorers if "#" not in scorer]
     for scorer in config.calibrate if is_whole else ():
         with mistakes.noted():
@@ -479,7 +516,8 @@ def _check_selections(
                     f"calibrate: {calibrated_name(scorer)!r} is a scorer's name already"
                 )
     calibrated = {calibrated_name(s): scorers[s] for s in config.calibrate if s in scorers}
-    fitted = {*calibrated, *(name for name, c in config.combine.items() if c.by == "agreement")}
+    fitted = {*to_people, *calibrated}
+    fitted |= {name for name, combined in config.combine.items() if combined.by == "agreement"}
     for selection in config.select:
         for condition in selection.all:
             if is_whole or condition.scorer in {*scorers, *calibrated}:

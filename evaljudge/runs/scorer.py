@@ -103,7 +103,10 @@ class Scorer:
         names = {"judges": judges, "model": model, "task": task, "axes": axes, "metrics": metrics}
         self._given, self._progress = _settings(names | config), progress
         self._warm = _WarmEngines(engines or VllmEngines())
-        self._job = make_job(_config(self._given, "cases", "out"), cast(Engines, self._warm))
+        made = _config(self._given, "cases", "out")
+        if any(own.get("examples") for own in made.judges.values()):
+            raise UserError("examples: a Scorer has no corpus with ratings: take `evaljudge.run`")
+        self._job = make_job(made, cast(Engines, self._warm))
         self._is_closed = False
         # where a notebook's cell runs again, its name stands for the next Scorer
         weakref.finalize(self, self._warm.close).atexit = False

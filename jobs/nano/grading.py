@@ -11,9 +11,11 @@ from evaljudge.bundled.world import (
     HIGHEST,
     LOWEST,
     ORDER,
+    SENTENCES,
     Axis,
     Fact,
     Report,
+    Sentence,
     Text,
     echoed,
     filled,
@@ -28,7 +30,16 @@ def graded(report: Report, axis: Axis, level: int) -> Text:
 
 
 def level(text: Text, axis: Axis) -> int:
-    return HIGHEST - sum(any(axis in word.faults for word in sentence) for sentence in text)
+    return HIGHEST - sum(at_fault(sentence, axis) for sentence in text)
+
+
+def at_fault(sentence: Sentence, axis: Axis) -> bool:
+    return any(axis in word.faults for word in sentence)
+
+
+def checklist(axis: Axis) -> list[str]:
+    """The questions that a writer asks about a text: of each sentence, whether it has no fault."""
+    return [f"Is sentence {number} right in {axis}?" for number in range(1, SENTENCES + 1)]
 
 
 def _worst(report: Report, axis: Axis) -> Text:

@@ -15,6 +15,7 @@ about.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -30,6 +31,7 @@ from evaljudge.bundled.world import (
     NUMBERS,
     OBJECTS,
     PLACES,
+    SENTENCES,
     Axis,
     Half,
     Report,
@@ -39,7 +41,7 @@ from evaljudge.bundled.world import (
     spelt,
 )
 from evaljudge.prompts import Given, load_task
-from jobs.nano.grading import graded, level
+from jobs.nano.grading import at_fault, checklist, graded, level
 from jobs.nano.llama import ASSISTANT, BOS, END, USER
 
 BETWEEN = {(1, 5): 3, (1, 3): 2, (3, 5): 4, (2, 4): 3}
@@ -54,6 +56,10 @@ IN_LADDER = 0.1
 """The share of ladders whose target is one of their references."""
 TEXT_WEIGHT = 0.1
 """How much the words of the texts that are compared count, beside the answers."""
+WORDS = ("axis", "description", "extreme", "number", "exchanged", "question")
+"""The words that the prompts have slots for."""
+ASKED_OF_CHECKLIST = 8
+"""How many of the checklists' questions are asked about a text, of four a list."""
 NOWHERE = -1
 LOOKED_UP = frozenset([*NUMBERS, *OBJECTS, *PLACES, *FICTIONS])
 """The words of a text that are sought in the report; the first token stands for `not there`."""
@@ -70,9 +76,10 @@ class TaughtToken(NamedTuple):
     looks: int = NOWHERE
     """The place in the report that it can be looked up at."""
     number: int = 0
-    """The number of the ladder's reference that it belongs to."""
+    """The number of the ladder's reference that it belongs to, or of the target's sentence that a
+    checklist asks about."""
     asks: int = 0
-    """The number of the reference that the answer after it is about."""
+    """The number that the answer after it is about."""
 
 
 Run = list[TaughtToken]
@@ -155,14 +162,37 @@ class Teacher:
         question = self._question(asked, axis, graded(report, axis, middle))
         return Lesson(self._stem(asked, report, worse=worse, better=better), [question])
 
+    def checklist(self, random: Random) -> Lesson:
+        """Is a sentence of the target without fault on an axis?"""
+        report = make_report(random, self._half)
+        target, asked = _any_text(random, report), "checklist.ask"
+        every = [(axis, number) for axis in AXES for number in range(SENTENCES)]
+        questions = [
+            self._question(asked, axis, "No" if at_fault(target[number], axis) else "Yes",
+                           question=checklist(axis)[number], number=str(number + 1))
+            for axis, number in random.sample(every, ASKED_OF_CHECKLIST)
+        ]  # fmt: skip
+        return Lesson(self._stem(asked, report, numbered=True, target=target), questions)
+
+    def writing(self, random: Random) -> Lesson:
+        """The checklist of an axis, for a report or for every report."""
+        report, axis = make_report(random, self._half), random.choice(AXES)
+        asked, source = "checklist.write", random.choice(("x", ""))
+        stem = self._stem(asked, report) if source else self._tokens(f"{BOS}{USER}\n")
+        reply = json.dumps({"questions": checklist(axis)}, separators=(",", ":"))
+        question = self._question(asked, axis, reply.replace('"Is', '" Is'), source)
+        return Lesson(stem, [question])
+
     def _stem(
-        self, asked: str, report: Report, references: Sequence[Text] = (), **texts: Text
-    ) -> Run:
-        """The prompt as far as it is the same for every question about these texts."""
+        self, asked: str, report: Report, references: Sequence[Text] = (),
+        numbered: bool = False, **texts: Text,
+    ) -> Run:  # fmt: skip
+        """The prompt as far as it is the same for every question about these texts; `numbered`:
+        the sentences of the target are, as references are otherwise."""
         slots: dict[str, Given] = {"source": report.text}
         slots |= {name: spelt(text) for name, text in texts.items()}
         slots["references"] = [spelt(text) for text in references]
-        words = dict.fromkeys(("axis", "description", "extreme", "number", "exchanged"), "")
+        words = dict.fromkeys(WORDS, "")
         prompt = self._pack.render(asked, slots, **words)
         run = self._tokens(f"{BOS}{USER}\n")
         spelt_out = {spelt(text): text for text in (*texts.values(), *references)}
@@ -171,8 +201,10 @@ class Teacher:
         for part in prompt.parts[:-1]:
             if part in spelt_out:
                 number = next(numbers, 0)  # the target comes last and has none
-                written = self._written(spelt_out[part], TEXT_WEIGHT, where)
-                run += [token._replace(number=number) for token in written]
+                for place, sentence in enumerate(spelt_out[part], 1):
+                    written = self._written([sentence], TEXT_WEIGHT, where)
+                    own = place if numbered else number
+                    run += [token._replace(number=own) for token in written]
             elif part == slots["source"]:
                 for word in part.split(" "):
                     where[word.rstrip(".")] = len(run)
@@ -181,16 +213,19 @@ class Teacher:
                 run += self._tokens(part)
         return run
 
-    def _question(self, asked: str, axis: Axis, answer: Text | str, **words: str) -> Run:
+    def _question(
+        self, asked: str, axis: Axis, answer: Text | str, source: str = "x", **words: str
+    ) -> Run:
         """The rest of the prompt, the reply and its end."""
-        slots = ("source", "reference", "target", "worse", "better")
+        slots = ("reference", "target", "worse", "better")
         blanks: dict[str, Given] = {"references": ["x"], **dict.fromkeys(slots, "x")}
+        blanks["source"] = source
         prompt = self._pack.render(asked, blanks, axis=axis, description="", **words)
         asking = self._tokens(f"{prompt.parts[-1]}\n{ASSISTANT}\n")
         if number := words.get("number"):
             asking[-1] = asking[-1]._replace(asks=int(number))
         if isinstance(answer, str):
-            reply = self._tokens(answer, learnt=1.0)
+            reply = self._tokens(answer, learnt=1.0)[answer.startswith("{") :]  # without its space
         else:
             reply = self._written(answer, 1.0, {})
         return [*asking, *reply, *self._tokens(END, learnt=1.0)]

@@ -17,11 +17,14 @@ def main(
     start: Annotated[
         Path | None, typer.Option(help="A checkpoint that learns on; without one, from nothing.")
     ] = None,
+    share: Annotated[
+        float, typer.Option(help="Of the rates, for a checkpoint that learns on.")
+    ] = 1,
 ) -> None:
     from jobs.nano.checkpoint import save_checkpoint
     from jobs.nano.training import Recipe, Training, examine
 
-    training = Training(Recipe(seed=seed, steps=steps), folder, start)
+    training = Training(Recipe(seed=seed, steps=steps, share=share), folder, start)
     if training.resume():
         print(f"resumed at step {training.step:,}", flush=True)
     training.run(lambda line: print(line, flush=True))

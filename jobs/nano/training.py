@@ -46,8 +46,12 @@ class Recipe:
     ladders: int = 8
     extremes: int = 4
     betweens: int = 6
+    checklists: int = 8
+    writings: int = 2
     rate: float = 2e-3
     rate_of_matrices: float = 4e-3
+    share: float = 1.0
+    """Of both rates: less of it changes less of what a checkpoint knows."""
     warm_up: int = 100
     cool_down: float = 0.4
     faults: float = 1.0
@@ -62,6 +66,7 @@ class Training:
         tokenizer = make_tokenizer()
         self.recipe, self.step = recipe, 0
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self._halves = self.device == "cuda" or torch.cpu._is_avx512_bf16_supported()
         self.network = Network(Shape(tokenizer.get_vocab_size())).to(self.device)
         if start is not None:
             start_from(start, self.network)
@@ -101,12 +106,11 @@ class Training:
             losses.append(self.take_step())
             if self.step % _REPORTED_EVERY == 0 or self.step == self.recipe.steps:
                 self.save()
-                means = torch.tensor(losses).mean(0).tolist()
+                means = ", ".join(f"{mean:.3f}" for mean in torch.tensor(losses).mean(0).tolist())
                 seconds = time.monotonic() - began
                 say(
                     f"step {self.step:,} of {self.recipe.steps:,}: loss of comparisons, ladders, "
-                    f"extremes, betweens {', '.join(f'{mean:.3f}' for mean in means)}; "
-                    f"{seconds:.0f} s"
+                    f"extremes, betweens, checklists, writings {means}; {seconds:.0f} s"
                 )
                 losses = []
 
@@ -118,6 +122,8 @@ class Training:
             [teach.ladder(random) for _ in range(recipe.ladders)],
             [teach.extreme(random) for _ in range(recipe.extremes)],
             [teach.between(random) for _ in range(recipe.betweens)],
+            [teach.checklist(random) for _ in range(recipe.checklists)],
+            [teach.writing(random) for _ in range(recipe.writings)],
         ]
         losses = [self._learn(lessons) for lessons in sets]
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
@@ -137,7 +143,7 @@ class Training:
 
     def _learn(self, lessons: Sequence[Lesson]) -> float:
         batch = collate(lessons).to(self.device)
-        with torch.autocast(self.device, torch.bfloat16):
+        with torch.autocast(self.device, torch.bfloat16, enabled=self._halves):
             seen: Seen = self._forward(batch.ids, batch.positions, batch.sees)
             words = self.network.read(seen.hidden[batch.learnt > 0])
         loss = _loss_of_words(words, batch)
@@ -198,7 +204,7 @@ def _optimisers(network: Network, recipe: Recipe) -> list[torch.optim.Optimizer]
     ]
     for optimiser in optimisers:
         for group in optimiser.param_groups:
-            group["full_rate"] = group["lr"]
+            group["full_rate"] = recipe.share * group["lr"]
     return optimisers
 
 
@@ -210,12 +216,15 @@ class Marks:
     ladders: float
     extremes: float
     betweens: float
+    checklists: float
+    writings: float
 
     def __str__(self) -> str:
         right = ", ".join(f"{axis} {share:.3f}" for axis, share in self.compared.items())
         return (f"held out: compares rightly: {right}; in ladders {self.ladders:.3f}; "
                 f"writes as taught: extremes {self.extremes:.3f}, in-betweens "
-                f"{self.betweens:.3f}")  # fmt: skip
+                f"{self.betweens:.3f}, checklists {self.writings:.3f}; "
+                f"answers them rightly {self.checklists:.3f}")  # fmt: skip
 
 
 def examine(network: Network, seed: int = 0, lessons: int = 300) -> Marks:
@@ -227,6 +236,8 @@ def examine(network: Network, seed: int = 0, lessons: int = 300) -> Marks:
         _share(_marked(network, [teacher.ladder(random) for _ in range(lessons // 3)])),
         _share(_marked(network, [teacher.extreme(random) for _ in range(lessons // 3)])),
         _share(_marked(network, [teacher.between(random) for _ in range(lessons // 3)])),
+        _share(_marked(network, [teacher.checklist(random) for _ in range(lessons // 3)])),
+        _share(_marked(network, [teacher.writing(random) for _ in range(lessons // 3)])),
     )
 
 

@@ -17,7 +17,8 @@ from evaljudge.engines.token_counter import text_around
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt, Writing
 
-JUDGES = ["synthetic", "geval", "direct", "entities", "roles", "likelihood", "extract", "pairs"]
+JUDGES = ["synthetic", "geval", "direct", "entities", "roles", "likelihood", "extract", "pairs",
+          "checklist"]  # fmt: skip
 
 
 @pytest.fixture

@@ -16,7 +16,17 @@ from evaljudge.prompts import BUILT_IN, load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
 from tests.judges.builders import any_reply
 
-KINDS = ("direct", "entities", "extract", "geval", "likelihood", "pairs", "roles", "synthetic")
+KINDS = (
+    "checklist",
+    "direct",
+    "entities",
+    "extract",
+    "geval",
+    "likelihood",
+    "pairs",
+    "roles",
+    "synthetic",
+)
 CASE = Case(
     Document("d1", "The river rose.", ("A bridge closed.",), context="A fact."),
     (Candidate("A", "A flood came."), Candidate("B", "Rain fell."), Candidate("C", "  ")),

@@ -19,6 +19,7 @@ from evaljudge.judges import make_judges
 from evaljudge.prompts import load_task
 from evaljudge.runs.job import make_job
 from jobs.nano.checkpoint import make_tokenizer, save_tokenizer
+from jobs.nano.grading import checklist
 from jobs.nano.lessons import Lesson, Teacher
 
 MOST_BYTES = 8_000_000
@@ -129,6 +130,29 @@ def test_questions_are_taught_as_they_are_asked(kind, engine):
     pack = load_task("summary", prompts="nano").pack
     prompt = pack.render(name, given | {"references": references}, **words)
     assert taught == list(template.around(prompt, tokeniser)[0])
+
+
+def test_a_checklist_is_taught_as_it_is_asked_and_written(engine):
+    tokeniser, template = engine
+    pack, teacher = load_task("summary", prompts="nano").pack, Teacher(TOKENIZER)
+    lesson = teacher.checklist(Random(2))
+    asked = TOKENIZER.decode(taught_prompt(lesson), skip_special_tokens=False)
+    report, target, question = re.findall(
+        r"(?s)<report>\s(.*?)\s</report>.*<target>\s(.*?)\s</target>\s(.*\?) Yes or No", asked
+    )[0]
+    given = {"source": report.strip(), "target": target.strip(), "question": question.strip()}
+    prompt = pack.render("checklist.ask", given)
+    assert taught_prompt(lesson) == list(template.around(prompt, tokeniser)[0])
+    numbered = [token.number for token in lesson.stem if token.number]
+    assert numbered == sorted(numbered) and set(numbered) == {1, 2, 3, 4}
+    for seed in range(4):
+        lesson, report = teacher.writing(Random(seed)), make_report(Random(seed), "train")
+        written = TOKENIZER.decode([t.id for t in lesson.questions[0] if t.learnt])
+        (axis,) = set(re.findall(r"in (\w+)\?", written))
+        assert json.loads(written) == {"questions": [f" {one}" for one in checklist(axis)]}
+        prompts = [pack.render("checklist.write", {"source": source}, axis=axis)
+                   for source in (report.text, None)]  # fmt: skip
+        assert taught_prompt(lesson) in [list(template.around(p, tokeniser)[0]) for p in prompts]
 
 
 def test_a_ladders_tokens_say_which_reference_they_belong_to():

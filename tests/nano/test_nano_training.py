@@ -17,7 +17,8 @@ from jobs.nano.network import collate
 from jobs.nano.training import Recipe, Training
 
 ROOT = Path(__file__).parents[2]
-SHORT = Recipe(steps=4, comparisons=2, ladders=1, extremes=1, betweens=1)
+SHORT = Recipe(steps=4, comparisons=2, ladders=1, extremes=1, betweens=1,
+               checklists=1, writings=1)  # fmt: skip
 TOKENIZER = make_tokenizer()
 
 
@@ -76,7 +77,7 @@ def test_lessons_are_of_their_half_alone(half):
     others = set(names("test" if half == "train" else "train"))
     teacher = Teacher(TOKENIZER, half)
     for seed in range(20):
-        for teach in (teacher.comparison, teacher.ladder, teacher.between):
+        for teach in (teacher.comparison, teacher.ladder, teacher.between, teacher.checklist):
             lesson = teach(Random(seed))
             said = TOKENIZER.decode([t.id for t in lesson.stem], skip_special_tokens=False)
             assert not others & set(re.findall(r"\w+", said))

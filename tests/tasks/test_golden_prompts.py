@@ -51,7 +51,7 @@ FURTHER_WORDS = {
 }
 """The templates that need further words: these, by the name of each golden file."""
 MODES = ("choose", "answer", "reason")
-MAY_LACK = ("truth", "definition", "heading", "example_sources")
+MAY_LACK = ("truth", "definition", "heading", "example_sources", "source")
 """Texts without which some templates of common/ are asked too."""
 
 
@@ -114,7 +114,7 @@ def _prompts(
 ) -> Iterator[tuple[str, str]]:
     """On this axis, or on that of the example."""
     axis_words = (axis or next(one for one in task.axes if one.name == texts["axis"])).words
-    slots = ("source", "target", "reference", "worse", "better", "steps")
+    slots = ("source", "target", "reference", "worse", "better", "steps", "question")
     given: dict[str, Given] = {slot: texts[slot] for slot in slots}
     given |= {"context": texts.get("context"), "references": several(texts)}
     given |= {"first": texts["reference"], "second": texts["target"]}
@@ -151,6 +151,7 @@ def asked(task: Task, name: str, texts: Mapping[str, str], mode: str) -> str:
     given |= {"text": given["target"], "first": given["reference"], "second": given["target"]}
     given["roles"] = "\n".join(f"{who}: {what}" for who, what in task.roles.items())
     given = {"example_sources": [given["source"]], "example_targets": [given["reference"]]} | given
+    given["example_ratings"] = ["4.5"]
     if mode != "choose":
         given |= {"entity": given["entities"], "sentence": given["sentences"]}
     noun = task.nouns["target"]

@@ -36,7 +36,7 @@ from pydantic import Field, model_validator
 
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.asking import reason_unscorable
-from evaljudge.judges.shared.one_question import QuestionJudge
+from evaljudge.judges.shared.one_question import Answers, Asked, QuestionJudge
 from evaljudge.judges.shared.passages import sentences
 from evaljudge.judges.shared.scale import RATINGS, mean_rating, ratings_section
 from evaljudge.metrics.lexical import spaced, words
@@ -187,15 +187,15 @@ class ExtractThenRate(QuestionJudge[Chosen]):
             return Extract(document.source, (), 0)
         return extracted(document.source, candidate.text, by, budget)
 
-    def _prompt(
+    def _asked(
         self, document: Document, axis: Axis, candidate: Candidate, briefs: Sequence[Brief]
-    ) -> Prompt | Failed:
+    ) -> Asked:
         if reason := reason_unscorable(document, candidate):
-            return Failed(reason)
+            return [({}, Failed(reason))]
         extract = self._extract(document, candidate)
         if isinstance(extract, Failed):
-            return extract
-        return super()._prompt(replace(document, source=extract.text), axis, candidate, briefs)
+            return [({}, extract)]
+        return super()._asked(replace(document, source=extract.text), axis, candidate, briefs)
 
     async def _ask(
         self, prompts: Sequence[Prompt], texts: Sequence[str], model: Model
@@ -203,10 +203,10 @@ class ExtractThenRate(QuestionJudge[Chosen]):
         return await model.choose(prompts, RATINGS)
 
     def _verdict(
-        self, case: Case, axis: Axis, candidate: Candidate, reply: Chosen | Failed
+        self, case: Case, axis: Axis, candidate: Candidate, answers: Answers[Chosen]
     ) -> Verdict:
         """The verdict with the numbers of the extracted sentences, if any."""
-        verdict = super()._verdict(case, axis, candidate, reply)
+        verdict = super()._verdict(case, axis, candidate, answers)
         if verdict.status != "ok":
             return verdict
         extract = self._extract(case.document, candidate)

@@ -83,12 +83,10 @@ class Likelihood(QuestionJudge[Weighed]):
             "": f"The mean log-probability of the {order}, per token: at most 0, higher is better."
         }
 
-    def _prepared(self, axis: Axis, briefs: Sequence[Brief]) -> Texts:
+    def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Texts]:
         shown = [shot for shot in self._settings.demonstrations if shot.axis in (None, axis.name)]
-        return {
-            "example_sources": [shot.source for shot in shown],
-            "example_targets": [shot.target for shot in shown],
-        }
+        sources, targets = ([getattr(shot, of) for shot in shown] for of in ("source", "target"))
+        return [{"example_sources": sources, "example_targets": targets}]
 
     def _text(self, document: Document, candidate: Candidate) -> str:
         """The text whose probability is read."""

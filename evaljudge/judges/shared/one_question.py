@@ -1,4 +1,4 @@
-"""Judges that ask one question about each candidate: on each axis, or once.
+"""Judges that ask a question about each candidate, or several: on each axis, or once.
 
     class Brevity(OneQuestion):
         version = "1"
@@ -10,18 +10,20 @@
             return reply.p["Yes"]
 
 That is a whole judge: `judges: {brevity: {judge: "my_judges:Brevity"}}`. docs/extending.md explains
-it. `direct` and `geval` are not declared in this way, since they write steps for each axis first
-(steps.py), and `geval` also draws ratings. What they have in common with it is QuestionJudge.
+it. `slots` make several questions of one. `direct` and `geval` are not declared in this way, since
+they write steps for each axis first (steps.py), and `geval` also draws ratings. What they have in
+common with it is QuestionJudge.
 """
 
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite, log
+from statistics import fmean
 from typing import Any, Generic, TypeVar
 
 from evaljudge.errors import UserError, first_line
-from evaljudge.judges.protocol import Judge, Judged
+from evaljudge.judges.protocol import Judge, Judged, Part
 from evaljudge.judges.shared.asking import document_texts, printable, reason_unscorable
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Weighed, Writing, Written
@@ -32,6 +34,10 @@ from evaljudge.settings import Settings, read_settings
 
 Reply = TypeVar("Reply", bound=Written | Chosen | Weighed)
 Texts = Mapping[str, Given]
+BriefKey = tuple[str, str, str, str, str]
+Asked = Sequence[tuple[Texts, Prompt | Failed]]
+Answers = Sequence[tuple[Texts, Reply | Failed]]
+"""The slots of each question about a candidate, and its prompt or its reply."""
 LONGEST_REASON = 200
 SHORT_REPLIES = {"an empty reply": "", "white space": " \n", "the reply `4.`": "4.",
                  "the reply `None`": "None"}  # fmt: skip
@@ -41,7 +47,17 @@ UNMARKED = ("its question has no markers such as <target> and </target> around t
 
 
 class QuestionJudge(Judge, Generic[Reply]):
-    """Asks one question about each candidate on each axis, and keeps what it reads as evidence."""
+    """Asks about each candidate on each axis, and keeps what it reads as evidence."""
+
+    part = ""
+    """What a model writes for each axis before it asks, if it has `_writing`."""
+    _writing: Writing | None = None
+    _inputs: Mapping[str, Any] = {}
+    """All that the writing depends on besides the axis and the document."""
+    _shows_document = False
+    """Whether the prompt for it has the document."""
+    several: bool = False
+    """Whether it may ask several questions: the evidence has `answers`, each beside its slots."""
 
     def __init__(
         self, name: str, settings: Settings, task: Task, template: str,
@@ -56,7 +72,7 @@ class QuestionJudge(Judge, Generic[Reply]):
         words = self._words(Axis("axis", "what it is"))
         self._pack.check(template, shown, several=several, **words)
         prompts = {"prompts": self._pack.hash([template])}
-        self._asking: Mapping[str, Any] = (
+        self._asking: dict[str, Any] = (
             settings.model_dump(mode="json", exclude=set(unused)) | prompts
         )
 
@@ -72,46 +88,93 @@ class QuestionJudge(Judge, Generic[Reply]):
     def axes(self) -> Sequence[str]:
         return [axis.name for axis in self._axes]
 
+    def parts(self) -> Sequence[Part]:
+        return [
+            Part(a.name, self.part, {"name": a.name, **a.words, **self._inputs},
+                 shows_context=a.context and self._shows_document)
+            for a in (self._axes if self._writing else ())
+        ]  # fmt: skip
+
+    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
+        if not self._writing:
+            return []
+        there = {brief.axis for brief in known}
+        missing = [axis for axis in self._axes if axis.name not in there]
+        replies: Sequence[Written | Failed] = [Failed("empty source")] * len(missing)
+        if document.source.strip():
+            prompts = [self._to_write(document, axis) for axis in missing]
+            replies = await model.write(prompts, self._writing)
+        keys = [(document.doc_id, "", self.kind, axis.name, self.part) for axis in missing]
+        return [self._brief(key, reply) for key, reply in zip(keys, replies, strict=True)]
+
+    def _to_write(self, document: Document, axis: Axis) -> Prompt:
+        """The prompt of an axis' part."""
+        raise NotImplementedError
+
+    def _brief(self, key: BriefKey, reply: Written | Failed) -> Brief:
+        """What is kept of the part; `key`: its document, key, judge, axis and name."""
+        raise NotImplementedError
+
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
         pairs = [(axis, candidate) for axis in self._axes for candidate in case.candidates]
-        asked = [self._prompt(case.document, axis, c, briefs) for axis, c in pairs]
-        prompts_at = {at: prompt for at, prompt in enumerate(asked) if isinstance(prompt, Prompt)}
-        texts = [self._text(case.document, pairs[at][1]) for at in prompts_at]
-        replies = iter(await self._ask(list(prompts_at.values()), texts, model))
-        verdicts = [
-            self._verdict(case, axis, c, next(replies) if isinstance(prompt, Prompt) else prompt)
-            for (axis, c), prompt in zip(pairs, asked, strict=True)
+        asked = [self._asked(case.document, axis, c, briefs) for axis, c in pairs]
+        prompts, texts = list[Prompt](), list[str]()
+        for (_, candidate), questions in zip(pairs, asked, strict=True):
+            can_be = [prompt for _, prompt in questions if isinstance(prompt, Prompt)]
+            prompts += can_be
+            texts += [self._text(case.document, candidate)] * len(can_be)
+        replies = iter(await self._ask(prompts, texts, model))
+        answers = [
+            [(own, next(replies) if isinstance(p, Prompt) else p) for own, p in questions]
+            for questions in asked
         ]
-        return Judged(verdicts)
+        both = zip(pairs, answers, strict=True)
+        return Judged([self._verdict(case, axis, c, each) for (axis, c), each in both])
 
     def _text(self, document: Document, candidate: Candidate) -> str:
         """The text that is judged."""
         return candidate.text
 
-    def _prompt(
+    def _asked(
         self, document: Document, axis: Axis, candidate: Candidate, briefs: Sequence[Brief]
-    ) -> Prompt | Failed:
-        """The prompt, or why this candidate cannot be judged at all."""
+    ) -> Asked:
+        """Each question's slots and prompt; or, alone, why this candidate cannot be judged."""
         if reason := reason_unscorable(document, candidate):
-            return Failed(reason)
-        prepared = self._prepared(axis, briefs)
-        if isinstance(prepared, Failed):
-            return prepared
-        texts = {**document_texts(document, axis), "target": candidate.text, **prepared}
-        return self._pack.render(self._template, texts, **self._words(axis))
+            return [({}, Failed(reason))]
+        questions = self._questions(axis, briefs)
+        if isinstance(questions, Failed):
+            return [({}, questions)]
+        texts = {**document_texts(document, axis), "target": candidate.text}
+        name, words = self._template, self._words(axis)
+        asked = [(own, self._pack.render(name, {**texts, **own}, **words)) for own in questions]
+        if (shown := self.examples) is None:
+            return asked
+        return [(own, shown.before(prompt, document, axis, self._pack)) for own, prompt in asked]
 
     def _verdict(
-        self, case: Case, axis: Axis, candidate: Candidate, reply: Reply | Failed
+        self, case: Case, axis: Axis, candidate: Candidate, answers: Answers[Reply]
     ) -> Verdict:
         key = (case.document.doc_id, candidate.system, self.name, axis.name)
-        if isinstance(reply, Failed):
-            return Verdict(*key, {}, "unscored", reply.reason, cost([reply]))
-        evidence, reason = self._read(axis, self._text(case.document, candidate), reply)
-        return Verdict(*key, evidence, "unscored" if reason else "ok", reason, cost([reply]))
+        tokens, text = cost([reply for _, reply in answers]), self._text(case.document, candidate)
+        read = list[dict[str, Any]]()
+        for slots, reply in answers:
+            if isinstance(reply, Failed):
+                return Verdict(*key, {}, "unscored", reply.reason, tokens)
+            evidence, reason = self._read(axis, text, reply)
+            if reason:
+                return Verdict(*key, evidence, "unscored", reason, tokens)
+            read.append({**slots, **evidence} if self.several else evidence)
+        return Verdict(*key, {"answers": read} if self.several else read[0], tokens=tokens)
 
-    def _prepared(self, axis: Axis, briefs: Sequence[Brief]) -> Texts | Failed:
-        """Texts of the briefs that the question shows, or why there are none."""
-        return {}
+    def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Texts] | Failed:
+        """The texts that each question on this axis shows besides, or why there are none."""
+        return [{}]
+
+    def _written(self, axis: Axis, briefs: Sequence[Brief]) -> Mapping[str, Any] | Failed:
+        """The part that was written for the axis."""
+        found = (b.content if b.status == "ok" else Failed(b.reason)
+                 for b in briefs if b.axis == axis.name)  # fmt: skip
+        return next(found, Failed("never written"))
 
     def _words(self, axis: Axis) -> dict[str, str]:
         """The words for the template's slots."""
@@ -122,12 +185,12 @@ class QuestionJudge(Judge, Generic[Reply]):
         values = self._values(verdict.evidence) if is_scored else [None] * len(self.scorers)
         return [
             Score(verdict.doc_id, verdict.system, scorer, verdict.axis, value, verdict.reason)
-            for scorer, value in zip(self.scorers, values, strict=True)
+            for scorer, value in zip(self.scorers, values, strict=False)
         ]
 
     @abstractmethod
     def _values(self, evidence: Mapping[str, Any]) -> Sequence[float]:
-        """The scores that follow from a verdict's evidence, in the order of `scorers`."""
+        """The scores that follow from a verdict's evidence alone, in the order of `scorers`."""
 
     @abstractmethod
     async def _ask(
@@ -143,6 +206,9 @@ class QuestionJudge(Judge, Generic[Reply]):
 class OneQuestion(QuestionJudge[Written | Chosen]):
     """A judge that is declared: a question, and either `answers` and `value`, or `read`.
 
+    With `slots`, or where `_questions` gives them, it asks several questions, and `together` makes
+    one score of their values.
+
     With `answers`, the model chooses one of them, and `value` makes the score of their exact
     probabilities. Without, it writes at most `max_tokens` tokens, and `read` makes the score of
     them. Where either raises a ValueError, the text is unscored, with the error's message as the
@@ -156,6 +222,10 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
     `source_noun` and, if the question is asked on each axis, `axis` and `description`. Empty: the
     file `ask.j2` among the prompts of the judge's folder."""
     answers: Sequence[str] = ()
+    slots: Sequence[Mapping[str, str]] = ()
+    """Texts for slots of its own: the question is asked once with each of these."""
+    shown: Sequence[str] = ()
+    """The slots of its own, where `_questions` fills them."""
     each_axis: bool = True
     """Whether it asks, and scores, on each axis; else once about each candidate."""
     max_tokens: int = 16
@@ -170,13 +240,29 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         if self.question:
             pack = replace(pack, templates={**pack.templates, template: self.question})
         axes = task.axes if self.each_axis else (Axis(ANY_AXIS, "", context=True),)
-        super().__init__(name, self.settings, replace(task, pack=pack, axes=axes), template)
+        task, own = (
+            replace(task, pack=pack, axes=axes),
+            {slot for each in self.slots for slot in each},
+        )
+        self.several = bool(self.shown or own)
+        shown = ["target", *self.shown, *sorted(own)]
+        super().__init__(name, self.settings, task, template, shown)
+        self.examples = task.examples if self.each_axis else None
         how = {"answers": list(self.answers)} if self.answers else {"max_tokens": self.max_tokens}
         self._asking = {**self._asking, **how}
+        if self.slots:
+            self._asking["slots"] = list(self.slots)
         if not pack.markers_of(template):
             self.cautions = (f"judges.{name}: {UNMARKED}",)
         self.options = (Options(tuple(self.answers)),) if self.answers else ()
         self._try_scoring()
+
+    def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Texts] | Failed:
+        return self.slots or [{}]
+
+    def together(self, values: Sequence[float]) -> float:
+        """The score of the questions' values, which it has one of for each of `slots`."""
+        return fmean(values)
 
     def value(self, reply: Chosen) -> float:
         """The score of a choice: `reply.p` has each answer's probability, `reply.mass` their sum
@@ -240,10 +326,12 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         return {"reply": reply.text}, ""
 
     def _values(self, evidence: Mapping[str, Any]) -> Sequence[float]:
-        if "reply" in evidence:
-            value = self.read(evidence["reply"])
-        else:
-            value = self.value(Chosen(evidence["logprobs"]))
+        value = self.together([self._value(one) for one in evidence.get("answers", [evidence])])
         if not isfinite(value):
             raise ValueError("the score is not a number")
         return [float(value)]
+
+    def _value(self, answer: Mapping[str, Any]) -> float:
+        if "reply" in answer:
+            return self.read(answer["reply"])
+        return self.value(Chosen(answer["logprobs"]))

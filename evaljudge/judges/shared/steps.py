@@ -10,12 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar
 
 from evaljudge.errors import UserError
-from evaljudge.judges.protocol import Part
-from evaljudge.judges.shared.asking import text_of
-from evaljudge.judges.shared.one_question import QuestionJudge, Texts
+from evaljudge.judges.shared.one_question import BriefKey, QuestionJudge, Texts
 from evaljudge.judges.shared.references import text_brief
-from evaljudge.model import Model
-from evaljudge.model.asks import Chosen, Failed, Writing, Written
+from evaljudge.model.asks import Chosen, Failed, Prompt, Writing, Written
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
 from evaljudge.records import Axis, Brief, Document
@@ -44,6 +41,8 @@ def brief_columns(contents: Sequence[Mapping[str, Any]]) -> list[StepsColumns]:
 class RatingJudge(QuestionJudge[Reply]):
     """A judge that asks for a rating of each candidate on each axis, following the axis's steps."""
 
+    part = STEPS
+
     def __init__(
         self, name: str, settings: Settings, task: Task, template: str,
         steps_tokens: int | None = None, unused: Collection[str] = (),
@@ -51,6 +50,7 @@ class RatingJudge(QuestionJudge[Reply]):
         """`steps_tokens`: the limit of the steps' reply; None for a question without steps."""
         shown = ["steps", "target"] if steps_tokens else ["target"]
         super().__init__(name, settings, task, template, shown, unused=unused)
+        self.examples = task.examples
         self._writing = Writing(steps_tokens) if steps_tokens else None
         self._prompts = {"rating": self._pack.hash([template])}
         if self._writing:
@@ -60,30 +60,16 @@ class RatingJudge(QuestionJudge[Reply]):
                 raise UserError("prompt geval.steps: needs a place for {{ axis }} and "
                                 "{{ description }}")  # fmt: skip
             self._prompts["writing"] = self._pack.hash(["geval.steps"])
+            self._inputs = {"prompts": self._prompts["writing"], "max_tokens": steps_tokens}
         self._asking = {**self._asking, "prompts": self._prompts}
 
     # stage one: the steps of each axis
 
-    def parts(self) -> list[Part]:
-        if not self._writing:
-            return []
-        how = {"prompts": self._prompts["writing"], "max_tokens": self._writing.max_tokens}
-        return [Part(a.name, STEPS, {"name": a.name} | a.words | how) for a in self._axes]
+    def _to_write(self, document: Document, axis: Axis) -> Prompt:
+        return self._pack.render("geval.steps", {}, **axis.words)
 
-    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
-        if not self._writing:
-            return []
-        there = {brief.axis for brief in known}
-        missing = [axis for axis in self._axes if axis.name not in there]
-        replies: Sequence[Written | Failed] = [Failed("empty source")] * len(missing)
-        if document.source.strip():
-            prompts = [self._pack.render("geval.steps", {}, **axis.words) for axis in missing]
-            replies = await model.write(prompts, self._writing)
-        return [self._brief(document, a, r) for a, r in zip(missing, replies, strict=True)]
-
-    def _brief(self, document: Document, axis: Axis, reply: Written | Failed) -> Brief:
+    def _brief(self, key: BriefKey, reply: Written | Failed) -> Brief:
         """Steps that were cut are kept to their last whole sentence."""
-        key = (document.doc_id, "", self.kind, axis.name, STEPS)
         if isinstance(reply, Failed) or reply.samples[0].finish == "stop":
             return text_brief(key, reply)
         whole = _WHOLE.match(reply.text.strip())
@@ -94,11 +80,10 @@ class RatingJudge(QuestionJudge[Reply]):
 
     # stage two: the question for a rating
 
-    def _prepared(self, axis: Axis, briefs: Sequence[Brief]) -> Texts | Failed:
+    def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Texts] | Failed:
         if not self._writing:
-            return {}
-        written = (text_of(brief) for brief in briefs if brief.axis == axis.name)
-        steps = next(written, Failed("never written"))
-        if isinstance(steps, Failed):
-            return Failed(f"no steps for {axis.name}: {steps.reason}")
-        return {"steps": steps}
+            return [{}]
+        written = self._written(axis, briefs)
+        if isinstance(written, Failed):
+            return Failed(f"no steps for {axis.name}: {written.reason}")
+        return [{"steps": str(written["text"])}]

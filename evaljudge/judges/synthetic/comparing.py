@@ -61,6 +61,7 @@ class Comparing:
     ) -> None:
         """`neighbours`, `exchanged`: the shares of documents and comparisons that are checked."""
         self._pack, self.form, self.ratings = task.pack, form, wanted
+        self._examples = task.examples
         self._neighbours, self._exchanged = neighbours, exchanged
         texts = ["target"] if form.shows_all else ["target", "reference"]
         several = ["references"] if form.shows_all else []
@@ -104,7 +105,7 @@ class Comparing:
             places = ("target", "reference") if turned else ("reference", "target")
             texts |= dict(zip(places, (references[rating], target), strict=True))
         about = (about or named(rating)) + (" exchanged" if turned else "")
-        return [
+        asked = [
             replace(
                 self._pack.render(self.form.template, texts, **words, **question),
                 about=about,
@@ -112,6 +113,9 @@ class Comparing:
             )
             for question in self.form.words
         ]
+        if (shown := self._examples) is None:
+            return asked
+        return [shown.before(prompt, document, axis, self._pack) for prompt in asked]
 
     async def ask(
         self, pairs: Sequence[Sequence[Prompt]], model: Model, samples: int

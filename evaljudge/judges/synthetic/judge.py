@@ -116,7 +116,7 @@ class Synthetic(Judge):
         self.name = name
         self._settings = read_settings(SyntheticSettings, settings, f"judges.{name}")
         self._axes = task.axes
-        self.axes = [axis.name for axis in task.axes]
+        self.axes, self.examples = [axis.name for axis in task.axes], task.examples
         self._form = YES_NO if self._settings.predict == "yes-no" else COMPARE
         if self._settings.layout == "ladder":
             self._form = LADDER

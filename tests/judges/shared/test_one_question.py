@@ -97,6 +97,25 @@ def test_a_choice_is_asked_once_about_each_candidate_and_scored_by_its_probabili
     ]
 
 
+def test_several_questions_are_one_with_each_of_its_slots() -> None:
+    """Each is answered apart, and the mean of their values is the score."""
+
+    class Facets(Brief):
+        question = "Does it {{ fault }}?\n<target>\n{{ target }}\n</target>"
+        slots = ({"fault": "stop"}, {"fault": "lie"})
+
+    def chooses(prompt: Prompt, options: Options) -> Mapping[str, float]:
+        yes = 0.9 if "Does it stop?" in prompt.text else 0.4
+        return {"Yes": log(yes), "No": log(1 - yes)}
+
+    judge = made(Facets)
+    first, *_, empty = judged(judge, Scripted(chooses=chooses))
+    assert judge.score(first)[0].value == pytest.approx(0.65)
+    assert judge.score(empty)[0].reason == "empty text"
+    (table,) = shown_answer(first).tables
+    assert table.rows == [["stop", "0.900", "0.100"], ["lie", "0.400", "0.600"]]
+
+
 def test_an_error_of_value_is_the_reason_why_a_text_is_unscored() -> None:
     small = Scripted(chooses=lambda prompt, options: {"Yes": log(0.2), "No": log(0.1)})
     first, *_ = scores(made(Brief), small)
