@@ -5,7 +5,8 @@
 
 The documents are divided into folds (agreement/documents.py); a text's weights were fitted on the
 other folds, and those of a document without ratings on all of them. So no document is scored by
-weights that have seen its own ratings. Where few texts are rated, the ridge keeps all near their mean.
+weights that have seen its own ratings. Where few texts are rated, the ridge keeps all near their
+mean.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
