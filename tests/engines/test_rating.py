@@ -4,7 +4,6 @@ model cannot do is refused before anything is asked."""
 import asyncio
 import json
 import shutil
-from functools import partial
 from pathlib import Path
 from typing import Any
 

@@ -22,8 +22,8 @@ from evaljudge.judges.protocol import Judge
 from evaljudge.judges.reward.judge import Reward
 from evaljudge.model.asks import Failed, Prompt, Rated, Rating, rated
 from evaljudge.prompts import load_task
-from evaljudge.records import Case, Verdict
 from evaljudge.reasons import by_kind
+from evaljudge.records import Case, Verdict
 from tests.build import case
 
 SOURCE = "News:\n\nThe river rose. It rained for two days. A bridge closed."

@@ -88,7 +88,9 @@ def with_marks(name: str, lent: Path, folder: Path) -> Path:
     tokenizer = Tokenizer.from_file(str(lent / "tokenizer.json"))
     marks = {mark: tokenizer.token_to_id(mark) for mark in (BOS, EOS)}
     tokenizer.post_processor = processors.TemplateProcessing(
-        single=form, pair=f"{form} {EOS} $B {EOS}", special_tokens=[(mark, marks[mark]) for mark in marks if mark in form.split()]
+        single=form,
+        pair=f"{form} {EOS} $B {EOS}",
+        special_tokens=[(mark, marks[mark]) for mark in marks if mark in form.split()],
     )
     tokenizer.save(str(folder / "tokenizer.json"))
     told = json.loads((lent / "tokenizer_config.json").read_text())
