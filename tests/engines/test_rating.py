@@ -60,7 +60,7 @@ def inferring(tiny: Any, folder: Path) -> Path:
 def of_roberta(tiny: Any, folder: Path) -> Path:
     """A RoBERTa, whose positions begin at 2, with two marks between texts."""
     folder.mkdir()
-    return with_marks("roberta-pairs", tiny(), folder)
+    return with_marks("roberta-pairs", tiny(chat=False), folder)
 
 
 @pytest.fixture(scope="session")

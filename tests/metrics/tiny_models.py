@@ -87,10 +87,9 @@ def with_marks(name: str, lent: Path, folder: Path) -> Path:
     architecture, form = ARCHITECTURES[name]
     tokenizer = Tokenizer.from_file(str(lent / "tokenizer.json"))
     marks = {mark: tokenizer.token_to_id(mark) for mark in (BOS, EOS)}
+    used = [(mark, marks[mark]) for mark in marks if mark in form.split()]
     tokenizer.post_processor = processors.TemplateProcessing(
-        single=form,
-        pair=f"{form} {EOS} $B {EOS}",
-        special_tokens=[(mark, marks[mark]) for mark in marks if mark in form.split()],
+        single=form, pair=f"{form} {EOS} $B {EOS}", special_tokens=used
     )
     tokenizer.save(str(folder / "tokenizer.json"))
     told = json.loads((lent / "tokenizer_config.json").read_text())
