@@ -52,6 +52,8 @@ class Group:
 
 
 def too_long(tokens: int, room: int, context: int) -> str:
+    if not room:
+        return f"prompt too long: {tokens} tokens are more than the model's context of {context}"
     return (
         f"prompt too long: at {tokens} tokens it leaves no room for {room} more in the model's "
         f"context of {context}"

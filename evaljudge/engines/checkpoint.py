@@ -12,6 +12,8 @@ from evaljudge.errors import UserError
 
 _SAMPLE = 1 << 20
 CONFIG = "config.json"
+OF_TEXTS = "ForSequenceClassification"
+"""How the names of architectures end that give numbers for a text."""
 WEIGHTS = (".safetensors", ".gguf", ".bin", ".pt", ".pth", ".ckpt")
 TOKENIZER = ("tokenizer", "vocab", "spiece")
 """How the names of files with weights end, and how those of a tokenizer's files begin."""
@@ -81,6 +83,26 @@ def computed_in(config: Mapping[str, Any], engine: Mapping[str, Any]) -> str | N
 def stored_in(config: Mapping[str, Any]) -> str | None:
     parts = config, config.get("text_config") or {}
     return next(filter(None, (p.get(key) for p in parts for key in ("dtype", "torch_dtype"))), None)
+
+
+def labels_of(source: ModelSource) -> list[str]:
+    """What the numbers are of that it gives, where it was trained to rate texts; none where it
+    writes. vLLM itself opens it by the name of its architecture."""
+    if source.endpoint:
+        return []
+    others = source.engine.get("hf_overrides")
+    told = {**(read_json(source, CONFIG) or {}), **(others if isinstance(others, dict) else {})}
+    kinds = told.get("architectures") or ()
+    if any(kind.endswith("RewardModel") for kind in kinds):
+        raise UserError(
+            f"model {source.source}: it gives a number for each token: take a reward model that "
+            f"gives one for a text (…{OF_TEXTS})"
+        )
+    if not any(kind.endswith(OF_TEXTS) for kind in kinds):
+        return []
+    unnamed = {n: f"LABEL_{n}" for n in range(told.get("num_labels", 2))}  # as transformers has it
+    named = told.get("id2label") or unnamed
+    return [str(named[key]) for key in sorted(named, key=int)]
 
 
 def size_of_weights(source: ModelSource) -> int:

@@ -107,7 +107,8 @@ def name_blocks(engine: Any) -> None:
     last = LastPrompt[bytes](size)
 
     def names_of_blocks(request: Any) -> list[bytes]:
-        text_at = (request.sampling_params.extra_args or {}).get(TEXT_AT, maxsize)
+        asked = request.sampling_params and request.sampling_params.extra_args
+        text_at = (asked or {}).get(TEXT_AT, maxsize)
         is_new, ids = not request.block_hashes, request.all_token_ids
         if is_new:
             request.block_hashes += last.shared(ids)[: text_at // size]

@@ -12,6 +12,7 @@ from evaljudge.engines.checkpoint import (
     CONFIG,
     computed_in,
     digest_of,
+    labels_of,
     lacking,
     language_config,
     layers,
@@ -38,9 +39,9 @@ class VllmEngines:
     def describe(self, source: ModelSource) -> ModelFacts:
         if source.endpoint:
             return describe_endpoint(source, source.endpoint)
-        return ModelFacts(
-            identity_with_habits(source), context_known(source), caution_of(source), lacking(source)
-        )
+        identity, context = identity_with_habits(source), context_known(source)
+        caution, labels = caution_of(source), labels_of(source)
+        return ModelFacts(identity, context, caution, lacking(source), labels=labels)
 
     def find_encoder(self, encoder: str) -> str:
         source = encoder_source(encoder)

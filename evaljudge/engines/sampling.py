@@ -61,6 +61,13 @@ class Sampling:
         asked = self._of_prompt(prompt, since, from_cache) | self._plainly
         return self._parameters(max_tokens=1, temperature=0.0, **asked)
 
+    def rating(self, since: int | None) -> Any:
+        """The numbers for the whole prompt; its tokens from `since` on are of another type."""
+        from vllm import PoolingParams
+
+        types = None if since is None else {"compressed_token_type_ids": since}
+        return PoolingParams(task="classify", use_activation=False, extra_kwargs=types)
+
     def _of_prompt(self, prompt: Ids, since: int, from_cache: bool = True) -> dict[str, Any]:
         wanted: dict[str, Any] = {"prompt_logprobs": 0}
         if self._takes_rows:

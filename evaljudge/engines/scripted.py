@@ -15,6 +15,8 @@ from evaljudge.model.asks import (
     Failed,
     Options,
     Prompt,
+    Rated,
+    Rating,
     Sample,
     Spent,
     Vector,
@@ -31,6 +33,7 @@ Writes = Callable[[Prompt, Writing], str | Failed]
 Chooses = Callable[[Prompt, Options], Mapping[str, float] | Failed]
 Embeds = Callable[[str], Vector]
 Weighs = Callable[[Prompt, str], Sequence[float] | Failed]
+Rates = Callable[[Prompt, str], float | Failed]
 
 
 def noise(*seeds: str) -> float:
@@ -54,6 +57,10 @@ def any_weight(prompt: Prompt, text: str) -> Sequence[float]:
     return [log(noise(prompt.text, word)) for word in text.split()]
 
 
+def any_rating(prompt: Prompt, text: str) -> float:
+    return noise(prompt.text, text)
+
+
 class Scripted:
     """Answers with what its callables say; counts each word as a token."""
 
@@ -65,10 +72,11 @@ class Scripted:
         chooses: Chooses = any_option,
         weighs: Weighs = any_weight,
         embeds: Embeds = some_vector,
+        rates: Rates = any_rating,
         delay: float = 0.0,
     ) -> None:
         self._writes, self._chooses, self._weighs = writes, chooses, weighs
-        self._embeds, self._delay = embeds, delay
+        self._embeds, self._rates, self._delay = embeds, rates, delay
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
         await sleep(self._delay)
@@ -91,6 +99,13 @@ class Scripted:
             else Weighed(word_tokens(text, reply), _words(prompt))
             for prompt, text, reply in zip(prompts, texts, replies, strict=True)
         ]
+
+    async def rate(
+        self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
+    ) -> list[Rated | Failed]:
+        await sleep(self._delay)
+        replies = [(p, self._rates(p, t)) for p, t in zip(prompts, texts, strict=True)]
+        return [r if isinstance(r, Failed) else Rated(r, _words(p)) for p, r in replies]
 
     async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
         return [self._embeds(text) for text in texts]
@@ -133,7 +148,7 @@ class ScriptedEngines:
 
     def describe(self, source: ModelSource) -> ModelFacts:
         made = (source.source, source.revision or "scripted", source.chat, source.engine)
-        return ModelFacts(Identity(*made, reply=source.reply or ""))
+        return ModelFacts(Identity(*made, reply=source.reply or ""), labels=None)
 
     def find_encoder(self, encoder: str) -> str:
         """No encoder is needed."""

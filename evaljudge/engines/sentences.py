@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from evaljudge.engines.internals import CPU_BUILD, installed_build, shut_down
 from evaljudge.engines.source import VLLM
 from evaljudge.errors import UserError, first_words, needing
-from evaljudge.model.asks import Options, Vector
+from evaljudge.model.asks import Failed, Options, Prompt, Rated, Rating, Vector
 
 Compiled = TypeVar("Compiled")
 DIGITS = 6
@@ -43,6 +43,12 @@ class Prepared(Generic[Compiled]):
 
     async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
         return await to_thread(self._encoders.vectors, encoder, texts)
+
+    async def rate(
+        self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
+    ) -> list[Rated | Failed]:
+        how.place(())
+        return []
 
 
 class Encoders:

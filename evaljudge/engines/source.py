@@ -5,7 +5,7 @@ not exist is refused there, before anything is loaded) and opens it on a worker.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Protocol, Self
 
@@ -240,6 +240,9 @@ class ModelFacts:
     """Which of its files are not on this machine, in words; empty where all are."""
     weighs: bool = True
     """Whether it gives the log-probabilities of a text after a prompt."""
+    labels: Sequence[str] | None = ()
+    """What the numbers are of that a model gives which was trained to rate texts, and does nothing
+    else; none where it writes; None for a scripted one, which does both."""
 
 
 class Engines(Protocol):

@@ -22,7 +22,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-from evaljudge.engines.checkpoint import read_file, read_json
+from evaljudge.engines.checkpoint import labels_of, read_file, read_json
 from evaljudge.engines.source import CLOCK, THINKING, ModelSource
 from evaljudge.engines.tokens import REMEMBERED_PARTS, WORD, Ids, Texts, Tokeniser
 from evaljudge.errors import UserError
@@ -91,6 +91,10 @@ class Template:
     tail_words: str
     ends: frozenset[int]
     head_text: str = ""
+    after: Ids = ()
+    """What follows a text that is rated."""
+    has_types: bool = False
+    """Whether the tokens of such a text are of another type than those before it."""
 
     def around(self, prompt: Prompt, tokeniser: Texts) -> tuple[Ids, int]:
         """The prompt's ids, and how many of them are the template's own, before any document."""
@@ -112,13 +116,13 @@ class Template:
         text: str | None = None,
         turn: int = 0,
     ) -> Rendered | Failed:
-        """`room`: for the reply; `text`: one that follows the prompt and is weighed."""
+        """`room`: for the reply; `text`: one that follows the prompt and is weighed or rated."""
         parts, head = self.parts_around(prompt, tokeniser)
         if text is not None:
             parts.append(tokeniser.text(text, after=self.tail_words))
             if not parts[-1]:
                 return Failed("nothing to weigh: the text is empty")
-        ids = tuple(chain.from_iterable(parts))
+        ids = tuple(chain.from_iterable(parts)) + self.after
         if len(ids) + room <= context:
             return Rendered(ids, parts, head, turn)
         return Failed(too_long(len(ids), room, int(context)))
@@ -138,9 +142,14 @@ def read_template(
     switches: Mapping[str, Any] | None,
     stop_ids: frozenset[int],
     reply: str = "",
+    *,
+    rates: bool = False,
 ) -> Template:
-    """`switches`: None where the model is to complete a text; `reply`: how each reply begins."""
-    hf = tokeniser.hf
+    """`switches`: None where the model is to complete a text; `reply`: how each reply begins;
+    `rates`: it gives numbers for a reply that is known."""
+    hf, after = tokeniser.hf, ""
+    if rates and (switches is None or not hf.chat_template):
+        return pair_template(tokeniser)
     ends = stop_ids | ({hf.eos_token_id} - {None})
     if switches is None:
         begins = tuple(hf("")["input_ids"][:1]) == (hf.bos_token_id,)  # as it begins every text
@@ -154,20 +163,27 @@ def read_template(
         for name in switches:
             if not re.search(rf"\b{re.escape(name)}\b", template.text):
                 raise UserError(f"model.chat.{name}: the model's chat template does not use it")
-        head_text, tail_text, _ = template.around(switches)
+        head_text, tail_text, after = template.around(switches, is_answered=rates)
         head, head_words = tokeniser.marked(head_text), _last_words(head_text, hf)
         _, _, after_reply = template.around(switches, is_answered=True)
         ends |= {*tokeniser.marked(after_reply)[:1]} & {*hf.all_special_ids}
     tail_text += reply
-    return Template(
-        head,
-        head_words,
-        tokeniser.marked(WORD + tail_text)[len(tokeniser.marked(WORD)) :],
-        tail_text,
-        _last_words(tail_text, hf),
-        ends,
-        head_text,
+    tail, end = (
+        tokeniser.marked(WORD + text)[len(tokeniser.marked(WORD)) :] for text in (tail_text, after)
     )
+    words = _last_words(tail_text, hf)
+    return Template(head, head_words, tail, tail_text, words, ends, head_text, end if rates else ())
+
+
+def pair_template(tokeniser: Tokeniser, between: str | None = None) -> Template:
+    """How a model without a chat template reads two texts: as its tokenizer joins them, or with
+    these words between them."""
+    before, middle, after, has_types = tokeniser.around_two()
+    middle = middle if between is None else tokeniser.marked(between)
+    if not middle:
+        raise UserError("the model has no chat template, and its tokenizer joins no two texts")
+    head_text, tail_text = map(tokeniser.backend.decode, (before, middle), (False, False))
+    return Template(before, "", middle, tail_text, "", frozenset(), head_text, after, has_types)
 
 
 def _last_words(text: str, hf: Any) -> str:
@@ -228,11 +244,15 @@ def settled(source: ModelSource, template: ChatTemplate | None) -> ModelSource:
     if source.chat is None:
         return source
     if template is not None and not template.text:
+        if labels_of(source):  # it reads pairs of texts
+            return replace(source, reply="")
         raise UserError(_lacks_template(f"model {source.source}"))
     chat, reply = dict(source.chat), source.reply
     if template is None or not _HABITS.search(template.text):
         # what is not known here the engine finds, and the first question how the model answers
         return replace(source, chat=chat, reply=reply or "")
+    if reply is None and labels_of(source):
+        reply = ""
     from jinja2 import TemplateError
 
     try:

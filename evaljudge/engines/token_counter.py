@@ -17,7 +17,7 @@ from pathlib import Path
 from sys import maxsize
 from typing import Any
 
-from evaljudge.engines.checkpoint import local_folder
+from evaljudge.engines.checkpoint import labels_of, local_folder
 from evaljudge.engines.labels import compile_options
 from evaljudge.engines.loading import load_tokeniser, local_path
 from evaljudge.engines.source import ModelSource
@@ -100,8 +100,9 @@ def _read(pickled: bytes, changed_at: int) -> tuple[Texts, Template]:
 def read_here(source: ModelSource) -> tuple[Any, Template]:
     """What `tokenizers` makes of the tokenizer that transformers reads, and the template."""
     tokeniser = load_tokeniser(source)
-    template = read_template(tokeniser, source.chat, frozenset(), source.reply or "")
-    return tokeniser.backend, template
+    rates, reply = bool(labels_of(source)), source.reply or ""
+    template = read_template(tokeniser, source.chat, frozenset(), reply, rates=rates)
+    return tokeniser.backend, replace(template, tail=template.tail + template.after)
 
 
 def read_apart(source: ModelSource) -> tuple[Any, Template] | None:

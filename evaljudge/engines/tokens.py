@@ -62,6 +62,17 @@ class Texts:
         """Our own words as token ids: special tokens are special; none is added."""
         return tuple(self.backend.encode(text, add_special_tokens=False).ids)
 
+    def around_two(self) -> tuple[Ids, Ids, Ids, bool]:
+        """What the tokenizer puts before, between and after two texts; and whether the second's
+        tokens are of another type."""
+        joined = self._ordinary.tokenizer.encode(WORD, WORD)
+        first, second = joined.sequence_ids.index(0), joined.sequence_ids.index(1)
+        own = [(n, i) for n, i in enumerate(joined.ids) if joined.sequence_ids[n] is None]
+        before = tuple(i for n, i in own if n < first)
+        between = tuple(i for n, i in own if first < n < second)
+        after = tuple(i for n, i in own if n > second)
+        return before, between, after, joined.type_ids[second] == 1
+
     def _text(self, text: str, after: str = "") -> Ids:
         """Words of the corpus, as they are tokenised after `after`; never a special id."""
         ids = self._continued(text, after)

@@ -1,4 +1,4 @@
-"""vLLM as a model: `write`, `choose` and `weigh` over token ids, on the CPU and the CUDA build.
+"""vLLM as a model: `write`, `choose`, `weigh` and `rate` over token ids, on both builds.
 
 Prompts reach the engine as ids, sorted so that those sharing the longest prefix follow each other
 and the prefix cache serves them; and those about a document that was asked about earlier come
@@ -13,6 +13,7 @@ from sys import maxsize
 from typing import Any, TypeVar
 
 from evaljudge.engines.adapter import adapter_request
+from evaljudge.engines.checkpoint import labels_of
 from evaljudge.engines.internals import (
     CPU_BUILD,
     cached_block,
@@ -27,18 +28,21 @@ from evaljudge.engines.loop import Request, Steps
 from evaljudge.engines.sampling import Sampling
 from evaljudge.engines.sentences import Prepared
 from evaljudge.engines.source import LowMass, ModelSource
-from evaljudge.engines.template import DrawKey, Rendered, Template, read_template
+from evaljudge.engines.template import DrawKey, Rendered, Template, pair_template, read_template
 from evaljudge.engines.tokens import Blocks, Ids, Tokeniser
 from evaljudge.model.asks import (
     Chosen,
     Failed,
     Options,
     Prompt,
+    Rated,
+    Rating,
     Sample,
     Spent,
     Weighed,
     Writing,
     Written,
+    rated,
     sound,
     weighed,
 )
@@ -52,8 +56,9 @@ REMEMBERED_TURNS = 4096
 class VllmModel(Prepared[CompiledOptions]):
     def __init__(self, engine: Any, tokeniser: Tokeniser, source: ModelSource, seed: int) -> None:
         self._tokeniser, self._seed, self.exactness = tokeniser, seed, source.exactness
+        self._labels, reply = labels_of(source), source.reply or ""
         self._template: Template = read_template(
-            tokeniser, source.chat, stops_of(engine), source.reply or ""
+            tokeniser, source.chat, stops_of(engine), reply, rates=bool(self._labels)
         )
         self._context, self.cache_block = context_of(engine), cached_block(engine)
         self._blocks = Blocks(self.cache_block or maxsize)
@@ -171,6 +176,25 @@ class VllmModel(Prepared[CompiledOptions]):
 
         return await self._each(rendered, request, reply, further)
 
+    async def rate(
+        self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
+    ) -> list[Rated | Failed]:
+        place, template = how.place(self._labels), self._template
+        if how.between is not None:
+            template = pair_template(self._tokeniser, how.between)
+        asked = zip(prompts, texts, strict=True)
+        rendered = [self._render(prompt, 0, text, template) for prompt, text in asked]
+
+        def request(asked: Rendered) -> Any:
+            since = asked.text_at - len(template.after)
+            return self._sampling.rating(since if template.has_types else None)
+
+        def reply(asked: Rendered, outputs: list[Any]) -> Rated | Failed:
+            numbers = outputs[0].outputs.data.tolist()
+            return rated(how.read(numbers, place), self._spent(outputs, asked))
+
+        return await self._each(rendered, request, reply)
+
     async def _each(
         self,
         rendered: Sequence[Rendered | Failed],
@@ -190,10 +214,12 @@ class VllmModel(Prepared[CompiledOptions]):
         replies = {n: reply(asked[n], mine) for n, mine in zip(order, outputs, strict=True)}
         return [ask if isinstance(ask, Failed) else replies[n] for n, ask in enumerate(rendered)]
 
-    def _render(self, prompt: Prompt, room: int, text: str | None = None) -> Rendered | Failed:
-        """`room`: for the reply; `text`: one that follows the prompt and is weighed."""
-        turn = self._turn(prompt.parts[: prompt.head + 1])
-        return self._template.render(prompt, self._tokeniser, room, self._context, text, turn)
+    def _render(
+        self, prompt: Prompt, room: int, text: str | None = None, template: Template | None = None
+    ) -> Rendered | Failed:
+        """`room`: for the reply; `text`: one that follows the prompt and is weighed or rated."""
+        turn, template = self._turn(prompt.parts[: prompt.head + 1]), template or self._template
+        return template.render(prompt, self._tokeniser, room, self._context, text, turn)
 
     def _writing(self, how: Writing, asked: Rendered) -> Any:
         is_seeded = how.temperature and self._takes_seeds
@@ -205,7 +231,7 @@ class VllmModel(Prepared[CompiledOptions]):
             Spent(
                 prompt=len(output.prompt_token_ids),
                 cached=output.num_cached_tokens or 0,
-                generated=sum(len(part.token_ids) for part in output.outputs),
+                generated=0 if self._labels else sum(len(one.token_ids) for one in output.outputs),
                 blocks=self._blocks.of(tuple(output.prompt_token_ids)),
                 head=asked.head // self._blocks.size,
                 block_size=self.cache_block,

@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import Any
 
 from evaljudge.model import Model, ModelAround
-from evaljudge.model.asks import UNASKED, Options, Prompt, Writing
+from evaljudge.model.asks import UNASKED, Options, Prompt, Rating, Writing
 from evaljudge.model.counting import Reply, cost
 from evaljudge.records import MILLION
 
@@ -102,6 +102,11 @@ class Paying(ModelAround):
 
     async def weigh(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Any]:
         return await self._each(prompts, lambda now: self._model.weigh(prompts[now], texts[now]))
+
+    async def rate(self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating) -> list[Any]:
+        return await self._each(
+            prompts, lambda now: self._model.rate(prompts[now], texts[now], how)
+        )
 
     async def _each(
         self, prompts: Sequence[Prompt], ask: Callable[[slice], Awaitable[list[Any]]]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from evaljudge.judges.collector import Collector, CollectorOptions, NothingCollected
 from evaljudge.model import Model
-from evaljudge.model.asks import Options
+from evaljudge.model.asks import Options, Rating
 from evaljudge.prompts import Examples
 from evaljudge.records import Brief, Case, Document, Score, Verdict
 
@@ -69,6 +69,8 @@ class Judge(ABC):
     """Every set of options it will offer, so that an engine can refuse them at start-up."""
     weighs: bool = False
     """Whether it asks for the probability of a given text, which few servers show."""
+    rates: Rating | None = None
+    """What it asks of a model that was trained to rate texts; None: it asks one that writes."""
     encoders: Sequence[str] = ()
     """The sentence encoders it will name to `embed`: loaded at start-up for the same reason."""
 

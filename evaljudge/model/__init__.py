@@ -8,7 +8,18 @@ scripted (for tests). Each verb takes a list and keeps its order.
 from collections.abc import Sequence
 from typing import Protocol
 
-from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Vector, Weighed, Writing, Written
+from evaljudge.model.asks import (
+    Chosen,
+    Failed,
+    Options,
+    Prompt,
+    Rated,
+    Rating,
+    Vector,
+    Weighed,
+    Writing,
+    Written,
+)
 
 __all__ = ["Model", "ModelAround"]
 
@@ -23,6 +34,11 @@ class Model(Protocol):
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]: ...
+
+    async def rate(
+        self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
+    ) -> list[Rated | Failed]:
+        """A number for each text after its prompt, by a model that was trained for this alone."""
 
     async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
         """Unit vectors, from a sentence encoder beside the model; not counted as an ask."""
@@ -46,6 +62,11 @@ class ModelAround:
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]:
         return await self._model.weigh(prompts, texts)
+
+    async def rate(
+        self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
+    ) -> list[Rated | Failed]:
+        return await self._model.rate(prompts, texts, how)
 
     async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
         return await self._model.embed(texts, encoder)

@@ -1,4 +1,4 @@
-"""What passes between a judge and a model: prompts, options, and replies of three kinds.
+"""What passes between a judge and a model: prompts, options, and replies of four kinds.
 
     Prompt(("Compare …\n<article>\n", "The river rose …", "\n</article>\n…"), head=1)
     Options(("Better", "Worse", "Similar"))
@@ -15,8 +15,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
-from math import exp, fsum, inf, log, sqrt
+from math import exp, fsum, inf, isfinite, log, sqrt
 from typing import Any, Literal, Self
+
+from evaljudge.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +216,50 @@ def word_tokens(text: str, logprobs: Sequence[float]) -> tuple[Token, ...]:
     """Each word as a token, with the space before it, for models without a tokenizer."""
     words = re.finditer(r"\s*\S+", text)
     return tuple(Token(*word.span(), value) for word, value in zip(words, logprobs, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """Which number is asked of a model that was trained to rate texts.
+
+    Without `labels` it is the model's only one, as it is (a reward). With them, it is the
+    probability of the one label that the model has of these: the softmax over all of its labels,
+    or of a single one the sigmoid. `between`: the words, such as `</s>`, that stand between the
+    prompt and the text in place of what the model's template or tokenizer puts there.
+    """
+
+    labels: tuple[str, ...] = ()
+    between: str | None = None
+
+    def place(self, labels: Sequence[str]) -> int:
+        """The place of its number among those of a model with these labels."""
+        wanted = {label.casefold() for label in self.labels}
+        found = [n for n, label in enumerate(labels) if not wanted or label.casefold() in wanted]
+        if len(found) == 1:
+            return found[0]
+        if not labels:
+            raise UserError("it needs a model that was trained to rate texts, and loaded here")
+        raise UserError(f"`label` must name one of the model's labels: {', '.join(labels)}")
+
+    def read(self, numbers: Sequence[float], place: int) -> float:
+        """What is asked for, of all the model's numbers."""
+        if not self.labels:
+            return numbers[place]
+        others = numbers if len(numbers) > 1 else (numbers[0], 0.0)
+        return exp(numbers[place] - add_in_logs(others))
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """What a model that was trained to rate texts says of one: a single number."""
+
+    value: float
+    spent: tuple[Spent, ...] = ()
+
+
+def rated(value: float, spent: tuple[Spent, ...]) -> Rated | Failed:
+    """A rating, unless the model's number is none."""
+    return Rated(value, spent) if isfinite(value) else Failed("the rating is not a number", spent)
 
 
 Vector = tuple[float, ...]

@@ -5,11 +5,22 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from evaljudge.model import Model, ModelAround
-from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Spent, Weighed, Writing, Written
+from evaljudge.model.asks import (
+    Chosen,
+    Failed,
+    Options,
+    Prompt,
+    Rated,
+    Rating,
+    Spent,
+    Weighed,
+    Writing,
+    Written,
+)
 from evaljudge.records import Tokens
 
-Reply = Written | Chosen | Weighed | Failed
-R = TypeVar("R", Written | Failed, Chosen | Failed, Weighed | Failed, Reply)
+Reply = Written | Chosen | Weighed | Rated | Failed
+R = TypeVar("R", Written | Failed, Chosen | Failed, Weighed | Failed, Rated | Failed, Reply)
 LOW_MASS = 0.5
 
 
@@ -57,6 +68,11 @@ class CountingModel(ModelAround):
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]:
         return self.count(await super().weigh(prompts, texts))
+
+    async def rate(
+        self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
+    ) -> list[Rated | Failed]:
+        return self.count(await super().rate(prompts, texts, how))
 
     def count(self, replies: list[R]) -> list[R]:
         for reply in replies:

@@ -12,6 +12,8 @@ from evaljudge.model.asks import (
     Failed,
     Options,
     Prompt,
+    Rated,
+    Rating,
     Sample,
     Spent,
     Vector,
@@ -119,9 +121,18 @@ class Imagining:
         return [self._weigh(*two) for two in zip(prompts, texts, strict=True)]
 
     def _weigh(self, prompt: Prompt, text: str) -> Weighed | Failed:
-        (spent,) = self._counter(replace(prompt, parts=(*prompt.parts, text)))
+        spent = self._of_both(prompt, text)
         tokens = word_tokens(text, [-1.0] * len(text.split()))
         return self._too_long(spent, 1) or Weighed(tokens, (spent,))
+
+    def _of_both(self, prompt: Prompt, text: str) -> Spent:
+        return self._counter(replace(prompt, parts=(*prompt.parts, text)))[0]
+
+    async def rate(
+        self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
+    ) -> list[Rated | Failed]:
+        spent = map(self._of_both, prompts, texts)
+        return [self._too_long(each, 0) or Rated(0.5, (each,)) for each in spent]
 
     async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
         return [some_vector(text) for text in texts]

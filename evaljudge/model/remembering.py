@@ -19,6 +19,8 @@ from evaljudge.model.asks import (
     Failed,
     Options,
     Prompt,
+    Rated,
+    Rating,
     Sample,
     Weighed,
     Writing,
@@ -105,6 +107,15 @@ class Remembering(ModelAround):
         return await self._recall(
             keys,
             lambda new: self._model.weigh([prompts[i] for i in new], [texts[i] for i in new]),
+        )
+
+    async def rate(
+        self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
+    ) -> list[Rated | Failed]:
+        keys = [digest(p, f"rate {t!r} {how!r}") for p, t in zip(prompts, texts, strict=True)]
+        return await self._recall(
+            keys,
+            lambda new: self._model.rate([prompts[i] for i in new], [texts[i] for i in new], how),
         )
 
     async def _recall(self, keys: Sequence[bytes], ask: Ask) -> list[Any]:

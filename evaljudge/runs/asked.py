@@ -30,7 +30,18 @@ from evaljudge.judges import make_judges
 from evaljudge.judges.checked import briefs_of, verdicts_of
 from evaljudge.judges.protocol import Judge
 from evaljudge.model import ModelAround
-from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Spent, Weighed, Writing, Written
+from evaljudge.model.asks import (
+    Chosen,
+    Failed,
+    Options,
+    Prompt,
+    Rated,
+    Rating,
+    Spent,
+    Weighed,
+    Writing,
+    Written,
+)
 from evaljudge.model.imagining import MARK, Imagining
 from evaljudge.model.remembering import Remembering
 from evaljudge.plugins import kinds
@@ -102,6 +113,15 @@ class Recording(ModelAround):
         for prompt, text in zip(prompts, texts, strict=True):
             self.questions.append(RecordedAsk(self.stage, how, prompt, text))
         return await super().weigh(prompts, texts)
+
+    async def rate(
+        self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
+    ) -> list[Rated | Failed]:
+        said = "The number is read that the model gives the text"
+        said += f", as its probability of {' or '.join(how.labels)}." if how.labels else "."
+        for prompt, text in zip(prompts, texts, strict=True):
+            self.questions.append(RecordedAsk(self.stage, said, prompt, text))
+        return await super().rate(prompts, texts, how)
 
 
 def _writing(how: Writing) -> str:

@@ -16,7 +16,7 @@ from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.corpora.files import SHOWN
 from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines, identity_bound
 from evaljudge.engines.endpoint.batch import OF_FILES, BatchEngines
-from evaljudge.engines.source import NO_PRICE
+from evaljudge.engines.source import NO_PRICE, ModelFacts
 from evaljudge.errors import Mistakes, UserError, unknown
 from evaljudge.execution import make_executor
 from evaljudge.execution.protocol import Executor
@@ -43,6 +43,8 @@ class FoundModel(NamedTuple):
 
     source: ModelSource
     identity: Identity
+    facts: ModelFacts | None = None
+    """None for the model of a finished run, which need not be here."""
 
     def without(self, rules: Sequence[str]) -> "FoundModel":
         none: dict[str, Any] = dict.fromkeys(rules)
@@ -374,7 +376,8 @@ def assemble_job(
     def settled(given: ModelConfig, known: Mapping[str, Any] | None) -> FoundModel:
         source = given.as_source()
         if bound is None:
-            return _pinned(source, engines.describe(source).identity)
+            facts = engines.describe(source)
+            return _pinned(source, facts.identity)._replace(facts=facts)
         return _pinned(source, identity_bound(known or stored, source))
 
     own = {
@@ -392,14 +395,10 @@ def assemble_job(
     engine, found = str((bound or {}).get("engine", "")), [model, writer, *own.values()]
     if bound is None and any(one and not one.source.endpoint for one in found) and judges:
         engine = engines.version
-    for weighing in (judge for judge in judges if judge.weighs and bound is None):
-        asked_of = own.get(weighing.name, model)
-        is_served = asked_of and asked_of.source.endpoint
-        if asked_of and is_served and not engines.describe(asked_of.source).weighs:
-            raise UserError(
-                f"judges.{weighing.name} reads the log-probabilities of texts that are given, and "
-                f"{asked_of.identity} shows none: take another judge, or an engine"
-            )
+    for each in judges:
+        _refuse_unable(each, own.get(each.name, model))
+    if config.writer and writer and writer.facts and writer.facts.labels:
+        raise UserError(f"writer: {writer.identity} rates texts, and writes none")
     own_models = {n: m for n, m in own.items() if m.identity.as_fingerprint() != for_all}
     made = (config, task, judges, metrics, engines, model, writer, engine, references, mixes)
     return Job(*made, own_models)
@@ -431,6 +430,28 @@ class Chooser:
         begun = {} if there.holds_no_answer else (there.run() or {}).get("fingerprint", {})
         known: Mapping[str, Any] = (self._bound or begun).get("judges", {})
         return known
+
+
+def _refuse_unable(judge: Judge, model: FoundModel | None) -> None:
+    """A model that cannot do what the judge will ask of it."""
+    if model is None or model.facts is None:
+        return
+    if judge.weighs and not model.facts.weighs:
+        raise UserError(
+            f"judges.{judge.name} reads the log-probabilities of texts that are given, and "
+            f"{model.identity} shows none: take another judge, or an engine"
+        )
+    labels = model.facts.labels
+    if labels and judge.rates is None:
+        raise UserError(
+            f"judges.{judge.name}: {model.identity} was trained to rate texts, and neither writes "
+            "nor chooses answers: take a chat model"
+        )
+    if judge.rates and labels is not None:
+        try:
+            judge.rates.place(labels)
+        except UserError as error:
+            raise UserError(f"judges.{judge.name}: {model.identity}: {error}") from None
 
 
 def _task_of(config: Config, mistakes: Mistakes) -> Task:

@@ -17,16 +17,9 @@ from evaljudge.records import Brief, Candidate, Case, Document, Verdict
 from tests.judges.builders import any_reply
 
 KINDS = (
-    "checklist",
-    "direct",
-    "entities",
-    "extract",
-    "geval",
-    "likelihood",
-    "pairs",
-    "roles",
-    "synthetic",
-)
+    "checklist direct entities extract geval grounded likelihood pairs reward roles synthetic"
+).split()
+WITHOUT_AXES = ("entities", "roles", "grounded", "reward")
 CASE = Case(
     Document("d1", "The river rose.", ("A bridge closed.",), context="A fact."),
     (Candidate("A", "A flood came."), Candidate("B", "Rain fell."), Candidate("C", "  ")),
@@ -54,6 +47,7 @@ class Asked(Scripted):
                 self._heard(prompt) or {name: -1.0 - len(name) for name in options.names}
             ),
             weighs=lambda prompt, text: self._heard(prompt) or [-1.0] * len(text.split()),
+            rates=lambda prompt, text: self._heard(prompt) or 0.5,
         )
 
     def _heard(self, prompt: Prompt) -> Failed | None:
@@ -108,7 +102,7 @@ def test_a_failed_ask_is_the_reason_why_there_is_no_score(kind):
 
 
 @pytest.mark.parametrize(("axis", "is_shown"), [("naturalness", False), ("groundedness", True)])
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("entities", "roles")])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in WITHOUT_AXES])
 def test_the_fact_is_shown_where_the_axis_wants_it(kind, axis, is_shown):
     (judge,), model = make_judges({kind: {}}, load_task("dialogue", [axis])), Asked()
     judged(judge, model)
@@ -117,7 +111,7 @@ def test_the_fact_is_shown_where_the_axis_wants_it(kind, axis, is_shown):
 
 
 WAYS: Sequence[tuple[str, dict[str, Any]]] = [
-    *((kind, {}) for kind in KINDS),
+    *((kind, {}) for kind in KINDS if kind != "grounded"),  # which has no words of its own
     ("direct", {"steps": False}),
     ("entities", {"reasoning": True}),
     ("entities", {"batch": 3}),
@@ -149,6 +143,7 @@ MISTAKES: Sequence[tuple[str, dict[str, Any], str]] = [
      "judges.entities: unknown key 'reasons': did you mean 'reasoning'?"),
     ("extract", {"extract": "none", "budget": 9}, "budget goes with an `extract` other than none"),
     ("geval", {"sample": 5}, "unknown key 'sample': did you mean 'samples'?"),
+    ("grounded", {"window": 0}, "judges.grounded.window"),
     ("likelihood", {"demonstrations": [{"source": "a"}]},
      "judges.likelihood.demonstrations.0.target"),
     ("likelihood", {"demonstrations": [{"source": "a", "target": "b", "axis": "tone"}]},

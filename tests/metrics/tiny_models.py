@@ -62,9 +62,19 @@ def _roberta(vocabulary: int, marks: dict[str, int]) -> Any:
     return RobertaModel(RobertaConfig(vocab_size=vocabulary, **sizes, **more))
 
 
+def _roberta_of_pairs(vocabulary: int, marks: dict[str, int]) -> Any:
+    from transformers import RobertaConfig, RobertaForSequenceClassification
+
+    sizes = {"hidden_size": 64, "intermediate_size": 32, "num_attention_heads": 2}
+    more = {"num_hidden_layers": 2, "max_position_embeddings": POSITIONS, "pad_token_id": 1}
+    how = RobertaConfig(vocab_size=vocabulary, initializer_range=0.5, **sizes, **more)
+    return RobertaForSequenceClassification(how)
+
+
 ARCHITECTURES = {
     "bart": (_bart, f"{BOS} $A {EOS}"),
     "roberta": (_roberta, f"{BOS} $A {EOS}"),
+    "roberta-pairs": (_roberta_of_pairs, f"{BOS} $A {EOS}"),
     "t5": (_t5, f"$A {EOS}"),
 }
 
@@ -77,8 +87,9 @@ def with_marks(name: str, lent: Path, folder: Path) -> Path:
     architecture, form = ARCHITECTURES[name]
     tokenizer = Tokenizer.from_file(str(lent / "tokenizer.json"))
     marks = {mark: tokenizer.token_to_id(mark) for mark in (BOS, EOS)}
+    used = [(mark, marks[mark]) for mark in marks if mark in form.split()]
     tokenizer.post_processor = processors.TemplateProcessing(
-        single=form, special_tokens=[(mark, marks[mark]) for mark in marks if mark in form.split()]
+        single=form, pair=f"{form} {EOS} $B {EOS}", special_tokens=used
     )
     tokenizer.save(str(folder / "tokenizer.json"))
     told = json.loads((lent / "tokenizer_config.json").read_text())

@@ -26,13 +26,22 @@ from evaljudge.errors import UserError, first_line
 from evaljudge.judges.protocol import Judge, Judged, Part
 from evaljudge.judges.shared.asking import document_texts, printable, reason_unscorable
 from evaljudge.model import Model
-from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Weighed, Writing, Written
+from evaljudge.model.asks import (
+    Chosen,
+    Failed,
+    Options,
+    Prompt,
+    Rated,
+    Weighed,
+    Writing,
+    Written,
+)
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Given, Pack, Task
 from evaljudge.records import ANY_AXIS, Axis, Brief, Candidate, Case, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
 
-Reply = TypeVar("Reply", bound=Written | Chosen | Weighed)
+Reply = TypeVar("Reply", bound=Written | Chosen | Weighed | Rated)
 Texts = Mapping[str, Given]
 BriefKey = tuple[str, str, str, str, str]
 Asked = Sequence[tuple[Texts, Prompt | Failed]]
