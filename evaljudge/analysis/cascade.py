@@ -92,7 +92,7 @@ def sides(config: Config) -> Sides:
 
 
 @dataclass(frozen=True)
-class Answers:
+class AnsweredTexts:
     """A judge's scores of some texts and its doubt, in the axes that count; NaN: unscored."""
 
     texts: Sequence[tuple[str, str]]
@@ -101,7 +101,7 @@ class Answers:
     """Infinite where there is no score, or none that says how far it is doubted."""
 
     @classmethod
-    def of(cls, scores: Sequence[Score], scorer: str, axes: Sequence[str]) -> "Answers":
+    def of(cls, scores: Sequence[Score], scorer: str, axes: Sequence[str]) -> "AnsweredTexts":
         by_text = dict[tuple[str, str], dict[str, Score]]()
         for score in scores:
             if score.scorer == scorer and score.axis in axes:

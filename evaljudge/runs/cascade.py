@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from evaljudge.analysis.cascade import FILE, NAME, Answers, Cascade, agrees, axes_of, sides
+from evaljudge.analysis.cascade import FILE, NAME, AnsweredTexts, Cascade, agrees, axes_of, sides
 from evaljudge.config import Config, CorpusConfig
 from evaljudge.decisions.cascade import kept
 from evaljudge.errors import UserError
@@ -60,7 +60,7 @@ def passed_on(
     came = run(job.config.model_copy(update=UNASKED | where | {"judges": judges}))
     of_drawn = Output(f"{place}/run")
     scores = [score for shard in of_drawn.shards() for score in of_drawn.scores(shard)]
-    other = Answers.of(scores, then.scorers[0], axes)
+    other = AnsweredTexts.of(scores, then.scorers[0], axes)
     mine = np.concatenate([found.values for found in answers])
     texts = [text for found in answers for text in found.texts]
     at = {text: place for place, text in enumerate(texts)}
@@ -82,13 +82,13 @@ def _asks(part: Pass, judge: str) -> bool:
     return "judge" in part.stages and any(each.name == judge for each in part.judging)
 
 
-def _answers(output: Output, judge: Judge, axes: Sequence[str], shard: Shard) -> Answers:
+def _answers(output: Output, judge: Judge, axes: Sequence[str], shard: Shard) -> AnsweredTexts:
     verdicts = list(output.verdicts(judge.name, shard, with_tokens=False))
-    return Answers.of(judge.scores(verdicts), judge.scorers[0], axes)
+    return AnsweredTexts.of(judge.scores(verdicts), judge.scorers[0], axes)
 
 
 def _rows(
-    output: Output, shards: Sequence[Shard], answers: Sequence[Answers], drawn: Sequence[int]
+    output: Output, shards: Sequence[Shard], answers: Sequence[AnsweredTexts], drawn: Sequence[int]
 ) -> Iterator[str]:
     """The documents of the drawn texts, each with these alone."""
     ends = list(accumulate(len(found.texts) for found in answers))

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 import evaljudge
-from evaljudge.analysis.cascade import Answers, Cascade, agrees
+from evaljudge.analysis.cascade import AnsweredTexts, Cascade, agrees
 from evaljudge.decisions.cascade import kept
 from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted
@@ -173,7 +173,7 @@ def test_a_text_has_the_greatest_doubt_of_its_axes() -> None:
         Score("d", "A", "j", "a", 1.0, doubt=0.2), Score("d", "A", "j", "b", 2.0, doubt=0.6),
         Score("d", "B", "j", "a", 1.0, doubt=0.2), Score("d", "B", "j", "b", None, "why"),
     ]  # fmt: skip
-    found = Answers.of(scores, "j", ["a", "b"])
+    found = AnsweredTexts.of(scores, "j", ["a", "b"])
     assert found.texts == [("d", "A"), ("d", "B")]
     assert found.doubts.tolist() == [0.6, np.inf]
 
@@ -195,4 +195,4 @@ def test_what_a_report_keeps(bench: Bench) -> None:
     assert known["texts"] == TEXTS and known["axes"] == ["fluency"]
     (row,) = json.loads((bench.out / "report" / "cascade.json").read_text())
     assert row["bound"] == known["bound"] == came.findings["cascade"][0].bound
-    assert "Cascade" in (bench.out / "report" / "index.md").read_text()
+    assert "Cascade" in (bench.out / "report" / "index.html").read_text()
