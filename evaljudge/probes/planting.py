@@ -90,11 +90,14 @@ def _variants(
     number, place = stream.randrange(len(attack.texts)), stream.choice(PLACES)
     write = WRITTEN[stream.choice(attack.written)]
     attempt = attack.texts[number].format(**words)
-    harmless = (
-        attack.controls[number] if attack.controls else _as_long(planted().control, len(attempt))
-    )
+    harmless = attack.controls[number] if attack.controls else filler(len(attempt))
     yield attack.name, _placed(text, write(attempt), place)
     yield control_of(attack.name), _placed(text, write(harmless), place)
+
+
+def filler(length: int) -> str:
+    """About so many characters of sentences that say nothing of the document."""
+    return _as_long(planted().control, length)
 
 
 def _as_long(sentences: Sequence[str], length: int) -> str:
