@@ -36,7 +36,7 @@ def passed_on(
     """The texts that this pass asks the second judge about; None where that is of another pass.
     `run`: does the run of a configuration, with this one's engines."""
     wanted, cascade = job.config.cascade, job.mixes.get(NAME)
-    if not wanted or not isinstance(cascade, Cascade) or not _asks(part, wanted.then):
+    if not wanted or not isinstance(cascade, Cascade) or not part.asks(wanted.then):
         return None
     first, then = (next(j for j in job.judges if j.name == n) for n in (wanted.first, wanted.then))
     ends = sides(job.config)
@@ -76,10 +76,6 @@ def passed_on(
     known = {"bound": None if np.isinf(bound) else float(bound), "axes": axes}
     output.keep(FILE, counts | known | ({"found": asdict(found)} if found else {}))
     return PassedOn(then.name, frozenset(above))
-
-
-def _asks(part: Pass, judge: str) -> bool:
-    return "judge" in part.stages and any(each.name == judge for each in part.judging)
 
 
 def _answers(output: Output, judge: Judge, axes: Sequence[str], shard: Shard) -> AnsweredTexts:

@@ -108,8 +108,8 @@ class Job:
     def passes(self) -> "list[Pass]":
         """Each model has one: it is loaded once, whether it writes, judges or does both. The model
         of a cascade's second judge is the last."""
-        last = self.config.cascade and self.config.cascade.then
-        return sorted(self._passes, key=lambda p: any(judge.name == last for judge in p.judging))
+        last = self.config.cascade.then if self.config.cascade else ""
+        return sorted(self._passes, key=lambda part: part.asks(last))
 
     @property
     def _passes(self) -> "list[Pass]":
@@ -301,6 +301,10 @@ class Pass:
     @property
     def judging(self) -> Sequence[Judge]:
         return self.own or self.job.judges
+
+    def asks(self, judge: str) -> bool:
+        """Whether this judge judges with it."""
+        return "judge" in self.stages and any(each.name == judge for each in self.judging)
 
 
 def required(value: R | None) -> R:

@@ -105,7 +105,10 @@ def test_with_too_few_drawn_the_second_judge_judges_all_and_a_line_says_so(bench
 
 
 def test_a_run_goes_on_with_the_draw_it_began_with(bench: Bench) -> None:
+    """With a writer, whose model is asked first."""
+    bench.usual["writer"] = "w"
     whole = bench.run().scores().to_pandas()
+    assert bench.opened() == ["w", "s", "w", "l", "l"]
     bench.out = bench.folder / "again"
     bench.log.write_text("")
     with pytest.raises(UserError, match="asked enough"):
