@@ -191,9 +191,9 @@ def _row(
     moved, there = mean_of(gaps, resamples, seed), gaps[both]
     known = clean[np.isfinite(clean)]
     spread = float(known.std(ddof=1)) if known.size > 1 else 0.0
-    in_spreads = [None, None]
+    in_spreads = list[float | None]([None, None])
     if there.size and spread > EQUAL:
-        in_spreads = [float(there.mean()) / spread, float(np.abs(there).mean()) / spread]
+        in_spreads = [float(size.mean()) / spread for size in (there, np.abs(there))]
     expected = TWINS[twin]
     return TwinRow(
         scorer=scorer,

@@ -53,7 +53,7 @@ def passed_on(
     stream = np.random.default_rng(job.config.seed)
     drawn = np.sort(stream.choice(doubts.size, min(wanted.draw, doubts.size), replace=False))
     place = output.place.at(NAME)
-    rows = "".join(_rows(output, shards, answers, drawn))
+    rows = "".join(_rows(output, shards, answers, drawn.tolist()))
     output.place.write(f"{NAME}/cases.jsonl", rows)
     where = {"corpus": CorpusConfig(path=f"{place}/cases.jsonl"), "out": f"{place}/run"}
     judges = {then.name: job.config.judges[then.name]}
