@@ -53,6 +53,7 @@ LEAST = 6
 HOLDS, UNSCORED, TOO_FEW, CONSTANT = "holds", "unscored", "too few documents", "no spread"
 NOT_LOWER, RISES, MOVES, VARIES = "not lower", "rises", "moves", "varies"
 WARNED = (NOT_LOWER, RISES, MOVES, VARIES, CONSTANT)
+SAME = "reworded: {} would be asked the same ({}): give other prompts, `--reworded prompts=FOLDER`."
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _NOTES = [
     "n: documents whose clean text and twin are both scored. moved: the twin's score less the\n"
@@ -111,11 +112,14 @@ def datasheet(
         return scores_of(config, outcome, named), outcome.findings.model
 
     scores, model = scored(config, "run")
-    if reworded:
-        others, _ = scored(load_config(config.as_given(), reworded), REWORDED)
-        for scorer, by_axis in others.items():
-            for axis, by_twin in by_axis.items():
-                scores[scorer][axis][REWORDED] = by_twin[CLEAN]
+    others = load_config(config.as_given(), reworded)
+    same = _asked_the_same(job, make_job(others, engines))
+    if len(same) < len(job.judges):
+        by_others, _ = scored(others, REWORDED)
+        for judge in (judge for judge in job.judges if judge.name not in same):
+            for scorer, axis in ((s, a) for s in judge.scorers for a in judge.axes_of(s)):
+                scores[scorer][axis][REWORDED] = by_others[scorer][axis][CLEAN]
+    notes = [SAME.format(", ".join(same), " ".join(reworded) or "no change")] if same else []
     rows = [
         _row(scorer, axis, twin, by_twin, resamples, seed)
         for scorer, by_axis in scores.items()
@@ -129,7 +133,7 @@ def datasheet(
         title="Datasheet of judges",
         about=f"{config.corpus_name}; {count(len(cases))} documents with a candidate each; {model}",
         tables=list(_tables(shown)),
-        notes=_NOTES,
+        notes=[*_NOTES, *notes],
         rows=rows,
         dots=[
             Dot(f"{row.scorer} {row.axis}: {row.twin}", row.moved, row.verdict in WARNED)
@@ -137,6 +141,12 @@ def datasheet(
         ],
         measure="score above that of the clean text, with 95% interval over documents",
     )
+
+
+def _asked_the_same(job: Job, other: Job) -> list[str]:
+    """The judges whose prompts the other words do not change."""
+    asked = {judge.name: judge.asking for judge in other.judges}
+    return [judge.name for judge in job.judges if judge.asking == asked.get(judge.name)]
 
 
 def _tables(rows: Sequence[TwinRow]) -> Iterator[Any]:

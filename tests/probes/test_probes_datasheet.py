@@ -106,7 +106,9 @@ def _scores(folder: Path) -> list[dict[str, Any]]:
 def test_a_judge_of_the_instructions_is_found_out(tmp_path: Path) -> None:
     assert verdicts(probed(tmp_path, by_words))["reworded"] == "varies"
     (tmp_path / "alone").mkdir()
-    assert "reworded" not in verdicts(probed(tmp_path / "alone", by_words, reworded=()))
+    found = probed(tmp_path / "alone", by_words, reworded=())
+    assert "reworded" not in verdicts(found)
+    assert found.notes[-1].startswith("reworded: geval would be asked the same")
 
 
 def test_one_document_is_too_few(tmp_path: Path) -> None:
