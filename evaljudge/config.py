@@ -308,6 +308,19 @@ class CombineConfig(Settings):
     by: Rule = "mean"
 
 
+class CascadeConfig(Settings):
+    """A second judge for the texts that the first is in doubt about: see analysis/cascade.py."""
+
+    first: Name = Field(description="the judge that judges all texts")
+    then: Name = Field(description="the judge of another model that is asked about texts in doubt")
+    agreement: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.9
+    within: Amount | None = None
+    """Scores that differ by no more agree; by default those on the same side of the thresholds."""
+    draw: Annotated[int, Field(ge=2)] = 500
+    """How many texts both judges are asked about."""
+
+
 class StudyPair(Settings):
     model: ModelConfig = Field(description="the model that judges")
     writer: ModelConfig = Field(description="the model that writes the briefs")
@@ -368,6 +381,8 @@ class Config(Settings):
     """Further scorers, by name: `0.2*direct + chrf`."""
     combine: dict[str, CombineConfig] = {}
     """Further scorers, by name, each a jury of others."""
+    cascade: CascadeConfig | None = None
+    """A further scorer, `cascade`: the second judge's where it was asked, else the first one's."""
     families: dict[str, Annotated[Names, Field(min_length=1)]] = {}
     """The systems that come from the family of each judge's model."""
     workers: WorkersConfig = WorkersConfig()
@@ -458,7 +473,7 @@ class Config(Settings):
         if self.study is not None:
             if "judges" in self.model_fields_set:
                 raise ValueError("judges: a study names its own, under study.judges")
-            for key in ("mixes", "combine", "families"):
+            for key in ("mixes", "combine", "cascade", "families"):
                 if getattr(self, key):
                     raise ValueError(f"{key}: a study has none; name them in a run's configuration")
             settings = [

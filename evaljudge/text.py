@@ -25,6 +25,8 @@ SHORT, LONG = 200, 2000
 QUOTED = 60
 """Characters that a message quotes."""
 IS_THE_REFERENCE = "is the reference"
+CERTAIN = "the first judge was certain"
+"""Why the second judge of a cascade was not asked about a text."""
 WIDE_ENOUGH = 12  # columns: of less, only the beginning is kept
 _CONTROL_PICTURES = 0x2400
 _ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
@@ -109,10 +111,10 @@ def _punctuation() -> Mapping[int, str]:
     return {c: " " for c in every if unicodedata.category(chr(c)).startswith("P")}
 
 
-def means_selfsame(reason: str) -> bool:
-    """Whether a score is absent because the candidate is the reference; a reason of several parts
-    names the part that is (`rouge1: …`)."""
-    return reason == IS_THE_REFERENCE or reason.endswith(f": {IS_THE_REFERENCE}")
+def is_not_expected(reason: str) -> bool:
+    """Whether a score is absent as it should be: the candidate is the reference, or a cascade asks
+    no further. A reason of several parts names the part that is (`rouge1: …`)."""
+    return any(reason == why or reason.endswith(f": {why}") for why in (IS_THE_REFERENCE, CERTAIN))
 
 
 def shown(text: str) -> str:

@@ -76,6 +76,8 @@ class RunFrame:
     intervals: Sequence[Covered] = ()
     thresholds: Found = field(default_factory=lambda: NONE_FOUND)
     notes: Sequence[RaterNote] = ()
+    cascade: Mapping[str, Any] = field(default_factory=dict)
+    """What OUT/cascade.json has."""
 
     @cached_property
     def compared(self) -> Rated:

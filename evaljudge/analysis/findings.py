@@ -14,7 +14,7 @@ from evaljudge.analysis.costs import Price
 from evaljudge.analysis.telling import Disagreement, Spread
 from evaljudge.judges.collector import JudgeFindings
 from evaljudge.sections.figures import Rows, count, percent
-from evaljudge.text import means_selfsame, one_line
+from evaljudge.text import is_not_expected, one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class Coverage:
 
     @property
     def not_expected(self) -> int:
-        """How many scores are absent because the text is the reference itself."""
-        return sum(times for reason, times in self.reasons.items() if means_selfsame(reason))
+        """How many scores are absent as they should be (see `is_not_expected`)."""
+        return sum(times for reason, times in self.reasons.items() if is_not_expected(reason))
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,16 @@ class Mix:
             return None
         return mixed if isfinite(mixed) else None
 
+    def of_scores(self, scores: Sequence[Score | None]) -> tuple[float | None, str]:
+        """One candidate's value, of its parts' scores in order, or why it has none."""
+        values = []
+        for (part, _), score in zip(self.parts, scores, strict=True):
+            if score is None or score.value is None:
+                return None, f"{part}: {score.reason if score else 'no score'}"
+            values.append(score.value)
+        value = self.of_values(values)
+        return value, "" if value is not None else INFINITE
+
     def axes(self, axes_of: Mapping[str, Collection[str]]) -> list[str]:
         """The axes that all parts share; `axes_of`: the axes of each scorer."""
         limited = [axes_of[part] for part, _ in self.parts if ANY_AXIS not in axes_of[part]]
@@ -144,14 +154,9 @@ def mixed(
     mix: Mix, scores: Mapping[tuple[str, str, str, str], Score], at: tuple[str, str], axis: str
 ) -> tuple[float | None, str]:
     """One candidate's value, or why it has none; `at`: its document and system."""
-    values = []
-    for part, _ in mix.parts:
-        score = scores.get((*at, part, axis)) or scores.get((*at, part, ANY_AXIS))
-        if score is None or score.value is None:
-            return None, f"{part}: {score.reason if score else 'no score'}"
-        values.append(score.value)
-    value = mix.of_values(values)
-    return value, "" if value is not None else INFINITE
+    parts = [part for part, _ in mix.parts]
+    found = [scores.get((*at, p, axis), scores.get((*at, p, ANY_AXIS))) for p in parts]
+    return mix.of_scores(found)
 
 
 def _complaint(rest: str, scorers: Collection[str]) -> str:

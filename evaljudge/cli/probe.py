@@ -50,6 +50,28 @@ class InjectionOptions(OfConfig):
     )
 
 
+class DatasheetOptions(OfConfig):
+    """Show how judges score twins of texts: repeated, in lines, padded, copied, foreign, empty.
+
+    One table says what should not have moved a score and did, or should have and did not.
+
+    Example: evaljudge probe datasheet config.yaml --documents 20
+    """
+
+    documents: int = option("How many documents are taken, with one text of each.", 50, min=2)
+    reworded: list[str] | None = option(
+        "A change of the configuration that gives the same instructions in other words, such as "
+        "prompts=FOLDER; by default layout=shared. May be repeated.",
+        metavar="KEY=VALUE",
+    )
+    resamples: int = RESAMPLES()
+    seed: int = SEED()
+    out: str = option(
+        "The folder or URI for the runs of this probe and its tables. The same command resumes it.",
+        "runs/datasheet",
+    )
+
+
 def position(options: PositionOptions) -> None:
     from evaljudge.probes.position import position as measured
 
@@ -66,10 +88,20 @@ def injection(options: InjectionOptions) -> None:
     print_and_write(result, options.out)
 
 
+def datasheet(options: DatasheetOptions) -> None:
+    from evaljudge.probes.datasheet import datasheet as measured
+    from evaljudge.runs.progress import watcher
+
+    given = {k: v for k, v in vars(options).items() if k != "changes" and v is not None}
+    result = measured(changes=options.changes or (), watcher=watcher(), **given)
+    print_and_write(result, options.out)
+
+
 studies_app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
-    help="Probe judges: whether a position or a planted instruction misleads them.",
+    help="Probe judges: whether a position, a planted instruction or a text's form misleads them.",
 )
 studies_app.command("position")(command(PositionOptions, "cli.probe:position"))
 studies_app.command("injection")(command(InjectionOptions, "cli.probe:injection"))
+studies_app.command("datasheet")(command(DatasheetOptions, "cli.probe:datasheet"))

@@ -35,6 +35,7 @@ NONE_FURTHER = (
     "Each ask is one request, but where the model gives much probability to an answer's other\n"
     "spelling of several tokens."
 )
+CASCADED = "cascade: {} is counted as if every text were passed on to it; its draw adds {:,} texts."
 WIDTH = 92
 ENDPOINT = "endpoint   {} is {}: {}; its tokens are estimates, one for four letters"
 NO_RATE = (
@@ -144,6 +145,8 @@ def _lines(
         names = ", ".join(name for name, mine in guessed.items() if mine == sentence)
         note = f"{names}: asks and tokens are estimates. {sentence}"
         yield fill(note, WIDTH, break_on_hyphens=False)
+    if cascade := job.config.cascade:
+        yield CASCADED.format(cascade.then, min(cascade.draw, plans[0].candidates))
     further = sum(plan.total.requests - plan.total.asks for plan in plans)
     yield FURTHER.format(further) if further else NONE_FURTHER
     for source in {source.source: source for source in job.sources if source.endpoint}.values():

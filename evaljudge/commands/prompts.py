@@ -62,7 +62,7 @@ def _job(config: Config, wanted: PromptsOptions) -> Job:
     if config.study is not None:
         config = study_runs(config)[0].config
     unasked: dict[str, Any] = {"metrics": {}, "mixes": {}, "combine": {}, "select": []}
-    unasked |= {"calibrate": []}
+    unasked |= {"calibrate": [], "cascade": None}
     if not config.judges:
         raise UserError("the configuration names no judge, so no model is asked anything")
     job = make_job(config.model_copy(update=unasked), ScriptedEngines())

@@ -17,7 +17,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
 from math import inf
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -28,6 +29,7 @@ from evaljudge.execution.budget import Budget
 from evaljudge.judges.protocol import Judge
 from evaljudge.metrics import Metric
 from evaljudge.model.asks import Options, Prompt
+from evaljudge.records import Case
 from evaljudge.storage import Output, Shard, Stage
 
 R = TypeVar("R")
@@ -48,6 +50,27 @@ class Probe:
     judge: str
     prompt: Prompt
     options: Options
+
+
+@dataclass(frozen=True)
+class PassedOn:
+    """The texts that the second judge of a cascade is asked about."""
+
+    judge: str
+    keys: frozenset[int]
+
+    @staticmethod
+    def key(doc_id: str, system: str) -> int:
+        name = f"{doc_id}\0{system}".encode(errors="surrogatepass")
+        return int.from_bytes(blake2b(name, digest_size=8).digest())
+
+    def of(self, judge: Judge, case: Case) -> Case:
+        """The case with the candidates that this judge is asked about."""
+        if judge.name != self.judge:
+            return case
+        doc_id = case.document.doc_id
+        mine = (c for c in case.candidates if self.key(doc_id, c.system) in self.keys)
+        return replace(case, candidates=tuple(mine))
 
 
 @dataclass(frozen=True)
@@ -73,6 +96,8 @@ class Assignment:
     """What a worker's time costs, where a run may spend only so much."""
     judging: Sequence[Judge] = ()
     """The judges that judge with this model, where it writes for others, too; empty: all."""
+    passed_on: PassedOn | None = None
+    """Where one of these judges is not asked about all texts."""
 
     def open_engine(self) -> Engine:
         """The engine; one that cannot be loaded is a UserError, whatever a library raises."""

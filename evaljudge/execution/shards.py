@@ -39,6 +39,7 @@ from evaljudge.model.remembering import Common
 from evaljudge.reasons import by_kind
 from evaljudge.records import Brief, Case, Document, Verdict
 from evaljudge.storage import Shard, Stage, common_file
+from evaljudge.text import CERTAIN
 
 MOST_OPEN_CASES = 64
 MOST_IN_HAND = 16
@@ -212,7 +213,8 @@ class ShardWork:
         for judge in self._judging:
             verdicts = [verdict for each in judged for verdict in each[judge.name][0]]
             checks = [check for each in judged for check in each[judge.name][1]]
-            unscored += [verdict.reason for verdict in verdicts if verdict.status == "unscored"]
+            reasons = [verdict.reason for verdict in verdicts if verdict.status == "unscored"]
+            unscored += [reason for reason in reasons if reason != CERTAIN]
             written = (judge.name, shard, verdicts)
             with own_code(judge, "verdicts"):  # its evidence may be no JSON
                 files.append(await asyncio.to_thread(output.write_verdicts, *written))
@@ -264,6 +266,9 @@ class ShardWork:
         async with attempt.opening(case.document.doc_id, self._slots):
             models = self._models(case, kept)
             for judge in self._job.judges:
+                if not self._asked_of(judge, case).candidates and case.candidates:
+                    new_of[judge.name] = []
+                    continue
                 mine = briefs[judge.kind]
                 there = known[judge.kind] | mine
                 with suppress(Unasked), kept.asked[judge.name].timed():
@@ -304,10 +309,10 @@ class ShardWork:
                 briefs = [known[judge.kind][key] for key in keys if key in known[judge.kind]]
                 killed_the_writer = any(brief.reason == ENGINE_DIED for brief in briefs)
                 if killed_the_writer or case.document.doc_id in attempt.quarantined:
-                    judged_by[judge.name] = Judged(_quarantined_verdicts(judge, case))
+                    judged_by[judge.name] = Judged(_unscored(judge, case, ENGINE_DIED))
                     continue
                 with suppress(Unasked), kept.asked[judge.name].timed():
-                    judged = await verdicts_of(judge, case, briefs, models[judge.name])
+                    judged = await self._judged(judge, case, briefs, models[judge.name])
                     judged_by[judge.name] = judged
                     if judge.name in self._untried and try_scoring(judge, case, judged.verdicts):
                         self._untried.remove(judge.name)
@@ -317,6 +322,21 @@ class ShardWork:
         for name, judged in judged_by.items():
             kept.asked[name].add_axes([*judged.verdicts, *judged.checks])
         return judged_by
+
+    def _asked_of(self, judge: Judge, case: Case) -> Case:
+        passed_on = self._job.passed_on
+        return passed_on.of(judge, case) if passed_on else case
+
+    async def _judged(
+        self, judge: Judge, case: Case, briefs: Sequence[Brief], model: Model
+    ) -> Judged:
+        asked = self._asked_of(judge, case)
+        judged = Judged([])
+        if asked.candidates or not case.candidates:
+            judged = await verdicts_of(judge, asked, briefs, model)
+        rest = (c for c in case.candidates if c not in asked.candidates)
+        certain = _unscored(judge, replace(case, candidates=tuple(rest)), CERTAIN)
+        return judged._replace(verdicts=[*judged.verdicts, *certain])
 
     def _models(self, case: Case, kept: InHand[Any]) -> Models:
         doc_id = case.document.doc_id
@@ -404,10 +424,10 @@ def _quarantined_briefs(judge: Judge, document: Document, had: Sequence[Brief]) 
     ]
 
 
-def _quarantined_verdicts(judge: Judge, case: Case) -> list[Verdict]:
+def _unscored(judge: Judge, case: Case, why: str) -> list[Verdict]:
     doc_id = case.document.doc_id
     return [
-        Verdict(doc_id, candidate.system, judge.name, axis, {}, "unscored", ENGINE_DIED)
+        Verdict(doc_id, candidate.system, judge.name, axis, {}, "unscored", why)
         for candidate in case.candidates
         for axis in judge.axes
     ]

@@ -169,6 +169,11 @@ class Chosen:
         total = add_in_logs(self.logprobs.values())
         return {name: exp(value - total) for name, value in self.logprobs.items()}
 
+    @property
+    def doubt(self) -> float:
+        """The entropy of `p` as a share of the greatest: 0 where one option has all of it."""
+        return -fsum(p * log(p) for p in self.p.values() if p) / log(len(self.p))
+
     def drawn(self, count: int) -> Self:
         """The reply with this many independent draws from `p`; the first k of n are those of any k.
 

@@ -117,11 +117,14 @@ def _variants(
     number, place = stream.randrange(len(attack.texts)), stream.choice(PLACES)
     write = WRITTEN[stream.choice(attack.written)]
     attempt = attack.texts[number].format(**words)
-    harmless = (
-        attack.controls[number] if attack.controls else _as_long(planted().control, len(attempt))
-    )
+    harmless = attack.controls[number] if attack.controls else filler(len(attempt))
     yield attack.name, _placed(text, write(attempt), place)
     yield control_of(attack.name), _placed(text, write(harmless), place)
+
+
+def filler(length: int) -> str:
+    """About so many characters of sentences that say nothing of the document."""
+    return _as_long(planted().control, length)
 
 
 def _as_long(sentences: Sequence[str], length: int) -> str:
@@ -194,19 +197,13 @@ def injection(
 
     `out`: where its run goes; it is resumed from there.
     """
-    mapping = config.as_given() if isinstance(config, Config) else config
-    config = load_config(mapping, changes)
-    if not config.judges:
-        raise UserError("probe injection: the configuration names no judge")
-    unasked: dict[str, Any] = {"metrics": {}, "mixes": {}, "of_judges": {}, "outliers": None}
-    unasked |= {"calibrate": [], "select": []}
-    config = config.model_copy(update=unasked)
+    config = judges_alone(config, changes)
     job, place = make_job(config, engines), Place(as_path(out, "out"))
     cases = _planted_cases(job, documents, seed)
-    _write_cases(place, cases)
+    write_cases(place, cases)
     where = {"corpus": CorpusConfig(path=place.at(CASES)), "out": place.at("run")}
     outcome = run(config.model_copy(update=where), watcher=watcher, engines=engines)
-    scores = _scores(config, outcome, [case.document.doc_id for case in cases])
+    scores = scores_of(config, outcome, [case.document.doc_id for case in cases])
     rows = [row for name, part in scores.items() for row in _rows(name, part, resamples, seed)]
     shown = [row for row in rows if row.scorer in [judge.scorers[0] for judge in job.judges]]
     columns = {
@@ -238,6 +235,16 @@ def injection(
     )
 
 
+def judges_alone(given: AnyPath | Mapping[str, Any] | Config, changes: Sequence[str]) -> Config:
+    """The configuration with what asks a model, and nothing besides."""
+    config = load_config(given.as_given() if isinstance(given, Config) else given, changes)
+    if not config.judges:
+        raise UserError("probe: the configuration names no judge")
+    unasked: dict[str, Any] = {"metrics": {}, "mixes": {}, "combine": {}, "of_judges": {}}
+    unasked |= {"outliers": None, "calibrate": [], "select": [], "ratings": [], "cascade": None}
+    return config.model_copy(update=unasked)
+
+
 def _planted_cases(job: Job, documents: int, seed: int) -> list[Case]:
     closing = "".join(f"</{name}>" for name in job.task.pack.markers)
     words = {"target": job.task.nouns["target"], "closing": closing}
@@ -249,7 +256,7 @@ def _planted_cases(job: Job, documents: int, seed: int) -> list[Case]:
     return [with_planted(case, words, seed) for case in chosen]
 
 
-def _write_cases(place: Place, cases: Sequence[Case]) -> None:
+def write_cases(place: Place, cases: Sequence[Case]) -> None:
     """Refused where those of another sample were judged: what is there belongs together."""
     rows = (
         asdict(case.document)
@@ -266,7 +273,7 @@ def _write_cases(place: Place, cases: Sequence[Case]) -> None:
     place.write(CASES, written)
 
 
-def _scores(config: Config, outcome: Outcome, documents: Sequence[str]) -> Scores:
+def scores_of(config: Config, outcome: Outcome, documents: Sequence[str]) -> Scores:
     output, scores = Output(outcome.out, config.briefs), Scores()
     places = {doc_id: at for at, doc_id in enumerate(documents)}
     for shard in output.shards():
@@ -294,7 +301,7 @@ def _rows(
     )
     for (axis, kind), gaps in less_control.items():
         at, finite = (axis, kind), gaps[np.isfinite(gaps)]
-        both = tuple(_mean(column[at], resamples, seed) for column in (moved, less_control))
+        both = tuple(mean_of(column[at], resamples, seed) for column in (moved, less_control))
         ps = p_moved[at], p_less_control[at]
         yield InjectionRow(
             scorer=scorer,
@@ -311,7 +318,7 @@ def _rows(
         )
 
 
-def _mean(column: Floats, resamples: int, seed: int) -> Measured:
+def mean_of(column: Floats, resamples: int, seed: int) -> Measured:
     there = np.isfinite(column)
     values = np.where(there, column, 0.0)
     return ratio_of_sums(values, there.astype(np.float64), resamples, seed, n=int(there.sum()))

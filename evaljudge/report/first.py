@@ -23,7 +23,7 @@ from evaljudge.decisions.systems import SystemRanking
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS, HUMAN
 from evaljudge.sections.figures import bracketed, correlation, count, estimate, only
-from evaljudge.text import counted, means_selfsame, shortened
+from evaljudge.text import CERTAIN, counted, is_not_expected, shortened
 
 LENGTHS = (WORDS, "compression")
 """Metrics that are baselines: they lead only where there is no other."""
@@ -328,7 +328,10 @@ def card_lines(findings: Findings) -> Iterator[str]:
     line = f"{missing} of {count(findings.expected)} {'is' if number <= 1 else 'are'} missing."
     if findings.not_expected:
         more = counted(findings.not_expected, "more is", "more are")
-        line += f" {more} not expected, as the text is itself the reference."
+        why = "as the text is itself the reference"
+        if any(reason.endswith(CERTAIN) for row in findings.coverage for reason in row.reasons):
+            why = "as a cascade asks its second judge in doubt only"
+        line += f" {more} not expected, {why}."
     yield line
 
 
@@ -337,7 +340,7 @@ def missing(findings: Findings) -> list[dict[str, Any]]:
     the link to the list of these texts."""
     by_kind: dict[str, list[tuple[int, Coverage]]] = {}
     for row in findings.coverage:
-        expected = {why: n for why, n in row.reasons.items() if not means_selfsame(why)}
+        expected = {why: n for why, n in row.reasons.items() if not is_not_expected(why)}
         for group in grouped(expected):
             by_kind.setdefault(group.kind, []).append((group.times, row))
     found = list[dict[str, Any]]()

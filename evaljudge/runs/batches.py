@@ -71,6 +71,9 @@ def _opened(run: str, samples: int = 0) -> Iterator[_Batches]:
             f"{config.out}: the run was begun with another way of reading probabilities of "
             f"{others[0].source}: take another `out` for batch files"
         )
+    if config.cascade:
+        raise UserError("cascade: its second judge waits for the first one's answers, and batch "
+                        "files hold both: leave it out, or ask a server at once")  # fmt: skip
     with claimed(config.out) as claim:
         held = ClaimedJob(job, Watcher(), claim)
         yield _Batches(held, held.bind(BOTH, extend=False), engines)

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 
 from evaljudge.analysis.calibration import calibrated_name
+from evaljudge.analysis.cascade import NAME, cascade_of, sides
 from evaljudge.analysis.combining import Combination, combinations_of
 from evaljudge.analysis.costs import Price
 from evaljudge.analysis.mixes import Mix, mixes_of
@@ -110,7 +111,13 @@ class Job:
 
     @property
     def passes(self) -> "list[Pass]":
-        """Each model has one: it is loaded once, whether it writes, judges or does both."""
+        """Each model has one: it is loaded once, whether it writes, judges or does both. The model
+        of a cascade's second judge is the last."""
+        last = self.config.cascade.then if self.config.cascade else ""
+        return sorted(self._passes, key=lambda part: part.asks(last))
+
+    @property
+    def _passes(self) -> "list[Pass]":
         panels = self.panels
         if all(panel.one_model for panel in panels):
             return [Pass(panel, BOTH, required(panel.model).source) for panel in panels]
@@ -187,7 +194,10 @@ class Job:
         writer = self.writer.identity if self.writer and is_named else None
         by_judge = {name: model.identity for name, model in self.own_models.items()}
         models = model, writer, self.engine
-        return fingerprint(corpus, task, self.judges, *models, self.config.seed, by_judge)
+        made = fingerprint(corpus, task, self.judges, *models, self.config.seed, by_judge)
+        if self.config.cascade:
+            made = {**made, NAME: self.config.cascade.model_dump() | {"sides": sides(self.config)}}
+        return made
 
     @property
     def cautions(self) -> list[str]:
@@ -297,6 +307,10 @@ class Pass:
     def judging(self) -> Sequence[Judge]:
         return self.own or self.job.judges
 
+    def asks(self, judge: str) -> bool:
+        """Whether this judge judges with it."""
+        return "judge" in self.stages and any(each.name == judge for each in self.judging)
+
 
 def required(value: R | None) -> R:
     """What a job with judges has: Config has checked that models are named."""
@@ -358,6 +372,8 @@ def assemble_job(
     # a scorer that is not known may be one of a judge that could not be made
     mixes = {} if mistakes else _mixes_of(config, single, mistakes)
     with mistakes.noted():
+        mixes |= {} if mistakes else cascade_of(config, {judge.name: judge for judge in judges})
+    with mistakes.noted():
         for judge in config.families:
             if judge not in config.judges:
                 raise UserError(f"families: {unknown('judge', judge, config.judges)}")
@@ -401,7 +417,26 @@ def assemble_job(
         raise UserError(f"writer: {writer.identity} rates texts, and writes none")
     own_models = {n: m for n, m in own.items() if m.identity.as_fingerprint() != for_all}
     made = (config, task, judges, metrics, engines, model, writer, engine, references, mixes)
-    return Job(*made, own_models)
+    job = Job(*made, own_models)
+    _refuse_one_model(job)
+    return job
+
+
+def _refuse_one_model(job: Job) -> None:
+    """Of a cascade, whose second judge's model is asked last."""
+    if not (cascade := job.config.cascade):
+        return
+    panels = job.panels
+    first, then = (
+        next(p for p in panels if any(judge.name == name for judge in p.judges))
+        for name in (cascade.first, cascade.then)
+    )
+    if first is then or (job.config.writer and then.one_model):
+        also = "writes the briefs, too" if first is not then else f"is that of {cascade.first}"
+        raise UserError(
+            f"cascade.then: the model of {cascade.then} {also}: the first judge's answers must be "
+            "there before it is asked, so give it a model of its own"
+        )
 
 
 class Chooser:

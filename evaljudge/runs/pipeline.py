@@ -32,6 +32,7 @@ from evaljudge.errors import (
 from evaljudge.execution.protocol import Event, Watch
 from evaljudge.runs import reporting
 from evaljudge.runs.binding import as_begun, bind_and_cut, open_bound
+from evaljudge.runs.cascade import passed_on
 from evaljudge.runs.job import BOTH, Job, Pass, make_job, required
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.planning import Plan, longest_ask, make_plan
@@ -159,6 +160,10 @@ def _watcher(watcher: Watcher | None, *, progress: bool) -> Watcher:
     return watcher or (usual_watcher() if progress else Watcher())
 
 
+def _run_quietly(engines: Engines, config: Config) -> Outcome:
+    return run_job(make_job(config, engines), Watcher())
+
+
 def _config(given: Given, changes: Sequence[str]) -> Config:
     if isinstance(given, Config):
         return load_config(given.as_given(), changes) if changes else given
@@ -207,6 +212,8 @@ class ClaimedJob:
 
     def bind(self, stages: Sequence[Stage], extend: bool) -> Output:
         job = self.job
+        if extend and job.config.cascade:
+            raise UserError("--extend: a cascade draws from all texts at once: take another `out`")
         self.watcher.entering(f"reading {job.config.corpus_name}")
         with self._fetching(stages):
             output = bind_and_cut(job, self.claim, extend=extend)
@@ -257,7 +264,9 @@ class ClaimedJob:
                 for part, todo in passes:
                     if todo:
                         longest = longest_ask(part, output, todo)
-                        do_pass(part, output, todo, watch, longest, budget)
+                        run_drawn = partial(_run_quietly, job.engines)
+                        some = passed_on(job, part, output, run_drawn) if "judge" in n else None
+                        do_pass(part, output, todo, watch, longest, budget, passed_on=some)
         except Unasked:
             raise UserError(f"{output.uri}: {BY_FILES.format(output.uri)}") from None
         if "judge" in stages:

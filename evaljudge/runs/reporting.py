@@ -12,6 +12,7 @@ from evaljudge.agreement.rated import Key, nearly_same
 from evaljudge.analyses import Rank, RunFrame, in_order, rows_of, warned_of
 from evaljudge.analysis import selection
 from evaljudge.analysis.calibration import calibrate_shards
+from evaljudge.analysis.cascade import FILE
 from evaljudge.analysis.combining import weigh_shards
 from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.findings import Coverage, Findings
@@ -35,7 +36,7 @@ from evaljudge.runs.repair import Faulty, left_out_warning
 from evaljudge.runs.shown import shown_texts
 from evaljudge.runs.stages import corpus_digest, missing
 from evaljudge.storage import DERIVED, Output, Shard, digests, marker, was_finished
-from evaljudge.text import counted, means_selfsame
+from evaljudge.text import counted, is_not_expected
 
 LIBRARIES = "ray", "pyarrow", "numpy", "scipy"
 MOST_SCORED_HERE = 64
@@ -137,6 +138,7 @@ def findings_of(
         intervals=[interval for fit in fits for interval in fit.intervals],
         thresholds=aims,
         notes=ratings.notes,
+        cascade=output.kept(FILE) if job.config.cascade else {},
     )
     rows = rows_of(run)
     seen = Found(people, people.code_of, rows["agreement"])
@@ -203,7 +205,7 @@ def without_scores(coverage: Iterable[Coverage]) -> Iterator[str]:
         rows = [row for row in empty if row.scorer == scorer]
         axes = ", ".join(row.axis for row in rows if row.axis != ANY_AXIS)
         group = grouped(rows[0].reasons)[0]
-        if not means_selfsame(group.kind):
+        if not is_not_expected(group.kind):
             yield f"{scorer} has no score{f' on {axes}' if axes else ''}: {group}"
 
 

@@ -15,7 +15,15 @@ from functools import partial
 from itertools import chain
 
 from evaljudge.execution.budget import Budget
-from evaljudge.execution.protocol import Assignment, Executor, Measuring, Order, Probe, Watch
+from evaljudge.execution.protocol import (
+    Assignment,
+    Executor,
+    Measuring,
+    Order,
+    PassedOn,
+    Probe,
+    Watch,
+)
 from evaljudge.metrics import CorpusMetric, Metric
 from evaljudge.metrics.protocol import Part, drawn
 from evaljudge.records import Document
@@ -35,6 +43,7 @@ def do_pass(
     longest: int = 0,
     budget: Budget | None = None,
     executor: Executor | None = None,
+    passed_on: PassedOn | None = None,
 ) -> None:
     """Have these shards asked; `longest`: what is known of a prompt (see `ModelSource.longest`);
     `executor`: in place of the job's."""
@@ -43,7 +52,8 @@ def do_pass(
     saved = set[int]().union(*map(output.saved, part.stages))
     orders = [Order(s, stages, files[s], s.number in saved) for s, stages in todo.items()]
     part = replace(part, source=replace(part.source, longest=longest))
-    (executor or part.job.executor).ask(_assignment(part, output, orders), orders, watch, budget)
+    assignment = replace(_assignment(part, output, orders), passed_on=passed_on)
+    (executor or part.job.executor).ask(assignment, orders, watch, budget)
 
 
 def missing(job: Job, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:

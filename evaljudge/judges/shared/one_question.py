@@ -192,8 +192,11 @@ class QuestionJudge(Judge, Generic[Reply]):
     def score(self, verdict: Verdict) -> list[Score]:
         is_scored = verdict.status == "ok"
         values = self._values(verdict.evidence) if is_scored else [None] * len(self.scorers)
+        logs = verdict.evidence.get("logprobs") if is_scored else None
+        doubt = Chosen(logs).doubt if isinstance(logs, Mapping) and len(logs) > 1 else None
+        at = verdict.doc_id, verdict.system
         return [
-            Score(verdict.doc_id, verdict.system, scorer, verdict.axis, value, verdict.reason)
+            Score(*at, scorer, verdict.axis, value, verdict.reason, doubt=doubt)
             for scorer, value in zip(self.scorers, values, strict=False)
         ]
 

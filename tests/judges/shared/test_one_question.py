@@ -88,7 +88,9 @@ def test_a_choice_is_asked_once_about_each_candidate_and_scored_by_its_probabili
         return {"Yes": log(0.6), "No": log(0.2)}
 
     first, second, empty = scores(made(Brief), Scripted(chooses=chooses))
-    assert first == Score("d1", "A", "mine", ANY_AXIS, pytest.approx(0.75))
+    entropy = -(0.75 * log(0.75) + 0.25 * log(0.25)) / log(2)
+    doubt = pytest.approx(entropy)
+    assert first == Score("d1", "A", "mine", ANY_AXIS, pytest.approx(0.75), doubt=doubt)
     assert second.value == pytest.approx(0.75)
     assert (empty.value, empty.reason) == (None, "empty text")
     assert heard == [

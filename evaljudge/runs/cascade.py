@@ -1,0 +1,100 @@
+"""Which texts a cascade passes on to its second judge, once the first has judged all.
+
+Texts are drawn, and the second judge judges them in a run of its own, in OUT/cascade: it is resumed
+as any, and what it asks is counted there.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from evaljudge.analysis.cascade import FILE, NAME, AnsweredTexts, Cascade, agrees, axes_of, sides
+from evaljudge.config import Config, CorpusConfig
+from evaljudge.decisions.cascade import kept
+from evaljudge.errors import UserError
+from evaljudge.execution.protocol import PassedOn
+from evaljudge.judges.protocol import Judge
+from evaljudge.runs.job import Job, Pass
+from evaljudge.runs.outcome import Outcome
+from evaljudge.storage import Output, Shard
+
+UNASKED: dict[str, Any] = {
+    "metrics": {}, "mixes": {}, "combine": {}, "families": {}, "of_judges": {}, "outliers": None,
+    "calibrate": [], "select": [], "ratings": [], "cascade": None, "view": 0, "coverage_floor": 0.0,
+}  # fmt: skip
+"""What the run of the drawn texts does without."""
+
+
+def passed_on(
+    job: Job, part: Pass, output: Output, run: Callable[[Config], Outcome]
+) -> PassedOn | None:
+    """The texts that this pass asks the second judge about; None where that is of another pass.
+    `run`: does the run of a configuration, with this one's engines."""
+    wanted, cascade = job.config.cascade, job.mixes.get(NAME)
+    if not wanted or not isinstance(cascade, Cascade) or not part.asks(wanted.then):
+        return None
+    first, then = (next(j for j in job.judges if j.name == n) for n in (wanted.first, wanted.then))
+    ends = sides(job.config)
+    axes = axes_of(cascade, job.scorers, ends)
+    panel = next(panel.panel for panel in job.panels if first in panel.judges)
+    shards, read = output.shards(), partial(_answers, output.of(panel), first, axes)
+    answers = list(job.executor.in_order(read, shards))
+    doubts = np.concatenate([found.doubts for found in answers])
+    if not np.isfinite(doubts).any():
+        raise UserError(
+            f"cascade.first: the scores of {first.name} do not say how far it is in doubt: name a "
+            "judge that chooses among answers, such as geval or synthetic"
+        )
+    stream = np.random.default_rng(job.config.seed)
+    drawn = np.sort(stream.choice(doubts.size, min(wanted.draw, doubts.size), replace=False))
+    place = output.place.at(NAME)
+    rows = "".join(_rows(output, shards, answers, drawn.tolist()))
+    output.place.write(f"{NAME}/cases.jsonl", rows)
+    where = {"corpus": CorpusConfig(path=f"{place}/cases.jsonl"), "out": f"{place}/run"}
+    judges = {then.name: job.config.judges[then.name]}
+    came = run(job.config.model_copy(update=UNASKED | where | {"judges": judges}))
+    of_drawn = Output(f"{place}/run")
+    scores = [score for shard in of_drawn.shards() for score in of_drawn.scores(shard)]
+    other = AnsweredTexts.of(scores, then.scorers[0], axes)
+    mine = np.concatenate([found.values for found in answers])
+    texts = [text for found in answers for text in found.texts]
+    at = {text: place for place, text in enumerate(texts)}
+    places = [at[text] for text in other.texts]
+    seen = np.full(doubts.size, np.nan)
+    seen[places] = agrees(mine[places], other.values, axes, ends, wanted.within)
+    asked = {"agreement": wanted.agreement, "confidence": wanted.confidence}
+    found = kept(doubts, seen, **asked)
+    bound = -np.inf if found is None or found.threshold is None else -found.threshold
+    above = [PassedOn.key(*texts[n]) for n in np.flatnonzero(~(doubts <= bound))]
+    asks = sum(row["asks"] for row in came.findings.tokens if row["stage"] == "judge")
+    counts = {"asks": asks, "texts": doubts.size, "drawn": len(places), "passed_on": len(above)}
+    known = {"bound": None if np.isinf(bound) else float(bound), "axes": axes}
+    output.keep(FILE, counts | known | ({"found": asdict(found)} if found else {}))
+    return PassedOn(then.name, frozenset(above))
+
+
+def _answers(output: Output, judge: Judge, axes: Sequence[str], shard: Shard) -> AnsweredTexts:
+    verdicts = list(output.verdicts(judge.name, shard, with_tokens=False))
+    return AnsweredTexts.of(judge.scores(verdicts), judge.scorers[0], axes)
+
+
+def _rows(
+    output: Output, shards: Sequence[Shard], answers: Sequence[AnsweredTexts], drawn: Sequence[int]
+) -> Iterator[str]:
+    """The documents of the drawn texts, each with these alone."""
+    ends = list(accumulate(len(found.texts) for found in answers))
+    for shard, found, end in zip(shards, answers, ends, strict=True):
+        begin = end - len(found.texts)
+        mine = {found.texts[n - begin] for n in drawn if begin <= n < end}
+        for case in output.cases(shard) if mine else ():
+            doc_id = case.document.doc_id
+            texts = [c for c in case.candidates if (doc_id, c.system) in mine]
+            if texts:
+                row = asdict(case.document)
+                row["candidates"] = [{"system": c.system, "text": c.text} for c in texts]
+                yield f"{json.dumps(row)}\n"
