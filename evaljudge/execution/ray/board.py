@@ -474,7 +474,7 @@ def reading_board(
 
     for module in (__name__, Budget.__module__):
         ray.cloudpickle.register_pickle_by_value(sys.modules[module])
-    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     lasting = {"num_cpus": 0, "max_restarts": -1, "max_task_retries": -1}
     lasting |= {"max_concurrency": MOST_CALLS}
     terms = (budget.most, budget.spent) if budget else None
