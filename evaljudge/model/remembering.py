@@ -19,7 +19,7 @@ from evaljudge.model.asks import (
     Failed,
     Options,
     Prompt,
-    Rated,
+    RatedText,
     Rating,
     Sample,
     Weighed,
@@ -111,7 +111,7 @@ class Remembering(ModelAround):
 
     async def rate(
         self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
-    ) -> list[Rated | Failed]:
+    ) -> list[RatedText | Failed]:
         keys = [digest(p, f"rate {t!r} {how!r}") for p, t in zip(prompts, texts, strict=True)]
         return await self._recall(
             keys,

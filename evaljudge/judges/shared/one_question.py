@@ -29,7 +29,7 @@ from evaljudge.model.asks import (
     Failed,
     Options,
     Prompt,
-    Rated,
+    RatedText,
     Weighed,
     Writing,
     Written,
@@ -39,7 +39,7 @@ from evaljudge.prompts import Given, Pack, Task
 from evaljudge.records import ANY_AXIS, Axis, Brief, Candidate, Case, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
 
-Reply = TypeVar("Reply", bound=Written | Chosen | Weighed | Rated)
+Reply = TypeVar("Reply", bound=Written | Chosen | Weighed | RatedText)
 Texts = Mapping[str, Given]
 LONGEST_REASON = 200
 SHORT_REPLIES = {"an empty reply": "", "white space": " \n", "the reply `4.`": "4.",
