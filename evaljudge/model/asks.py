@@ -250,17 +250,17 @@ class Rating:
 
 
 @dataclass(frozen=True, slots=True)
-class RatedText:
+class ModelRating:
     """What a model that was trained to rate texts says of one: a single number."""
 
     value: float
     spent: tuple[Spent, ...] = ()
 
 
-def rated(value: float, spent: tuple[Spent, ...]) -> RatedText | Failed:
+def rated(value: float, spent: tuple[Spent, ...]) -> ModelRating | Failed:
     """A rating, unless the model's number is none."""
     if isfinite(value):
-        return RatedText(value, spent)
+        return ModelRating(value, spent)
     return Failed("the rating is not a number", spent)
 
 

@@ -27,9 +27,9 @@ from evaljudge.model import Model
 from evaljudge.model.asks import (
     Chosen,
     Failed,
+    ModelRating,
     Options,
     Prompt,
-    RatedText,
     Weighed,
     Writing,
     Written,
@@ -39,7 +39,7 @@ from evaljudge.prompts import Given, Pack, Task
 from evaljudge.records import ANY_AXIS, Axis, Brief, Candidate, Case, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
 
-Reply = TypeVar("Reply", bound=Written | Chosen | Weighed | RatedText)
+Reply = TypeVar("Reply", bound=Written | Chosen | Weighed | ModelRating)
 Texts = Mapping[str, Given]
 LONGEST_REASON = 200
 SHORT_REPLIES = {"an empty reply": "", "white space": " \n", "the reply `4.`": "4.",
