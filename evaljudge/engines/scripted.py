@@ -13,9 +13,9 @@ from evaljudge.engines.source import Identity, LowMass, ModelFacts, ModelSource
 from evaljudge.model.asks import (
     Chosen,
     Failed,
+    ModelRating,
     Options,
     Prompt,
-    Rated,
     Rating,
     Sample,
     Spent,
@@ -102,10 +102,10 @@ class Scripted:
 
     async def rate(
         self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
-    ) -> list[Rated | Failed]:
+    ) -> list[ModelRating | Failed]:
         await sleep(self._delay)
         replies = [(p, self._rates(p, t)) for p, t in zip(prompts, texts, strict=True)]
-        return [r if isinstance(r, Failed) else Rated(r, _words(p)) for p, r in replies]
+        return [r if isinstance(r, Failed) else ModelRating(r, _words(p)) for p, r in replies]
 
     async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
         return [self._embeds(text) for text in texts]

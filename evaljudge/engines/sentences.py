@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from evaljudge.engines.internals import CPU_BUILD, installed_build, shut_down
 from evaljudge.engines.source import VLLM
 from evaljudge.errors import UserError, first_words, needing
-from evaljudge.model.asks import Failed, Options, Prompt, Rated, Rating, Vector
+from evaljudge.model.asks import Failed, ModelRating, Options, Prompt, Rating, Vector
 
 Compiled = TypeVar("Compiled")
 DIGITS = 6
@@ -46,7 +46,7 @@ class Prepared(Generic[Compiled]):
 
     async def rate(
         self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
-    ) -> list[Rated | Failed]:
+    ) -> list[ModelRating | Failed]:
         how.place(())
         return []
 

@@ -33,9 +33,9 @@ from evaljudge.engines.tokens import Blocks, Ids, Tokeniser
 from evaljudge.model.asks import (
     Chosen,
     Failed,
+    ModelRating,
     Options,
     Prompt,
-    Rated,
     Rating,
     Sample,
     Spent,
@@ -178,7 +178,7 @@ class VllmModel(Prepared[CompiledOptions]):
 
     async def rate(
         self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
-    ) -> list[Rated | Failed]:
+    ) -> list[ModelRating | Failed]:
         place, template = how.place(self._labels), self._template
         if how.between is not None:
             template = pair_template(self._tokeniser, how.between)
@@ -189,7 +189,7 @@ class VllmModel(Prepared[CompiledOptions]):
             since = asked.text_at - len(template.after)
             return self._sampling.rating(since if template.has_types else None)
 
-        def reply(asked: Rendered, outputs: list[Any]) -> Rated | Failed:
+        def reply(asked: Rendered, outputs: list[Any]) -> ModelRating | Failed:
             numbers = outputs[0].outputs.data.tolist()
             return rated(how.read(numbers, place), self._spent(outputs, asked))
 

@@ -11,9 +11,9 @@ from typing import Protocol
 from evaljudge.model.asks import (
     Chosen,
     Failed,
+    ModelRating,
     Options,
     Prompt,
-    Rated,
     Rating,
     Vector,
     Weighed,
@@ -37,7 +37,7 @@ class Model(Protocol):
 
     async def rate(
         self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
-    ) -> list[Rated | Failed]:
+    ) -> list[ModelRating | Failed]:
         """A number for each text after its prompt, by a model that was trained for this alone."""
 
     async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
@@ -65,7 +65,7 @@ class ModelAround:
 
     async def rate(
         self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
-    ) -> list[Rated | Failed]:
+    ) -> list[ModelRating | Failed]:
         return await self._model.rate(prompts, texts, how)
 
     async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:

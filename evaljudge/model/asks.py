@@ -255,16 +255,18 @@ class Rating:
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
+class ModelRating:
     """What a model that was trained to rate texts says of one: a single number."""
 
     value: float
     spent: tuple[Spent, ...] = ()
 
 
-def rated(value: float, spent: tuple[Spent, ...]) -> Rated | Failed:
+def rated(value: float, spent: tuple[Spent, ...]) -> ModelRating | Failed:
     """A rating, unless the model's number is none."""
-    return Rated(value, spent) if isfinite(value) else Failed("the rating is not a number", spent)
+    if isfinite(value):
+        return ModelRating(value, spent)
+    return Failed("the rating is not a number", spent)
 
 
 Vector = tuple[float, ...]

@@ -8,9 +8,9 @@ from evaljudge.model import Model, ModelAround
 from evaljudge.model.asks import (
     Chosen,
     Failed,
+    ModelRating,
     Options,
     Prompt,
-    Rated,
     Rating,
     Spent,
     Weighed,
@@ -19,8 +19,8 @@ from evaljudge.model.asks import (
 )
 from evaljudge.records import Tokens
 
-Reply = Written | Chosen | Weighed | Rated | Failed
-R = TypeVar("R", Written | Failed, Chosen | Failed, Weighed | Failed, Rated | Failed, Reply)
+Reply = Written | Chosen | Weighed | ModelRating | Failed
+R = TypeVar("R", Written | Failed, Chosen | Failed, Weighed | Failed, ModelRating | Failed, Reply)
 LOW_MASS = 0.5
 
 
@@ -71,7 +71,7 @@ class CountingModel(ModelAround):
 
     async def rate(
         self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
-    ) -> list[Rated | Failed]:
+    ) -> list[ModelRating | Failed]:
         return self.count(await super().rate(prompts, texts, how))
 
     def count(self, replies: list[R]) -> list[R]:

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 from evaljudge.model.asks import (
     Chosen,
     Failed,
+    ModelRating,
     Options,
     Prompt,
-    Rated,
     Rating,
     Sample,
     Spent,
@@ -130,9 +130,9 @@ class Imagining:
 
     async def rate(
         self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
-    ) -> list[Rated | Failed]:
+    ) -> list[ModelRating | Failed]:
         spent = map(self._of_both, prompts, texts)
-        return [self._too_long(each, 0) or Rated(0.5, (each,)) for each in spent]
+        return [self._too_long(each, 0) or ModelRating(0.5, (each,)) for each in spent]
 
     async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
         return [some_vector(text) for text in texts]

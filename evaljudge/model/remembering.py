@@ -17,9 +17,9 @@ from evaljudge.model.asks import (
     UNASKED,
     Chosen,
     Failed,
+    ModelRating,
     Options,
     Prompt,
-    Rated,
     Rating,
     Sample,
     Weighed,
@@ -111,7 +111,7 @@ class Remembering(ModelAround):
 
     async def rate(
         self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
-    ) -> list[Rated | Failed]:
+    ) -> list[ModelRating | Failed]:
         keys = [digest(p, f"rate {t!r} {how!r}") for p, t in zip(prompts, texts, strict=True)]
         return await self._recall(
             keys,

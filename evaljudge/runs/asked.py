@@ -33,9 +33,9 @@ from evaljudge.model import ModelAround
 from evaljudge.model.asks import (
     Chosen,
     Failed,
+    ModelRating,
     Options,
     Prompt,
-    Rated,
     Rating,
     Spent,
     Weighed,
@@ -116,7 +116,7 @@ class Recording(ModelAround):
 
     async def rate(
         self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
-    ) -> list[Rated | Failed]:
+    ) -> list[ModelRating | Failed]:
         said = "The number is read that the model gives the text"
         said += f", as its probability of {' or '.join(how.labels)}." if how.labels else "."
         for prompt, text in zip(prompts, texts, strict=True):

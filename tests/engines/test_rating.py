@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 import evaljudge
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.errors import UserError
-from evaljudge.model.asks import Failed, Prompt, Rated, Rating
+from evaljudge.model.asks import Failed, ModelRating, Prompt, Rating
 from evaljudge.reasons import by_kind
 from evaljudge.runs.job import make_job
 from tests.build import config, document, jsonl
@@ -137,7 +137,7 @@ def test_what_is_longer_than_the_context_is_not_cut(rater, shared_engines) -> No
     model = shared_engines.open(ModelSource(str(rater(inferring)), engine=SMALL), 0)
     asked = [Prompt((SOURCE * 9,)), Prompt((SOURCE,))], TEXTS
     long, short = asyncio.run(model.rate(*asked, Rating(("neutral",))))
-    assert isinstance(long, Failed) and isinstance(short, Rated)
+    assert isinstance(long, Failed) and isinstance(short, ModelRating)
     assert by_kind([long.reason]) == {"prompt too long": 1}
 
 

@@ -20,7 +20,7 @@ from evaljudge.judges.grounded.judge import (
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.protocol import Judge
 from evaljudge.judges.reward.judge import Reward
-from evaljudge.model.asks import Failed, Prompt, Rated, Rating, rated
+from evaljudge.model.asks import Failed, ModelRating, Prompt, Rating, rated
 from evaljudge.prompts import load_task
 from evaljudge.reasons import by_kind
 from evaljudge.records import Case, Verdict
@@ -43,7 +43,7 @@ class Noting(Scripted):
         super().__init__(rates=rates)
         self.asked: list[tuple[str, str]] = []
 
-    async def rate(self, prompts: Any, texts: Any, how: Rating) -> list[Rated | Failed]:
+    async def rate(self, prompts: Any, texts: Any, how: Rating) -> list[ModelRating | Failed]:
         self.asked += zip([prompt.text for prompt in prompts], texts, strict=True)
         return await super().rate(prompts, texts, how)
 

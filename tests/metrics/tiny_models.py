@@ -66,7 +66,7 @@ def _roberta_of_pairs(vocabulary: int, marks: dict[str, int]) -> Any:
     from transformers import RobertaConfig, RobertaForSequenceClassification
 
     sizes = {"hidden_size": 64, "intermediate_size": 32, "num_attention_heads": 2}
-    more = {"num_hidden_layers": 2, "max_position_embeddings": POSITIONS, "pad_token_id": 1}
+    more = {"num_hidden_layers": 2, "max_position_embeddings": POSITIONS, "pad_token_id": 0}
     how = RobertaConfig(vocab_size=vocabulary, initializer_range=0.5, **sizes, **more)
     return RobertaForSequenceClassification(how)
 

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 
 from evaljudge.judges.shared.one_question import QuestionJudge
 from evaljudge.model import Model
-from evaljudge.model.asks import Failed, Prompt, Rated, Rating
+from evaljudge.model.asks import Failed, ModelRating, Prompt, Rating
 from evaljudge.prompts import Task
 from evaljudge.records import ANY_AXIS, Axis, Candidate, Document
 from evaljudge.settings import Settings, read_settings
@@ -27,7 +27,7 @@ class RewardSettings(Settings):
     """Of a classifier: the label whose probability is the score."""
 
 
-class Reward(QuestionJudge[Rated]):
+class Reward(QuestionJudge[ModelRating]):
     kind = "reward"
     version = "1"
 
@@ -51,10 +51,10 @@ class Reward(QuestionJudge[Rated]):
 
     async def _ask(
         self, prompts: Sequence[Prompt], texts: Sequence[str], model: Model
-    ) -> Sequence[Rated | Failed]:
+    ) -> Sequence[ModelRating | Failed]:
         return await model.rate(prompts, texts, self.rates)
 
-    def _read(self, axis: Axis, text: str, reply: Rated) -> tuple[dict[str, Any], str]:
+    def _read(self, axis: Axis, text: str, reply: ModelRating) -> tuple[dict[str, Any], str]:
         return {"reward": reply.value}, ""
 
     def _values(self, evidence: Mapping[str, Any]) -> Sequence[float]:

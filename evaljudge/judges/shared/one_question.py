@@ -29,9 +29,9 @@ from evaljudge.model import Model
 from evaljudge.model.asks import (
     Chosen,
     Failed,
+    ModelRating,
     Options,
     Prompt,
-    Rated,
     Weighed,
     Writing,
     Written,
@@ -41,7 +41,7 @@ from evaljudge.prompts import Given, Pack, Task
 from evaljudge.records import ANY_AXIS, Axis, Brief, Candidate, Case, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
 
-Reply = TypeVar("Reply", bound=Written | Chosen | Weighed | Rated)
+Reply = TypeVar("Reply", bound=Written | Chosen | Weighed | ModelRating)
 Texts = Mapping[str, Given]
 BriefKey = tuple[str, str, str, str, str]
 Asked = Sequence[tuple[Texts, Prompt | Failed]]
