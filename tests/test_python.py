@@ -41,7 +41,7 @@ def test_only_the_interface_is_listed_and_messages_name_arguments(cases, scores)
     assert dir(evaljudge) == sorted(evaljudge.__all__)
     assert evaljudge.__all__ == sorted(evaljudge.__all__)
     assert all(getattr(evaljudge, name) is not None for name in evaljudge.__all__)
-    assert dir(evaljudge.probe) == ["injection", "position"]
+    assert dir(evaljudge.probe) == ["datasheet", "injection", "position"]
     with pytest.raises(AttributeError, match="has no attribute 'agre'"):
         evaljudge.agre  # noqa: B018
     with pytest.raises(UserError, match=r"^good needs precision: "):
