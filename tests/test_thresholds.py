@@ -144,6 +144,7 @@ AXES = {
     "direct-scoring-newsroom": ["coherence", "fluency", "informativeness", "relevance"],
     "role-players-summeval": ["coherence", "consistency", "fluency", "relevance"],
     "entities-summeval": ["coherence", "consistency", "fluency", "relevance"],
+    "grounded-summeval": ["consistency"],
     "importance-summeval": ["relevance"],
     "importance-arxiv": ["relevance"],
     "importance-govreport": ["relevance"],

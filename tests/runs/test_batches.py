@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evaljudge.bundled.world.corpus import make_cases
+from evaljudge.bundled.world import make_cases
 
 import evaljudge
 from evaljudge.bundled.nano import CHECKPOINT

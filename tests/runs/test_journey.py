@@ -231,10 +231,13 @@ def test_one_step_at_a_time_is_the_same(bench):
     assert bench.run_json()["state"] == "done"
 
 
-def test_judging_prepares_what_is_lacking_and_a_writer_its_own(bench):
+def test_judging_prepares_what_is_lacking(bench):
     assert bench.asked(evaljudge.judge) == WHOLE
     assert bench.asked(evaljudge.judge) == {}
     assert not (bench.out / "report").exists()
+
+
+def test_a_writer_prepares_its_own(bench):
     assert bench.asked(writer="w") == {"write w": WHOLE["write m"], "choose m": WHOLE["choose m"]}
     assert bench.asked(writer="w") == {}
     assert all("w@w-1" in row["signature"] for row in bench.rows("scores"))
