@@ -43,8 +43,8 @@ THOROUGH := $(addsuffix .py, $(addprefix tests/, \
   decisions/test_conformal decisions/test_sampling decisions/test_people_scale \
   judges/test_plugins judges/test_collectors judges/synthetic/test_soundness \
   judges/pairs/test_pairs runs/test_journey runs/test_measures runs/test_batches \
-  runs/test_outcome runs/test_most commands/test_label commands/test_diff commands/test_agree \
-  commands/test_show metrics/test_lexical report/test_report_page viewer/test_view_command \
+  runs/test_outcome runs/test_most runs/test_cascade runs/test_examples \
+  commands/test_label commands/test_diff commands/test_agree commands/test_show metrics/test_lexical report/test_report_page viewer/test_view_command \
   viewer/test_server end_to_end/test_e2e_resume execution/test_local execution/test_in_order \
   execution/test_saving))
 check: $(READY)

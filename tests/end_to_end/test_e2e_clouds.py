@@ -21,7 +21,8 @@ pytestmark = pytest.mark.service
 ROWS = shared.cases(8)
 
 
-@pytest.mark.parametrize("cloud", ["gs", pytest.param("az", marks=pytest.mark.long)], indirect=True)
+@pytest.mark.long
+@pytest.mark.parametrize("cloud", ["gs", "az"], indirect=True)
 def test_a_killed_run_is_resumed_there(cloud, tmp_path):
     """Its corpus lies there, too; a second job is refused; the report is that of a local run."""
     cloud.put("corpus/cases.jsonl", "".join(f"{json.dumps(row)}\n" for row in ROWS).encode())
@@ -163,7 +164,11 @@ def test_a_corpus_of_the_hub(uri, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("offline", "words"), [("1", "HF_HUB_OFFLINE is set: unset it"), ("0", "no answer (")]
+    ("offline", "words"),
+    [
+        ("1", "HF_HUB_OFFLINE is set: unset it"),
+        pytest.param("0", "no answer (", marks=pytest.mark.long),
+    ],
 )
 def test_a_hub_out_of_reach_is_one_line(offline, words, tmp_path):
     uri = "hf://datasets/owner/name/*.parquet"

@@ -105,6 +105,7 @@ def test_with_too_few_drawn_the_second_judge_judges_all_and_a_line_says_so(bench
     assert row.needed and f"about {row.needed} would do" in line
 
 
+@pytest.mark.long
 def test_a_run_goes_on_with_the_draw_it_began_with(bench: Bench) -> None:
     """With a writer, whose model is asked first."""
     bench.usual["writer"] = "w"
