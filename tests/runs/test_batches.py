@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evaljudge.bundled.world import make_cases
 
 import evaljudge
 from evaljudge.bundled.nano import CHECKPOINT
+from evaljudge.bundled.world import make_cases
 from evaljudge.engines import ModelSource
 from evaljudge.engines.endpoint.batch import BatchEngines
 from evaljudge.engines.endpoint.model import EndpointModel
