@@ -536,6 +536,7 @@ def test_workers_on_ray_tell_the_driver_of_damage(whole):
     assert bench.results() == bench.unharmed
 
 
+@pytest.mark.long
 @pytest.mark.service
 def test_damage_on_s3_is_found_and_repaired(whole, s3):
     bench, keys = whole.copied("for s3"), f"{s3.uri}/runs/first"

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import transformers
 
 from evaljudge.commands.plan import planned_text
 from evaljudge.config import ModelConfig
@@ -24,6 +23,9 @@ from evaljudge.errors import UserError
 from evaljudge.model.asks import Prompt
 from tests.build import config, document, jsonl
 from tests.engines.habitual import EMPTY, FINAL, HABITS
+from tests.lazily import Lazily
+
+transformers = Lazily("transformers")
 
 BOS = {"bos_token": "<s>"}
 PLAIN = (

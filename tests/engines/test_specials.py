@@ -7,7 +7,6 @@ from random import Random
 from typing import Any
 
 import pytest
-import transformers
 
 from evaljudge.engines import ModelSource
 from evaljudge.engines.loop import Further, Request
@@ -16,6 +15,9 @@ from evaljudge.engines.token_counter import make_token_counter
 from evaljudge.engines.tokens import Blocks, Tokeniser
 from evaljudge.model.asks import Options, Prompt, Spent
 from evaljudge.prompts import load_task
+from tests.lazily import Lazily
+
+transformers = Lazily("transformers")
 
 pytestmark = pytest.mark.engine
 

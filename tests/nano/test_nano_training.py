@@ -8,13 +8,15 @@ from pathlib import Path
 from random import Random
 
 import pytest
-import torch
 
 from evaljudge.bundled.world import names
 from jobs.nano.checkpoint import make_tokenizer, save_checkpoint
 from jobs.nano.lessons import NOWHERE, Teacher
 from jobs.nano.network import collate
 from jobs.nano.training import Recipe, Training
+from tests.lazily import Lazily
+
+torch = Lazily("torch")
 
 ROOT = Path(__file__).parents[2]
 SHORT = Recipe(steps=4, comparisons=2, ladders=1, extremes=1, betweens=1,
