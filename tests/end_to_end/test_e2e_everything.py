@@ -16,6 +16,7 @@ from tokenizers import Tokenizer
 import evaljudge
 from evaljudge.metrics import known_metrics
 from evaljudge.plugins import kinds
+from tests.engines.test_rating import rewarding
 from tests.metrics.tiny_models import bert, with_marks
 from tests.tiny import END, SPECIALS
 
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.engine
 CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
 SYSTEMS = 4
 ENGINE = {"dtype": "float32", "kv_cache_memory_bytes": 1 << 27, "block_size": 32}
-DEPENDS_ON_REPLIES = {"entities", "pairs", "roles"}
+DEPENDS_ON_REPLIES = {"checklist", "entities", "pairs", "roles"}
 """How often these ask is known only afterwards; `plan` says so of each."""
 
 
@@ -65,6 +66,9 @@ def config(tmp_path_factory, tiny):
     judges: dict[str, dict[str, Any]] = {
         name: {} for name, place in kinds().items() if place.startswith("evaljudge.judges.")
     } | {"roles": {"encoder": encoder["model"], "dynamic": 2}, "direct": {"max_tokens": 1}}
+    rater = rewarding(lambda: tiny("bytes"), folder / "rater")
+    rates = {"model": {"source": str(rater), "engine": ENGINE}}
+    judges |= {"reward": rates, "grounded": rates | {"label": "LABEL_0"}}
     return {
         "corpus": str(folder / "three.jsonl"), "axes": ["coherence", "relevance"],
         "model": {"source": str(model), "engine": ENGINE, "least_mass": 0},
