@@ -74,7 +74,7 @@ class Server:
     def __init__(self, answers: Callable[[Ask], Reply] = well, port: int = 0) -> None:
         self.answers, self.port, self.asks = answers, port, list[Ask]()
         self.is_noting = True
-        self.flying = self.most_at_once = 0
+        self.flying, self.most_at_once = set[asyncio.StreamWriter](), 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
@@ -112,16 +112,14 @@ class Server:
                 ask = Ask(first.split()[1].partition("?")[0], headers, json.loads(content or "{}"))
                 if self.is_noting:
                     self.asks.append(ask)
-                self.flying += 1
-                self.most_at_once = max(self.most_at_once, self.flying)
-                try:
-                    if not await self._write(writer, self.answers(ask)):
-                        break
-                finally:
-                    self.flying -= 1
+                self.flying.add(writer)
+                self.most_at_once = max(self.most_at_once, len(self.flying))
+                if not await self._write(writer, self.answers(ask)):
+                    break
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
+            self.flying.discard(writer)
             writer.close()
 
     async def _write(self, writer: asyncio.StreamWriter, reply: Reply) -> bool:
@@ -129,14 +127,12 @@ class Server:
         lines = [f"HTTP/1.1 {reply.status} X", f"Content-Length: {len(content)}"]
         lines += [f"{name}: {value}" for name, value in reply.headers.items()]
         writer.write("\r\n".join([*lines, "", ""]).encode())
-        if reply.cut:
-            writer.write(content[: len(content) // 2])
-            await writer.drain()
-            return False
-        for at in range(len(content)) if reply.drip else ():
+        for at in range(len(content) - 1) if reply.drip else ():
             await asyncio.sleep(reply.drip)
             writer.write(content[at : at + 1])
             await writer.drain()
-        writer.write(b"" if reply.drip else content)
+        self.flying.discard(writer)  # first, since who has the last byte may ask again
+        last = content[-1:] if reply.drip else content
+        writer.write(content[: len(content) // 2] if reply.cut else last)
         await writer.drain()
-        return True
+        return not reply.cut
