@@ -105,7 +105,8 @@ def pytest_collection_modifyitems(
         chosen = one_in_four(items, commit)
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = chosen
-    items.sort(key=lambda item: (not lane_of(item), not _marks(item)))  # the longest begin
+    # the longest begin; among the others these are in the files beside this one, not in folders
+    items.sort(key=lambda item: (not lane_of(item), not _marks(item), len(item.path.parts)))
     lanes = {item.nodeid: lane for item in items if (lane := lane_of(item))}
     Path(os.environ[TOLD_LANES]).write_text(json.dumps(lanes))
 

@@ -150,7 +150,7 @@ def test_a_signal_s_end_says_whether_anything_is_kept(config, asks, note):
     assert end.value.__notes__ == [note]
 
 
-@pytest.mark.parametrize("metrics", [[], ["words"]])
+@pytest.mark.parametrize("metrics", [[], pytest.param(["words"], marks=pytest.mark.long)])
 def test_a_run_in_which_no_model_answered_binds_nothing(config, metrics):
     """All sources are empty; then they are there, and the same folder takes the run."""
     cases = Path(config["corpus"])

@@ -342,7 +342,10 @@ def test_cases_from_before_the_ratings_changed_are_damaged(whole):
     assert bench.check().problems == []
 
 
-@pytest.mark.parametrize("name", [EARLIER[6], BRIEFS[0], MEASURED[1]])
+@pytest.mark.parametrize(
+    "name",
+    [EARLIER[6], *(pytest.param(n, marks=pytest.mark.long) for n in (BRIEFS[0], MEASURED[1]))],
+)
 def test_a_marker_and_a_file_that_it_names_are_damaged_at_once(earlier, name):
     stages = {EARLIER[6]: ["judge"], BRIEFS[0]: ["prepare", "judge"], MEASURED[1]: ["measure"]}
     bench = earlier.copied("both")

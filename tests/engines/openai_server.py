@@ -74,7 +74,7 @@ class Server:
     def __init__(self, answers: Callable[[Ask], Reply] = well, port: int = 0) -> None:
         self.answers, self.port, self.asks = answers, port, list[Ask]()
         self.is_noting = True
-        self.flying, self.most_at_once = set[asyncio.StreamWriter](), 0
+        self.flying, self.most_at_once = set[asyncio.StreamReader](), 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
@@ -112,17 +112,21 @@ class Server:
                 ask = Ask(first.split()[1].partition("?")[0], headers, json.loads(content or "{}"))
                 if self.is_noting:
                     self.asks.append(ask)
-                self.flying.add(writer)
-                self.most_at_once = max(self.most_at_once, len(self.flying))
-                if not await self._write(writer, self.answers(ask)):
+                self.flying.add(reader)
+                # who has hung up, as a copy of a shard does that lost, waits no more
+                waiting = sum(not (one.at_eof() or one.exception()) for one in self.flying)
+                self.most_at_once = max(self.most_at_once, waiting)
+                if not await self._write(reader, writer, self.answers(ask)):
                     break
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
-            self.flying.discard(writer)
+            self.flying.discard(reader)
             writer.close()
 
-    async def _write(self, writer: asyncio.StreamWriter, reply: Reply) -> bool:
+    async def _write(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reply: Reply
+    ) -> bool:
         content = reply.content
         lines = [f"HTTP/1.1 {reply.status} X", f"Content-Length: {len(content)}"]
         lines += [f"{name}: {value}" for name, value in reply.headers.items()]
@@ -131,7 +135,7 @@ class Server:
             await asyncio.sleep(reply.drip)
             writer.write(content[at : at + 1])
             await writer.drain()
-        self.flying.discard(writer)  # first, since who has the last byte may ask again
+        self.flying.discard(reader)  # first, since who has the last byte may ask again
         last = content[-1:] if reply.drip else content
         writer.write(content[: len(content) // 2] if reply.cut else last)
         await writer.drain()
