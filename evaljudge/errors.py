@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -12,6 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_COLUMNS = re.compile("(?<=`)--column [^`]+")
 _OPTION = re.compile(r"(?<!\S)(`?)--([a-z][a-z-]*)")
 
 finishing = Event()
@@ -193,7 +195,11 @@ class Mistakes(list[str]):
 
 
 def naming_arguments(function: Callable[P, R]) -> Callable[P, R]:
-    """The function for Python: its messages about `--skip-bad-rows` name `skip_bad_rows`."""
+    """The function for Python: its messages about `--skip-bad-rows` name `skip_bad_rows`, and a
+    `dict` in place of `--column THEIRS=OURS`."""
+
+    def as_dict(options: re.Match[str]) -> str:
+        return f"column={dict(o.rpartition('=')[::2] for o in shlex.split(options[0])[1::2])}"
 
     @wraps(function)
     def called(*given: P.args, **named: P.kwargs) -> R:
@@ -202,8 +208,8 @@ def naming_arguments(function: Callable[P, R]) -> Callable[P, R]:
         except Damaged:
             raise
         except UserError as error:
-            raise UserError(
-                _OPTION.sub(lambda o: o[1] + o[2].replace("-", "_"), str(error))
-            ) from None
+            said = _COLUMNS.sub(as_dict, str(error))
+            said = _OPTION.sub(lambda o: o[1] + o[2].replace("-", "_"), said)
+            raise UserError(said) from None
 
     return called

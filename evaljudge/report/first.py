@@ -229,7 +229,7 @@ def _trust(findings: Findings, headline: Headline) -> tuple[str, bool | None]:
             text += f" Across all texts (summary level): {estimate(pooled)}."
         return text, None
     if only(row.level, row.n):
-        return f"Rated too little to say how far it agrees with people ({estimate(row)}).", None
+        return f"Rated too little to say how far it agrees with people: {estimate(row)}.", None
     chosen = _standing(findings, row) if headline.axis != headline.ranking.axis else None
     if chosen is not None:
         row = replace(row, low=chosen.low, high=chosen.high)
