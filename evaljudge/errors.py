@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -199,7 +198,8 @@ def naming_arguments(function: Callable[P, R]) -> Callable[P, R]:
     `dict` in place of `--column THEIRS=OURS`."""
 
     def as_dict(options: re.Match[str]) -> str:
-        return f"column={dict(o.rpartition('=')[::2] for o in shlex.split(options[0])[1::2])}"
+        pairs = (pair.strip(" '").rpartition("=") for pair in options[0].split("--column ")[1:])
+        return f"column={ {theirs: ours for theirs, _, ours in pairs} }"
 
     @wraps(function)
     def called(*given: P.args, **named: P.kwargs) -> R:

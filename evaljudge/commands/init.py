@@ -142,7 +142,7 @@ def _columns(
     def checked(answer: str) -> Mapping[str, str]:
         nonlocal columns
         pairs = () if answer == RIGHT else re.split("--column|,", answer)
-        changes = named_columns(filter(None, map(str.strip, pairs)))
+        changes = named_columns(filter(None, (pair.strip(" '`") for pair in pairs)))
         refuse_unknown("--column", "column", changes, [*theirs.names, *KNOWN_FIELDS])
         ColumnNames(changed := _changed(columns, changes), OPTIONS)
         columns = changed

@@ -23,7 +23,6 @@ from difflib import get_close_matches
 from functools import cache
 from itertools import islice
 from shlex import quote
-from types import MappingProxyType
 from typing import Any
 
 from evaljudge.corpora.rows import (
@@ -76,7 +75,6 @@ _AROUND = re.compile(
     re.IGNORECASE,
 )
 _BARE = r"[A-Za-z_][\w.-]*"  # what YAML needs no quotes for
-NO_COLUMNS = MappingProxyType[str, str]({})
 _OVERALL = ("rating", "ratings", "score", "scores", "human", "")
 
 
@@ -203,12 +201,12 @@ class Unread:
         ratings = [name for name, field in self._ratings.items() if field]
         rest = [name for name in self._ratings if name not in {*ratings, *self._fields()}]
         return [
-            *self._note("these look like ratings", ratings),
-            *self.hints(),
+            *self._note("these look like ratings", ratings, {}),
+            *self.hints({}),
             *([f"not read: {named(rest)}"] if rest else []),
         ]
 
-    def hints(self, unknown: Mapping[str, str] = NO_COLUMNS) -> list[str]:
+    def hints(self, unknown: Mapping[str, str]) -> list[str]:
         """What our fields may have been called, where a row lacks one. `unknown`: those that only
         the user can name."""
         if unknown and not self._fields():
@@ -223,17 +221,11 @@ class Unread:
         return {name: found[name] for name in self._ratings if name in found}
 
     @property
-    def is_empty(self) -> bool:
-        return not (self.known or self._ratings)
-
-    @property
     def names(self) -> list[str]:
         """Those that are none of ours."""
         return list(self._ratings)
 
-    def _note(
-        self, about: str, names: Collection[str], unknown: Mapping[str, str] = NO_COLUMNS
-    ) -> list[str]:
+    def _note(self, about: str, names: Collection[str], unknown: Mapping[str, str]) -> list[str]:
         likely = {name: field for name, field in self.likely().items() if name in names}
         advised = self.advice.columns({**likely, **unknown})
         return [f"not read, but {about}: {named(names)}. If so, give {advised}"] if names else []

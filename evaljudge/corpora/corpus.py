@@ -184,7 +184,7 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
             named += [f"{row.place}: {problem}"] if bad <= NAMED_WHEN_SKIPPED else []
     if own:
         columns.refuse_unseen()
-    if lacking and not unread.is_empty:
+    if lacking and (unread.known or unread.names):
         needed = " or ".join(f"a field `{field}` ({NEEDED[field]})" for field in lacking)
         likely = unread.likely().values()
         unknown = {f"THEIR_{field.upper()}": field for field in lacking if field not in likely}
@@ -196,7 +196,7 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
         rows_are = f"{counted(bad, 'bad row', 'bad rows')} in the corpus{first}"
         remedy = f"Correct this, or {columns.advice.skip}"
         said = f"{rows_are}: {'; '.join(named[:NAMED_ON_FAILURE])}. {remedy}"
-        raise UserError("; ".join([said, *unread.hints()]))
+        raise UserError("; ".join([said, *unread.hints({})]))
     digest, ratings_digest = _digests(grouping)
     return Corpus(
         index,

@@ -35,7 +35,7 @@ from evaljudge.sections.figures import (
 from evaljudge.text import LONG, columns, counted, fitted, one_line
 
 MOST_LINES = 30
-MOST_REASONS, MOST_WARNINGS = 3, 6
+MOST_REASONS, MOST_WARNINGS, GRAVEST = 3, 6, 3
 TITLE = "Systems, and how far to trust what the scorer says of them"
 MEANING = "Agreement: 0 is chance, 1 is people's own order."
 COUNTED_ON = "+2: two more names; a wider terminal shows them."
@@ -121,30 +121,23 @@ def agreement_text(findings: Findings) -> str:
 
 
 def outcome_text(findings: Findings, out: str) -> str:
-    """A run in three lines and its first warning, for those who call it from Python."""
+    """A run in three lines and its gravest warnings, for those who call it from Python."""
     rows = spearmans(findings, "sample")
     first, *others = [one_line(f"{r.scorer} on {r.axis} {estimate(r)}") for r in rows] or [NONE]
     more = f" (+{len(others)} more)" if others else ""
     where = f"{one_line(out)}: {findings.sizes}"
     agreement = f"agreement within documents (Spearman): {first}{more}"
     report = f"report: {one_line(out)}/report/index.html"
-    return "\n".join([where, agreement, *_first_warning(findings), report])
-
-
-def _first_warning(findings: Findings) -> Iterator[str]:
-    """The gravest, and how many more there are."""
-    for warning in findings.warnings[:1]:
-        more = f" (+{len(findings.warnings) - 1} more: `.warnings`)" * (len(findings.warnings) > 1)
-        yield f"warning: {one_line(warning, LONG)}{more}"
+    return "\n".join([where, agreement, *_warnings(findings).rows[:GRAVEST], report])
 
 
 def outcome_html(findings: Findings, out: str) -> str:
     rows = [(row.scorer, row.axis, estimate(row)) for row in spearmans(findings, "sample")]
     table = html_table(["scorer", "axis", "Spearman within documents"], rows) if rows else ""
     place = escape(one_line(out))
-    warning = "".join(f"<p>{escape(line)}</p>" for line in _first_warning(findings))
+    warnings = "".join(f"<p>{escape(line)}</p>" for line in _warnings(findings).rows[:GRAVEST])
     report = f"<p>report: {place}/report/index.html</p>"
-    return f"<p>{place}: {findings.sizes}</p>{table}{warning}{report}"
+    return f"<p>{place}: {findings.sizes}</p>{table}{warnings}{report}"
 
 
 def _coverage(findings: Findings) -> Iterator[str]:

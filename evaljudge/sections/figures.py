@@ -165,7 +165,7 @@ class Rows(list[R]):
         heads = list(dict.fromkeys(chain(*simple)))
         table = html_table(heads, ([_cell(row.get(name)) for name in heads] for row in rows))
         more = len(self) - len(rows)
-        return f"{table}<p>and {more:,} more rows</p>" if more else table if rows else "<p>[]</p>"
+        return f"{table}<p>and {more:,} more rows</p>" if more else table
 
 
 def html_table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:

@@ -96,8 +96,8 @@ def test_a_run_is_an_input_and_so_are_rows_in_memory(tmp_path):
     assert "words   *     1.000  –" in repr(outcome.show("d0", "A"))
     with pytest.raises(UserError, match="name a run's folder, or cases by cases"):
         evaljudge.agree()
-    unread = [{"id": row["doc_id"], "source": "s", "my text": "t"} for row in corpus]
-    with pytest.raises(UserError, match="give `column={'id': 'doc_id', 'my text': 'text'}`$"):
+    unread = [{"id": row["doc_id"], "source": "s", "reply text": "t"} for row in corpus]
+    with pytest.raises(UserError, match="give `column={'id': 'doc_id', 'reply text': 'text'}`$"):
         evaljudge.agree(unread, metrics=["words"])
     with pytest.raises(UserError, match="scores: row 2 is str: each row is a dict"):
         evaljudge.agree(corpus, ({"a": 1}, "b"))
