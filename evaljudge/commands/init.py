@@ -118,7 +118,6 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     others = [name for name, to in likely.items() if to.startswith(DOTTED) and to not in axes]
     known = {name: to for name, to in likely.items() if name not in others}
     columns = _columns(path, theirs, known, given, ask)
-    others = [name for name in others if name not in given]
     seen = _Seen(path, columns)
     model = _answer("model", wanted.model, "", ask, _named)
     judges = list[str]()
@@ -231,11 +230,11 @@ def _warnings(seen: _Seen, others: Sequence[str], task: Task) -> Iterator[str]:
             f"serve {seen.documents:,} documents: `doc_id` should name the source, not the text"
         )
     yield from (note for note in seen.notes if not note.startswith("not read"))
-    if others:
-        advice = OPTIONS.columns(dict.fromkeys(others, f"{DOTTED}AXIS"))
+    if rest := [name for name in others if name not in seen.columns]:
+        advice = OPTIONS.columns(dict.fromkeys(rest, f"{DOTTED}AXIS"))
         axes = ", ".join(axis.name for axis in task.axes)
         yield (
-            f"not read, but these look like ratings: {named(others)}; to read them, give {advice}, "
+            f"not read, but these look like ratings: {named(rest)}; to read them, give {advice}, "
             f"where AXIS is one of {axes}"
         )
 

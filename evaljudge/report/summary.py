@@ -125,19 +125,18 @@ def outcome_text(findings: Findings, out: str) -> str:
     rows = spearmans(findings, "sample")
     first, *others = [one_line(f"{r.scorer} on {r.axis} {estimate(r)}") for r in rows] or [NONE]
     more = f" (+{len(others)} more)" if others else ""
-    where = f"{one_line(out)}: {findings.sizes}"
     agreement = f"agreement within documents (Spearman): {first}{more}"
-    report = f"report: {one_line(out)}/report/index.html"
-    return "\n".join([where, agreement, *_warnings(findings).rows[:GRAVEST], report])
+    gravest, place = _warnings(findings).rows[:GRAVEST], one_line(out)
+    report = f"report: {place}/report/index.html"
+    return "\n".join([f"{place}: {findings.sizes}", agreement, *gravest, report])
 
 
 def outcome_html(findings: Findings, out: str) -> str:
     rows = [(row.scorer, row.axis, estimate(row)) for row in spearmans(findings, "sample")]
     table = html_table(["scorer", "axis", "Spearman within documents"], rows) if rows else ""
-    place = escape(one_line(out))
-    warnings = "".join(f"<p>{escape(line)}</p>" for line in _warnings(findings).rows[:GRAVEST])
-    report = f"<p>report: {place}/report/index.html</p>"
-    return f"<p>{place}: {findings.sizes}</p>{table}{warnings}{report}"
+    lines = outcome_text(findings, out).split("\n")
+    sizes, _, *others = (f"<p>{escape(line)}</p>" for line in lines)
+    return f"{sizes}{table}{''.join(others)}"
 
 
 def _coverage(findings: Findings) -> Iterator[str]:
