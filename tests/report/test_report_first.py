@@ -189,7 +189,7 @@ def test_what_is_missing_is_said():
     assert found["said"] == "importance: no n-gram of the source has any weight, 600 texts"
     assert found["texts"] == "#texts?scorer=importance&axis=%2A&status=unscored"
     (warning,) = without_scores([EMPTY])
-    said = "importance has no score: no n-gram of the source has any weight × 600: importance weighs"
+    said = "importance has no score: no n-gram of the source has any weight × 600: importance "
     assert warning.startswith(said)
     findings: Findings = made(cases=1, candidates=1, rated=1)
     size, rated, _ = card_lines(findings)
