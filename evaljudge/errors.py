@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_COLUMNS = re.compile("(?<=`)--column [^`]+")
 _OPTION = re.compile(r"(?<!\S)(`?)--([a-z][a-z-]*)")
 
 finishing = Event()
@@ -193,7 +194,12 @@ class Mistakes(list[str]):
 
 
 def naming_arguments(function: Callable[P, R]) -> Callable[P, R]:
-    """The function for Python: its messages about `--skip-bad-rows` name `skip_bad_rows`."""
+    """The function for Python: its messages about `--skip-bad-rows` name `skip_bad_rows`, and a
+    `dict` in place of `--column THEIRS=OURS`."""
+
+    def as_dict(options: re.Match[str]) -> str:
+        pairs = (pair.strip(" '").rpartition("=") for pair in options[0].split("--column ")[1:])
+        return f"column={ {theirs: ours for theirs, _, ours in pairs} }"
 
     @wraps(function)
     def called(*given: P.args, **named: P.kwargs) -> R:
@@ -202,8 +208,8 @@ def naming_arguments(function: Callable[P, R]) -> Callable[P, R]:
         except Damaged:
             raise
         except UserError as error:
-            raise UserError(
-                _OPTION.sub(lambda o: o[1] + o[2].replace("-", "_"), str(error))
-            ) from None
+            said = _COLUMNS.sub(as_dict, str(error))
+            said = _OPTION.sub(lambda o: o[1] + o[2].replace("-", "_"), said)
+            raise UserError(said) from None
 
     return called

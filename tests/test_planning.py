@@ -73,7 +73,7 @@ def test_without_a_judge_the_corpus_is_read_and_nothing_asked(config):
     plan = evaljudge.plan(given, engines=ScriptedEngines())
     assert (plan.cases, plan.total.asks) == (1, 0)
     said = planned_text(given, engines=ScriptedEngines())
-    assert said.startswith("1 documents, ")
+    assert said.startswith("1 document, ")
     assert "\nrated by people: " in said
     assert said.endswith("no model is asked, so there is no cost to plan.\n")
 

@@ -150,7 +150,7 @@ def test_a_scorer_says_what_it_is():
     assert repr(scorer) == "Scorer(synthetic, words with scripted; not loaded)"
     outcome = scorer.score(texts(1))
     assert repr(scorer) == "Scorer(synthetic, words with scripted; loaded)"
-    shown = f"Findings({outcome.out}: 1 documents, 2 texts, 100.0% scored)"
+    shown = f"Findings({outcome.out}: 1 document, 2 texts, 100.0% scored)"
     assert repr(outcome.findings) == shown
     for _ in range(2):
         scorer.close()

@@ -13,8 +13,8 @@ from evaljudge.agreement import Agreement
 from evaljudge.analysis.costs import Price
 from evaljudge.analysis.telling import Disagreement, Spread
 from evaljudge.judges.collector import JudgeFindings
-from evaljudge.sections.figures import Rows, count, percent
-from evaljudge.text import is_not_expected, one_line
+from evaljudge.sections.figures import Rows, percent
+from evaljudge.text import counted, is_not_expected, one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,9 @@ class Findings:
     @property
     def sizes(self) -> str:
         """How many documents and texts, and how much of them is scored."""
-        texts = f"{count(self.cases)} documents, {count(self.candidates)} texts"
-        return f"{texts}, {percent(self.share)} scored"
+        documents = counted(self.cases, "document", "documents")
+        texts = counted(self.candidates, "text", "texts")
+        return f"{documents}, {texts}, {percent(self.share)} scored"
 
     @property
     def share(self) -> float:

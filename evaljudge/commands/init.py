@@ -4,6 +4,7 @@ What it leaves out, such as an axis that needs a context where the corpus has no
 not be judged.
 """
 
+import re
 import shlex
 import shutil
 import sys
@@ -110,15 +111,13 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     path, theirs = _answer("corpus", wanted.corpus, "", ask, lambda p: (p, unread_columns(p)))
     pairs = wanted.column
     given = dict(pairs) if isinstance(pairs, Mapping) else named_columns(pairs)
-    likely = _columns(path, theirs, given, ask)
-    task_asked = wanted.task, _likely_task(likely)
+    likely = theirs.likely()
+    task_asked = wanted.task, _likely_task([*likely, *given])
     name, task = _answer("task", *task_asked, ask, lambda name: (name, load_task(name)))
     axes = {f"{DOTTED}{axis.name}" for axis in task.axes}  # other numbers are no ratings
-    columns = {
-        name: to
-        for name, to in likely.items()
-        if name in given or to in axes or not to.startswith(DOTTED)
-    }
+    others = [name for name, to in likely.items() if to.startswith(DOTTED) and to not in axes]
+    known = {name: to for name, to in likely.items() if name not in others}
+    columns = _columns(path, theirs, known, given, ask)
     seen = _Seen(path, columns)
     model = _answer("model", wanted.model, "", ask, _named)
     judges = list[str]()
@@ -129,19 +128,20 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     wanted.to.parent.mkdir(parents=True, exist_ok=True)
     wanted.to.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     read = _read_so(columns, theirs)
-    return Started(wanted.to, read, seen.summary, list(_warnings(seen, likely)))
+    return Started(wanted.to, read, seen.summary, list(_warnings(seen, others, task)))
 
 
 def _columns(
-    path: str, theirs: Unread, given: dict[str, str], ask: Ask | None
+    path: str, theirs: Unread, likely: Mapping[str, str], given: dict[str, str], ask: Ask | None
 ) -> Mapping[str, str]:
     """What the columns stand for, as it was given or is likely; a terminal is asked whether it is
     right, and what it changes is given, too."""
-    columns = _changed(theirs.likely(), given)
+    columns = _changed(likely, given)
 
     def checked(answer: str) -> Mapping[str, str]:
         nonlocal columns
-        changes = {} if answer == RIGHT else named_columns(map(str.strip, answer.split(",")))
+        pairs = () if answer == RIGHT else re.split("--column|,", answer)
+        changes = named_columns(filter(None, (pair.strip(" '`") for pair in pairs)))
         refuse_unknown("--column", "column", changes, [*theirs.names, *KNOWN_FIELDS])
         ColumnNames(changed := _changed(columns, changes), OPTIONS)
         columns = changed
@@ -212,15 +212,15 @@ def _judges(answer: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _likely_task(likely: Mapping[str, str]) -> str:
+def _likely_task(columns: Iterable[str]) -> str:
     """The task that the columns' names suggest: `response` is one of a dialogue."""
-    names = " ".join(likely).casefold()
+    names = " ".join(columns).casefold()
     words = {"dialogue": ("dialog", "response", "conversation"), "story": ("story", "stories")}
     likely_tasks = (task for task, some in words.items() if any(word in names for word in some))
     return next(likely_tasks, BUILT_IN[0])
 
 
-def _warnings(seen: _Seen, likely: Mapping[str, str]) -> Iterator[str]:
+def _warnings(seen: _Seen, others: Sequence[str], task: Task) -> Iterator[str]:
     if seen.bad:
         rows = counted(seen.bad_rows, "row is bad and is", "rows are bad and are")
         yield f"{seen.path}: {rows} left out (`bad_rows: skip`), the first: {seen.bad[0]}"
@@ -230,9 +230,13 @@ def _warnings(seen: _Seen, likely: Mapping[str, str]) -> Iterator[str]:
             f"serve {seen.documents:,} documents: `doc_id` should name the source, not the text"
         )
     yield from (note for note in seen.notes if not note.startswith("not read"))
-    if rest := {name: to for name, to in likely.items() if name not in seen.columns}:
-        advice = f"to read them, give {OPTIONS.columns(rest)}"
-        yield f"not read, but these look like ratings on other axes: {named(rest)}; {advice}"
+    if rest := [name for name in others if name not in seen.columns]:
+        advice = OPTIONS.columns(dict.fromkeys(rest, f"{DOTTED}AXIS"))
+        axes = ", ".join(axis.name for axis in task.axes)
+        yield (
+            f"not read, but these look like ratings: {named(rest)}; to read them, give {advice}, "
+            f"where AXIS is one of {axes}"
+        )
 
 
 def _lines(

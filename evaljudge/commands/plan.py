@@ -18,7 +18,7 @@ from evaljudge.runs.job import Job
 from evaljudge.runs.planning import Plan, known_briefs, make_plan
 from evaljudge.storage import Output
 from evaljudge.studies.study import StudyRun, study_runs
-from evaljudge.text import one_line
+from evaljudge.text import counted, one_line
 
 MISTAKEN = 2
 RARELY = 100_000
@@ -121,7 +121,8 @@ def _lines(
     labelled: Sequence[tuple[str, Plan]], job: Job, throughput: float | None, card: Card | None
 ) -> Iterator[str]:
     plans = [plan for _, plan in labelled]
-    yield f"{plans[0].cases:,} documents, {plans[0].candidates:,} texts"
+    texts = counted(plans[0].candidates, "text", "texts")
+    yield f"{counted(plans[0].cases, 'document', 'documents')}, {texts}"
     rated = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in plans[0].rated.items())
     yield f"rated by {one_line(job.config.rated_by)}: {rated or 'none'}"
     if not job.judges:

@@ -48,13 +48,14 @@ _WORDS = {
     for ours, words in {
         "doc_id": "doc docid example sample item instance row case topic uid qid pid",
         "source": "source src document article input dialogue dialog conversation prompt question "
-        "query instruction passage post transcript history original",
+        "query instruction passage post transcript history original artikel quelltext frage",
         "references": "reference references ref refs gold golden target highlights truth expected "
         "human",
         "context": "context",
-        "system": "system model bot chatbot engine llm generator writer",
+        "system": "system sys model bot chatbot engine llm generator writer modell système modèle",
         "text": "summary output response answer candidate prediction pred hypothesis hyp generated "
-        "generation completion continuation reply story decoded",
+        "generation completion continuation reply story decoded zusammenfassung antwort résumé "
+        "réponse",
     }.items()
     for word in words.split()
 }
@@ -175,6 +176,8 @@ class Unread:
         if there is no value."""
         self.known = set[str]()
         """Our fields that have a value in some row."""
+        self._axes = set[str]()
+        """The axes on which ratings are read, `ratings.tone`."""
 
     def see(self, fields: Mapping[str, Any]) -> None:
         nested = fields.get("candidates")
@@ -188,6 +191,7 @@ class Unread:
             if name in known or name.startswith(DOTTED):
                 if value is not None:
                     self.known.add(name.partition(".")[0])
+                    self._axes.add(name.partition(OF_RATER)[0])
             elif name in self._ratings or len(self._ratings) < MOST:
                 before = self._ratings.setdefault(name, None)
                 if before != "" and not _is_absent(value):
@@ -197,34 +201,33 @@ class Unread:
         ratings = [name for name, field in self._ratings.items() if field]
         rest = [name for name in self._ratings if name not in {*ratings, *self._fields()}]
         return [
-            *self._note("these look like ratings", ratings),
-            *self.hints(),
+            *self._note("these look like ratings", ratings, {}),
+            *self.hints({}),
             *([f"not read: {named(rest)}"] if rest else []),
         ]
 
-    def hints(self) -> list[str]:
-        """What our fields may have been called, where a row lacks one."""
-        return self._note("these have likely names", self._fields())
+    def hints(self, unknown: Mapping[str, str]) -> list[str]:
+        """What our fields may have been called, where a row lacks one. `unknown`: those that only
+        the user can name."""
+        if unknown and not self._fields():
+            return [f"name the column: {self.advice.columns(unknown)}"]
+        return self._note("these have likely names", self._fields(), unknown)
 
     def likely(self) -> dict[str, str]:
         """Which of our fields each name probably stands for; of two for one field, the first, but
         all columns of single raters."""
         ratings = {name: field for name, field in self._ratings.items() if field}
-        found = _first_for_each(self._fields()) | _of_raters(ratings)
+        found = _first_for_each(self._fields()) | _of_raters(ratings, self._axes)
         return {name: found[name] for name in self._ratings if name in found}
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.known or self._ratings)
 
     @property
     def names(self) -> list[str]:
         """Those that are none of ours."""
         return list(self._ratings)
 
-    def _note(self, about: str, names: Collection[str]) -> list[str]:
+    def _note(self, about: str, names: Collection[str], unknown: Mapping[str, str]) -> list[str]:
         likely = {name: field for name, field in self.likely().items() if name in names}
-        advised = self.advice.columns(likely)
+        advised = self.advice.columns({**likely, **unknown})
         return [f"not read, but {about}: {named(names)}. If so, give {advised}"] if names else []
 
     def _fields(self) -> dict[str, str]:
@@ -249,7 +252,7 @@ def _field_called(name: str) -> str:
     """`generated_text` -> text, `articleId` -> doc_id, `gold_answer` -> references, `source_url` ->
     nothing: what the last word says. An id of texts or of raters is no id of documents."""
     apart = re.sub("(?<=[a-z])(?=[A-Z])", " ", name).casefold()
-    words = [word for word in re.findall("[a-z]+", apart) if word not in ("text", "name")]
+    words = [word for word in re.findall(r"[^\W\d_]+", apart) if word not in ("text", "name")]
     known = [_WORDS.get(word, "") for word in words if word != "id"]
     last = known[-1] if known else "doc_id"
     if words[-1:] == ["id"]:
@@ -277,14 +280,15 @@ def _axis(name: str) -> str:
     return _axis(_OF_RATER.sub("", name)) if axis.isdecimal() and axis != name else axis
 
 
-def _of_raters(ratings: Mapping[str, str]) -> dict[str, str]:
+def _of_raters(ratings: Mapping[str, str], read: Iterable[str]) -> dict[str, str]:
     """The axis of each column, in which columns of single raters share one (`fluency_r1`,
-    `fluency_r2`); a column of their means is left out beside them."""
+    `fluency_r2`), also with a column that is read; one of their means is left out beside them."""
     bare = {name: _OF_RATER.sub("", name) for name in ratings}
     for name, head in ((name, name.rpartition("_")[0]) for name in ratings):
         bare[name] = head if head in _known_axes() else bare[name]
     axes = {name: f"{DOTTED}{_axis(bare[name])}" for name in ratings if bare[name] != name}
-    shared = Counter(axis for name, axis in axes.items() if axis != ratings[name])
+    shared = Counter(read)
+    shared.update(axis for name, axis in axes.items() if axis != ratings[name])
     raters = {n: a for n, a in axes.items() if shared[a] > 1 and a != ratings[n]}
     others = {n: a for n, a in ratings.items() if n not in raters and a not in raters.values()}
     return raters | _first_for_each(others)

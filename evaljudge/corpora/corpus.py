@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain, islice
-from math import isnan
+from math import inf, isnan
 from typing import Any, Literal
 
 from evaljudge.agreement.rated import MOST_AXES
@@ -30,9 +30,10 @@ from evaljudge.records import Candidate, Case
 from evaljudge.storage import Index
 from evaljudge.text import counted, shown
 
-FEWEST_OTHERS, FAR = 3, 2
+FEWEST_OTHERS, FAR, TIMES = 3, 2, 10
 """Ratings are far from the others where these have so many different values, and lie so many times
-their range away from the nearest."""
+their range away from the nearest. Where one or two values are all others, what is above ten or five
+times the larger is far: 55 for 5."""
 MOST_ODD, MOST_VALUES = 3, 1000
 
 
@@ -55,11 +56,14 @@ def slips(rated: Iterable[tuple[str, float, str]]) -> Iterator[str]:
 
 def _odd(values: list[float]) -> tuple[list[float], list[float]]:
     """Those at one end that are far from the others, and the others."""
-    for number in range(min(MOST_ODD, len(values) - FEWEST_OTHERS), 0, -1):
+    for number in range(min(MOST_ODD, len(values) - 1), 0, -1):
         low, high = (values[:number], values[number:]), (values[-number:], values[:-number])
         for odd, others in (low, high):
             gap = max(others[0] - odd[-1], odd[0] - others[-1])
-            if gap > FAR * (others[-1] - others[0]):
+            far = FAR * (others[-1] - others[0])
+            if len(others) < FEWEST_OTHERS:
+                far = (TIMES / len(others) - 1) * others[-1] if others[-1] >= 1 else inf
+            if gap > far:
                 return odd, others
     return [], values
 
@@ -118,7 +122,7 @@ NAMED_ON_FAILURE = 3
 NAMED_WHEN_SKIPPED = 20
 FIELDS_NAMED = 20
 DIGEST_BYTES = 32
-NEEDED = {"source": "the document's text", "text": "what a system wrote"}
+NEEDED = {"source": "the document's text", "text": "what a system wrote, each text in a row"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,21 +182,21 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
         if problem:
             bad += 1
             named += [f"{row.place}: {problem}"] if bad <= NAMED_WHEN_SKIPPED else []
-    hints = "".join(f"; {hint}" for hint in unread.hints())
     if own:
         columns.refuse_unseen()
-    if lacking and not unread.is_empty:
+    if lacking and (unread.known or unread.names):
         needed = " or ".join(f"a field `{field}` ({NEEDED[field]})" for field in lacking)
         likely = unread.likely().values()
         unknown = {f"THEIR_{field.upper()}": field for field in lacking if field not in likely}
-        advice = f"; name the column: {columns.advice.columns(unknown)}" if unknown else ""
         names = ", ".join(map(shown, islice(columns.seen, FIELDS_NAMED)))
-        raise UserError(f"no row of the corpus has {needed}; seen: {names}{hints}{advice}")
+        hints = "; ".join([f"seen: {names}", *unread.hints(unknown)])
+        raise UserError(f"no row of the corpus has {needed}; {hints}")
     if bad and bad_rows == "fail":
         first = f", the first {NAMED_ON_FAILURE}" if bad > NAMED_ON_FAILURE else ""
         rows_are = f"{counted(bad, 'bad row', 'bad rows')} in the corpus{first}"
         remedy = f"Correct this, or {columns.advice.skip}"
-        raise UserError(f"{rows_are}: {'; '.join(named[:NAMED_ON_FAILURE])}. {remedy}{hints}")
+        said = f"{rows_are}: {'; '.join(named[:NAMED_ON_FAILURE])}. {remedy}"
+        raise UserError("; ".join([said, *unread.hints({})]))
     digest, ratings_digest = _digests(grouping)
     return Corpus(
         index,

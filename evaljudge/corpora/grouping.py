@@ -41,7 +41,10 @@ _WITH_NEWS = """NOT marked OR EXISTS
 (SELECT * FROM candidate c WHERE c.document = document.number AND NOT c.marked)"""
 _COUNTS = """SELECT (SELECT count(*) FROM document), count(*), coalesce(sum(ratings <> '{}'), 0)
 FROM candidate"""
-_EACH_RATING = "SELECT ratings, raters, place FROM candidate WHERE ratings <> '{}' ORDER BY number"
+_EACH_RATING = (
+    "SELECT ratings, raters, c.place, doc_id, system FROM candidate c JOIN document d "
+    "ON c.document = d.number WHERE ratings <> '{}' ORDER BY c.number"
+)
 _RATINGS = "SELECT ratings FROM candidate WHERE ratings <> '{}' ORDER BY number"
 
 
@@ -73,13 +76,14 @@ class Grouped:
         return dict(counted)
 
     def each_rating(self) -> Iterator[tuple[str, float, str]]:
-        """Every rater's, or else the only one: its axis, the number, and the place of its row."""
-        for text, of_raters, place in self.index.execute(_EACH_RATING):
+        """Every rater's, or else the only one: its axis, the number, and whose it is."""
+        for text, of_raters, place, doc_id, system in self.index.execute(_EACH_RATING):
+            rated = f"{place}: system {shown(system)} of document {shown(doc_id)}"
             ratings: dict[str, Any] = json.loads(text) | json.loads(of_raters or "{}")
             for axis, given in ratings.items():
                 for rating in given if isinstance(given, list) else [given]:
                     if rating == rating:  # a rater's absent rating is NaN
-                        yield axis, rating, place
+                        yield axis, rating, rated
 
     def find(self, doc_id: str) -> Case | None:
         row = self._one(f"{_DOCUMENTS} WHERE doc_id = ?", doc_id)

@@ -107,6 +107,6 @@ METRICS = {
     "meteor": KnownMetric(
         meteor,
         "The words that a text shares, also by stem and synonym, in how many chunks.",
-        "a reference, or `against: source`; for synonyms, a folder with WordNet (`synonyms`)",
+        "a reference, or `against: source`; the extra `metrics`; for synonyms, WordNet's folder",
     )
 }

@@ -229,7 +229,7 @@ def _trust(findings: Findings, headline: Headline) -> tuple[str, bool | None]:
             text += f" Across all texts (summary level): {estimate(pooled)}."
         return text, None
     if only(row.level, row.n):
-        return f"Rated too little to say how far it agrees with people ({estimate(row)}).", None
+        return f"Rated too little to say how far it agrees with people: {estimate(row)}.", None
     chosen = _standing(findings, row) if headline.axis != headline.ranking.axis else None
     if chosen is not None:
         row = replace(row, low=chosen.low, high=chosen.high)
@@ -245,7 +245,7 @@ def _trust(findings: Findings, headline: Headline) -> tuple[str, bool | None]:
         a_little = " a little" if (row.value or 0.0) < LITTLE else ""
         return f"Agrees{a_little} with people within documents: {value} (Spearman).", True
     close = chosen.indistinguishable
-    others = f"Not significantly below it: {_listed(close)}." if close else "The others differ."
+    others = f"Not significantly below it: {_listed(close)}." if close else "All others agree less."
     return (
         f"The highest agreement with people of the {chosen.chosen} scorers compared: {value} "
         f"(Spearman, within documents; the interval is widened for the choice). {others}"

@@ -35,7 +35,7 @@ from evaljudge.sections.figures import (
 from evaljudge.text import LONG, columns, counted, fitted, one_line
 
 MOST_LINES = 30
-MOST_REASONS, MOST_WARNINGS = 3, 6
+MOST_REASONS, MOST_WARNINGS, GRAVEST = 3, 6, 3
 TITLE = "Systems, and how far to trust what the scorer says of them"
 MEANING = "Agreement: 0 is chance, 1 is people's own order."
 COUNTED_ON = "+2: two more names; a wider terminal shows them."
@@ -121,20 +121,22 @@ def agreement_text(findings: Findings) -> str:
 
 
 def outcome_text(findings: Findings, out: str) -> str:
-    """A run in three lines, for those who call it from Python."""
+    """A run in three lines and its gravest warnings, for those who call it from Python."""
     rows = spearmans(findings, "sample")
     first, *others = [one_line(f"{r.scorer} on {r.axis} {estimate(r)}") for r in rows] or [NONE]
     more = f" (+{len(others)} more)" if others else ""
-    where = f"{one_line(out)}: {findings.sizes}"
     agreement = f"agreement within documents (Spearman): {first}{more}"
-    return f"{where}\n{agreement}\nreport: {one_line(out)}/report/index.html"
+    gravest, place = _warnings(findings).rows[:GRAVEST], one_line(out)
+    report = f"report: {place}/report/index.html"
+    return "\n".join([f"{place}: {findings.sizes}", agreement, *gravest, report])
 
 
 def outcome_html(findings: Findings, out: str) -> str:
     rows = [(row.scorer, row.axis, estimate(row)) for row in spearmans(findings, "sample")]
     table = html_table(["scorer", "axis", "Spearman within documents"], rows) if rows else ""
-    place = escape(one_line(out))
-    return f"<p>{place}: {findings.sizes}</p>{table}<p>report: {place}/report/index.html</p>"
+    lines = outcome_text(findings, out).split("\n")
+    sizes, _, *others = (f"<p>{escape(line)}</p>" for line in lines)
+    return f"{sizes}{table}{''.join(others)}"
 
 
 def _coverage(findings: Findings) -> Iterator[str]:

@@ -54,6 +54,8 @@ class Plan:
     asked: dict[tuple[Stage, str], Tokens] = field(default_factory=dict)
     rated: Mapping[str, int] = field(default_factory=dict)
     """How many candidates people rated on each axis."""
+    warnings: Sequence[str] = ()
+    """What in the corpus is not read, or may be a slip."""
     unscored: dict[str, Counter[str]] = field(default_factory=dict)
     """Why each judge's and metric's candidates cannot be scored, whatever the reply."""
     refused: Sequence[str] = ()
@@ -83,7 +85,7 @@ async def _planned(job: Job, written: "KnownBriefs | None") -> Plan:
         refuse_empty(corpus, job.config.corpus_name, "judge")
         refuse_lone_texts(corpus, job)
         plan = Plan(corpus.cases, corpus.candidates)
-        plan.rated = corpus.rated_on()
+        plan.rated, plan.warnings = corpus.rated_on(), corpus.unread
         if job.judges:
             output = Output(job.config.out, job.config.briefs)
             with _all_briefs(job, output, corpus, written) as briefs:

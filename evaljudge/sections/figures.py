@@ -6,9 +6,10 @@ Rows of a result, as notebooks show them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import fields, is_dataclass
 from decimal import ROUND_FLOOR, Decimal
 from html import escape
+from itertools import chain
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -146,21 +147,22 @@ def short(number: float) -> str:
 
 
 R = TypeVar("R")
-MOST_SHOWN = 50
+MOST_SHOWN, SIMPLE = 50, (str, int, float)
 
 
 class Rows(list[R]):
     """A list of dataclasses that shows itself as a table; parts of a part are columns, too
-    (`fit.axis`)."""
+    (`fit.axis`), but what a part's `repr` leaves out is not."""
 
     def to_pandas(self) -> Any:
         import pandas as pd
 
-        return pd.DataFrame([_flat(asdict(row)) for row in self])  # type: ignore[call-overload]
+        return pd.DataFrame(list(map(_flat, self)))
 
     def _repr_html_(self) -> str:
-        rows = [_flat(asdict(row)) for row in self[:MOST_SHOWN]]  # type: ignore[call-overload]
-        heads = list(dict.fromkeys(name for row in rows for name in row))
+        rows = list(map(_flat, self[:MOST_SHOWN]))
+        simple = [[n for n, v in row.items() if v is None or isinstance(v, SIMPLE)] for row in rows]
+        heads = list(dict.fromkeys(chain(*simple)))
         table = html_table(heads, ([_cell(row.get(name)) for name in heads] for row in rows))
         more = len(self) - len(rows)
         return f"{table}<p>and {more:,} more rows</p>" if more else table
@@ -176,9 +178,11 @@ def _cell(value: Any) -> str:
     return correlation(value) if value is None or isinstance(value, float) else str(value)
 
 
-def _flat(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    parts = dict[str, Any]()
-    for name, value in row.items():
-        is_part = isinstance(value, dict)
-        parts |= _flat(value, f"{before}{name}.") if is_part else {f"{before}{name}": value}
-    return parts
+def _flat(row: Any, before: str = "") -> dict[str, Any]:
+    parts = row
+    if is_dataclass(row):
+        parts = {part.name: getattr(row, part.name) for part in fields(row) if part.repr}
+    elif not isinstance(row, Mapping):
+        return {before.removesuffix("."): row}
+    flat = (_flat(value, f"{before}{name}.") for name, value in parts.items())
+    return dict(chain.from_iterable(each.items() for each in flat))

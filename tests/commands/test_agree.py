@@ -92,9 +92,13 @@ def test_a_run_is_an_input_and_so_are_rows_in_memory(tmp_path):
     ease = [row for row in outcome.agreement if row.axis == "ease"]
     assert frames.agreement == ease
     assert "<td>words</td><td>ease</td>" in frames.agreement._repr_html_()
+    assert "folds_of" not in calibrated.rows._repr_html_()  # a column for each document
     assert "words   *     1.000  –" in repr(outcome.show("d0", "A"))
     with pytest.raises(UserError, match="name a run's folder, or cases by cases"):
         evaljudge.agree()
+    unread = [{"id": row["doc_id"], "source": "s", "reply text": "t"} for row in corpus]
+    with pytest.raises(UserError, match="give `column={'id': 'doc_id', 'reply text': 'text'}`$"):
+        evaljudge.agree(unread, metrics=["words"])
     with pytest.raises(UserError, match="scores: row 2 is str: each row is a dict"):
         evaljudge.agree(corpus, ({"a": 1}, "b"))
 

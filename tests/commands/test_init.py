@@ -117,7 +117,8 @@ def test_contexts_and_ratings_that_the_task_lacks_are_told():
     assert "groundedness" in (load_config("config.yaml").axes or [])
     rows = [row | {"tone": 3} for row in as_rows(THEIRS)]
     (warning,) = made(write("csv", rows), force=True).warnings
-    assert warning.startswith("not read, but these look like ratings on other axes: `tone`; ")
+    assert warning.startswith("not read, but these look like ratings: `tone`; ")
+    assert "`--column tone=ratings.AXIS`, where AXIS is one of coherence, " in warning
     assert "tone" not in load_config("config.yaml").corpus.columns
 
 
@@ -150,7 +151,9 @@ def test_names_and_servers_are_written_as_yaml_reads_them():
 
 def test_it_asks_for_what_was_not_given_and_again_after_a_mistake(capsys):
     given = write("csv", [row | {"url": "x.org"} for row in as_rows(THEIRS)])
-    answers = iter([given, "a=b", "url=context", "sumary", "summary", "m", "direct, geval"])
+    answers = iter(
+        [given, "sumary", "summary", "a=b", "--column url=context", "m", "direct, geval"]
+    )
     asked = list[tuple[str, str]]()
 
     def ask(question: str, default: str) -> str:
@@ -159,12 +162,12 @@ def test_it_asks_for_what_was_not_given_and_again_after_a_mistake(capsys):
 
     init(InitOptions(), ask)
     assert [default for _, default in asked] == [
-        *("", "ok", "ok", "summary", "summary", "", "synthetic")
+        *("", "summary", "summary", "ok", "ok", "", "synthetic")
     ]
     said = capsys.readouterr().out
     assert "unknown column 'a'" in said and "did you mean 'summary'?" in said
     read = ", ".join(f"{theirs} = {ours}" for theirs, ours in COLUMNS.items())
-    assert asked[1][0].startswith(f"Its columns: {read}; not read: `url`. ")
+    assert asked[3][0].startswith(f"Its columns: {read}; not read: `url`. ")
     config = load_config("config.yaml")
     assert list(config.judges) == ["direct", "geval"]
     assert config.corpus.columns == COLUMNS | {"url": "context"}
@@ -183,7 +186,7 @@ def test_columns_that_are_not_known_are_asked_for_but_not_for_ever(names, lackin
 
     said = f"no .*field `{lacking}` .*; seen: .*`--column .*THEIR_{lacking.upper()}={lacking}"
     with pytest.raises(UserError, match=said):
-        made(file, ask, task=None)
+        made(file, ask)
     assert len(questions) == 2 and all(f"needed: `{lacking}`" in one for one in questions)
     with pytest.raises(UserError, match=said):
         made(file)
@@ -208,6 +211,8 @@ ratings.coherence coherence_ben=ratings.coherence coherence_mean
 document=source reference_summary=references system system_summary=text annotator_id
 uid=doc_id input=source output=text expected_output=references rouge_1 rater1 rater2
 doc=doc_id source llm=system prediction=text Fluency_(1-5)=ratings.fluency
+Quelltext=source Modell=system Zusammenfassung=text Bewertung
+article=source sys=system résumé=text
 """
 
 

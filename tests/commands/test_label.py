@@ -181,6 +181,17 @@ def test_several_slips_are_found_among_thousands_of_values():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("values", "odd"),
+    [([4, 5, 55], True), ([5, 55], True), ([4, 5, 44], True),
+     ([0, 1], False), ([0, 100], False), ([-1, 0, 1], False), ([1, 10], False), ([1, 2, 10], False),
+     ([4.67, 5, 1], False), ([80, 85, 20], False)],
+)  # fmt: skip
+def test_a_slip_among_few_values(values, odd):
+    said = list(slips(("tone", float(value), "c.csv:1") for value in values))
+    assert len(said) == odd and all(f"tone {values[-1]} is far" in one for one in said)
+
+
 def test_a_bad_file_of_ratings_is_refused_before_anything_is_asked(tmp_path):
     loop = Loop(tmp_path)
     bad = loop.fill([{"label": "x", "fluency": 3}])

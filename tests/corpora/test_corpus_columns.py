@@ -117,7 +117,8 @@ def test_a_run_a_plan_and_agree_say_what_is_not_read(tmp_path, capsys):
     assert any(warning.startswith(said) for warning in before.warnings)
     assert f"warning: {said}" in planned_text(config, engines=ScriptedEngines())
     config["corpus"] = {"path": path, "columns": {"fluency": "ratings.fluency"}}
-    slip = "cases.csv:10: fluency 55 is far from all other ratings (1 to 4): is it a slip?"
+    said = "fluency 55 is far from all other ratings (1 to 4): is it a slip?"
+    slip = f"cases.csv:10: system 'A' of document 'd4': {said}"
     planned = planned_text(config, engines=ScriptedEngines())
     assert "rated by people: fluency 10\n" in planned and f"warning: corpus: {slip}\n" in planned
     after = evaljudge.run(config | {"out": f"{tmp_path}/2"}, engines=ScriptedEngines()).findings
@@ -148,6 +149,12 @@ def test_of_several_names_for_one_field_the_proposal_has_one(tmp_path):
     (note,), _ = opened(path)
     assert "`scores`, `human_scores`" in note
     assert note.endswith("give `corpus: {path: …, columns: {scores: ratings}}`")
+
+
+def test_a_rater_beside_one_that_is_read_shares_its_axis(tmp_path):
+    path = written(tmp_path, "csv", [FLAT | {"ease_r1": 4, "ease_r2": 5}])
+    (note,), _ = opened(path, {"ease_r1": "ratings.ease"})
+    assert note.endswith("columns: {ease_r2: ratings.ease}}`")
 
 
 def test_a_command_advises_its_own_options(tmp_path):

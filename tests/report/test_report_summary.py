@@ -166,12 +166,13 @@ def test_asks_and_what_the_cache_served(findings):
     assert line == "1,134 times; 75.0% of 2,000 prompt tokens came from the prefix cache"
 
 
-def test_python_shows_three_lines(findings):
+def test_python_shows_three_lines_and_warnings(findings):
     said = outcome_text(findings, "runs/first").splitlines()
-    assert len(said) == 3
+    assert len(said) == 3 + min(3, len(findings.warnings)) > 3
     assert said[0].startswith("runs/first: ")
     assert " on " in said[1]
-    assert said[2] == "report: runs/first/report/index.html"
+    assert said[2] == f"warning: {findings.warnings[0]}"
+    assert said[-1] == "report: runs/first/report/index.html"
     assert repr(Outcome("runs/first", findings)) == "\n".join(said)
     said = outcome_text(replaced(findings, agreement=[]), "runs/first")
     assert said.splitlines()[1] == "agreement within documents (Spearman): –"
@@ -182,4 +183,4 @@ def test_names_are_text(hostile):
     page = Outcome("<script>x", hostile)._repr_html_()
     assert "<script" not in page
     assert page.count("<tr>") >= 2
-    assert len(repr(Outcome("a\nb", hostile)).splitlines()) == 3
+    assert len(repr(Outcome("a\nb", hostile)).splitlines()) == 6
