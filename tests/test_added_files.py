@@ -160,6 +160,17 @@ def test_an_analysis(environment, tmp_path):
             "`rows` of the analysis own fails: TypeError: 5 is no Row",
             marks=pytest.mark.long,
         ),
+        (
+            "analyses",
+            "rows(run): pass\nROWS = rows",
+            "own.py: AttributeError: it has no `ANALYSIS`",
+        ),
+        pytest.param(
+            "corpora",
+            "read(paths): return 1 / 0",
+            "the corpus format own fails at own.py:3: ZeroDivisionError",
+            marks=pytest.mark.long,
+        ),
         ("cli", "own(): return 1 / 0", "the command own fails at own.py:2: ZeroDivisionError"),
         pytest.param(
             "analyses",

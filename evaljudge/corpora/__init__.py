@@ -20,9 +20,9 @@ from evaljudge.corpora.corpus import BadRows, Corpus, NamedRows, gather, notes_o
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.grouping import SCHEMA
 from evaljudge.corpora.memory import Input, as_inputs
-from evaljudge.corpora.rows import KnownFormat, Rows
+from evaljudge.corpora.rows import BadRow, KnownFormat, Row, Rows
 from evaljudge.errors import UserError, unknown
-from evaljudge.plugins import folders, found_in_files
+from evaljudge.plugins import added_code, folders, found_in_files
 from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import index_on_disk
 
@@ -92,8 +92,17 @@ def _rows(source: CorpusSource, columns: ColumnNames) -> Rows:
         ours = source.advice.columns(source.columns)
         raise UserError(f"corpus format {source.format!r} knows its own columns: leave out {ours}")
     chosen = known_formats()[source.format]
-    if source.sources is None:
-        return chosen.read(source.inputs)
-    if not chosen.takes_sources:
+    if source.sources is not None and not chosen.takes_sources:
         raise UserError(f"corpus format {source.format!r} takes no `sources`")
-    return chosen.read(source.inputs, source.sources)
+    return _read(source, chosen)
+
+
+def _read(source: CorpusSource, chosen: KnownFormat) -> Rows:
+    given = (source.inputs,) if source.sources is None else (source.inputs, source.sources)
+    with added_code(f"the corpus format {source.format}", chosen.read.__module__):
+        for row in chosen.read(*given):
+            if not isinstance(row, BadRow) and not (
+                isinstance(row, Row) and isinstance(row.fields, Mapping)
+            ):
+                raise TypeError(f"{row!r} is no Row with fields by their names")
+            yield row

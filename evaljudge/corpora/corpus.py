@@ -204,9 +204,7 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
         ratings_digest=ratings_digest,
         unread=(
             *slips(grouping.each_rating()),
-            *theirs.notes(),
-            *unread.notes(),
-            *(_many_of(grouping) if own else ()),
+            *(chain(theirs.notes(), unread.notes(), _many_of(grouping)) if own else ()),
         ),
     )
 
