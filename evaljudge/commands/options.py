@@ -330,7 +330,7 @@ class ListOptions(Declared):
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="[WHAT]",
+            metavar="WHAT",
             show_default=False,
             help="One of judges, metrics, formats, tasks or analyses.",
         ),
