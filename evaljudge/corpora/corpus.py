@@ -20,7 +20,7 @@ from math import isnan
 from typing import Any, Literal
 
 from evaljudge.agreement.rated import MOST_AXES
-from evaljudge.corpora.columns import CONFIGURATION, Advice, ColumnNames, Unread
+from evaljudge.corpora.columns import Advice, ColumnNames, Unread
 from evaljudge.corpora.grouping import Grouped, Grouping
 from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows, case_row, clean, in_candidates
 from evaljudge.decisions.systems import MOST_SYSTEMS
@@ -67,12 +67,7 @@ ROWS_LOOKED_AT = 200
 
 
 class NamedRows:
-    def __init__(
-        self,
-        rows: Rows,
-        advice: Advice = CONFIGURATION,
-        kept: Callable[[str], int] = lambda _: 0,
-    ) -> None:
+    def __init__(self, rows: Rows, advice: Advice, kept: Callable[[str], int]) -> None:
         """`kept`: how many texts of a document the earlier rows have brought."""
         self.unread, self._kept = Unread(advice), kept
         self._document, self._numbers = "", count(1)
