@@ -68,15 +68,19 @@ def folders(what: str = "judges") -> list[str]:
 
 def found_in_files(what: str, attribute: str, kind: type[T]) -> dict[str, T]:
     """What files and entry points have under this name: a table of entries, or one entry, which has
-    the name of its file. A file that is broken is left out, with a line on stderr."""
+    the name of its file. A file that is broken is left out, with a line on stderr. Files whose name
+    begins with `_` are not looked at."""
     loaded, homes = dict[str, T](), dict[str, str]()
-    for folder in folders(what)[1:]:
+    own, *named = folders(what)
+    for folder in named:
         if not Path(folder).is_dir():
             message = f"EVALJUDGE_{what.upper()} names {folder}, which is no folder"
             print(f"evaljudge: {message}: name the one that the files are in", file=sys.stderr)
     for name, place, module, wanted in _modules(what, attribute):
         try:
-            value = getattr(import_module(module), wanted, {})
+            value = getattr(import_module(module), wanted, {} if place.startswith(own) else None)
+            if value is None:
+                raise AttributeError(f"it has no `{wanted}`")
             entries: Mapping[str, T] = value if isinstance(value, Mapping) else {name: value}
             if odd := [name for name, entry in entries.items() if not isinstance(entry, kind)]:
                 raise TypeError(f"{odd[0]!r} must be of the class {kind.__name__}")
@@ -96,7 +100,7 @@ def _modules(what: str, attribute: str) -> Iterator[tuple[str, str, str, str]]:
     for folder in folders(what):
         for module in iter_modules([folder]):
             place = str(Path(folder, f"{module.name}.py"))
-            if _add(f"files of {what}", module.name, place, places):
+            if module.name[0] != "_" and _add(f"files of {what}", module.name, place, places):
                 yield module.name, place, f"evaljudge.{what}.{module.name}", attribute
     for point in entry_points(group=f"evaljudge.{what}"):
         yield point.name, point.value, point.module, point.attr or attribute

@@ -84,7 +84,7 @@ def test_all_are_used_and_listed(environment, tmp_path):
     calls = ["list metrics", "list formats", f"run {tmp_path}/config.yaml", f"unscored {out}"]
     shown = said(environment, *calls, "--help", by=CALLS)
     assert "The share of words in capitals. Needs: nothing else." in shown
-    assert "\nanswers " in shown
+    assert "\nanswers " in shown and "warning: corpus" not in shown
     scores = pq.read_table(out / "scores").to_pylist()
     assert {(row["scorer"], row["system"]): row["value"] or row["reason"] for row in scores} == {
         ("shouting", "a"): 2 / 3,
@@ -100,12 +100,16 @@ def test_all_are_used_and_listed(environment, tmp_path):
 def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path):
     (tmp_path / "broken.py").write_text("import no_such_package")
     (tmp_path / "odd.py").write_text("METRICS = {'odd': len}")
+    (tmp_path / "misspelt.py").write_text("METRIC = {}")
+    (tmp_path / "_helper.py").write_text("")
     there = {"EVALJUDGE_METRICS": str(tmp_path)}
     listed = said(there, "list", "metrics")
     assert "broken.py: ModuleNotFoundError: No module named 'no_such_package'; it is left out" in (
         listed
     )
     assert "odd.py: TypeError: 'odd' must be of the class KnownMetric; it is left out" in listed
+    assert "misspelt.py: AttributeError: it has no `METRICS`; it is left out" in listed
+    assert "_helper" not in listed
     (tmp_path / "length.py").write_text("")
     refused = said(there, "list", "metrics", status=2)
     assert "evaljudge: two files of metrics are called 'length': " in refused
@@ -113,9 +117,9 @@ def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path):
     (tmp_path / "mine.py").write_text("from evaljudge.metrics.length import METRICS")
     refused = said(there, "list", "metrics", status=2)
     assert "two entries of metrics are called 'words': " in refused
-    (tmp_path / "mine.py").write_text("from evaljudge.cli.built_in import COMMANDS")
+    (tmp_path / "mine.py").write_text("from evaljudge.cli.probe import COMMANDS")
     went_on = said({"EVALJUDGE_CLI": str(tmp_path)}, "list", "metrics")
-    assert "two entries of cli are called 'init': " in went_on and "; the second is left" in went_on
+    assert "two entries of cli are called 'probe'" in went_on and "; the second is left" in went_on
 
 
 @pytest.mark.long
@@ -160,6 +164,12 @@ def test_an_analysis(environment, tmp_path):
             "`rows` of the analysis own fails: TypeError: 5 is no Row",
             marks=pytest.mark.long,
         ),
+        pytest.param(
+            "corpora",
+            "read(paths): return 1 / 0",
+            "the corpus format own fails at own.py:2: ZeroDivisionError",
+            marks=pytest.mark.long,
+        ),
         ("cli", "own(): return 1 / 0", "the command own fails at own.py:2: ZeroDivisionError"),
         pytest.param(
             "analyses",
@@ -176,13 +186,16 @@ def test_a_mistake_in_it_is_one_line(what, text, printed, tmp_path):
         "METRICS = {'own': KnownMetric(Own, 'It fails.')}\n",
         "analyses": "from evaljudge.analyses import Analysis\ndef TEXT\nfrom dataclasses import "
         "make_dataclass\nANALYSIS = Analysis(make_dataclass('Row', []), rows, lambda *_: ())\n",
+        "corpora": "from evaljudge.corpora.rows import KnownFormat\ndef TEXT\n"
+        "FORMATS = {'own': KnownFormat(read, 'It fails.', 'Nothing.')}\n",
         "cli": "from evaljudge.commands.options import Command\ndef TEXT\n"
         "COMMANDS = {'own': Command(own, 'Mine')}\n",
     }
     (tmp_path / "own.py").write_text(around[what].replace("TEXT", text))
     cases = jsonl(tmp_path / "cases.jsonl", [document(n, "AB", fluency=n) for n in range(2)])
     wanted = ["own"] if what == "cli" else ["agree", "--cases", cases, "--metrics"]
-    wanted += {"metrics": ["own"], "analyses": ["words"], "cli": []}[what]
+    of_kind = {"metrics": ["own"], "cli": [], "corpora": ["words", "--format", "own"]}
+    wanted += of_kind.get(what, ["words"])
     is_left_out = "left out" in printed
     shown = said(
         {f"EVALJUDGE_{what.upper()}": str(tmp_path)}, *wanted, status=0 if is_left_out else 2

@@ -124,17 +124,22 @@ def rows_of(run: RunFrame) -> dict[str, list[Any]]:
     found = dict[str, list[Any]]()
     for name, analysis in analyses().items():
         with _added("rows", name, analysis):
-            found[name] = list(analysis.rows(run))
-            if odd := [row for row in found[name] if not isinstance(row, analysis.row)]:
-                raise TypeError(f"{odd[0]!r} is no {analysis.row.__name__}")
+            found[name] = _all(analysis.rows(run), analysis.row)
     return found
+
+
+def _all(made: Iterable[Any], kind: type[RowType]) -> list[RowType]:
+    rows = list(made)
+    if odd := [row for row in rows if not isinstance(row, kind)]:
+        raise TypeError(f"{odd[0]!r} is no {kind.__name__}")
+    return rows
 
 
 def warned_of(run: RunFrame, rows: Rows) -> list[Warned]:
     warned = list[Warned]()
     for name, analysis in analyses().items():
         with _added("warnings", name, analysis):
-            warned += analysis.warnings(run, rows)
+            warned += _all(analysis.warnings(run, rows), Warned)
     return warned
 
 
@@ -157,7 +162,7 @@ def sections(findings: Findings, in_short: bool = False) -> list[Section]:
     made = list[tuple[float, list[Section]]]()
     for name, analysis in analyses().items():
         with _added("sections", name, analysis):
-            made.append((analysis.place, list(analysis.sections(findings, in_short))))
+            made.append((analysis.place, _all(analysis.sections(findings, in_short), Section)))
     made.append((JUDGES_PLACE, list(findings.judged.sections)))
     ordered = [section for _, some in sorted(made, key=lambda m: m[0]) for section in some]
     return merged(section for section in ordered if any(table.rows for table in section.tables))

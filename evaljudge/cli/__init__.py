@@ -54,6 +54,7 @@ def app() -> typer.Typer:
         add_completion=False,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["--help", "-h"]},
         help="Absolute scores for machine-written text, by a language model that compares.",
         epilog="Exit codes: 0 done; 1 given up, run it again to resume; 2 a mistake to correct; 3 "
         "too few texts scored; 4 a mean fell (`diff --fail-if-lower`); 5 a cap of `most` is "
@@ -61,8 +62,10 @@ def app() -> typer.Typer:
     )
     commands = found_in_files("cli", "COMMANDS", Command)
     for name, command in sorted(commands.items(), key=lambda item: item[1].place):
-        made.command(name, rich_help_panel=command.panel)(_run_of(name, command))
-    made.add_typer(studies_app, name="probe", rich_help_panel="Compare with people")
+        if isinstance(command.run, typer.Typer):
+            made.add_typer(command.run, name=name, rich_help_panel=command.panel)
+        else:
+            made.command(name, rich_help_panel=command.panel)(_run_of(name, command))
     for info in (*made.registered_commands, *studies_app.registered_commands):
         paragraphs = (inspect.getdoc(info.callback) or "").split("\n\n")
         info.help = "\n\n".join(" ".join(part.split()) for part in paragraphs)  # no line breaks

@@ -8,7 +8,16 @@ prints a table, and with --out writes it and its figure there: position.md, .jso
 import typer
 
 from evaljudge.cli.built_in import Commands
-from evaljudge.commands.options import NEEDED, RESAMPLES, SEED, Declared, OfConfig, command, option
+from evaljudge.commands.options import (
+    NEEDED,
+    RESAMPLES,
+    SEED,
+    Command,
+    Declared,
+    OfConfig,
+    command,
+    option,
+)
 from evaljudge.probes.results import print_and_write
 
 
@@ -105,3 +114,4 @@ studies_app = typer.Typer(
 studies_app.command("position")(command(PositionOptions, "cli.probe:position"))
 studies_app.command("injection")(command(InjectionOptions, "cli.probe:injection"))
 studies_app.command("datasheet")(command(DatasheetOptions, "cli.probe:datasheet"))
+COMMANDS = {"probe": Command(studies_app, "Compare with people", 43)}

@@ -313,7 +313,10 @@ class FilesOptions(Declared):
     """
 
     what: Annotated[
-        Literal["cluster"], typer.Argument(metavar="WHAT", help="What they make: cluster.")
+        Literal["cluster"],
+        typer.Argument(
+            metavar="WHAT", help="What is copied: cluster, all that a cluster is made with."
+        ),
     ]
     to: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make.")]
 
@@ -327,7 +330,7 @@ class ListOptions(Declared):
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="[WHAT]",
+            metavar="WHAT",
             show_default=False,
             help="One of judges, metrics, formats, tasks or analyses.",
         ),
@@ -386,8 +389,8 @@ class ExportOptions(Declared):
         str,
         typer.Argument(
             metavar="WHAT",
-            help="Scores, verdicts, csv, eee, references, asks, or what a kind of judge exports "
-            "(entities).",
+            help="One of scores, verdicts, csv, eee, references, asks; or what a kind of judge "
+            "exports (entities).",
         ),
     ]
     to: str = option(

@@ -20,9 +20,9 @@ from evaljudge.corpora.corpus import BadRows, Corpus, NamedRows, gather, notes_o
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.grouping import SCHEMA
 from evaljudge.corpora.memory import Input, as_inputs
-from evaljudge.corpora.rows import KnownFormat, Rows
+from evaljudge.corpora.rows import BadRow, KnownFormat, Rows
 from evaljudge.errors import UserError, unknown
-from evaljudge.plugins import folders, found_in_files
+from evaljudge.plugins import added_code, folders, found_in_files
 from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import index_on_disk
 
@@ -80,7 +80,7 @@ def open_corpus(source: CorpusSource, bad_rows: BadRows = "fail") -> Iterator[Co
 def unread_columns(path: str) -> Unread:
     """The columns and keys of a corpus that do not have our names, by its first rows, and which of
     our fields they probably stand for."""
-    return NamedRows(read_generic((path,))).unread
+    return NamedRows(read_generic((path,)), CONFIGURATION, lambda _: 0).unread
 
 
 def _rows(source: CorpusSource, columns: ColumnNames) -> Rows:
@@ -92,8 +92,16 @@ def _rows(source: CorpusSource, columns: ColumnNames) -> Rows:
         ours = source.advice.columns(source.columns)
         raise UserError(f"corpus format {source.format!r} knows its own columns: leave out {ours}")
     chosen = known_formats()[source.format]
-    if source.sources is None:
-        return chosen.read(source.inputs)
-    if not chosen.takes_sources:
+    if source.sources is not None and not chosen.takes_sources:
         raise UserError(f"corpus format {source.format!r} takes no `sources`")
-    return chosen.read(source.inputs, source.sources)
+    return _read(source, chosen)
+
+
+def _read(source: CorpusSource, chosen: KnownFormat) -> Rows:
+    given = (source.inputs,) if source.sources is None else (source.inputs, source.sources)
+    with added_code(f"the corpus format {source.format}", chosen.read.__module__):
+        for row in chosen.read(*given):
+            fields = {} if isinstance(row, BadRow) else getattr(row, "fields", None)
+            if not isinstance(fields, Mapping):
+                raise TypeError(f"{row!r} is no Row with fields by their names")
+            yield row

@@ -12,18 +12,17 @@ corpus that has some is the user's mistake, and so is a name under another colum
 """
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import chain, islice
+from itertools import chain, count, islice
 from math import inf, isnan
 from typing import Any, Literal
 
 from evaljudge.agreement.rated import MOST_AXES
-from evaljudge.corpora.columns import CONFIGURATION, Advice, ColumnNames, Unread
+from evaljudge.corpora.columns import Advice, ColumnNames, Unread
 from evaljudge.corpora.grouping import Grouped, Grouping
-from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows, case_row, in_candidates
+from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows, case_row, clean, in_candidates
 from evaljudge.decisions.systems import MOST_SYSTEMS
 from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case
@@ -72,13 +71,15 @@ ROWS_LOOKED_AT = 200
 
 
 class NamedRows:
-    def __init__(self, rows: Rows, advice: Advice = CONFIGURATION) -> None:
-        self.unread = Unread(advice)
+    def __init__(self, rows: Rows, advice: Advice, kept: Callable[[str], int]) -> None:
+        """`kept`: how many texts of a document the earlier rows have brought."""
+        self.unread, self._kept = Unread(advice), kept
+        self._document, self._numbers = "", count(1)
+        self._is_numbered = False
         seen = map(self._see, rows)
         self._rows = chain(list(islice(seen, ROWS_LOOKED_AT)), seen)
         self._lacking = {"doc_id", "system"} - self.unread.known
         self._lacking -= {*self.unread.likely().values()}
-        self._texts = Counter[Any]()
 
     def __iter__(self) -> Rows:
         for row in self._rows:
@@ -95,7 +96,7 @@ class NamedRows:
     def notes(self) -> Iterator[str]:
         if "doc_id" in self._lacking:
             yield "no row has a `doc_id`: rows with the same `source` are taken for one document"
-        if self._texts:
+        if self._is_numbered:
             yield (
                 "no row has a `system`: the texts of a document are called `text 1`, `text 2` and "
                 "so on, so means of systems say nothing"
@@ -108,11 +109,12 @@ class NamedRows:
             fields.setdefault("doc_id", digest.hexdigest())
         if "system" not in self._lacking:
             return fields
-        doc_id = str(fields.get("doc_id"))
+        if (doc_id := clean(str(fields.get("doc_id")))) != self._document:
+            self._document, self._numbers = doc_id, count(self._kept(doc_id) + 1)
 
         def numbered(text: Mapping[str, Any]) -> dict[str, Any]:
-            self._texts[doc_id] += 1
-            return {"system": f"text {self._texts[doc_id]}", **text}
+            self._is_numbered = True
+            return {"system": f"text {next(self._numbers)}", **text}
 
         return in_candidates(numbered(fields) if "text" in fields else fields, numbered)
 
@@ -166,7 +168,8 @@ def refuse_empty(corpus: Corpus, name: str, consequence: str) -> None:
 
 def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, own: bool) -> Corpus:
     """`own`: the names of fields are the user's own, and may be mistakes."""
-    grouping, theirs = Grouping(index), NamedRows(rows if own else iter(()), columns.advice)
+    grouping = Grouping(index)
+    theirs = NamedRows(rows if own else iter(()), columns.advice, grouping.texts_of)
     bad, named, absent, lacking, unread = 0, list[str](), 0, list(NEEDED), theirs.unread
     for row in theirs if own else rows:
         problem = row.problem if isinstance(row, BadRow) else ""
@@ -208,9 +211,7 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
         ratings_digest=ratings_digest,
         unread=(
             *slips(grouping.each_rating()),
-            *theirs.notes(),
-            *unread.notes(),
-            *(_many_of(grouping) if own else ()),
+            *(chain(theirs.notes(), unread.notes(), _many_of(grouping)) if own else ()),
         ),
     )
 

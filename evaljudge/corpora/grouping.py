@@ -39,6 +39,7 @@ _DOCUMENTS = 'SELECT number, doc_id, source, context, "references" FROM document
 _CANDIDATES = "SELECT system, text, ratings, raters FROM candidate WHERE document = ?"
 _WITH_NEWS = """NOT marked OR EXISTS
 (SELECT * FROM candidate c WHERE c.document = document.number AND NOT c.marked)"""
+_TEXTS_OF = "SELECT count(*) FROM candidate JOIN document d ON d.number = document WHERE doc_id = ?"
 _COUNTS = """SELECT (SELECT count(*) FROM document), count(*), coalesce(sum(ratings <> '{}'), 0)
 FROM candidate"""
 _EACH_RATING = (
@@ -63,6 +64,10 @@ class Grouped:
         """Cases, candidates, and rated candidates."""
         cases, candidates, rated = self._one(_COUNTS)
         return cases, candidates, rated
+
+    def texts_of(self, doc_id: str) -> int:
+        texts: int = self._one(_TEXTS_OF, doc_id)[0]
+        return texts
 
     def systems(self) -> int:
         systems: int = self._one("SELECT count(DISTINCT system) FROM candidate")[0]

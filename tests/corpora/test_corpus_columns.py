@@ -1,5 +1,6 @@
 """Columns and keys of a user's own corpus: what is not read is named, and a mapping reads it."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -206,3 +207,21 @@ def test_what_is_said_of_columns(tmp_path, forms, rows, notes):
         found = opened(written(tmp_path, form, rows))[0]
         assert len(found) == len(notes)
         assert all(said.startswith(note) for said, note in zip(found, notes, strict=True))
+
+
+def test_texts_without_a_system_are_numbered_wherever_they_lie(tmp_path):
+    texts = [("a", "1"), ("a", "2"), ("b", "1"), ("a", "3"), ("b", "2")]
+    rows = [{"doc_id": doc, "source": f"Of {doc}.", "text": text} for doc, text in texts]
+    with open_corpus(CorpusSource(written(tmp_path, "jsonl", rows))) as corpus:
+        assert all(
+            text.system == f"text {text.text}" for case in corpus for text in case.candidates
+        )
+        assert "no row has a `system`" in corpus.unread[0]
+
+
+def test_a_published_form_is_not_said_to_lack_what_the_generic_one_has(tmp_path):
+    extremes = {"d1": {"article": "Rain.", "annotators": [], "A": {"text": "Rain fell."}}}
+    path = tmp_path / "cases.json"
+    path.write_text(json.dumps(extremes))
+    with open_corpus(CorpusSource(str(path), "choices")) as corpus:
+        assert corpus.unread == ()

@@ -295,8 +295,11 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
     def _refuse_unfinished(self, pack: Pack) -> None:
         kind = type(self)
         lacks = [f"a `{name}`" for name in ("kind", "version") if not hasattr(self, name)]
-        if getattr(kind, self._method) == getattr(OneQuestion, self._method):
-            lacks.append(f"`answers` and `value`, or `read` (it lacks a `{self._method}`)")
+        ways = ("value", "read")
+        given = [way for way in ways if getattr(kind, way) != getattr(OneQuestion, way)]
+        if given != [self._method]:
+            odd = "has both" if len(given) > 1 else f"lacks a `{self._method}`"
+            lacks.append(f"`answers` and `value`, or `read` (it {odd})")
         if not (lacks or self.question or pack.advice) and f"{self.kind}.ask" not in pack.templates:
             lacks.append("a `question`, or the file `ask.j2` among the prompts of its folder")
         different = {str(answer).casefold() for answer in self.answers}

@@ -202,6 +202,10 @@ def test_mistakes_of_a_judge_are_found_before_anything_is_asked() -> None:
         def read(self, reply: str) -> float:
             return float(reply.split()[0])
 
+    class Both(Brief):
+        def read(self, reply: str) -> float:
+            return 1.0
+
     class Word(Brief):
         answers = "Yes"
 
@@ -219,6 +223,7 @@ def test_mistakes_of_a_judge_are_found_before_anything_is_asked() -> None:
         Slotless: "prompt marked.ask: 'artcle' is undefined: its slots are axis, context, "
         "description, source, source_noun, target, target_noun",
         Empty: "the class Empty needs `answers` and `value`, or `read`",
+        Both: "the class Both needs `answers` and `value`, or `read` (it has both)",
         Promptless: "the class Promptless needs a `question`, or the file `ask.j2` among",
         Word: "the class Word needs `answers` that are two texts or more",
         Doubled: "the class Doubled needs `answers` that are two texts or more",
