@@ -31,6 +31,7 @@ _OURS = re.compile(
     rf"|(cases|scores)/{_SHARD}|scores/\d{{5,}}-{_SHARD}|briefs/{BUNDLED}\w+(-\w+)?/\d{{5,}}\.zip"
     rf"|(verdicts|checks|measures)/[^/]+/{_SHARD}|briefs/common/\w+\.json"
     r"|briefs/[^/]+/\d{5,}(-\w+){1,2}\.parquet|(attempts|labels|replies|partial/[\w-]+)/[\w.-]+\.json"
+    r"|why/\w+\.json|cascade\.json|cascade/.+"
     r"|corpus/rows-\w+\.(jsonl|parquet)|(damaged|briefs/damaged)/.+|\.claim|(.*/)?\..+\.part"
 )
 
