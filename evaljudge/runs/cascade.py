@@ -17,8 +17,8 @@ import numpy as np
 
 from evaljudge.analysis.cascade import FILE, NAME, AnsweredTexts, Cascade, agrees, axes_of, sides
 from evaljudge.config import Config, CorpusConfig
-from evaljudge.engines import Engines
 from evaljudge.decisions.cascade import kept
+from evaljudge.engines import Engines
 from evaljudge.errors import UserError
 from evaljudge.execution.protocol import PassedOn
 from evaljudge.judges.protocol import Judge, Judged
