@@ -24,7 +24,7 @@ from evaljudge.execution.local import complete
 from evaljudge.execution.protocol import Assignment
 from evaljudge.judges.protocol import Judge
 from evaljudge.judges.shared.asking import document_texts
-from evaljudge.model.asks import Failed, Prompt, Writing
+from evaljudge.model.asks import Failed, Prompt, Writing, Written
 from evaljudge.records import ANY_AXIS, Axis, Case, Critique, Score
 from evaljudge.report.screen import wrapped
 from evaljudge.runs.job import Job, make_job, required
@@ -69,7 +69,7 @@ class Critiques(Shown):
 def why(wanted: WhyOptions, engines: Engines | None = None) -> Critiques:
     out = as_path(wanted.out, "out")
     if (wanted.worst is None) == (wanted.doc_id is None or wanted.system is None):
-        raise UserError("why: name a text with --doc and --system, or give --worst")
+        raise UserError("name a text with --doc and --system, or give --worst")
     run = Output(out).known_run()
     output = Output(out, run.get("briefs"), run["id"])
     if not run.get("config"):
@@ -136,20 +136,22 @@ def _written(job: Job, output: Output, judge: Judge, texts: Sequence[Text]) -> d
         f"{model.source.source} is loaded to write {counted(len(asked), 'critique', 'critiques')}"
     )
     print(said, file=sys.stderr, flush=True)
-    made = output, (), job.engines, model.source, writer.identity, {}, job.config.seed
-    engine = Assignment(*made).open_engine()
+    seed = job.config.seed
+    engine = Assignment(
+        output, (), job.engines, model.source, writer.identity, {}, seed
+    ).open_engine()
     failed = dict[str, str]()
 
     async def write(score: Score, prompt: Prompt, model: Engine, name: str) -> None:
         (reply,) = await model.write([prompt], HOW)
-        text = "" if isinstance(reply, Failed) else reply.text.strip()
-        if not text:
-            reason = reply.reason if isinstance(reply, Failed) else "the reply was empty"
-            failed[f"{score.doc_id}, {score.system}, {score.axis}"] = reason
+        if isinstance(reply, Written) and not reply.text.strip():
+            reply = Failed("the reply was empty")
+        if isinstance(reply, Failed):
+            failed[f"{score.doc_id}, {score.system}, {score.axis}"] = reply.reason
             return
         of = score.doc_id, score.system, score.scorer, score.axis, score.value or 0.0
         cut = " …" if reply.samples[0].finish == "length" else ""
-        output.keep_critique(score, Critique(*of, name, text + cut))
+        output.keep_critique(score, Critique(*of, name, reply.text.strip() + cut))
 
     async def write_all() -> None:
         await asyncio.gather(*(write(*each, engine, str(model.identity)) for each in asked))

@@ -57,11 +57,11 @@ def passed_on(
     place = output.place.at(NAME)
     rows = "".join(_rows(output, shards, answers, drawn.tolist()))
     output.place.write(f"{NAME}/cases.jsonl", rows)
-    where = {"corpus": CorpusConfig(path=f"{place}/cases.jsonl"), "out": f"{place}/run"}
-    where |= {"briefs": job.config.briefs or output.place.at("briefs")}
+    briefs, out = job.config.briefs or output.place.at("briefs"), f"{place}/run"
+    where = {"corpus": CorpusConfig(path=f"{place}/cases.jsonl"), "out": out, "briefs": briefs}
     judges = {then.name: job.config.judges[then.name]}
     came = run(job.config.model_copy(update=UNASKED | where | {"judges": judges}), job.engines)
-    of_drawn = Output(f"{place}/run", where["briefs"])
+    of_drawn = Output(out, briefs)
     scores = [score for shard in of_drawn.shards() for score in of_drawn.scores(shard)]
     other = AnsweredTexts.of(scores, then.scorers[0], axes)
     mine = np.concatenate([found.values for found in answers])
