@@ -14,12 +14,14 @@ from scipy.stats import binom
 
 import evaljudge
 from evaljudge.analysis.cascade import AnsweredTexts, Cascade, agrees
+from evaljudge.commands.plan import planned_text
 from evaljudge.decisions.cascade import kept
 from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.records import Score
+from evaljudge.storage import Output, inspect
 from evaljudge.text import CERTAIN
 from tests import build
 from tests.build import Noting
@@ -75,6 +77,8 @@ def bench(tmp_path: Path) -> Bench:
 
 
 def test_the_second_judge_is_asked_in_doubt_alone(bench: Bench) -> None:
+    planned = planned_text(bench.config(), engines=Two(bench.log))
+    assert "the most that it may\nbe asked. It will be asked about 200 drawn texts" in planned
     came = bench.run()
     (row,) = came.findings["cascade"]
     assert row.kept + row.passed_on == TEXTS and row.kept > 0.9 * CERTAIN_OF
@@ -98,6 +102,8 @@ def test_the_second_judge_is_asked_in_doubt_alone(bench: Bench) -> None:
     assert bench.opened() == ["s", "l"]
     bench.run()
     assert bench.opened() == [], "all is there"
+    found = inspect(Output(str(bench.out)), with_derived=True)
+    assert (found.faults, found.ignored) == ([], [])
 
 
 def test_with_too_few_drawn_the_second_judge_judges_all_and_a_line_says_so(bench: Bench) -> None:
