@@ -81,7 +81,7 @@ def why(wanted: WhyOptions, engines: Engines | None = None) -> Critiques:
     if not scorer:
         raise UserError(f"{out}: no judge judged there, so there is no model to ask")
     refuse_unknown("--axis", "axis", [wanted.axis], judges[scorer].axes_of(scorer))
-    texts = list(_chosen(wanted, output, scorer))
+    texts = _chosen(wanted, output, scorer)
     had = output.critiques(text.score for text in texts)
     known = {(c.doc_id, c.system, c.axis) for c in had}
     left = [t for t in texts if (t.score.doc_id, t.score.system, t.score.axis) not in known]
@@ -89,7 +89,7 @@ def why(wanted: WhyOptions, engines: Engines | None = None) -> Critiques:
     return Critiques(output.critiques(text.score for text in texts), failed)
 
 
-def _chosen(wanted: WhyOptions, output: Output, scorer: str) -> Iterator[Text]:
+def _chosen(wanted: WhyOptions, output: Output, scorer: str) -> list[Text]:
     """The lowest scores of the run, or those of one text."""
     shards = output.shards()
     if wanted.doc_id is not None:
@@ -97,20 +97,21 @@ def _chosen(wanted: WhyOptions, output: Output, scorer: str) -> Iterator[Text]:
         shards = [shard]
         systems = [candidate.system for candidate in case.candidates]
         refuse_unknown("--system", "system", [wanted.system], systems)
-    texts = [
-        Text(score, shard)
-        for shard in output.scored(shards)
-        for score in output.scores(shard)
-        if score.scorer == scorer
-        and wanted.axis in (None, score.axis)
-        and wanted.doc_id in (None, score.doc_id)
-        and wanted.system in (None, score.system)
-    ]
-    scored = [text for text in texts if text.score.value is not None]
-    if not scored:
-        reasons = [text.score.reason for text in texts] or ["nothing is scored yet"]
-        raise UserError(f"why: {scorer} gave no score to explain: {reasons[0]}")
-    yield from nsmallest(wanted.worst or len(scored), scored, key=_from_lowest)
+
+    def texts() -> Iterator[Text]:
+        for shard in output.scored(shards):
+            for score in output.scores(shard):
+                here = score.scorer, score.axis, score.doc_id, score.system
+                named = scorer, wanted.axis, wanted.doc_id, wanted.system
+                if all(want in (None, have) for want, have in zip(named, here, strict=True)):
+                    yield Text(score, shard)
+
+    scored = (text for text in texts() if text.score.value is not None)
+    chosen = nsmallest(wanted.worst or sys.maxsize, scored, key=_from_lowest)
+    if not chosen:
+        reason = next((text.score.reason for text in texts()), "nothing is scored yet")
+        raise UserError(f"{scorer} gave no score to explain: {reason}")
+    return chosen
 
 
 def _from_lowest(text: Text) -> tuple[float, str, str, str]:
@@ -124,7 +125,7 @@ def _written(job: Job, output: Output, judge: Judge, texts: Sequence[Text]) -> d
     model, writer = required(panel.model), required(panel.writer)
     if model.source.is_bundled or (model.facts and model.facts.labels):
         raise UserError(
-            f"why: model {model.source.source} writes no sentences, so it cannot say why: judge "
+            f"model {model.source.source} writes no sentences, so it cannot say why: judge "
             "with a chat model"
         )
     shards = {text.shard.number: text.shard for text in texts}.values()
