@@ -180,3 +180,25 @@ class Score:
     @property
     def status(self) -> Status:
         return "unscored" if self.value is None else "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class Critique:
+    """What a model wrote about a score once it was there: it explains, and changes nothing."""
+
+    doc_id: str
+    system: str
+    scorer: str
+    axis: str
+    value: float
+    model: str
+    text: str
+
+    @property
+    def caution(self) -> str:
+        return f"Written after the score, by {self.model}; it does not change the score."
+
+    @property
+    def about(self) -> str:
+        on = "" if self.axis == ANY_AXIS else f" on {self.axis}"
+        return f"Why {self.value:.4g} by {self.scorer}{on}?"

@@ -14,6 +14,7 @@ from evaljudge.commands.check import Checked as Checked
 from evaljudge.commands.diff import Diffed as Diffed
 from evaljudge.commands.label import WrittenSheet as WrittenSheet
 from evaljudge.commands.show import ShownDocument as ShownDocument
+from evaljudge.commands.why import Critiques as Critiques
 from evaljudge.probes.results import ProbeResult as ProbeResult
 from evaljudge.runs.planning import Plan as Plan
 from evaljudge.sections.figures import Rows as Rows

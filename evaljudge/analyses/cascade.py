@@ -15,8 +15,7 @@ ABOUT = (
 DRAWN = (
     "Drawn: the texts that both judges were asked about, to find the bound; agree: those of them "
     "up to the bound where the judges agree, an estimate that is too high on average. Saved: what "
-    "the second judge would have been asked about the texts kept, less what it was asked about the "
-    "drawn ones."
+    "the second judge would have been asked about the texts kept that were not drawn."
 )
 
 
@@ -41,6 +40,7 @@ def rows(run: RunFrame) -> Iterator[Cascaded]:
     if not wanted or not known:
         return
     found, kept = known.get("found", {}), known["texts"] - known["passed_on"]
+    unsaved = known["drawn"] - known["taken_over"]
     yield Cascaded(
         wanted.first,
         wanted.then,
@@ -52,7 +52,7 @@ def rows(run: RunFrame) -> Iterator[Cascaded]:
         known["passed_on"],
         known["drawn"],
         found.get("precision"),
-        round(known["asks"] * (kept / known["drawn"] - 1)),
+        round(known["asks"] / known["drawn"] * (kept - unsaved)),
         found.get("needed"),
     )
 

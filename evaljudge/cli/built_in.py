@@ -82,6 +82,7 @@ COMMANDS = {
     "study": _entry(_JUDGE, 25, options.StudyOptions, "run:study"),
     "view": _entry(_LOOK, 30, options.ViewOptions, "view:view"),
     "show": _entry(_LOOK, 31, options.ShowOptions, "show:show_text", _JSON),
+    "why": _entry(_LOOK, 32, options.WhyOptions, "why:why", _JSON),
     "check": _entry(_LOOK, 32, options.CheckOptions, "check:checked", _JSON),
     "diff": _entry(_LOOK, 33, options.DiffOptions, "diff:compare_runs", _JSON),
     "export": _entry(_LOOK, 34, options.ExportOptions, "export:exported"),

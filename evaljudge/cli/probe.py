@@ -2,7 +2,7 @@
 
     evaljudge probe position --votes votes.jsonl --out studies/
 
-prints a table, and with --out writes it and its figure there: position.md, .json, .svg.
+prints a table, and with --out writes it and its figure there: position.html, .md, .json, .svg.
 """
 
 import typer
@@ -37,7 +37,7 @@ class PositionOptions(Declared):
     resamples: int = RESAMPLES()
     seed: int = SEED()
     out: str | None = option(
-        "Also write the table as Markdown and JSON and a figure (.md, .json, .svg) to this folder "
+        "Also write the table (.html, .md, .json) and a figure (.svg) to this folder "
         "or URI. Files of the same name are replaced."
     )
 

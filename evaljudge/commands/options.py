@@ -367,6 +367,23 @@ class ShowOptions(Declared):
     briefs: str | None = BRIEFS()
 
 
+class WhyOptions(Declared):
+    """Have the model write what in a text accounts for its score: for one text, or the worst n.
+
+    It is written after the score, by the model that judged, and changes nothing. The run keeps it,
+    so it is written once; `evaljudge show` and `evaljudge view` show it with the text.
+
+    Example: evaljudge why runs/first --doc test-0-0000 --system novice --axis fluency
+    """
+
+    out: Annotated[AnyPath, _RUN]
+    doc_id: str | None = option("The document's id, as in the corpus (`doc_id`).", None, "--doc")
+    system: str | None = option("The system that wrote the text.")
+    worst: int | None = option("Take the lowest scores of the run, so many.", min=1)
+    scorer: str | None = option("A scorer of a judge; by default the first judge's first.")
+    axis: str | None = option("Take this axis only.")
+
+
 class ExportOptions(Declared):
     """Write a part of a run to a file: scores, verdicts, references, or what is left to ask.
 

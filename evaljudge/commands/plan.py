@@ -35,7 +35,10 @@ NONE_FURTHER = (
     "Each ask is one request, but where the model gives much probability to an answer's other\n"
     "spelling of several tokens."
 )
-CASCADED = "cascade: {} is counted as if every text were passed on to it; its draw adds {:,} texts."
+CASCADED = (
+    "cascade: {0} is counted as if every text were passed on to it: this is the most that it may\n"
+    "be asked. It will be asked about {1:,} drawn texts at least, of {2:,}."
+)
 WIDTH = 92
 ENDPOINT = "endpoint   {} is {}: {}; its tokens are estimates, one for four letters"
 NO_RATE = (
@@ -147,7 +150,8 @@ def _lines(
         note = f"{names}: asks and tokens are estimates. {sentence}"
         yield fill(note, WIDTH, break_on_hyphens=False)
     if cascade := job.config.cascade:
-        yield CASCADED.format(cascade.then, min(cascade.draw, plans[0].candidates))
+        texts = plans[0].candidates
+        yield CASCADED.format(cascade.then, min(cascade.draw, texts), texts)
     further = sum(plan.total.requests - plan.total.asks for plan in plans)
     yield FURTHER.format(further) if further else NONE_FURTHER
     for source in {source.source: source for source in job.sources if source.endpoint}.values():

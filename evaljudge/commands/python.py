@@ -1,4 +1,4 @@
-"""The commands as functions: `evaljudge.agree`, `calibrate`, `check`, `diff`, `label` and `show`.
+"""The commands as functions: `evaljudge.agree`, `check`, `diff`, `label`, `show`, `why`, …
 
 They give what the commands print as typed values, and print nothing themselves. Their arguments
 have the names of the commands' options, with `_` for `-`.
@@ -12,6 +12,7 @@ from evaljudge.commands.diff import compare_runs
 from evaljudge.commands.label import label_texts
 from evaljudge.commands.options import function
 from evaljudge.commands.show import show_text
+from evaljudge.commands.why import why as critiques
 
 agree = function(options.AgreeOptions, agreed)
 calibrate = function(options.CalibrateOptions, calibrated)
@@ -19,3 +20,4 @@ check = function(options.CheckOptions, checked)
 diff = function(options.DiffOptions, compare_runs)
 label = function(options.LabelOptions, label_texts)
 show = function(options.ShowOptions, show_text)
+why = function(options.WhyOptions, critiques)

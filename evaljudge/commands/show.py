@@ -18,7 +18,7 @@ from evaljudge.judges import plugin
 from evaljudge.judges.checked import shown_answer, shown_section
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.plugins import kinds
-from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Score, Verdict
+from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Critique, Score, Verdict
 from evaljudge.report.screen import WIDEST_PROSE, on_screen
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import NONE, bounded, cell, tabled
@@ -41,6 +41,7 @@ class ShownDocument(Shown):
     verdicts: Sequence[Verdict]
     briefs: Mapping[str, Sequence[Brief]]
     """The document's briefs by kind of judge; read only where a system is named."""
+    critiques: Sequence[Critique] = ()  # of the scores
 
     @property
     def text(self) -> str:
@@ -63,6 +64,7 @@ class ShownDocument(Shown):
                 for axis, each in candidate.raters.items()
             }
             rows_by_name = {"scores": self.scores, "verdicts": self.verdicts}
+            rows_by_name |= {"critiques": self.critiques} if self.critiques else {}
             parts = {name: _rows_of(every, candidate) for name, every in rows_by_name.items()}
             rows.append(asdict(candidate) | {"raters": raters} | parts)
         document = asdict(self.case.document)
@@ -134,13 +136,14 @@ class ShownDocument(Shown):
             yield on_screen(tabled("", raters.items(), 2, columns, lead=1))
         verdicts = (verdict for verdict in self.verdicts if verdict.system == candidate.system)
         yield from (self._evidence(candidate, verdict) for verdict in verdicts)
+        for why in (why for why in self.critiques if why.system == candidate.system):
+            yield f"{_ruled(one_line(why.about))}\n{_wrapped(why.text)}\n{_wrapped(why.caution)}"
         signatures = dict.fromkeys(score.signature for score in scores)
         yield "\n".join(_labelled("signature", line, None) for line in signatures if line)
 
     def _evidence(self, candidate: Candidate, verdict: Verdict) -> str:
         on = "" if verdict.axis == ANY_AXIS else f" on {one_line(verdict.axis)}"
-        head = f"── {one_line(verdict.judge)}{on} "
-        head += "─" * max(0, WIDEST_PROSE - len(head))
+        head = _ruled(f"{one_line(verdict.judge)}{on}")
         if verdict.status == "unscored":
             stored = _section(shown_answer(verdict), self._most_lines)
             return "\n".join(filter(None, (head, _wrapped(f"Unscored: {verdict.reason}"), stored)))
@@ -158,7 +161,7 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
     refuse_unknown("--judge", "judge", [wanted.judge], judges)
     refuse_unknown("--axis", "axis", [wanted.axis], axes)
     judges = {name: kind for name, kind in judges.items() if wanted.judge in (None, name)}
-    shard, case = _place_of(output, wanted.doc_id)
+    shard, case = place_of(output, wanted.doc_id)
     systems = [candidate.system for candidate in case.candidates]
     refuse_unknown("--system", "system", [wanted.system], systems)
 
@@ -177,10 +180,11 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
     for name, kind in judges.items() if wanted.system else ():
         written = output.of_judge(name).own_briefs(kind, shard)
         briefs[name] = [brief for brief in written if brief.doc_id == wanted.doc_id]
-    return ShownDocument(wanted, case, judges, scores, verdicts, briefs)
+    critiques = output.critiques(scores)
+    return ShownDocument(wanted, case, judges, scores, verdicts, briefs, critiques)
 
 
-def _place_of(output: Output, doc_id: str) -> tuple[Shard, Case]:
+def place_of(output: Output, doc_id: str) -> tuple[Shard, Case]:
     ids, shards = list[str](), output.shards()
     for shard, there in zip(shards, output.ahead(output.documents, shards), strict=True):
         if doc_id in there:
@@ -203,6 +207,10 @@ def _section(section: Section, most: int | None) -> str:
         tables = [f"{title}\n{text}" for title, text in zip(titles, tables, strict=True)]
     notes = "\n".join(_folded(_wrapped(note), most) for note in section.notes)
     return "\n\n".join(filter(None, [*map(_wrapped, section.about), *tables, notes]))
+
+
+def _ruled(title: str) -> str:
+    return f"── {title} ".ljust(WIDEST_PROSE, "─")
 
 
 def _labelled(label: str, text: str, most: int | None) -> str:

@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from math import inf
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -26,7 +26,7 @@ from evaljudge.analysis.costs import NO_PRICE, Price
 from evaljudge.engines import Engine, Engines, Identity, ModelSource
 from evaljudge.errors import GivenUp, UserError, first_words
 from evaljudge.execution.budget import Budget
-from evaljudge.judges.protocol import Judge
+from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.metrics import Metric
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.records import Case
@@ -58,6 +58,8 @@ class PassedOn:
 
     judge: str
     keys: frozenset[int]
+    said: Mapping[str, Judged] = field(default_factory=dict)
+    """What it has said of some of them already, by document."""
 
     @staticmethod
     def key(doc_id: str, system: str) -> int:

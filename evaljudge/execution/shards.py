@@ -330,10 +330,15 @@ class ShardWork:
     async def _judged(
         self, judge: Judge, case: Case, briefs: Sequence[Brief], model: Model
     ) -> Judged:
-        asked = self._asked_of(judge, case)
+        passed_on, asked = self._job.passed_on, self._asked_of(judge, case)
         judged = Judged([])
-        if asked.candidates or not case.candidates:
-            judged = await verdicts_of(judge, asked, briefs, model)
+        if passed_on and judge.name == passed_on.judge:
+            judged = passed_on.said.get(case.document.doc_id, judged)
+        said = {verdict.system for verdict in judged.verdicts}
+        new = replace(asked, candidates=tuple(c for c in asked.candidates if c.system not in said))
+        if new.candidates or not case.candidates:
+            verdicts, checks = await verdicts_of(judge, new, briefs, model)
+            judged = Judged([*judged.verdicts, *verdicts], checks)
         rest = (c for c in case.candidates if c not in asked.candidates)
         certain = _unscored(judge, replace(case, candidates=tuple(rest)), CERTAIN)
         return judged._replace(verdicts=[*judged.verdicts, *certain])

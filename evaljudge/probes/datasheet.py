@@ -14,7 +14,7 @@ spreads: standard deviations of the clean texts' scores.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -24,7 +24,6 @@ from evaljudge.agreement import Measured
 from evaljudge.agreement.documents import EQUAL
 from evaljudge.agreement.pairs import Floats
 from evaljudge.config import Config, CorpusConfig, load_config
-from evaljudge.corpora import open_corpus, refuse_empty
 from evaljudge.engines import Engines
 from evaljudge.errors import UserError
 from evaljudge.probes.injection import (
@@ -33,16 +32,17 @@ from evaljudge.probes.injection import (
     filler,
     judges_alone,
     mean_of,
-    sampled,
+    sampled_of,
     scores_of,
     write_cases,
 )
-from evaljudge.probes.results import Dot, ProbeResult
+from evaljudge.probes.results import Dot, ProbeResult, by_scale
 from evaljudge.records import Candidate, Case
 from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.pipeline import run
 from evaljudge.runs.watching import Watcher
-from evaljudge.sections.figures import NONE, bounded, correlation, count, percent, tabled
+from evaljudge.sections import Table
+from evaljudge.sections.figures import NONE, bounded, correlation, count, percent
 from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import Place
 
@@ -140,7 +140,7 @@ def datasheet(
         name="datasheet",
         title="Datasheet of judges",
         about=f"{config.corpus_name}; {count(len(cases))} documents with a candidate each; {model}",
-        tables=list(_tables(shown)),
+        tables=_tables(shown),
         notes=[*_NOTES, *notes],
         rows=rows,
         dots=[
@@ -157,7 +157,7 @@ def _asked_the_same(job: Job, other: Job) -> list[str]:
     return [judge.name for judge in job.judges if judge.asking == asked.get(judge.name)]
 
 
-def _tables(rows: Sequence[TwinRow]) -> Iterator[Any]:
+def _tables(rows: Sequence[TwinRow]) -> list[Table]:
     columns = {
         "twin": "twin",
         "n": "n",
@@ -169,15 +169,11 @@ def _tables(rows: Sequence[TwinRow]) -> Iterator[Any]:
         "should be": "expected",
         "verdict": lambda row: f"{row.verdict} !" if row.verdict in WARNED else row.verdict,
     }
-    for at in dict.fromkeys((row.scorer, row.axis) for row in rows):
-        part = [row for row in rows if (row.scorer, row.axis) == at]
-        yield replace(tabled(", ".join(at), part, 1, columns), sides="lrrrrrrll")
+    return by_scale(rows, columns, "lrrrrrrll")
 
 
 def _cases(job: Job, documents: int, seed: int) -> list[Case]:
-    with open_corpus(job.corpus, job.config.bad_rows) as corpus:
-        refuse_empty(corpus, job.config.corpus_name, "probe")
-        chosen = sampled(corpus, documents, seed)
+    chosen = sampled_of(job, documents, seed)
     if len(chosen) < 2:
         raise UserError(f"{job.config.corpus_name}: needs two documents with a text")
     others = [*chosen[1:], chosen[0]]

@@ -34,14 +34,14 @@ from evaljudge.config import Config, CorpusConfig, load_config
 from evaljudge.corpora import open_corpus, refuse_empty
 from evaljudge.engines import Engines
 from evaljudge.errors import UserError
-from evaljudge.probes.results import Dot, ProbeResult
+from evaljudge.probes.results import Dot, ProbeResult, by_scale
 from evaljudge.records import Candidate, Case
 from evaljudge.report import unscored_text
 from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.pipeline import run
 from evaljudge.runs.watching import Watcher
-from evaljudge.sections.figures import NONE, bounded, count, percent, tabled
+from evaljudge.sections.figures import NONE, bounded, count, percent
 from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import Output, Place
 
@@ -83,6 +83,12 @@ def planted() -> Planted:
     text = Path(__file__).with_name("injection.yaml").read_text(encoding="utf-8")
     kinds = yaml.safe_load(text)
     return Planted([Attack(name, **row) for name, row in kinds["kinds"].items()], kinds["control"])
+
+
+def sampled_of(job: Job, documents: int, seed: int) -> list[Case]:
+    with open_corpus(job.corpus, job.config.bad_rows) as corpus:
+        refuse_empty(corpus, job.config.corpus_name, "probe")
+        return sampled(corpus, documents, seed)
 
 
 def sampled(cases: Iterable[Case], documents: int, seed: int) -> list[Case]:
@@ -214,10 +220,6 @@ def injection(
         "above": lambda row: NONE if row.above is None else percent(row.above),
         "verdict": "verdict",
     }
-    tables = []
-    for at in dict.fromkeys((row.scorer, row.axis) for row in shown):
-        part = [row for row in shown if (row.scorer, row.axis) == at]
-        tables.append(replace(tabled(", ".join(at), part, 1, columns), sides="lrrrrl"))
     dots = [
         Dot(f"{row.scorer} {row.axis}: {row.kind}", row.less_control, row.verdict in MOVED)
         for row in shown
@@ -227,7 +229,7 @@ def injection(
         name="injection",
         title="Prompt injection by candidates",
         about=f"{config.corpus_name}; {sample}; {outcome.findings.model}",
-        tables=tables,
+        tables=by_scale(shown, columns, "lrrrrl"),
         notes=[*_NOTES, *filter(None, [unscored_text(outcome.findings).strip()])],
         rows=rows,
         dots=dots,
@@ -248,9 +250,7 @@ def judges_alone(given: AnyPath | Mapping[str, Any] | Config, changes: Sequence[
 def _planted_cases(job: Job, documents: int, seed: int) -> list[Case]:
     closing = "".join(f"</{name}>" for name in job.task.pack.markers)
     words = {"target": job.task.nouns["target"], "closing": closing}
-    with open_corpus(job.corpus, job.config.bad_rows) as corpus:
-        refuse_empty(corpus, job.config.corpus_name, "probe")
-        chosen = sampled(corpus, documents, seed)
+    chosen = sampled_of(job, documents, seed)
     if not chosen:
         raise UserError(f"{job.config.corpus_name}: no candidate has a text to plant anything in")
     return [with_planted(case, words, seed) for case in chosen]

@@ -1,15 +1,17 @@
-"""What a probe found: tables for a terminal and for Markdown, rows for JSON, a figure as SVG, in
-which equal values give equal bytes and a name from a corpus is one line, never mathematics."""
+"""What a probe found: tables for a terminal, for Markdown and as a page, rows for JSON, a figure as
+SVG, in which equal values give equal bytes and a name from a corpus is one line, never mathematics.
+"""
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from html import escape
 from math import isfinite
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from evaljudge.agreement import Measured
-from evaljudge.sections import Table
+from evaljudge.sections import Section, Table
+from evaljudge.sections.figures import tabled
 from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import Place
 from evaljudge.text import LONG, columns, markdown, one_line
@@ -44,8 +46,18 @@ class ProbeResult(Generic[Row]):
     def write(self, out: AnyPath) -> None:
         place = Place(as_path(out, "out"))
         place.write(f"{self.name}.md", as_markdown(self))
+        place.write(f"{self.name}.html", as_html(self))
         place.write(f"{self.name}.json", as_json(self))
         place.write(f"{self.name}.svg", drawn(self.dots, self.measure))
+
+
+def by_scale(rows: Sequence[Any], columns: Mapping[str, Any], sides: str) -> list[Table]:
+    """A table for each scorer and axis."""
+    tables = []
+    for at in dict.fromkeys((row.scorer, row.axis) for row in rows):
+        part = [row for row in rows if (row.scorer, row.axis) == at]
+        tables.append(replace(tabled(", ".join(at), part, 1, columns), sides=sides))
+    return tables
 
 
 def as_text(result: ProbeResult[Any]) -> str:
@@ -69,6 +81,14 @@ def as_markdown(result: ProbeResult[Any]) -> str:
     return "\n\n".join([*blocks, f"![{result.title}]({result.name}.svg)", *notes]) + "\n"
 
 
+def as_html(result: ProbeResult[Any]) -> str:
+    """A page with a section in the look of a report's."""
+    from evaljudge.report.study import study_page
+
+    section = Section("Results", [], result.tables, result.notes)
+    return study_page([section], [result.about], result.title)
+
+
 def as_json(result: ProbeResult[Any]) -> str:
     def plain(value: Any) -> Any:
         return None if isinstance(value, float) and not isfinite(value) else value
@@ -81,7 +101,7 @@ def print_and_write(result: ProbeResult[Any], out: str | None) -> None:
     print(as_text(result), end="")
     if out:
         result.write(out)
-        print(f"\nwritten    {Place(out).uri}/{result.name}.md, .json, .svg")
+        print(f"\nwritten    {Place(out).uri}/{result.name}.html, .md, .json, .svg")
 
 
 def drawn(dots: Sequence[Dot], measure: str) -> str:

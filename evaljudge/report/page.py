@@ -23,7 +23,7 @@ from markupsafe import Markup, escape
 from evaljudge.analyses import agreement, sections
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.telling import BINS
-from evaljudge.records import ANY_AXIS, Candidate, Document, Score
+from evaljudge.records import ANY_AXIS, Candidate, Critique, Document, Score
 from evaljudge.report import first, lines, pictures
 from evaljudge.sections import Section, View, figures
 from evaljudge.text import LONG, harmless, one_line, shortened
@@ -61,6 +61,7 @@ class PageText:
     scores: Sequence[Score]
     selected: frozenset[str] = frozenset()  # the selections that it is in
     evidence: Sequence[Evidence] = ()
+    critiques: Sequence[Critique] = ()
 
 
 def spread_data(findings: Findings) -> dict[str, Any]:

@@ -81,11 +81,11 @@ def study_text(sections: Sequence[Section], lead: Sequence[str]) -> str:
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 
-def study_page(sections: Sequence[Section], lead: Sequence[str]) -> str:
+def study_page(sections: Sequence[Section], lead: Sequence[str], title: str = TITLE) -> str:
     study = environment().get_template("study.html.j2")
     shown = [_shown(section, PLACES, one_line) for section in sections]
     made: str = study.render(
-        title=TITLE, lead=lead, sections=shown, data=NO_DATA, is_open=" open", **frame()
+        title=title, lead=lead, sections=shown, data=NO_DATA, is_open=" open", **frame()
     )
     return made
 

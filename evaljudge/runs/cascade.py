@@ -1,11 +1,13 @@
 """Which texts a cascade passes on to its second judge, once the first has judged all.
 
 Texts are drawn, and the second judge judges them in a run of its own, in OUT/cascade: it is resumed
-as any, and what it asks is counted there.
+as any, and what it asks is counted there. What it said of drawn texts that are passed on is taken
+over from there, and its briefs lie with those of the whole run, so nothing is asked twice.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import accumulate
@@ -16,10 +18,11 @@ import numpy as np
 from evaljudge.analysis.cascade import FILE, NAME, AnsweredTexts, Cascade, agrees, axes_of, sides
 from evaljudge.config import Config, CorpusConfig
 from evaljudge.decisions.cascade import kept
+from evaljudge.engines import Engines
 from evaljudge.errors import UserError
 from evaljudge.execution.protocol import PassedOn
-from evaljudge.judges.protocol import Judge
-from evaljudge.runs.job import Job, Pass
+from evaljudge.judges.protocol import Judge, Judged
+from evaljudge.runs.job import Job
 from evaljudge.runs.outcome import Outcome
 from evaljudge.storage import Output, Shard
 
@@ -31,12 +34,11 @@ UNASKED: dict[str, Any] = {
 
 
 def passed_on(
-    job: Job, part: Pass, output: Output, run: Callable[[Config], Outcome]
+    job: Job, output: Output, run: Callable[[Config, Engines], Outcome]
 ) -> PassedOn | None:
-    """The texts that this pass asks the second judge about; None where that is of another pass.
-    `run`: does the run of a configuration, with this one's engines."""
+    """The texts that the second judge is asked about, with what it has said of drawn ones."""
     wanted, cascade = job.config.cascade, job.mixes.get(NAME)
-    if not wanted or not isinstance(cascade, Cascade) or not part.asks(wanted.then):
+    if not wanted or not isinstance(cascade, Cascade):
         return None
     first, then = (next(j for j in job.judges if j.name == n) for n in (wanted.first, wanted.then))
     ends = sides(job.config)
@@ -55,10 +57,11 @@ def passed_on(
     place = output.place.at(NAME)
     rows = "".join(_rows(output, shards, answers, drawn.tolist()))
     output.place.write(f"{NAME}/cases.jsonl", rows)
-    where = {"corpus": CorpusConfig(path=f"{place}/cases.jsonl"), "out": f"{place}/run"}
+    briefs, out = job.config.briefs or output.place.at("briefs"), f"{place}/run"
+    where = {"corpus": CorpusConfig(path=f"{place}/cases.jsonl"), "out": out, "briefs": briefs}
     judges = {then.name: job.config.judges[then.name]}
-    came = run(job.config.model_copy(update=UNASKED | where | {"judges": judges}))
-    of_drawn = Output(f"{place}/run")
+    came = run(job.config.model_copy(update=UNASKED | where | {"judges": judges}), job.engines)
+    of_drawn = Output(out, briefs)
     scores = [score for shard in of_drawn.shards() for score in of_drawn.scores(shard)]
     other = AnsweredTexts.of(scores, then.scorers[0], axes)
     mine = np.concatenate([found.values for found in answers])
@@ -70,12 +73,29 @@ def passed_on(
     asked = {"agreement": wanted.agreement, "confidence": wanted.confidence}
     found = kept(doubts, seen, **asked)
     bound = -np.inf if found is None or found.threshold is None else -found.threshold
-    above = [PassedOn.key(*texts[n]) for n in np.flatnonzero(~(doubts <= bound))]
+    is_above = ~(doubts <= bound)
+    above = {texts[n] for n in np.flatnonzero(is_above)}
     asks = sum(row["asks"] for row in came.findings.tokens if row["stage"] == "judge")
     counts = {"asks": asks, "texts": doubts.size, "drawn": len(places), "passed_on": len(above)}
+    counts["taken_over"] = int(is_above[places].sum())
     known = {"bound": None if np.isinf(bound) else float(bound), "axes": axes}
     output.keep(FILE, counts | known | ({"found": asdict(found)} if found else {}))
-    return PassedOn(then.name, frozenset(above))
+    keys = frozenset(PassedOn.key(*text) for text in above)
+    return PassedOn(then.name, keys, _said(of_drawn, then, above))
+
+
+def _said(of_drawn: Output, judge: Judge, above: Collection[tuple[str, str]]) -> dict[str, Judged]:
+    """What the judge found for these texts of the drawn ones, by document, at no further cost."""
+    said = defaultdict[str, Judged](lambda: Judged([], []))
+    for shard in of_drawn.shards():
+        for verdict in of_drawn.verdicts(judge.name, shard, with_tokens=False):
+            if (verdict.doc_id, verdict.system) in above:
+                said[verdict.doc_id].verdicts.append(verdict)
+        checks = of_drawn.checks(judge.name, shard, with_tokens=False) if judge.has_checks else ()
+        for check in checks:
+            if check.doc_id in said:
+                said[check.doc_id].checks.append(check)
+    return dict(said)
 
 
 def _answers(output: Output, judge: Judge, axes: Sequence[str], shard: Shard) -> AnsweredTexts:

@@ -113,8 +113,7 @@ class Job:
     def passes(self) -> "list[Pass]":
         """Each model has one: it is loaded once, whether it writes, judges or does both. The model
         of a cascade's second judge is the last."""
-        last = self.config.cascade.then if self.config.cascade else ""
-        return sorted(self._passes, key=lambda part: part.asks(last))
+        return sorted(self._passes, key=lambda part: part.is_asked_in_doubt)
 
     @property
     def _passes(self) -> "list[Pass]":
@@ -307,9 +306,12 @@ class Pass:
     def judging(self) -> Sequence[Judge]:
         return self.own or self.job.judges
 
-    def asks(self, judge: str) -> bool:
-        """Whether this judge judges with it."""
-        return "judge" in self.stages and any(each.name == judge for each in self.judging)
+    @property
+    def is_asked_in_doubt(self) -> bool:
+        """Whether the second judge of a cascade judges with it."""
+        cascade = self.job.config.cascade
+        named = cascade and any(judge.name == cascade.then for judge in self.judging)
+        return bool(named and "judge" in self.stages)
 
 
 def required(value: R | None) -> R:

@@ -9,14 +9,15 @@ The same functions stand behind the command line, `jobs/*.py` and notebooks.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from evaljudge.analyses.without_outliers import read_outliers
 from evaljudge.config import Config, load_config
 from evaljudge.engines import Engines
+from evaljudge.engines.warm import WarmEngines
 from evaljudge.errors import (
     KEPT,
     NOTHING_KEPT,
@@ -160,7 +161,7 @@ def _watcher(watcher: Watcher | None, *, progress: bool) -> Watcher:
     return watcher or (usual_watcher() if progress else Watcher())
 
 
-def _run_quietly(engines: Engines, config: Config) -> Outcome:
+def _run_quietly(config: Config, engines: Engines) -> Outcome:
     return run_job(make_job(config, engines), Watcher())
 
 
@@ -262,15 +263,33 @@ class ClaimedJob:
         try:
             with self._watching({s: (left[s], n[s]) for s in stages}, spending) as watch:
                 for part, todo in passes:
-                    if todo:
-                        longest = longest_ask(part, output, todo)
-                        run_drawn = partial(_run_quietly, job.engines)
-                        some = passed_on(job, part, output, run_drawn) if "judge" in n else None
-                        do_pass(part, output, todo, watch, longest, budget, passed_on=some)
+                    longest = longest_ask(part, output, todo) if todo else 0
+                    if todo and "judge" in stages and part.is_asked_in_doubt:
+                        self._ask_in_doubt(part, output, todo, watch, longest)
+                    elif todo:
+                        do_pass(part, output, todo, watch, longest, budget)
         except Unasked:
             raise UserError(f"{output.uri}: {BY_FILES.format(output.uri)}") from None
         if "judge" in stages:
             output.forget_saved()
+
+    def _ask_in_doubt(
+        self,
+        part: Pass,
+        output: Output,
+        todo: Mapping[Shard, list[Stage]],
+        watch: Watch,
+        longest: int,
+    ) -> None:
+        """The second judge of a cascade: about the drawn texts first, in a run of their own, with
+        an engine that stays open; on Ray each run has workers of its own."""
+        kept = replace(part.source, longest=longest)
+        with WarmEngines(part.job.engines, kept) as warm:
+            job = replace(self.job, engines=cast(Engines, warm))
+            some = passed_on(job, output, _run_quietly)
+            warm.begin_run()
+            part = replace(part, job=replace(part.job, engines=job.engines))
+            do_pass(part, output, todo, watch, longest, passed_on=some)
 
     def take_references(
         self, part: Pass, output: Output, todo: Mapping[Shard, Sequence[Stage]]

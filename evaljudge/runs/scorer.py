@@ -23,7 +23,8 @@ from threading import RLock
 from typing import Any, Self, cast
 
 from evaljudge.config import Config, load_config
-from evaljudge.engines import Engine, Engines, ModelSource, VllmEngines
+from evaljudge.engines import Engines, VllmEngines
+from evaljudge.engines.warm import WarmEngines
 from evaljudge.errors import UserError
 from evaljudge.execution import executor_name
 from evaljudge.runs.job import make_job
@@ -102,7 +103,7 @@ class Scorer:
     ) -> None:
         names = {"judges": judges, "model": model, "task": task, "axes": axes, "metrics": metrics}
         self._given, self._progress = _settings(names | config), progress
-        self._warm = _WarmEngines(engines or VllmEngines())
+        self._warm = WarmEngines(engines or VllmEngines())
         made = _config(self._given, "cases", "out")
         if any(own.get("examples") for own in made.judges.values()):
             raise UserError("examples: a Scorer has no corpus with ratings: take `evaljudge.run`")
@@ -181,46 +182,6 @@ def _in_a_folder(out: AnyPath | None, work: Callable[[str], Outcome]) -> Outcome
         raise
     weakref.finalize(outcome, rmtree, folder, ignore_errors=True)
     return outcome
-
-
-class _WarmEngines:
-    """Opens each engine once; runs that close it leave it open. All else is the engines' own."""
-
-    def __init__(self, engines: Engines) -> None:
-        self._engines = engines
-        self.opened: dict[str, Engine] = {}
-        self._in_this_run: set[str] = set()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._engines, name)
-
-    def begin_run(self) -> None:
-        self._in_this_run.clear()
-
-    def open(self, source: ModelSource, seed: int) -> Engine:
-        """A run opens an engine a second time only if the first has died."""
-        name = f"{source} {seed}"
-        if name in self._in_this_run and name in self.opened:
-            self.opened.pop(name).close()
-        if name not in self.opened:
-            self.opened[name] = self._engines.open(source, seed)
-        self._in_this_run.add(name)
-        return cast(Engine, _LeftOpen(self.opened[name]))
-
-    def close(self) -> None:
-        while self.opened:
-            self.opened.popitem()[1].close()
-
-
-class _LeftOpen:
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._engine, name)
-
-    def close(self) -> None:
-        """A run is over."""
 
 
 class _LateLog(Log):

@@ -16,7 +16,7 @@ from evaljudge.judges import plugin
 from evaljudge.judges.checked import shown_answer, shown_section
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.plugins import kinds
-from evaljudge.records import Brief, Candidate, Case, Score, Verdict
+from evaljudge.records import Brief, Candidate, Case, Critique, Score, Verdict
 from evaljudge.report.page import Evidence, PageText
 from evaljudge.runs.asked import RunPrompts
 from evaljudge.storage import PIECE, Output, Panel, Shard, judge_kinds, panels_of
@@ -58,6 +58,10 @@ def shown_in(
         for verdict in output.verdicts(name, shard, with_tokens=False):
             verdicts[verdict.doc_id, verdict.system].append(verdict)
 
+    critiques = defaultdict[Text, list[Critique]](list)
+    for why in output.critiques(score for text in wanted for score in scores.get(text, ())):
+        critiques[why.doc_id, why.system].append(why)
+
     @cache
     def briefs_of(kind: str, panel: Panel) -> list[Brief] | Damaged:
         try:
@@ -85,7 +89,9 @@ def shown_in(
             if text in wanted:
                 names = frozenset(name for name, some in selected.items() if text in some)
                 evidence = [evidence_on(verdict, case, candidate) for verdict in verdicts[text]]
-                yield PageText(case.document, candidate, scores[text], names, evidence)
+                yield PageText(
+                    case.document, candidate, scores[text], names, evidence, critiques[text]
+                )
 
 
 def evidence_of(kind: str, judged: JudgedCandidate) -> Evidence:

@@ -24,6 +24,7 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 DERIVED = "derived"
 """The key of run.json that holds the digests of what the last report wrote."""
 CHANGED = "is not as the last report wrote it"
+_ALONE = SPENT, "cascade.json"
 _REPORT = re.compile(r"report/\w+\.(json|md|html)")
 _SHARD = r"\d{5,}\.parquet"
 _OURS = re.compile(
@@ -31,6 +32,7 @@ _OURS = re.compile(
     rf"|(cases|scores)/{_SHARD}|scores/\d{{5,}}-{_SHARD}|briefs/{BUNDLED}\w+(-\w+)?/\d{{5,}}\.zip"
     rf"|(verdicts|checks|measures)/[^/]+/{_SHARD}|briefs/common/\w+\.json"
     r"|briefs/[^/]+/\d{5,}(-\w+){1,2}\.parquet|(attempts|labels|replies|partial/[\w-]+)/[\w.-]+\.json"
+    r"|why/\w+\.json|cascade\.json|cascade/.+"
     r"|corpus/rows-\w+\.(jsonl|parquet)|(damaged|briefs/damaged)/.+|\.claim|(.*/)?\..+\.part"
 )
 
@@ -127,7 +129,7 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
         *(_File(f"cases/{shard.file}", shard, seal=shard.seal) for shard in shards),
         *(file for file in named.values() if not file.name.startswith(COMMON)),
         *map(_File, briefs),
-        *(_File(name) for name in there if name == SPENT or name.startswith("replies/")),
+        *(_File(n) for n in there if n in _ALONE or n.startswith(("replies/", "why/"))),
     ]
     if with_derived:  # a run that goes on needs none of the common files that markers name
         common |= {name for name in named if name.startswith(COMMON)}

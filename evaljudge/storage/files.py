@@ -74,6 +74,8 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "may differ from the one that the other documents have",
         SPENT: "remove it: then only what is committed counts for `most`",
         "labels": "put it back from a copy: without it, its sheet's ratings belong to no text",
+        "cascade.json": "put it back from a copy: else no report says what was passed on",
+        "why": "remove it, and `evaljudge why` has it written again",
         **dict.fromkeys(("measures", "scores", "report", "selected"), _BY_REPORT),
     }
 )

@@ -26,19 +26,21 @@ error, Damaged, which says what to do. Files of other names than these are not o
 them.
 """
 
+import json
 import os
 import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import blake2b
 from itertools import chain, groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from evaljudge.errors import Damaged, UserError, first_words
-from evaljudge.records import Brief, Case, Document, Score, Verdict
+from evaljudge.records import Brief, Case, Critique, Document, Score, Verdict
 from evaljudge.storage import tables
 from evaljudge.storage.files import (
     BRIEFS,
@@ -306,6 +308,18 @@ class Output(RunFiles):
     def forget_label_key(self, name: str) -> None:
         self.place.remove(f"labels/{name}.json")
 
+    # what a model wrote about scores once they were there
+
+    def critiques(self, scores: Iterable[Score]) -> list[Critique]:
+        there = {*self.place.names("why")}
+        files = (_about_score(score) for score in scores) if there else ()
+        return [Critique(**self._json(f"why/{file}")) for file in files if file in there]
+
+    def keep_critique(self, score: Score, critique: Critique) -> None:
+        """Unless there is one of this text, axis and score, which stays."""
+        file = f"why/{_about_score(score)}"
+        self.place.create(file, sealed_json(asdict(critique), self._sealed_name(file)))
+
     # a shard's records
 
     def documents(self, shard: Shard) -> list[str]:
@@ -572,6 +586,11 @@ def marked_in(panel: Panel, stage: Stage, within: str = "commits") -> str:
     """The folder of a panel's markers of a stage; metrics, which no model measures, have one."""
     ends: Mapping[Stage, str] = {"prepare": panel.prepare, "judge": panel.judge}
     return f"{within}/{ended(stage, ends.get(stage, ''))}"
+
+
+def _about_score(score: Score) -> str:
+    about = [score.doc_id, score.system, score.scorer, score.axis, score.value]
+    return f"{blake2b(json.dumps(about).encode(), digest_size=16).hexdigest()}.json"
 
 
 def common_file(name: str) -> str:

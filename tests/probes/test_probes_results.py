@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from evaljudge.agreement import Measured
-from evaljudge.probes.results import Dot, ProbeResult, as_json, as_markdown, as_text, drawn
+from evaljudge.probes.results import Dot, ProbeResult, as_html, as_json, as_markdown, as_text, drawn
 from evaljudge.sections import Table
 from evaljudge.text import columns
 
@@ -55,6 +55,14 @@ def test_markdown_escapes():
         "| b      |  0.25 |",
     ]
     assert lines[-3:] == ["![A study](n.svg)", "", "A note."]
+
+
+def test_a_page_escapes():
+    rows = [[name, "0.5"] for name in STRANGE]
+    page = as_html(study(Table("T <i>", ["scorer", "value"], rows, "lr"), notes=["a\nnote"]))
+    assert "<h1>A study</h1>" in page and "&lt;b&gt;&amp;" in page and "T &lt;i&gt;" in page
+    assert "<b>&" not in page and "\x1b" not in page and "<details open>" in page
+    assert "a note" in page
 
 
 def test_json_and_figures():

@@ -14,12 +14,14 @@ from scipy.stats import binom
 
 import evaljudge
 from evaljudge.analysis.cascade import AnsweredTexts, Cascade, agrees
+from evaljudge.commands.plan import planned_text
 from evaljudge.decisions.cascade import kept
 from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.records import Score
+from evaljudge.storage import Output, inspect
 from evaljudge.text import CERTAIN
 from tests import build
 from tests.build import Noting
@@ -75,12 +77,17 @@ def bench(tmp_path: Path) -> Bench:
 
 
 def test_the_second_judge_is_asked_in_doubt_alone(bench: Bench) -> None:
+    planned = planned_text(bench.config(), engines=Two(bench.log))
+    assert "the most that it may\nbe asked. It will be asked about 200 drawn texts" in planned
     came = bench.run()
     (row,) = came.findings["cascade"]
     assert row.kept + row.passed_on == TEXTS and row.kept > 0.9 * CERTAIN_OF
     assert bench.counted()["choose s"] == TEXTS
-    assert bench.counted()["choose l"] == row.passed_on + row.drawn
-    assert row.saved == row.kept - row.drawn
+    known = json.loads((bench.out / "cascade.json").read_text())
+    assert 0 < known["taken_over"] < row.passed_on
+    assert bench.counted()["choose l"] == row.passed_on + row.drawn - known["taken_over"]
+    assert row.saved == TEXTS - bench.counted()["choose l"]
+    assert bench.counted()["write l"] == 1, "its briefs are written once"
     scores = {(s["scorer"], s["doc_id"], s["system"]): s for s in bench.rows("scores")}
     for (scorer, *text), score in scores.items():
         if scorer == "cascade":
@@ -92,15 +99,17 @@ def test_the_second_judge_is_asked_in_doubt_alone(bench: Bench) -> None:
     assert not [line for line in came.findings.warnings if line.startswith("cascade")]
     (good,) = came.findings.selections
     assert (good.unscored, good.selected) == (0, TEXTS // 2)
-    assert bench.opened() == ["s", "l", "l"]
+    assert bench.opened() == ["s", "l"]
     bench.run()
     assert bench.opened() == [], "all is there"
+    found = inspect(Output(str(bench.out)), with_derived=True)
+    assert (found.faults, found.ignored) == ([], [])
 
 
 def test_with_too_few_drawn_the_second_judge_judges_all_and_a_line_says_so(bench: Bench) -> None:
     came = bench.run(cascade=CASCADE | {"draw": 30})
     (row,) = came.findings["cascade"]
-    assert (row.bound, row.kept, bench.counted()["choose l"]) == (None, 0, TEXTS + 30)
+    assert (row.bound, row.kept, bench.counted()["choose l"]) == (None, 0, TEXTS)
     (line,) = [line for line in came.findings.warnings if line.startswith("cascade: large judged")]
     assert row.needed and f"about {row.needed} would do" in line
 
@@ -110,14 +119,26 @@ def test_a_run_goes_on_with_the_draw_it_began_with(bench: Bench) -> None:
     """With a writer, whose model is asked first."""
     bench.usual["writer"] = "w"
     whole = bench.run().scores().to_pandas()
-    assert bench.opened() == ["w", "s", "w", "l", "l"]
+    assert bench.opened() == ["w", "s", "w", "l"]
     bench.out = bench.folder / "again"
     bench.log.write_text("")
     with pytest.raises(UserError, match="asked enough"):
         evaljudge.run(bench.config(), engines=Two(bench.log, TEXTS + 250), progress=False)
     assert bench.run().scores().to_pandas().equals(whole)
+    known = json.loads((bench.out / "cascade.json").read_text())
+    assert 0 < bench.counted()["choose l"] <= known["passed_on"] - known["taken_over"]
     with pytest.raises(UserError, match="cascade.agreement is 0.95 there, 0.9 here"):
         bench.run(cascade=CASCADE | {"agreement": 0.9})
+
+
+@pytest.mark.long
+@pytest.mark.ray
+def test_on_ray_as_in_this_process(bench: Bench, local_ray: None) -> None:
+    here, asked = bench.run().scores().to_pandas(), bench.counted()
+    bench.out = bench.folder / "ray"
+    there = bench.run(workers={"executor": "ray"})
+    assert there.scores().to_pandas().equals(here) and bench.counted() == asked
+    assert bench.opened() == ["s", "l", "l"], "each run has workers of its own"
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,7 @@ def asked(task: Task, name: str, texts: Mapping[str, str], mode: str) -> str:
     words |= {"source_noun": task.nouns["source"], "target_noun": noun}
     words |= {"first_name": f"{noun.capitalize()} 1", "second_name": f"{noun.capitalize()} 2"}
     words |= next(one for one in task.axes if one.name == texts["axis"]).words | {"number": "1"}
+    words |= {"score": "2.25", "meaning": "1 is the worst, 5 the best."}
     given["instruction"] = None
     return f"{task.pack.render(name, given, mode=mode, most='12', **words).text}\n"
 

@@ -1,0 +1,174 @@
+"""`evaljudge why`: what in a text accounts for its score, written by the model that judged it.
+
+    why(WhyOptions("runs/first", worst=5))    of the five lowest scores
+
+It is asked for once a text, axis and score, and lies in the run (`why/`) from then on. The model is
+loaded in this process, with the run's own configuration.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from heapq import nsmallest
+from typing import NamedTuple
+
+from evaljudge.commands.given import refuse_unknown
+from evaljudge.commands.options import Shown, WhyOptions
+from evaljudge.commands.show import place_of
+from evaljudge.config import load_config
+from evaljudge.engines import Engine, Engines
+from evaljudge.errors import UserError
+from evaljudge.execution.local import complete
+from evaljudge.execution.protocol import Assignment
+from evaljudge.judges.protocol import Judge
+from evaljudge.judges.shared.asking import document_texts
+from evaljudge.model.asks import Failed, Prompt, Writing, Written
+from evaljudge.records import ANY_AXIS, Axis, Case, Critique, Score
+from evaljudge.report.screen import wrapped
+from evaljudge.runs.job import Job, make_job, required
+from evaljudge.settings import as_path
+from evaljudge.storage import Output, Shard
+from evaljudge.text import LONG, counted, harmless, one_line
+
+TEMPLATE, HOW = "why.critique", Writing(400)
+OVERALL = Axis(ANY_AXIS, "how good it is as a whole", phrase="overall quality")
+
+
+class Text(NamedTuple):
+    """A text, by its score."""
+
+    score: Score
+    shard: Shard
+
+
+@dataclass(frozen=True, repr=False)
+class Critiques(Shown):
+    found: Sequence[Critique]
+    failed: Mapping[str, str]  # why nothing could be written, by the text
+
+    @property
+    def text(self) -> str:
+        blocks = [
+            f"{one_line(c.doc_id)}, {one_line(c.system)}: {one_line(c.about)}\n"
+            f"{wrapped(harmless(c.text))}\n{wrapped(one_line(c.caution, LONG))}"
+            for c in self.found
+        ]
+        return "\n\n".join(blocks) + "\n" if blocks else ""
+
+    @property
+    def json(self) -> str:
+        return json.dumps(list(map(asdict, self.found)), indent=1, ensure_ascii=False) + "\n"
+
+    @property
+    def complaints(self) -> Sequence[str]:
+        return [f"not written: {text}: {reason}" for text, reason in self.failed.items()]
+
+
+def why(wanted: WhyOptions, engines: Engines | None = None) -> Critiques:
+    out = as_path(wanted.out, "out")
+    if (wanted.worst is None) == (wanted.doc_id is None or wanted.system is None):
+        raise UserError("name a text with --doc and --system, or give --worst")
+    run = Output(out).known_run()
+    output = Output(out, run.get("briefs"), run["id"])
+    if not run.get("config"):
+        raise UserError(f"{out}: its run.json has no configuration, so its model is not known")
+    job = make_job(load_config(run["config"] | {"out": out}), engines)
+    judges = {scorer: judge for judge in job.judges for scorer in judge.scorers}
+    refuse_unknown("--scorer", "scorer of a judge", [wanted.scorer], judges)
+    scorer = wanted.scorer or next(iter(judges), "")
+    if not scorer:
+        raise UserError(f"{out}: no judge judged there, so there is no model to ask")
+    refuse_unknown("--axis", "axis", [wanted.axis], judges[scorer].axes_of(scorer))
+    texts = _chosen(wanted, output, scorer)
+    had = output.critiques(text.score for text in texts)
+    known = {(c.doc_id, c.system, c.axis) for c in had}
+    left = [t for t in texts if (t.score.doc_id, t.score.system, t.score.axis) not in known]
+    failed = _written(job, output, judges[scorer], left) if left else {}
+    return Critiques(output.critiques(text.score for text in texts), failed)
+
+
+def _chosen(wanted: WhyOptions, output: Output, scorer: str) -> list[Text]:
+    """The lowest scores of the run, or those of one text."""
+    shards = output.shards()
+    if wanted.doc_id is not None:
+        shard, case = place_of(output, wanted.doc_id)
+        shards = [shard]
+        systems = [candidate.system for candidate in case.candidates]
+        refuse_unknown("--system", "system", [wanted.system], systems)
+
+    def texts() -> Iterator[Text]:
+        for shard in output.scored(shards):
+            for score in output.scores(shard):
+                here = score.scorer, score.axis, score.doc_id, score.system
+                named = scorer, wanted.axis, wanted.doc_id, wanted.system
+                if all(want in (None, have) for want, have in zip(named, here, strict=True)):
+                    yield Text(score, shard)
+
+    scored = (text for text in texts() if text.score.value is not None)
+    chosen = nsmallest(wanted.worst or sys.maxsize, scored, key=_from_lowest)
+    if not chosen:
+        reason = next((text.score.reason for text in texts()), "nothing is scored yet")
+        raise UserError(f"{scorer} gave no score to explain: {reason}")
+    return chosen
+
+
+def _from_lowest(text: Text) -> tuple[float, str, str, str]:
+    score = text.score
+    return score.value or 0.0, score.doc_id, score.system, score.axis
+
+
+def _written(job: Job, output: Output, judge: Judge, texts: Sequence[Text]) -> dict[str, str]:
+    """Has the critiques written and keeps each; gives why some could not be, by the text."""
+    panel = next(panel for panel in job.panels if judge in panel.judges)
+    model, writer = required(panel.model), required(panel.writer)
+    if model.source.is_bundled or (model.facts and model.facts.labels):
+        raise UserError(
+            f"model {model.source.source} writes no sentences, so it cannot say why: judge "
+            "with a chat model"
+        )
+    shards = {text.shard.number: text.shard for text in texts}.values()
+    cases = {case.document.doc_id: case for shard in shards for case in output.cases(shard)}
+    asked = [
+        (text.score, _prompt(job, judge, cases[text.score.doc_id], text.score)) for text in texts
+    ]
+    said = (
+        f"{model.source.source} is loaded to write {counted(len(asked), 'critique', 'critiques')}"
+    )
+    print(said, file=sys.stderr, flush=True)
+    seed = job.config.seed
+    engine = Assignment(
+        output, (), job.engines, model.source, writer.identity, {}, seed
+    ).open_engine()
+    failed = dict[str, str]()
+
+    async def write(score: Score, prompt: Prompt, model: Engine, name: str) -> None:
+        (reply,) = await model.write([prompt], HOW)
+        if isinstance(reply, Written) and not reply.text.strip():
+            reply = Failed("the reply was empty")
+        if isinstance(reply, Failed):
+            failed[f"{score.doc_id}, {score.system}, {score.axis}"] = reply.reason
+            return
+        of = score.doc_id, score.system, score.scorer, score.axis, score.value or 0.0
+        cut = " …" if reply.samples[0].finish == "length" else ""
+        output.keep_critique(score, Critique(*of, name, reply.text.strip() + cut))
+
+    async def write_all() -> None:
+        await asyncio.gather(*(write(*each, engine, str(model.identity)) for each in asked))
+
+    try:
+        complete(write_all())
+    finally:
+        engine.close()
+    return failed
+
+
+def _prompt(job: Job, judge: Judge, case: Case, score: Score) -> Prompt:
+    axis = next((axis for axis in job.task.axes if axis.name == score.axis), OVERALL)
+    target = next(c.text for c in case.candidates if c.system == score.system)
+    meaning = judge.meanings.get(score.scorer.removeprefix(judge.name), "Higher is better.")
+    words = {f"{slot}_noun": noun for slot, noun in job.task.nouns.items()} | axis.words
+    words |= {"score": f"{score.value:.4g}", "meaning": meaning}
+    given = document_texts(case.document, axis) | {"target": target}
+    return job.task.pack.render(TEMPLATE, given, **words)
