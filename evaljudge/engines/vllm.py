@@ -28,7 +28,15 @@ from evaljudge.engines.loop import Request, Steps
 from evaljudge.engines.sampling import Sampling
 from evaljudge.engines.sentences import Prepared
 from evaljudge.engines.source import LowMass, ModelSource
-from evaljudge.engines.template import DrawKey, Rendered, Template, pair_template, read_template
+from evaljudge.engines.template import (
+    ChatTemplate,
+    DrawKey,
+    Rendered,
+    Template,
+    pair_template,
+    read_template,
+)
+from evaljudge.engines.thinking import Thinker, thought_form
 from evaljudge.engines.tokens import Blocks, Ids, Tokeniser
 from evaljudge.model.asks import (
     Chosen,
@@ -66,20 +74,34 @@ class VllmModel(Prepared[CompiledOptions]):
         self._sampling = Sampling(self._template.ends, takes_rows=by_rows)
         # on a CPU the first model runner dies of a seeded prompt that it reads in two steps
         self._takes_seeds = by_rows or installed_build() != CPU_BUILD
-        super().__init__(partial(compile_options, tokeniser=tokeniser, template=self._template))
+        self._thinker = self._thinker_of(source, stops_of(engine))
+        self._thinking = Sampling(self._thinker.ends, takes_rows=by_rows) if self._thinker else None
+        before_answers = self._thinker.after if self._thinker else self._template
+        super().__init__(partial(compile_options, tokeniser=tokeniser, template=before_answers))
         turns = count()
         self._turn: Callable[[tuple[str, ...]], int]
         self._turn = lru_cache(REMEMBERED_TURNS)(lambda beginning: next(turns))
         name_blocks(engine)
         self._steps = Steps(engine, adapter_request(source))
 
+    def _thinker_of(self, source: ModelSource, stops: frozenset[int]) -> Thinker | None:
+        if source.thinking is None:
+            return None
+        hf = self._tokeniser.hf
+        template = ChatTemplate(hf.get_chat_template(), hf.special_tokens_map)
+        form = thought_form(template, source.chat or {})
+        before = read_template(self._tokeniser, form.chat, stops, form.opens)
+        return Thinker(source.thinking, form, before, self._tokeniser)
+
     async def low_mass(self, prompt: Prompt, options: Options, least: float) -> LowMass | None:
         (chosen,) = await self.choose([prompt], options)
         if isinstance(chosen, Failed) or chosen.mass >= least:
             return None
-        asked = self._render(prompt, room=FIRST_TOKENS)
+        asked = self._before_answer(prompt, room=FIRST_TOKENS)
         if isinstance(asked, Failed):
             return LowMass(chosen.mass, "")
+        if self._thinker:
+            asked = self._thinker.closed(asked, self._tokeniser.text(chosen.thoughts[0].text))
         how = self._sampling.writing(Writing(FIRST_TOKENS), None)
         ((output,),) = await self._steps.ask([(asked.ids, how)])
         decoded = self._tokeniser.backend.decode(
@@ -110,26 +132,47 @@ class VllmModel(Prepared[CompiledOptions]):
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
-        labels = self._compiled(options)
-        rendered = [self._render(prompt, room=labels.deepest + 1) for prompt in prompts]
+        labels, thinker = self._compiled(options), self._thinker
+        rendered = [self._before_answer(prompt, room=labels.deepest + 1) for prompt in prompts]
+        first = self._sampling.reading(labels.root.ids)
 
         def read(asked: Rendered, outputs: list[Any]) -> Reading:
             return labels.read(self._rows_read(asked, outputs, labels), self.exactness)
 
+        def request(asked: Rendered) -> Any:
+            return self._writing(thinker.writing, asked, self._thinking) if thinker else first
+
+        def begun(asked: Rendered, outputs: list[Any]) -> list[tuple[Rendered, list[Any]]]:
+            """What answers are read after, each with what was read so far."""
+            if not thinker:
+                return [(asked, outputs)]
+            begun = [thinker.closed(asked, tuple(o.token_ids)) for o in outputs[0].outputs]
+            there = [(tuple(output.prompt_token_ids), output) for output in outputs[1:]]
+            return [(b, [o for ids, o in there if ids[: len(b.ids)] == b.ids]) for b in begun]
+
         def further(asked: Rendered, outputs: list[Any]) -> list[Request]:
-            if labels.is_one_request:
+            if labels.is_one_request and (not thinker or len(outputs) > 1):
                 return []
-            asked_before = {tuple(output.prompt_token_ids) for output in outputs}
-            return [self._node(asked, one, asked_before) for one in read(asked, outputs).further]
+            requests = dict[Ids, Any]()  # of two equal thoughts one is read
+            for each, there in begun(asked, outputs):
+                asked_before = {tuple(output.prompt_token_ids) for output in there}
+                nodes = read(each, there).further if there else ()
+                requests |= (self._node(each, one, asked_before) for one in nodes)
+                requests |= {} if there else {each.ids: first}
+            return list(requests.items())
 
         def reply(asked: Rendered, outputs: list[Any]) -> Chosen | Failed:
-            spent = self._spent(outputs, asked)
-            logprobs, left_out, _ = read(asked, outputs)
-            key = DrawKey(self._seed, asked.parts)
-            return sound(Chosen(logprobs, (), spent, key, left_out), samples)
+            spent, key = self._spent(outputs, asked), DrawKey(self._seed, asked.parts)
+            reads = [read(*each) for each in begun(asked, outputs)]
+            chosen = [Chosen(each.logprobs, (), spent, key, each.left_out) for each in reads]
+            if not thinker:
+                return sound(chosen[0], samples)
+            thoughts = [tuple(output.token_ids) for output in outputs[0].outputs]
+            words = (self._tokeniser.words(thinker.own(ids)) for ids in thoughts)
+            answer = thinker.answer(chosen, list(zip(thoughts, words, strict=True)), spent, key)
+            return answer if isinstance(answer, Failed) else sound(answer, samples)
 
-        first = self._sampling.reading(labels.root.ids)
-        return await self._each(rendered, lambda _: first, reply, further)
+        return await self._each(rendered, request, reply, further)
 
     def _node(self, asked: Rendered, node: Node, asked_before: Collection[Ids]) -> Request:
         if asked.ids + node.path in asked_before:  # which left out a row of its prompt
@@ -221,10 +264,15 @@ class VllmModel(Prepared[CompiledOptions]):
         turn, template = self._turn(prompt.parts[: prompt.head + 1]), template or self._template
         return template.render(prompt, self._tokeniser, room, self._context, text, turn)
 
-    def _writing(self, how: Writing, asked: Rendered) -> Any:
+    def _before_answer(self, prompt: Prompt, room: int) -> Rendered | Failed:
+        if thinker := self._thinker:
+            return self._render(prompt, room + thinker.room, template=thinker.before)
+        return self._render(prompt, room)
+
+    def _writing(self, how: Writing, asked: Rendered, sampling: Sampling | None = None) -> Any:
         is_seeded = how.temperature and self._takes_seeds
         seed = int(str(DrawKey(self._seed, asked.parts))[:15], 16) if is_seeded else None
-        return self._sampling.writing(how, seed)
+        return (sampling or self._sampling).writing(how, seed)
 
     def _spent(self, outputs: Sequence[Any], asked: Rendered) -> tuple[Spent, ...]:
         return tuple(
