@@ -31,6 +31,10 @@ FURTHER = (
     "{:,} further requests are planned, for one answer of several tokens to each ask. More are\n"
     "made where several such answers are probable, or unusual spellings."
 )
+THOUGHT = (
+    "Thoughts are planned as long as they may be, with a request or more after each of them: so\n"
+    "tokens are at most these."
+)
 NONE_FURTHER = (
     "Each ask is one request, but where the model gives much probability to an answer's other\n"
     "spelling of several tokens."
@@ -148,7 +152,8 @@ def _lines(
     if cascade := job.config.cascade:
         yield CASCADED.format(cascade.then, min(cascade.draw, plans[0].candidates))
     further = sum(plan.total.requests - plan.total.asks for plan in plans)
-    yield FURTHER.format(further) if further else NONE_FURTHER
+    thinks = any(source.thinking for source in job.sources)
+    yield THOUGHT if thinks else FURTHER.format(further) if further else NONE_FURTHER
     for source in {source.source: source for source in job.sources if source.endpoint}.values():
         yield ENDPOINT.format(source.source, source.revision, source.way)
     if card:

@@ -23,7 +23,7 @@ from evaljudge.engines.endpoint.opening import describe_endpoint, estimated_toke
 from evaljudge.engines.internals import engine_arguments, installed_build
 from evaljudge.engines.loading import fetch_checkpoint, load_engine, usual_block
 from evaljudge.engines.source import BUNDLED, VLLM, Engine, Identity, ModelFacts, ModelSource
-from evaljudge.engines.template import ChatTemplate, find_template, settled
+from evaljudge.engines.template import find_template, settled
 from evaljudge.engines.thinking import thought_form
 from evaljudge.engines.trust import refuse_untrusted
 from evaljudge.errors import UserError, first_line
@@ -86,15 +86,8 @@ def identity_with_habits(source: ModelSource) -> Identity:
         return replace(identity, chat=None if has_one else {}, reply=source.reply or "")
     asked = settled(source, template)
     if source.thinking and template:
-        refuse_thoughtless(asked, template)
+        thought_form(template, asked.chat or {})  # refuses one that opens no block
     return identity.settled_as(source, asked.chat, asked.reply or "")
-
-
-def refuse_thoughtless(source: ModelSource, template: ChatTemplate) -> None:
-    try:
-        thought_form(template, source.chat or {})
-    except UserError as error:
-        raise UserError(f"model {source.source}: {error}") from None
 
 
 def context_known(source: ModelSource) -> int | None:

@@ -22,6 +22,7 @@ from evaljudge.errors import UserError
 from evaljudge.model.asks import Chosen, Failed, Sample, Spent, Writing, averaged
 
 FINAL, ANALYSIS = "<|channel|>final", "<|channel|>analysis"
+WHERE = "model.thinking: the model's"
 AFTER = "\n\n"
 """Stands between a thought and an answer where the template does not show what does."""
 
@@ -49,9 +50,10 @@ def thought_form(template: ChatTemplate, chat: Mapping[str, Any]) -> ThoughtForm
     opened = OPEN_BLOCK.search(tail)
     tag = f"</{opened[1]}>" if opened else END_OF_BLOCK
     if not opened and (END_OF_BLOCK in tail or END_OF_BLOCK not in template.text + rest):
-        raise UserError("its chat template opens no block of thoughts: leave `thinking` out")
+        raise UserError(f"{WHERE} chat template opens no block of thoughts: leave it out")
     opens = "" if opened else (rest.partition(tag)[0].rstrip() or "<think>") + "\n"
-    return ThoughtForm(chat, opens, tag, tag + (known.rpartition(tag)[2] if tag in known else AFTER))
+    after = known.rpartition(tag)[2] if tag in known else AFTER
+    return ThoughtForm(chat, opens, tag, tag + after)
 
 
 class Thinker:
@@ -64,8 +66,7 @@ class Thinker:
         self._closing, self._cutting = (texts.following(t + form.closes) for t in ("", "\n"))
         tag = texts.following(form.tag)
         if len(tag) != 1:
-            raise UserError(f"the model's tokenizer has no token for {form.tag}, so that no thought "
-                            "could end there: leave `thinking` out")  # fmt: skip
+            raise UserError(f"{WHERE} tokenizer has no token for {form.tag} alone: leave it out")
         self._tag, self.ends = tag[0], before.ends | {*tag}
         self.after = replace(before, tail=self._closing, tail_text=form.closes, tail_words="")
         self.room = how.tokens + len(self._cutting)

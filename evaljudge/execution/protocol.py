@@ -136,11 +136,13 @@ class Assignment:
             model = f"endpoint: …, name: {source}, chat: none"
         begun = (text for begin, text in BEFORE_AN_ANSWER.items() if begin in low.said)
         reply, said = (json.dumps(t, ensure_ascii=False) for t in (next(begun, "…"), low.said))
+        name = f"Name what must stand before its answers, `model: {{{model}, reply: {reply}}}`"
+        if self.source.thinking:
+            name = "Let it think longer, `thinking: {tokens: …}`"
         raise UserError(
             f"judges.{probe.judge}: model {source} puts only {low.mass:.1%} of its probability on "
-            f"the answers offered ({options}): its reply begins with {said}. Name what must stand "
-            f"before its answers, `model: {{{model}, reply: {reply}}}`, or judge all the "
-            f"same with `least_mass: 0` (now {least:g})"
+            f"the answers offered ({options}): its reply begins with {said}. {name}, or judge all "
+            f"the same with `least_mass: 0` (now {least:g})"
         )
 
 

@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from itertools import chain
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -161,11 +160,13 @@ def probes_of(judges: Sequence[Judge], case: Case) -> list[Probe]:
     return probes
 
 
-def tokens_of(judges: Sequence[Judge], case: Case) -> float:
+def tokens_of(job: Job, case: Case) -> float:
     """About how many tokens a model computes for a case: the parts of prompts that its cache cannot
     hold yet, and what it may write, of which a token takes as long as several that are read."""
     known, read, written = set[tuple[str, ...]](), 0, 0
-    for ask in chain.from_iterable(_questions(judge, case) for judge in judges):
+    for judge, ask in ((judge, ask) for judge in job.judges for ask in _questions(judge, case)):
+        if ask.options and (thinking := job.thinking(judge)):
+            written += thinking.tokens * thinking.samples
         parts = ask.prompt.parts
         beginnings = [parts[: n + 1] for n in range(ask.prompt.head, len(parts))]
         read += sum(in_bytes(begun[-1]) for begun in beginnings if begun not in known)

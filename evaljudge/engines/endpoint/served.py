@@ -17,6 +17,7 @@ from evaljudge.engines.endpoint.client import Client, Json, Unanswered
 from evaljudge.engines.endpoint.texts import ServedTexts, served_template, templated
 from evaljudge.engines.source import ModelSource
 from evaljudge.engines.template import Template, settled
+from evaljudge.engines.thinking import Thinker, thought_form
 from evaljudge.engines.tokens import WORD, Ids
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.model.asks import Spent
@@ -51,6 +52,7 @@ class Served:
     is_fixed: bool = False
     """It refuses a temperature of the asker's."""
     context: int | None = None
+    thinker: Thinker | None = None
 
     @property
     def by_ids(self) -> bool:
@@ -150,7 +152,12 @@ def find_out(client: Client, source: ModelSource) -> Served:
     url = client.endpoint.url
     try:
         name, context = _name(client, "" if source.source == url else source.source)
-        return _by_ids(client, source, name, context) or _by_text(client, source, name)
+        if served := _by_ids(client, source, name, context):
+            return served
+        if source.thinking:
+            raise Unanswered("`thinking` reads probabilities after token ids, which it does not "
+                             "take: leave it out, or take a server that does")  # fmt: skip
+        return _by_text(client, source, name)
     except Unanswered as error:
         hint = f"; {HINTS[error.status]}" if error.status in HINTS else ""
         raise UserError(f"endpoint {url}: {error.reason}{hint}") from None
@@ -178,6 +185,11 @@ def _by_ids(client: Client, source: ModelSource, name: str, context: int | None)
         texts = ServedTexts(client, name)
         asked = settled(source, templated(texts))
         template = served_template(texts, asked.chat, asked.reply or "")
+        thinker = None
+        if source.thinking:
+            form = thought_form(templated(texts), asked.chat or {})
+            before = served_template(texts, form.chat, form.opens)
+            thinker = Thinker(source.thinking, form, before, texts)
         ids = (*template.head, *texts.marked(WORD), *template.tail)
         kind = Served(name, "", is_chat=False)
         wanted = sorted({*ids})[:4]
@@ -192,7 +204,8 @@ def _by_ids(client: Client, source: ModelSource, name: str, context: int | None)
     texts.is_probing = False
     exact = f"exact to {source.exactness or 0:g} by token ids"
     served = (name, str(reply.get("model", "")), exact, template, texts)
-    return Served(*served, asked.chat, asked.reply or "", is_chat=False, context=context)
+    how: Json = {"is_chat": False, "context": context, "thinker": thinker}
+    return Served(*served, asked.chat, asked.reply or "", **how)
 
 
 def _by_text(client: Client, source: ModelSource, name: str) -> Served:

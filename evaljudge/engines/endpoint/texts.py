@@ -124,12 +124,9 @@ def served_template(texts: ServedTexts, chat: Mapping[str, Any] | None, reply: s
             ends = texts.marked(end[0])
     head_words = texts.last_words(head_text)
 
-    def tail(text: str) -> Ids:
-        return texts.marked(WORD + text)[len(texts.marked(WORD)) :]
-
-    if rendered and head + texts.text(OURS, head_words) + tail(tail_text) != rendered:
+    whole = head + texts.text(OURS, head_words) + texts.following(tail_text)
+    if rendered and whole != rendered:
         raise Unanswered("its tokenizer reads its chat template otherwise in parts")
     text = tail_text + reply
-    return Template(
-        head, head_words, tail(text), text, texts.last_words(text), frozenset(ends), head_text
-    )
+    tail = texts.following(text), text, texts.last_words(text)
+    return Template(head, head_words, *tail, frozenset(ends), head_text)
