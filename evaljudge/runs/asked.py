@@ -164,8 +164,10 @@ def tokens_of(job: Job, case: Case) -> float:
     """About how many tokens a model computes for a case: the parts of prompts that its cache cannot
     hold yet, and what it may write, of which a token takes as long as several that are read."""
     known, read, written = set[tuple[str, ...]](), 0, 0
-    for judge, ask in ((judge, ask) for judge in job.judges for ask in _questions(judge, case)):
-        if ask.options and (thinking := job.thinking(judge)):
+    for thinking, ask in (
+        (job.thinking(j), ask) for j in job.judges for ask in _questions(j, case)
+    ):
+        if ask.options and thinking:
             written += thinking.tokens * thinking.samples
         parts = ask.prompt.parts
         beginnings = [parts[: n + 1] for n in range(ask.prompt.head, len(parts))]

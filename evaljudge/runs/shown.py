@@ -19,6 +19,7 @@ from evaljudge.plugins import kinds
 from evaljudge.records import Brief, Candidate, Case, Score, Verdict
 from evaljudge.report.page import Evidence, PageText
 from evaljudge.runs.asked import RunPrompts
+from evaljudge.sections import Section
 from evaljudge.storage import PIECE, Output, Panel, Shard, judge_kinds, panels_of
 
 Text = tuple[str, str]

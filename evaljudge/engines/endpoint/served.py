@@ -204,8 +204,8 @@ def _by_ids(client: Client, source: ModelSource, name: str, context: int | None)
     texts.is_probing = False
     exact = f"exact to {source.exactness or 0:g} by token ids"
     served = (name, str(reply.get("model", "")), exact, template, texts)
-    how: Json = {"is_chat": False, "context": context, "thinker": thinker}
-    return Served(*served, asked.chat, asked.reply or "", **how)
+    served_by = Served(*served, asked.chat, asked.reply or "", is_chat=False, context=context)
+    return replace(served_by, thinker=thinker)
 
 
 def _by_text(client: Client, source: ModelSource, name: str) -> Served:
