@@ -1,7 +1,7 @@
 """Thought before an answer, on the real engine: what is read after it is what transformers reads.
 
-The tiny model's template opens a block of thoughts, and its end is as probable as that of a turn: so
-some thoughts are ended, some end with the turn, and some are cut.
+The tiny model's template opens a block of thoughts, and their end is as probable as that of a turn:
+so some thoughts are ended, some end with the turn, and some are cut.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ import pytest
 from evaljudge import run
 from evaljudge.engines import ModelSource
 from evaljudge.engines.source import Thinking
-from evaljudge.errors import UserError
+from evaljudge.errors import CapReached, UserError
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing
 from evaljudge.model.counting import CountingModel
 from tests.build import config, document, jsonl, stored
@@ -103,15 +103,15 @@ def test_answers_are_read_after_each_thought_and_averaged(opened: Any, thinker: 
         each = [after(oracle, ids) for ids in begun]
         shares = [{n: p / fsum(one.values()) for n, p in one.items()} for one in each]
         for name in NAMES:
-            assert exp(reply.logprobs[name]) == pytest.approx(
-                fmean(e[name] for e in each), abs=1e-3
-            )
+            wanted = log(fmean(one[name] for one in each))
+            assert reply.logprobs[name] == pytest.approx(wanted, abs=1e-3)
         spread = max(stdev(one[name] for one in shares) / sqrt(4) for name in NAMES)
         assert reply.within == pytest.approx(spread, abs=1e-3)
-        for ids, thought in zip(begun, reply.thoughts, strict=True):
-            text = oracle.tokenizer.decode(ids)
-            end = END if thought.finish == "stop" else f"\n{END}"
-            assert text == f"{before}{thought.text}{end}"
+        for (ids, whole), thought in zip(by_prompt[before].items(), reply.thoughts, strict=True):
+            is_ended = oracle.tokenizer.decode(ids[-1:]) == "</think>"
+            assert thought.finish == ("stop" if is_ended else "length")
+            assert oracle.tokenizer.decode(whole).endswith(END if is_ended else f"\n{END}")
+            assert thought.text == oracle.tokenizer.decode(ids, skip_special_tokens=True)
             ended.add(thought.finish)
         assert reply.evidence["thoughts"] == [t.text for t in reply.thoughts if t.text]
     assert ended == {"stop", "length"}, "some are cut, and some are not"
@@ -172,26 +172,24 @@ def test_a_run_that_is_cut_short_goes_on_to_the_same_verdicts(
     jsonl(tmp_path / "cases.jsonl", [document(n, fluency=n % 3 + 1.0) for n in range(4)])
     thinking = {"tokens": 12, "temperature": 0}
     model = {"source": str(thinker), "engine": SMALL, "least_mass": 0, "thinking": thinking}
-    judges = {
-        "synthetic": {"levels": 3, "max_tokens": 24, "checks": {"neighbours": 0, "exchanged": 0}}
-    }
 
     def verdicts(name: str, most: int | None = None) -> Any:
-        wanted = config(tmp_path, model=model, judges=judges, coverage_floor=0)
+        wanted = config(tmp_path, model=model, judges={"pairs": {}}, coverage_floor=0)
         wanted |= {"out": str(tmp_path / name), "most": {"asks": most} if most else None}
         outcome = run(wanted, engines=shared_engines)
-        return outcome, stored(tmp_path / name / "verdicts/synthetic")
+        return outcome, stored(tmp_path / name / "verdicts/pairs")
 
     outcome, whole = verdicts("whole")
-    verdicts("cut", most=25)
+    with pytest.raises(CapReached):
+        verdicts("cut", most=5)
     _, resumed = verdicts("cut")
     for one, other in zip(whole, resumed, strict=True):
-        mine, theirs = (json.loads(row["evidence"])["levels"] for row in (one, other))
-        for level, again in zip(mine, theirs, strict=True):
-            assert level["thoughts"] == again["thoughts"]
-            assert level["logprobs"] == pytest.approx(again["logprobs"], abs=1e-4)
-    mass = json.loads((tmp_path / "whole/run.json").read_text())["mass"]["synthetic"]
-    assert mass["thoughts"] == len(whole) * 3 and mass["thoughts_cut"]
+        mine, theirs = (json.loads(row["evidence"])["comparisons"] for row in (one, other))
+        for pair, again in zip(mine, theirs, strict=True):
+            assert pair["first after"] == again["first after"]
+            assert pair["first"] == pytest.approx(again["first"], abs=1e-4)
+    mass = json.loads((tmp_path / "whole/run.json").read_text())["mass"]["pairs"]
+    assert mass["thoughts"] and mass["thoughts_cut"]
     assert any("thoughts were cut, and closed" in warning for warning in outcome.warnings)
     (signature,) = {row["signature"] for row in stored(tmp_path / "whole/scores")}
     assert 'thinking {"tokens": 12, "samples": 1, "temperature": 0.0}' in signature
