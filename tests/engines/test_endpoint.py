@@ -378,7 +378,7 @@ def by_ids(ask: Ask) -> Reply:
         reply |= {"prompt_text": text, "prompt_token_ids": as_letters(text)}
         return Reply(reply | {"choices": [{"message": {}, "finish_reason": "length"}]})
     if body.get("return_token_ids"):
-        said, ended = ["good</think>", "bad"], {"finish_reason": "stop"}
+        said = ["good</think>", "bad"]
         choices = [
             {"text": t[:4], "token_ids": as_letters(t), "finish_reason": "stop"} for t in said
         ]

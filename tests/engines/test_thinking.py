@@ -170,7 +170,7 @@ def test_a_run_that_is_cut_short_goes_on_to_the_same_verdicts(
     thinker: Path, shared_engines: Any, tmp_path: Path
 ) -> None:
     jsonl(tmp_path / "cases.jsonl", [document(n, fluency=n % 3 + 1.0) for n in range(4)])
-    thinking = {"tokens": 12, "temperature": 0}
+    thinking = {"tokens": 1, "temperature": 0}
     model = {"source": str(thinker), "engine": SMALL, "least_mass": 0, "thinking": thinking}
 
     def verdicts(name: str, most: int | None = None) -> Any:
@@ -189,10 +189,10 @@ def test_a_run_that_is_cut_short_goes_on_to_the_same_verdicts(
             assert pair["first after"] == again["first after"]
             assert pair["first"] == pytest.approx(again["first"], abs=1e-4)
     mass = json.loads((tmp_path / "whole/run.json").read_text())["mass"]["pairs"]
-    assert mass["thoughts"] and mass["thoughts_cut"]
+    assert mass["thoughts"] == mass["thoughts_cut"] == 8
     assert any("thoughts were cut, and closed" in warning for warning in outcome.warnings)
     (signature,) = {row["signature"] for row in stored(tmp_path / "whole/scores")}
-    assert 'thinking {"tokens": 12, "samples": 1, "temperature": 0.0}' in signature
+    assert 'thinking {"tokens": 1, "samples": 1, "temperature": 0.0}' in signature
     page = (tmp_path / "whole/report/index.html").read_text()
     assert "The model thought: " in page
 
