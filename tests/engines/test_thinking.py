@@ -82,6 +82,7 @@ def after(oracle: Oracle, begun: tuple[int, ...]) -> dict[str, float]:
     return {name: p(name) for name in NAMES}
 
 
+@pytest.mark.cuda_path
 def test_answers_are_read_after_each_thought_and_averaged(opened: Any, thinker: Path) -> None:
     model, oracle, asked = opened(tokens=24, samples=4), Oracle(thinker), dict[Any, Any]()
     closed = model._thinker.closed
@@ -131,6 +132,7 @@ def test_a_thought_costs_its_own_tokens_and_shares_its_prompt(opened: Any) -> No
             assert each.cached >= thought.prompt - 2 * each.block_size
 
 
+@pytest.mark.cuda_path
 def test_it_thinks_alike_alone_together_and_again(opened: Any) -> None:
     """So a resumed run has the thoughts that one which was not killed would have had."""
     for how in ({"temperature": 0.0}, {"samples": 3}):
