@@ -100,7 +100,9 @@ def planned(
             with problems.looking_at("counts"):
                 jobs = [as_begun(job) for job in jobs]
                 plans = _plans(jobs, [run.label for run in runs])
-                counts = [*_lines(plans, jobs[0], throughput, card), *_money(plans, jobs)]
+                thinks = any(source.thinking for job in jobs for source in job.sources)
+                lines = _lines(plans, jobs[0], throughput, card, thinks)
+                counts = [*lines, *_money(plans, jobs)]
                 for job, (_, plan) in zip(jobs, plans, strict=True):
                     with problems.looking_at("out"):
                         output = Output(job.config.out, job.config.briefs)
@@ -122,7 +124,11 @@ def _plans(jobs: Sequence[Job], labels: Sequence[str]) -> list[tuple[str, Plan]]
 
 
 def _lines(
-    labelled: Sequence[tuple[str, Plan]], job: Job, throughput: float | None, card: Card | None
+    labelled: Sequence[tuple[str, Plan]],
+    job: Job,
+    throughput: float | None,
+    card: Card | None,
+    thinks: bool,
 ) -> Iterator[str]:
     plans = [plan for _, plan in labelled]
     yield f"{plans[0].cases:,} documents, {plans[0].candidates:,} texts"
@@ -152,7 +158,6 @@ def _lines(
     if cascade := job.config.cascade:
         yield CASCADED.format(cascade.then, min(cascade.draw, plans[0].candidates))
     further = sum(plan.total.requests - plan.total.asks for plan in plans)
-    thinks = any(source.thinking for source in job.sources)
     yield THOUGHT if thinks else FURTHER.format(further) if further else NONE_FURTHER
     for source in {source.source: source for source in job.sources if source.endpoint}.values():
         yield ENDPOINT.format(source.source, source.revision, source.way)
