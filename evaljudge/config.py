@@ -18,14 +18,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 
 from evaljudge.corpora.memory import CorpusFile, file_of, is_in_memory
 from evaljudge.engines.endpoint.settings import Endpoint
-from evaljudge.engines.source import (
-    EXACTNESS,
-    NO_PRICE,
-    THINKING,
-    ModelSource,
-    Need,
-    Thinking,
-)
+from evaljudge.engines.source import EXACTNESS, NO_PRICE, THINKING, ModelSource, Need, Thinking
 from evaljudge.engines.trust import secret_in
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import kind_of, plugin, plugins

@@ -226,8 +226,8 @@ class Accounts:
         """Warnings where the model wants to say something else than the answers offered, or to
         think for longer."""
         cut = [
-            f"{judge}: {m.cut:,} of {m.thoughts:,} thoughts were cut, and closed at their limit: "
-            "give them more, `thinking: {tokens: …}`"
+            f"{judge}: {m.cut:,} of {m.thoughts:,} thoughts were cut, and closed for the model: "
+            "let it think longer, `thinking: {tokens: …}`"
             for judge, m in self._masses.items()
             if m.cut > MANY_CUT * m.thoughts
         ]

@@ -237,7 +237,8 @@ def identity_bound(known: Mapping[str, Any], source: ModelSource) -> Identity:
 
 @dataclass(frozen=True, slots=True)
 class LowMass:
-    """How much of the model's probability the options hold, and what it begins to say instead."""
+    """How much of the model's probability the options hold, and what it begins to say instead, or
+    thought before."""
 
     mass: float
     said: str

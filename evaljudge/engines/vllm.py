@@ -97,11 +97,9 @@ class VllmModel(Prepared[CompiledOptions]):
         (chosen,) = await self.choose([prompt], options)
         if isinstance(chosen, Failed) or chosen.mass >= least:
             return None
-        asked = self._before_answer(prompt, room=FIRST_TOKENS)
-        if isinstance(asked, Failed):
-            return LowMass(chosen.mass, "")
-        if self._thinker:
-            asked = self._thinker.closed(asked, self._tokeniser.text(chosen.thoughts[0].text))
+        asked = self._render(prompt, room=FIRST_TOKENS)
+        if isinstance(asked, Failed) or chosen.thoughts:
+            return LowMass(chosen.mass, "".join(t.text for t in chosen.thoughts[:1]))
         how = self._sampling.writing(Writing(FIRST_TOKENS), None)
         ((output,),) = await self._steps.ask([(asked.ids, how)])
         decoded = self._tokeniser.backend.decode(
@@ -133,7 +131,9 @@ class VllmModel(Prepared[CompiledOptions]):
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
         labels, thinker = self._compiled(options), self._thinker
-        rendered = [self._before_answer(prompt, room=labels.deepest + 1) for prompt in prompts]
+        room, before = labels.deepest + 1, thinker and thinker.before
+        room += thinker.room if thinker else 0
+        rendered = [self._render(prompt, room, template=before) for prompt in prompts]
         first = self._sampling.reading(labels.root.ids)
 
         def read(asked: Rendered, outputs: list[Any]) -> Reading:
@@ -263,11 +263,6 @@ class VllmModel(Prepared[CompiledOptions]):
         """`room`: for the reply; `text`: one that follows the prompt and is weighed or rated."""
         turn, template = self._turn(prompt.parts[: prompt.head + 1]), template or self._template
         return template.render(prompt, self._tokeniser, room, self._context, text, turn)
-
-    def _before_answer(self, prompt: Prompt, room: int) -> Rendered | Failed:
-        if thinker := self._thinker:
-            return self._render(prompt, room + thinker.room, template=thinker.before)
-        return self._render(prompt, room)
 
     def _writing(self, how: Writing, asked: Rendered, sampling: Sampling | None = None) -> Any:
         is_seeded = how.temperature and self._takes_seeds

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from heapq import nlargest
 from itertools import chain
 from operator import attrgetter
@@ -28,8 +28,7 @@ from evaljudge.identity import brief_key, common_key
 from evaljudge.judges.checked import briefs_of, verdicts_of
 from evaljudge.metrics import Metric, Unscored
 from evaljudge.metrics.protocol import EMPTY_TEXT, compared_with, is_empty
-from evaljudge.model.asks import Options, Prompt, Spent
-from evaljudge.model.imagining import Imagining, TokenCounter
+from evaljudge.model.imagining import Imagining
 from evaljudge.model.remembering import Common
 from evaljudge.reasons import grouped
 from evaljudge.records import Brief, Case, Document, Tokens
@@ -189,17 +188,6 @@ class KnownBriefs:
         return [pickle.loads(row[0]) for row in rows if row]
 
 
-def token_counter(part: Pass) -> TokenCounter:
-    """By the model's tokenizer; thoughts are as long as they may be."""
-    counter, thinking = part.job.engines.token_counter(part.source), part.source.thinking
-
-    def with_thoughts(prompt: Prompt, options: Options | None = None) -> tuple[Spent, ...]:
-        spent = counter(prompt, options)
-        return thinking.planned(spent) if thinking and options else spent
-
-    return with_thoughts
-
-
 class _PassPlan:
     """Adds to a plan what one pass asks."""
 
@@ -209,7 +197,7 @@ class _PassPlan:
         self._writer = required(part.job.writer).identity
         self._briefs, self._output, self._plan = briefs, output, plan
         # reading a tokenizer takes time, so it is read only where there is something to count
-        self._counter = cache(partial(token_counter, part))
+        self._counter = cache(lambda: part.job.engines.token_counter(part.source))
         self._context = cache(lambda: part.job.engines.describe(part.source).context)
         self._heads, self._blocks = set[int](), set[int]()
 
@@ -265,7 +253,11 @@ class _PassPlan:
     @contextmanager
     def _counted_models(self, case: Case, asked: Mapping[str, Asked]) -> Iterator[Models]:
         texts = [candidate.text for candidate in case.candidates]
-        imagining = Imagining(lambda *asked: self._counter()(*asked), texts, self._context())
+        thinking = self._source.thinking
+        imagining = Imagining(
+            *(lambda *asked: self._counter()(*asked), texts, self._context()),
+            with_thoughts=thinking.planned if thinking else tuple,
+        )
         output = self._output
         common = self._briefs.common
         model = Common(

@@ -70,6 +70,8 @@ class EndpointModel(Prepared[CompiledOptions | None]):
         (chosen,) = await self.choose([prompt], options)
         if isinstance(chosen, Failed) or chosen.mass + chosen.left_out >= least:
             return None
+        if chosen.thoughts:
+            return LowMass(chosen.mass, chosen.thoughts[0].text)
         (written,) = await self.write([prompt], Writing(FIRST_TOKENS))
         return LowMass(chosen.mass, "" if isinstance(written, Failed) else written.text)
 
@@ -104,8 +106,8 @@ class EndpointModel(Prepared[CompiledOptions | None]):
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
         labels, thinker = self._compiled(options), self._served.thinker
-        room = labels.deepest + 1 if labels else MOST_TOKENS
-        room, before = (room + thinker.room, thinker.before) if thinker else (room, None)
+        room, before = labels.deepest + 1 if labels else MOST_TOKENS, thinker and thinker.before
+        room += thinker.room if thinker else 0
 
         async def chosen(asked: Asked) -> Chosen | Failed:
             if labels and isinstance(asked, Rendered):
