@@ -11,7 +11,7 @@ A thought without its end, cut by its limit or by the end of the turn, is closed
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,10 +58,15 @@ def thought_form(template: ChatTemplate, chat: Mapping[str, Any]) -> ThoughtForm
 
 class Thinker:
     """`before`: the template up to a thought; `after`: from a thought's end on, where answers are
-    spelt; `ends`: the ids with which a thought may end, if it is not cut."""
+    spelt; `ends`: the ids with which a thought may end, if it is not cut by its limit."""
 
-    def __init__(self, how: Thinking, form: ThoughtForm, before: Template, texts: Texts) -> None:
-        self.before, self._keeps = before, how.keep
+    def __init__(
+        self, how: Thinking, template: ChatTemplate, chat: Mapping[str, Any],
+        read: Callable[..., Template], texts: Texts,
+    ) -> None:  # fmt: skip
+        """`read`: makes a template of `switches` and a `reply`, as that of replies was made."""
+        form, self._keeps = thought_form(template, chat), how.keep
+        self.before = before = read(switches=form.chat, reply=form.opens)
         self.writing = Writing(how.tokens, how.temperature, n=how.samples)
         self._closing, self._cutting = (texts.following(t + form.closes) for t in ("", "\n"))
         tag = texts.following(form.tag)

@@ -36,7 +36,7 @@ from evaljudge.engines.template import (
     pair_template,
     read_template,
 )
-from evaljudge.engines.thinking import Thinker, thought_form
+from evaljudge.engines.thinking import Thinker
 from evaljudge.engines.tokens import Blocks, Ids, Tokeniser
 from evaljudge.model.asks import (
     Chosen,
@@ -74,8 +74,12 @@ class VllmModel(Prepared[CompiledOptions]):
         self._sampling = Sampling(self._template.ends, takes_rows=by_rows)
         # on a CPU the first model runner dies of a seeded prompt that it reads in two steps
         self._takes_seeds = by_rows or installed_build() != CPU_BUILD
-        self._thinker = self._thinker_of(source, stops_of(engine))
-        self._thinking = Sampling(self._thinker.ends, takes_rows=by_rows) if self._thinker else None
+        self._thinker: Thinker | None = None
+        if source.thinking:
+            hf, chat = tokeniser.hf, source.chat or {}
+            template = ChatTemplate(hf.get_chat_template(), hf.special_tokens_map)
+            read = partial(read_template, tokeniser, stop_ids=stops_of(engine))
+            self._thinker = Thinker(source.thinking, template, chat, read, tokeniser)
         before_answers = self._thinker.after if self._thinker else self._template
         super().__init__(partial(compile_options, tokeniser=tokeniser, template=before_answers))
         turns = count()
@@ -83,15 +87,6 @@ class VllmModel(Prepared[CompiledOptions]):
         self._turn = lru_cache(REMEMBERED_TURNS)(lambda beginning: next(turns))
         name_blocks(engine)
         self._steps = Steps(engine, adapter_request(source))
-
-    def _thinker_of(self, source: ModelSource, stops: frozenset[int]) -> Thinker | None:
-        if source.thinking is None:
-            return None
-        hf = self._tokeniser.hf
-        template = ChatTemplate(hf.get_chat_template(), hf.special_tokens_map)
-        form = thought_form(template, source.chat or {})
-        before = read_template(self._tokeniser, form.chat, stops, form.opens)
-        return Thinker(source.thinking, form, before, self._tokeniser)
 
     async def low_mass(self, prompt: Prompt, options: Options, least: float) -> LowMass | None:
         (chosen,) = await self.choose([prompt], options)
@@ -131,7 +126,7 @@ class VllmModel(Prepared[CompiledOptions]):
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
         labels, thinker = self._compiled(options), self._thinker
-        room, before = labels.deepest + 1, thinker and thinker.before
+        room, before = labels.deepest + 1, thinker.before if thinker else None
         room += thinker.room if thinker else 0
         rendered = [self._render(prompt, room, template=before) for prompt in prompts]
         first = self._sampling.reading(labels.root.ids)
@@ -140,7 +135,7 @@ class VllmModel(Prepared[CompiledOptions]):
             return labels.read(self._rows_read(asked, outputs, labels), self.exactness)
 
         def request(asked: Rendered) -> Any:
-            return self._writing(thinker.writing, asked, self._thinking) if thinker else first
+            return self._writing(thinker.writing, asked, thinker.ends) if thinker else first
 
         def begun(asked: Rendered, outputs: list[Any]) -> list[tuple[Rendered, list[Any]]]:
             """What answers are read after, each with what was read so far."""
@@ -264,10 +259,10 @@ class VllmModel(Prepared[CompiledOptions]):
         turn, template = self._turn(prompt.parts[: prompt.head + 1]), template or self._template
         return template.render(prompt, self._tokeniser, room, self._context, text, turn)
 
-    def _writing(self, how: Writing, asked: Rendered, sampling: Sampling | None = None) -> Any:
+    def _writing(self, how: Writing, asked: Rendered, ends: Collection[int] = ()) -> Any:
         is_seeded = how.temperature and self._takes_seeds
         seed = int(str(DrawKey(self._seed, asked.parts))[:15], 16) if is_seeded else None
-        return (sampling or self._sampling).writing(how, seed)
+        return self._sampling.writing(how, seed, ends)
 
     def _spent(self, outputs: Sequence[Any], asked: Rendered) -> tuple[Spent, ...]:
         return tuple(

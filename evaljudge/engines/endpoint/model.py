@@ -106,7 +106,8 @@ class EndpointModel(Prepared[CompiledOptions | None]):
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
         labels, thinker = self._compiled(options), self._served.thinker
-        room, before = labels.deepest + 1 if labels else MOST_TOKENS, thinker and thinker.before
+        room = labels.deepest + 1 if labels else MOST_TOKENS
+        before = thinker.before if thinker else None
         room += thinker.room if thinker else 0
 
         async def chosen(asked: Asked) -> Chosen | Failed:

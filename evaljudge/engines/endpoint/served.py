@@ -9,6 +9,7 @@ a prompt of token ids; the most probable tokens, and so bounds; answers that are
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -17,7 +18,7 @@ from evaljudge.engines.endpoint.client import Client, Json, Unanswered
 from evaljudge.engines.endpoint.texts import ServedTexts, served_template, templated
 from evaljudge.engines.source import ModelSource
 from evaljudge.engines.template import Template, settled
-from evaljudge.engines.thinking import Thinker, thought_form
+from evaljudge.engines.thinking import Thinker
 from evaljudge.engines.tokens import WORD, Ids
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.model.asks import Spent
@@ -187,9 +188,8 @@ def _by_ids(client: Client, source: ModelSource, name: str, context: int | None)
         template = served_template(texts, asked.chat, asked.reply or "")
         thinker = None
         if source.thinking:
-            form = thought_form(templated(texts), asked.chat or {})
-            before = served_template(texts, form.chat, form.opens)
-            thinker = Thinker(source.thinking, form, before, texts)
+            read, made = partial(served_template, texts), (source.thinking, templated(texts))
+            thinker = Thinker(*made, asked.chat or {}, read, texts)
         ids = (*template.head, *texts.marked(WORD), *template.tail)
         kind = Served(name, "", is_chat=False)
         wanted = sorted({*ids})[:4]

@@ -106,20 +106,20 @@ def templated(texts: ServedTexts) -> ServedTemplate:
     return ServedTemplate(THINKING, {}, texts)  # whether it reads this switch, its renderings tell
 
 
-def served_template(texts: ServedTexts, chat: Mapping[str, Any] | None, reply: str) -> Template:
+def served_template(texts: ServedTexts, switches: Mapping[str, Any] | None, reply: str) -> Template:
     """The template around our prompts (template.py); refused where its ids do not come out as the
     server renders them."""
     head_text, tail_text, rendered = "", COMPLETION_TAIL, Ids()
     head, ends = Ids(), Ids()
-    if chat is None:
+    if switches is None:
         plain, begun = texts.marked(WORD), texts.tokens(WORD, begins=True)
         head = begun[: -len(plain)] if begun[-len(plain) :] == plain else ()
     else:
         template = templated(texts)
-        _, rendered = template.rendered(chat)
-        head_text, tail_text, _ = template.around(chat)
+        _, rendered = template.rendered(switches)
+        head_text, tail_text, _ = template.around(switches)
         head = texts.marked(head_text)
-        _, _, after_reply = template.around(chat, is_answered=True)
+        _, _, after_reply = template.around(switches, is_answered=True)
         if (end := LIKE_SPECIAL.match(after_reply)) and texts.is_special(end[0]):
             ends = texts.marked(end[0])
     head_words = texts.last_words(head_text)
