@@ -16,6 +16,7 @@ from unittest.mock import patch
 import pytest
 
 from evaljudge import run
+from evaljudge.commands.plan import planned_text
 from evaljudge.engines import ModelSource
 from evaljudge.engines.source import Thinking
 from evaljudge.errors import CapReached, UserError
@@ -204,3 +205,20 @@ def test_a_template_without_thoughts_is_refused(tiny: Any, tmp_path: Path) -> No
     model = {"source": str(tiny()), "thinking": {"tokens": 12}}
     with pytest.raises(UserError, match=r"^model\.thinking: .* opens no block of thoughts"):
         run(config(tmp_path, model=model))
+
+
+def test_answers_that_it_does_not_come_to_end_the_run_with_its_thought(
+    thinker: Path, shared_engines: Any, tmp_path: Path
+) -> None:
+    jsonl(tmp_path / "cases.jsonl", [document(0)])
+    model = {"source": str(thinker), "engine": SMALL, "thinking": {"tokens": 3, "temperature": 0}}
+    asked = config(tmp_path, model=model, judges={"pairs": {}, "direct": {"steps": False}})
+    with pytest.raises(
+        UserError, match="it had thought “.*”. Let it think longer, `thinking: "
+    ) as no:
+        run(asked, engines=shared_engines)
+    assert "\n" not in str(no.value)
+    plan = planned_text(asked)
+    assert "Thoughts are planned as long as they may be" in plan
+    assert "judges.direct has no probabilities of answers read" in plan
+    assert "judges.pairs has" not in plan
