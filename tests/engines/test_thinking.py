@@ -17,7 +17,8 @@ import pytest
 
 from evaljudge import run
 from evaljudge.commands.plan import planned_text
-from evaljudge.engines import ModelSource
+from evaljudge.engines import ModelSource, VllmEngines
+from evaljudge.engines.endpoint.settings import Endpoint
 from evaljudge.engines.source import Thinking
 from evaljudge.errors import CapReached, UserError
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing
@@ -25,6 +26,7 @@ from evaljudge.model.counting import CountingModel
 from tests.build import config, document, jsonl, stored
 from tests.engines.conftest import SMALL
 from tests.engines.oracle import Oracle
+from tests.engines.vllm_server import serving
 from tests.tiny import CHAT_TEMPLATE
 
 pytestmark = pytest.mark.engine
@@ -222,3 +224,19 @@ def test_answers_that_it_does_not_come_to_end_the_run_with_its_thought(
     assert "Thoughts are planned as long as they may be" in plan
     assert "judges.direct has no probabilities of answers read" in plan
     assert "judges.pairs has" not in plan
+
+
+@pytest.mark.long
+def test_vllm_s_own_server_thinks_as_the_engine_here(
+    opened: Any, thinker: Path, tmp_path: Path
+) -> None:
+    here = chosen(opened(tokens=24, temperature=0.0))
+    with serving(thinker, tmp_path / "log") as server:
+        how = Thinking(tokens=24, temperature=0.0)
+        source = ModelSource("m", endpoint=Endpoint(url=server.url), exactness=0.0, thinking=how)
+        model = VllmEngines().open(source, seed=0)
+        there = chosen(model)
+        model.close()
+    for one, other in zip(here, there, strict=True):
+        assert one.thoughts == other.thoughts
+        assert other.logprobs == pytest.approx(one.logprobs, abs=1e-3)
