@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 
 from evaljudge.corpora.memory import CorpusFile, file_of, is_in_memory
 from evaljudge.engines.endpoint.settings import Endpoint
-from evaljudge.engines.source import EXACTNESS, NO_PRICE, THINKING, ModelSource, Need
+from evaljudge.engines.source import EXACTNESS, NO_PRICE, THINKING, ModelSource, Need, Thinking
 from evaljudge.engines.trust import secret_in
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import kind_of, plugin, plugins
@@ -99,6 +99,7 @@ class ModelConfig(Settings):
     exactness: Annotated[float, Field(ge=0, lt=1)] | None = None
     adapter: PathName | None = None
     price_per_million: TokenPrice | None = None
+    thinking: Thinking | None = None
     endpoint: Endpoint | None = None
     """The server that has it, in place of a `source` that is loaded here."""
     name: str | None = None
@@ -113,6 +114,8 @@ class ModelConfig(Settings):
             raise ValueError("needs a `source` (a hub name, a path or a URI) or an `endpoint`")
         if (self.source or "").startswith(("http://", "https://")):
             raise ValueError(f"a server is written as `model: {{endpoint: {self.source}}}`")
+        if self.thinking and self.chat == "none":
+            raise ValueError("has `thinking` and `chat: none`: a completed text holds no thoughts")
         return self
 
     @field_validator("engine", "chat")
@@ -139,13 +142,15 @@ class ModelConfig(Settings):
 
     @property
     def caution(self) -> str | None:
-        if self.reply and THINKING in self.chat:
-            return f"model {self.source}: `reply` is given, so `chat.{THINKING}` is not used"
-        return None
+        given: dict[str, Any] = {"thinking": self.thinking, "reply": self.reply}
+        given |= {f"chat.{THINKING}": THINKING in self.chat}
+        first, *others = [f"`{name}`" for name, value in given.items() if value] or [""]
+        unused = " and ".join(others)
+        return f"model {self.source}: {first} is given, so {unused} is not used" if others else None
 
     def as_source(self) -> ModelSource:
         chat = None if self.chat == "none" else dict(self.chat)
-        if chat and self.reply:
+        if chat and (self.reply or self.thinking):
             chat.pop(THINKING, None)
         price, each = NO_PRICE, self.price_per_million
         if each:
@@ -158,7 +163,8 @@ class ModelConfig(Settings):
             tuple(sorted(set(self.allow))),
             exactness=EXACTNESS if self.exactness is None else self.exactness,
             adapter=self.adapter,
-            reply=self.reply,
+            reply=None if self.thinking else self.reply,
+            thinking=self.thinking,
             price=price,
             least_mass=self.least_mass,
             endpoint=self.endpoint,

@@ -21,6 +21,7 @@ Part = tuple[str, str, str]  # a stage, a judge and an axis
 Parts = dict[Part, Tokens]
 T = TypeVar("T")
 LOW_MEAN_MASS = 0.5
+MANY_CUT = 0.1
 LARGE_BLOCK, LITTLE_SHARED = 128, 0.1
 """A block of the prefix cache larger than in models whose layers are all attention; a share of the
 prompt tokens that can be served from it."""
@@ -214,6 +215,7 @@ class Accounts:
                 "mean": m.total / m.choices,
                 "low_share": m.low / m.choices,
                 "left_out": m.left_out,
+                **({"thoughts": m.thoughts, "thoughts_cut": m.cut} if m.thoughts else {}),
             }
             for judge, m in self._masses.items()
             if m.choices
@@ -221,8 +223,15 @@ class Accounts:
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings where the model wants to say something else than the answers offered."""
-        return [
+        """Warnings where the model wants to say something else than the answers offered, or to
+        think for longer."""
+        cut = [
+            f"{judge}: {m.cut:,} of {m.thoughts:,} thoughts were cut, and closed for the model: "
+            "let it think longer, `thinking: {tokens: …}`"
+            for judge, m in self._masses.items()
+            if m.cut > MANY_CUT * m.thoughts
+        ]
+        return cut + [
             f"{judge}: the answers offered hold only {mass['mean']:.1%} of the model's "
             "probability on average, so it mostly wants to say something else. First suspect: a "
             "model that thinks before it answers; name what must stand before its answers: "

@@ -31,6 +31,10 @@ FURTHER = (
     "{:,} further requests are planned, for one answer of several tokens to each ask. More are\n"
     "made where several such answers are probable, or unusual spellings."
 )
+THOUGHT = (
+    "Thoughts are planned as long as they may be, with a request or more after each of them: so\n"
+    "tokens are at most these."
+)
 NONE_FURTHER = (
     "Each ask is one request, but where the model gives much probability to an answer's other\n"
     "spelling of several tokens."
@@ -99,7 +103,9 @@ def planned(
             with problems.looking_at("counts"):
                 jobs = [as_begun(job) for job in jobs]
                 plans = _plans(jobs, [run.label for run in runs])
-                counts = [*_lines(plans, jobs[0], throughput, card), *_money(plans, jobs)]
+                thinks = any(source.thinking for job in jobs for source in job.sources)
+                lines = _lines(plans, jobs[0], throughput, card, thinks)
+                counts = [*lines, *_money(plans, jobs)]
                 for job, (_, plan) in zip(jobs, plans, strict=True):
                     with problems.looking_at("out"):
                         output = Output(job.config.out, job.config.briefs)
@@ -121,7 +127,11 @@ def _plans(jobs: Sequence[Job], labels: Sequence[str]) -> list[tuple[str, Plan]]
 
 
 def _lines(
-    labelled: Sequence[tuple[str, Plan]], job: Job, throughput: float | None, card: Card | None
+    labelled: Sequence[tuple[str, Plan]],
+    job: Job,
+    throughput: float | None,
+    card: Card | None,
+    thinks: bool,
 ) -> Iterator[str]:
     plans = [plan for _, plan in labelled]
     texts = counted(plans[0].candidates, "text", "texts")
@@ -153,7 +163,7 @@ def _lines(
         texts = plans[0].candidates
         yield CASCADED.format(cascade.then, min(cascade.draw, texts), texts)
     further = sum(plan.total.requests - plan.total.asks for plan in plans)
-    yield FURTHER.format(further) if further else NONE_FURTHER
+    yield THOUGHT if thinks else FURTHER.format(further) if further else NONE_FURTHER
     for source in {source.source: source for source in job.sources if source.endpoint}.values():
         yield ENDPOINT.format(source.source, source.revision, source.way)
     if card:

@@ -24,6 +24,7 @@ from evaljudge.engines.internals import engine_arguments, installed_build
 from evaljudge.engines.loading import fetch_checkpoint, load_engine, usual_block
 from evaljudge.engines.source import BUNDLED, VLLM, Engine, Identity, ModelFacts, ModelSource
 from evaljudge.engines.template import find_template, settled
+from evaljudge.engines.thinking import thought_form
 from evaljudge.engines.trust import refuse_untrusted
 from evaljudge.errors import UserError, first_line
 from evaljudge.model.imagining import TokenCounter
@@ -84,6 +85,8 @@ def identity_with_habits(source: ModelSource) -> Identity:
         has_one = template is not None and template.text
         return replace(identity, chat=None if has_one else {}, reply=source.reply or "")
     asked = settled(source, template)
+    if source.thinking and template:
+        thought_form(template, asked.chat or {})  # refuses one that opens no block
     return identity.settled_as(source, asked.chat, asked.reply or "")
 
 

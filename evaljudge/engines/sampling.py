@@ -29,7 +29,8 @@ class Sampling:
             "skip_clone": True,  # the engine may keep them: nothing here changes them afterwards
         }
 
-    def writing(self, how: Writing, seed: int | None) -> Any:
+    def writing(self, how: Writing, seed: int | None, ends: Collection[int] = ()) -> Any:
+        """`ends`: others than those of a reply."""
         from vllm.sampling_params import StructuredOutputsParams
 
         form = StructuredOutputsParams(regex=how.regex) if how.regex else None
@@ -43,7 +44,7 @@ class Sampling:
             temperature=how.temperature,
             top_p=how.top_p,
             seed=seed,
-            stop_token_ids=self._ends,
+            stop_token_ids=sorted(ends) or self._ends,
             structured_outputs=form,
             **self._plainly,
         )

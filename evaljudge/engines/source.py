@@ -7,13 +7,16 @@ not exist is refused there, before anything is loaded) and opens it on a worker.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, Protocol, Self
+from typing import Annotated, Any, Literal, Protocol, Self
+
+from pydantic import Field, model_validator
 
 from evaljudge.bundled.nano import CHECKPOINT
 from evaljudge.engines.endpoint.settings import Endpoint
 from evaljudge.model import Model
-from evaljudge.model.asks import Options, Prompt
+from evaljudge.model.asks import Options, Prompt, Spent
 from evaljudge.model.imagining import TokenCounter
+from evaljudge.settings import Settings
 
 BUNDLED = "nano"
 """The model that comes with evaljudge goes by this name; see `evaljudge.bundled.nano`."""
@@ -30,6 +33,33 @@ CLOCK = "strftime_now"
 THINKING = "enable_thinking"
 RECOGNISED = (THINKING, CLOCK)
 """Switches of a template that are set where the user says nothing."""
+
+
+class Thinking(Settings):
+    """A model thinks before it chooses among answers; see thinking.py."""
+
+    tokens: Annotated[int, Field(ge=1)] = Field(description="how many tokens a thought may have")
+    samples: Annotated[int, Field(ge=1, le=1000)] = 1
+    temperature: Annotated[float, Field(ge=0)] = 0.6
+    keep: bool = True
+    """Whether the thoughts are part of the evidence."""
+
+    @model_validator(mode="after")
+    def _samples_differ(self) -> Self:
+        if self.samples > 1 and not self.temperature:
+            raise ValueError("samples: all thoughts are equal at temperature 0")
+        return self
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What of it changes an answer."""
+        return self.model_dump(exclude={"keep"})
+
+    def planned(self, spent: Sequence[Spent]) -> tuple[Spent, ...]:
+        """What an ask costs with thoughts of full length, where it costs this much without."""
+        after = [replace(each, prompt=each.prompt + self.tokens) for each in spent]
+        thought = replace(spent[0], generated=self.samples * self.tokens)
+        return thought, *after * self.samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +94,7 @@ class ModelSource:
     """The server that has it; then `source` is its name there, or the URL where none was named."""
     way: str = ""
     """How the server's probabilities are known, as the driver found it."""
+    thinking: Thinking | None = None
 
     @property
     def is_bundled(self) -> bool:
@@ -132,6 +163,8 @@ class Identity:
     """The URL of the server that has it; then `revision` is what the server calls the model."""
     way: str = ""
     """How its probabilities are known there."""
+    thinking: Mapping[str, Any] = field(default_factory=dict)
+    """How it thinks before it chooses, if it does; what it writes does not depend on that."""
 
     def as_key(self) -> dict[str, Any]:
         engine = {name: v for name, v in self.engine.items() if name not in OPERATIONAL}
@@ -145,6 +178,7 @@ class Identity:
         """What it writes does not depend on how exactly it is read, so briefs' keys lack that."""
         named: dict[str, Any] = {"adapter": self.adapter} if self.adapter else {}
         named |= {"way": self.way} if self.way else {}
+        named |= {"thinking": self.thinking} if self.thinking else {}
         read = {"exactness": self.exactness, "dtype": self.dtype}
         named |= {name: value for name, value in read.items() if value is not None}
         return {"name": self.name} | self.as_key() | named
@@ -158,6 +192,7 @@ class Identity:
             f"{BY_TEMPLATE if name in self.by_template else ''}"
             for name in names
         ]
+        with_ += [f"thinking {json.dumps(self.thinking)}"] if self.thinking else []
         name, _, digest = self.adapter.rpartition("@")
         adapted = f" adapted by {name}@{digest[:12]}" if self.adapter else ""
         settings = f" with {', '.join(with_)}" if with_ else ""
@@ -202,7 +237,8 @@ def identity_bound(known: Mapping[str, Any], source: ModelSource) -> Identity:
 
 @dataclass(frozen=True, slots=True)
 class LowMass:
-    """How much of the model's probability the options hold, and what it begins to say instead."""
+    """How much of the model's probability the options hold, and what it begins to say instead, or
+    thought before."""
 
     mass: float
     said: str

@@ -35,7 +35,7 @@ COMPLETION_TAIL = "\n\nAnswer:"
 DATE = "2024-07-26"
 """Stands for today; Llama 3's template has this day where it finds no clock."""
 EMPTY_BLOCK, END_OF_BLOCK = "<think>\n\n</think>\n\n", "</think>"
-_OPEN_BLOCK = re.compile(r"<([\w:]*think\w*)>\s*$")
+OPEN_BLOCK = re.compile(r"<([\w:]*think\w*)>\s*$")
 _HABITS = re.compile(rf"think|<\|channel|{CLOCK}")
 """Templates without these words need not be rendered."""
 
@@ -168,9 +168,7 @@ def read_template(
         _, _, after_reply = template.around(switches, is_answered=True)
         ends |= {*tokeniser.marked(after_reply)[:1]} & {*hf.all_special_ids}
     tail_text += reply
-    tail, end = (
-        tokeniser.marked(WORD + text)[len(tokeniser.marked(WORD)) :] for text in (tail_text, after)
-    )
+    tail, end = tokeniser.following(tail_text), tokeniser.following(after)
     words = _last_words(tail_text, hf)
     return Template(head, head_words, tail, tail_text, words, ends, head_text, end if rates else ())
 
@@ -281,7 +279,7 @@ def _lacking(template: ChatTemplate, chat: Mapping[str, Any]) -> str:
     rest = before_reply.removeprefix(tail) if before_reply.startswith(tail) else ""
     if rest.strip() or END_OF_BLOCK in tail:  # else white space, as `[/INST] Yes` has it
         return rest
-    if match := _OPEN_BLOCK.search(tail):
+    if match := OPEN_BLOCK.search(tail):
         return f"\n</{match[1]}>\n\n"
     # it takes blocks out of replies that are known, so its model writes some
     return EMPTY_BLOCK if END_OF_BLOCK in template.text else ""

@@ -62,6 +62,10 @@ class Texts:
         """Our own words as token ids: special tokens are special; none is added."""
         return tuple(self.backend.encode(text, add_special_tokens=False).ids)
 
+    def following(self, text: str) -> Ids:
+        """The same where they follow a word."""
+        return self.marked(WORD + text)[len(self.marked(WORD)) :]
+
     def around_two(self) -> tuple[Ids, Ids, Ids, bool]:
         """What the tokenizer puts before, between and after two texts; and whether the second's
         tokens are of another type."""

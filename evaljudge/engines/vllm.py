@@ -28,7 +28,15 @@ from evaljudge.engines.loop import Request, Steps
 from evaljudge.engines.sampling import Sampling
 from evaljudge.engines.sentences import Prepared
 from evaljudge.engines.source import LowMass, ModelSource
-from evaljudge.engines.template import DrawKey, Rendered, Template, pair_template, read_template
+from evaljudge.engines.template import (
+    ChatTemplate,
+    DrawKey,
+    Rendered,
+    Template,
+    pair_template,
+    read_template,
+)
+from evaljudge.engines.thinking import Thinker
 from evaljudge.engines.tokens import Blocks, Ids, Tokeniser
 from evaljudge.model.asks import (
     Chosen,
@@ -66,7 +74,14 @@ class VllmModel(Prepared[CompiledOptions]):
         self._sampling = Sampling(self._template.ends, takes_rows=by_rows)
         # on a CPU the first model runner dies of a seeded prompt that it reads in two steps
         self._takes_seeds = by_rows or installed_build() != CPU_BUILD
-        super().__init__(partial(compile_options, tokeniser=tokeniser, template=self._template))
+        self._thinker: Thinker | None = None
+        if source.thinking:
+            hf, chat = tokeniser.hf, source.chat or {}
+            template = ChatTemplate(hf.get_chat_template(), hf.special_tokens_map)
+            read = partial(read_template, tokeniser, stop_ids=stops_of(engine))
+            self._thinker = Thinker(source.thinking, template, chat, read, tokeniser)
+        before_answers = self._thinker.after if self._thinker else self._template
+        super().__init__(partial(compile_options, tokeniser=tokeniser, template=before_answers))
         turns = count()
         self._turn: Callable[[tuple[str, ...]], int]
         self._turn = lru_cache(REMEMBERED_TURNS)(lambda beginning: next(turns))
@@ -78,8 +93,8 @@ class VllmModel(Prepared[CompiledOptions]):
         if isinstance(chosen, Failed) or chosen.mass >= least:
             return None
         asked = self._render(prompt, room=FIRST_TOKENS)
-        if isinstance(asked, Failed):
-            return LowMass(chosen.mass, "")
+        if isinstance(asked, Failed) or chosen.thoughts:
+            return LowMass(chosen.mass, "".join(t.text for t in chosen.thoughts[:1]))
         how = self._sampling.writing(Writing(FIRST_TOKENS), None)
         ((output,),) = await self._steps.ask([(asked.ids, how)])
         decoded = self._tokeniser.backend.decode(
@@ -110,26 +125,49 @@ class VllmModel(Prepared[CompiledOptions]):
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
-        labels = self._compiled(options)
-        rendered = [self._render(prompt, room=labels.deepest + 1) for prompt in prompts]
+        labels, thinker = self._compiled(options), self._thinker
+        room, before = labels.deepest + 1, thinker.before if thinker else None
+        room += thinker.room if thinker else 0
+        rendered = [self._render(prompt, room, template=before) for prompt in prompts]
+        first = self._sampling.reading(labels.root.ids)
 
         def read(asked: Rendered, outputs: list[Any]) -> Reading:
             return labels.read(self._rows_read(asked, outputs, labels), self.exactness)
 
+        def request(asked: Rendered) -> Any:
+            return self._writing(thinker.writing, asked, thinker.ends) if thinker else first
+
+        def begun(asked: Rendered, outputs: list[Any]) -> list[tuple[Rendered, list[Any]]]:
+            """What answers are read after, each with what was read so far."""
+            if not thinker:
+                return [(asked, outputs)]
+            begun = [thinker.closed(asked, tuple(o.token_ids)) for o in outputs[0].outputs]
+            there = [(tuple(output.prompt_token_ids), output) for output in outputs[1:]]
+            return [(b, [o for ids, o in there if ids[: len(b.ids)] == b.ids]) for b in begun]
+
         def further(asked: Rendered, outputs: list[Any]) -> list[Request]:
-            if labels.is_one_request:
+            if labels.is_one_request and (not thinker or len(outputs) > 1):
                 return []
-            asked_before = {tuple(output.prompt_token_ids) for output in outputs}
-            return [self._node(asked, one, asked_before) for one in read(asked, outputs).further]
+            requests = dict[Ids, Any]()  # of two equal thoughts one is read
+            for each, there in begun(asked, outputs):
+                asked_before = {tuple(output.prompt_token_ids) for output in there}
+                nodes = read(each, there).further if there else ()
+                requests |= (self._node(each, one, asked_before) for one in nodes)
+                requests |= {} if there else {each.ids: first}
+            return list(requests.items())
 
         def reply(asked: Rendered, outputs: list[Any]) -> Chosen | Failed:
-            spent = self._spent(outputs, asked)
-            logprobs, left_out, _ = read(asked, outputs)
-            key = DrawKey(self._seed, asked.parts)
-            return sound(Chosen(logprobs, (), spent, key, left_out), samples)
+            spent, key = self._spent(outputs, asked), DrawKey(self._seed, asked.parts)
+            reads = [read(*each) for each in begun(asked, outputs)]
+            chosen = [Chosen(each.logprobs, (), spent, key, each.left_out) for each in reads]
+            if not thinker:
+                return sound(chosen[0], samples)
+            thoughts = [tuple(output.token_ids) for output in outputs[0].outputs]
+            words = (self._tokeniser.words(thinker.own(ids)) for ids in thoughts)
+            answer = thinker.answer(chosen, list(zip(thoughts, words, strict=True)), spent, key)
+            return answer if isinstance(answer, Failed) else sound(answer, samples)
 
-        first = self._sampling.reading(labels.root.ids)
-        return await self._each(rendered, lambda _: first, reply, further)
+        return await self._each(rendered, request, reply, further)
 
     def _node(self, asked: Rendered, node: Node, asked_before: Collection[Ids]) -> Request:
         if asked.ids + node.path in asked_before:  # which left out a row of its prompt
@@ -221,10 +259,10 @@ class VllmModel(Prepared[CompiledOptions]):
         turn, template = self._turn(prompt.parts[: prompt.head + 1]), template or self._template
         return template.render(prompt, self._tokeniser, room, self._context, text, turn)
 
-    def _writing(self, how: Writing, asked: Rendered) -> Any:
+    def _writing(self, how: Writing, asked: Rendered, ends: Collection[int] = ()) -> Any:
         is_seeded = how.temperature and self._takes_seeds
         seed = int(str(DrawKey(self._seed, asked.parts))[:15], 16) if is_seeded else None
-        return self._sampling.writing(how, seed)
+        return self._sampling.writing(how, seed, ends)
 
     def _spent(self, outputs: Sequence[Any], asked: Rendered) -> tuple[Spent, ...]:
         return tuple(

@@ -27,6 +27,7 @@ from evaljudge.engines import Engine, Engines, Identity, ModelSource
 from evaljudge.errors import GivenUp, UserError, first_words
 from evaljudge.execution.budget import Budget
 from evaljudge.judges.protocol import Judge, Judged
+from evaljudge.judges.shared.asking import quoted
 from evaljudge.metrics import Metric
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.records import Case
@@ -138,11 +139,15 @@ class Assignment:
             model = f"endpoint: …, name: {source}, chat: none"
         begun = (text for begin, text in BEFORE_AN_ANSWER.items() if begin in low.said)
         reply, said = (json.dumps(t, ensure_ascii=False) for t in (next(begun, "…"), low.said))
+        begins = f"its reply begins with {said}"
+        name = f"Name what must stand before its answers, `model: {{{model}, reply: {reply}}}`"
+        if self.source.thinking:
+            begins = f"it had thought {quoted(low.said)}"
+            name = "Let it think longer, `thinking: {tokens: …}`"
         raise UserError(
             f"judges.{probe.judge}: model {source} puts only {low.mass:.1%} of its probability on "
-            f"the answers offered ({options}): its reply begins with {said}. Name what must stand "
-            f"before its answers, `model: {{{model}, reply: {reply}}}`, or judge all the "
-            f"same with `least_mass: 0` (now {least:g})"
+            f"the answers offered ({options}): {begins}. {name}, or judge all the same with "
+            f"`least_mass: 0` (now {least:g})"
         )
 
 

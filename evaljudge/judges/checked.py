@@ -9,6 +9,7 @@ An error in a judge that comes with evaljudge is a bug of evaljudge, and keeps i
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from itertools import product
 from numbers import Real
 from typing import Any
@@ -27,6 +28,7 @@ from evaljudge.sections.figures import correlation
 PROBABLE = "How probable the model finds each answer."
 WITHIN = "Each probability is known to within {:.2g}; the signature says how."
 LEFT_OUT = "Spellings that were not followed hold at most {:.1e} of the probability."
+THOUGHT = "The model thought: “{}”"
 Place = tuple[str, str, str]
 """A document, a system, and a scale: an axis, or a scorer and its axis."""
 
@@ -80,7 +82,7 @@ def shown_section(show: Show | None, judged: JudgedCandidate) -> Section:
     if not isinstance(section, Section):
         gives = _gives(section, Section)
         raise UserError(f"judges.{judged.verdict.judge}: its `show` {gives}")
-    return section
+    return replace(section, notes=[*section.notes, *shown_thoughts(judged.verdict.evidence)])
 
 
 def shown_answer(verdict: Verdict) -> Section:
@@ -99,8 +101,20 @@ def shown_answer(verdict: Verdict) -> Section:
         notes = [WITHIN.format(within)]
     elif left_out:
         notes = [LEFT_OUT.format(left_out)]
+    notes += shown_thoughts(verdict.evidence)
+    evidence.pop("thoughts", None)
     notes += [f"{key}: {_as_words(value)}" for key, value in evidence.items()]
     return Section("", [PROBABLE] if tables else [], tables, notes)
+
+
+def shown_thoughts(evidence: Any) -> Iterator[str]:
+    """What the model thought before any of its answers, a line for each thought."""
+    if isinstance(evidence, Mapping):
+        found = evidence.get("thoughts")
+        yield from map(THOUGHT.format, found if isinstance(found, list) else ())
+        evidence = list(evidence.values())
+    for value in evidence if isinstance(evidence, list) else ():
+        yield from shown_thoughts(value)
 
 
 def _answers_table(answers: Sequence[Mapping[str, Any]]) -> Table:

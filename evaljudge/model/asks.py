@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from math import exp, fsum, inf, isfinite, log, sqrt
+from statistics import stdev
 from typing import Any, Literal, Self
 
 from evaljudge.errors import UserError
@@ -142,7 +143,8 @@ class Chosen:
     `key` is, as a text, what its draws depend on besides `p`: the question and the engine's seed.
     `left_out` is the most probability that spellings which were not followed may hold; no `p` is
     off by more than its share of the mass. `within`: by how much a `p` may be off where a server
-    shows only some of it (of sampled answers, one standard error).
+    shows only some of it (of sampled answers or thoughts, one standard error). `thoughts` came
+    before the answer; one that was cut has the finish `length`, one that is not kept no text.
     """
 
     logprobs: Mapping[str, float]
@@ -151,13 +153,25 @@ class Chosen:
     key: object = ""
     left_out: float = 0.0
     within: float = 0.0
+    thoughts: tuple[Sample, ...] = ()
 
     @property
     def evidence(self) -> dict[str, Any]:
         """The reply as it is stored, with the most probability left out, if any."""
         doubts = {"left_out": self.left_out, "within": self.within}
         stated = {name: float(f"{value:.1e}") for name, value in doubts.items() if value}
-        return {"logprobs": dict(self.logprobs), **stated}
+        return {"logprobs": dict(self.logprobs), **stated, **self.thought}
+
+    @property
+    def thought(self) -> dict[str, Any]:
+        """Its thoughts as they are stored, where any are, and how many were cut."""
+        texts = [thought.text for thought in self.thoughts if thought.text]
+        cut = {"thoughts_cut": self.cut_thoughts} if self.cut_thoughts else {}
+        return ({"thoughts": texts} if texts else {}) | cut
+
+    @property
+    def cut_thoughts(self) -> int:
+        return sum(thought.finish == "length" for thought in self.thoughts)
 
     @cached_property
     def mass(self) -> float:
@@ -185,6 +199,18 @@ class Chosen:
         source = random.Random(hashlib.sha256(str(self.key).encode()).digest())
         picks = (bisect(bounds, source.random() * bounds[-1]) for _ in range(count))
         return replace(self, samples=tuple(names[min(pick, len(names) - 1)] for pick in picks))
+
+
+def averaged(answers: Sequence[Chosen]) -> Chosen | Failed:
+    """The arithmetic mean of the probabilities after several thoughts, with the largest standard
+    error of a `p` where there are more than one."""
+    if failed := next((each for each in map(sound, answers) if isinstance(each, Failed)), None):
+        return failed
+    count, names = len(answers), answers[0].logprobs
+    logs = {n: add_in_logs([each.logprobs[n] for each in answers]) - log(count) for n in names}
+    errors = [stdev(each.p[n] for each in answers) / sqrt(count) for n in names if count > 1]
+    left_out = fsum(each.left_out for each in answers) / count
+    return Chosen(logs, left_out=left_out, within=max(errors, default=0.0))
 
 
 def sound(chosen: Chosen, samples: int = 0) -> Chosen | Failed:

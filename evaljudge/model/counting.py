@@ -27,16 +27,20 @@ LOW_MASS = 0.5
 @dataclass(frozen=True, slots=True)
 class Masses:
     """How much of the model's probability the options held: over all choices, and how often low;
-    and how much of it their spellings that were not followed may hold, in any choice."""
+    and how much of it their spellings that were not followed may hold, in any choice. Then the
+    thoughts before these choices, and how many were cut."""
 
     choices: int = 0
     total: float = 0.0
     low: int = 0
     left_out: float = 0.0
+    thoughts: int = 0
+    cut: int = 0
 
     def __add__(self, other: "Masses") -> "Masses":
         sums = self.choices + other.choices, self.total + other.total, self.low + other.low
-        return Masses(*sums, max(self.left_out, other.left_out))
+        thoughts = self.thoughts + other.thoughts, self.cut + other.cut
+        return Masses(*sums, max(self.left_out, other.left_out), *thoughts)
 
 
 class CountingModel(ModelAround):
@@ -78,7 +82,8 @@ class CountingModel(ModelAround):
         for reply in replies:
             if isinstance(reply, Chosen):
                 mass = reply.mass
-                self.masses += Masses(1, mass, int(mass < LOW_MASS), reply.left_out)
+                thoughts = len(reply.thoughts), reply.cut_thoughts
+                self.masses += Masses(1, mass, int(mass < LOW_MASS), reply.left_out, *thoughts)
         floor = sum(self._floor(spent) for reply in replies for spent in reply.spent)
         self.tokens += cost(replies) + Tokens(floor=floor)
         return replies

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import inf, log
 from typing import Any, Protocol
@@ -69,11 +69,13 @@ class Imagining:
     """What it writes is as long as the texts that it is given as examples, if there are any."""
 
     def __init__(
-        self, counter: TokenCounter, texts: Sequence[str] = (), context: int | None = None
-    ) -> None:
-        """`context`: how many tokens the model holds, where that is known."""
+        self, counter: TokenCounter, texts: Sequence[str] = (), context: int | None = None,
+        with_thoughts: Callable[[Sequence[Spent]], tuple[Spent, ...]] = tuple,
+    ) -> None:  # fmt: skip
+        """`context`: how many tokens the model holds, where that is known; `with_thoughts`: what a
+        choice costs whose answer costs this much."""
         self._counter, self._texts = counter, [text for text in texts if text.strip()]
-        self._context = context
+        self._context, self._with_thoughts = context, with_thoughts
         self.longest = 0
         """The tokens of the longest prompt that the model holds, and of its longest reply."""
 
@@ -112,7 +114,7 @@ class Imagining:
             self._too_long(spent[-1], LEAST_ROOM)
             or replace(chosen.get(prompt.example, undecided), spent=spent)
             for prompt in prompts
-            for spent in [self._counter(prompt, options)]
+            for spent in [self._with_thoughts(self._counter(prompt, options))]
         ]
 
     async def weigh(

@@ -17,7 +17,7 @@ from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.corpora.files import SHOWN
 from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines, identity_bound
 from evaljudge.engines.endpoint.batch import OF_FILES, BatchEngines
-from evaljudge.engines.source import NO_PRICE, ModelFacts
+from evaljudge.engines.source import NO_PRICE, ModelFacts, Thinking
 from evaljudge.errors import Mistakes, UserError, unknown
 from evaljudge.execution import make_executor
 from evaljudge.execution.protocol import Executor
@@ -155,6 +155,10 @@ class Job:
         hours = workers.price_per_gpu_hour, workers.price_per_worker_hour
         return Price(*hours, workers.currency, per_million)
 
+    def thinking(self, judge: Judge) -> Thinking | None:
+        """How its model thinks before it chooses."""
+        return required(self.own_models.get(judge.name) or self.model).source.thinking
+
     @property
     def kinds(self) -> list[str]:
         """The kinds of its judges, each once: judges of one kind keep their briefs together."""
@@ -204,6 +208,12 @@ class Job:
         of_judges = [caution for judge in self.judges for caution in judge.cautions]
         of_metrics = cautions_of(self.metrics)
         of_uses = [*self._threshold_cautions(), *self._rank_cautions()]
+        of_judges += [
+            f"judges.{judge.name} has no probabilities of answers read, so that its model does not "
+            "think before it replies"
+            for judge in self.judges
+            if not judge.options and self.thinking(judge)
+        ]
         return [*self.model_cautions, *of_judges, *of_metrics, *of_uses]
 
     @property
@@ -535,7 +545,8 @@ def _pinned(source: ModelSource, identity: Identity) -> FoundModel:
     reply, revision = identity.reply or source.reply, identity.commit or source.revision
     pinned = replace(source, revision=revision, chat=chat, reply=reply, dtype=identity.dtype)
     pinned = replace(pinned, way=identity.way)
-    return FoundModel(pinned, identity)
+    thinking = source.thinking.asked if source.thinking else {}
+    return FoundModel(pinned, replace(identity, thinking=thinking))
 
 
 def _mixes_of(

@@ -255,7 +255,11 @@ class _PassPlan:
     @contextmanager
     def _counted_models(self, case: Case, asked: Mapping[str, Asked]) -> Iterator[Models]:
         texts = [candidate.text for candidate in case.candidates]
-        imagining = Imagining(lambda *asked: self._counter()(*asked), texts, self._context())
+        thinking = self._source.thinking
+        imagining = Imagining(
+            *(lambda *asked: self._counter()(*asked), texts, self._context()),
+            with_thoughts=thinking.planned if thinking else tuple,
+        )
         output = self._output
         common = self._briefs.common
         model = Common(

@@ -13,12 +13,13 @@ from functools import cache
 from evaljudge.analysis.ratings import ByText, with_ratings
 from evaljudge.errors import Damaged, UserError
 from evaljudge.judges import plugin
-from evaljudge.judges.checked import shown_answer, shown_section
+from evaljudge.judges.checked import shown_answer, shown_section, shown_thoughts
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.plugins import kinds
 from evaljudge.records import Brief, Candidate, Case, Critique, Score, Verdict
 from evaljudge.report.page import Evidence, PageText
 from evaljudge.runs.asked import RunPrompts
+from evaljudge.sections import Section
 from evaljudge.storage import PIECE, Output, Panel, Shard, judge_kinds, panels_of
 
 Text = tuple[str, str]
@@ -100,7 +101,8 @@ def evidence_of(kind: str, judged: JudgedCandidate) -> Evidence:
         return Evidence(verdict.judge, verdict.axis, verdict.reason, section=shown_answer(verdict))
     mine = plugin(kind) if kind in kinds() else None
     if mine and mine.picture:
-        return Evidence(verdict.judge, verdict.axis, view=mine.picture(judged))
+        thoughts = Section("", [], [], list(shown_thoughts(verdict.evidence)))
+        return Evidence(verdict.judge, verdict.axis, "", mine.picture(judged), thoughts)
     section = shown_section(mine.show if mine else None, judged)
     return Evidence(verdict.judge, verdict.axis, section=section)
 

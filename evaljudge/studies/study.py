@@ -213,7 +213,9 @@ def _model_slug(model: ModelConfig | None) -> str:
     source, adapter = (model.source, model.adapter) if model else (None, None)
     if model and model.name:
         return _slug(model.name, "model")
-    return _slug(source, "model") + (f"--plus--{_slug(adapter, 'adapter')}" if adapter else "")
+    thinks = "--thinking" if model and model.thinking else ""
+    adapted = f"--plus--{_slug(adapter, 'adapter')}" if adapter else ""
+    return _slug(source, "model") + adapted + thinks
 
 
 def _slug(path: str | None, otherwise: str) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -22,6 +23,7 @@ from evaljudge.engines.endpoint.bounds import Known, TopTokens, read_shown
 from evaljudge.engines.endpoint.client import Pace, _Trouble
 from evaljudge.engines.endpoint.settings import USUAL_KEY, Endpoint
 from evaljudge.engines.endpoint.texts import neutralised
+from evaljudge.engines.source import Thinking
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing, Written
 from evaljudge.runs.pipeline import make_report
@@ -341,6 +343,86 @@ def test_what_is_refused_before_anything_is_asked(model: dict[str, Any] | str, l
 
 def thinking(ask: Ask) -> Reply:
     return changed(well(ask), message={"content": "", "reasoning": "Hm"}) if ask.body else well(ask)
+
+
+CHARACTERS = {"<|user|>": 1, "<|assistant|>": 2, "</s>": 3, "</think>": 4}
+"""Of a tokenizer in which all others are letters."""
+THOUGHTS = {"good": {"Better": 0.8, "Worse": 0.1, "Similar": 0.1},
+            "bad": {"Better": 0.2, "Worse": 0.7, "Similar": 0.1}}  # fmt: skip
+
+
+def as_letters(text: str) -> list[int]:
+    pieces = re.split("(" + "|".join(map(re.escape, CHARACTERS)) + ")", text)
+    return [i for p in pieces for i in ([CHARACTERS[p]] if p in CHARACTERS else map(ord, p))]
+
+
+def as_words(ids: list[int]) -> str:
+    names = {i: name for name, i in CHARACTERS.items()}
+    return "".join(names.get(i) or chr(i) for i in ids)
+
+
+def by_ids(ask: Ask) -> Reply:
+    """A server of token ids, of whose two thoughts one is ended and one is cut."""
+    body, route = ask.body, ask.path.rpartition("/")[2]
+    if route == "models":
+        return Reply({"data": [{"id": MODEL}]})
+    if route == "tokenize":
+        return Reply({"tokens": as_letters(body["prompt"])})
+    usage = {"prompt_tokens": 9, "completion_tokens": 1}
+    reply: dict[str, Any] = {"model": MODEL, "usage": usage}
+    if "messages" in body:
+        user, *answers = (turn["content"] for turn in body["messages"])
+        tail = "<think>\n" if not answers else f"{answers[0]}</s>"
+        text = f"<|user|>\n{user}</s><|assistant|>\n{tail}"
+        reply |= {"prompt_text": text, "prompt_token_ids": as_letters(text)}
+        return Reply(reply | {"choices": [{"message": {}, "finish_reason": "length"}]})
+    if body.get("return_token_ids"):
+        said = ["good</think>", "bad"]
+        choices = [
+            {"text": t[:4], "token_ids": as_letters(t), "finish_reason": "stop"} for t in said
+        ]
+        return Reply(reply | {"choices": choices})
+    before, _, tail = as_words(body["prompt"]).rpartition("</think>\n\n")
+    p = THOUGHTS["bad" if before.endswith("<think>\nbad\n") else "good"]
+    held = sum(v for name, v in p.items() if name.startswith(tail)) or 1
+
+    def share(letter: int) -> float:
+        found = sum(v for name, v in p.items() if name.startswith(tail + chr(letter)))
+        return log(max(found / held, 1e-12))
+
+    row = {f"token_id:{i}": share(i) for i in body["logprob_token_ids"]}
+    shown = {"tokens": ["token_id:0"], "top_logprobs": [row]}
+    told = [{f"{i}": {"logprob": -1.0, "decoded_token": "x"}} for i in body["prompt"]]
+    choice = {"text": "x", "finish_reason": "length", "logprobs": shown, "prompt_logprobs": told}
+    return Reply(reply | {"choices": [choice]})
+
+
+def thoughtful(server: Server) -> ModelSource:
+    how = Thinking(tokens=5, samples=2)
+    return ModelSource(MODEL, endpoint=Endpoint(url=server.url, wait=5), thinking=how)
+
+
+def test_a_server_of_token_ids_thinks_before_it_is_read(server: Server) -> None:
+    server.answers = by_ids
+    source = thoughtful(server)
+    assert VllmEngines().describe(source).identity.way.startswith("exact")
+    (reply,) = chosen(VllmEngines().open(source, seed=0), [Prompt(("Compare.",))])
+    assert isinstance(reply, Chosen)
+    assert reply.p == pytest.approx({"Better": 0.5, "Worse": 0.4, "Similar": 0.1}, abs=1e-3)
+    assert reply.within == pytest.approx(0.3, abs=1e-3)
+    assert [(t.text, t.finish) for t in reply.thoughts] == [("good", "stop"), ("bad", "length")]
+    asked = [ask.body for ask in server.asks if ask.body.get("return_token_ids")][-1]
+    assert (asked["n"], asked["max_tokens"], asked["stop_token_ids"]) == (2, 5, [3, 4])
+    assert as_words(asked["prompt"]) == "<|user|>\nCompare.</s><|assistant|>\n<think>\n"
+    read = {as_words(a.body["prompt"]) for a in server.asks if "logprob_token_ids" in a.body}
+    ends = ("<think>\ngood</think>\n\n", "<think>\nbad\n</think>\n\n")
+    assert all(any(text.endswith(end) for text in read) for end in ends)
+
+
+def test_a_server_without_token_ids_is_refused_a_thought(server: Server) -> None:
+    with pytest.raises(UserError, match="`thinking` reads probabilities after token ids"):
+        VllmEngines().describe(thoughtful(server))
+    assert not any("logprobs" in ask.body for ask in server.asks), "nothing was asked"
 
 
 def no_such_model(ask: Ask) -> Reply:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from evaljudge.commands.plan import planned_text
-from evaljudge.config import ModelConfig
+from evaljudge.config import ModelConfig, load_config
 from evaljudge.engines import Identity, ModelSource, VllmEngines, identity_bound
+from evaljudge.engines.source import Thinking
 from evaljudge.engines.template import (
     DATE,
     ChatTemplate,
@@ -18,6 +19,7 @@ from evaljudge.engines.template import (
     read_template,
     settled,
 )
+from evaljudge.engines.thinking import thought_form
 from evaljudge.engines.tokens import Tokeniser
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Prompt
@@ -81,6 +83,38 @@ def test_each_habit_is_recognised(name):
 )
 def test_other_templates(template, chat, reply):
     assert found(template) == (chat, reply)
+
+
+GPT_OSS = (
+    "{% for m in messages %}{% if m.role == 'user' %}<|start|>user<|message|>{{ m.content }}<|end|>"
+    "{% else %}<|start|>assistant<|channel|>final<|message|>{{ m.content }}<|return|>{% endif %}"
+    "{% endfor %}{% if add_generation_prompt %}<|start|>assistant{% endif %}"
+)
+OF_GPT_OSS = ("<|channel|>analysis<|message|>", "<|end|>", f"<|end|><|start|>assistant{FINAL}")
+
+
+@pytest.mark.parametrize(
+    ("template", "opens", "tag", "closes"),
+    [
+        (HABITS["open block"].template, "", "</think>", "</think>\n\n"),
+        (HABITS["open block, shown"].template, "", "</think>", "</think>\n\n"),
+        (HABITS["own block"].template, "<think>\n", "</think>", "</think>\n\n"),
+        (HABITS["switch"].template, "<think>\n", "</think>", "</think>\n\n"),
+        (NO_THINK, "\n<think>\n", "</think>", "</think>\n"),
+        (OFF_BY_ITSELF, "", "</think>", "</think>"),
+        (GPT_OSS, *OF_GPT_OSS),
+    ],
+)
+def test_where_a_thought_begins_and_ends(template, opens, tag, closes):
+    silent, _ = found(template)
+    form = thought_form(ChatTemplate(template, BOS), silent)
+    assert (form.opens, form.tag, form.closes) == (opens, tag, closes)
+
+
+@pytest.mark.parametrize("template", [PLAIN, SPACED, STRFTIME])
+def test_a_template_that_has_no_place_for_a_thought(template):
+    with pytest.raises(UserError, match=r"^model\.thinking: .* opens no block of thoughts"):
+        thought_form(ChatTemplate(template, BOS), {})
 
 
 @pytest.mark.parametrize(
@@ -198,6 +232,35 @@ def test_where_both_speak_the_reply_wins_and_the_plan_says_so(with_habit, tmp_pa
     jsonl(tmp_path / "cases.jsonl", [document(0)])
     said = f"model {folder}: `reply` is given, so `chat.enable_thinking` is not used"
     assert f"warning: settings: {said}\n" in planned_text(config(tmp_path, model=model))
+    model = ModelConfig(**model, thinking={"tokens": 8})
+    assert (model.as_source().chat, model.as_source().reply) == ({}, None)
+    said = "`thinking` is given, so `reply` and `chat.enable_thinking` is not used"
+    assert model.caution == f"model {folder}: {said}"
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ({"chat": "none", "thinking": {"tokens": 8}}, "has `thinking` and `chat: none`"),
+        ({"thinking": {"tokens": 8, "temperature": 0, "samples": 2}}, "equal at temperature 0"),
+        ({"thinking": {"tokens": 0}}, "thinking.tokens"),
+        ({"thinking": {}}, "thinking.tokens"),
+    ],
+)
+def test_thinking_that_cannot_be(model, said):
+    with pytest.raises(UserError) as refused:
+        load_config({"corpus": "c", "out": "o", "model": {"source": "m"} | model})
+    assert said in str(refused.value)
+
+
+def test_what_is_written_is_known_by_the_model_without_its_thoughts():
+    """So judges with and without thoughts share their briefs, and are two models nevertheless."""
+    plain = Identity("m", "r", {}, {})
+    thinks = replace(plain, thinking=Thinking(tokens=8).asked)
+    assert thinks.as_key() == plain.as_key()
+    assert thinks.as_fingerprint() != plain.as_fingerprint()
+    said = json.loads(json.dumps(thinks.as_fingerprint()))
+    assert Identity.known(said) == thinks
 
 
 def test_least_mass_does_not_bind_a_run():

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from evaljudge.engines.scripted import ScriptedEngines
-from evaljudge.studies.study import run_study
+from evaljudge.studies.study import plan_study, run_study
+from tests.build import Counted, config, document, jsonl, stored
 
 DOCUMENTS, TEXTS, LEVELS = 5, 3, 3
 NAMES = ["synthetic-off", "synthetic-on", "ladder"]
@@ -66,3 +67,32 @@ def test_a_shared_question_is_charged_once_and_settings_compared_without_ratings
     for row in costs(tmp_path, apart=True, rated=False):
         assert row["agreement"] is None
         assert row["like_first"] is not None
+
+
+def test_a_model_with_its_thoughts_is_a_method_beside_itself_without(tmp_path):
+    """A row for each, with a column for each axis; both judge by the same references."""
+    rows = [document(n, "ABC", fluency=n % 3 + 1.0, coherence=3.0 - n % 2) for n in range(5)]
+    jsonl(tmp_path / "cases.jsonl", rows)
+    models = ["scripted", {"source": "scripted", "thinking": {"tokens": 64, "samples": 2}}]
+    judges = [{"judge": "synthetic", "levels": LEVELS}]
+    wanted = config(tmp_path, axes=["fluency", "coherence"], agreement={"resamples": 0})
+    del wanted["model"]
+    wanted |= {"study": {"models": models, "judges": judges}}
+    engines = Counted()
+    plain, thinks = (
+        plan.asked["judge", "synthetic"] for _, plan in plan_study(wanted, engines=engines)
+    )
+    assert (thinks.asks, thinks.requests) == (plain.asks, 3 * plain.requests)
+    assert thinks.generated == thinks.asks * 2 * (64 + 1), "thoughts are as long as they may be"
+    run_study(wanted, engines=engines)
+    found = json.loads((tmp_path / "out/study.json").read_text())["Methods"]
+    names = [method["name"] for method in found["methods"]]
+    assert names == ["synthetic · scripted", "synthetic · scripted--thinking"]
+    assert [column["axis"] for column in found["columns"]] == ["coherence", "fluency", None]
+    assert engines.asked and set(engines.asked.values()) == {1}, "a reference was written twice"
+    signatures = [
+        {row["signature"] for row in stored(tmp_path / f"out/{name}/scores")}
+        for name in ("scripted", "scripted--thinking")
+    ]
+    assert not any("thinking" in signature for signature in signatures[0])
+    assert all('thinking {"tokens": 64, "samples": 2' in signature for signature in signatures[1])

@@ -40,6 +40,8 @@ class BatchEngines(VllmEngines):
     def describe(self, source: ModelSource) -> ModelFacts:
         if source.reply and source.chat is not None:
             raise UserError(f"model {source.source}: batch files have no place for `reply`")
+        if source.thinking:
+            raise UserError(f"model {source.source}: batch files have no place for `thinking`")
         n, url = self._samples, source.endpoint.url if source.endpoint else ""
         way = f"{n} sampled answers" if n else f"bounds by the top {TOP} tokens"
         named = source.source, source.revision or source.source, source.chat, source.engine

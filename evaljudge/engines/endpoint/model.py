@@ -6,7 +6,7 @@ a server that is gone for too long ends the run (client.py).
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from math import inf
@@ -16,11 +16,12 @@ from typing import Any, TypeVar, cast
 from evaljudge.engines.endpoint.bounds import TopTokens, read_samples, read_shown
 from evaljudge.engines.endpoint.client import Client, Json, Unanswered
 from evaljudge.engines.endpoint.served import Served, of_ids, reading, reading_ids
-from evaljudge.engines.endpoint.texts import neutralised
+from evaljudge.engines.endpoint.texts import as_ids, neutralised
 from evaljudge.engines.labels import CompiledOptions, compile_options
 from evaljudge.engines.sentences import Prepared
 from evaljudge.engines.source import LowMass, ModelSource
-from evaljudge.engines.template import COMPLETION_TAIL, DrawKey, Rendered
+from evaljudge.engines.template import COMPLETION_TAIL, DrawKey, Rendered, Template
+from evaljudge.engines.thinking import Thinker
 from evaljudge.engines.tokens import REMEMBERED_PARTS, Ids
 from evaljudge.model.asks import (
     Chosen,
@@ -62,12 +63,15 @@ class EndpointModel(Prepared[CompiledOptions | None]):
         served = self._served
         if served.template is None or served.texts is None:
             return None
-        return compile_options(options, served.texts, served.template)
+        template = served.thinker.after if served.thinker else served.template
+        return compile_options(options, served.texts, template)
 
     async def low_mass(self, prompt: Prompt, options: Options, least: float) -> LowMass | None:
         (chosen,) = await self.choose([prompt], options)
         if isinstance(chosen, Failed) or chosen.mass + chosen.left_out >= least:
             return None
+        if chosen.thoughts:
+            return LowMass(chosen.mass, chosen.thoughts[0].text)
         (written,) = await self.write([prompt], Writing(FIRST_TOKENS))
         return LowMass(chosen.mass, "" if isinstance(written, Failed) else written.text)
 
@@ -85,14 +89,14 @@ class EndpointModel(Prepared[CompiledOptions | None]):
 
         return await self._each([(prompt, None) for prompt in prompts], how.max_tokens, written)
 
-    def _form(self, how: Writing) -> Json:
+    def _form(self, how: Writing, ends: Collection[int] = ()) -> Json:
         """The reply's form, and for prompts of ids all that else the server would choose."""
         if (template := self._served.template) is None:
             schema = {"name": "reply", "strict": True, "schema": json.loads(how.schema or "{}")}
             as_json = {"type": "json_schema", "json_schema": schema}
             return {"response_format": as_json} if how.schema else {}
         usual: Json = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0, "min_tokens": 1}
-        usual |= {"stop_token_ids": sorted(template.ends)} if template.ends else {}
+        usual |= {"stop_token_ids": sorted(ends)} if (ends := ends or template.ends) else {}
         form: Json = {"regex": how.regex} if how.regex else {}
         if how.schema:
             form = {"json": json.loads(how.schema), "disable_any_whitespace": True}
@@ -101,20 +105,38 @@ class EndpointModel(Prepared[CompiledOptions | None]):
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
-        labels = self._compiled(options)
+        labels, thinker = self._compiled(options), self._served.thinker
         room = labels.deepest + 1 if labels else MOST_TOKENS
+        before = thinker.before if thinker else None
+        room += thinker.room if thinker else 0
 
         async def chosen(asked: Asked) -> Chosen | Failed:
             if labels and isinstance(asked, Rendered):
-                read: Chosen | Failed = await self._read_exactly(asked, labels)
+                read: Chosen | Failed
+                read = await (self._think if thinker else self._read_exactly)(asked, labels)
             else:
                 read = await self._read_partly(asked, options)
-            if isinstance(read, Chosen) and read.within > (widest := self._widest):
+            if not thinker and isinstance(read, Chosen) and read.within > (widest := self._widest):
                 close = f"the answers' probabilities are known only to within {read.within:.2g}"
                 return Failed(f"{close}, and `widest` is {widest:g}", read.spent)
             return read if isinstance(read, Failed) else sound(read, samples)
 
-        return await self._each([(prompt, None) for prompt in prompts], room, chosen)
+        return await self._each([(prompt, None) for prompt in prompts], room, chosen, before)
+
+    async def _think(self, asked: Rendered, labels: CompiledOptions) -> Chosen | Failed:
+        """What answers are after each of the thoughts; of two equal ones one is read."""
+        thinker = cast(Thinker, self._served.thinker)
+        how, ends = thinker.writing, thinker.ends
+        body = {"temperature": how.temperature, "n": how.n, "return_token_ids": True}
+        reply = await self._ask(asked, how.max_tokens, **body | self._form(how, ends))
+        with reading():
+            thoughts = [(as_ids(c["token_ids"]), str(c["text"])) for c in reply["choices"]]
+        begun = [thinker.closed(asked, ids) for ids, _ in thoughts]
+        several = {each.ids: each for each in begun}
+        read = {ids: await self._read_exactly(each, labels) for ids, each in several.items()}
+        spent = self._served.spent(reply) + tuple(s for each in read.values() for s in each.spent)
+        answers, key = [read[each.ids] for each in begun], DrawKey(self._seed, asked.parts)
+        return thinker.answer(answers, thoughts, spent, key)
 
     async def _read_exactly(self, asked: Rendered, labels: CompiledOptions) -> Chosen:
         """Node by node of the options' trie, as far as `exactness` needs it (labels.py)."""
@@ -174,11 +196,12 @@ class EndpointModel(Prepared[CompiledOptions | None]):
         prompts: Sequence[tuple[Prompt, str | None]],
         room: int,
         work: Callable[[Asked], Coroutine[Any, Any, R | Failed]],
+        template: Template | None = None,
     ) -> list[R | Failed]:
         """Ask in the order of the prompts' beginnings, which a server may keep; answer in the order
         of the prompts. The first error of the run itself ends all."""
-        loop, template = asyncio.get_running_loop(), self._served.template
-        render = partial(self._rendered, prompts, room)
+        loop, template = asyncio.get_running_loop(), template or self._served.template
+        render = partial(self._rendered, prompts, room, template)
         rendered = await loop.run_in_executor(self._threads, render) if template else render()
         asked = {n: one for n, one in enumerate(rendered) if not isinstance(one, Failed)}
         replies: dict[int, R | Failed]
@@ -202,10 +225,13 @@ class EndpointModel(Prepared[CompiledOptions | None]):
         return [replies[place] for place in range(len(prompts))]
 
     def _rendered(
-        self, prompts: Sequence[tuple[Prompt, str | None]], room: int
+        self,
+        prompts: Sequence[tuple[Prompt, str | None]],
+        room: int,
+        template: Template | None,
     ) -> list[Asked | Failed]:
         served, made = self._served, list[Asked | Failed]()
-        template, texts = served.template, served.texts
+        texts = served.texts
         for prompt, text in prompts:
             if template is None or texts is None:
                 tail = "" if served.is_chat else COMPLETION_TAIL + served.reply

@@ -9,6 +9,7 @@ a prompt of token ids; the most probable tokens, and so bounds; answers that are
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -17,6 +18,7 @@ from evaljudge.engines.endpoint.client import Client, Json, Unanswered
 from evaljudge.engines.endpoint.texts import ServedTexts, served_template, templated
 from evaljudge.engines.source import ModelSource
 from evaljudge.engines.template import Template, settled
+from evaljudge.engines.thinking import Thinker
 from evaljudge.engines.tokens import WORD, Ids
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.model.asks import Spent
@@ -51,6 +53,7 @@ class Served:
     is_fixed: bool = False
     """It refuses a temperature of the asker's."""
     context: int | None = None
+    thinker: Thinker | None = None
 
     @property
     def by_ids(self) -> bool:
@@ -150,7 +153,12 @@ def find_out(client: Client, source: ModelSource) -> Served:
     url = client.endpoint.url
     try:
         name, context = _name(client, "" if source.source == url else source.source)
-        return _by_ids(client, source, name, context) or _by_text(client, source, name)
+        if served := _by_ids(client, source, name, context):
+            return served
+        if source.thinking:
+            raise Unanswered("`thinking` reads probabilities after token ids, which it does not "
+                             "take: leave it out, or take a server that does")  # fmt: skip
+        return _by_text(client, source, name)
     except Unanswered as error:
         hint = f"; {HINTS[error.status]}" if error.status in HINTS else ""
         raise UserError(f"endpoint {url}: {error.reason}{hint}") from None
@@ -178,6 +186,10 @@ def _by_ids(client: Client, source: ModelSource, name: str, context: int | None)
         texts = ServedTexts(client, name)
         asked = settled(source, templated(texts))
         template = served_template(texts, asked.chat, asked.reply or "")
+        thinker = None
+        if source.thinking:
+            read, made = partial(served_template, texts), (source.thinking, templated(texts))
+            thinker = Thinker(*made, asked.chat or {}, read, texts)
         ids = (*template.head, *texts.marked(WORD), *template.tail)
         kind = Served(name, "", is_chat=False)
         wanted = sorted({*ids})[:4]
@@ -192,7 +204,8 @@ def _by_ids(client: Client, source: ModelSource, name: str, context: int | None)
     texts.is_probing = False
     exact = f"exact to {source.exactness or 0:g} by token ids"
     served = (name, str(reply.get("model", "")), exact, template, texts)
-    return Served(*served, asked.chat, asked.reply or "", is_chat=False, context=context)
+    served_by = Served(*served, asked.chat, asked.reply or "", is_chat=False, context=context)
+    return replace(served_by, thinker=thinker)
 
 
 def _by_text(client: Client, source: ModelSource, name: str) -> Served:

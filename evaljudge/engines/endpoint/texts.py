@@ -106,30 +106,27 @@ def templated(texts: ServedTexts) -> ServedTemplate:
     return ServedTemplate(THINKING, {}, texts)  # whether it reads this switch, its renderings tell
 
 
-def served_template(texts: ServedTexts, chat: Mapping[str, Any] | None, reply: str) -> Template:
+def served_template(texts: ServedTexts, switches: Mapping[str, Any] | None, reply: str) -> Template:
     """The template around our prompts (template.py); refused where its ids do not come out as the
     server renders them."""
     head_text, tail_text, rendered = "", COMPLETION_TAIL, Ids()
     head, ends = Ids(), Ids()
-    if chat is None:
+    if switches is None:
         plain, begun = texts.marked(WORD), texts.tokens(WORD, begins=True)
         head = begun[: -len(plain)] if begun[-len(plain) :] == plain else ()
     else:
         template = templated(texts)
-        _, rendered = template.rendered(chat)
-        head_text, tail_text, _ = template.around(chat)
+        _, rendered = template.rendered(switches)
+        head_text, tail_text, _ = template.around(switches)
         head = texts.marked(head_text)
-        _, _, after_reply = template.around(chat, is_answered=True)
+        _, _, after_reply = template.around(switches, is_answered=True)
         if (end := LIKE_SPECIAL.match(after_reply)) and texts.is_special(end[0]):
             ends = texts.marked(end[0])
     head_words = texts.last_words(head_text)
 
-    def tail(text: str) -> Ids:
-        return texts.marked(WORD + text)[len(texts.marked(WORD)) :]
-
-    if rendered and head + texts.text(OURS, head_words) + tail(tail_text) != rendered:
+    whole = head + texts.text(OURS, head_words) + texts.following(tail_text)
+    if rendered and whole != rendered:
         raise Unanswered("its tokenizer reads its chat template otherwise in parts")
     text = tail_text + reply
-    return Template(
-        head, head_words, tail(text), text, texts.last_words(text), frozenset(ends), head_text
-    )
+    tail = texts.following(text), text, texts.last_words(text)
+    return Template(head, head_words, *tail, frozenset(ends), head_text)

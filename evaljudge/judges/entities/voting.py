@@ -216,5 +216,5 @@ def _chosen(reply: Chosen | Failed) -> Vote:
     if isinstance(reply, Failed):
         return {"failed": reply.reason}
     p = {name.lower(): value for name, value in reply.p.items()}
-    left_out = {"left_out": reply.left_out} if reply.left_out else {}
-    return {"answer": max(p, key=lambda name: p[name]), "p": p, "mass": reply.mass, **left_out}
+    more = ({"left_out": reply.left_out} if reply.left_out else {}) | reply.thought
+    return {"answer": max(p, key=lambda name: p[name]), "p": p, "mass": reply.mass, **more}

@@ -272,7 +272,8 @@ class Contest:
         ranked_by = {"ranked_by": stands} if self._swap == "fairness" else {}
         most = max((reply.left_out for reply in replies.values()), default=0.0)
         left_out = {"left_out": most} if most else {}
-        return {"other": self._name(other), **logprobs, **worth, **ranked_by, **left_out}
+        thought = {f"{place} after": t for place, reply in replies.items() if (t := reply.thought)}
+        return {"other": self._name(other), **logprobs, **worth, **ranked_by, **left_out, **thought}
 
     def _name(self, text: int) -> str:
         return self._same[text][0].system
