@@ -160,8 +160,8 @@ def _lines(
         note = f"{names}: asks and tokens are estimates. {sentence}"
         yield fill(note, WIDTH, break_on_hyphens=False)
     if cascade := job.config.cascade:
-        texts = plans[0].candidates
-        yield CASCADED.format(cascade.then, min(cascade.draw, texts), texts)
+        candidates = plans[0].candidates
+        yield CASCADED.format(cascade.then, min(cascade.draw, candidates), candidates)
     further = sum(plan.total.requests - plan.total.asks for plan in plans)
     yield THOUGHT if thinks else FURTHER.format(further) if further else NONE_FURTHER
     for source in {source.source: source for source in job.sources if source.endpoint}.values():
