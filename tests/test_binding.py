@@ -177,15 +177,20 @@ def test_a_run_of_metrics_alone_binds(config):
         evaljudge.run(spec)
 
 
+UNLOADABLE = [
+    ("", {"kv_cache_memory_bytes": 1}, "the engine cannot load it: Cannot auto-fit"),
+    ("", {"max_model_len": 10**7}, "the engine cannot load it: User-specified max_model_len"),
+    ("", {"kv_cache_memory_bytes": 10**14}, "the engine cannot load it: "),
+]
+
+
 @pytest.mark.engine
 @pytest.mark.parametrize(
     ("spoilt", "engine", "said"),
     [
         ("model.safetensors", {}, "the engine cannot load it: Error while deserializing header"),
         ("tokenizer.json", {}, "its tokenizer cannot be read: "),
-        ("", {"kv_cache_memory_bytes": 1}, "the engine cannot load it: Cannot auto-fit"),
-        ("", {"max_model_len": 10**7}, "the engine cannot load it: User-specified max_model_len"),
-        ("", {"kv_cache_memory_bytes": 10**14}, "the engine cannot load it: "),
+        *(pytest.param(*one, marks=pytest.mark.long) for one in UNLOADABLE),
     ],
 )
 def test_what_the_real_engine_says(config, tiny, tmp_path, spoilt, engine, said):

@@ -84,6 +84,10 @@ def test_the_second_judge_is_asked_in_doubt_alone(bench: Bench) -> None:
     assert row.kept + row.passed_on == TEXTS and row.kept > 0.9 * CERTAIN_OF
     assert bench.counted()["choose s"] == TEXTS
     known = json.loads((bench.out / "cascade.json").read_text())
+    assert known["texts"] == TEXTS and known["axes"] == ["fluency"]
+    (reported,) = json.loads((bench.out / "report" / "cascade.json").read_text())
+    assert reported["bound"] == known["bound"] == row.bound
+    assert "Cascade" in (bench.out / "report" / "index.html").read_text()
     assert 0 < known["taken_over"] < row.passed_on
     assert bench.counted()["choose l"] == row.passed_on + row.drawn - known["taken_over"]
     assert row.saved == TEXTS - bench.counted()["choose l"]
@@ -212,12 +216,3 @@ def test_the_answer_is_the_second_ones_where_it_was_asked() -> None:
         (Score("d", "A", "large", "a", None, "engine died"), (None, "engine died")),
     ):
         assert cascade.of_scores([small, large]) == answer
-
-
-def test_what_a_report_keeps(bench: Bench) -> None:
-    came = bench.run()
-    known = json.loads((bench.out / "cascade.json").read_text())
-    assert known["texts"] == TEXTS and known["axes"] == ["fluency"]
-    (row,) = json.loads((bench.out / "report" / "cascade.json").read_text())
-    assert row["bound"] == known["bound"] == came.findings["cascade"][0].bound
-    assert "Cascade" in (bench.out / "report" / "index.html").read_text()
