@@ -80,6 +80,7 @@ def brief_key(judge: Judge, part: Part, document: Document, writer: Identity) ->
     """Briefs with equal keys are equal: same document, same instructions, same writer."""
     context = document.context if part.shows_context else None
     made_of = [judge.kind, judge.version, part.inputs, document.source, context, writer.as_key()]
+    made_of += [dict(writer.thinking)] if part.chooses and writer.thinking else []
     return short([*made_of, document.references] if part.shows_references else made_of)
 
 

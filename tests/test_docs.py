@@ -373,7 +373,7 @@ def _by_itself(command: str) -> str:
     assert arguments is not None, command
     done = subprocess.run(
         [sys.executable, "-m", "evaljudge", *arguments],
-        capture_output=True, text=True, timeout=580,
+        capture_output=True, text=True, timeout=1800,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -40,7 +40,7 @@ def rows(run: RunFrame) -> Iterator[Cascaded]:
     if not wanted or not known:
         return
     found, kept = known.get("found", {}), known["texts"] - known["passed_on"]
-    unsaved = known["drawn"] - known["taken_over"]
+    unsaved = known["drawn"] - known.get("taken_over", 0)
     yield Cascaded(
         wanted.first,
         wanted.then,

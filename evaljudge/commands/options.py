@@ -379,7 +379,7 @@ class WhyOptions(Declared):
     out: Annotated[AnyPath, _RUN]
     doc_id: str | None = option("The document's id, as in the corpus (`doc_id`).", None, "--doc")
     system: str | None = option("The system that wrote the text.")
-    worst: int | None = option("Take the lowest scores of the run, so many.", min=1)
+    worst: int | None = option("Take the worst scores of the run, so many.", min=1)
     scorer: str | None = option("A scorer of a judge; by default the first judge's first.")
     axis: str | None = option("Take this axis only.")
 

@@ -1,6 +1,6 @@
 """`evaljudge why`: what in a text accounts for its score, written by the model that judged it.
 
-    why(WhyOptions("runs/first", worst=5))    of the five lowest scores
+    why(WhyOptions("runs/first", worst=5))    of the five worst scores
 
 It is asked for once a text, axis and score, and lies in the run (`why/`) from then on. The model is
 loaded in this process, with the run's own configuration.
@@ -11,7 +11,9 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from heapq import nsmallest
+from math import isfinite
 from typing import NamedTuple
 
 from evaljudge.commands.given import refuse_unknown
@@ -19,6 +21,7 @@ from evaljudge.commands.options import Shown, WhyOptions
 from evaljudge.commands.show import place_of
 from evaljudge.config import load_config
 from evaljudge.engines import Engine, Engines
+from evaljudge.engines.endpoint.batch import OF_FILES
 from evaljudge.errors import UserError
 from evaljudge.execution.local import complete
 from evaljudge.execution.protocol import Assignment
@@ -27,12 +30,14 @@ from evaljudge.judges.shared.asking import document_texts
 from evaljudge.model.asks import Failed, Prompt, Writing, Written
 from evaljudge.records import ANY_AXIS, Axis, Case, Critique, Score
 from evaljudge.report.screen import wrapped
+from evaljudge.runs.binding import as_begun, open_bound
 from evaljudge.runs.job import Job, make_job, required
 from evaljudge.settings import as_path
 from evaljudge.storage import Output, Shard
 from evaljudge.text import LONG, counted, harmless, one_line
 
 TEMPLATE, HOW = "why.critique", Writing(400)
+LOWER = "lower is better"
 OVERALL = Axis(ANY_AXIS, "how good it is as a whole", phrase="overall quality")
 
 
@@ -63,7 +68,12 @@ class Critiques(Shown):
 
     @property
     def complaints(self) -> Sequence[str]:
-        return [f"not written: {text}: {reason}" for text, reason in self.failed.items()]
+        failed = self.failed.items()
+        return [one_line(f"not written: {text}: {reason}", LONG) for text, reason in failed]
+
+    @property
+    def exit_code(self) -> int:
+        return int(bool(self.failed and not self.found))
 
 
 def why(wanted: WhyOptions, engines: Engines | None = None) -> Critiques:
@@ -81,7 +91,8 @@ def why(wanted: WhyOptions, engines: Engines | None = None) -> Critiques:
     if not scorer:
         raise UserError(f"{out}: no judge judged there, so there is no model to ask")
     refuse_unknown("--axis", "axis", [wanted.axis], judges[scorer].axes_of(scorer))
-    texts = _chosen(wanted, output, scorer)
+    open_bound(as_begun(job))  # refused where another model answers by its name now
+    texts = _chosen(wanted, output, scorer, -1 if LOWER in _meaning(judges[scorer], scorer) else 1)
     had = output.critiques(text.score for text in texts)
     known = {(c.doc_id, c.system, c.axis) for c in had}
     left = [t for t in texts if (t.score.doc_id, t.score.system, t.score.axis) not in known]
@@ -89,8 +100,8 @@ def why(wanted: WhyOptions, engines: Engines | None = None) -> Critiques:
     return Critiques(output.critiques(text.score for text in texts), failed)
 
 
-def _chosen(wanted: WhyOptions, output: Output, scorer: str) -> list[Text]:
-    """The lowest scores of the run, or those of one text."""
+def _chosen(wanted: WhyOptions, output: Output, scorer: str, sign: int) -> list[Text]:
+    """The worst scores of the run, or those of one text; `sign`: -1 where lower is better."""
     shards = output.shards()
     if wanted.doc_id is not None:
         shard, case = place_of(output, wanted.doc_id)
@@ -106,17 +117,22 @@ def _chosen(wanted: WhyOptions, output: Output, scorer: str) -> list[Text]:
                 if all(want in (None, have) for want, have in zip(named, here, strict=True)):
                     yield Text(score, shard)
 
-    scored = (text for text in texts() if text.score.value is not None)
-    chosen = nsmallest(wanted.worst or sys.maxsize, scored, key=_from_lowest)
+    valued = ((text, text.score.value) for text in texts())
+    scored = (text for text, value in valued if value is not None and isfinite(value))
+    chosen = nsmallest(wanted.worst or sys.maxsize, scored, key=partial(_from_worst, sign))
     if not chosen:
         reason = next((text.score.reason for text in texts()), "nothing is scored yet")
         raise UserError(f"{scorer} gave no score to explain: {reason}")
     return chosen
 
 
-def _from_lowest(text: Text) -> tuple[float, str, str, str]:
+def _from_worst(sign: int, text: Text) -> tuple[float, str, str, str]:
     score = text.score
-    return score.value or 0.0, score.doc_id, score.system, score.axis
+    return sign * (score.value or 0.0), score.doc_id, score.system, score.axis
+
+
+def _meaning(judge: Judge, scorer: str) -> str:
+    return judge.meanings.get(scorer.removeprefix(judge.name), "Higher is better.")
 
 
 def _written(job: Job, output: Output, judge: Judge, texts: Sequence[Text]) -> dict[str, str]:
@@ -128,6 +144,8 @@ def _written(job: Job, output: Output, judge: Judge, texts: Sequence[Text]) -> d
             f"model {model.source.source} writes no sentences, so it cannot say why: judge "
             "with a chat model"
         )
+    if model.source.way.endswith(OF_FILES):
+        raise UserError("the model answered by batch files, which cannot be asked for a critique")
     shards = {text.shard.number: text.shard for text in texts}.values()
     cases = {case.document.doc_id: case for shard in shards for case in output.cases(shard)}
     asked = [
@@ -167,8 +185,7 @@ def _written(job: Job, output: Output, judge: Judge, texts: Sequence[Text]) -> d
 def _prompt(job: Job, judge: Judge, case: Case, score: Score) -> Prompt:
     axis = next((axis for axis in job.task.axes if axis.name == score.axis), OVERALL)
     target = next(c.text for c in case.candidates if c.system == score.system)
-    meaning = judge.meanings.get(score.scorer.removeprefix(judge.name), "Higher is better.")
     words = {f"{slot}_noun": noun for slot, noun in job.task.nouns.items()} | axis.words
-    words |= {"score": f"{score.value:.4g}", "meaning": meaning}
+    words |= {"score": f"{score.value:.4g}", "meaning": _meaning(judge, score.scorer)}
     given = document_texts(case.document, axis) | {"target": target}
     return job.task.pack.render(TEMPLATE, given, **words)

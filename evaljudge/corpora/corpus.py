@@ -55,7 +55,7 @@ def slips(rated: Iterable[tuple[str, float, str]]) -> Iterator[str]:
 
 def _odd(values: list[float]) -> tuple[list[float], list[float]]:
     """Those at one end that are far from the others, and the others."""
-    for number in range(min(MOST_ODD, len(values) - 1), 0, -1):
+    for number in range(min(MOST_ODD, len(values) // 2), 0, -1):
         low, high = (values[:number], values[number:]), (values[-number:], values[:-number])
         for odd, others in (low, high):
             gap = max(others[0] - odd[-1], odd[0] - others[-1])
@@ -72,7 +72,7 @@ ROWS_LOOKED_AT = 200
 
 class NamedRows:
     def __init__(self, rows: Rows, advice: Advice, kept: Callable[[str], int]) -> None:
-        """`kept`: how many texts of a document the earlier rows have brought."""
+        """`kept`: the largest number that a text of a document has by earlier rows."""
         self.unread, self._kept = Unread(advice), kept
         self._document, self._numbers = "", count(1)
         self._is_numbered = False
@@ -169,7 +169,7 @@ def refuse_empty(corpus: Corpus, name: str, consequence: str) -> None:
 def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, own: bool) -> Corpus:
     """`own`: the names of fields are the user's own, and may be mistakes."""
     grouping = Grouping(index)
-    theirs = NamedRows(rows if own else iter(()), columns.advice, grouping.texts_of)
+    theirs = NamedRows(rows if own else iter(()), columns.advice, grouping.numbered)
     bad, named, absent, lacking, unread = 0, list[str](), 0, list(NEEDED), theirs.unread
     for row in theirs if own else rows:
         problem = row.problem if isinstance(row, BadRow) else ""

@@ -39,7 +39,8 @@ _DOCUMENTS = 'SELECT number, doc_id, source, context, "references" FROM document
 _CANDIDATES = "SELECT system, text, ratings, raters FROM candidate WHERE document = ?"
 _WITH_NEWS = """NOT marked OR EXISTS
 (SELECT * FROM candidate c WHERE c.document = document.number AND NOT c.marked)"""
-_TEXTS_OF = "SELECT count(*) FROM candidate JOIN document d ON d.number = document WHERE doc_id = ?"
+_NUMBERED = """SELECT coalesce(max(CAST(substr(system, 6) AS INTEGER)), 0) FROM candidate
+JOIN document d ON d.number = document WHERE doc_id = ? AND system LIKE 'text %'"""
 _COUNTS = """SELECT (SELECT count(*) FROM document), count(*), coalesce(sum(ratings <> '{}'), 0)
 FROM candidate"""
 _EACH_RATING = (
@@ -65,9 +66,10 @@ class Grouped:
         cases, candidates, rated = self._one(_COUNTS)
         return cases, candidates, rated
 
-    def texts_of(self, doc_id: str) -> int:
-        texts: int = self._one(_TEXTS_OF, doc_id)[0]
-        return texts
+    def numbered(self, doc_id: str) -> int:
+        """The largest number that a text of a document has for a system."""
+        number: int = self._one(_NUMBERED, doc_id)[0]
+        return number
 
     def systems(self) -> int:
         systems: int = self._one("SELECT count(DISTINCT system) FROM candidate")[0]

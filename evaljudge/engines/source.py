@@ -164,7 +164,7 @@ class Identity:
     way: str = ""
     """How its probabilities are known there."""
     thinking: Mapping[str, Any] = field(default_factory=dict)
-    """How it thinks before it chooses, if it does; what it writes does not depend on that."""
+    """How it thinks before it chooses, if it does; what it only writes does not depend on that."""
 
     def as_key(self) -> dict[str, Any]:
         engine = {name: v for name, v in self.engine.items() if name not in OPERATIONAL}

@@ -85,9 +85,17 @@ class Paying(ModelAround):
     """
 
     def __init__(
-        self, model: Model, mine: Mine, price: Sequence[float], per_second: float, since: float
+        self,
+        model: Model,
+        mine: Mine,
+        price: Sequence[float],
+        per_second: float,
+        since: float,
+        thoughts: tuple[int, int] = (0, 0),
     ) -> None:
+        """`thoughts`: how many there are before an answer, and how many tokens each may have."""
         super().__init__(model)
+        self._thoughts = thoughts
         (self._take, self._settle), self._price, self._per_second = mine, price, per_second
         self._since, self._came = since, NOTHING
         """What was answered so far, and what it cost."""
@@ -131,6 +139,8 @@ class Paying(ModelAround):
         if answered:
             return 1.0, tokens / answered, money / answered
         size = sum(len(part) for prompt in prompts for part in prompt.parts) / len(prompts)
+        samples, most = self._thoughts
+        size += samples * (size + 2 * most)
         return 1.0, size, size * max(self._price) / MILLION
 
     async def _pay(self, held: Amounts, replies: Sequence[Reply] | None) -> None:

@@ -116,8 +116,10 @@ class ShardWork:
         self._engine = engine or assignment.open_engine()
         asked: Model = self._engine
         if budget:
-            price = assignment.source.price, assignment.price.of(1, gpus)
-            asked = Paying(asked, budget, *price, self._since)
+            price, thinks = assignment.source.price, assignment.source.thinking
+            by_time = assignment.price.of(1, gpus), self._since
+            thoughts = (thinks.samples, thinks.tokens) if thinks else (0, 0)
+            asked = Paying(asked, budget, price, *by_time, thoughts)
         self._output, self._may_commit = assignment.output, may_commit
         times = TIMES_AT_A_SERVER if assignment.source.endpoint else 1
         self._slots, self._counts = CaseSlots(MOST_OPEN_CASES * times), Counts(tell)

@@ -25,6 +25,8 @@ class Part:
     inputs: Mapping[str, Any]
     shows_context: bool = False
     shows_references: bool = False
+    chooses: bool = False
+    """Whether the model chooses among answers for it, for which it may think."""
 
 
 class Judged(NamedTuple):

@@ -24,7 +24,7 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 DERIVED = "derived"
 """The key of run.json that holds the digests of what the last report wrote."""
 CHANGED = "is not as the last report wrote it"
-_ALONE = SPENT, "cascade.json"
+_ALONE = re.compile(rf"{re.escape(SPENT)}|cascade\.json|(replies|why)/\w[\w.-]*\.json")
 _REPORT = re.compile(r"report/\w+\.(json|md|html)")
 _SHARD = r"\d{5,}\.parquet"
 _OURS = re.compile(
@@ -129,7 +129,7 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
         *(_File(f"cases/{shard.file}", shard, seal=shard.seal) for shard in shards),
         *(file for file in named.values() if not file.name.startswith(COMMON)),
         *map(_File, briefs),
-        *(_File(n) for n in there if n in _ALONE or n.startswith(("replies/", "why/"))),
+        *(_File(n) for n in there if _ALONE.fullmatch(n)),
     ]
     if with_derived:  # a run that goes on needs none of the common files that markers name
         common |= {name for name in named if name.startswith(COMMON)}

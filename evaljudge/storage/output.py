@@ -32,7 +32,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from itertools import chain, groupby
@@ -313,12 +313,16 @@ class Output(RunFiles):
     def critiques(self, scores: Iterable[Score]) -> list[Critique]:
         there = {*self.place.names("why")}
         files = (_about_score(score) for score in scores) if there else ()
-        return [Critique(**self._json(f"why/{file}")) for file in files if file in there]
+        found = list[Critique]()
+        for file in files:
+            if file in there:
+                with suppress(Damaged):  # no score needs it, and `check` names it
+                    found.append(Critique(**self._json(f"why/{file}")))
+        return found
 
     def keep_critique(self, score: Score, critique: Critique) -> None:
-        """Unless there is one of this text, axis and score, which stays."""
         file = f"why/{_about_score(score)}"
-        self.place.create(file, sealed_json(asdict(critique), self._sealed_name(file)))
+        self.place.write(file, sealed_json(asdict(critique), self._sealed_name(file)))
 
     # a shard's records
 

@@ -185,7 +185,7 @@ def test_several_slips_are_found_among_thousands_of_values():
     ("values", "odd"),
     [([4, 5, 55], True), ([5, 55], True), ([4, 5, 44], True),
      ([0, 1], False), ([0, 100], False), ([-1, 0, 1], False), ([1, 10], False), ([1, 2, 10], False),
-     ([4.67, 5, 1], False), ([80, 85, 20], False)],
+     ([4.67, 5, 1], False), ([80, 85, 20], False), ([2, 35, 60, 95], False)],
 )  # fmt: skip
 def test_a_slip_among_few_values(values, odd):
     said = list(slips(("tone", float(value), "c.csv:1") for value in values))

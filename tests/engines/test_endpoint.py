@@ -412,6 +412,7 @@ def test_a_server_of_token_ids_thinks_before_it_is_read(server: Server) -> None:
     assert reply.within == pytest.approx(0.3, abs=1e-3)
     assert [(t.text, t.finish) for t in reply.thoughts] == [("good", "stop"), ("bad", "length")]
     asked = [ask.body for ask in server.asks if ask.body.get("return_token_ids")][-1]
+    assert (asked["top_p"], asked["presence_penalty"]) == (1.0, 0.0)
     assert (asked["n"], asked["max_tokens"], asked["stop_token_ids"]) == (2, 5, [3, 4])
     assert as_words(asked["prompt"]) == "<|user|>\nCompare.</s><|assistant|>\n<think>\n"
     read = {as_words(a.body["prompt"]) for a in server.asks if "logprob_token_ids" in a.body}

@@ -22,7 +22,11 @@ from evaljudge.engines.template import (
 from evaljudge.engines.thinking import thought_form
 from evaljudge.engines.tokens import Tokeniser
 from evaljudge.errors import UserError
+from evaljudge.identity import brief_key
+from evaljudge.judges import make_judges
 from evaljudge.model.asks import Prompt
+from evaljudge.prompts import load_task
+from evaljudge.records import Document
 from tests.build import config, document, jsonl
 from tests.engines.habitual import EMPTY, FINAL, HABITS
 from tests.lazily import Lazily
@@ -258,6 +262,12 @@ def test_what_is_written_is_known_by_the_model_without_its_thoughts():
     plain = Identity("m", "r", {}, {})
     thinks = replace(plain, thinking=Thinking(tokens=8).asked)
     assert thinks.as_key() == plain.as_key()
+    (entities,) = make_judges({"entities": {}}, load_task("summary"))
+    (rubric,) = entities.parts()
+    document = Document("d", "Rain.")
+    keys = {brief_key(entities, replace(rubric, chooses=chooses), document, identity)
+            for chooses in (False, True) for identity in (plain, thinks)}  # fmt: skip
+    assert len(keys) == 2 and rubric.chooses, "the model chooses for the rubric"
     assert thinks.as_fingerprint() != plain.as_fingerprint()
     said = json.loads(json.dumps(thinks.as_fingerprint()))
     assert Identity.known(said) == thinks

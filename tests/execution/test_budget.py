@@ -40,3 +40,9 @@ async def test_an_ask_may_cost_what_those_before_did():
     assert held == [10, 30], "at first each letter is a token"
     assert budget.spent == (40.0, 1000.0, 0.0)
     assert replies[40:] == [UNASKED] * 59 and UNASKED not in replies[:40]
+
+
+async def test_an_ask_with_thoughts_may_cost_what_they_do():
+    mine = partial(Budget((inf, inf, inf), NOTHING).take, ""), None
+    paying = Paying(Scripted(), mine, (0, 0, 0), 0, since=0, thoughts=(4, 50))  # type: ignore[arg-type]
+    assert paying._cost_of_one([Prompt(("x" * 100,))])[1] == 100 + 4 * (100 + 2 * 50)

@@ -96,6 +96,7 @@ class EndpointModel(Prepared[CompiledOptions | None]):
             as_json = {"type": "json_schema", "json_schema": schema}
             return {"response_format": as_json} if how.schema else {}
         usual: Json = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0, "min_tokens": 1}
+        usual |= {"presence_penalty": 0.0, "frequency_penalty": 0.0}
         usual |= {"stop_token_ids": sorted(ends)} if (ends := ends or template.ends) else {}
         form: Json = {"regex": how.regex} if how.regex else {}
         if how.schema:
@@ -127,8 +128,9 @@ class EndpointModel(Prepared[CompiledOptions | None]):
         """What answers are after each of the thoughts; of two equal ones one is read."""
         thinker = cast(Thinker, self._served.thinker)
         how, ends = thinker.writing, thinker.ends
-        body = {"temperature": how.temperature, "n": how.n, "return_token_ids": True}
-        reply = await self._ask(asked, how.max_tokens, **body | self._form(how, ends))
+        body = {"temperature": how.temperature, "top_p": how.top_p, "n": how.n}
+        body |= {"return_token_ids": True} | self._form(how, ends)
+        reply = await self._ask(asked, how.max_tokens, **body)
         with reading():
             thoughts = [(as_ids(c["token_ids"]), str(c["text"])) for c in reply["choices"]]
         begun = [thinker.closed(asked, ids) for ids, _ in thoughts]

@@ -135,7 +135,8 @@ class Entities(Judge):
         used |= {"encoder", "similar"} if chosen.match == "embedding" else set()
         depends_on = {"prompts": self._writing_hash, "nouns": self._nouns}
         depends_on |= chosen.model_dump(include=used)
-        return [Part(ANY_AXIS, RUBRIC, depends_on, shows_references=chosen.rubric != "source")]
+        shows, chooses = chosen.rubric != "source", chosen.match == "model"
+        return [Part(ANY_AXIS, RUBRIC, depends_on, shows_references=shows, chooses=chooses)]
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
         if known:

@@ -216,5 +216,6 @@ def _chosen(reply: Chosen | Failed) -> Vote:
     if isinstance(reply, Failed):
         return {"failed": reply.reason}
     p = {name.lower(): value for name, value in reply.p.items()}
-    more = ({"left_out": reply.left_out} if reply.left_out else {}) | reply.thought
+    doubts = {"left_out": reply.left_out, "within": reply.within}
+    more = {name: value for name, value in doubts.items() if value} | reply.thought
     return {"answer": max(p, key=lambda name: p[name]), "p": p, "mass": reply.mass, **more}

@@ -270,10 +270,13 @@ class Contest:
         worth = {"worth": self._worth} if self._worth is not None and len(logprobs) == 1 else {}
         stands = "first" if self._drawn_order((text, other))[0] == text else "second"
         ranked_by = {"ranked_by": stands} if self._swap == "fairness" else {}
-        most = max((reply.left_out for reply in replies.values()), default=0.0)
-        left_out = {"left_out": most} if most else {}
+        most = {
+            "left_out": max((reply.left_out for reply in replies.values()), default=0.0),
+            "within": max((reply.within for reply in replies.values()), default=0.0),
+        }
+        doubts = {name: value for name, value in most.items() if value}
         thought = {f"{place} after": t for place, reply in replies.items() if (t := reply.thought)}
-        return {"other": self._name(other), **logprobs, **worth, **ranked_by, **left_out, **thought}
+        return {"other": self._name(other), **logprobs, **worth, **ranked_by, **doubts, **thought}
 
     def _name(self, text: int) -> str:
         return self._same[text][0].system
