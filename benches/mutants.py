@@ -97,7 +97,11 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "agreement/test_agreement_by_definition.py",
         "judges/synthetic/test_validity.py",
     ),
-    "agreement/documents.py": ("agreement/test_documents.py", "agreement/test_averaged.py"),
+    "agreement/documents.py": (
+        "agreement/test_documents.py",
+        "agreement/test_averaged.py",
+        "agreement/test_calibration.py",
+    ),
     "agreement/labels.py": ("agreement/test_labels_by_definition.py",),
     "probes/position.py": ("probes/test_probes_position.py",),
     "agreement/levels.py": (
@@ -125,7 +129,11 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "test_casework.py",
     ),
     "runs/stages.py": ("runs/test_journey.py", "test_panels.py", "execution/test_local.py"),
-    "runs/binding.py": ("runs/test_journey.py", "cli/test_cli.py"),
+    "runs/binding.py": (
+        "runs/test_journey.py",
+        "cli/test_cli.py",
+        "runs/test_cutting.py",
+    ),
     "analysis/selection.py": (
         "report/test_report_selecting.py",
         "test_thresholds.py",
