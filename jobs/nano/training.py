@@ -113,8 +113,9 @@ class Training:
                 means = ", ".join(f"{mean:.3f}" for mean in torch.tensor(losses).mean(0).tolist())
                 seconds = time.monotonic() - began
                 say(
-                    f"step {self.step:,} of {self.recipe.steps:,}: loss of comparisons, ladders, extremes, "
-                    f"betweens, checklists, ratings, writings, steps {means}; {seconds:.0f} s"
+                    f"step {self.step:,} of {self.recipe.steps:,}: loss of comparisons, ladders, "
+                    "extremes, betweens, checklists, ratings, writings, steps "
+                    f"{means}; {seconds:.0f} s"
                 )
                 losses = []
 
@@ -231,8 +232,9 @@ class Marks:
         right = ", ".join(f"{axis} {share:.3f}" for axis, share in self.compared.items())
         return (f"held out: compares rightly: {right}; in ladders {self.ladders:.3f}; "
                 f"writes as taught: extremes {self.extremes:.3f}, in-betweens "
-                f"{self.betweens:.3f}, checklists {self.writings:.3f}, steps {self.steps:.3f}; "
-                f"answers checklists rightly {self.checklists:.3f}, rates {self.ratings:.3f}")  # fmt: skip
+                f"{self.betweens:.3f}, checklists {self.writings:.3f}, steps "
+                f"{self.steps:.3f}; answers checklists rightly {self.checklists:.3f}, "
+                f"rates {self.ratings:.3f}")  # fmt: skip
 
 
 def examine(network: Network, seed: int = 0, lessons: int = 300) -> Marks:
