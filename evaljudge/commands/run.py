@@ -211,7 +211,9 @@ def demo_config(cases: Path, out: Path) -> dict[str, Any]:
 
 
 def demo_study(demo: Mapping[str, Any], out: Path) -> dict[str, Any]:
-    kept = {name: demo[name] for name in ("corpus", "task", "prompts", "model")}
+    kept = {name: demo[name] for name in ("corpus", "task", "prompts")}
+    # what each judge is asked first, before a checklist is written, is none of what it was taught
+    kept["model"] = demo["model"] | {"least_mass": 0}
     synthetic = demo["judges"]["synthetic"] | {"predict": ["probabilities", "sampled"]}
     judges = [
         {"judge": "synthetic", **synthetic, "levels": [2, 3, 5]},
