@@ -269,7 +269,7 @@ def _tokens_a_byte(job: Job, corpus: Corpus) -> float:
     """What a model computes for each byte of a case, by what the judges would ask of one."""
     sample = sorted(islice(corpus, SAMPLED), key=attrgetter("whole_size"))
     middle = sample[len(sample) // 2]
-    return tokens_of(job.judges, middle, job.thinking) / max(1, middle.whole_size)
+    return tokens_of(job, middle) / max(1, middle.whole_size)
 
 
 def _documents(cases: Sequence[Case]) -> str:

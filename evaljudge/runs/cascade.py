@@ -22,7 +22,7 @@ from evaljudge.engines import Engines
 from evaljudge.errors import UserError
 from evaljudge.execution.protocol import PassedOn
 from evaljudge.judges.protocol import Judge, Judged
-from evaljudge.runs.job import Job
+from evaljudge.runs.job import BOTH, Job
 from evaljudge.runs.outcome import Outcome
 from evaljudge.storage import Output, Shard
 
@@ -79,6 +79,7 @@ def passed_on(
     counts = {"asks": asks, "texts": doubts.size, "drawn": len(places), "passed_on": len(above)}
     counts["taken_over"] = int(is_above[places].sum())
     known = {"bound": None if np.isinf(bound) else float(bound), "axes": axes}
+    known["receipts"] = [r for stage in BOTH for r in of_drawn.receipts(stage)]  # for the totals
     output.keep(FILE, counts | known | ({"found": asdict(found)} if found else {}))
     keys = frozenset(PassedOn.key(*text) for text in above)
     return PassedOn(then.name, keys, _said(of_drawn, then, above))

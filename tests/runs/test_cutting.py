@@ -70,8 +70,8 @@ def test_what_a_cache_holds_costs_nothing_again():
 
     def cost(*texts: str, source: str) -> float:
         config = build.config(Path(), judges={"direct": {}})
-        judges = make_job(load_config(config), ScriptedEngines()).judges
-        return tokens_of(judges, build.case(*texts, source=source))
+        job = make_job(load_config(config), ScriptedEngines())
+        return tokens_of(job, build.case(*texts, source=source))
 
     source = "The river rose. " * 500
     one, two = (cost(*texts, source=source) for texts in (["a"], ["a", "b"]))
