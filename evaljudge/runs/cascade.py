@@ -1,8 +1,9 @@
 """Which texts a cascade passes on to its second judge, once the first has judged all.
 
 Texts are drawn, and the second judge judges them in a run of its own, in OUT/cascade: it is resumed
-as any, and what it asks is counted there. What it said of drawn texts that are passed on is taken
-over from there, and its briefs lie with those of the whole run, so nothing is asked twice.
+as any, and its receipts are counted in the whole run. What it said of drawn texts that are passed
+on is taken over from there, and its briefs lie with those of the whole run, so nothing is asked
+twice.
 """
 
 import json
