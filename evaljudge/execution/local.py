@@ -204,6 +204,8 @@ class LocalNotes:
         with refusing_disk_errors(f"{self.folder}", "written"):
             self.folder.mkdir(exist_ok=True)
             (self.folder / name).write_text(json.dumps(note))
+            if not note:
+                (self.folder / name).unlink()
 
 
 @contextmanager
