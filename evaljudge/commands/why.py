@@ -151,8 +151,8 @@ def _written(job: Job, output: Output, judge: Judge, texts: Sequence[Text]) -> d
     ]
     wanted = counted(len(asked), "critique", "critiques")
     print(f"{model.source.source} is loaded to write {wanted}", file=sys.stderr, flush=True)
-    about = output, (), job.engines, model.source, writer.identity, {}, job.config.seed
-    engine, failed = Assignment(*about).open_engine(), dict[str, str]()
+    made = Assignment(output, (), job.engines, model.source, writer.identity, {}, job.config.seed)
+    engine, failed = made.open_engine(), dict[str, str]()
     counting = CountingModel(engine)
 
     async def write(score: Score, prompt: Prompt) -> None:
