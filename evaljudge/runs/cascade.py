@@ -77,15 +77,11 @@ def passed_on(
     is_above = ~(doubts <= bound)
     above = {texts[n] for n in np.flatnonzero(is_above)}
     asks = sum(row["asks"] for row in came.findings.tokens if row["stage"] == "judge")
-    counts: dict[str, Any] = {
-        "asks": asks,
-        "texts": doubts.size,
-        "drawn": len(places),
-        "passed_on": len(above),
-    }
+    counts = {"asks": asks, "texts": doubts.size, "drawn": len(places), "passed_on": len(above)}
     counts["taken_over"] = int(is_above[places].sum())
-    known = {"bound": None if np.isinf(bound) else float(bound), "axes": axes}
-    counts["receipts"] = [r for stage in BOTH for r in of_drawn.receipts(stage)]  # for the totals
+    receipts = [each for stage in BOTH for each in of_drawn.receipts(stage)]  # for the totals
+    certain = None if np.isinf(bound) else float(bound)
+    known = {"bound": certain, "axes": axes, "receipts": receipts}
     output.keep(FILE, counts | known | ({"found": asdict(found)} if found else {}))
     keys = frozenset(PassedOn.key(*text) for text in above)
     return PassedOn(then.name, keys, _said(of_drawn, then, above))
