@@ -266,9 +266,10 @@ def _is_absent(value: Any) -> bool:
 
 def _rating_field(name: str, value: Any) -> str:
     """The field of ours that a column of ratings would be; empty where the value is no rating."""
-    if isinstance(value, Mapping) and name != "ratings":
+    if isinstance(value, Mapping) and name.casefold() not in _known_axes():
         numbers = [inner for inner in value.values() if not _is_absent(inner)]
-        return "ratings" if numbers and all(map(_may_be_rating, numbers)) else ""
+        is_one = name != "ratings" and numbers and all(map(_may_be_rating, numbers))
+        return "ratings" if is_one else ""
     axis = _axis(name)
     is_rating = _may_be_rating(value) and not _NO_RATING.fullmatch(name) and not axis.isdecimal()
     return f"{DOTTED}{axis}" if is_rating else ""
@@ -300,8 +301,9 @@ def _known_axes() -> Collection[str]:
 
 
 def _may_be_rating(value: Any) -> bool:
-    if isinstance(value, list):
-        numbers = [number for number in value if not _is_absent(number)]
+    if isinstance(value, list | Mapping):
+        each = value.values() if isinstance(value, Mapping) else value
+        numbers = [number for number in each if not _is_absent(number)]
         return 0 < len(numbers) <= MOST_RATERS and all(map(_may_be_rating, numbers))
     try:
         is_one = is_number(value) or isinstance(value, str)
