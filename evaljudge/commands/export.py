@@ -66,8 +66,7 @@ def exported(wanted: ExportOptions) -> str:
 def _references(wanted: ExportOptions) -> str:
     made = export_references(wanted.run, wanted.to, wanted.briefs)
     missing = f"; {made.unscored:,} could not be written by that run" if made.unscored else ""
-    of = counted(made.documents, "document", "documents")
-    return f"{made.references:,} references of {of}: {wanted.to}{missing}\n"
+    return f"{made.references:,} references of {made.documents:,} documents: {wanted.to}{missing}\n"
 
 
 def _table(wanted: ExportOptions) -> str:

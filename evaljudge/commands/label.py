@@ -64,9 +64,10 @@ class WrittenSheet(Shown):
     @property
     def text(self) -> str:
         by = f"{self.by}, by {self.scorer}" if self.scorer else self.by
+        documents = counted(self.documents, "document", "documents")
         return (
             f"sheet      {self.to}: {self.drawn:,} of {counted(self.texts, 'text', 'texts')}, of "
-            f"{counted(self.documents, 'document', 'documents')} ({by}); to be rated: {', '.join(self.axes)}\n"
+            f"{documents} ({by}); to be rated: {', '.join(self.axes)}\n"
             f"key        {self.key}: who wrote what; keep it from raters\n"
             f"next       1. {self._how_to_rate}; a part is enough\n"
             f"           2. evaljudge report CONFIG --set 'ratings=[{self.to}]'\n"

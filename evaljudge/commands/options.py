@@ -566,7 +566,9 @@ class AgreeOptions(RatedOptions):
     )
     resample: str | None = option("", hidden=True)
     permutations: int | None = option("", hidden=True)
-    alt_test_epsilon: float = option("The epsilon of the alternative annotator test.", 0.1, min=0, max=1)
+    alt_test_epsilon: float = option(
+        "The epsilon of the alternative annotator test.", 0.1, min=0, max=1
+    )
     coverage_floor: float = option(
         "The share of scores that must be there. With less, the exit code is 3.", 0.95, min=0, max=1
     )

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, reduce
 from itertools import islice
 from shlex import quote
 from typing import Any
@@ -147,8 +147,8 @@ class ColumnNames:
 
     def fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """An object's keys renamed, and those of the candidates in it."""
-        inner = {name: _inside(fields, name) for name in self._inner if name not in fields}
-        if inner := {name: value for name, value in inner.items() if value is not None}:
+        inner = {name: reduce(_at, name.split("."), fields) for name in self._inner}
+        if inner := {n: value for n, value in inner.items() if value is not None}:
             fields = {n: value for n, value in fields.items() if n not in self.outer} | inner
         renamed = {self._name(name): value for name, value in fields.items()}
         if len(renamed) < len(fields):
@@ -170,10 +170,8 @@ class ColumnNames:
         return self._fields.get(name, name)
 
 
-def _inside(value: Any, name: str) -> Any:
-    for key in name.split("."):
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
+def _at(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, Mapping) else None
 
 
 AS_THEY_ARE = ColumnNames({})
@@ -187,8 +185,7 @@ class Unread:
         self._ratings = dict[str, str | None]()
         """The field that each name would be, `ratings.tone`; empty if some value is no rating, None
         if there is no value."""
-        self._longest = dict[str, int]()
-        """The length of the longest text under each name."""
+        self._longest = Counter[str]()  # text under each name
         self.known = set[str]()
         """Our fields that have a value in some row."""
         self._axes = set[str]()
@@ -211,8 +208,9 @@ class Unread:
                 before = self._ratings.setdefault(name, None)
                 if before != "" and not _is_absent(value):
                     self._ratings[name] = _rating_field(name, value)
-                if isinstance(value, str) and len(value) > self._longest.get(name, 0):
-                    self._longest[name] = len(value)
+                self._longest[name] = max(
+                    self._longest[name], isinstance(value, str) and len(value)
+                )
 
     def notes(self) -> list[str]:
         ratings = [name for name, field in self._ratings.items() if field]
@@ -235,8 +233,9 @@ class Unread:
         two for the source the one with longer texts, but all columns of single raters."""
         ratings = {name: field for name, field in self._ratings.items() if field}
         fields, length = self._fields(), self._longest
-        longest = sorted(fields, key=lambda n: -length.get(n, 0) if fields[n] == "source" else 0)
-        found = _first_for_each({name: fields[name] for name in longest}) | _of_raters(ratings, self._axes)
+        longest = sorted(fields, key=lambda n: -length[n] if fields[n] == "source" else 0)
+        found = _first_for_each({name: fields[name] for name in longest})
+        found |= _of_raters(ratings, self._axes)
         return {name: found[name] for name in self._ratings if name in found}
 
     @property

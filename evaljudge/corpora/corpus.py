@@ -22,16 +22,7 @@ from typing import Any, Literal
 from evaljudge.agreement.rated import MOST_AXES
 from evaljudge.corpora.columns import Advice, ColumnNames, Unread
 from evaljudge.corpora.grouping import Grouped, Grouping, rated_text
-from evaljudge.corpora.rows import (
-    BadRow,
-    Places,
-    RefusedError,
-    Row,
-    Rows,
-    case_row,
-    clean,
-    in_candidates,
-)
+from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows, case_row, clean, in_candidates
 from evaljudge.decisions.systems import MOST_SYSTEMS
 from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case
@@ -181,7 +172,7 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
     grouping = Grouping(index)
     theirs = NamedRows(rows if own else iter(()), columns.advice, grouping.numbered)
     bad, named, absent, lacking, unread = 0, list[str](), 0, list(NEEDED), theirs.unread
-    raters: Places = {}
+    raters = dict[str, dict[Any, None]]()
     for row in theirs if own else rows:
         problem = row.problem if isinstance(row, BadRow) else ""
         if isinstance(row, Row):

@@ -6,8 +6,7 @@
 From then on it is read like any file. That of a run's corpus is written into the run's folder: so
 the run can be resumed, workers on other machines find it, and an error names a row as
 `rows-5b0f1c2e9a31.jsonl:3`: the third one, in a file that is still there. The file is named after
-its content, so another corpus never takes its place. Where nothing is written, the third row is
-`cases:3`, by the name of the argument.
+its content, so another corpus never takes its place. Where none is written, it is `cases:3`.
 """
 
 import io

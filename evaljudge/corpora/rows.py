@@ -201,12 +201,8 @@ class Ratings(NamedTuple):
     """Ratings that are null, NaN or infinite; an empty list counts as one."""
 
 
-Places = dict[str, dict[Any, None]]
-"""The raters of each axis as they appear: a name, or the place in a list."""
-
-
-def ratings_of(value: Any, known: Places | None = None) -> Ratings:
-    """`known`: the raters of earlier rows; one whom this row lacks is not counted as absent."""
+def ratings_of(value: Any, known: dict[str, dict[Any, None]] | None = None) -> Ratings:
+    """`known`: the raters of each axis, by name or place in a list, as they appear in the corpus."""
     if not isinstance(value, Mapping | None):
         raise ValueError(f'must be an object, not {kind(value)}: {{"AXIS": 4}} or {{"AXIS": [4]}}')
     mean, raters, absent = dict[str, float](), dict[str, tuple[float, ...]](), 0
@@ -294,7 +290,7 @@ class CaseRow(BaseModel):
     candidates: list[CandidateRow]
 
 
-def case_row(fields: Mapping[str, Any], raters: Places | None = None) -> CaseRow:
+def case_row(fields: Mapping[str, Any], raters: Any = None) -> CaseRow:
     """The case of a nested row, or of a flat one, which is itself the only candidate."""
     is_flat = fields.get("candidates") is None
     try:

@@ -59,10 +59,9 @@ class Log(Watcher):
 
     def starting(self, todo: Todo) -> None:
         self._tally = ProgressTally(todo)
-        left = {stage: n for stage, (n, _) in todo.items() if n}
-        said = " and ".join(f"{stage} {n:,}" for stage, n in left.items())
-        one = [*left.values()][-1:] == [1]
-        self._say(f"to {said} document{'s' * (not one)}" if left else "nothing left to ask")
+        left = " and ".join(f"{stage} {n:,}" for stage, (n, _) in todo.items() if n)
+        documents = "document" if left.endswith(" 1") else "documents"
+        self._say(f"to {left} {documents}" if left else "nothing left to ask")
         self._now = self._tally
 
     def event(self, event: Event) -> None:
