@@ -245,7 +245,7 @@ class Unread:
 
     def _note(self, about: str, names: Collection[str], unknown: Mapping[str, str]) -> list[str]:
         likely = {name: field for name, field in self.likely().items() if name in names}
-        known = {f"{DOTTED}{axis}" for axis in _known_axes()}
+        known = {f"{DOTTED}{axis}" for axis in _known_axes()} | self._axes
         strange = {n for n, to in likely.items() if to.startswith(DOTTED) and to not in known}
         advised = self.advice.columns({**likely, **dict.fromkeys(strange, AXIS), **unknown})
         where = ", where AXIS is the name that your judges or scores use" if strange else ""
