@@ -208,9 +208,8 @@ class Unread:
                 before = self._ratings.setdefault(name, None)
                 if before != "" and not _is_absent(value):
                     self._ratings[name] = _rating_field(name, value)
-                self._longest[name] = max(
-                    self._longest[name], isinstance(value, str) and len(value)
-                )
+                length = len(value) if isinstance(value, str) else 0
+                self._longest[name] = max(self._longest[name], length)
 
     def notes(self) -> list[str]:
         ratings = [name for name, field in self._ratings.items() if field]

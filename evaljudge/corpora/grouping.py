@@ -83,7 +83,7 @@ class Grouped:
         return dict(counted)
 
     def each_rating(self) -> Iterator[tuple[str, float, Sequence[str]]]:
-        """Every rater's, or else the only one: its axis, the number, and what `rated_text` takes."""
+        """Every rater's, or else the only one: its axis, number, and what `rated_text` takes."""
         for text, of_raters, *rated in self.index.execute(_EACH_RATING):
             ratings: dict[str, Any] = json.loads(text) | json.loads(of_raters or "{}")
             for axis, given in ratings.items():

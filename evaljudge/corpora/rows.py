@@ -202,7 +202,7 @@ class Ratings(NamedTuple):
 
 
 def ratings_of(value: Any, known: dict[str, dict[Any, None]] | None = None) -> Ratings:
-    """`known`: the raters of each axis, by name or place in a list, as they appear in the corpus."""
+    """`known`: the raters of each axis, by name or place in a list, in earlier rows."""
     if not isinstance(value, Mapping | None):
         raise ValueError(f'must be an object, not {kind(value)}: {{"AXIS": 4}} or {{"AXIS": [4]}}')
     mean, raters, absent = dict[str, float](), dict[str, tuple[float, ...]](), 0
