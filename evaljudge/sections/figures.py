@@ -160,6 +160,8 @@ class Rows(list[R]):
         return pd.DataFrame(list(map(_flat, self)))
 
     def _repr_html_(self) -> str:
+        if not self:
+            return "<p>There are no rows: nothing of this kind was found.</p>"
         rows = list(map(_flat, self[:MOST_SHOWN]))
         simple = [[n for n, v in row.items() if v is None or isinstance(v, SIMPLE)] for row in rows]
         heads = list(dict.fromkeys(chain(*simple)))
