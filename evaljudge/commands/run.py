@@ -213,17 +213,17 @@ def demo_config(cases: Path, out: Path) -> dict[str, Any]:
 
 
 def demo_study(demo: Mapping[str, Any], out: Path) -> dict[str, Any]:
-    kept = {name: demo[name] for name in ("corpus", "task", "prompts")}
-    # it was not taught to rate a text directly: what it says then is shown all the same
-    kept["model"] = demo["model"] | {"least_mass": 0}
+    kept = {name: demo[name] for name in ("corpus", "task", "prompts", "model")}
     synthetic = demo["judges"]["synthetic"] | {"predict": ["probabilities", "sampled"]}
     judges = [
         {"judge": "synthetic", **synthetic, "levels": [2, 3, 5]},
         {"judge": "synthetic", **demo["judges"]["synthetic"], "layout": ["ladder"]},
+        {"judge": "checklist", "max_tokens": 96},
+        {"judge": "geval", "max_tokens": 96},
         {"judge": "direct", "steps": False},
     ]
     where = {"out": str(out / "study"), "briefs": str(out / "run" / "briefs")}
-    return kept | where | {"metrics": ["rouge1"], "study": {"judges": judges}, "coverage_floor": 0}
+    return kept | where | {"metrics": ["rouge1"], "study": {"judges": judges}}
 
 
 def _yaml(config: dict[str, Any]) -> str:

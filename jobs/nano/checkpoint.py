@@ -27,12 +27,14 @@ CHAT_TEMPLATE = (
     "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
 )
 SPACE = "▁"
+SPELT_IN_BYTES = "^|~\\"
+"""Signs that have made room for words of the prompts."""
 _ANSWERS = ("Better", "Worse", "Similar")
 _AXES = ("coherence", "consistency", "fluency", "relevance")
 _PROMPTS = (
     "<report> </report> <worse> </worse> <better> </better> Write a text between these in "
     "<reference> </reference> <target> </target> Is the target Better Worse or Similar to "
-    "1 2 3 4 5 6 7 8 9"
+    "1 2 3 4 5 6 7 8 9 Yes No sentence right"
 ).split()
 """The words of the prompts that it is taught; their order is that of the weights."""
 _WORD, _LETTER, _BYTE = -1.0, -12.0, -20.0
@@ -75,7 +77,7 @@ def _pieces() -> list[str]:
 
 def _letters() -> list[str]:
     signs = string.ascii_letters + string.digits + string.punctuation
-    return [SPACE, *signs]
+    return [SPACE, *(sign for sign in signs if sign not in SPELT_IN_BYTES)]
 
 
 def save_checkpoint(network: Network, folder: Path) -> None:

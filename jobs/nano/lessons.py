@@ -54,6 +54,8 @@ WRITTEN = 0.8
 """The same of a ladder's references, all of which are written on its axis."""
 IN_LADDER = 0.1
 """The share of ladders whose target is one of their references."""
+BY_STEPS = 0.4
+"""The share of ratings that are by the steps of an axis."""
 TEXT_WEIGHT = 0.1
 """How much the words of the texts that are compared count, beside the answers."""
 WORDS = ("axis", "description", "extreme", "number", "exchanged", "question")
@@ -110,7 +112,9 @@ class Teacher:
             lambda text: tokenizer.encode(text, add_special_tokens=False).ids
         )
         self._half: Half = half
-        self._pack = load_task("summary", prompts="nano").pack
+        task = load_task("summary", prompts="nano")
+        self._pack = task.pack
+        self._descriptions = {axis.name: axis.description for axis in task.axes}
 
     def comparison(self, random: Random) -> Lesson:
         """Reference and target on all four axes at once; some of the references are graded ones."""
@@ -142,6 +146,19 @@ class Teacher:
                 words = {"number": str(number), "exchanged": exchanged}
                 questions.append(self._question(asked, axis, _verdict(*pair), **words))
         return Lesson(stem, questions)
+
+    def rating(self, random: Random) -> Lesson:
+        """A target's level on each axis, or on one axis by the steps that are written for it."""
+        report = make_report(random, self._half)
+        target, axes = _any_text(random, report), AXES
+        asked, steps = "direct.rate", None
+        if random.random() < BY_STEPS:
+            axes = (random.choice(AXES),)
+            asked, steps = "geval.rate", " ".join(checklist(axes[0]))
+        stem = self._stem(asked, report, steps=steps, target=target)
+        return Lesson(
+            stem, [self._question(asked, axis, str(level(target, axis))) for axis in axes]
+        )
 
     def extreme(self, random: Random, count: int = 3) -> Lesson:
         report = make_report(random, self._half)
@@ -183,13 +200,20 @@ class Teacher:
         question = self._question(asked, axis, reply.replace('"Is', '" Is'), source)
         return Lesson(stem, [question])
 
+    def steps(self, random: Random) -> Lesson:
+        """The steps of an axis are the questions of its checklist."""
+        axis, asked = random.choice(AXES), "geval.steps"
+        words = {"description": self._descriptions[axis]}
+        question = self._question(asked, axis, " ".join(checklist(axis)), **words)
+        return Lesson(self._tokens(f"{BOS}{USER}\n"), [question])
+
     def _stem(
         self, asked: str, report: Report, references: Sequence[Text] = (),
-        numbered: bool = False, **texts: Text,
+        numbered: bool = False, steps: str | None = None, **texts: Text,
     ) -> Run:  # fmt: skip
         """The prompt as far as it is the same for every question about these texts; `numbered`:
         the sentences of the target are, as references are otherwise."""
-        slots: dict[str, Given] = {"source": report.text}
+        slots: dict[str, Given] = {"source": report.text, "steps": steps}
         slots |= {name: spelt(text) for name, text in texts.items()}
         slots["references"] = [spelt(text) for text in references]
         words = dict.fromkeys(WORDS, "")
@@ -217,10 +241,11 @@ class Teacher:
         self, asked: str, axis: Axis, answer: Text | str, source: str = "x", **words: str
     ) -> Run:
         """The rest of the prompt, the reply and its end."""
-        slots = ("reference", "target", "worse", "better")
+        slots = ("reference", "target", "worse", "better", "steps")
         blanks: dict[str, Given] = {"references": ["x"], **dict.fromkeys(slots, "x")}
         blanks["source"] = source
-        prompt = self._pack.render(asked, blanks, axis=axis, description="", **words)
+        words = {"axis": axis, "description": ""} | words
+        prompt = self._pack.render(asked, blanks, **words)
         asking = self._tokens(f"{prompt.parts[-1]}\n{ASSISTANT}\n")
         if number := words.get("number"):
             asking[-1] = asking[-1]._replace(asks=int(number))

@@ -20,11 +20,14 @@ def main(
     share: Annotated[
         float, typer.Option(help="Of the rates, for a checkpoint that learns on.")
     ] = 1,
+    layers: Annotated[
+        int, typer.Option(min=5, help="5 are a smaller judge; of a checkpoint the first are taken.")
+    ] = 6,
 ) -> None:
     from jobs.nano.checkpoint import save_checkpoint
     from jobs.nano.training import Recipe, Training, examine
 
-    training = Training(Recipe(seed=seed, steps=steps, share=share), folder, start)
+    training = Training(Recipe(seed=seed, steps=steps, layers=layers, share=share), folder, start)
     if training.resume():
         print(f"resumed at step {training.step:,}", flush=True)
     training.run(lambda line: print(line, flush=True))

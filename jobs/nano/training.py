@@ -42,12 +42,15 @@ class Recipe:
 
     seed: int = 0
     steps: int = 2600
+    layers: int = 6
     comparisons: int = 24
     ladders: int = 8
     extremes: int = 4
     betweens: int = 6
     checklists: int = 8
+    ratings: int = 8
     writings: int = 2
+    steps_of_axes: int = 1
     rate: float = 2e-3
     rate_of_matrices: float = 4e-3
     share: float = 1.0
@@ -67,7 +70,8 @@ class Training:
         self.recipe, self.step = recipe, 0
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self._halves = self.device == "cuda" or torch.cpu._is_avx512_bf16_supported()
-        self.network = Network(Shape(tokenizer.get_vocab_size())).to(self.device)
+        shape = Shape(tokenizer.get_vocab_size(), layers=recipe.layers)
+        self.network = Network(shape).to(self.device)
         if start is not None:
             start_from(start, self.network)
         self._forward = _compiled(self.network, recipe.steps)
@@ -110,7 +114,8 @@ class Training:
                 seconds = time.monotonic() - began
                 say(
                     f"step {self.step:,} of {self.recipe.steps:,}: loss of comparisons, ladders, "
-                    f"extremes, betweens, checklists, writings {means}; {seconds:.0f} s"
+                    "extremes, betweens, checklists, ratings, writings, steps "
+                    f"{means}; {seconds:.0f} s"
                 )
                 losses = []
 
@@ -123,7 +128,9 @@ class Training:
             [teach.extreme(random) for _ in range(recipe.extremes)],
             [teach.between(random) for _ in range(recipe.betweens)],
             [teach.checklist(random) for _ in range(recipe.checklists)],
+            [teach.rating(random) for _ in range(recipe.ratings)],
             [teach.writing(random) for _ in range(recipe.writings)],
+            [teach.steps(random) for _ in range(recipe.steps_of_axes)],
         ]
         losses = [self._learn(lessons) for lessons in sets]
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
@@ -217,14 +224,17 @@ class Marks:
     extremes: float
     betweens: float
     checklists: float
+    ratings: float
     writings: float
+    steps: float
 
     def __str__(self) -> str:
         right = ", ".join(f"{axis} {share:.3f}" for axis, share in self.compared.items())
         return (f"held out: compares rightly: {right}; in ladders {self.ladders:.3f}; "
                 f"writes as taught: extremes {self.extremes:.3f}, in-betweens "
-                f"{self.betweens:.3f}, checklists {self.writings:.3f}; "
-                f"answers them rightly {self.checklists:.3f}")  # fmt: skip
+                f"{self.betweens:.3f}, checklists {self.writings:.3f}, steps "
+                f"{self.steps:.3f}; answers checklists rightly {self.checklists:.3f}, "
+                f"rates {self.ratings:.3f}")  # fmt: skip
 
 
 def examine(network: Network, seed: int = 0, lessons: int = 300) -> Marks:
@@ -237,7 +247,9 @@ def examine(network: Network, seed: int = 0, lessons: int = 300) -> Marks:
         _share(_marked(network, [teacher.extreme(random) for _ in range(lessons // 3)])),
         _share(_marked(network, [teacher.between(random) for _ in range(lessons // 3)])),
         _share(_marked(network, [teacher.checklist(random) for _ in range(lessons // 3)])),
+        _share(_marked(network, [teacher.rating(random) for _ in range(lessons // 3)])),
         _share(_marked(network, [teacher.writing(random) for _ in range(lessons // 3)])),
+        _share(_marked(network, [teacher.steps(random) for _ in range(len(AXES))])),
     )
 
 

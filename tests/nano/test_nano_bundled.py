@@ -72,9 +72,8 @@ def test_its_users_are_told_what_it_knows():
     _, prompts = job().cautions
     assert "prompts: nano" in prompts
     pack = load_task("summary", prompts="nano").pack
-    taught = " ".join(
-        pack.templates[f"synthetic.{name}"] for name in ("extreme", "between", "compare", "ladder")
-    )
+    names = [f"synthetic.{name}" for name in ("extreme", "between", "compare", "ladder")]
+    taught = " ".join(pack.templates[name] for name in [*names, "checklist.ask"])
     for word in re.findall(r"</?\w+>|\w+", re.sub(r"{[{%].*?[%}]}", " ", taught)):
         assert len(ids(word)) == 1, word
 
@@ -153,6 +152,26 @@ def test_a_checklist_is_taught_as_it_is_asked_and_written(engine):
         prompts = [pack.render("checklist.write", {"source": source}, axis=axis)
                    for source in (report.text, None)]  # fmt: skip
         assert taught_prompt(lesson) in [list(template.around(p, tokeniser)[0]) for p in prompts]
+
+
+def test_a_rating_is_taught_as_it_is_asked_with_steps_and_without(engine):
+    tokeniser, template = engine
+    task, teacher, seen = load_task("summary", prompts="nano"), Teacher(TOKENIZER), set()
+    for seed in range(4):
+        taught = taught_prompt(teacher.rating(Random(seed)))
+        asked = TOKENIZER.decode(taught, skip_special_tokens=False)
+        given = dict(re.findall(r"(?s)<(report|steps|target)>\s(.*?)\s</", asked))
+        given["source"] = given.pop("report")
+        name = "geval.rate" if "steps" in given else "direct.rate"
+        (axis,) = re.findall(r"in (\w+)\.", asked)
+        prompt = task.pack.render(name, {key: text.strip() for key, text in given.items()},
+                                  axis=axis, description="d")  # fmt: skip
+        assert taught == list(template.around(prompt, tokeniser)[0])
+        seen.add(name)
+    assert len(seen) == 2
+    prompts = [task.pack.render("geval.steps", {}, **axis.words) for axis in task.axes]
+    taught = taught_prompt(teacher.steps(Random(1)))
+    assert taught in [list(template.around(prompt, tokeniser)[0]) for prompt in prompts]
 
 
 def test_a_ladders_tokens_say_which_reference_they_belong_to():

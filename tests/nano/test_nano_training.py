@@ -20,7 +20,7 @@ torch = Lazily("torch")
 
 ROOT = Path(__file__).parents[2]
 SHORT = Recipe(steps=4, comparisons=2, ladders=1, extremes=1, betweens=1,
-               checklists=1, writings=1)  # fmt: skip
+               checklists=1, ratings=1, writings=1)  # fmt: skip
 TOKENIZER = make_tokenizer()
 
 
@@ -79,7 +79,8 @@ def test_lessons_are_of_their_half_alone(half):
     others = set(names("test" if half == "train" else "train"))
     teacher = Teacher(TOKENIZER, half)
     for seed in range(20):
-        for teach in (teacher.comparison, teacher.ladder, teacher.between, teacher.checklist):
+        for teach in (teacher.comparison, teacher.ladder, teacher.between, teacher.checklist,
+                      teacher.rating):  # fmt: skip
             lesson = teach(Random(seed))
             said = TOKENIZER.decode([t.id for t in lesson.stem], skip_special_tokens=False)
             assert not others & set(re.findall(r"\w+", said))
