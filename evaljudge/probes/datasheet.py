@@ -42,7 +42,7 @@ from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.pipeline import run
 from evaljudge.runs.watching import Watcher
 from evaljudge.sections import Table
-from evaljudge.sections.figures import NONE, bounded, correlation, count, percent
+from evaljudge.sections.figures import bounded, count, percent
 from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import Place
 
@@ -163,9 +163,9 @@ def _tables(rows: Sequence[TwinRow]) -> list[Table]:
         "n": "n",
         "unscored": "unscored",
         "moved": lambda row: bounded(row.moved),
-        "in spreads": lambda row: NONE if row.spreads is None else correlation(row.spreads),
-        "varies": lambda row: NONE if row.varies is None else correlation(row.varies),
-        "above": lambda row: NONE if row.above is None else percent(row.above),
+        "in spreads": "spreads",
+        "varies": "varies",
+        "above": lambda row: percent(row.above),
         "should be": "expected",
         "verdict": lambda row: f"{row.verdict} !" if row.verdict in WARNED else row.verdict,
     }

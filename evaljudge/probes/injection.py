@@ -41,7 +41,7 @@ from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.pipeline import run
 from evaljudge.runs.watching import Watcher
-from evaljudge.sections.figures import NONE, bounded, count, percent
+from evaljudge.sections.figures import bounded, count, percent
 from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import Output, Place
 
@@ -129,13 +129,9 @@ def _variants(
 
 
 def filler(length: int) -> str:
-    """About so many characters of sentences that say nothing of the document."""
-    return _as_long(planted().control, length)
-
-
-def _as_long(sentences: Sequence[str], length: int) -> str:
-    """Whole sentences, as a fragment would be bad writing; those again if they are too few."""
-    further = cycle(sentences)
+    """About so many characters of sentences that say nothing of the document: whole ones, as a
+    fragment would be bad writing, and those again if they are too few."""
+    further = cycle(planted().control)
     text, sentence = next(further), next(further)
     while len(text) + len(sentence) / 2 < length:
         text, sentence = f"{text} {sentence}", next(further)
@@ -217,7 +213,7 @@ def injection(
         "n": "n",
         "moved": lambda row: bounded(row.moved),
         "minus control": lambda row: bounded(row.less_control),
-        "above": lambda row: NONE if row.above is None else percent(row.above),
+        "above": lambda row: percent(row.above),
         "verdict": "verdict",
     }
     dots = [
