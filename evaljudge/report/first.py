@@ -187,17 +187,13 @@ def _peoples_best(findings: Findings, axis: str) -> str:
     best = [system.system for system in rated.systems if system.mean == rated.systems[0].mean]
     if len(best) == len(rated.systems):
         return f"rated by {findings.rated_by}, all systems are alike"
-    return f"{best_by(findings)}: {_listed(best)}"
+    whose = "people's best" if findings.rated_by == "people" else f"best by {findings.rated_by}"
+    return f"{whose}: {_listed(best)}"
 
 
 def stand_in(findings: Findings) -> str:
     is_people = findings.rated_by == "people"
     return "" if is_people else f"In place of people's ratings stand {findings.rated_by}."
-
-
-def best_by(findings: Findings) -> str:
-    is_people = findings.rated_by == "people"
-    return "people's best" if is_people else f"best by {findings.rated_by}"
 
 
 def ticks(low: float, high: float, wanted: int = 5) -> list[tuple[float, str]]:
