@@ -179,13 +179,11 @@ def measure_here(
     metrics: Sequence[Metric], cases: Sequence[Case], seed: int = 0
 ) -> dict[str, list[list[Value]]]:
     """Each metric's values of the candidates, case by case. The cases are the whole corpus."""
-    return {metric.name: _measured(metric, cases, seed) for metric in metrics}
-
-
-def _measured(metric: Metric, cases: Sequence[Case], seed: int) -> list[list[Value]]:
-    if isinstance(metric, CorpusMetric):
-        metric = fitted_here(metric, cases, seed)
-    return [values for part in parts_of(cases) for values in values_of(metric, part)]
+    ready = (fitted_here(m, cases, seed) if isinstance(m, CorpusMetric) else m for m in metrics)
+    return {
+        metric.name: [values for part in parts_of(cases) for values in values_of(metric, part)]
+        for metric in ready
+    }
 
 
 def values_of(metric: Metric, cases: Sequence[Case]) -> list[list[Value]]:
