@@ -34,7 +34,7 @@ from pydantic import Field, model_validator
 
 from evaljudge.engines import Identity, ModelSource, identity_of
 from evaljudge.metrics.embeddings import naming_the_model
-from evaljudge.metrics.protocol import EMPTY_SOURCE, EMPTY_TEXT, KnownMetric, Part, Unscored, Value
+from evaljudge.metrics.protocol import EMPTY_SOURCE, EMPTY_TEXT, KnownMetric, Unscored, Value
 from evaljudge.metrics.tokens import (
     Characters,
     Counts,
@@ -139,14 +139,14 @@ class Importance:
         sources = (self._read(document.source) for document in documents)
         return replace(self, tokenizer=self._learnt(sources))
 
-    def counted(self, documents: Iterable[Document]) -> Part:
+    def counted(self, documents: Iterable[Document]) -> Frequencies:
         sources = (document.source for document in documents)
         parts = (self._tokens(texts) for texts in _some(sources))
         each = (Frequencies.of(self._grams(tokens), tokens) for tokens in parts)
-        return Frequencies.added(each).as_part()
+        return Frequencies.added(each)
 
-    def fitted(self, counts: Iterable[Part]) -> Self:
-        return replace(self, corpus=Frequencies.added(map(Frequencies.from_part, counts)))
+    def fitted(self, counts: Iterable[Frequencies]) -> Self:
+        return replace(self, corpus=Frequencies.added(counts))
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
         return [self.values(overlap) for overlap in self.overlaps(cases)]
@@ -162,7 +162,6 @@ class Importance:
             start = end
 
     def values(self, overlap: Overlap) -> list[Value]:
-        """The values of one case's candidates."""
         lengths, weights = overlap.lengths, self._weights(overlap)
         if lengths[0] and weights.size and weights.sum() > 0:
             sums = np.bincount(overlap.texts, weights[overlap.grams], minlength=lengths.size)

@@ -32,8 +32,6 @@ from numbers import Real
 from statistics import fmean
 from typing import Any, Literal, Protocol, Self, TypeVar, runtime_checkable
 
-from numpy.typing import NDArray
-
 from evaljudge.errors import needing
 from evaljudge.plugins import added_code
 from evaljudge.records import Case, Document
@@ -49,8 +47,8 @@ class Unscored:
 
 
 Value = float | Unscored
-Part = Mapping[str, NDArray[Any]]
-"""Counts of some of a corpus' documents, as arrays, which are cheap to send."""
+Part = Any
+"""Counts of some of a corpus' documents, which are sent to where they are added up."""
 
 
 class Metric(Protocol):
