@@ -299,26 +299,15 @@ async function flipped() {
 
 async function sorted(rows) {
   const { scores, ratings, apart, doubts, others } = list;
-  const negated = (values) => values && values.map((value) => -value);
-  const keys = {
-    low: () => scores,
-    high: () => negated(scores),
-    doubt: () => negated(doubts),
-    "doubt-low": () => doubts,
-    disagreement: () => negated(apart),
-    "disagreement-low": () => apart,
-    "people-low": () => ratings,
-    "people-high": () => negated(ratings),
-    threshold: () => scores.map((score) => Math.abs(score - threshold.value)),
-    difference: async () => {
-      if (!others) return null;
-      const flips = await flipped();
-      return Float64Array.from(scores, (score, row) => -Math.abs(score - others[row]) - (flips[row] ? FLIPPED_FIRST : 0));
-    },
-    "other-low": () => others,
-    "other-high": () => negated(others),
-  }[$("sort").value];
-  const values = keys ? await keys() : null;
+  const order = $("sort").value;
+  const rising = { low: scores, "doubt-low": doubts, "disagreement-low": apart, "people-low": ratings, "other-low": others };
+  const falling = { high: scores, doubt: doubts, disagreement: apart, "people-high": ratings, "other-high": others };
+  let values = rising[order] ?? falling[order]?.map((value) => -value);
+  if (order === "threshold") values = scores.map((score) => Math.abs(score - threshold.value));
+  if (order === "difference" && others) {
+    const flips = await flipped();
+    values = Float64Array.from(scores, (score, row) => -Math.abs(score - others[row]) - (flips[row] ? FLIPPED_FIRST : 0));
+  }
   if (!values) return rows;
   const known = rows.filter((row) => !Number.isNaN(values[row]));
   const rest = rows.filter((row) => Number.isNaN(values[row]));
