@@ -121,7 +121,8 @@ def datasheet(
 
     scores, model = scored(config, "run")
     others = load_config(config.as_given(), reworded)
-    same = _asked_the_same(job, make_job(others, engines))
+    asked = {judge.name: judge.asking for judge in make_job(others, engines).judges}
+    same = [judge.name for judge in job.judges if judge.asking == asked.get(judge.name)]
     if len(same) < len(job.judges):
         by_others, _ = scored(others, REWORDED)
         for judge in (judge for judge in job.judges if judge.name not in same):
@@ -149,12 +150,6 @@ def datasheet(
         ],
         measure="score above that of the clean text, with 95% interval over documents",
     )
-
-
-def _asked_the_same(job: Job, other: Job) -> list[str]:
-    """The judges whose prompts the other words do not change."""
-    asked = {judge.name: judge.asking for judge in other.judges}
-    return [judge.name for judge in job.judges if judge.asking == asked.get(judge.name)]
 
 
 def _tables(rows: Sequence[TwinRow]) -> list[Table]:
