@@ -25,7 +25,7 @@ GAIN = (
     "other documents."
 )
 INTERVALS = "In brackets: 95% intervals over documents."
-_TITLES = {"sample": "Sample level: within documents", "system": "System level: systems' means",
+TITLES = {"sample": "Sample level: within documents", "system": "System level: systems' means",
            "summary": "Summary level: all texts pooled"}  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
         "n": "n",
     }
     tables = [
-        tabled(_TITLES[level], [row for row in rows if row.level == level], 3, columns)
+        tabled(TITLES[level], [row for row in rows if row.level == level], 3, columns)
         for level in levels
     ]
     notes = [INTERVALS, *notes_on(rows, SAMPLED_NOTE, "gain")]
