@@ -151,9 +151,9 @@ def _estimated(rows: Sequence[SystemOnScale], means: Powered) -> Iterator[System
 def _differences(names: Sequence[str], apart: Powered) -> list[Difference]:
     ps = apart.corrected.ps()
     p_holm = adjusted(dict(enumerate(ps))).values()
-    figures = apart.by_labels.intervals(), apart.corrected.intervals(), ps, p_holm
-    rows = zip(combinations(names, 2), *figures, strict=True)
-    return [Difference(*pair, *of_pair) for pair, *of_pair in rows]
+    intervals = zip(apart.by_labels.intervals(), apart.corrected.intervals(), strict=True)
+    rows = zip(combinations(names, 2), intervals, ps, p_holm, strict=True)
+    return [Difference(*pair, *both, p, p_adjusted) for pair, both, p, p_adjusted in rows]
 
 
 @dataclass(frozen=True, slots=True)
