@@ -182,8 +182,7 @@ class Importance:
         return np.asarray(expit(10 - 20 * lengths / lengths[0]), np.float64)
 
     def _overlap(self, tokens: TokenIds, lengths: Counts, grams: Grams) -> Overlap:
-        if self.corpus is None:
-            raise ValueError("the corpus is to be counted before anything is measured")
+        assert self.corpus is not None, "the corpus is counted before anything is measured"
         source = grams.part(0, 1)
         keys, first, times = np.unique(source.keys, return_index=True, return_counts=True)
         if not keys.size:
@@ -221,8 +220,7 @@ class Importance:
         return np.asarray(sated * np.log1p((documents - df + 0.5) / (df + 0.5)))
 
     def _tokens(self, texts: Sequence[str]) -> TokenIds:
-        if self.tokenizer is None:
-            raise ValueError("the tokenizer is to be learnt before anything is counted")
+        assert self.tokenizer is not None, "it is learnt before anything is counted"
         return self.tokenizer([self._read(text) for text in texts])
 
     def _grams(self, tokens: TokenIds) -> Grams:

@@ -143,8 +143,7 @@ def pairs(vectors: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def idf(corpus: Frequencies | None, ids: NDArray[np.int64]) -> Floats:
-    if corpus is None:
-        raise ValueError("the corpus is to be counted before anything is measured")
+    assert corpus is not None, "the corpus is counted before anything is measured"
     keys, df = ids.astype(np.uint64) + FIRST, np.zeros(len(ids))
     is_known = np.isin(keys, corpus.keys)
     df[is_known] = corpus(keys[is_known])
