@@ -24,7 +24,7 @@ Any script works; a character that the tokenizer's sample lacks matches nothing.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from importlib.metadata import version
 from itertools import chain, islice
 from typing import Annotated, Any, Literal, Self
@@ -231,7 +231,9 @@ class Importance:
         text = text.lower() if text.strip() else ""
         if not self.settings.drop_stop_words:
             return text
-        return " ".join(word for word in text.split() if word not in _stop_words())
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        return " ".join(word for word in text.split() if word not in ENGLISH_STOP_WORDS)
 
     def _learnt(self, sources: Iterable[str]) -> Tokenizer:
         settings = self.settings
@@ -257,13 +259,6 @@ def _some(sources: Iterable[str]) -> Iterator[list[str]]:
     left = iter(sources)
     while texts := list(islice(left, COUNTED_AT_ONCE)):
         yield texts
-
-
-@cache
-def _stop_words() -> frozenset[str]:
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    return frozenset(ENGLISH_STOP_WORDS)
 
 
 METRICS = {

@@ -64,6 +64,7 @@ class RunIndex(RunScores):
         self.selections = selections(run)
         self._rows = self.rows_of(()) if other is None else other.rows_of(self.texts)
         """The place of each text in the other run; -1: it has no such text."""
+        self.shared_texts = int((self._rows >= 0).sum())
 
     # what is asked of it
 
@@ -120,10 +121,6 @@ class RunIndex(RunScores):
         return RunPrompts(self.run.output)
 
     # the run beside it
-
-    @property
-    def shared_texts(self) -> int:
-        return int((self._rows >= 0).sum())
 
     @property
     def comparison(self) -> dict[str, Any]:
