@@ -66,10 +66,8 @@ def rows(run: RunFrame) -> Iterator[LeftOut]:
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     rows: Sequence[LeftOut] = findings["jury"]
-    levels = [lv for lv in LEVELS if any(r.level == lv for r in rows)]
-    if in_short:
-        shown = [lv for lv in LEVELS if any(r.level == lv and r.gain is not None for r in rows)]
-        levels = shown[:1]
+    shown = [row for row in rows if not in_short or row.gain is not None]
+    levels = [level for level in LEVELS if any(row.level == level for row in shown)]
     columns = {
         "jury": "combination",
         "axis": "axis",
@@ -81,7 +79,7 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     }
     tables = [
         tabled(TITLES[level], [row for row in rows if row.level == level], 3, columns)
-        for level in levels
+        for level in (levels[:1] if in_short else levels)
     ]
     notes = [INTERVALS, *notes_on(rows, SAMPLED_NOTE, "gain")]
     yield Section(LEFT_OUT, [GAIN], tables, notes)
