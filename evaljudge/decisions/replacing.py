@@ -115,20 +115,22 @@ def replacing(
         advantages.append(_jackknifed(closer, document_of, units.size))
     corrected = _corrected([row.p for row in raters])
     clustered = [row.p_clustered for row in raters if row.p_clustered is not None]
-    by_documents = _corrected(clustered) if len(clustered) == len(raters) else None
-    corrections = zip(raters, corrected, by_documents or [None] * len(raters), strict=True)
+    is_clustered = len(clustered) == len(raters)
+    by_documents: Sequence[float | None] = [None] * len(raters)
+    if is_clustered:
+        by_documents = _corrected(clustered)
     advantage = float(np.mean([value for value, _ in advantages]))
     low, high = _interval(advantage, np.mean([without for _, without in advantages], axis=0))
     return Replacing(
         epsilon=epsilon,
-        winning_rate=None if by_documents is None else _rejected(by_documents),
+        winning_rate=_rejected(_corrected(clustered)) if is_clustered else None,
         winning_rate_texts=_rejected(corrected),
         advantage=advantage,
         low=low,
         high=high,
         raters=tuple(
             replace(row, p_corrected=p, p_clustered_corrected=p_clustered)
-            for row, p, p_clustered in corrections
+            for row, p, p_clustered in zip(raters, corrected, by_documents, strict=True)
         ),
         left_out=int(np.count_nonzero(rated)) - chosen.size,
     )
