@@ -47,13 +47,15 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
-def percent(share: float) -> str:
+def percent(share: float | None) -> str:
+    if share is None:
+        return NONE
     tenths = Decimal(repr(share * 1.0)).quantize(Decimal("0.001"), ROUND_FLOOR) * 100
     return f"{tenths:.1f}%"
 
 
 def ratio(part: int, whole: int) -> str:
-    return percent(part / whole) if whole else NONE
+    return percent(part / whole if whole else None)
 
 
 def correlation(value: float | None) -> str:
