@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from evaljudge.errors import Damaged, UserError, first_words
@@ -59,26 +58,24 @@ _BY_REPORT = "`evaljudge report CONFIG` makes it anew"
 _NONE = "put it back from a copy, or take another `out` (its `briefs` can be those of this run)"
 _KEPT = ("cases/", "scores/")
 """Whose files are read several times by one report."""
-REMEDIES: Mapping[str, str] = MappingProxyType(
-    {
-        RUN: _NONE,
-        SHARDS: _NONE,
-        "cases": "`evaljudge run CONFIG` makes it anew, if the corpus is as it was when this was "
-        "cut from it: without candidates that `--extend` has added to its documents since",
-        "commits": _BY_RUN,
-        "verdicts": _BY_RUN,
-        "checks": _BY_RUN,
-        "partial": "the documents that were saved there are asked about again",
-        "briefs": "remove it, and `evaljudge run CONFIG` writes it again",
-        COMMON: "put it back from a copy: without it, `--extend` asks for it again, and the answer "
-        "may differ from the one that the other documents have",
-        SPENT: "remove it: then only what is committed counts for `most`",
-        "labels": "put it back from a copy: without it, its sheet's ratings belong to no text",
-        "cascade.json": "put it back from a copy: else no report says what was passed on",
-        "why": "remove it, and `evaljudge why` has it written again",
-        **dict.fromkeys(("measures", "scores", "report", "selected"), _BY_REPORT),
-    }
-)
+REMEDIES: Mapping[str, str] = {
+    RUN: _NONE,
+    SHARDS: _NONE,
+    "cases": "`evaljudge run CONFIG` makes it anew, if the corpus is as it was when this was "
+    "cut from it: without candidates that `--extend` has added to its documents since",
+    "commits": _BY_RUN,
+    "verdicts": _BY_RUN,
+    "checks": _BY_RUN,
+    "partial": "the documents that were saved there are asked about again",
+    "briefs": "remove it, and `evaljudge run CONFIG` writes it again",
+    COMMON: "put it back from a copy: without it, `--extend` asks for it again, and the answer "
+    "may differ from the one that the other documents have",
+    SPENT: "remove it: then only what is committed counts for `most`",
+    "labels": "put it back from a copy: without it, its sheet's ratings belong to no text",
+    "cascade.json": "put it back from a copy: else no report says what was passed on",
+    "why": "remove it, and `evaljudge why` has it written again",
+    **dict.fromkeys(("measures", "scores", "report", "selected"), _BY_REPORT),
+}
 """What can be done about a damaged file of each folder."""
 
 

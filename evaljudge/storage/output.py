@@ -36,7 +36,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from itertools import chain, groupby
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from evaljudge.errors import Damaged, UserError, first_words
@@ -66,7 +65,6 @@ if TYPE_CHECKING:
 Stage = Literal["prepare", "judge", "measure"]
 T = TypeVar("T")
 S = TypeVar("S")
-UNSIGNED: Mapping[str, str] = MappingProxyType({})
 _COMMON = re.compile(r"[0-9a-f]+\.json")
 _MARKER = re.compile(r"(\d{5,})\.(json|zip)")
 _BUNDLES = re.compile(rf"({BUNDLED}\w+?)(?:-(\w+))?")
@@ -452,7 +450,7 @@ class Output(RunFiles):
         return self._records(Score, self.scores_file(shard), part=self._part_of_scores(shard))
 
     def write_scores(
-        self, scores: Mapping[Shard, Sequence[Score]], signatures: Mapping[str, str] = UNSIGNED
+        self, scores: Mapping[Shard, Sequence[Score]], signatures: Mapping[str, str] = {}
     ) -> None:
         """The scores of all shards that share a file, or of the shard that has its own.
 
@@ -479,7 +477,7 @@ class Output(RunFiles):
         return name
 
     def _verdicts(self, name: str, with_tokens: bool) -> Iterator[Verdict]:
-        return self._records(Verdict, name, None if with_tokens else tables.but_tokens(Verdict))
+        return self._records(Verdict, name, None if with_tokens else tables.BUT_TOKENS)
 
     # briefs: their files carry the run's name too, since other runs may write beside them
 
