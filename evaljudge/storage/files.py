@@ -164,7 +164,8 @@ class RunFiles:
             return stored
         if self.has_listing:
             raise self.damaged(RUN, GONE)
-        within = self.place.folder_with(RUN)
+        folders = (f for f in self.place.folders("") if self.place.kind(f"{f}/{RUN}") == "File")
+        within = next(folders, None)
         advice = f"; {self.place.at(within)} is one" if within else ""
         raise UserError(f"{self.uri}: no run lies here{advice}")
 
