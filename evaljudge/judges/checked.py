@@ -103,7 +103,9 @@ def shown_answer(verdict: Verdict) -> Section:
         notes = [LEFT_OUT.format(left_out)]
     notes += shown_thoughts(verdict.evidence)
     evidence.pop("thoughts", None)
-    notes += [f"{key}: {_as_words(value)}" for key, value in evidence.items()]
+    for key, value in evidence.items():
+        words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        notes.append(f"{key}: {words}")
     return Section("", [PROBABLE] if tables else [], tables, notes)
 
 
@@ -124,10 +126,6 @@ def _answers_table(answers: Sequence[Mapping[str, Any]]) -> Table:
             for one, each in zip(answers, chosen, strict=True)]  # fmt: skip
     heads = [head for head, value in rows[0].items() if isinstance(value, str)]
     return Table("", heads, [[row[head] for head in heads] for row in rows], "l" * len(heads))
-
-
-def _as_words(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _texts(cases: Iterable[Case], scales: Sequence[str]) -> Iterator[Place]:
