@@ -96,13 +96,8 @@ class Template:
     has_types: bool = False
     """Whether the tokens of such a text are of another type than those before it."""
 
-    def around(self, prompt: Prompt, tokeniser: Texts) -> tuple[Ids, int]:
-        """The prompt's ids, and how many of them are the template's own, before any document."""
-        parts, head = self.parts_around(prompt, tokeniser)
-        return tuple(chain.from_iterable(parts)), head
-
     def parts_around(self, prompt: Prompt, tokeniser: Texts) -> tuple[list[Ids], int]:
-        """The same, with the ids of each part apart."""
+        """The ids of each part, and how many are the template's own, before any document."""
         parts = [self.head, *(self.part(n, t, tokeniser) for n, t in enumerate(prompt.parts))]
         head = sum(map(len, parts[: prompt.head + 1])) if prompt.head else 0
         return [*parts, self.tail], head
