@@ -249,8 +249,10 @@ def settled(source: ModelSource, template: ChatTemplate | None) -> ModelSource:
     from jinja2 import TemplateError
 
     try:
-        if CLOCK in template.text and _stamps_date(template, chat):
-            chat[CLOCK] = DATE
+        if CLOCK in template.text:
+            one, other = (template.around({CLOCK: day, **chat}) for day in (DATE, "1999-12-31"))
+            if one != other:
+                chat[CLOCK] = DATE
         if reply is None and THINKING not in chat:
             off = chat | {THINKING: False}
             # where thinking is off anyway, nothing is set, and the model's identity stays
@@ -261,11 +263,6 @@ def settled(source: ModelSource, template: ChatTemplate | None) -> ModelSource:
         message = f"its chat template cannot be rendered: {error}"
         raise UserError(f"model {source.source}: {message}") from None
     return replace(source, chat=chat, reply=reply or "")
-
-
-def _stamps_date(template: ChatTemplate, chat: Mapping[str, Any]) -> bool:
-    one, other = (template.around({CLOCK: day, **chat}) for day in (DATE, "1999-12-31"))
-    return one != other
 
 
 def _lacking(template: ChatTemplate, chat: Mapping[str, Any]) -> str:

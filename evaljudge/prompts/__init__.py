@@ -108,7 +108,8 @@ def load_task(
 ) -> Task:
     """A built-in task or a YAML file; only these axes; with this folder's prompts first."""
     file = HERE / f"{name}.yaml" if name in BUILT_IN else _task_file(name)
-    spec = _read(file)
+    values = read_yaml(read_text(file, "task"), f"task {file}")
+    spec = read_settings(_TaskFile, values, "", f"task {file}: ")
     places = [*_own_pack(file, spec), *built_in_pack(COMMON)]
     pack = read_pack(_laid_out([*_user_pack(prompts, places), *places], layout))
     if not spec.prompts and spec.name not in BUILT_IN:
@@ -125,11 +126,6 @@ def _task_file(name: str) -> Path:
     if file.suffix in (".yaml", ".yml"):
         raise UserError(f"task: {name}: no such file")
     raise UserError(f"task: {unknown('task', name, BUILT_IN)} (or a path to a task file)")
-
-
-def _read(file: Path) -> _TaskFile:
-    values = read_yaml(read_text(file, "task"), f"task {file}")
-    return read_settings(_TaskFile, values, "", f"task {file}: ")
 
 
 def _axes(spec: _TaskFile, wanted: Sequence[str] | None) -> tuple[Axis, ...]:

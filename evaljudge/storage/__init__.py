@@ -1,7 +1,7 @@
 """Reading and writing files, on this machine and on object storage; every path named once."""
 
 from evaljudge.storage.checking import DERIVED, Fault, Inspected, digests, inspect, was_finished
-from evaljudge.storage.claim import Claim, claimed, holder, this_machine
+from evaljudge.storage.claim import Claim, claimed, holder
 from evaljudge.storage.failures import Index, expect_answers, index_on_disk
 from evaljudge.storage.files import BUNDLED, GONE, LAYOUTS, RUN, SHARDS, SPENT, Panel, panels_of
 from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read, to_write
@@ -54,7 +54,6 @@ __all__ = [
     "marker",
     "open_to_read",
     "panels_of",
-    "this_machine",
     "to_write",
     "was_finished",
 ]

@@ -4,11 +4,7 @@
     briefs/synthetic/00003-s1f0c.parquet    in the run's folder, or in one that runs share
 
 Where the run's id says so, what a stage of a shard writes is a part of the stage's bundle
-(seals.py), and has the same name as if it were a file of its own:
-
-    commits/judge/00003.zip       verdicts/J/00003.parquet, checks/J/00003.parquet, the receipt
-    commits/measure/00003.zip     measures/M/00003.parquet, the receipt
-    briefs/z1f0c/00003.zip        briefs/KIND/00003-z1f0c.parquet, the receipt of `prepare`
+(seals.py), and has the same name as if it were a file of its own.
 
 A file that is not as it was written is a Damaged, which says what can be done.
 """

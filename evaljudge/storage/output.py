@@ -310,9 +310,8 @@ class Output(RunFiles):
 
     def critiques(self, scores: Iterable[Score]) -> list[Critique]:
         there = {*self.place.names("why")}
-        files = (_about_score(score) for score in scores) if there else ()
         found = list[Critique]()
-        for file in files:
+        for file in map(_about_score, scores if there else ()):
             if file in there:
                 with suppress(Damaged):  # no score needs it, and `check` names it
                     found.append(Critique(**self._json(f"why/{file}")))
@@ -492,8 +491,7 @@ class Output(RunFiles):
     @property
     def _own_end(self) -> str:
         """How the names of its own files of briefs end."""
-        end = f"-{self.panel.prepare}" if self.panel and self.panel.prepare else ""
-        return f"-{self.name}{end}.parquet"
+        return f"-{ended(self.name, (self.panel or Panel()).prepare)}.parquet"
 
     def prepared(self, kinds: Iterable[str]) -> set[int]:
         """The shards that are prepared, and whose own files of briefs of these kinds still lie
@@ -507,9 +505,12 @@ class Output(RunFiles):
 
     def brief_files(self, judge: str) -> list[str]:
         """All that may hold briefs for this kind of judge, bundles by the names of such a part."""
-        place, folder = self._where(f"briefs/{judge}")
-        names = [name for name in place.names(folder) if BRIEFS.fullmatch(name)]
-        return names + self._bundled_briefs
+        place, above = self._where("briefs/")
+        names = [name for name in place.names(f"{above}{judge}") if BRIEFS.fullmatch(name)]
+        for folder in filter(_BUNDLES.fullmatch, place.folders(above.rstrip("/"))):
+            files = map(_MARKER.fullmatch, place.names(f"{above}{folder}"))
+            names += [f"{file[1]}-{folder}.parquet" for file in files if file and file[2] == "zip"]
+        return names
 
     def reusable_briefs(self, judge: str) -> list[str]:
         """The files where a shard may find briefs besides its own.
@@ -526,15 +527,6 @@ class Output(RunFiles):
                 match[2] != self.name or (name.endswith(self._own_end) and int(match[1]) < cuts[-1])
             )
         ]
-
-    @property
-    def _bundled_briefs(self) -> list[str]:
-        place, above = self._where("briefs/")
-        names = list[str]()
-        for folder in filter(_BUNDLES.fullmatch, place.folders(above.rstrip("/"))):
-            files = map(_MARKER.fullmatch, place.names(f"{above}{folder}"))
-            names += [f"{file[1]}-{folder}.parquet" for file in files if file and file[2] == "zip"]
-        return names
 
     def brief_documents(self, judge: str, file: str) -> list[str]:
         if not self.has_part(f"briefs/{judge}/{file}"):

@@ -99,7 +99,8 @@ class RayExecutor(Executor):
         with ray_session(workers):
             taking = place(workers, assignment.source.gpus_per_engine, ray_cluster())
             watch(Event("loading"))
-            with reading_board(map(_given, orders), watch, budget, may_copy=True) as reader:
+            given = ((order.shard.number, list(order.stages), str(order)) for order in orders)
+            with reading_board(given, watch, budget, may_copy=True) as reader:
                 made = LOADING_KILLS, Worker, assignment, taking.gpus, budget is not None
                 turns = shards_at_once([order.shard for order in orders], assignment.source)
                 packed = _counted(reader.board, *made)
@@ -180,10 +181,6 @@ def _counted(board: Any, refusal: str, worker: type, *arguments: object) -> tupl
 
     packed = ray.put(ray.cloudpickle.dumps((worker, arguments)))
     return packed, board, pickle.dumps((UserError(refusal), False))
-
-
-def _given(order: Order) -> tuple[int, list[str], str]:
-    return order.shard.number, list(order.stages), str(order)
 
 
 def _turns(
