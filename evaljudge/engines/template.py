@@ -96,12 +96,6 @@ class Template:
     has_types: bool = False
     """Whether the tokens of such a text are of another type than those before it."""
 
-    def parts_around(self, prompt: Prompt, tokeniser: Texts) -> tuple[list[Ids], int]:
-        """The ids of each part, and how many are the template's own, before any document."""
-        parts = [self.head, *(self.part(n, t, tokeniser) for n, t in enumerate(prompt.parts))]
-        head = sum(map(len, parts[: prompt.head + 1])) if prompt.head else 0
-        return [*parts, self.tail], head
-
     def render(
         self,
         prompt: Prompt,
@@ -112,7 +106,9 @@ class Template:
         turn: int = 0,
     ) -> Rendered | Failed:
         """`room`: for the reply; `text`: one that follows the prompt and is weighed or rated."""
-        parts, head = self.parts_around(prompt, tokeniser)
+        parts = [self.head, *(self.part(n, t, tokeniser) for n, t in enumerate(prompt.parts))]
+        head = sum(map(len, parts[: prompt.head + 1])) if prompt.head else 0
+        parts.append(self.tail)
         if text is not None:
             parts.append(tokeniser.text(text, after=self.tail_words))
             if not parts[-1]:

@@ -348,14 +348,10 @@ class RunFiles:
         return read
 
     def _records(
-        self,
-        kind: type[R],
-        name: str,
-        columns: list[str] | None = None,
-        seal: str = "",
-        part: str = "",
+        self, kind: type[R], name: str, columns: list[str] | None = None, **how: str
     ) -> Iterator[R]:
-        table = self.table(name, columns, seal, part)
+        """`how`: the seal or the part, as for `table`."""
+        table = self.table(name, columns, **how)
         if self._is_sealed(name):
             return tables.from_table(kind, table)
         try:  # another table than ours may lie there

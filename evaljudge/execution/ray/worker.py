@@ -234,16 +234,14 @@ class BoardNotes:
         self._board = board
 
     def attempt(self, name: str) -> dict[str, Any]:
-        return dict(_answer(self._board.attempt.remote(name)))
+        import ray
+
+        return dict(ray.get(self._board.attempt.remote(name)))
 
     def note_attempt(self, name: str, note: Mapping[str, Any]) -> None:
-        _answer(self._board.note_attempt.remote(name, dict(note)))
+        import ray
 
-
-def _answer(asked: Any) -> Any:
-    import ray
-
-    return ray.get(asked)
+        ray.get(self._board.note_attempt.remote(name, dict(note)))
 
 
 def _here(node: str, notes: BoardNotes) -> Here:
