@@ -23,7 +23,7 @@ _encoded = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @cache
-def schema_of(kind: type[R]) -> "pa.Schema":
+def _schemas() -> "dict[type, pa.Schema]":
     import pyarrow as pa
 
     text, number = pa.string(), pa.float64()
@@ -41,7 +41,14 @@ def schema_of(kind: type[R]) -> "pa.Schema":
         Verdict: "doc_id system judge axis evidence status reason tokens",
         Score: "doc_id system scorer axis value status reason signature doubt",
     }
-    return pa.schema([(name, others.get(name, text)) for name in columns[kind].split()])
+    return {
+        kind: pa.schema([(name, others.get(name, text)) for name in names.split()])
+        for kind, names in columns.items()
+    }
+
+
+def schema_of(kind: type[R]) -> "pa.Schema":
+    return _schemas()[kind]
 
 
 def to_table(kind: type[R], records: Iterable[R]) -> "pa.Table":
