@@ -103,15 +103,18 @@ class Texts:
         return not special or (special == {specials.get(unknown)} and unknown not in text)
 
     def _spelt_out(self, text: str, after: str) -> Ids:
-        """Some vocabularies hold special tokens as plain pieces: cut those spellings in two, after
-        their first letter."""
+        """Some vocabularies hold special tokens as plain pieces: cut those spellings in two."""
         special = "|".join(map(re.escape, self._ordinary.specials))
-        cuts = [0, *(match.start() + 1 for match in re.finditer(special, text)), len(text)]
-        first, *rest = (text[start:end] for start, end in pairwise(cuts))
-        ids = self._continued(first, after) + self._all(rest)
+        ids = self._cut_at((match.start() for match in re.finditer(special, text)), text, after)
         if not self._is_ordinary(ids, ""):  # a normaliser hid the spelling: letter by letter
             ids = self._all(text)
         return ids
+
+    def _cut_at(self, starts: Iterable[int], text: str, after: str) -> Ids:
+        """The ids of the pieces, cut after the first letter of each of these spellings."""
+        cuts = [0, *(start + 1 for start in starts), len(text)]
+        first, *rest = (text[start:end] for start, end in pairwise(cuts))
+        return self._continued(first, after) + self._all(rest)
 
     def _all(self, pieces: Iterable[str]) -> Ids:
         return tuple(i for piece in pieces for i in self._continued(piece, WORD))

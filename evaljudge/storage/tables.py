@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 R = TypeVar("R", Case, Brief, Verdict, Score)
 AS_JSON = ("content", "evidence")
 """Columns that hold a mapping as JSON."""
-BUT_TOKENS = [name for name in Verdict.__match_args__ if name != "tokens"]
+BUT_TOKENS: list[str] = [name for name in Verdict.__match_args__ if name != "tokens"]
 """A verdict's columns without the last, which says what it cost."""
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
 
