@@ -97,9 +97,9 @@ class Judge(ABC):
         return {}
 
     @property
-    @abstractmethod
     def scorers(self) -> Sequence[str]:
         """The scorers that `score` gives, per candidate and axis; the first is the headline."""
+        return [self.name, *self.other_readings, *self.fitted_to_people]
 
     @property
     @abstractmethod

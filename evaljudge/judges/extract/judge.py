@@ -163,10 +163,6 @@ class ExtractThenRate(QuestionJudge[Chosen]):
         unused, shown = ["budget"] if chosen.extract == "none" else [], ["source", "target"]
         super().__init__(name, chosen, task, "extract.rate", shown, unused=unused)
 
-    @property
-    def scorers(self) -> Sequence[str]:
-        return [self.name, *self.other_readings]
-
     meanings = {
         "": "The mean of the ratings from 1 (worst) to 5 (best), by their probabilities.",
         ".greedy": "The most probable rating, from 1 (worst) to 5 (best).",

@@ -113,10 +113,6 @@ class PairsJudge(Judge):
             "n (n - 1) / 2 comparisons."
         )
 
-    @property
-    def scorers(self) -> Sequence[str]:
-        return [self.name, *self.other_readings]
-
     meanings = {
         "": "The share of the document's other texts that the text stands above, from 0 to 1; "
         "it does not compare across documents.",

@@ -88,10 +88,6 @@ class QuestionJudge(Judge, Generic[Reply]):
         return self._asking
 
     @property
-    def scorers(self) -> Sequence[str]:
-        return [self.name]
-
-    @property
     def axes(self) -> Sequence[str]:
         return [axis.name for axis in self._axes]
 
