@@ -112,11 +112,10 @@ def fetch_checkpoint(source: ModelSource) -> None:
     if not os.path.isdir(path):
         from huggingface_hub import snapshot_download
 
-        folder = source.engine.get("download_dir")
         snapshot_download(
             path,
             revision=source.revision,
-            cache_dir=folder,
+            cache_dir=source.engine.get("download_dir"),
             allow_patterns=[*CHECKPOINT_FILES, *(p for n in source.allow for p in NEEDED[n])],
             ignore_patterns=OTHER_FORMS,
         )

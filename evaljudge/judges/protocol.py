@@ -30,8 +30,6 @@ class Part:
 
 
 class Judged(NamedTuple):
-    """What a judge found for one case."""
-
     verdicts: list[Verdict]
     """One for each candidate and axis, scored or not."""
     checks: list[Verdict] = []

@@ -197,7 +197,6 @@ class RunFiles:
         place.set_aside(at)
 
     def name_of(self, error: Damaged) -> str:
-        """The damaged file's name."""
         if self._shared and error.file.startswith(self._shared.at("")):
             return f"briefs{error.file.removeprefix(self._shared.uri)}"
         return error.file.removeprefix(f"{self.uri}/")

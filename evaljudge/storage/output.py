@@ -109,8 +109,6 @@ class Shard:
 
 
 class Output(RunFiles):
-    """Reads and writes a run's files."""
-
     def of(self, panel: Panel) -> "Output":
         """The same files, as one panel of the run reads and writes them."""
         return self._but(panel=panel)
@@ -182,7 +180,6 @@ class Output(RunFiles):
     # commits
 
     def panels(self) -> list[Panel]:
-        """The run's panels, each once."""
         if self.panel is not None:
             return [self.panel]
         return list(dict.fromkeys(panels_of(self.run() or {}).values())) or [Panel()]

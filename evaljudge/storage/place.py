@@ -74,8 +74,6 @@ def locate(uri: str) -> "tuple[fs.FileSystem | CloudFiles, str]":
 
 
 class Place:
-    """A folder by path or URI."""
-
     def __init__(self, uri: str) -> None:
         from pyarrow import fs
 

@@ -99,7 +99,7 @@ class RayExecutor(Executor):
         with ray_session(workers):
             taking = place(workers, assignment.source.gpus_per_engine, ray_cluster())
             watch(Event("loading"))
-            given = ((order.shard.number, [*order.stages], str(order)) for order in orders)
+            given = ((order.shard.number, list[str](order.stages), str(order)) for order in orders)
             with reading_board(given, watch, budget, may_copy=True) as reader:
                 made = LOADING_KILLS, Worker, assignment, taking.gpus, budget is not None
                 turns = shards_at_once([order.shard for order in orders], assignment.source)

@@ -228,8 +228,6 @@ class Measurer(TurnTaker):
 
 
 class BoardNotes:
-    """The notes of attempts, on the board."""
-
     def __init__(self, board: Any) -> None:
         self._board = board
 
