@@ -373,13 +373,13 @@ class Output(RunFiles):
         return self._verdicts(f"verdicts/{judge}/{shard.file}", with_tokens)
 
     def write_verdicts(self, judge: str, shard: Shard, verdicts: Iterable[Verdict]) -> str:
-        return self._write(f"verdicts/{judge}", shard, Verdict, verdicts)
+        return self._write(f"verdicts/{judge}/{shard.file}", Verdict, verdicts)
 
     def checks(self, judge: str, shard: Shard, *, with_tokens: bool = True) -> Iterator[Verdict]:
         return self._verdicts(f"checks/{judge}/{shard.file}", with_tokens)
 
     def write_checks(self, judge: str, shard: Shard, checks: Iterable[Verdict]) -> str:
-        return self._write(f"checks/{judge}", shard, Verdict, checks)
+        return self._write(f"checks/{judge}/{shard.file}", Verdict, checks)
 
     def measures(self, metric: str, shard: Shard) -> Iterator[Score]:
         """`metric`: its name, or `judge/NAME` where it was committed with the verdicts."""
@@ -399,7 +399,7 @@ class Output(RunFiles):
         return kept
 
     def write_measures(self, metric: str, shard: Shard, scores: Iterable[Score]) -> str:
-        return self._write(f"measures/{metric}", shard, Score, scores)
+        return self._write(f"measures/{metric}/{shard.file}", Score, scores)
 
     def scores_file(self, shard: Shard) -> str:
         """The file of its scores, which several shards share where stages are bundles."""
@@ -466,9 +466,8 @@ class Output(RunFiles):
         except FolderInPlace:
             self.set_aside(name)
 
-    def _write(self, folder: str, shard: Shard, kind: type[R], records: Iterable[R]) -> str:
+    def _write(self, name: str, kind: type[R], records: Iterable[R]) -> str:
         """Gives the file's name."""
-        name = f"{folder}/{shard.file}"
         self._write_table(name, tables.to_table(kind, records))
         return name
 
@@ -564,9 +563,7 @@ class Output(RunFiles):
             return []
 
     def write_briefs(self, judge: str, shard: Shard, briefs: Iterable[Brief]) -> str:
-        name = f"briefs/{judge}/{self.brief_file(shard)}"
-        self._write_table(name, tables.to_table(Brief, briefs))
-        return name
+        return self._write(f"briefs/{judge}/{self.brief_file(shard)}", Brief, briefs)
 
 
 def marker(folder: str, number: int) -> str:

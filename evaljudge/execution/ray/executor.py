@@ -197,9 +197,7 @@ def _turns(
     _prepare_ray_data()
     rows = [{"turn": turn} for turn in range(workers * turns)]
     actors = ray.data.ActorPoolStrategy(
-        size=workers,
-        max_tasks_in_flight_per_actor=turns,
-        max_concurrent_calls_per_actor=turns,
+        size=workers, max_tasks_in_flight_per_actor=turns, max_concurrent_calls_per_actor=turns
     )
     made = {"fn_constructor_args": packed, "batch_size": 1, "compute": actors}
     items = ray.data.from_items(rows, override_num_blocks=len(rows))
