@@ -80,30 +80,24 @@ class Scripted:
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
         await sleep(self._delay)
-        replies = [(p, self._writes(p, how)) for p in prompts]
-        return [
-            r if isinstance(r, Failed) else Written((Sample(r, "stop"),) * how.n, _words(p))
-            for p, r in replies
-        ]
+        return [self._written(prompt, self._writes(prompt, how), how) for prompt in prompts]
 
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
         await sleep(self._delay)
-        replies = [(p, self._chooses(p, options)) for p in prompts]
-        return [
-            r if isinstance(r, Failed) else sound(Chosen(r, (), _words(p), key=p.text), samples)
-            for p, r in replies
-        ]
+        return [self._chosen(prompt, options, samples) for prompt in prompts]
 
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]:
         await sleep(self._delay)
-        replies = [(p, t, self._weighs(p, t)) for p, t in zip(prompts, texts, strict=True)]
+        replies = [self._weighs(p, t) for p, t in zip(prompts, texts, strict=True)]
         return [
-            r if isinstance(r, Failed) else Weighed(word_tokens(t, r), _words(p))
-            for p, t, r in replies
+            reply
+            if isinstance(reply, Failed)
+            else Weighed(word_tokens(text, reply), _words(prompt))
+            for prompt, text, reply in zip(prompts, texts, replies, strict=True)
         ]
 
     async def rate(
@@ -127,6 +121,17 @@ class Scripted:
 
     def close(self) -> None:
         """Nothing is held."""
+
+    def _written(self, prompt: Prompt, reply: str | Failed, how: Writing) -> Written | Failed:
+        if isinstance(reply, Failed):
+            return reply
+        return Written((Sample(reply, "stop"),) * how.n, _words(prompt))
+
+    def _chosen(self, prompt: Prompt, options: Options, samples: int) -> Chosen | Failed:
+        reply = self._chooses(prompt, options)
+        if isinstance(reply, Failed):
+            return reply
+        return sound(Chosen(reply, (), _words(prompt), key=prompt.text), samples)
 
 
 def _words(prompt: Prompt) -> tuple[Spent, ...]:
