@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -335,5 +336,5 @@ def test_a_template_that_drops_the_message_is_refused(thinker):
 def test_a_model_without_a_template_completes(tiny):
     tokeniser = Tokeniser(transformers.AutoTokenizer.from_pretrained(tiny("bytes", False)))
     template = read_template(tokeniser, None, frozenset())
-    ids, _ = template.around(Prompt(("Which is better?",)), tokeniser)
-    assert tokeniser.hf.decode(ids) == "Which is better?\n\nAnswer:"
+    rendered = template.render(Prompt(("Which is better?",)), tokeniser, 0, inf)
+    assert tokeniser.hf.decode(rendered.ids) == "Which is better?\n\nAnswer:"
